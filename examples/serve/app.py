@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from fastapi import FastAPI, HTTPException, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from sk_han.serving import Scorer
 
@@ -60,6 +60,8 @@ class Settings:
 
 class ToPredict(BaseModel):
     """Documents to predict."""
+
+    model_config = ConfigDict(extra="forbid")  # a field with a typo would be left out
 
     documents: Annotated[list[str], Field(min_length=1)]
 

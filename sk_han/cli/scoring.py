@@ -31,6 +31,7 @@ from sk_han.datasets.tables import Record, is_json_lines
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.rendering.facts import table_lines
+from sk_han.rendering.numbers import counted
 from sk_han.serving import Scorer
 from sk_han.utils.metrics import figures, label_figures
 from sk_han.utils.progress import Progress, tell
@@ -170,7 +171,7 @@ def suggest(arguments: argparse.Namespace) -> None:
     )
     if arguments.csv is not None:
         found.to_csv(arguments.csv)
-    write_result(found, f"Read {len(texts):,} documents", started, arguments)
+    write_result(found, f"Read {counted(len(texts))}", started, arguments)
 
 
 def report(arguments: argparse.Namespace) -> None:
@@ -189,7 +190,7 @@ def report(arguments: argparse.Namespace) -> None:
     found = report_on(
         model, texts, labels, X_train=train[0], y_train=train[1], n_mistakes=arguments.mistakes
     )
-    write_result(found, f"Read {found.n_documents:,} documents", started, arguments)
+    write_result(found, f"Read {counted(found.n_documents)}", started, arguments)
 
 
 def _loaded(arguments: argparse.Namespace) -> Any:

@@ -88,9 +88,9 @@ def sets_of(target: Target, arguments: argparse.Namespace) -> LabelSets | None:
 
 
 def _checked(given: str | None) -> str:
-    """Return a separator of labels that is not empty or blank."""
+    """Return a separator of labels that is not empty."""
     separator = _SEPARATOR if given is None else given
-    if not separator.strip():
+    if not separator:
         raise UsageError(f"--separator stands between labels, such as ';'; got {separator!r}.")
     return separator
 
@@ -136,8 +136,9 @@ def hint_of_several(classes: Sequence[Any]) -> str:
     """Say that classes look like labels in one cell, if fewer remain where these are separated."""
     names = [named(label) for label in classes]
     for separator in ";|,":
-        if len({part.strip() for name in names for part in name.split(separator)}) < len(names):
-            joined = next(name for name in names if separator in name)
+        joined = next((name for name in names if separator in name), None)
+        parts = {part.strip() for name in names for part in name.split(separator)}
+        if joined is not None and len(parts) < len(names):
             return (
                 f" {joined[:40]!r} is one of them; if these are several labels of a document, give "
                 f"--separator {separator!r}."

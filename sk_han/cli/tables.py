@@ -119,6 +119,10 @@ class ClassNames:
     def __init__(self, labels: list[Any]) -> None:
         self.labels = labels
         self.names = [named(label) for label in labels]
+        values = [_as_number(name) for name in self.names]
+        # In CSV numbers are text, too; "007" is none.
+        of_text = len({*values}) == len(values) and [*map(str, values)] == self.names
+        self._are_numbers = type(labels[0]) in (int, float) or of_text
         self._numbers = {self._value(name): number for number, name in enumerate(self.names)}
 
     def number(self, label: Any) -> int | None:
@@ -139,14 +143,19 @@ class ClassNames:
 
     def _value(self, name: str) -> Any:
         """Return what a name is compared by."""
-        kind = type(self.labels[0])
-        if kind is bool:
+        if type(self.labels[0]) is bool:
             return name.lower()
-        if kind in (int, float) and name.isascii() and "_" not in name:  # as Python writes numbers
-            for number in (int, float):
-                with suppress(ValueError):
-                    return number(name)
-        return name
+        number = _as_number(name) if self._are_numbers else None
+        return name if number is None else number
+
+
+def _as_number(name: str) -> float | None:
+    """Return the number that a name is, as Python writes it."""
+    if name.isascii() and "_" not in name:
+        for number in (int, float):
+            with suppress(ValueError):
+                return number(name)
+    return None
 
 
 def named(label: Any) -> str:
@@ -199,7 +208,7 @@ def writing(path: str | None, encoding: str = "utf-8") -> Iterator[TextIO]:
     path = str(path)
     with replacing(path) as file:
         if path.lower().endswith(".gz"):
-            compressed = gzip.GzipFile(fileobj=file, mode="wb")
+            compressed = gzip.GzipFile("", "wb", fileobj=file, mtime=0)
             with io.TextIOWrapper(cast(Any, compressed), encoding, "replace", newline="") as text:
                 yield text
             return

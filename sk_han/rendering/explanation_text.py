@@ -121,6 +121,8 @@ def _document(
         if row.sentence is None:
             chunks = _chunks(row, explanation, shading, color)
             lines += wrapped(chunks, width)
+    if not len(explanation.word_spans):
+        lines.append(NO_WORDS)
     return lines
 
 
@@ -131,9 +133,9 @@ def _legends(
     target = target_of(explanations, in_one_line)
     notes: list[str] = []
     for explanation in explanations:
-        shading = shading_of(explanation, show)
-        notes.append(_legend(explanation, shading, color, target))
         if len(explanation.word_spans):
+            shading = shading_of(explanation, show)
+            notes.append(_legend(explanation, shading, color, target))
             notes.append(_help(explanation, shading, len(explanations) == 1))
     return [line for note in dict.fromkeys(notes) for line in prose(note, width)]
 
@@ -239,8 +241,6 @@ def columns(text: str) -> int:
 
 def _legend(explanation: Explained, shading: Shading, color: bool, target: str) -> str:
     """Return a line for all readers: the meaning of the marks and of the numbers."""
-    if not len(explanation.word_spans):
-        return NO_WORDS
     if explanation.method == "random" and shading.signed:
         return "Random numbers, a control: they say nothing about the document."
     if not shading.signed:

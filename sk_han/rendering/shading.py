@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from sk_han.rendering.protocols import Explained, Quantity
 from sk_han.utils.caching import cached_property
@@ -19,6 +20,8 @@ LEVELS = 8
 # changes at most 4 of 100 decisions (docs/benchmarks.md).
 WEAK_SHARE = 0.2
 
+_SHOWN = 5e-4  # of a probability
+
 
 @dataclass(frozen=True, eq=False)
 class Shading:
@@ -27,7 +30,7 @@ class Shading:
     words: NDArray[np.float64]
     sentences: NDArray[np.float64]
     signed: bool
-    base: float | None = None  # from which contributions start, where they add up to log-odds
+    base: float | None = None  # from which contributions start, where they add up to what is shown
     beside: tuple[Shading, ...] = ()  # of the same document, for other classes
 
     @cached_property
@@ -107,11 +110,23 @@ def shading_of(explanation: Explained, show: Quantity) -> Shading:
             explanation.contributions,
             explanation.sentence_contributions,
             explanation.signed,
-            explanation.base_value,
+            explanation.base_value if _adds_up(explanation) else None,
         )
     if show == "attention":
         return Shading(explanation.combined_attention, explanation.sentence_attention, False)
     raise ValueError(f"show must be 'contributions' or 'attention'; got {show!r}.")
+
+
+def _adds_up(explanation: Explained) -> bool:
+    """Return whether sentences add up to the probability shown: not those before a calibration."""
+    if explanation.base_value is None or not len(explanation.sentence_spans):
+        return False
+    labels = explanation.classes.tolist()
+    share = float(explanation.probabilities[labels.index(explanation.target)])
+    if explanation.against is not None:
+        share /= share + float(explanation.probabilities[labels.index(explanation.against)]) or 1.0
+    total = explanation.base_value + float(explanation.sentence_contributions.sum())
+    return abs(float(expit(total)) - share) < _SHOWN
 
 
 def side_by_side(explanations: Sequence[Explained], show: Quantity) -> list[Shading]:

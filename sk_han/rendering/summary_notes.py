@@ -24,7 +24,8 @@ def legend(summary: Summarized) -> str:
         f"A number is what a term brings to its {kind} on average, in the documents that have it: "
         f"plus speaks for the {kind}, minus against it. 0.69 doubles the odds of the {kind} (from "
         "1:1 to 2:1, say), 1.39 makes them four times as high. A term decides in a document if "
-        f"without it {becomes}, and one of the two is the {kind} shown. Strong and frequent terms "
+        f"without it {becomes}, and one of the two is the {kind} shown; the share is of all "
+        "documents that have the term, not only of those counted here. Strong and frequent terms "
         "stand first."
     )
 

@@ -135,6 +135,11 @@ def _by_class(
     class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Return the weight of the class of each document, (D,)."""
+    if isinstance(class_weight, list):
+        raise ValueError(
+            f"class_weight={class_weight!r}: a list is for several labels a document. Here give a "
+            "dict, such as {label: weight}, or 'balanced'."
+        )
     if not isinstance(class_weight, dict):  # "balanced", among classes that have documents
         _, numbers, counts = np.unique(labels, return_inverse=True, return_counts=True)
         balanced: NDArray[np.float64] = len(labels) / (len(counts) * counts.astype(np.float64))

@@ -11,6 +11,7 @@ from sklearn.metrics import f1_score
 
 import sk_han
 from sk_han import ExplanationList
+from sk_han.cli.several_labels import hint_of_several
 from sk_han.serving import Scorer
 from tests.cli.test_fitting import SMALL
 from tests.tiny_models import TEXTS, tiny
@@ -190,3 +191,9 @@ def test_the_report_is_that_of_python(run, topics, stored, tmp_path):
     assert run("report", stored, topics(), *TOPICS, "-o", page)[0] == 0
     found = sk_han.report(sk_han.load(stored), TEXTS, Y)
     assert page.read_text("utf-8") == found.to_html()
+
+
+@pytest.mark.parametrize("labels", [[" pos", "pos", "neg"], ["a", "a ", "b"]])
+def test_labels_that_differ_by_blanks_are_no_sets_of_labels(labels):
+    assert hint_of_several(labels) == ""
+    assert "--separator ';'" in hint_of_several([*labels, "pos; neg", "neg;a", "a;b", "pos;a"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sk_han
-from sk_han.cli.tables import ClassNames
+from sk_han.cli.tables import ClassNames, writing
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier
 
 WRITTEN = [  # classes, a label as tables have it, the class that is meant
@@ -61,3 +61,27 @@ def test_booleans_are_counted_as_what_they_say(run, table, of_truth):
 
 def test_a_boolean_is_a_target(run, table, of_truth):
     assert run("explain", of_truth, table(), "--target", "True")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("classes", "label", "number"),
+    [
+        (["0.0", "1.0"], 1, 1),
+        (["0", "1"], 1.0, 1),
+        (["0", "1"], "1.0", 1),
+        (["1", "1.0"], 1.0, 1),
+        (["1", "1.0"], 1, 0),
+        (["007", "8"], 7, None),
+        (["1", "two"], 1.0, None),
+    ],
+)
+def test_numbers_of_csv_are_those_of_json(classes, label, number):
+    assert ClassNames(classes).number(label) == number
+
+
+def test_a_compressed_table_has_neither_name_nor_time(tmp_path):
+    for name in ("a.csv.gz", "b.csv.gz"):
+        with writing(str(tmp_path / name)) as file:
+            file.write("text\n")
+    assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
+    assert b".tmp" not in (tmp_path / "a.csv.gz").read_bytes()

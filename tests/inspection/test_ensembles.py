@@ -154,6 +154,17 @@ def test_random_numbers_of_a_vote_do_not_depend_on_portions(vote):
     assert one_by_one[0] != one_by_one[1]
 
 
+def test_sums_are_shown_where_they_are_those_of_the_probability(vote, stack, search):
+    for explanation in explain(search, OF_TWO[:2]):
+        odds = np.log(explanation.predicted_probability / (1 - explanation.predicted_probability))
+        assert f"{odds:+.3f} in sum" in explanation.to_text(color=False)
+    hard = VotingClassifier(voters(0, 1), voting="hard").fit(OF_TWO, TWO)
+    calibrated = CalibratedClassifierCV(tiny(), cv=2).fit(OF_TWO, TWO)
+    for ensemble in (hard, calibrated, stack):
+        for shown in (explain(ensemble, OF_TWO[:2]), explain(ensemble, OF_TWO[:1])[0]):
+            assert "in sum" not in shown.to_text(color=False) + shown.to_html()
+
+
 @pytest.mark.parametrize("ensemble", [True, False])
 def test_a_calibrated_classifier_is_explained_before_its_calibration(ensemble):
     calibrated = CalibratedClassifierCV(tiny(), cv=2, ensemble=ensemble).fit(OF_TWO, TWO)

@@ -5,7 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sk_han.rendering.explanation_text import render_text
+from sk_han import ExplanationList
+from sk_han.rendering.explanation_text import NO_WORDS, render_text
 from sk_han.rendering.rows import WORDS_SHOWN
 from tests.by_hand import explained, signed
 
@@ -250,4 +251,11 @@ def test_what_was_not_read_is_counted():
 
 
 def test_a_text_without_words_is_shown():
-    assert plain(explained("... !")).splitlines()[1] == "... !"
+    assert plain(explained("... !")).splitlines()[1:] == ["... !", NO_WORDS]
+
+
+def test_a_document_without_words_says_so_where_it_stands():
+    documents = ExplanationList([explained("Aa bb."), explained("..."), explained("Cc dd.")])
+    lines = documents.to_text(color=False, width=80).splitlines()
+    assert lines[lines.index("...") + 1] == NO_WORDS
+    assert lines.count(NO_WORDS) == 1

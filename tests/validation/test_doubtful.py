@@ -85,7 +85,7 @@ def test_a_fit_names_rows_of_the_user():
     labels = np.repeat(["a", "b"], 80)
     weights = np.ones(160)
     weights[:10] = 0
-    with pytest.warns(UserWarning, match=r"140 of 150 documents .* \(rows 10, 11, 12, 13, 14, "):
+    with pytest.warns(UserWarning, match=r"140 of 150 documents .* \(rows 10, 11, 12, 13, 14 and "):
         model = tiny(validation_fraction=None).fit(documents, labels, sample_weight=weights)
     assert model.fit_summary_.n_conflicting == 140
 

@@ -226,3 +226,10 @@ def test_a_weight_behind_a_mask_is_missing() -> None:
     masked = np.ma.masked_array(np.ones(5), mask=[0, 0, 0, 1, 0])
     with pytest.raises(ValueError, match="sample_weight has masked values, the first at position"):
         document_weights(masked, None, LABELS, CLASSES)
+
+
+@pytest.mark.parametrize("weights", [[1, 2], [], [{0: 1, 1: 2}]])
+def test_a_list_of_class_weights_is_for_several_labels(weights):
+    labels = np.array(["a", "b"])
+    with pytest.raises(ValueError, match=r"class_weight=.*a list is for several labels"):
+        document_weights(None, weights, labels, labels)

@@ -92,27 +92,26 @@ def gain_note(report: Reported) -> str:
     gain, low, high = report.gain
     ends = f"{points(low)} to {points(high)} points"
     is_chance = low <= 0 <= high
+    better = ": here the simpler model is better"
+    if report.trained_on is not None and len(report.trained_on):
+        better = "; it has learnt from some of these documents, so this says nothing of new ones"
     if has_several(report):
         found = f"Micro F1 is {points(gain)} points against the baseline's (95 % interval {ends})"
         if is_chance:
             return f"{found}, which may be chance."
-        return f"{found}." if gain > 0 else f"{found}: here the simpler model is better."
+        return f"{found}." if gain > 0 else f"{found}{better}."
     interval = f"95 % interval of the difference: {ends}"
     n_more = counted(abs(round(gain * report.n_documents)))
     if is_chance:
         if not round(gain * report.n_documents):
             return f"Model and baseline are right on equally many documents ({interval})."
-        better = "more" if gain > 0 else "fewer"
+        on_more = n_more.replace(" ", " more " if gain > 0 else " fewer ")
         return (
-            f"The model is right on {n_more.replace(' ', f' {better} ')} than the baseline, which "
-            f"may be chance ({interval})."
+            f"The model is right on {on_more} than the baseline, which may be chance ({interval})."
         )
     if gain > 0:
         return f"The model is right on {n_more} more than the baseline ({interval})."
-    return (
-        f"The baseline is right on {n_more} more than the model ({interval}): here the simpler "
-        "model is better."
-    )
+    return f"The baseline is right on {n_more} more than the model ({interval}){better}."
 
 
 def mistake_note(report: Reported, position: int, write: Callable[[Any], str]) -> str:
