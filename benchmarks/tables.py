@@ -50,6 +50,15 @@ MODELS = {
     "han": "`HANClassifier`",
 }
 POOLINGS = {"pure": "attention (HN-ATT)", "pure-mean": "mean (HN-AVE)"}
+UNLABELLED = (
+    "imdb-1000",
+    "imdb-2000",
+    "imdb-5000",
+    "imdb",
+    "20news-1000",
+    "airline-500",
+    "nsmc-1000",
+)
 
 
 def drawn(text: str) -> str:
@@ -103,7 +112,7 @@ def front() -> str:
 def unlabelled() -> str:
     """Draw what text without labels brings, beside the same labels alone."""
     rows, origins = [], []
-    for name in ("imdb-1000", "imdb-2000", "imdb-5000", "imdb", "20news-1000", "airline-500"):
+    for name in UNLABELLED:
         found = load(f"unlabelled-{name}")
         origins.append(found)
         kinds = by(found, "kind")
