@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from sk_han.rendering.protocols import Explained, Quantity
 from sk_han.utils.caching import cached_property
@@ -126,7 +126,7 @@ def _adds_up(explanation: Explained) -> bool:
     if explanation.against is not None:
         share /= share + float(explanation.probabilities[labels.index(explanation.against)]) or 1.0
     total = explanation.base_value + float(explanation.sentence_contributions.sum())
-    return abs(float(expit(total)) - share) < _SHOWN
+    return abs(1 / (1 + math.exp(min(-total, 700.0))) - share) < _SHOWN
 
 
 def side_by_side(explanations: Sequence[Explained], show: Quantity) -> list[Shading]:

@@ -154,6 +154,12 @@ class TestAnswers:
             assert set(found["labels"]) <= {0, 1}
             assert started.post("/explain", documents=TEXTS[:1], target=1).status == 200
 
+    @pytest.mark.parametrize("path", ["/predict", "/explain"])
+    def test_a_field_that_it_does_not_know_is_refused(self, server, path):
+        answer = server.post(path, documents=["A good day."], against="neg")
+        assert answer.status == 422
+        assert "against" in answer.body.decode()
+
     def test_several_labels_are_a_list_by_their_thresholds(self, tmp_path):
         good = LABELS == "pos"
         y = np.stack([good, ~good, np.arange(len(good)) % 2 == 0], axis=1).astype(int)
