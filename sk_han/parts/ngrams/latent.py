@@ -94,8 +94,8 @@ def sampled_text(
 def _least_documents(counts: NDArray[np.int64], n_problems: int) -> int:
     """Return in how many documents an n-gram must be, so that there are not too many of them."""
     most = max(1, min(_MOST_NGRAMS, _MOST_WEIGHTS // n_problems))
-    beyond = np.sort(counts)[:-most]  # of as few documents as the first that are too many
-    return max(_MIN_DOCUMENTS, int(beyond.max(initial=0)) + 1)
+    first_beyond = int(np.partition(counts, -most - 1)[-most - 1])
+    return max(_MIN_DOCUMENTS, first_beyond + 1)
 
 
 class LatentLearner:
