@@ -126,12 +126,11 @@ def what_shows(estimator: Any) -> str:
 
 def check_classifier(estimator: Any, caller: str) -> None:
     """Check that an estimator gives documents probabilities."""
-    shown_by = what_shows(estimator)
-    if shown_by or not hasattr(estimator, "predict_proba"):
-        raise TypeError(
-            f"{caller} needs a classifier of documents with predict_proba; got "
-            f"{type(estimator).__name__}.{shown_by}"
-        )
+    name, shown_by = type(estimator).__name__, what_shows(estimator)
+    if shown_by:
+        raise TypeError(f"{caller} needs a classifier of documents; got {name}.{shown_by}")
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(f"{caller} needs a classifier with predict_proba; {name} has none.")
 
 
 def _first_inside(ensemble: Ensemble) -> str | None:

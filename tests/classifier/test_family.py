@@ -148,12 +148,12 @@ class TestHopPenalty:
         overlaps = []
         for penalty in (0.0, 3.0):
             pooling = MultiHopAttention(size=4, hops=2, penalty=penalty)
-            classifier = tiny(pooling=pooling, max_epochs=15, lr=0.02).fit(TEXTS, LABELS)
+            classifier = tiny(pooling=pooling, max_epochs=40, lr=0.02).fit(TEXTS, LABELS)
             documents = classifier.tokenizer_.transform(TEXTS[:6])
             network = classifier.net_.module_
             network.options.pooling.penalty = 1.0
             overlaps.append(network.attend(*document_tensors(documents, "cpu")).penalty.mean())
-        assert overlaps[1] < 0.8 * overlaps[0]
+        assert overlaps[1] < 0.5 * overlaps[0]
 
     def test_a_document_counts_by_its_weight(self):
         weights = 1 + np.arange(len(TEXTS)) % 3  # the three kinds of texts differ in length

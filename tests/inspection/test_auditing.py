@@ -187,7 +187,7 @@ def test_what_cannot_be_audited_is_refused():
         audit_labels(LINEAR, TEXTS, ["good"] * 119 + ["bad"])
     with pytest.raises(ValueError, match="X has no documents"):
         audit_labels(LINEAR, [], [])
-    with pytest.raises(TypeError, match="got LinearSVC"):
+    with pytest.raises(TypeError, match="LinearSVC has none"):
         audit_labels(LinearSVC(), TEXTS, LABELS)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         audit_labels(LINEAR, TEXTS, LABELS[:7])

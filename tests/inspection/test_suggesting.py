@@ -212,7 +212,7 @@ def test_a_table_to_fill_in(fitted, tmp_path):
         ({"random_share": float("nan")}, ValueError, "from 0 to 1; got nan"),
         ({"X_labelled": "a text"}, ValueError, "into a list"),
         ({"X_labelled": ["a", None]}, TypeError, "Document 1 of X_labelled is missing"),
-        ({"estimator": LinearSVC()}, TypeError, "got LinearSVC"),
+        ({"estimator": LinearSVC()}, TypeError, "LinearSVC has none"),
         ({"estimator": Says(np.ones((3, 1)), ["a"])}, ValueError, "knows a single class"),
         ({"estimator": HANClassifier()}, NotFittedError, "not fitted"),
         ({"estimator": Says(np.ones((2, 3, 2)))}, TypeError, "no array of documents by labels"),
