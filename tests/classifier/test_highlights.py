@@ -81,10 +81,12 @@ class TestEffect:
     def test_attention_goes_to_what_was_marked(self, reviews, monkeypatch):
         monkeypatch.setattr("sk_han.training.loss._STRENGTH_OF_MARKS", 3.0)
         texts, labels, marked = reviews
-        plain = small(max_epochs=12).fit(texts[:120], labels[:120])
-        taught = small(max_epochs=12).fit(texts[:120], labels[:120], highlights=marked[:120])
+        # Of few held-out documents the best epoch may be one that has hardly learnt.
+        to_the_end = {"max_epochs": 12, "validation_fraction": None}
+        plain = small(**to_the_end).fit(texts[:120], labels[:120])
+        taught = small(**to_the_end).fit(texts[:120], labels[:120], highlights=marked[:120])
         before, after = (on_marked(model, texts[120:], marked[120:]) for model in (plain, taught))
-        assert after > 1.5 * before
+        assert after > 2 * before
 
     def test_nothing_marked_changes_nothing(self, plain):
         for nothing in ([[]] * N, [None] * N, [None, []] * (N // 2), [np.nan, pd.NA] * (N // 2)):
