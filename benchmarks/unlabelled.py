@@ -19,18 +19,9 @@ import torch
 from results import add_save, save
 from scores import Scores, measure
 from splits import N_FOLDS, N_SEEDS, Split, held_out, published, shortened
+from tables import UNLABELLED
 
 from sk_han import HANClassifier
-
-DATA = (
-    "imdb-1000",
-    "imdb-2000",
-    "imdb-5000",
-    "imdb",
-    "20news-1000",
-    "airline-500",
-    "nsmc-1000",
-)
 
 
 def texts_without_labels(corpus: str, split: Split) -> list[str]:
@@ -55,7 +46,7 @@ def scores_of(split: Split, texts: list[str] | None, seed: int) -> tuple[Scores,
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA))
+    parser.add_argument("--data", nargs="+", choices=UNLABELLED, default=list(UNLABELLED))
     parser.add_argument("--seeds", type=int, default=N_SEEDS)
     parser.add_argument("--only-with", action="store_true", help="leave the fits alone out")
     parser.add_argument("--held-out", action="store_true")

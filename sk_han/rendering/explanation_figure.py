@@ -239,7 +239,7 @@ def paint_sentences(
         note = counted(left_out, "more sentence")
         sheet.text(TEXT_LEFT, note, color=sheet.theme.muted, style="italic")
         sheet.y += LINE + GAP
-    if shadings[0].sum_note():
+    if any(shading.sum_note() for shading in shadings):
         for column, shading in zip(columns, shadings, strict=True):
             column.y = sheet.y
             column.text(TEXT_LEFT, shading.sum_note(), color=sheet.theme.muted, size=SMALL)

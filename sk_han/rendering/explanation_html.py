@@ -150,12 +150,10 @@ def _classes(explanations: Sequence[Explained], show: Quantity, true: Any) -> st
     for run, is_folded in folded(largest, OPEN_SENTENCES):
         markup = "".join(_side(rows[i], shadings, marks, names) for i in run)
         blocks.append(fold(f"{len(run)} sentences", markup) if is_folded else markup)
-    sums = "".join(
-        f'<div class="han-cell han-small">{with_minus(shading.sum_note())}</div>'
-        for shading in shadings
-        if shading.sum_note()
-    )
-    blocks += [f'<div class="han-side">{sums}</div>'] if sums else []
+    sums = [with_minus(shading.sum_note()) for shading in shadings]
+    if any(sums):
+        cells = "".join(f'<div class="han-cell han-small">{each}</div>' for each in sums)
+        blocks.append(f'<div class="han-side">{cells}</div>')
     blocks += [_row_of_rest(row, marks[0]) for row in rows if row.sentence is None]
     return (
         f"{_head(first, true, names_target=False)}"

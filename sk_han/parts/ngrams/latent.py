@@ -63,7 +63,7 @@ def fit_latent_space(
     This is latent semantic analysis (Deerwester et al., 1990). An n-gram counts once a document, by
     the square of its inverse document frequency. The square, and directions times singular values,
     are what helps with few labels (docs/what_was_tried.md). 100,000 reviews of 26 million words
-    take 4 GB of memory, and 80 s on two threads.
+    take 4.5 GB of memory, and 60 s on two threads.
     """
     documents = sampled_text(documents, _MOST_WORDS, random_state)
     counts = document_counts(documents, ngram_range)
