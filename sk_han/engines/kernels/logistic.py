@@ -1,4 +1,4 @@
-"""Kernel of one-vs-rest logistic regression: many binary problems of the same sparse features."""
+"""Kernel of one-vs-rest logistic regression: binary problems of sparse features."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from sk_han.engines.kernels.compiling import compiled, draw, inlined, readonly
 _MULTIPLIER, _SUMMAND = np.uint64(6364136223846793005), np.uint64(1442695040888963407)  # Knuth's
 _HIGH = np.uint64(33)
 _MOST_STEPS = 60  # of Newton's method, or halvings of the interval
+_LONGEST = 1.0  # step of an intercept; where all probabilities are near 0 or 1, none is right
+_STEPS = 16  # of an intercept in a pass
 _PRECISION = 0.01  # of a dual variable, relatively; later passes come back to it
 
 
@@ -39,7 +41,7 @@ def _best(start: float, margin: float, square: float, bound: float) -> float:
     void,
     int64[::1],
     int64,
-    *(readonly(int64), readonly(int32), readonly(float32), readonly(float64)),
+    *(readonly(int64), readonly(int32), readonly(float32, 2), readonly(float64, 2)),
     *(readonly(int8, 2), readonly(float64, 2)),
     *(float64, int64),
     float64[:, ::1],
@@ -49,8 +51,8 @@ def solve(
     n_tasks: int,
     row_starts: NDArray[np.int64],  # (D + 1,)
     columns: NDArray[np.int32],  # (nnz,)
-    values: NDArray[np.float32],  # (nnz,)
-    squares: NDArray[np.float64],  # (D,) squared lengths of the rows and their 1
+    values: NDArray[np.float32],  # (B, nnz), or (1, nnz) of all problems
+    squares: NDArray[np.float64],  # (B, D) or (1, D) squared lengths of the rows
     signs: NDArray[np.int8],  # (B, D)
     bounds: NDArray[np.float64],  # (B, D) C times the weight of a document; of 0 it is left out
     tolerance: float,
@@ -59,35 +61,43 @@ def solve(
 ) -> None:
     """Solve binary problems by dual coordinate descent (Yu, Huang and Lin, 2011); a task is one.
 
-    It ends where the dual variables change in a pass by less than `tolerance` of their sum. The
-    penalty includes the intercept, as in LIBLINEAR.
+    The intercept has no penalty: at the solution the dual variables of both sides have the same
+    sum, and steps of Newton's method in between lead there. It ends where the variables change in a
+    pass, and their sums differ, by less than `tolerance` of all.
     """
     D, last = len(row_starts) - 1, weights.shape[1] - 1
     while True:
         b = draw(counter)
         if b >= n_tasks:
             break
+        p, every = min(b, len(values) - 1), D // _STEPS + 1
         order, duals, state = np.arange(D), np.zeros(D), uint64(0)  # whichever others there are
-        for _ in range(most_passes):
+        slope = curvature = 0.0  # of the dual variables, in the intercept
+        for turn in range(most_passes):
             for k in range(D - 1, 0, -1):
                 state = state * _MULTIPLIER + _SUMMAND
                 other = int64((state >> _HIGH) % uint64(k + 1))
                 order[k], order[other] = order[other], order[k]
             changed = total = 0.0
-            for d in order:
+            for i in range(D):
+                d = order[i]
                 bound = bounds[b, d]
-                if bound <= 0:
-                    continue
-                score = weights[b, last]
-                for k in range(row_starts[d], row_starts[d + 1]):
-                    score += weights[b, columns[k]] * values[k]
-                dual = _best(duals[d], signs[b, d] * score, squares[d], bound)
-                change = signs[b, d] * (dual - duals[d])
-                duals[d] = dual
-                changed += abs(change)
-                total += dual
-                weights[b, last] += change
-                for k in range(row_starts[d], row_starts[d + 1]):
-                    weights[b, columns[k]] += change * values[k]
-            if changed <= tolerance * total:
+                if bound > 0:
+                    score = weights[b, last]
+                    for k in range(row_starts[d], row_starts[d + 1]):
+                        score += weights[b, columns[k]] * values[p, k]
+                    before = duals[d]
+                    dual = _best(before, signs[b, d] * score, squares[p, d], bound)
+                    change = signs[b, d] * (dual - before)
+                    duals[d] = dual
+                    changed += abs(change)
+                    total += dual
+                    slope += change
+                    curvature += dual * (1 - dual / bound) - before * (1 - before / bound)
+                    for k in range(row_starts[d], row_starts[d + 1]):
+                        weights[b, columns[k]] += change * values[p, k]
+                is_due = (turn > 0 and i % every == every - 1) or i == D - 1
+                if is_due and curvature > 0:
+                    weights[b, last] += min(max(slope / curvature, -_LONGEST), _LONGEST)
+            if changed <= tolerance * total and abs(slope) <= tolerance * total:
                 break

@@ -12,12 +12,12 @@ from scipy.sparse import csr_matrix
 from scipy.special import expit
 
 from sk_han.documents import DocumentArray, LabelledDocuments
+from sk_han.parts.ngrams.features import Features
 from sk_han.parts.ngrams.model import NgramCounts, NgramModel
 from sk_han.parts.ngrams.ngram_fitting import (
     INVERSE_STRENGTH,
     MIN_DOCUMENTS,
     SMOOTHING,
-    Features,
     log_count_ratios,
     updated,
 )

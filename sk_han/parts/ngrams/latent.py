@@ -12,14 +12,11 @@ from threadpoolctl import threadpool_limits
 from sk_han.documents import DocumentArray, LabelledDocuments
 from sk_han.documents.offsets import sampled_rows
 from sk_han.embeddings.svd import left_singular_vectors
+from sk_han.parts.ngrams.features import Features
 from sk_han.parts.ngrams.hashing import batches
 from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.ngrams.ngram_fitting import (
-    Features,
-    coefficients_of,
-    logistic_regression,
-    update_problems,
-)
+from sk_han.parts.ngrams.ngram_fitting import coefficients_of, update_problems
+from sk_han.parts.ngrams.one_vs_rest import logistic_regression
 from sk_han.parts.ngrams.presence import document_counts, presences
 from sk_han.targets import Target
 
@@ -121,7 +118,7 @@ class LatentLearner:
         with threadpool_limits(1, user_api="blas"):
             for b in range(in_class.shape[1]):
                 coefficients[:, b], intercept[b] = logistic_regression(
-                    points, in_class[:, b], sample_weight[:, b], C=_C
+                    points, in_class[:, b], sample_weight[:, b], _C
                 )
             of_ngrams = space.ratios * (space.projection @ coefficients)
         return NgramModel(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,12 +10,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 from scipy.special import expit
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from sk_han.documents import LabelledDocuments
+from sk_han.parts.ngrams.features import Features
 from sk_han.parts.ngrams.model import NgramCounts, NgramModel
+from sk_han.parts.ngrams.one_vs_rest import one_vs_rest
 from sk_han.parts.ngrams.presence import frequent_ngrams
 from sk_han.targets import Target
 
@@ -51,33 +50,12 @@ def fit_to_presences(
     in_class = target.problems(data.targets)  # (D, B)
     counts = _counts(present, in_class, data.weights)
     ratios = log_count_ratios(counts, smoothing)
-    features = Features(present, ratios)
     weights, intercept = np.empty_like(ratios), np.empty(ratios.shape[1], dtype=np.float32)
     sample_weight = target.problem_weights(data.targets, data.weights / data.weights.mean())
-    # BLAS adds vectors here, for which its threads wait for each other: where other work keeps the
-    # cores busy, two took twenty times as long as one.
-    with threadpool_limits(1, user_api="blas"):
-        for c in range(ratios.shape[1]):
-            coefficients, intercept[c] = logistic_regression(
-                features.of_score(c), in_class[:, c], sample_weight[:, c], C=INVERSE_STRENGTH
-            )
-            weights[:, c] = coefficients * ratios[:, c]
+    solutions = one_vs_rest(Features(present, ratios), in_class, sample_weight, INVERSE_STRENGTH)
+    for c, (coefficients, intercept[c]) in enumerate(solutions):
+        weights[:, c] = coefficients * ratios[:, c]
     return NgramModel(target, ngram_range, buckets, ratios, weights, intercept, counts)
-
-
-def logistic_regression(
-    points: Any, is_positive: NDArray[np.float32], weights: NDArray[np.float64], **options: Any
-) -> tuple[NDArray[np.float64], float]:
-    """Return the coefficients (F,) and the intercept; of one side alone the share of documents."""
-    n_positive = np.count_nonzero(is_positive)
-    if n_positive in (0, len(is_positive)):
-        log_odds = float(np.log((n_positive + 0.5) / (len(is_positive) - n_positive + 0.5)))
-        return np.zeros(points.shape[1]), log_odds
-    with warnings.catch_warnings():
-        # Weights of all sizes take more steps. What the solution is worth is found out of sample.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = LogisticRegression(max_iter=1000, **options).fit(points, is_positive, weights)
-    return model.coef_[0], float(model.intercept_[0])
 
 
 def partial_fit_ngram_model(
@@ -121,7 +99,7 @@ def partial_fit_ngram_model(
     ratios[seen_again] = log_count_ratios(counts.of(seen_again), smoothing)
     features = Features(present, ratios[columns])
     strength = counts.n_documents[0] / (INVERSE_STRENGTH * len(data))
-    with threadpool_limits(1, user_api="blas"):  # as in `fit_to_presences`
+    with threadpool_limits(1, user_api="blas"):  # as in `logistic_regression`
         update_problems(features.of_score, data, target, coefficients, intercept, strength, columns)
     weights = (coefficients * ratios).astype(np.float32)
     return NgramModel(
@@ -165,24 +143,6 @@ def log_count_ratios(counts: NgramCounts, smoothing: float) -> NDArray[np.float3
     outside = counts.outside + smoothing * (1 - shares)
     ratios = np.log(inside / inside.sum(axis=0)) - np.log(outside / outside.sum(axis=0))
     return ratios.astype(np.float32)
-
-
-class Features:
-    """Ratios (F, B) of the n-grams of each document, (D, F), normalized to length 1."""
-
-    def __init__(self, present: csr_matrix, ratios: NDArray[np.float32]) -> None:
-        # It shares the places of the entries, and gets others.
-        self.matrix = csr_matrix((present.data, present.indices, present.indptr), present.shape)
-        self.ratios = ratios
-        lengths = np.sqrt(present @ ratios**2)  # (D, B)
-        self.lengths = np.where(lengths > 0, lengths, 1)
-        self.row_of_entry = np.repeat(np.arange(present.shape[0]), np.diff(present.indptr))
-
-    def of_score(self, c: int) -> csr_matrix:
-        """Return the features of one score, shape (D, F); the next call overwrites them."""
-        matrix = self.matrix
-        matrix.data = self.ratios[matrix.indices, c] / self.lengths[self.row_of_entry, c]
-        return matrix
 
 
 def coefficients_of(model: NgramModel) -> NDArray[np.float64]:

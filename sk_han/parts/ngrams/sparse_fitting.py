@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix, vstack
 
 from sk_han.documents import LabelledDocuments
+from sk_han.parts.ngrams.features import SameForAll
 from sk_han.parts.ngrams.hashing import (
     BITS,
     batches,
@@ -140,7 +141,7 @@ class SparseLearner:
         sample_weight = sample_weight / data.weights.mean()
         solutions = []
         for found, intercept in one_vs_rest(
-            features, is_positive[:, problems], sample_weight[:, problems], strength
+            SameForAll(features), is_positive[:, problems], sample_weight[:, problems], strength
         ):
             large = np.abs(found) >= _SMALLEST * np.abs(found).max(initial=0)
             kept = np.flatnonzero(large & (found != 0))

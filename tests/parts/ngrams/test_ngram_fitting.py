@@ -8,10 +8,7 @@ from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments
 from sk_han.parts.ngrams import ngram_fitting
-from sk_han.parts.ngrams.ngram_fitting import (
-    logistic_regression,
-    partial_fit_ngram_model,
-)
+from sk_han.parts.ngrams.ngram_fitting import partial_fit_ngram_model
 from tests.ngram_models import fit_ngram_model
 from tests.parts.ngrams.test_model import bucket_of
 from tests.tiny_targets import classes
@@ -204,32 +201,14 @@ class TestAccuracy:
         assert accuracies[1] > accuracies[2]
 
 
-def test_weights_of_all_sizes_learn_without_a_warning():
-    random = np.random.RandomState(0)
-    points, is_positive = random.rand(60, 5), (random.rand(60) > 0.5).astype(np.float32)
-    weights, how = (
-        np.geomspace(1e-6, 1e6, 60),
-        {"solver": "liblinear", "dual": True, "tol": 0.1, "random_state": 0},
-    )
-    coefficients, intercept = logistic_regression(points, is_positive, weights, **how)
-    heaviest = slice(-10, None)
-    right = (points @ coefficients + intercept > 0) == is_positive.astype(bool)
-    assert right[heaviest].mean() > 0.5
-
-
-@pytest.mark.parametrize(
-    ("learn", "solver"),
-    [(fit_ngram_model, "logistic_regression"), (partial_fit_ngram_model, "update_problems")],
-)
-def test_threads_of_blas_do_not_wait_for_each_other(learn, solver, monkeypatch):
-    found, solve = [], getattr(ngram_fitting, solver)
+def test_threads_of_blas_do_not_wait_for_each_other(monkeypatch):
+    found, solve = [], ngram_fitting.update_problems
 
     def recorded(*args, **kwargs):
         found.extend(lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas")
         return solve(*args, **kwargs)
 
-    monkeypatch.setattr(ngram_fitting, solver, recorded)
-    before = () if learn is fit_ngram_model else (None,)
+    monkeypatch.setattr(ngram_fitting, "update_problems", recorded)
     with threadpool_limits(2, user_api="blas"):
-        learn(*before, labelled(FIRST), classes(2), (1, 1))
+        partial_fit_ngram_model(None, labelled(FIRST), classes(2), (1, 1))
     assert set(found) == {1}
