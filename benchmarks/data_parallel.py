@@ -1,8 +1,10 @@
 """What a second process brings in training, what it costs, and what 64 would cost by that.
 
 ``python benchmarks/data_parallel.py`` trains on reviews (IMDB, or generated ones where it is
-absent) with the defaults: in one process of one thread, and in two of one thread each, in turns.
-All steps of the second epoch are timed, from one to the next.
+absent) with the defaults: in one process of one thread, in two of one thread each that train one
+network, and in two that train a network each and share nothing, in turns. What the last two do
+together is the most that two processes can reach on this machine: cores share its memory and its
+clock. All steps of the second epoch are timed, from one to the next.
 
 The model of cost is ``seconds = a + b * words + c * bytes`` for a step. Words are those that a rank
 reads: steps of one process with smaller batches give a and b. Bytes are those of the array that
@@ -133,24 +135,24 @@ def work(rank: int, n: int, address: str, pipe: Any) -> None:
 
 
 class Processes:
-    """Processes of one thread that measure."""
+    """Processes of one thread that measure: `joined` to train one network, or each alone."""
 
-    def __init__(self, n: int, folder: str) -> None:
+    def __init__(self, n: int, folder: str, *, joined: bool = True) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipes = []
         for rank in range(n):
             own, other = context.Pipe()
             address = f"file://{folder}/rendezvous"
-            context.Process(target=work, args=(rank, n, address, other), daemon=True).start()
+            given = rank, n if joined else 1, address, other
+            context.Process(target=work, args=given, daemon=True).start()
             other.close()
             self.pipes.append(own)
 
-    def run(self, function: Callable[..., np.ndarray], *arguments: Any) -> np.ndarray:
-        """Return what the function returns in the first process."""
+    def run(self, function: Callable[..., np.ndarray], *arguments: Any) -> list[np.ndarray]:
+        """Return what the function returns in each process."""
         for pipe in self.pipes:
             pipe.send((function, arguments))
-        results: list[np.ndarray] = [pipe.recv() for pipe in self.pipes]
-        return results[0]
+        return [pipe.recv() for pipe in self.pipes]
 
 
 def line(points: np.ndarray) -> tuple[float, float]:
@@ -206,30 +208,43 @@ def main() -> None:
     small = [weight.shape for name, weight in weights.items() if name != "embedding.weight"]
     shapes = [(vocabulary_size, EMBEDDING_DIM), *small]
 
-    rates: dict[int, list[float]] = {1: [], 2: []}
+    rates: dict[str, list[float]] = {name: [] for name in ("one", "two", "two apart")}
     joint, parts, exchanges = [], [], []
     with tempfile.TemporaryDirectory() as folder:
-        contestants = {n: Processes(n, folder) for n in rates}
+        contestants = {
+            "one": Processes(1, folder),
+            "two": Processes(2, folder),
+            "two apart": Processes(2, folder, joined=False),
+        }
         for number in range(arguments.rounds + 1):
-            for n, processes in contestants.items():
-                steps = processes.run(steps_of, *some, size)
-                if number:  # the first round compiles and warms up
-                    rates[n].append(steps[:, 0].sum() / steps[:, 1].sum())
-                    joint += [steps] if n == 2 else []
+            for name, processes in contestants.items():
+                found = processes.run(steps_of, *some, size)
+                if not number:  # the first round compiles and warms up
+                    continue
+                each = [steps[:, 0].sum() / steps[:, 1].sum() for steps in found]
+                rates[name].append(sum(each) if name == "two apart" else each[0])
+                joint += found[:1] if name == "two" else []
         for part in (size // 16, size // 8, size // 4, size // 2, size):
             rows = slice(max(30 * part, size))
-            steps = contestants[1].run(steps_of, some[0][rows], some[1][rows], part)
+            (steps,) = contestants["one"].run(steps_of, some[0][rows], some[1][rows], part)
             parts.append(steps[:, :2].mean(axis=0))  # with and without noise
         for rows in (1000, 3000, 10_000, min(30_000, vocabulary_size)):
-            exchanges.append(np.median(contestants[2].run(exchanges_of, shapes, rows), axis=0))
-    ratios = [two / one for one, two in zip(rates[1], rates[2], strict=True)]
+            first, _ = contestants["two"].run(exchanges_of, shapes, rows)
+            exchanges.append(np.median(first, axis=0))
+    ratios, ceiling = (
+        [other / one for one, other in zip(rates["one"], rates[name], strict=True)]
+        for name in ("two", "two apart")
+    )
     _, seconds, exchanged, in_collectives = np.concatenate(joint).mean(axis=0)
     (a, b), (latency, c) = line(np.array(parts)), line(np.array(exchanges))
     step = f"{1000 * seconds:.1f} ms, of which {1000 * in_collectives:.1f} in collectives"
     found = {
-        "one process": f"{median(rates[1]):,.0f} words/s",
-        "two processes": f"{median(rates[2]):,.0f} words/s",
-        "ratio": f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+        "one process": f"{median(rates['one']):,.0f} words/s",
+        "two processes": f"{median(rates['two']):,.0f} words/s",
+        **{
+            name: f"{median(found):.2f} ({min(found):.2f} to {max(found):.2f})"
+            for name, found in {"ratio": ratios, "ratio if they share nothing": ceiling}.items()
+        },
         "a step of two processes": f"{step}, waiting included",
         "sent and received by each in a step": f"{exchanged / 1e6:.2f} MB",
         "seconds of a step": (
