@@ -251,7 +251,9 @@ def _true(
     return sets.numbers(record.others[0], where)
 
 
-def _written(figure: float) -> str:
+def _written(figure: float | None) -> str:
+    if figure is None:
+        return "–"
     return f"{figure:,}" if isinstance(figure, int) else f"{figure:.4f}"
 
 

@@ -125,6 +125,13 @@ def _next_portion(rows: Iterator[Row]) -> list[Row]:
 def _open_text(table: Table) -> Iterator[TextIO]:
     """Open a table, compressed or not; an error names the line whose bytes are no text."""
     encoding = table.encoding
+    try:
+        "".encode(encoding)
+    except (LookupError, TypeError):
+        raise ValueError(
+            f"encoding is {encoding!r}; it takes the name of an encoding of text that Python "
+            "knows, such as 'utf-8', 'cp1252' or 'utf-16'."
+        ) from None
     if codecs.lookup(encoding).name == "utf-8":
         encoding = "utf-8-sig"  # the same, without the byte order mark that Excel writes
     with _Counted(table) as binary:

@@ -42,7 +42,10 @@ _CHECKSUMS = "checksums"
 _FILES = (*_TYPES, _CHECKSUMS)
 _NAME = re.compile(rf"({'|'.join(_FILES)})-[0-9a-f]{{16}}\.bin")
 _UNFINISHED = re.compile(r"\.sk_han-[0-9a-f]{16}-[0-9a-f]{16}\.tmp")  # of the description
-_REPAIR = "Write it again with DocumentArray.save or HierarchicalTokenizer.transform(..., out=)."
+_REPAIR = (
+    "Write it again with DocumentArray.save(..., overwrite=True) or "
+    "HierarchicalTokenizer.transform(..., out=)."
+)
 _DIGEST, _IDS_AT_ONCE = 16, 1 << 22  # bytes
 _ABANDONED_AFTER = 24 * 3600  # seconds; a younger file may belong to a process that writes
 
@@ -134,6 +137,9 @@ class DocumentFolder:
             ids.astype(np.int32, copy=False), sentence_starts, document_starts
         )
 
+    def __deepcopy__(self, memo: Any) -> DocumentFolder:
+        return self  # nothing changes it
+
     def __reduce__(self) -> Any:
         return _reopened, (self.path, self.fingerprint)
 
@@ -165,13 +171,17 @@ def writing(folder: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Fold
             for file in files.values():
                 file.flush()
                 os.fsync(file.fileno())
-        if not overwrite:
-            _check_is_free(path)  # of another process that was quicker
         replaced = _data_files(path) - set(names.values())
-        with replacing(path / _DESCRIPTION) as description:
-            written["sha256"] = _seal(written)
-            description.write(json.dumps(written, indent=1).encode())
+        written["sha256"] = _seal(written)
+        try:
+            with replacing(path / _DESCRIPTION, overwrite=overwrite) as description:
+                description.write(json.dumps(written, indent=1).encode())
+        except FileExistsError:
+            raise _taken(path) from None
     except BaseException:
+        if names["word_ids"] in _data_files(path):
+            _delete(path, replaced)  # the interrupt came behind the last step
+            raise
         _delete(path, names.values())
         if is_new:
             with suppress(OSError):
@@ -270,10 +280,13 @@ def _prepared(path: Path, overwrite: bool) -> bool:
 
 def _check_is_free(path: Path) -> None:
     if (path / _DESCRIPTION).exists():
-        raise FileExistsError(
-            f"{path} holds documents already. Give another name, or replace them with "
-            "overwrite=True."
-        )
+        raise _taken(path)
+
+
+def _taken(path: Path) -> FileExistsError:
+    return FileExistsError(
+        f"{path} holds documents already. Give another name, or replace them with overwrite=True."
+    )
 
 
 def _is_ours(name: str) -> bool:

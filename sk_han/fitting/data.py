@@ -39,6 +39,7 @@ from sk_han.validation.documents import (
     within_vocabulary,
 )
 from sk_han.validation.doubtful import (
+    warn_of_classes_without_weight,
     warn_of_conflicts,
     warn_of_early_stopping,
     warn_of_features,
@@ -48,8 +49,8 @@ from sk_han.validation.labels import check_groups
 from sk_han.validation.texts import check_texts_without_labels
 
 # Documents of the same words stay together where a fit splits its documents: a held-out copy would
-# be known by heart. Where most are copies, too few different ones would be left to hold out.
-_MOST_COPIES = 0.5
+# be known by heart. Of fewer different ones, where most are copies, too few could be held out.
+_MOST_COPIES, _ENOUGH_DIFFERENT = 0.5, 50
 
 
 @dataclass(frozen=True)
@@ -114,8 +115,10 @@ class FitData:
         documents, weights = _words(self.labelled.documents), self.labelled.weights
         if self.unlabelled is None:
             return documents, weights
+        others = _words(self.unlabelled)[:]
+        others.spelling = None  # of raw texts it is not kept, for it takes memory
         return (
-            DocumentArray.concatenate([documents, _words(self.unlabelled)]),
+            DocumentArray.concatenate([documents, others]),
             np.append(weights, np.full(len(self.unlabelled), weights.mean())),
         )
 
@@ -159,18 +162,18 @@ def read_data(given: Given, context: FitContext) -> FitData:
     checked = _checked(given, settings, before)
     target = checked.target
     tokenizer, documents, unlabelled = _tokenized(settings, checked.X, given.X_unlabelled, before)
+    # Only ratios of weights matter; after this division their sums are finite.
+    weights = checked.weights / checked.weights.max()
+    rows = np.flatnonzero(weights > 0)
     vocabulary_size = (
-        vocabulary_size_of(documents, unlabelled, tokenizer, settings.embedding_init)
+        vocabulary_size_of(documents[rows], unlabelled, tokenizer, settings.embedding_init)
         if before is None
         else before.vocabulary_size
     )
-    # Only ratios of weights matter; after this division their sums are finite.
-    weights = checked.weights / checked.weights.max()
     marks = None
     if checked.highlights is not None and tokenizer is not None:
         marks = marks_of(checked.highlights, checked.X, documents, tokenizer)
     known = within_vocabulary(documents, vocabulary_size)
-    rows = np.flatnonzero(weights > 0)
     labelled = LabelledDocuments(known, checked.targets, weights, checked.groups, marks)[rows]
     codes = target.codes(labelled.targets)
     first_of_same = first_of_same_words(_words(labelled.documents))
@@ -188,6 +191,8 @@ def read_data(given: Given, context: FitContext) -> FitData:
     elif is_whole and settings.validation_fraction is not None:
         split = labelled.targets, settings.validation_fraction, context.rng, labelled.groups
         training, held_out = target.hold_out(*split)
+    if is_whole and target.has_one_label:
+        warn_of_classes_without_weight(checked.targets, labelled.targets, target.names)
     if is_whole:
         target.warn_of_rare(labelled.targets, given=validation is not None)
         n_words = labelled.documents.words_per_document[conflicting]
@@ -329,7 +334,8 @@ def groups_of_copies(
     `first_of_same` is of `first_of_same_words`, and `codes` are those of the targets.
     """
     n_copies = int((first_of_same != np.arange(len(codes))).sum())
-    if 0 < n_copies < _MOST_COPIES * len(codes):
+    n_different = len(codes) - n_copies
+    if n_copies and (n_different >= _ENOUGH_DIFFERENT or n_copies < _MOST_COPIES * len(codes)):
         return groups_by_label(first_of_same, codes)
     return None
 

@@ -14,7 +14,7 @@ from sk_han.fitting.data import FitData
 from sk_han.fitting.learner import Fitted, Learner
 from sk_han.fitting.settings import AUTO
 from sk_han.parts import Pool
-from sk_han.parts.ngrams.character_model import WordTable, words_by_id
+from sk_han.parts.ngrams.character_model import WordTable, knows_words, words_by_id
 from sk_han.parts.ngrams.character_trial import characters_pay
 from sk_han.parts.ngrams.latent import fit_latent_space, sampled_text
 from sk_han.parts.ngrams.memory_estimate import check_memory_of_linear_model
@@ -147,24 +147,29 @@ def _characters(
     data: FitData, context: FitContext, before: Pool | None
 ) -> tuple[tuple[int, int] | None, WordTable | None]:
     """Return sizes of n-grams and the words of the vocabulary, if characters are to be learnt."""
-    settings, documents = context.settings, data.labelled.documents
+    settings, documents, given = context.settings, data.labelled.documents, data.given_validation
     sizes, is_auto = settings.char_range, settings.linear_chars == AUTO
     if before is not None and CHARACTERS in before.parts:
         model: Any = before.parts[CHARACTERS]
-        if context.is_portion:
-            return model.ngrams.ngram_range, model.table
-        return (None, None) if sizes is None else (sizes, model.table)
+        sizes = model.ngrams.ngram_range if context.is_portion else sizes
+        if sizes is None:
+            return None, None
+        for each in (documents, *(() if given is None else (given.documents,))):
+            model.check(each)
+        return sizes, model.table
     if sizes is None or (before is not None and (is_auto or context.is_portion)):
         return None, None
     is_known = not isinstance(documents, LazyDocuments) and documents.spelling is not None
-    if not is_known and not is_auto:
+    all_known = is_known and (given is None or knows_words(given.documents))
+    if not all_known and not is_auto:
         raise ValueError(
-            f"linear_chars={settings.linear_chars!r} reads the characters of words, and X holds "
-            "word ids without their words. Give raw texts or what a HierarchicalTokenizer makes of "
-            "them in memory, or linear_chars='auto', which leaves the model out here."
+            f"linear_chars={settings.linear_chars!r} reads the characters of words, and "
+            f"{'X_val' if is_known else 'X'} holds word ids without their words. Give raw texts or "
+            "what a HierarchicalTokenizer makes of them in memory, or linear_chars='auto', which "
+            "leaves the model out here."
         )
     if is_auto:
-        may_pay = is_known and len(documents) >= _FEWEST_DOCUMENTS
+        may_pay = all_known and len(documents) >= _FEWEST_DOCUMENTS
         if not may_pay or data.n_classes == 1 or settings.ngram_range is None:
             return None, None
     if data.tokenizer is not None:

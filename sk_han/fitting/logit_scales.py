@@ -94,10 +94,10 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
 
 def decided(scaled: Scaled, threshold: Any) -> Scaled:
     """Return the pool with the decisions that `threshold` asks for; see `Target.with_decisions`."""
-    z, t, logits = None, None, scaled.unseen_logits
+    known, logits = None, scaled.unseen_logits
     if scaled.unseen is not None and logits is not None:
-        z, t = logits.sum(axis=0), scaled.unseen.targets
-    target = scaled.pool.target.with_decisions(threshold, z, t)
+        known = logits.sum(axis=0), scaled.unseen.targets, scaled.unseen.weights
+    target = scaled.pool.target.with_decisions(threshold, known)
     return scaled._replace(pool=replace(scaled.pool, target=target))
 
 

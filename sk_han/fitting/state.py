@@ -57,7 +57,9 @@ class FittedModel:
         Its encoder must have made the sentence vectors that it reads, or a TypeError or ValueError.
         """
         dimension = self.pool.network.dimension
-        return known_documents(documents, dimension, self.encoder, self.vocabulary_size)
+        return self.pool.checked(
+            known_documents(documents, dimension, self.encoder, self.vocabulary_size)
+        )
 
     def to_state(self) -> dict[str, Any]:
         """Return the state; see `HANClassifier.to_state`."""

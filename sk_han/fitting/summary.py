@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def summary_of(scaled: Scaled, data: FitData, context: FitContext) -> FitSummary
         n_epochs=len(net.history),
         kept_epoch=best_of(net)["best_epoch_"],
         ended="one portion" if context.is_portion else _end_of(scaled.pool),
-        **_scores(scaled, data.target),
+        **_scores(scaled, data.target.loss),
         seconds=dict(context.stages.seconds),
         total_seconds=context.stages.total,
         several_labels=not data.target.has_one_label,
@@ -117,14 +118,18 @@ def fault_in_unseen(summary: FitSummary, scaled: Scaled) -> str | None:
     return None
 
 
-def _scores(scaled: Scaled, target: Target) -> dict[str, Any]:
-    """Return accuracy and loss of all parts together and alone, and the share of each learner."""
+def _scores(scaled: Scaled, loss_of: Callable[..., Any]) -> dict[str, Any]:
+    """Return accuracy and loss of all parts together and alone, and the share of each learner.
+
+    Decisions are those of the fitted model, and the loss, with its weights, is that of training.
+    """
+    target = scaled.pool.target
     names = ("accuracy", "loss", "network_accuracy", "linear_accuracy", "majority_accuracy")
     unseen, logits = scaled.unseen, scaled.unseen_logits
     if unseen is None or logits is None:
         return {"n_scored": 0, **dict.fromkeys(names), "shares": {}}
     together = logits.sum(axis=0)
-    losses, _ = target.loss(together, unseen.targets, unseen.weights / unseen.weights.sum())
+    losses, _ = loss_of(together, unseen.targets, unseen.weights / unseen.weights.sum())
     sizes = {
         title: float(np.abs(each - each.mean(axis=1, keepdims=True)).mean())
         for title, each in zip(scaled.titles, logits, strict=True)

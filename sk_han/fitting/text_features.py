@@ -158,6 +158,8 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         found = np.zeros((len(X), len(self.get_feature_names_out())))
         for rows in folds:
             others = np.setdiff1d(everything, rows)
+            if not target.has_one_label and not labels[others].any():
+                continue  # there is nothing to learn
             of_others = {name: _rows(values, others) for name, values in each.items()}
             model = clone(self).set_params(linear_chars=self._char_range)
             model.fit(_rows(X, others), _rows(y, others), **shared, **of_others)

@@ -177,15 +177,15 @@ def _notes(
     share = target.accuracy(_scores(found.probabilities[judged], target), labels[judged])
     what = "the labels" if target.has_one_label else "the sets of labels"
     notes = [f"The models predict {100 * share:.0f} % of {what} as they are given."]
-    if share < _ENOUGH:
+    if share <= target.majority_accuracy(labels):
+        notes[0] += (
+            " That is no more than the most frequent one is given: by these models no label can be "
+            "doubted, and the doubts below say nothing."
+        )
+    elif share < _ENOUGH:
         notes.append(
             "The others are wrong labels or mistakes of the models, which cannot always be told "
             "apart: fewer labels may be wrong than are expected to be."
-        )
-    if share <= target.majority_accuracy(labels):
-        notes.append(
-            "That is no more than the most frequent one is given: by these models no label can "
-            "be doubted."
         )
     if target.has_one_label and len(judged) < len(labels):
         n = len(labels) - len(judged)
@@ -225,6 +225,8 @@ def _left_out(
         if not len(rows):
             continue
         others = np.setdiff1d(everything, rows)
+        if not target.has_one_label and not labels[others][counts[others]].any():
+            continue  # there is nothing to learn
         model = fitted(others)
         columns = _columns(model, target)
         p = probability_array(model, rows_of(X, rows))

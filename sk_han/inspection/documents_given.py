@@ -19,7 +19,7 @@ def refuse_lone_text(X: Any) -> None:
 def listed_documents(X: Any) -> Any:
     """Return documents that can be counted and read twice; refuse what are none."""
     refuse_lone_text(X)
-    if hasattr(X, "shape") or hasattr(X, "__len__"):
+    if hasattr(X, "shape") or hasattr(X, "__getitem__"):
         return X
     return list(X) if isinstance(X, Iterable) else check_texts(X)
 

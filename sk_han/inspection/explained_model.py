@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -48,7 +49,11 @@ class ExplainedModel(NamedTuple):
             )
         *steps, classifier = _steps(estimator)
         if not isinstance(getattr(classifier, "pool_", None), Pool):
-            ends_in = f" that ends in {classifier!r}" if isinstance(estimator, Pipeline) else ""
+            ends_in = (
+                f" that ends in {type(classifier).__name__}"
+                if isinstance(estimator, Pipeline)
+                else ""
+            )
             holder = threshold_of(estimator)
             repair = what_shows(estimator)
             if holder is not None:
@@ -86,10 +91,10 @@ class ExplainedModel(NamedTuple):
             for step in self.steps:
                 chunk = step.transform(chunk)
             for documents, sources in self._with_sources(chunk, size):
-                yield (
-                    known_documents(documents, dimension, model.encoder_, model.vocabulary_size_),
-                    sources,
+                known = known_documents(
+                    documents, dimension, model.encoder_, model.vocabulary_size_
                 )
+                yield model.pool_.checked(known), sources
 
     def _with_sources(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
         if holds_word_ids(X) or self.tokenizer is None:
@@ -146,6 +151,8 @@ def _first_inside(ensemble: Ensemble) -> str | None:
 
 def _steps(estimator: Any) -> list[Any]:
     """Return the steps of a Pipeline and of Pipelines inside it, or the estimator itself."""
+    while isinstance(estimator, FrozenEstimator):
+        estimator = estimator.estimator
     if not isinstance(estimator, Pipeline):
         return [] if estimator in (None, "passthrough") else [estimator]
     return [inner for _, step in estimator.steps for inner in _steps(step)] or [None]

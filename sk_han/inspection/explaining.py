@@ -154,7 +154,7 @@ def explain(
     "attention".
 
     The state of a recurrent encoder depends on the words around its own, so the attended word is
-    not alone responsible: therefore `spread`; see docs/believing.md for its benefit and cost.
+    not alone responsible: therefore `spread`; docs/what_was_tried.md has its benefit and cost.
 
     Of a search, its best estimator is explained. Of a vote, and of the folds of a calibration, the
     contributions are the mean of the members' own, by the weights of the vote: each member's

@@ -27,6 +27,9 @@ class Part(ABC):
     # `class_weights` of an `NgramModel`.
     sums_ngrams: ClassVar[bool] = False
 
+    def check(self, documents: DocumentArray) -> None:  # noqa: B027  (most read word ids alone)
+        """Check that a user's documents hold what the part reads, or raise a ValueError."""
+
     @abstractmethod
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
         """Score documents, shape (D, K)."""

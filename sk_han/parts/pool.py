@@ -77,6 +77,12 @@ class Pool:
         parts, scales = {**self.parts, **other.parts}, {**self.scales, **other.scales}
         return Pool(self.target, parts, scales)
 
+    def checked(self, documents: DocumentArray) -> DocumentArray:
+        """Return documents of a user if they hold what all parts read, or raise a ValueError."""
+        for part in self.parts.values():
+            part.check(documents)
+        return documents
+
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
         """Compute the sum of the scaled logits, shape (D, K)."""
         # What lies on the disk is read once for all parts.

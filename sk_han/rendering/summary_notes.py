@@ -11,7 +11,7 @@ from sk_han.rendering.shading import number
 
 PART_TITLES: dict[Part, str] = {
     "network": "Words, by the network",
-    "ngrams": "Words and n-grams, by the n-gram model",
+    "ngrams": "Words and n-grams, by the linear models",
 }
 
 
@@ -53,7 +53,7 @@ def about_class(
     said = f"{verb} {counted(found.n_predicted)}{near}"
     if found.n_predicted:
         # Exactly 0 is a part that is missing, or that reads vectors of sentences and no words.
-        parts = {"network": found.network, "n-gram model": found.ngrams}
+        parts = {"network": found.network, "linear models": found.ngrams}
         brought = [f"{write(number(n, True))} by the {name}" for name, n in parts.items() if n]
         if brought:
             said += f"; there its words bring {', '.join(brought)}"

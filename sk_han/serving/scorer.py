@@ -286,7 +286,8 @@ class Scorer:
         given = as_documents(X, None) if is_read else check_texts(X)
         for first in range(0, len(given), size):
             documents, sources = self._read(given[first : first + size], located)
-            yield within_vocabulary(documents, self._vocabulary_size), sources
+            known = within_vocabulary(documents, self._vocabulary_size)
+            yield self._pool.checked(known), sources
 
     def _read(
         self, batch: DocumentArray | list[str], located: bool

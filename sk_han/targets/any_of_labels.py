@@ -16,6 +16,7 @@ from sk_han.storage.stored_labels import label_names
 from sk_han.targets.probabilities import log_sigmoid
 from sk_han.targets.splitting import N_FOLDS, dealt_out
 from sk_han.targets.target import Target, one_problem_each
+from sk_han.utils.warnings import warn_user
 from sk_han.validation.doubtful import warn_of_alike_names
 from sk_han.validation.indicators import (
     check_indicator,
@@ -254,16 +255,26 @@ class AnyOfLabels(Target):
                 f"for each of the {self.n_scores} labels, or 'f1'."
             )
 
+    def warn_of_no_threshold(self, threshold: Any) -> None:
+        """Warn that thresholds of the highest F1 cannot be found."""
+        if isinstance(threshold, str):
+            warn_user(
+                f"threshold={threshold!r} needs documents that the model has not learnt from, and "
+                "there are none: labels are given from a probability of 0.5 on. Give X_val and "
+                "y_val, or, of a new fit, documents enough to hold some out."
+            )
+
     def with_decisions(
-        self, threshold: Any, z: NDArray[np.float64] | None, t: NDArray[Any] | None
+        self, threshold: Any, unseen: tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None
     ) -> Target:
         """Set thresholds: the given ones, or those of the highest F1 on documents not learnt."""
         if not isinstance(threshold, str):
             thresholds = np.broadcast_to(np.asarray(threshold, dtype=np.float64), self.names.shape)
-        elif z is None or t is None:
+        elif unseen is None:
             thresholds = self.thresholds
         else:
-            thresholds = best_thresholds(self.probabilities(z), t)
+            z, t, w = unseen
+            thresholds = best_thresholds(self.probabilities(z), t, w)
         return replace(self, thresholds=thresholds.copy(), sides=None)
 
     def to_state(self) -> dict[str, Any]:
@@ -276,22 +287,24 @@ class AnyOfLabels(Target):
         return cls(state["labels"].copy(), state["thresholds"].copy())
 
 
-def best_thresholds(p: NDArray[np.float64], t: NDArray[np.bool_]) -> NDArray[np.float64]:
+def best_thresholds(
+    p: NDArray[np.float64], t: NDArray[np.bool_], w: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return the threshold of each label with the highest F1 on documents not learnt from, (L,).
 
     If probabilities are right, the best threshold is half of the F1 that it reaches, and no label
     need be known (Lipton et al., 2014). So the truth is taken as a mixture: of the labels, the more
     documents have the label, and else of the probabilities.
     """
-    thresholds = np.full(p.shape[1], 0.5)
+    thresholds, w = np.full(p.shape[1], 0.5), w / w.mean()
     for label in range(p.shape[1]):
         order = np.argsort(-p[:, label], kind="stable")
-        sure, has = p[order, label], t[order, label]
+        sure, has, counts = p[order, label], t[order, label], w[order]
         of_labels = has.sum() / (has.sum() + _PRIOR)
-        truth = of_labels * has + (1 - of_labels) * sure
+        truth = counts * (of_labels * has + (1 - of_labels) * sure)
         if not truth.sum() > 0:
             continue
-        f1 = 2 * np.cumsum(truth) / (np.arange(1, len(sure) + 1) + truth.sum())
+        f1 = 2 * np.cumsum(truth) / (np.cumsum(counts) + truth.sum())
         f1[:-1][sure[:-1] == sure[1:]] = 0  # equal probabilities get the label together
         best = int(f1.argmax())
         below = sure[best + 1] if best + 1 < len(sure) else 0.0

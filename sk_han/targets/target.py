@@ -179,12 +179,16 @@ class Target(ABC):
                 "sklearn.model_selection.FixedThresholdClassifier, or leave the default of 0.5."
             )
 
+    def warn_of_no_threshold(self, threshold: Any) -> None:  # noqa: B027  (one label has none)
+        """Warn if decisions were to be learnt, and no document is new to the model."""
+
     def with_decisions(
-        self, threshold: Any, z: NDArray[np.float64] | None, t: NDArray[Any] | None
+        self, threshold: Any, unseen: tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None
     ) -> Target:
         """Return the target of the fitted model, whose decisions follow `threshold`.
 
-        `z` and `t` are scores and labels of documents that it has not learnt from, if there are.
+        `unseen` are scores (H, K), labels and weights (H,) of documents that it has not learnt
+        from, if there are.
         """
         return self
 

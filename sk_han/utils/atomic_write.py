@@ -19,12 +19,13 @@ _ABANDONED_AFTER = 24 * 3600  # seconds
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def replacing(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[BinaryIO]:
     """Open a binary file that replaces the one at `path` when the block ends without an error.
 
     Until then an existing file does not change: the new one is written beside it under another
     name, flushed to the disk, and moved in one step. The target of a symbolic link is replaced.
-    What a killed process has left of a file of this name is deleted after a day.
+    What a killed process has left of a file of this name is deleted after a day. Without
+    `overwrite` a file that is there by then is a FileExistsError.
     """
     target = _target(path)
     _delete_unfinished(target, older_than=_ABANDONED_AFTER)
@@ -37,10 +38,23 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(unfinished, target)
+        if overwrite or not _is_linked(unfinished, target):
+            os.replace(unfinished, target)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def _is_linked(unfinished: Path, target: Path) -> bool:
+    """Give a file its name in one step, unless another has it; some file systems have no links."""
+    try:
+        os.link(unfinished, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        return False
+    unfinished.unlink()
+    return True
 
 
 def check_replaceable(path: str | os.PathLike[str]) -> None:

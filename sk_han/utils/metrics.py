@@ -54,7 +54,11 @@ def figures(
 def label_figures(
     probabilities: NDArray[np.float64], decided: NDArray[np.bool_], t: NDArray[np.bool_]
 ) -> dict[str, Any]:
-    """Return figures of several labels a document, (D, L) each, and those of each label."""
+    """Return figures of several labels a document, (D, L) each, and those of each label.
+
+    Of a label that no document has there is no recall, of one that none gets no precision, and F1
+    is None where both are so, which macro F1 leaves out.
+    """
     mean = averages(decided, t)
     right, predicted, true = (decided & t).sum(axis=0), decided.sum(axis=0), t.sum(axis=0)
     return {
@@ -62,12 +66,17 @@ def label_figures(
         **{name: mean[name] for name in ("subset_accuracy", "micro_f1", "macro_f1")},
         "log_loss": float(log_losses(probabilities, t).mean()),
         "by_label": {
-            "precision": (right / np.maximum(predicted, 1)).tolist(),
-            "recall": (right / np.maximum(true, 1)).tolist(),
-            "f1": (2 * right / np.maximum(predicted + true, 1)).tolist(),
+            "precision": _shares(right, predicted),
+            "recall": _shares(right, true),
+            "f1": _shares(2 * right, predicted + true),
             "documents": true.tolist(),
         },
     }
+
+
+def _shares(these: NDArray[np.int64], of: NDArray[np.int64]) -> list[float | None]:
+    pairs = zip(these.tolist(), of.tolist(), strict=True)
+    return [part / whole if whole else None for part, whole in pairs]
 
 
 def calibration_error(

@@ -56,24 +56,29 @@ def _figures(
 
     Of labels given by the model and true ones, (D, L), in B samples; weights (B, D) are how often
     each document counts in each. A label that no document has or gets is left out of the macro
-    mean, a document without any is right; else a share of nothing is 0.
+    mean; one that a sample alone lacks keeps its figure of all documents, since without labels that
+    are rare, and so hard, means would rise. A document without any label is right; else a share of
+    nothing is 0.
     """
     right = (given & true).astype(np.float64)
     by_label = [weights @ counts for counts in (right, given, true)]  # (B, L) each
-    occurs = by_label[1] + by_label[2] > 0
+    of_all = [counts.sum(axis=0) for counts in (right, given, true)]  # (L,) each
+    occurs, in_sample = of_all[1] + of_all[2] > 0, by_label[1] + by_label[2] > 0
     by_document = [counts.sum(axis=1) for counts in (right, given, true)]  # (D,) each
     nothing = by_document[1] + by_document[2] == 0
     micro = _shares(*(counts.sum(axis=1) for counts in by_label))
     found = {}
-    for name, of_all, of_labels, of_documents in zip(
+    for name, whole, of_labels, usual, of_documents in zip(
         ("precision", "recall", "f1"),
         micro,
         _shares(*by_label),
+        _shares(*of_all),
         _shares(*by_document),
         strict=True,
     ):
-        found[f"micro_{name}"] = of_all
-        found[f"macro_{name}"] = _divided(of_labels.sum(axis=1), occurs.sum(axis=1))
+        found[f"micro_{name}"] = whole
+        of_labels = np.where(in_sample, of_labels, usual)
+        found[f"macro_{name}"] = of_labels.sum(axis=1) / max(occurs.sum(), 1)
         found[f"samples_{name}"] = weights @ np.where(nothing, 1.0, of_documents)
         found[f"samples_{name}"] /= weights.sum(axis=1)
     exact = (given == true).all(axis=1)

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from sk_han.documents import UNKNOWN_ID, DocumentArray, EncoderFingerprint, SentenceArray
 from sk_han.documents.lazy import KnownDocuments, LazyDocuments, highest_id
 from sk_han.documents.sentences import check_same_encoder
+from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import check_texts
+
+_MANY_IDS = 1 << 23  # with the default embedding_dim their vectors and moments are 20 GB
 
 
 def holds_word_ids(X: Any) -> bool:
@@ -76,7 +79,14 @@ def vocabulary_size_of(
     # The last words of the vocabulary of given vectors may not occur in training.
     given = len(vectors) - 1 if isinstance(vectors, np.ndarray) else 0
     found = [highest_id(each) for each in (documents, unlabelled) if each is not None]
-    return max(given, *found) + 1
+    size = max(given, *found) + 1
+    if size > _MANY_IDS:
+        warn_user(
+            f"The highest word id is {size - 1:,}, and the network learns a vector for each id up "
+            "to it, which takes some gigabytes. Number the words from 2 on without gaps, for "
+            "example by their place in np.unique."
+        )
+    return size
 
 
 def known_documents(

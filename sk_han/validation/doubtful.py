@@ -116,6 +116,19 @@ def warn_of_single_documents(
     )
 
 
+def warn_of_classes_without_weight(
+    targets: NDArray[np.int64], kept: NDArray[np.int64], classes: NDArray[Any]
+) -> None:
+    """Warn of classes (C,) of some targets, and of none that is kept for its positive weight."""
+    lacking, n_kept = np.setdiff1d(targets, kept), len(np.unique(kept))
+    if len(lacking) and n_kept > 1:
+        warn_user(
+            f"{len(lacking):,} of {len(classes):,} classes have documents of weight 0 alone: "
+            f"{listed(classes[lacking].tolist())}. They stay among the classes, and linear models, "
+            "which need documents of each, are not fitted. Leave these documents out of X and y."
+        )
+
+
 def warn_of_conflicts(
     rows: NDArray[np.int64], n_words: NDArray[np.int64], n_documents: int
 ) -> None:

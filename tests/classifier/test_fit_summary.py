@@ -300,3 +300,22 @@ def test_a_network_of_next_to_no_share_is_a_warning(network, warned):
     told = "its share of the log-odds of held-out documents is 0.2 %"
     found = fault_in_unseen(summary, scaled(epoch, targets, np.ones(100)))
     assert found == (told if warned else None)
+
+
+@pytest.mark.parametrize("threshold", [0.2, "f1"])
+def test_several_labels_are_scored_by_the_thresholds_of_the_model(threshold):
+    random = np.random.RandomState(0)
+    y, y_val = (random.rand(n, 3) < 0.4 for n in (120, 60))
+    model = tiny(threshold=threshold).fit(REVIEWS, y, X_val=MORE, y_val=y_val)
+    decided = model.predict(MORE)
+    assert decided.sum() > (model.predict_proba(MORE) >= 0.5).sum()
+    assert model.fit_summary_.accuracy == model.score(MORE, y_val)
+    assert model.fit_summary_.macro_f1 == pytest.approx(f1_score(y_val, decided, average="macro"))
+
+
+def test_many_copies_do_not_make_held_out_documents_known_ones():
+    texts, labels = make_reviews(100, random_state=3)
+    for times in (2, 3):
+        model = tiny(validation_fraction=0.3).fit([*texts] * times, [*labels] * times)
+        # The accuracies of a network that knows the held-out documents by heart were above 0.9.
+        assert model.fit_summary_.linear_accuracy < 0.8

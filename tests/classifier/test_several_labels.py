@@ -12,6 +12,7 @@ import sk_han
 from sk_han import HANClassifier, SentenceArray
 from sk_han.datasets import make_reviews
 from sk_han.serving import Scorer
+from sk_han.targets.any_of_labels import best_thresholds
 from sk_han.utils.model_format import ModelFormatError
 
 pandas = pytest.importorskip("pandas")
@@ -282,3 +283,19 @@ def test_the_exported_graph_gives_the_same_probabilities(fitted, tmp_path):
         },
     )
     np.testing.assert_allclose(proba, fitted.predict_proba(X[TEST]), atol=1e-5)
+
+
+def test_the_highest_f1_without_new_documents_is_warned_of():
+    model = HANClassifier(**SMALL, max_epochs=1, threshold="f1", validation_fraction=None)
+    with pytest.warns(UserWarning, match=r"threshold='f1' needs documents.*from .* 0\.5 on"):
+        model.fit(X, Y)
+    np.testing.assert_array_equal(model.pool_.target.thresholds, 0.5)
+
+
+def test_documents_of_more_weight_count_more_for_thresholds():
+    p = np.linspace(0.1, 0.9, 200)[:, np.newaxis]
+    t = np.random.RandomState(0).rand(200, 1) < p
+    weights = np.where(t[:, 0], 5.0, 1.0)
+    low, high = best_thresholds(p, t, weights), best_thresholds(p, t, np.ones(200))
+    assert low < high
+    np.testing.assert_array_equal(best_thresholds(p, t, np.full(200, 7.0)), high)

@@ -182,9 +182,10 @@ def test_unknown_suffix_is_refused(write, name):
         load_csv(write(name, THREE_NOTES))
 
 
-def test_unknown_encoding_is_refused(write):
-    with pytest.raises(LookupError, match="utf-88"):
-        load_csv(write("notes.csv", THREE_NOTES), encoding="utf-88")
+@pytest.mark.parametrize("encoding", ["utf-88", "rot13"])
+def test_unknown_encoding_is_refused(write, encoding):
+    with pytest.raises(ValueError, match=f"encoding is '{encoding}'; it takes .* 'cp1252'"):
+        load_csv(write("notes.csv", THREE_NOTES), encoding=encoding)
 
 
 A_B = {"text": "a", "label": "b"}

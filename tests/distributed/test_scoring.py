@@ -1,6 +1,8 @@
 """Documents in collections of Dask are scored as the model scores them."""
 
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -253,3 +255,20 @@ def test_no_file_is_left_behind(classifier, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     predict_proba(classifier, db.from_sequence(UNSEEN, npartitions=2)).compute()
     assert list(Path(tmp_path).iterdir()) == []
+
+
+def test_without_a_client_it_scores_and_leaves_dask_as_it_is(tmp_path):
+    sk_han.save(fitted_classifier(), tmp_path / "model.han")
+    code = (
+        "import sys, dask.bag\n"
+        "from sk_han.distributed import predict\n"
+        "bag = dask.bag.from_sequence(['A good text.', 'A bad one.'], npartitions=2)\n"
+        "for _ in range(2):\n"
+        "    print(len(predict(sys.argv[1], bag).compute(scheduler='sync')))\n"
+        "import dask, distributed\n"
+        "dask.config.get('distributed.comm.timeouts.connect')\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "model.han"], capture_output=True, text=True
+    )
+    assert run.stdout.split() == ["2", "2"], run.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import signal
@@ -9,9 +10,9 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from sk_han import DocumentArray
 from sk_han.documents import folder as folders
 from sk_han.documents.folder import writing
 from sk_han.documents.integer_file import BLOCK, BlockChecksums
+from sk_han.utils.atomic_write import replacing
 
 IN_MEMORY = DocumentArray.from_nested([[[2, 3], [4]], [], [[5, 2, 2]], [[7]]])
 OTHERS = IN_MEMORY[[3, 0]]
@@ -433,3 +435,41 @@ def test_threads_read_one_file_at_the_same_time(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(is_read, chosen))
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_an_interrupt_behind_the_last_step_keeps_the_new_documents(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_new: bool
+) -> None:
+    @contextmanager
+    def interrupted(path: Path, **options: Any) -> Iterator[Any]:
+        with replacing(path, **options) as file:
+            yield file
+        raise KeyboardInterrupt
+
+    path = tmp_path / "new" if is_new else folder
+    monkeypatch.setattr("sk_han.documents.folder.replacing", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        OTHERS.save(path, overwrite=True)
+    assert DocumentArray.open(path).to_nested() == OTHERS.to_nested()
+    assert len(list(path.iterdir())) == 5
+
+
+def test_of_two_writers_without_overwrite_the_second_is_refused(folder: Path) -> None:
+    path = folder.with_name("raced")
+
+    def race() -> None:
+        with writing(path, overwrite=False) as writer:
+            writer.append(IN_MEMORY)
+            OTHERS.save(path)
+
+    with pytest.raises(FileExistsError, match="holds documents already"):
+        race()
+    assert DocumentArray.open(path).to_nested() == OTHERS.to_nested()
+    assert len(list(path.iterdir())) == 5
+
+
+def test_a_deep_copy_reads_on_when_the_folder_holds_others(folder: Path) -> None:
+    opened = DocumentArray.open(folder)
+    OTHERS.save(folder, overwrite=True)
+    assert copy.deepcopy(opened).to_nested() == opened.to_nested() == IN_MEMORY.to_nested()

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
-from sk_han import HierarchicalTokenizer, audit_labels, report, suggest
+from sk_han import HANClassifier, HierarchicalTokenizer, audit_labels, report, suggest
 from sk_han.inspection.results.label_audit import LabelAudit
 from tests.html_page import Page
 from tests.tiny_models import tiny
@@ -376,3 +376,22 @@ def test_a_table_without_pandas_names_what_to_install(audit, monkeypatch):
 def test_weights_that_are_none_are_named(weights):
     with pytest.raises(ValueError, match=r"params\['sample_weight'\]"):
         audit_labels(tiny(), TEXTS, TRUE, params={"sample_weight": weights})
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(120) // 4])
+def test_a_label_of_one_fold_alone_is_not_looked_at(groups):
+    Y = np.zeros((120, 2), dtype=int)
+    Y[3 if groups is None else slice(4), 0] = 1
+    found = audit_labels(tiny(), TEXTS, Y, groups=groups)
+    assert len(found) == 0
+    assert any("did not know both sides of these labels: 0, 1" in note for note in found.notes)
+    features = HANClassifier(features="log_odds", max_epochs=1, embedding_dim=4, word_hidden=2)
+    with pytest.warns(UserWarning, match="no document has them: 1"):
+        found = features.fit_transform(TEXTS, Y, groups=groups)
+    assert not found[3].any()
+
+
+def test_a_view_of_a_dict_is_read():
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression())
+    found = audit_labels(model, dict(enumerate(TEXTS)).values(), LABELS)
+    np.testing.assert_array_equal(found.doubts, audit_labels(model, TEXTS, LABELS).doubts)

@@ -335,3 +335,11 @@ def test_a_search_is_summarized_and_measured_as_its_best_estimator(search):
 def test_what_measures_one_model_names_the_members_of_a_vote(vote, measure):
     with pytest.raises(TypeError, match=r"2 models.*estimator.named_estimators_\['seed 0'\]"):
         measure(vote, TEXTS)
+
+
+def test_a_frozen_tokenizer_tells_the_words():
+    tokenizer = HierarchicalTokenizer().fit(TEXTS)
+    frozen = make_pipeline(FrozenEstimator(tokenizer), tiny()).fit(TEXTS, LABELS)
+    found = explain(frozen, TEXTS[:2])
+    same(found, explain(make_pipeline(tokenizer, frozen[-1]), TEXTS[:2]))
+    assert found[0].text == TEXTS[0]

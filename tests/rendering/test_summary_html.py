@@ -33,7 +33,7 @@ def test_a_page_has_terms_numbers_and_places(full_page):
 
 def test_two_classes_are_one_table():
     page = Page(summarized().to_html())
-    assert page.all_text.count("by the n-gram model") == 2  # heading of the class, and of the part
+    assert page.all_text.count("by the linear models") == 2  # heading of the class, and of the part
     assert "for neg, against pos" in page.all_text
 
 

@@ -82,7 +82,7 @@ def test_if_probabilities_are_right_the_best_threshold_is_half_of_its_f1():
     rng = np.random.RandomState(1)
     p = rng.beta(0.5, 2, size=(20_000, 1))
     t = rng.rand(20_000, 1) < p
-    (threshold,) = best_thresholds(p, t)
+    (threshold,) = best_thresholds(p, t, np.ones(len(p)))
     given = p >= threshold
     f1 = 2 * (t & given).sum() / (t.sum() + given.sum())
     assert threshold == pytest.approx(f1 / 2, abs=0.02)
@@ -92,14 +92,14 @@ def test_a_rare_label_gets_the_threshold_that_its_probabilities_promise():
     p = np.linspace(0.01, 0.6, 50)[:, np.newaxis]
     none, one = np.zeros((50, 1), dtype=bool), np.zeros((50, 1), dtype=bool)
     one[0] = True  # the least likely document: by labels alone, all would get the label
-    (without,), (with_one,) = best_thresholds(p, none), best_thresholds(p, one)
+    (without,), (with_one,) = (best_thresholds(p, t, np.ones(50)) for t in (none, one))
     assert abs(with_one - without) < 0.05
 
 
 def test_a_label_that_nothing_tells_is_not_given_to_all_documents():
     p = np.full((50, 2), 1e-4)
     p[:, 1] = np.linspace(1e-4, 0.01, 50)
-    assert not (p >= best_thresholds(p, np.zeros((50, 2), dtype=bool))).any()
+    assert not (p >= best_thresholds(p, np.zeros((50, 2), dtype=bool), np.ones(50))).any()
 
 
 def labels_of(n, seed=0):

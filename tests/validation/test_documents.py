@@ -10,7 +10,13 @@ import pytest
 from scipy.sparse import csr_array
 
 from sk_han import DocumentArray, HierarchicalTokenizer
-from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
+from sk_han.validation.documents import (
+    as_documents,
+    holds_word_ids,
+    vocabulary_size_of,
+    within_vocabulary,
+)
+from tests.tiny_models import tiny
 
 CUBE = np.array([[[2, 3, 5], [7, 0, 0]], [[2, 0, 0], [0, 0, 0]]])
 
@@ -91,3 +97,16 @@ def test_documents_within_the_vocabulary_stay_as_they_are(documents: DocumentArr
     empty = DocumentArray.from_nested([[], []])
     assert within_vocabulary(documents, vocabulary_size=13) is documents
     assert within_vocabulary(empty, vocabulary_size=2) is empty
+
+
+def test_a_document_of_weight_0_does_not_count_for_the_vocabulary() -> None:
+    X = DocumentArray.from_nested([[[2, 3]], [[4, 3]], [[2, 3]], [[4, 3]], [[2, 900]]])
+    weights = np.array([1.0, 1, 1, 1, 0])
+    found = tiny().fit(X, [0, 1, 0, 1, 0], sample_weight=weights)
+    assert found.vocabulary_size_ == 5
+
+
+def test_a_very_high_id_is_warned_of() -> None:
+    X = DocumentArray.from_nested([[[2, 1 << 23]]])
+    with pytest.warns(UserWarning, match=r"highest word id is 8,388,608.*without gaps"):
+        assert vocabulary_size_of(X, None, None, None) == (1 << 23) + 1

@@ -50,9 +50,17 @@ def described(value: Any) -> str:
         return "{" + ", ".join(f"{key!r}: {described(each)}" for key, each in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(described, value)) + "]"
+    if hasattr(value, "key_to_index"):  # vectors of Gensim
+        words = value.key_to_index
+        return f"{crc_of_words(words)}, {crc_of(np.asarray(value[word]) for word in words)}"
     named = value if hasattr(value, "__qualname__") else type(value)
     module = getattr(named, "__module__", None) or "builtins"  # str.split has none
-    return f"{module}.{named.__qualname__}"
+    name = f"{module}.{named.__qualname__}"
+    if named is value or not hasattr(value, "get_params"):
+        return name
+    free = getattr(value, "may_change", ())
+    params = {k: v for k, v in value.get_params(deep=False).items() if k not in free}
+    return f"{name}({described(params)})" if params else name
 
 
 def _shortened(text: str) -> str:

@@ -17,7 +17,7 @@ from sk_han.documents import (
     concatenated_ranges,
     starts_of,
 )
-from sk_han.documents.lazy import LazyDocuments, divided
+from sk_han.documents.lazy import LazyDocuments, divided, portions
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_part import NgramPart
 from sk_han.parts.ngrams.sparse_model import SparseNgramModel
@@ -69,6 +69,18 @@ class WordTable(NamedTuple):
         return LabelledDocuments(self.read(data.documents), data.targets, data.weights, data.groups)
 
 
+def knows_words(documents: DocumentArray) -> bool:
+    """Return whether the vocabulary or the documents know how all words are written."""
+    for portion in portions(documents):
+        read = portion.in_memory()
+        unknown = read.word_ids == UNKNOWN_ID
+        if read.spelling is not None:
+            unknown &= read.spelling.types < 0
+        if unknown.any():
+            return False
+    return True
+
+
 def words_by_id(documents: DocumentArray) -> dict[str, int]:
     """Return the words of documents that know how they are written, with their ids."""
     if isinstance(documents, LazyDocuments) or documents.spelling is None:
@@ -108,6 +120,16 @@ class CharacterModel(Part):
         ),
         rules=(_check_learnt,),
     )
+
+    def check(self, documents: DocumentArray) -> None:
+        """Check that it is known how all words are written."""
+        if not knows_words(documents):
+            raise ValueError(
+                "The documents have words that the vocabulary lacks, and do not hold how these are "
+                "written, as documents in a folder and word ids do not. This model reads the "
+                "characters of all words. Give raw texts, or what the tokenizer makes of them in "
+                "memory, portion by portion if they are many; or fit with linear_chars=None."
+            )
 
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
         """Score documents, (D, K)."""

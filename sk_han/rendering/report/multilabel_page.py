@@ -12,7 +12,7 @@ PAIRS = 20
 FURTHER = ("Average precision", "Log loss", "Threshold")  # of each label, behind F1
 AVERAGES = {
     "micro": "of all labels of all documents together: frequent labels count most",
-    "macro": "the mean over labels: a rare label counts as much as a common one",
+    "macro": "the mean over labels that a document has or gets: rare ones count as much as others",
     "samples": "the mean over documents",
 }
 

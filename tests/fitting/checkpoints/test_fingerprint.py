@@ -9,8 +9,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from skorch.callbacks import LRScheduler
 
-from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer, StopAfter
 from sk_han.embeddings import load_embeddings
 from sk_han.fitting.checkpoints import fingerprint
 from sk_han.fitting.checkpoints.fingerprint import settings_fingerprint
@@ -134,3 +135,29 @@ class TestData:
         monkeypatch.setattr(fingerprint, "batches", batches)
         data_of(self.X, self.Y)
         assert read == [0, 1, 2, 0, 1, 2]  # ids, then words
+
+
+class KeyedVectors:
+    """As of Gensim: they cannot be iterated over."""
+
+    def __init__(self, factor):
+        self.key_to_index = {"good": 0, "bad": 1}
+        self.vectors = factor * np.eye(2)
+
+    def __getitem__(self, word):
+        return self.vectors[self.key_to_index[word]]
+
+
+def test_keyed_vectors_are_told_by_their_numbers():
+    one, again, other = (settings_of(embedding_init=KeyedVectors(n)) for n in (1, 1, 2))
+    assert one == again
+    assert one != other
+
+
+def test_callbacks_are_told_by_their_parameters_but_for_the_seconds_to_go_on_for():
+    def found(size, seconds):
+        steps = ("steps", LRScheduler(policy="StepLR", step_size=size))
+        return settings_of(callbacks=[steps, ("stop", StopAfter(seconds))])
+
+    assert found(1, 2.0) == found(1, 20.0)
+    assert found(1, 2.0) != found(9, 2.0)

@@ -80,7 +80,8 @@ class TestWordTable:
 
     def test_a_document_is_read_the_same_beside_others(self, fitted, others):
         documents = fitted.tokenizer_.transform(others[0])
-        of_ids = DocumentArray.from_nested(documents.to_nested())
+        known = fitted.tokenizer_.transform(inflected(20)[0])
+        of_ids = DocumentArray.from_nested(known.to_nested())
         both = DocumentArray.concatenate([documents, of_ids])
         alone = [fitted.predict_proba(each) for each in (documents, of_ids)]
         np.testing.assert_allclose(fitted.predict_proba(both), np.concatenate(alone), atol=1e-6)
@@ -426,3 +427,64 @@ class TestLatentModel:
         classifier.partial_fit(texts, labels, [0, 1], X_unlabelled=inflected(600, seed=3)[0])
         assert LATENT_CHARACTERS in classifier.pool_.parts
         assert classifier.score(*others) > 0.95
+
+
+class TestDocumentsThatDoNotKnowTheirWords:
+    """A folder and word ids do not hold how words are written that the vocabulary lacks."""
+
+    @pytest.fixture
+    def given(self, fitted, others, tmp_path):
+        return fitted.tokenizer_.transform(iter(others[0]), out=tmp_path / "others")
+
+    @pytest.mark.parametrize("method", ["predict", "predict_proba", "explain"])
+    def test_they_are_refused(self, fitted, given, others, method):
+        with pytest.raises(ValueError, match=r"do not hold how these are written.*raw texts"):
+            getattr(fitted, method)(given)
+        with pytest.raises(ValueError, match=r"do not hold how these are written"):
+            getattr(fitted, method)(DocumentArray.from_nested(given.in_memory().to_nested()))
+        some = fitted.tokenizer_.transform(others[0][:5])
+        with pytest.raises(ValueError, match=r"do not hold how these are written"):
+            getattr(fitted, method)(DocumentArray.concatenate([some, given.in_memory()]))
+
+    def test_a_scorer_refuses_them_too(self, fitted, given, tmp_path):
+        sk_han.save(fitted, tmp_path / "model.han")
+        with pytest.raises(ValueError, match="do not hold how these are written"):
+            Scorer.load(tmp_path / "model.han").predict_proba(given)
+
+    def test_those_of_known_words_are_scored(self, fitted, given):
+        texts = inflected(20)[0]
+        ids = DocumentArray.from_nested(fitted.tokenizer_.transform(texts).to_nested())
+        np.testing.assert_allclose(fitted.predict_proba(ids), fitted.predict_proba(texts))
+
+    def test_given_held_out_ones_leave_the_model_out_or_are_refused(self, fitted, given, others):
+        X, y = fitted.tokenizer_.transform(inflected(400)[0]), inflected(400)[1]
+        more = {"X_val": given, "y_val": others[1]}
+        assert CHARACTERS in HANClassifier(**TINY, random_state=0).fit(X, y).pool_.parts
+        found = HANClassifier(**TINY, random_state=0).fit(X, y, **more)
+        assert CHARACTERS not in found.pool_.parts
+        with pytest.raises(ValueError, match=r"X_val holds word ids without their words"):
+            HANClassifier(**TINY, linear_chars=(2, 3)).fit(X, y, **more)
+
+    def test_later_portions_of_them_are_refused(self, given, others):
+        model = HANClassifier(**TINY, random_state=0, linear_chars=(2, 3))
+        model.partial_fit(*inflected(60), classes=[0, 1])
+        with pytest.raises(ValueError, match="do not hold how these are written"):
+            model.partial_fit(DocumentArray.from_nested([[[1, 2]]] * 100), others[1])
+
+
+def test_texts_without_labels_say_the_same_from_a_tokenizer_and_as_texts():
+    texts, labels = inflected(200)
+    more = inflected(600, seed=2)[0]
+    how = {**TINY, "random_state": 0, "linear_chars": (1, 4)}
+    of_texts = HANClassifier(**how, tokenizer=HierarchicalTokenizer(min_df=2))
+    of_texts.fit(texts, labels, X_unlabelled=more)
+    tokenizer = of_texts.tokenizer_
+    of_documents = HANClassifier(**how).fit(
+        tokenizer.transform(texts), labels, X_unlabelled=tokenizer.transform(more)
+    )
+    assert LATENT_CHARACTERS in of_texts.pool_.parts
+    np.testing.assert_allclose(
+        of_documents.predict_proba(tokenizer.transform(texts)),
+        of_texts.predict_proba(texts),
+        atol=1e-6,
+    )
