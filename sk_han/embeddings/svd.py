@@ -12,6 +12,7 @@ from sk_han.engines.tasks import run_tasks
 
 _N_BLOCKS = 5
 _N_RANGES = 64  # of rows
+_ROWS_AT_ONCE = 1 << 12
 _NO_OWN_PART = 1e-10  # of the largest square; the rest is rounding, as these values are
 _ROUNDING = 1e-3  # of the largest value, whose square is computed
 
@@ -47,12 +48,13 @@ def left_singular_vectors(
         values = np.sqrt(np.maximum(squares[::-1][:rank], 0)).astype(np.float32)
         has_value = values > _ROUNDING * values[0]
         values[~has_value] = 0
+        lengths = np.where(has_value, 1 if is_wide else values, np.inf)
         if not is_wide:
             vectors = _product(tall, vectors)
-            vectors[:, has_value] /= values[has_value]
         # The sign of an eigenvector hangs on the last bit of a sum, which engines round otherwise.
-        signs = np.where((vectors.astype(np.float64) ** 3).sum(axis=0) < 0, -1, 1)
-        return vectors * (has_value * signs).astype(np.float32), values
+        signs = np.where(_sums_of_cubes(vectors) < 0, -1, 1)
+        vectors /= (lengths * signs).astype(np.float32)
+        return vectors, values
 
 
 def _orthonormal(block: NDArray[np.float32], basis: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -67,6 +69,15 @@ def _orthonormal(block: NDArray[np.float32], basis: NDArray[np.float32]) -> NDAr
         block = block @ (rotation * factors).astype(np.float32)
         least = 0.5  # what was kept has the length 1 now
     return block
+
+
+def _sums_of_cubes(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the sum of the cubes of each column, portion by portion; powers of NumPy are slow."""
+    sums = np.zeros(vectors.shape[1])
+    for start in range(0, len(vectors), _ROWS_AT_ONCE):
+        some = vectors[start : start + _ROWS_AT_ONCE].astype(np.float64)
+        sums += (some * some * some).sum(axis=0)
+    return sums
 
 
 def _product(matrix: csr_matrix, dense: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -41,7 +41,7 @@ def _best(start: float, margin: float, square: float, bound: float) -> float:
     void,
     int64[::1],
     int64,
-    *(readonly(int64), readonly(int32), readonly(float32, 2), readonly(float64, 2)),
+    *(readonly(int64), readonly(int32), readonly(float32, 2)),
     *(readonly(int8, 2), readonly(float64, 2)),
     *(float64, int64),
     float64[:, ::1],
@@ -52,7 +52,6 @@ def solve(
     row_starts: NDArray[np.int64],  # (D + 1,)
     columns: NDArray[np.int32],  # (nnz,)
     values: NDArray[np.float32],  # (B, nnz), or (1, nnz) of all problems
-    squares: NDArray[np.float64],  # (B, D) or (1, D) squared lengths of the rows
     signs: NDArray[np.int8],  # (B, D)
     bounds: NDArray[np.float64],  # (B, D) C times the weight of a document; of 0 it is left out
     tolerance: float,
@@ -71,6 +70,10 @@ def solve(
         if b >= n_tasks:
             break
         p, every = min(b, len(values) - 1), D // _STEPS + 1
+        squares = np.zeros(D)  # of the lengths of the rows
+        for d in range(D):
+            for k in range(row_starts[d], row_starts[d + 1]):
+                squares[d] += float64(values[p, k]) ** 2
         order, duals, state = np.arange(D), np.zeros(D), uint64(0)  # whichever others there are
         slope = curvature = 0.0  # of the dual variables, in the intercept
         for turn in range(most_passes):
@@ -87,7 +90,7 @@ def solve(
                     for k in range(row_starts[d], row_starts[d + 1]):
                         score += weights[b, columns[k]] * values[p, k]
                     before = duals[d]
-                    dual = _best(before, signs[b, d] * score, squares[p, d], bound)
+                    dual = _best(before, signs[b, d] * score, squares[d], bound)
                     change = signs[b, d] * (dual - before)
                     duals[d] = dual
                     changed += abs(change)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
@@ -46,7 +45,7 @@ def one_vs_rest(
     size = max(n_threads(), _NUMBERS_AT_ONCE // n_numbers)
     for start in range(0, is_positive.shape[1], size):
         group = slice(start, start + size)
-        sides, values = is_positive[:, group].T > 0, vectors.values(group)
+        sides = is_positive[:, group].T > 0
         one_sided = sides.all(axis=1) | ~sides.any(axis=1)
         solved = np.zeros((len(sides), matrix.shape[1] + 1))
         bounds = np.where(one_sided, 0, strength * weights[:, group]).T
@@ -55,8 +54,7 @@ def one_vs_rest(
             len(solved),
             matrix.indptr.astype(np.int64),
             matrix.indices.astype(np.int32, copy=False),
-            values,
-            _squared_lengths(matrix, values),
+            vectors.values(group),
             np.ascontiguousarray(np.where(sides, 1, -1), dtype=np.int8),
             np.ascontiguousarray(bounds),
             tolerance,
@@ -90,9 +88,3 @@ def logistic_regression(
 def _log_odds(sides: NDArray[np.bool_]) -> float:
     n_positive = np.count_nonzero(sides)
     return float(np.log((n_positive + 0.5) / (len(sides) - n_positive + 0.5)))
-
-
-def _squared_lengths(matrix: csr_matrix, values: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the squared lengths (B, D) of rows with these values (B, nnz)."""
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    return np.stack([np.bincount(rows, each**2, matrix.shape[0]) for each in values])
