@@ -80,7 +80,7 @@ class BidirectionalGRU(nn.Module):
         Tensor, shape (T, H)
         """
         if self.has_kernels:
-            return self.recur(self.project(inputs), index, lengths)
+            return self._encoded(inputs, index, lengths)
         return packed_encoded(self.gru, inputs, index, PackedLayout(lengths)).states
 
     def encode(
@@ -103,7 +103,7 @@ class BidirectionalGRU(nn.Module):
         """
         if not self.has_kernels:
             return packed_encoded(self.gru, inputs, index, PackedLayout(lengths), initial)
-        states = self.recur(self.project(inputs), index, lengths, initial)
+        states = self._encoded(inputs, index, lengths, initial)
         filled, first, last = sequence_ends(lengths, states.device)
         H = self.gru.hidden_size
         ends = torch.stack([states[last, :H], states[first, H:]])  # (2, filled, H/2)
@@ -121,14 +121,20 @@ class BidirectionalGRU(nn.Module):
         weights = self._weights()
         return projections(inputs, weights.inputs, weights.input_bias)
 
-    def recur(
-        self, projected: Tensor, index: Tensor, lengths: Tensor, initial: Tensor | None = None
-    ) -> Tensor:
+    def recur(self, projected: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
         """Return the states of projected inputs, shape (T, H), by kernels."""
         weights = self._weights()
+        return gru_states(projected, weights.states, weights.state_bias, index, lengths, None)
+
+    def _encoded(
+        self, inputs: Tensor, index: Tensor, lengths: Tensor, initial: Tensor | None = None
+    ) -> Tensor:
+        """Return the states of inputs, shape (T, H), by kernels, whose weights are joined once."""
         if initial is not None:
             layout = PackedLayout(lengths)
             initial = initial[:, layout.order[: layout.n_filled]]
+        weights = self._weights()
+        projected = projections(inputs, weights.inputs, weights.input_bias)
         return gru_states(projected, weights.states, weights.state_bias, index, lengths, initial)
 
     def join_weights(self, join: bool) -> None:
