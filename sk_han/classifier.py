@@ -458,8 +458,8 @@ or ndarray of shape (n_labels,)
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs to see all labels, and partial_fit sees a portion. "
-                "Compute the weights beforehand with sklearn.utils.class_weight."
-                "compute_class_weight and pass them as a dict."
+                "Compute the weights beforehand and pass them as a dict, of one label a document "
+                "by sklearn.utils.class_weight.compute_class_weight."
             )
         resume = hasattr(self, "pool_")
         if classes is None and not resume:

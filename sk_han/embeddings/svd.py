@@ -41,7 +41,7 @@ def left_singular_vectors(
         for start in range(0, min(_N_BLOCKS * width, n), width):
             block = _orthonormal(block, basis)[:, -(n - start) :]
             basis = np.concatenate([basis, block], axis=1)
-            block = _product(transposed, _product(tall, block))
+            block = sparse_product(transposed, sparse_product(tall, block))
             images = np.concatenate([images, block], axis=1)
         squares, rotation = np.linalg.eigh((basis.T @ images).astype(np.float64))
         vectors = basis @ rotation[:, ::-1][:, :rank].astype(np.float32)
@@ -50,7 +50,7 @@ def left_singular_vectors(
         values[~has_value] = 0
         lengths = np.where(has_value, 1 if is_wide else values, np.inf)
         if not is_wide:
-            vectors = _product(tall, vectors)
+            vectors = sparse_product(tall, vectors)
         # The sign of an eigenvector hangs on the last bit of a sum, which engines round otherwise.
         signs = np.where(_sums_of_cubes(vectors) < 0, -1, 1)
         vectors /= (lengths * signs).astype(np.float32)
@@ -80,7 +80,8 @@ def _sums_of_cubes(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     return sums
 
 
-def _product(matrix: csr_matrix, dense: NDArray[np.float32]) -> NDArray[np.float32]:
+def sparse_product(matrix: csr_matrix, dense: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Multiply a sparse matrix with a dense one, by a kernel on several threads if there is one."""
     compiled = kernels("sparse")
     indices = matrix.indptr, matrix.indices
     if compiled is None or any(each.dtype != np.int32 for each in indices):

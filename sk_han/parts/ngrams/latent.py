@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from sk_han.documents import DocumentArray, LabelledDocuments
+from sk_han.documents.lazy import divided
 from sk_han.documents.offsets import sampled_rows
-from sk_han.embeddings.svd import left_singular_vectors
+from sk_han.embeddings.svd import left_singular_vectors, sparse_product
 from sk_han.parts.ngrams.features import Features
-from sk_han.parts.ngrams.hashing import batches
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import coefficients_of, update_problems
 from sk_han.parts.ngrams.one_vs_rest import logistic_regression
@@ -25,6 +25,7 @@ _MIN_DOCUMENTS = 5  # an n-gram of fewer says little of others
 _MOST_NGRAMS = 1 << 18  # those of the most documents; more make the model larger and slower
 _MOST_WEIGHTS = 1 << 24  # of n-grams for all classes; they are 64 MB
 _MOST_WORDS = 1 << 25  # words learnt from in all; it bounds the memory to 4 GB or so
+_WORDS_AT_ONCE = 1 << 22  # of documents whose vectors are computed
 _MOST_DOCUMENTS = 1 << 17  # with labels; 400 coefficients need no more, and vectors are 0.6 GB
 _FEWEST_OF_CLASS = 20  # documents of a class that its sample has at least, if there are so many
 _C = 10.0  # inverse strength of the L2 regularization, for vectors of a mean length of about 1
@@ -41,12 +42,12 @@ class LatentSpace(NamedTuple):
 
     def vectors(self, documents: DocumentArray) -> NDArray[np.float32]:
         """Project documents, (D, R)."""
-        parts = [
-            Features(presences(batch, self.ngram_range, self.buckets), self.ratios).of_score(0)
-            @ self.projection
-            for batch in batches(documents)
-        ]
-        return np.concatenate([np.empty((0, self.projection.shape[1]), np.float32), *parts])
+        present = (
+            presences(some, self.ngram_range, self.buckets)
+            for some in divided(documents, _WORDS_AT_ONCE)
+        )
+        features = (Features(each, self.ratios).of_score(0) for each in present)
+        return np.concatenate([sparse_product(each, self.projection) for each in features])
 
 
 def fit_latent_space(
