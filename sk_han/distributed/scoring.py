@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -97,7 +97,7 @@ def _scored(model: Any, documents: Any, method: str) -> Any:
     _check_kind(documents, caller)
     scorer = _scorer(model, caller)
     empty = _of_none(scorer, method)
-    with suppress(ImportError):  # its settings, which it sets when it is first imported
+    if find_spec("distributed") is not None:  # it makes its settings when it is first imported
         importlib.import_module("distributed")
     # Sent now, and once: a graph that holds it would be sent by each compute(). Dask warns of what
     # is large, since it is often sent by mistake.

@@ -162,6 +162,7 @@ def writing(folder: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Fold
     is_new = _prepared(path, overwrite)
     token = secrets.token_hex(8)
     names = {name: f"{name}-{token}.bin" for name in _FILES}
+    replaced: set[str] = set()
     try:
         with ExitStack() as opened:
             files = {name: opened.enter_context(open(path / names[name], "x+b")) for name in _FILES}
@@ -179,8 +180,11 @@ def writing(folder: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Fold
         except FileExistsError:
             raise _taken(path) from None
     except BaseException:
-        if names["word_ids"] in _data_files(path):
-            _delete(path, replaced)  # the interrupt came behind the last step
+        is_whole = False
+        with suppress(OSError, ValueError):
+            is_whole = _described(path)["files"] == names
+        if is_whole:  # the interrupt came behind the last step
+            _delete(path, replaced)
             raise
         _delete(path, names.values())
         if is_new:

@@ -56,7 +56,7 @@ def fit(given: Given, context: FitContext) -> FittedModel | str:
         scaled = scaled_pool(learnt, data, context)
         scaled = decided(scaled, settings.threshold)
     if not context.is_portion and scaled.unseen_logits is None:
-        data.target.warn_of_no_threshold(settings.threshold)
+        scaled.pool.target.warn_of_no_threshold(settings.threshold)
     summary = summary_of(scaled, data, context)
     # A portion may have other class frequencies, and a loss of the user's no probabilities.
     if not context.is_portion and not settings.own_loss:

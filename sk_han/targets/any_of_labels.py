@@ -258,10 +258,13 @@ class AnyOfLabels(Target):
     def warn_of_no_threshold(self, threshold: Any) -> None:
         """Warn that thresholds of the highest F1 cannot be found."""
         if isinstance(threshold, str):
+            stays = "labels are given from a probability of 0.5 on"
+            if (self.thresholds != 0.5).any():
+                stays = "those of the fit before stay"
             warn_user(
                 f"threshold={threshold!r} needs documents that the model has not learnt from, and "
-                "there are none: labels are given from a probability of 0.5 on. Give X_val and "
-                "y_val, or, of a new fit, documents enough to hold some out."
+                f"there are none: {stays}. Give X_val and y_val, or, of a new fit, documents "
+                "enough to hold some out."
             )
 
     def with_decisions(

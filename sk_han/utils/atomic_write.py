@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import math
 import os
@@ -52,6 +53,8 @@ def _is_linked(unfinished: Path, target: Path) -> bool:
     except FileExistsError:
         raise
     except OSError:
+        if target.exists():  # another may still come between this and the move
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
         return False
     unfinished.unlink()
     return True

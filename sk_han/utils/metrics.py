@@ -56,8 +56,8 @@ def label_figures(
 ) -> dict[str, Any]:
     """Return figures of several labels a document, (D, L) each, and those of each label.
 
-    Of a label that no document has there is no recall, of one that none gets no precision, and F1
-    is None where both are so, which macro F1 leaves out.
+    A share of nothing is None: the precision of a label that no document gets, the recall of one
+    that no document has, and F1 where both hold; macro F1 leaves such labels out.
     """
     mean = averages(decided, t)
     right, predicted, true = (decided & t).sum(axis=0), decided.sum(axis=0), t.sum(axis=0)

@@ -123,9 +123,10 @@ def warn_of_classes_without_weight(
     lacking, n_kept = np.setdiff1d(targets, kept), len(np.unique(kept))
     if len(lacking) and n_kept > 1:
         warn_user(
-            f"{len(lacking):,} of {len(classes):,} classes have documents of weight 0 alone: "
-            f"{listed(classes[lacking].tolist())}. They stay among the classes, and linear models, "
-            "which need documents of each, are not fitted. Leave these documents out of X and y."
+            f"Of {len(classes):,} classes {len(lacking):,} occur only in documents of weight 0: "
+            f"{listed(classes[lacking].tolist())}. They stay among the classes, and no linear "
+            "model can be fitted, since one needs documents of each. Leave these documents out of "
+            "X and y."
         )
 
 

@@ -317,5 +317,5 @@ def test_many_copies_do_not_make_held_out_documents_known_ones():
     texts, labels = make_reviews(100, random_state=3)
     for times in (2, 3):
         model = tiny(validation_fraction=0.3).fit([*texts] * times, [*labels] * times)
-        # The accuracies of a network that knows the held-out documents by heart were above 0.9.
+        # Of linear models that knew the held-out documents by heart it was above 0.9.
         assert model.fit_summary_.linear_accuracy < 0.8

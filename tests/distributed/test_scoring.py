@@ -272,3 +272,4 @@ def test_without_a_client_it_scores_and_leaves_dask_as_it_is(tmp_path):
         [sys.executable, "-c", code, tmp_path / "model.han"], capture_output=True, text=True
     )
     assert run.stdout.split() == ["2", "2"], run.stderr
+    assert run.returncode == 0, run.stderr

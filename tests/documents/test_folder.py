@@ -455,7 +455,15 @@ def test_an_interrupt_behind_the_last_step_keeps_the_new_documents(
     assert len(list(path.iterdir())) == 5
 
 
-def test_of_two_writers_without_overwrite_the_second_is_refused(folder: Path) -> None:
+@pytest.mark.parametrize("has_links", [True, False])
+def test_of_two_writers_without_overwrite_the_second_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, has_links: bool
+) -> None:
+    def no_link(*_: Any) -> None:
+        raise PermissionError("this file system has no links")
+
+    if not has_links:
+        monkeypatch.setattr("os.link", no_link)
     path = folder.with_name("raced")
 
     def race() -> None:

@@ -11,8 +11,13 @@ from sk_han.engines.kernels.compiling import compiled, draw, inlined, readonly
 _MULTIPLIER, _SUMMAND = np.uint64(6364136223846793005), np.uint64(1442695040888963407)  # Knuth's
 _HIGH = np.uint64(33)
 _MOST_STEPS = 60  # of Newton's method, or halvings of the interval
-_LONGEST = 1.0  # step of an intercept; where all probabilities are near 0 or 1, none is right
 _STEPS = 16  # of an intercept in a pass
+# One step at most: where all probabilities are near 0 or 1, curvatures are next to 0, and Newton's
+# steps far too long.
+_LONGEST = 1.0
+# So many passes take the quicker steps, which forget what variables that were found before the last
+# steps have yet to answer: where classes are rare or documents short, these swing for ever.
+_FREE_PASSES = 10
 _PRECISION = 0.01  # of a dual variable, relatively; later passes come back to it
 
 
@@ -61,8 +66,9 @@ def solve(
     """Solve binary problems by dual coordinate descent (Yu, Huang and Lin, 2011); a task is one.
 
     The intercept has no penalty: at the solution the dual variables of both sides have the same
-    sum, and steps of Newton's method in between lead there. It ends where the variables change in a
-    pass, and their sums differ, by less than `tolerance` of all.
+    sum, and steps of Newton's method in between lead there. A problem is solved when two numbers
+    are below `tolerance` times the sum of the variables: how much they changed in a pass, and how
+    far the sums of both sides differ.
     """
     D, last = len(row_starts) - 1, weights.shape[1] - 1
     while True:
@@ -75,7 +81,10 @@ def solve(
             for k in range(row_starts[d], row_starts[d + 1]):
                 squares[d] += float64(values[p, k]) ** 2
         order, duals, state = np.arange(D), np.zeros(D), uint64(0)  # whichever others there are
-        slope = curvature = 0.0  # of the dual variables, in the intercept
+        # Of the sum of the signed variables: the derivative in the intercept by each, and the
+        # intercept that it was found at.
+        slopes, places = np.zeros(D), np.zeros(D)
+        excess = curvature = moment = 0.0  # that sum, and sums of derivatives
         for turn in range(most_passes):
             for k in range(D - 1, 0, -1):
                 state = state * _MULTIPLIER + _SUMMAND
@@ -95,12 +104,20 @@ def solve(
                     duals[d] = dual
                     changed += abs(change)
                     total += dual
-                    slope += change
-                    curvature += dual * (1 - dual / bound) - before * (1 - before / bound)
+                    excess += change
+                    slope = dual * (1 - dual / bound)
+                    slope /= 1 + squares[d] * slope
+                    place = weights[b, last]
+                    curvature += slope - slopes[d]
+                    moment += slope * place - slopes[d] * places[d]
+                    slopes[d], places[d] = slope, place
                     for k in range(row_starts[d], row_starts[d + 1]):
                         weights[b, columns[k]] += change * values[p, k]
                 is_due = (turn > 0 and i % every == every - 1) or i == D - 1
                 if is_due and curvature > 0:
-                    weights[b, last] += min(max(slope / curvature, -_LONGEST), _LONGEST)
-            if changed <= tolerance * total and abs(slope) <= tolerance * total:
+                    step = excess / curvature
+                    if turn >= _FREE_PASSES:
+                        step += moment / curvature - weights[b, last]
+                    weights[b, last] += min(max(step, -_LONGEST), _LONGEST)
+            if changed <= tolerance * total and abs(excess) <= tolerance * total:
                 break

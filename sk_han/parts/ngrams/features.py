@@ -58,7 +58,11 @@ class Features:
 
     def values(self, problems: slice) -> NDArray[np.float32]:
         """Return the values of the features of scores, (B, nnz)."""
-        return np.stack([self._values(c) for c in range(self.n_own)[problems]])
+        rows = range(self.n_own)[problems]
+        values = np.empty((len(rows), self.matrix.nnz), dtype=np.float32)
+        for row, c in zip(values, rows, strict=True):
+            row[:] = self._values(c)
+        return values
 
     def _values(self, c: int) -> NDArray[np.float32]:
         values = self.ratios[self.matrix.indices, c] / self.lengths[self.row_of_entry, c]

@@ -19,7 +19,9 @@ from sk_han.parts.ngrams.features import Vectors
 # With a third of it the loss of other documents is the same; with three times it varies by 3 %.
 _TOLERANCE = 0.01
 _MOST_PASSES = 1000
-_NUMBERS_AT_ONCE = 4_000_000  # weights, or values of vectors, of a group of problems
+# Weights and own values of the problems that are solved at once: so many are worth it on any number
+# of threads, and so many each thread may have a problem for.
+_NUMBERS_AT_ONCE, _MOST_NUMBERS = 4_000_000, 64_000_000
 
 
 def one_vs_rest(
@@ -31,8 +33,8 @@ def one_vs_rest(
 ) -> Iterator[tuple[NDArray[np.float64], float]]:
     """Yield the coefficients (F,) and the intercept of each problem of (D, B) in turn.
 
-    By a kernel on several threads, or by scikit-learn, a problem after the other. It takes a fifth
-    of the time of scikit-learn's L-BFGS (docs/what_was_tried.md).
+    By a kernel on several threads, or by scikit-learn, a problem after the other. The kernel takes
+    a fourth to a tenth of the time of scikit-learn's L-BFGS (docs/what_was_tried.md).
     """
     compiled = kernels("logistic")
     if compiled is None:
@@ -42,11 +44,12 @@ def one_vs_rest(
         return
     matrix = vectors.matrix
     n_numbers = matrix.shape[1] + 1 + (matrix.nnz if vectors.n_own > 1 else 0)
-    size = max(n_threads(), _NUMBERS_AT_ONCE // n_numbers)
+    for_threads = min(n_threads(), _MOST_NUMBERS // n_numbers)
+    size = max(1, for_threads, _NUMBERS_AT_ONCE // n_numbers)
     for start in range(0, is_positive.shape[1], size):
         group = slice(start, start + size)
-        sides = is_positive[:, group].T > 0
-        one_sided = sides.all(axis=1) | ~sides.any(axis=1)
+        sides, counts = is_positive[:, group].T > 0, weights[:, group].T > 0
+        one_sided = ~((sides & counts).any(axis=1) & (~sides & counts).any(axis=1))
         solved = np.zeros((len(sides), matrix.shape[1] + 1))
         bounds = np.where(one_sided, 0, strength * weights[:, group]).T
         run_tasks(
@@ -61,7 +64,8 @@ def one_vs_rest(
             _MOST_PASSES,
             solved,
         )
-        solved[one_sided, -1] = [_log_odds(each) for each in sides[one_sided]]
+        for b in np.flatnonzero(one_sided).tolist():
+            solved[b, -1] = _log_odds(sides[b, counts[b]])
         for found in solved:
             yield found[:-1], float(found[-1])
 
@@ -71,11 +75,13 @@ def logistic_regression(
 ) -> tuple[NDArray[np.float64], float]:
     """Return the coefficients (F,) and the intercept by scikit-learn.
 
-    Of one side alone there are log-odds of the number of documents.
+    If all documents that count are on one side, the intercept is the log-odds of their numbers, and
+    the coefficients are 0.
     """
     sides = is_positive > 0
-    if sides.all() or not sides.any():
-        return np.zeros(points.shape[1]), _log_odds(sides)
+    counting = sides[weights > 0]
+    if counting.all() or not counting.any():
+        return np.zeros(points.shape[1]), _log_odds(counting)
     # BLAS adds vectors here, for which its threads wait for each other: where other work keeps the
     # cores busy, two took twenty times as long as one.
     with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from scipy.sparse import random as random_matrix
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -73,6 +74,52 @@ def test_a_problem_of_one_side_has_log_odds_alone(engine):
     np.testing.assert_array_equal(found[1, :-1], 0)
     np.testing.assert_allclose(found[1, -1], np.log(0.5 / (D + 0.5)))
     assert np.abs(found[[0, 2], :-1]).max(axis=1).min() > 1
+
+
+def random_rows(n, n_features, share):
+    """Rows of length 1, most of them of few features."""
+    rows = random_matrix(n, n_features, share, "csr", dtype=np.float32, random_state=1)
+    lengths = np.sqrt(rows.multiply(rows).sum(axis=1)).A1
+    return rows.multiply(1 / np.where(lengths > 0, lengths, 1)[:, np.newaxis]).tocsr()
+
+
+HARD = {  # rows, number of positive ones, weights, C
+    "rare": (random_rows(600, 3_000, 0.003), 4, np.ones(600), 10.0),
+    "rare and little": (random_rows(600, 800, 0.01), 30, np.ones(600), 0.1),
+    "empty, one positive": (csr_matrix((300, 5), dtype=np.float32), 1, np.ones(300), 10.0),
+    "empty, half positive": (csr_matrix((300, 5), dtype=np.float32), 150, np.ones(300), 10.0),
+    "few": (random_rows(20, 5, 0.6), 9, np.ones(20), 10.0),
+    "one heavy": (random_rows(600, 3_000, 0.003), 300, np.append(np.ones(599), 1e5), 10.0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # already there
+@pytest.mark.parametrize("name", HARD)
+def test_the_intercept_of_hard_problems_is_found(name):
+    rows, n_positive, weights, strength = HARD[name]
+    sides = np.zeros((rows.shape[0], 1), dtype=np.float32)
+    sides[:n_positive] = 1
+    weights = (weights / weights.mean())[:, np.newaxis]
+
+    def value(coefficients, intercept):
+        margins = (rows @ coefficients + intercept) * np.where(sides[:, 0] > 0, 1, -1)
+        loss = strength * weights[:, 0] @ np.logaddexp(0, -margins)
+        return coefficients @ coefficients / 2 + loss
+
+    pytest.importorskip("numba")
+    with using_engine("numba"):
+        (found,) = one_vs_rest(SameForAll(rows), sides, weights, strength)
+    model = LogisticRegression(C=strength, solver="newton-cholesky", tol=1e-10, max_iter=1000)
+    model.fit(rows.astype(float), sides[:, 0], weights[:, 0])
+    assert value(*found) < 1.03 * value(model.coef_[0], model.intercept_[0])
+
+
+@pytest.mark.parametrize("engine", ["numba", "torch"])
+def test_a_side_of_weight_0_makes_a_problem_one_sided(engine):
+    weights = np.where(IS_POSITIVE > 0, WEIGHTS, 0)
+    for found in solved(weights=weights, engine=engine):
+        assert not found[:-1].any()
+        assert 0 < found[-1] < 10
 
 
 def test_very_large_weights_give_finite_solutions():
