@@ -48,7 +48,7 @@ def _best(start: float, margin: float, square: float, bound: float) -> float:
     int64,
     *(readonly(int64), readonly(int32), readonly(float32, 2)),
     *(readonly(int8, 2), readonly(float64, 2)),
-    *(float64, int64),
+    *(int64, float64, int64),
     float64[:, ::1],
 )
 def solve(
@@ -59,16 +59,17 @@ def solve(
     values: NDArray[np.float32],  # (B, nnz), or (1, nnz) of all problems
     signs: NDArray[np.int8],  # (B, D)
     bounds: NDArray[np.float64],  # (B, D) C times the weight of a document; of 0 it is left out
+    is_penalized: int,  # whether the intercept is, as in LIBLINEAR
     tolerance: float,
     most_passes: int,
     weights: NDArray[np.float64],  # (B, F + 1), zeros to be written; the intercept is the last
 ) -> None:
     """Solve binary problems by dual coordinate descent (Yu, Huang and Lin, 2011); a task is one.
 
-    The intercept has no penalty: at the solution the dual variables of both sides have the same
-    sum, and steps of Newton's method in between lead there. A problem is solved when two numbers
-    are below `tolerance` times the sum of the variables: how much they changed in a pass, and how
-    far the sums of both sides differ.
+    A penalized intercept is a further feature, of 1. Without penalty the dual variables of both
+    sides have the same sum at the solution, and steps of Newton's method in between lead there. A
+    problem is solved when two numbers are below `tolerance` times the sum of the variables: how
+    much they changed in a pass, and how far the sums of both sides differ if they are to be equal.
     """
     D, last = len(row_starts) - 1, weights.shape[1] - 1
     while True:
@@ -76,7 +77,7 @@ def solve(
         if b >= n_tasks:
             break
         p, every = min(b, len(values) - 1), D // _STEPS + 1
-        squares = np.zeros(D)  # of the lengths of the rows
+        squares = np.full(D, float64(is_penalized))  # of the lengths of the rows
         for d in range(D):
             for k in range(row_starts[d], row_starts[d + 1]):
                 squares[d] += float64(values[p, k]) ** 2
@@ -111,13 +112,16 @@ def solve(
                     curvature += slope - slopes[d]
                     moment += slope * place - slopes[d] * places[d]
                     slopes[d], places[d] = slope, place
+                    if is_penalized:
+                        weights[b, last] += change
                     for k in range(row_starts[d], row_starts[d + 1]):
                         weights[b, columns[k]] += change * values[p, k]
                 is_due = (turn > 0 and i % every == every - 1) or i == D - 1
-                if is_due and curvature > 0:
+                if is_due and curvature > 0 and not is_penalized:
                     step = excess / curvature
                     if turn >= _FREE_PASSES:
                         step += moment / curvature - weights[b, last]
                     weights[b, last] += min(max(step, -_LONGEST), _LONGEST)
-            if changed <= tolerance * total and abs(excess) <= tolerance * total:
+            differs = 0.0 if is_penalized else abs(excess)
+            if changed <= tolerance * total and differs <= tolerance * total:
                 break

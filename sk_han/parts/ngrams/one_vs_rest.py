@@ -19,6 +19,8 @@ from sk_han.parts.ngrams.features import Vectors
 # With a third of it the loss of other documents is the same; with three times it varies by 3 %.
 _TOLERANCE = 0.01
 _MOST_PASSES = 1000
+# A third of L-BFGS' time for rare labels, and its intercept is penalized.
+_LIBLINEAR: dict[str, Any] = {"solver": "liblinear", "dual": True, "tol": 0.1, "random_state": 0}
 # Weights and own values of the problems that are solved at once: so many are worth it on any number
 # of threads, and so many each thread may have a problem for.
 _NUMBERS_AT_ONCE, _MOST_NUMBERS = 4_000_000, 64_000_000
@@ -30,17 +32,21 @@ def one_vs_rest(
     weights: NDArray[np.float64],
     strength: float,
     tolerance: float = _TOLERANCE,
+    *,
+    is_penalized: bool = False,
 ) -> Iterator[tuple[NDArray[np.float64], float]]:
     """Yield the coefficients (F,) and the intercept of each problem of (D, B) in turn.
 
     By a kernel on several threads, or by scikit-learn, a problem after the other. The kernel takes
-    a fourth to a tenth of the time of scikit-learn's L-BFGS (docs/what_was_tried.md).
+    a fourth to a tenth of the time of scikit-learn's L-BFGS (docs/what_was_tried.md). Whether the
+    intercept is penalized, as by LIBLINEAR, matters where labels are rare.
     """
     compiled = kernels("logistic")
     if compiled is None:
         for b in range(is_positive.shape[1]):
             given = vectors.of_score(b), is_positive[:, b], weights[:, b]
-            yield logistic_regression(*given, strength)
+            options = _LIBLINEAR if is_penalized else {}
+            yield logistic_regression(*given, strength, **options)
         return
     matrix = vectors.matrix
     n_numbers = matrix.shape[1] + 1 + (matrix.nnz if vectors.n_own > 1 else 0)
@@ -60,6 +66,7 @@ def one_vs_rest(
             vectors.values(group),
             np.ascontiguousarray(np.where(sides, 1, -1), dtype=np.int8),
             np.ascontiguousarray(bounds),
+            int(is_penalized),
             tolerance,
             _MOST_PASSES,
             solved,
@@ -71,7 +78,11 @@ def one_vs_rest(
 
 
 def logistic_regression(
-    points: Any, is_positive: NDArray[np.float32], weights: NDArray[np.float64], strength: float
+    points: Any,
+    is_positive: NDArray[np.float32],
+    weights: NDArray[np.float64],
+    strength: float,
+    **options: Any,
 ) -> tuple[NDArray[np.float64], float]:
     """Return the coefficients (F,) and the intercept by scikit-learn.
 
@@ -87,7 +98,8 @@ def logistic_regression(
     with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
         # Weights of all sizes take more steps. What the solution is worth is found out of sample.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = LogisticRegression(C=strength, max_iter=1000).fit(points, sides, weights)
+        model = LogisticRegression(C=strength, max_iter=1000, **options)
+        model.fit(points, sides, weights)
     return model.coef_[0], float(model.intercept_[0])
 
 

@@ -140,9 +140,8 @@ class SparseLearner:
         sample_weight = self.target.problem_weights(data.targets, data.weights)
         sample_weight = sample_weight / data.weights.mean()
         solutions = []
-        for found, intercept in one_vs_rest(
-            SameForAll(features), is_positive[:, problems], sample_weight[:, problems], strength
-        ):
+        given = SameForAll(features), is_positive[:, problems], sample_weight[:, problems], strength
+        for found, intercept in one_vs_rest(*given, is_penalized=True):
             large = np.abs(found) >= _SMALLEST * np.abs(found).max(initial=0)
             kept = np.flatnonzero(large & (found != 0))
             solutions.append(_Solution(kept, found[kept], intercept))

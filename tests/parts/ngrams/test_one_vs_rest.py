@@ -114,6 +114,18 @@ def test_the_intercept_of_hard_problems_is_found(name):
     assert value(*found) < 1.03 * value(model.coef_[0], model.intercept_[0])
 
 
+def test_a_penalized_intercept_is_that_of_liblinear():
+    pytest.importorskip("numba")
+    with using_engine("numba"):
+        given = SameForAll(FEATURES), IS_POSITIVE, WEIGHTS, STRENGTH, 1e-7
+        found = list(one_vs_rest(*given, is_penalized=True))
+    for b, (coefficients, intercept) in enumerate(found):
+        model = LogisticRegression(C=STRENGTH, solver="liblinear", tol=1e-9, max_iter=10_000)
+        model.fit(FEATURES, IS_POSITIVE[:, b], WEIGHTS[:, b])
+        np.testing.assert_allclose(coefficients, model.coef_[0], atol=2e-3)
+        np.testing.assert_allclose(intercept, model.intercept_, atol=2e-3)
+
+
 @pytest.mark.parametrize("engine", ["numba", "torch"])
 def test_a_side_of_weight_0_makes_a_problem_one_sided(engine):
     weights = np.where(IS_POSITIVE > 0, WEIGHTS, 0)

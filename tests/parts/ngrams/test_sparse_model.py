@@ -176,9 +176,9 @@ def test_what_chose_the_strength_is_not_solved_again(monkeypatch):
     afresh.strength = learner.strength
     expected, solved = afresh.fit(rows), []
 
-    def counted(features, is_positive, *others):
+    def counted(features, is_positive, *others, **options):
         solved.append(is_positive.shape[1])
-        return one_vs_rest(features, is_positive, *others)
+        return one_vs_rest(features, is_positive, *others, **options)
 
     monkeypatch.setattr(sparse_fitting, "one_vs_rest", counted)
     found = learner.fit(rows)
