@@ -632,6 +632,8 @@ WARNINGS: list[Expected] = [
         "The n-gram model of .* stays as it is",
     ),
     Expected(when(n_iter_no_change="1"), "n_iter_no_change=1 has no effect"),
+    # Of few documents, of one group, or of a fit that goes on, none is held out either.
+    Expected(when(threshold="f1"), "threshold='f1' needs documents that the model has not"),
     # An epoch or two of tiny networks: what they learn is not the question.
     Expected(when(), "The network (has learnt|tells|counts for) nothing"),
     Expected(when(estimator=FOLDS), "The least populated class in y has only"),

@@ -56,11 +56,10 @@ def described(value: Any) -> str:
     named = value if hasattr(value, "__qualname__") else type(value)
     module = getattr(named, "__module__", None) or "builtins"  # str.split has none
     name = f"{module}.{named.__qualname__}"
-    if named is value or not hasattr(value, "get_params"):
+    # A callback of the user's may count in its parameters, and `StopAfter` goes on for longer.
+    if not name.startswith("skorch.callbacks.") or named is value:
         return name
-    free = getattr(value, "may_change", ())
-    params = {k: v for k, v in value.get_params(deep=False).items() if k not in free}
-    return f"{name}({described(params)})" if params else name
+    return f"{name}({described(value.get_params(deep=False))})"
 
 
 def _shortened(text: str) -> str:

@@ -101,7 +101,6 @@ class StopAfter(_Stopping):
     """
 
     reason = "the time"
-    may_change = ("seconds",)  # when a fit goes on from its checkpoint
 
     def __init__(self, seconds: float) -> None:
         is_number = isinstance(seconds, Real) and not isinstance(seconds, bool)
