@@ -20,19 +20,19 @@ from sk_han.training.builder import batch_size_for, epochs_for
 # Seconds of one thread and megabytes for one of each quantity, measured by benchmarks/fit_cost.py;
 # docs/benchmarks.md has the table. The model of characters is not counted.
 SECONDS = {
-    "words": 5.3e-6,
-    "distinct words": 4.1e-5,
-    "words of all epochs": 6.0e-6,
-    "steps of all epochs": 0.0077,
+    "distinct words": 9.1e-5,
+    "words of all epochs": 7.1e-6,
+    "steps of all epochs": 0.0067,
 }
-MEGABYTES = {"fit": 656.0, "words": 0.00015, "distinct words": 0.0053}
-# Of an n-gram of a document in a fit, for a class beyond the second; no threads share it.
-_SECONDS_OF_NGRAM = 3.5e-7
+MEGABYTES = {"fit": 636.0, "words": 0.00028, "distinct words": 0.0057}
+# Of an n-gram of a document in a fit, for a class beyond the second: 5.6 s for 3.5 million n-grams
+# of newsgroups and 20 classes.
+_SECONDS_OF_NGRAM = 8e-8
 # What an n-gram of a document costs where all classes share a vector, as a part of the above: C
-# decides, so 0.06 to 0.2 was measured.
-_OF_SPARSE = 0.11
-# Of a fit, what more threads do not share: 2.79 s with one and 2.41 with two.
-_ALONE = 0.73
+# decides, so 0.26 to 0.9 was measured.
+_OF_SPARSE = 0.48
+# Of a fit, what more threads do not share: 1,000 reviews take 16.6 s with one and 12.6 with two.
+_ALONE = 0.5
 _NGRAM_RANGE = (1, 3)  # the default of linear_ngrams
 # What an attention of each label adds for a word, a label and an epoch.
 _SECONDS_OF_LABEL = 5.6e-8
