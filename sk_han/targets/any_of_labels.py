@@ -15,7 +15,7 @@ from sk_han.storage.schema import Array, Field, Schema
 from sk_han.storage.stored_labels import label_names
 from sk_han.targets.probabilities import log_sigmoid
 from sk_han.targets.splitting import N_FOLDS, dealt_out
-from sk_han.targets.target import Target, one_problem_each
+from sk_han.targets.target import Target, most_frequent, one_problem_each
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.doubtful import warn_of_alike_names
 from sk_han.validation.indicators import (
@@ -121,6 +121,16 @@ class AnyOfLabels(Target):
         if self.sides is None:
             return np.broadcast_to(w[:, np.newaxis], t.shape)
         return w[:, np.newaxis] * np.where(t > 0, self.sides[1], self.sides[0])
+
+    def of_frequent(
+        self, t: NDArray[Any], most: int
+    ) -> tuple[Target, NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the target of the most frequent labels, of all documents."""
+        n_positive = t.sum(axis=0)
+        kept = most_frequent(np.minimum(n_positive, len(t) - n_positive), most)
+        sides = None if self.sides is None else self.sides[:, kept]
+        target = AnyOfLabels(self.names[kept], self.thresholds[kept], sides)
+        return target, np.arange(len(t)), t[:, kept]
 
     def is_learnable(self, t: NDArray[Any]) -> bool:
         """Return whether a label has documents with it and without it."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sk_han.storage.schema import Field, Schema, Sizes
 from sk_han.storage.stored_labels import labels
 from sk_han.targets.probabilities import log_softmax, log_sum_exp, softmax
-from sk_han.targets.target import Target
+from sk_han.targets.target import Target, most_frequent
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.doubtful import (
     warn_of_alike_names,
@@ -109,6 +109,14 @@ class OneOfClasses(Target):
         """Warn of classes of one document, and of few among larger ones."""
         warn_of_single_documents(t, self.names, given=given)
         warn_of_rare_classes(t, self.names)
+
+    def of_frequent(
+        self, t: NDArray[Any], most: int
+    ) -> tuple[Target, NDArray[np.int64], NDArray[np.int64]]:
+        """Return the target of the most frequent classes; documents of others are left out."""
+        kept = most_frequent(np.bincount(t, minlength=self.n_scores), most)
+        rows = np.flatnonzero(np.isin(t, kept))
+        return OneOfClasses(self.names[kept]), rows, np.searchsorted(kept, t[rows])
 
     def criterion(self) -> type[Any]:
         """Return the cross-entropy, which takes probabilities of classes too."""

@@ -18,6 +18,11 @@ def one_problem_each(state: Any, where: str, sizes: Sizes) -> None:
     sizes["B"] = sizes["K"]
 
 
+def most_frequent(counts: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Return the numbers of the labels of the highest counts (K,), in their order."""
+    return np.sort(np.argsort(-counts, kind="stable")[:most])
+
+
 class Target(ABC):
     """What scores mean. The parts of a model score K classes or labels, and know no more of them.
 
@@ -90,6 +95,15 @@ class Target(ABC):
 
     def warn_of_rare(self, t: NDArray[Any], *, given: bool) -> None:  # noqa: B027  (not all do)
         """Warn of labels of very few documents; with `given` ones, none need be held out."""
+
+    def of_frequent(
+        self, t: NDArray[Any], most: int
+    ) -> tuple[Target, NDArray[np.int64], NDArray[Any]]:
+        """Return the target of at most so many labels, the most frequent ones.
+
+        Also return the rows of the documents that it is of, and their encoded labels.
+        """
+        return self, np.arange(len(t)), t
 
     @classmethod
     @abstractmethod

@@ -78,6 +78,18 @@ def test_a_weight_by_name_is_that_of_documents_with_the_label():
     np.testing.assert_array_equal(target.problem_weights(T, weights), expected)
 
 
+def test_of_the_most_frequent_labels_all_documents_stay():
+    t = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 1], [1, 0, 0, 0]]) > 0
+    four, w = AnyOfLabels(np.array(list("abcd")), np.arange(4) / 10), np.ones(5)
+    target, rows, of_frequent = four.weigh(t, None, "balanced")[0].of_frequent(t, 2)
+    assert target.names.tolist() == ["b", "c"]  # that each document has "a" tells nothing
+    assert target.thresholds.tolist() == [0.1, 0.2]
+    assert rows.tolist() == [0, 1, 2, 3, 4]
+    np.testing.assert_array_equal(of_frequent, t[:, 1:3])
+    weighed = four.weigh(t, None, "balanced")[0].problem_weights(t, w)
+    np.testing.assert_array_equal(target.problem_weights(of_frequent, w), weighed[:, 1:3])
+
+
 def test_if_probabilities_are_right_the_best_threshold_is_half_of_its_f1():
     rng = np.random.RandomState(1)
     p = rng.beta(0.5, 2, size=(20_000, 1))

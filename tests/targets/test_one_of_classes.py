@@ -21,3 +21,10 @@ def test_log_odds_of_certain_documents_are_finite():
     assert THREE.log_odds(logits, of).tolist() == [-1800.0, pytest.approx(-1800 - np.log(2))]
     expected = [[-1, 1, 0], [1, -0.5, -0.5]]
     np.testing.assert_allclose(THREE.factors(logits, of), expected, atol=1e-12)
+
+
+def test_the_most_frequent_classes_keep_their_documents():
+    target, rows, t = THREE.of_frequent(np.array([2, 0, 2, 1, 0, 2, 1, 0]), 2)
+    assert target.names.tolist() == ["a", "c"]
+    assert rows.tolist() == [0, 1, 2, 4, 5, 7]
+    assert target.names[t].tolist() == ["c", "a", "c", "a", "c", "a"]

@@ -246,6 +246,24 @@ class TestInAClassifier:
         assert (fitted.character_model_ is not None) == pays
         assert sizes == [80 * fold for fold in range(1, len(gains) + 1)]
 
+    @pytest.mark.parametrize("several", [False, True])
+    def test_of_many_labels_the_trial_learns_the_most_frequent_ones(self, monkeypatch, several):
+        seen = []
+
+        def gained(data, known, target):
+            seen.append((len(data), target.names.tolist(), known.shape[2]))
+            return 0.0, 0.0
+
+        monkeypatch.setattr("sk_han.parts.ngrams.character_trial._gained", gained)
+        y = np.append(np.repeat(np.arange(31), 12), np.repeat(np.arange(31, 38), 4))
+        if several:
+            y = np.eye(38, dtype=int)[y]
+        HANClassifier(**TINY, random_state=0).fit(inflected(400)[0], y)
+        ((n_documents, names, n_scores),) = seen
+        assert names == list(range(31))
+        assert n_scores == 31
+        assert n_documents == pytest.approx(80 if several else 372 / 5, abs=3)  # of a fold
+
     @pytest.mark.parametrize(
         ("words", "characters", "share"),
         [
