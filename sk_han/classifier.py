@@ -75,8 +75,8 @@ class HANClassifier(
     are new. ``linear_ngrams=None`` leaves linear models out.
 
     X may be raw texts, or documents from a `HierarchicalTokenizer` before it in a `Pipeline`, with
-    the same results. Of those from a `SentenceEmbedder` the network reads the sentence vectors, by
-    its sentence level alone; linear models read the words.
+    the same results. Of those from a `SentenceEmbedder` one network reads the sentence vectors, by
+    its sentence level alone; a second network and the linear models read the words.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ ContextAttention, default="attention"
         adversarial noise once) and ``valid_batch_size`` (256 documents).
     engine : {"auto", "numba", "torch"}, default="auto"
         What computes on the CPU: kernels that Numba compiles ("auto"), or PyTorch and NumPy alone:
-        a fit takes two to four times as long, predictions up to seven times. Results differ by
+        a fit takes three to four times as long, a prediction up to seven times. Results differ by
         rounding only. Where Numba fails, a warning says so once.
     n_threads : int, default=None
         Number of threads on the CPU, at most four for each core. None takes the number that
@@ -532,7 +532,7 @@ or ndarray of shape (n_labels,)
         return fitted.pool_.target.log_probabilities(fitted._logits(X))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Score each document before the softmax.
+        """Score each document by logits, or by log-odds.
 
         Parameters
         ----------

@@ -149,7 +149,11 @@ def _results_and_settings(command: argparse.ArgumentParser, name: str) -> None:
         )
     if name in (*LEARNING, "suggest"):
         command.add_argument(
-            "--seed", type=int, default=0, metavar="N", help="of all that is drawn (default: 0)"
+            "--seed",
+            type=int,
+            default=0,
+            metavar="N",
+            help="seed of all random numbers (default: 0)",
         )
 
 
@@ -218,7 +222,7 @@ def _explain(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--method",
         default="shapley",
-        help="as of sk_han.serving.Scorer.explain (default: shapley)",
+        help="shapley (default), sentence_alone, gradient_attention, occlusion, attention, random",
     )
 
 

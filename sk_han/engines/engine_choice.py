@@ -123,8 +123,8 @@ def _load(name: str, requested: str) -> ModuleType | None:
             raise
         _warn(
             f"its kernels cannot be compiled or loaded ({type(error).__name__}: {error})",
-            "PyTorch or NumPy computes instead: a fit takes two to four times as long, predictions "
-            "up to seven times. If files of Numba's cache are damaged, delete "
+            "PyTorch or NumPy computes instead: a fit takes three to four times as long, a "
+            "prediction up to seven times. If files of Numba's cache are damaged, delete "
             "sk_han/engines/kernels/__pycache__ or NUMBA_CACHE_DIR; engine='torch' avoids this "
             "warning.",
             kind=type(error).__name__,  # several modules fail for one reason, each in its words

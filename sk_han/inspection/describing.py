@@ -56,8 +56,8 @@ def describe(
     Notes
     -----
     Seconds and memory are an estimate, by a formula with constants measured on one machine
-    (docs/how_to/how_long.md): within a factor of two or three elsewhere. A model of characters,
-    where one pays, takes up to 0.6 of that time beside it. The texts are tokenized, which takes a
+    (docs/how_to/how_long.md): others may take half or twice as long. A model of characters is not
+    counted; where one pays, it may double the time. The texts are tokenized, which takes a
     few per cent of a fit.
 
     Examples

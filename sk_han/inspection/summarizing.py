@@ -68,9 +68,10 @@ def summarize(
 
     Notes
     -----
-    An estimator is asked about each document for two classes, the one predicted and the next likely
-    one. So with two classes a document speaks about both. With more, a class is known by the
-    documents that are, or nearly are, taken for it; one for which there are none has no terms.
+    An estimator is asked about each document for two classes, the predicted and the second most
+    probable one. So with two classes a document speaks about both. With more, a class is known
+    by the documents that are, or nearly are, taken for it; one for which there are none has no
+    terms.
 
     Contributions of words by the network are "gradient_attention", an estimate (see `explain`);
     those of n-grams are exact with two classes. Terms are ranked by the mean of their contributions

@@ -37,7 +37,7 @@ def audit_text(audit: Audited) -> str:
         f"{_beginning(_text_of(audit, one))}"
         for one in audit[:_LINES]
     ]
-    return _text(audit, _expected(audit, in_one_line), lines)
+    return _text(audit, [*audit.notes, _expected(audit, in_one_line)], lines)
 
 
 def audit_page(audit: Audited, full_page: bool) -> str:
@@ -67,7 +67,9 @@ def audit_page(audit: Audited, full_page: bool) -> str:
         parts.append(entry(head, _text_of(audit, one), content, is_open=not place))
     parts.append(more(len(audit) - shown))
     title = f"Labels of {counted(audit.n_documents)}"
-    return _page(audit, _expected(audit, isolated), parts, title, full_page, f"<p>{_HOW}</p>")
+    # How far the models can be asked comes first: where they say nothing, so does the number.
+    head = f"{_notes(audit)}<p><b>{_expected(audit, isolated)}</b></p><p>{_HOW}</p>"
+    return _page(head, parts, title, full_page)
 
 
 def plot_audit(audit: Audited, ax: Axes | None) -> Axes:
@@ -87,7 +89,7 @@ def suggestions_text(suggested: Suggested) -> str:
         f"document {one.document}: {_guess(one, in_one_line)}{_beginning(one.text)}"
         for one in suggested[:_LINES]
     ]
-    return _text(suggested, _least_decided(suggested), lines)
+    return _text(suggested, [_least_decided(suggested), *suggested.notes], lines)
 
 
 def suggestions_page(suggested: Suggested, full_page: bool) -> str:
@@ -99,7 +101,8 @@ def suggestions_page(suggested: Suggested, full_page: bool) -> str:
     ]
     parts.append(more(len(suggested) - shown))
     title = f"{counted(len(suggested))} to label"
-    return _page(suggested, _least_decided(suggested), parts, title, full_page)
+    head = f"<p><b>{_least_decided(suggested)}</b></p>{_notes(suggested)}"
+    return _page(head, parts, title, full_page)
 
 
 def plot_suggestions(suggested: Suggested, ax: Axes | None) -> Axes:
@@ -121,17 +124,18 @@ def plot_suggestions(suggested: Suggested, ax: Axes | None) -> Axes:
     return ax
 
 
-def _text(listing: Any, summary: str, lines: Sequence[str]) -> str:
+def _text(listing: Any, head: Sequence[str], lines: Sequence[str]) -> str:
     rest = len(listing) - len(lines)
     left_out = [f"... and {rest:,} more"] if rest else []
-    return "\n".join([summary, *listing.notes, *lines, *left_out])
+    return "\n".join([*head, *lines, *left_out])
 
 
-def _page(
-    listing: Any, summary: str, parts: Sequence[str], title: str, full_page: bool, how: str = ""
-) -> str:
-    notes = "".join(f"<p>{escaped(note)}</p>" for note in listing.notes)
-    content = f"<p><b>{summary}</b></p>{how}{notes}{''.join(parts)}"
+def _notes(listing: Any) -> str:
+    return "".join(f"<p>{escaped(note)}</p>" for note in listing.notes)
+
+
+def _page(head: str, parts: Sequence[str], title: str, full_page: bool) -> str:
+    content = f"{head}{''.join(parts)}"
     return page(f"<main>{content}</main>" if full_page else content, title, full_page, "report")
 
 

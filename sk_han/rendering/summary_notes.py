@@ -48,7 +48,7 @@ def about_class(
     near = ""
     if len(summary.classes) > 2 or summary.several_labels:
         kind = "label" if summary.several_labels else "class"
-        near = f", the next likely {kind} of {found.n_others:,} more"
+        near = f", the second most probable {kind} of {found.n_others:,} more"
     verb = "the most probable label of" if summary.several_labels else "predicted for"
     said = f"{verb} {counted(found.n_predicted)}{near}"
     if found.n_predicted:

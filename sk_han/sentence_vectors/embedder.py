@@ -69,8 +69,8 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
 
     Texts are split into sentences as `HierarchicalTokenizer` splits them, and an encoder, usually a
     pretrained one, makes a vector of each. A transformer reads some hundred words at once; in this
-    way it reads documents of any length. The words stay beside the vectors, for the n-gram model of
-    `HANClassifier`.
+    way it reads documents of any length. The words stay beside the vectors, for the network of
+    words and the linear models of `HANClassifier`.
 
     Parameters
     ----------

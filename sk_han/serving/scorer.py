@@ -95,9 +95,9 @@ class Scorer:
 
     Notes
     -----
-    ``pip install --no-deps sk-han numpy`` installs what it needs, ``numba llvmlite`` what makes it
-    fast; ``import sk_han.serving`` imports no more. The first prediction with Numba compiles, or
-    reads from a cache.
+    In a clone, ``pip install --no-deps .`` and ``pip install numpy`` install what it needs, ``pip
+    install numba`` what makes it fast; ``import sk_han.serving`` imports no more. The first
+    prediction with Numba compiles, or reads from a cache.
 
     Examples
     --------

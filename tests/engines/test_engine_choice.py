@@ -61,7 +61,7 @@ def test_kernels_that_fail_to_compile_warn_once(monkeypatch):
 
     monkeypatch.setattr(engine_choice, "find_spec", lambda name: object())
     monkeypatch.setattr(engine_choice, "import_module", failing)
-    slower = "ValueError: no such instruction.*a fit takes two to four times as long"
+    slower = "ValueError: no such instruction.*a fit takes three to four times as long"
     with pytest.warns(RuntimeWarning, match=slower):
         assert kernels("gru_recurrence") is None
     with warnings.catch_warnings():

@@ -174,10 +174,10 @@ class _Read(NamedTuple):
 def _read(
     pool: Pool, with_ngrams: Pool, batches: Iterable[tuple[DocumentArray, list[Source]]]
 ) -> _Read:
-    """Explain each document for the class predicted and for the next likely one.
+    """Explain each document for the most probable class and for the second.
 
     With two classes, what speaks for one speaks against the other. With more, and with several
-    labels a document, the next likely one shows what the model weighs, and rare ones are seen.
+    labels a document, the second one shows what the model weighs, and rare ones are seen.
     """
     n_classes = pool.target.n_scores
     tallies = Tallies(n_classes)
