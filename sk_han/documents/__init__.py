@@ -4,7 +4,7 @@ from sk_han.documents.array import DocumentArray
 from sk_han.documents.checks import PADDING_ID, UNKNOWN_ID
 from sk_han.documents.coalitions import Coalitions, each_sentence_alone
 from sk_han.documents.labelled import MARKED, NOT_MARKED, LabelledDocuments
-from sk_han.documents.offsets import concatenated_ranges, starts_of
+from sk_han.documents.offsets import concatenated_ranges, packed, starts_of
 from sk_han.documents.sentences import EncoderFingerprint, SentenceArray
 from sk_han.documents.spelling import Spelling, code_points
 
@@ -22,5 +22,6 @@ __all__ = [
     "code_points",
     "concatenated_ranges",
     "each_sentence_alone",
+    "packed",
     "starts_of",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents.array import DocumentArray
-from sk_han.documents.offsets import starts_of
+from sk_han.documents.offsets import packed, starts_of
 from sk_han.documents.sentences import SentenceArray
 
 
@@ -40,9 +40,7 @@ class Coalitions:
     def portions(self, sizes: NDArray[np.int64], most: int) -> Iterator[Coalitions]:
         """Yield consecutive sets: sizes (N,) of their sentences sum to `most`, or of one set."""
         starts = starts_of(self.lengths)
-        before, first = starts_of(sizes[self.sentences])[starts], 0
-        while first < len(self.lengths):
-            fitting = np.searchsorted(before, before[first] + most, side="right") - 1
-            last = max(first + 1, int(fitting))
-            yield Coalitions(self.sentences[starts[first] : starts[last]], self.lengths[first:last])
-            first = last
+        of_sets = np.diff(starts_of(sizes[self.sentences])[starts])
+        for sets in packed(of_sets, most):
+            sentences = self.sentences[starts[sets.start] : starts[sets.stop]]
+            yield Coalitions(sentences, self.lengths[sets])

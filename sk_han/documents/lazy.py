@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents.array import DocumentArray
 from sk_han.documents.checks import UNKNOWN_ID
-from sk_han.documents.offsets import starts_of
+from sk_han.documents.offsets import packed, starts_of
 
 # Documents and words that are read at once. Numbers of documents that networks read at once divide
 # the first, so documents of usual length are scored in the batches of those in memory.
@@ -161,17 +161,12 @@ def divided(
     Few documents are yielded as they are, and no documents too.
     """
     n_documents = len(documents)
-    most = n_documents if most_documents is None else most_documents
-    if n_documents <= most and (n_documents <= 1 or documents.n_words <= most_words):
+    are_few = most_documents is None or n_documents <= most_documents
+    if are_few and (n_documents <= 1 or documents.n_words <= most_words):
         yield documents
         return
-    ends = starts_of(documents.words_per_document)
-    start = 0
-    while start < n_documents:
-        fits = int(np.searchsorted(ends, ends[start] + most_words, side="right")) - 1
-        stop = min(max(fits, start + 1), start + most)
-        yield documents[start:stop]
-        start = stop
+    for rows in packed(documents.words_per_document, most_words, most_documents):
+        yield documents[rows]
 
 
 def portions(documents: DocumentArray) -> Iterator[DocumentArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,20 @@ def concatenated_ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> NDArray[
     """Concatenate ``range(start, start + length)`` of all pieces."""
     shift = starts - starts_of(lengths)[:-1]
     return np.repeat(shift, lengths) + np.arange(int(lengths.sum()))
+
+
+def packed(sizes: NDArray[np.int64], most: int, most_pieces: int | None = None) -> Iterator[slice]:
+    """Yield runs of consecutive pieces whose sizes sum to at most `most`, or of one larger piece.
+
+    No run has more than `most_pieces`.
+    """
+    ends, first = starts_of(sizes), 0
+    while first < len(sizes):
+        fitting = int(np.searchsorted(ends, ends[first] + most, side="right")) - 1
+        last = max(fitting, first + 1)
+        last = last if most_pieces is None else min(last, first + most_pieces)
+        yield slice(first, last)
+        first = last
 
 
 def row_numbers(rows: Any, n_documents: int) -> NDArray[np.int64]:

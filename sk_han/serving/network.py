@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import Coalitions, DocumentArray
+from sk_han.documents import Coalitions, DocumentArray, packed, starts_of
 from sk_han.engines.numpy_gradients import attention_gradient, gru_gradient
 from sk_han.engines.numpy_labels import LabelAttention
 from sk_han.engines.numpy_pooling import pooling_of
@@ -181,11 +181,6 @@ def _chunks(
     word_ids: NDArray[np.int32], lengths: Lengths
 ) -> Iterator[tuple[NDArray[np.int32], Lengths]]:
     """Yield the words of consecutive sentences, and their lengths; at least one chunk."""
-    ends, first = np.cumsum(lengths), 0
-    if not len(lengths):
-        yield word_ids, lengths
-    while first < len(lengths):
-        before = ends[first - 1] if first else 0
-        last = max(int(np.searchsorted(ends, before + _MOST_WORDS, side="right")), first + 1)
-        yield word_ids[before : ends[last - 1]], lengths[first:last]
-        first = last
+    starts = starts_of(lengths)
+    for rows in packed(lengths, _MOST_WORDS) if len(lengths) else [slice(0, 0)]:
+        yield word_ids[starts[rows.start] : starts[rows.stop]], lengths[rows]

@@ -7,7 +7,6 @@ The kernels decide the usual ends of sentences; from the first unusual one on, t
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from itertools import pairwise
 from types import ModuleType
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import concatenated_ranges, starts_of
+from sk_han.documents import code_points, concatenated_ranges, packed, starts_of
 from sk_han.engines.tasks import run_tasks
 from sk_han.text.sentences import sentence_spans
 from sk_han.text.tables import Tables, tables
@@ -38,8 +37,9 @@ def scan_texts(
     """
     types, known = _Types(), tables(compiled, token_pattern)
     parts = []
-    for chunk in _chunks(texts):
-        part = _scan_chunk(compiled, chunk, known, types, located)
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    for rows in packed(lengths, _CODES_AT_ONCE) if texts else [slice(0)]:
+        part = _scan_chunk(compiled, texts[rows], known, types, located)
         if part is None:
             return None
         parts.append(part)
@@ -55,27 +55,14 @@ def count_marked(marked: NDArray[np.bool_], lengths: NDArray[np.int64]) -> NDArr
     return np.diff(starts_of(marked)[starts_of(lengths)])
 
 
-def _chunks(texts: list[str]) -> Iterator[list[str]]:
-    """Divide texts into lists of at most `_CODES_AT_ONCE` characters, or of one text."""
-    first, n_codes = 0, 0
-    for i, text in enumerate(texts):
-        if n_codes + len(text) > _CODES_AT_ONCE and i > first:
-            yield texts[first:i]
-            first, n_codes = i, 0
-        n_codes += len(text)
-    yield texts[first:]
-
-
 def _scan_chunk(
     compiled: ModuleType, texts: list[str], known: Tables, types: _Types, located: bool
 ) -> tuple[NDArray[Any], ...] | None:
-    # A surrogate is no character, but may stand in a string.
-    encoded = "".join(texts).encode("utf-32-le", "surrogatepass")
-    codes = np.frombuffer(encoded, dtype="<i4").astype(np.int32, copy=False)
+    codes, lengths = code_points(texts)
     kinds = known.bits.take(codes)
     if (kinds & compiled.AMBIGUOUS).any():
         return None
-    starts = starts_of(np.fromiter(map(len, texts), np.int64, len(texts)))
+    starts = starts_of(lengths)
     words = np.empty((len(codes), 2), dtype=np.int32)
     hashes = np.empty(len(codes), dtype=np.uint64)
     sentences = np.empty((len(codes), 2), dtype=np.int32)

@@ -1,10 +1,11 @@
 """Offsets of pieces, and samples of documents of a bounded number of words."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sk_han.documents.offsets import concatenated_ranges, sampled_rows, starts_of
+from sk_han.documents.offsets import concatenated_ranges, packed, sampled_rows, starts_of
 
 
 def test_offsets_worked_by_hand():
@@ -17,6 +18,17 @@ def test_concatenated_ranges_equal_ranges_in_a_loop(pieces):
     starts, lengths = np.array(pieces, dtype=np.int64).reshape(-1, 2).T
     expected = [i for start, length in pieces for i in range(start, start + length)]
     assert concatenated_ranges(starts, lengths).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("most", "most_pieces", "ends"),
+    [(5, None, [2, 3, 5]), (5, 1, [1, 2, 3, 4, 5]), (100, None, [5]), (100, 3, [3, 5])],
+)
+def test_runs_hold_as_much_as_they_may_or_one_larger_piece(most, most_pieces, ends):
+    runs = list(packed(np.array([2, 3, 7, 0, 5]), most, most_pieces))
+    assert [run.stop for run in runs] == ends
+    assert [run.start for run in runs] == [0, *ends[:-1]]
+    assert list(packed(np.array([], dtype=int), most, most_pieces)) == []
 
 
 def drawn(words_per_document, n_words, seed=0):

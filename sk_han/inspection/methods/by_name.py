@@ -14,6 +14,7 @@ from sk_han.documents import (
     SentenceArray,
     concatenated_ranges,
     each_sentence_alone,
+    packed,
     starts_of,
 )
 from sk_han.inspection.methods.contributions import (
@@ -162,18 +163,13 @@ def without_each(
     """
     word_starts = documents.sentence_starts[documents.document_starts]
     document = np.searchsorted(word_starts, edges[:-1], side="right") - 1  # (pieces,)
-    words_before = starts_of(documents.words_per_document[document])
-    first = 0
-    while first < len(document):
-        fitting = np.searchsorted(words_before, words_before[first] + max_words, side="right") - 1
-        pieces = slice(first, max(first + 1, int(fitting)))
+    for pieces in packed(documents.words_per_document[document], max_words):
         copies = documents[document[pieces]]
         # From offsets in `documents` to offsets in `copies`.
-        shift = words_before[pieces] - words_before[first] - word_starts[document[pieces]]
+        shift = starts_of(copies.words_per_document)[:-1] - word_starts[document[pieces]]
         kept = np.ones(copies.n_words, dtype=bool)
         kept[concatenated_ranges(edges[pieces] + shift, np.diff(edges)[pieces])] = False
         yield document[pieces], copies.keep_words(kept)
-        first = pieces.stop
 
 
 # In the order of the documentation.
