@@ -34,9 +34,8 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.utils.fixes import parse_version
 
 from sk_han import RNN, Attention, HANClassifier, HierarchicalTokenizer, MultiHopAttention
+from tests.tiny_models import BAD, GOOD
 
-GOOD = ["It was a good day. The sun shone.", "We came late. A good meal!", "Good. Very good."]
-BAD = ["It was a bad day. The rain fell.", "We came late. A bad meal!", "Bad. Very bad."]
 TEXTS = 4 * (GOOD + BAD)
 LABELS = np.array(4 * (3 * ["pos"] + 3 * ["neg"]))
 TOO_SLOW = 1e-9  # a learning rate at which nothing is learnt

@@ -10,25 +10,10 @@ from skorch.callbacks import EpochScoring
 
 import sk_han
 from sk_han import HANClassifier, SentenceArray
-from sk_han.datasets import make_reviews
 from sk_han.serving import Scorer
 from sk_han.targets.any_of_labels import best_thresholds
 from sk_han.utils.model_format import ModelFormatError
-
-pandas = pytest.importorskip("pandas")
-
-N = 160
-TEXTS, OPINIONS = make_reviews(N, random_state=0)
-_HAS = np.random.RandomState(0).rand(N, 2) < [0.4, 0.2]
-Y = pandas.DataFrame(
-    {"late": _HAS[:, 0], "broken": _HAS[:, 1], "good": OPINIONS == "positive"}
-).astype(int)
-X = [
-    text + " It was delivered late." * late + " The screen is broken." * broken
-    for text, (late, broken) in zip(TEXTS, _HAS.tolist(), strict=True)
-]
-SMALL = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "random_state": 0}
-TRAIN, TEST = slice(0, 120), slice(120, N)
+from tests.labelled_reviews import HAS, OPINIONS, SMALL, TEST, TRAIN, N, X, Y, pandas
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +35,7 @@ def test_predictions_have_a_column_for_each_label(fitted):
 def test_marked_labels_are_learnt(fitted):
     proba = fitted.predict_proba(X[TEST])
     for label in (0, 1):
-        has = _HAS[TEST][:, label]
+        has = HAS[TEST][:, label]
         assert proba[has, label].min() > proba[~has, label].max()
 
 
@@ -124,14 +109,14 @@ def test_a_warm_start_and_validation_documents_find_columns_by_name():
     model.fit(X[TRAIN], Y[TRAIN][other], X_val=X[TEST], y_val=Y[TEST][other])
     assert model.classes_.tolist() == ["late", "broken", "good"]
     proba = model.predict_proba(X[TEST])
-    assert proba[_HAS[TEST][:, 1], 1].mean() > proba[~_HAS[TEST][:, 1], 1].mean()
+    assert proba[HAS[TEST][:, 1], 1].mean() > proba[~HAS[TEST][:, 1], 1].mean()
 
 
 def test_a_fit_that_goes_on_keeps_the_kind_of_labels():
     several = HANClassifier(**SMALL, max_epochs=1, warm_start=True).fit(X[TRAIN], Y[TRAIN])
     with pytest.raises(ValueError, match=r"y has one class a document, .* several labels a docu"):
-        several.fit(X[TRAIN], _HAS[TRAIN][:, 0])
-    one = HANClassifier(**SMALL, max_epochs=1, warm_start=True).fit(X[TRAIN], _HAS[TRAIN][:, 0])
+        several.fit(X[TRAIN], HAS[TRAIN][:, 0])
+    one = HANClassifier(**SMALL, max_epochs=1, warm_start=True).fit(X[TRAIN], HAS[TRAIN][:, 0])
     with pytest.raises(ValueError, match=r"several labels .* one class .* Fit a new HANClass"):
         one.fit(X[TRAIN], Y[TRAIN])
 
@@ -206,14 +191,14 @@ def test_where_most_documents_are_copies_they_are_held_out_one_by_one(data_of_fi
 
 def test_sentence_vectors_learn_labels_too():
     vectors = np.random.RandomState(0).normal(size=(N, 4, 5)).astype(np.float32)
-    vectors[:, :, 0] += 2 * _HAS[:, :1]
-    vectors[:, :, 1] += 2 * _HAS[:, 1:]
+    vectors[:, :, 0] += 2 * HAS[:, :1]
+    vectors[:, :, 1] += 2 * HAS[:, 1:]
     documents = SentenceArray.from_vectors(vectors)
     model = HANClassifier(**SMALL, max_epochs=2, linear_ngrams=None)
     model.fit(documents[TRAIN], Y[TRAIN])
     proba = model.predict_proba(documents[TEST])
     for label in (0, 1):
-        assert roc_auc_score(_HAS[TEST][:, label], proba[:, label]) > 0.9
+        assert roc_auc_score(HAS[TEST][:, label], proba[:, label]) > 0.9
 
 
 @pytest.mark.parametrize(

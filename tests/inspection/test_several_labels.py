@@ -30,26 +30,14 @@ from sk_han import (
     report,
     summarize,
 )
-from sk_han.datasets import make_reviews
 from sk_han.utils.multilabel_metrics import calibration_error_of_labels
+from tests import labelled_reviews
 from tests.by_hand import signed
 from tests.html_page import Page
+from tests.labelled_reviews import OPINIONS, SMALL, TEST, TRAIN, X, pandas
 from tests.reports import made_of_labels
 
-pandas = pytest.importorskip("pandas")
-
-N = 160
-TEXTS, OPINIONS = make_reviews(N, random_state=0)
-_HAS = np.random.RandomState(0).rand(N, 2) < [0.4, 0.2]
-Y = pandas.DataFrame(
-    {"late": _HAS[:, 0], "<broken>": _HAS[:, 1], "good": OPINIONS == "positive"}
-).astype(int)
-X = [
-    text + " It was delivered late." * late + " The screen is broken." * broken
-    for text, (late, broken) in zip(TEXTS, _HAS.tolist(), strict=True)
-]
-SMALL = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "random_state": 0}
-TRAIN, TEST = slice(0, 120), slice(120, N)
+Y = labelled_reviews.Y.rename(columns={"broken": "<broken>"})
 
 
 @pytest.fixture(scope="module")

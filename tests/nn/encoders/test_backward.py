@@ -15,12 +15,6 @@ LENGTHS = torch.tensor([2, 0, 3, 1, 1])
 
 
 @pytest.fixture
-def dtype(engine):
-    """The type of numbers that an engine computes with."""
-    return torch.float32 if engine == "numba" else torch.float64
-
-
-@pytest.fixture
 def encoder(fill, engine, dtype):
     """Inputs of size 2, states of size 3 in each direction."""
     encoder = BidirectionalGRU(input_size=2, hidden_size=3).to(dtype)

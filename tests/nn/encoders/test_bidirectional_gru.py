@@ -19,12 +19,6 @@ LENGTHS = {
 
 
 @pytest.fixture
-def dtype(engine):
-    """The type of numbers that an engine computes with."""
-    return torch.float32 if engine == "numba" else torch.float64
-
-
-@pytest.fixture
 def atol(engine):
     return TOLERANCE[engine]
 
@@ -41,12 +35,6 @@ def encoder(fill, dtype):
 def inputs(dtype):
     """Eleven distinct inputs."""
     return torch.cos(torch.arange(33, dtype=dtype)).view(11, 3)
-
-
-@pytest.fixture
-def index():
-    """Thirteen tokens: input 2 stands at four of them, inputs 0, 5, 6, 8 and 10 at none."""
-    return torch.tensor([2, 9, 2, 2, 1, 3, 4, 4, 7, 9, 3, 2, 1])
 
 
 def initial_of(lengths, dtype):

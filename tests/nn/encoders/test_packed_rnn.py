@@ -24,11 +24,6 @@ def inputs():
 
 
 @pytest.fixture
-def index():
-    return torch.tensor([2, 9, 2, 2, 1, 3, 4, 4, 7, 9, 3, 2, 1])
-
-
-@pytest.fixture
 def make_encoder(fill):
     """Inputs of size 3, states of size 5 in each direction."""
 
