@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from skorch.callbacks import Callback, EpochScoring
 
-from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.documents import LabelledDocuments
 from sk_han.fitting.network import OF_WORDS
 from sk_han.parts.ngrams.stacking import LinearKinds, fit_linear_parts
@@ -131,11 +131,6 @@ class TestFitAndPredict:
             classifier = tiny().fit(X, y, X_val=given, y_val=["pos", "neg"])
             losses.append(classifier.history_[-1]["valid_loss"])
         assert losses[0] == losses[1]
-
-    def test_a_document_does_not_depend_on_its_neighbours(self, fitted):
-        together = fitted.predict_proba(TEXTS + ["A very long tale. " * 50])
-        alone = np.vstack([fitted.predict_proba([text]) for text in TEXTS[:6]])
-        np.testing.assert_allclose(together[:6], alone, atol=1e-6)
 
     @pytest.mark.parametrize("make", [tiny, two_steps], ids=["alone", "in a Pipeline"])
     def test_a_single_class_is_predicted_with_a_warning_at_the_users_line(self, make):
@@ -598,10 +593,6 @@ class TestSaving:
     def test_the_batch_size_of_predictions_is_kept(self):
         classifier = tiny(net_params={"valid_batch_size": 3}).fit(TEXTS, LABELS)
         assert joblib_round_trip(classifier).net_.valid_batch_size == 3
-
-    def test_a_device_that_is_gone_becomes_the_cpu(self, fitted):
-        loaded = HANClassifier().from_state(fitted.to_state() | {"device": "cuda:7"})
-        assert loaded.device_ == "cpu"
 
 
 def joblib_round_trip(estimator):
