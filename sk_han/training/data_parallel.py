@@ -23,6 +23,7 @@ from torch import Tensor
 
 from sk_han.nn.adversarial import rows_with_gradient
 from sk_han.training.batches import TrainingData
+from sk_han.utils.visible_text import in_one_line
 from sk_han.utils.warnings import warn_user
 
 # How long a rank waits for one that neither answers nor ends. Ranks wait for the slowest one to
@@ -83,8 +84,8 @@ class Ranks:
         """Check that all ranks have the same short facts; ValueError on all if two differ."""
         every = self._of_all(dict(facts))
         different = [
-            f"{name}: {_short(every[0].get(name))} on rank 0, {_short(other.get(name))} on rank "
-            f"{rank}"
+            f"{name}: {in_one_line(every[0].get(name), 60)} on rank 0, "
+            f"{in_one_line(other.get(name), 60)} on rank {rank}"
             for rank, other in enumerate(every)
             for name in {**every[0], **other}
             if other.get(name) != every[0].get(name)
@@ -254,8 +255,3 @@ def _kind(gradient: Tensor | None) -> int:
 def next_number(random_state: np.random.RandomState | None) -> int | None:
     """Return what a source of random numbers will draw next, without drawing it."""
     return None if random_state is None else copy.deepcopy(random_state).randint(2**31 - 1)
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 60 else f"{text[:60]}..."

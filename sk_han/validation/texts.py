@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sk_han.documents import DocumentArray
+from sk_han.utils.visible_text import in_one_line
 
 _CHUNK_SIZE = 10_000  # documents of an iterator that are in memory at once
 _MOST_CHARACTERS = 1 << 25  # of these, but for the last one
@@ -156,8 +157,7 @@ def _as_text(document: Any, called: str, name: str) -> str:
             "Join its words with ' '.join(document), or pass word ids with "
             "DocumentArray.from_nested."
         )
-    shown = repr(document)
-    shown = shown if len(shown) <= 60 else shown[:57] + "..."
+    shown = in_one_line(repr(document), 60)
     raise TypeError(f"{called} is a {kind}, not a string: {shown}. {repair}")
 
 

@@ -18,6 +18,7 @@ from sk_han.training.training_state import set_random_state
 from sk_han.utils.atomic_write import check_replaceable, delete_unfinished, replacing
 from sk_han.utils.model_format import ModelFormatError
 from sk_han.utils.signals import from_signal
+from sk_han.utils.visible_text import in_one_line
 from sk_han.utils.warnings import warn_user
 
 # Increased when an older release cannot read the file; a fit goes on with its own release only.
@@ -68,7 +69,9 @@ class FitCheckpoints:
             return
         stored = self._found["fingerprint"]
         differing = [
-            name + (f" ({_short(stored[name])} then, {_short(now)} now)" if name in stored else "")
+            f"{name} ({in_one_line(stored[name], 60)} then, {in_one_line(now, 60)} now)"
+            if name in stored
+            else name
             for name, now in part.items()
             if stored.get(name) != now
         ]
@@ -188,7 +191,3 @@ class FitCheckpoints:
             raise ModelFormatError(
                 f"{path} is no checkpoint of this fit: {reason}. {repair}"
             ) from error
-
-
-def _short(text: Any) -> str:
-    return text if isinstance(text, str) and len(text) <= 60 else f"{str(text)[:60]}..."
