@@ -23,7 +23,7 @@ _SCRIPTS_SHOWN = 5
 _DROPPED_SHOWN = 8
 _SENTENCES_SHOWN = 4
 _WORDS_SHOWN = 25
-_CHARACTERS_SHOWN = 80
+_CHARACTERS_SHOWN = 80  # of what is no word of a language, such as base64
 
 
 def description_text(description: Any) -> str:
@@ -127,13 +127,8 @@ def _sentences(description: Any, row: int) -> list[str]:
     lines = []
     for words in sentences[:_SENTENCES_SHOWN]:
         more = f" ... and {len(words) - _WORDS_SHOWN:,} more" if len(words) > _WORDS_SHOWN else ""
-        lines.append(" | ".join(map(_word, words[:_WORDS_SHOWN])) + more)
+        shown = [in_one_line(word, _CHARACTERS_SHOWN) for word in words[:_WORDS_SHOWN]]
+        lines.append(" | ".join(shown) + more)
     if len(sentences) > _SENTENCES_SHOWN:
         lines.append(f"... and {len(sentences) - _SENTENCES_SHOWN:,} more sentences")
     return lines
-
-
-def _word(word: str) -> str:
-    """Return a word in one line; of what is no word of a language, such as base64, the start."""
-    more = "…" if len(word) > _CHARACTERS_SHOWN else ""
-    return in_one_line(word[:_CHARACTERS_SHOWN]) + more
