@@ -60,23 +60,35 @@ def label_figures(
     that no document has, and F1 where both hold; macro F1 leaves such labels out.
     """
     mean = averages(decided, t)
-    right, predicted, true = (decided & t).sum(axis=0), decided.sum(axis=0), t.sum(axis=0)
+    counts = (each.sum(axis=0) for each in (t, decided, decided & t))
+    documents, _, precision, recall, f1 = shares_of(*counts)
     return {
         "documents": len(t),
         **{name: mean[name] for name in ("subset_accuracy", "micro_f1", "macro_f1")},
         "log_loss": float(log_losses(probabilities, t).mean()),
         "by_label": {
-            "precision": _shares(right, predicted),
-            "recall": _shares(right, true),
-            "f1": _shares(2 * right, predicted + true),
-            "documents": true.tolist(),
+            "precision": precision,
+            "recall": recall,
+            "f1": f1,
+            "documents": documents,
         },
     }
 
 
-def _shares(these: NDArray[np.int64], of: NDArray[np.int64]) -> list[float | None]:
-    pairs = zip(these.tolist(), of.tolist(), strict=True)
-    return [part / whole if whole else None for part, whole in pairs]
+def shares_of(
+    true: NDArray[np.int64], predicted: NDArray[np.int64], right: NDArray[np.int64]
+) -> tuple[list[Any], ...]:
+    """Return columns of labels: both numbers of documents, precision, recall and F1.
+
+    A share of nothing is None.
+    """
+
+    def shares(these: NDArray[np.int64], of: NDArray[np.int64]) -> list[float | None]:
+        pairs = zip(these.tolist(), of.tolist(), strict=True)
+        return [part / whole if whole else None for part, whole in pairs]
+
+    f1 = shares(2 * right, true + predicted)
+    return true.tolist(), predicted.tolist(), shares(right, predicted), shares(right, true), f1
 
 
 def calibration_error(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.report import HeldOutReport, What, shares_of
+from sk_han.inspection.results.report import HeldOutReport, What
 from sk_han.inspection.results.result import Shape
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.report.confusion import plot_taken
@@ -16,6 +16,7 @@ from sk_han.rendering.report.multilabel_page import render_label_report
 from sk_han.rendering.report.report_tables import report_frame, taken_frame
 from sk_han.rendering.report.report_text import render_report_text
 from sk_han.utils.caching import cached_property
+from sk_han.utils.metrics import shares_of
 from sk_han.utils.multilabel_metrics import (
     averages,
     calibration_error_of_labels,
@@ -132,17 +133,14 @@ class MultilabelReport(HeldOutReport):
     def label_scores(self) -> list[LabelScores]:
         """Precision, recall, F1, average precision, log loss and threshold of each label."""
         counts = self.targets, self.predicted, self.predicted & self.targets
-        rows = zip(self.labels, *(each.sum(axis=0).tolist() for each in counts), strict=True)
-        further = zip(
+        columns = (
+            self.labels,
+            *shares_of(*(each.sum(axis=0) for each in counts)),
             _average_precisions(self.probabilities, self.targets),
             log_losses(self.probabilities, self.targets).tolist(),
             [None] * len(self.labels) if self.thresholds is None else self.thresholds.tolist(),
-            strict=True,
         )
-        return [
-            LabelScores(label, *shares_of(*of_label), *of_scores)
-            for (label, *of_label), of_scores in zip(rows, further, strict=True)
-        ]
+        return [LabelScores(*of_label) for of_label in zip(*columns, strict=True)]
 
     @cached_property
     def taken(self) -> NDArray[np.int64]:

@@ -24,6 +24,7 @@ from sk_han.utils.metrics import (
     figures,
     interval_of,
     reliability,
+    shares_of,
 )
 
 if TYPE_CHECKING:
@@ -61,16 +62,6 @@ class ClassScores(NamedTuple):
     precision: float | None
     recall: float | None
     f1: float | None
-
-
-def shares_of(
-    n: int, n_predicted: int, n_right: int
-) -> tuple[int, int, float | None, float | None, float | None]:
-    """Return both numbers of documents, precision, recall and F1; None for a share of nothing."""
-    precision = n_right / n_predicted if n_predicted else None
-    recall = n_right / n if n else None
-    f1 = 2 * n_right / (n + n_predicted) if n + n_predicted else None
-    return n, n_predicted, precision, recall, f1
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -270,8 +261,7 @@ class Report(HeldOutReport):
     def class_scores(self) -> list[ClassScores]:
         """Precision, recall and F1 of each label."""
         counts = self.confusion.sum(axis=1), self.confusion.sum(axis=0), np.diag(self.confusion)
-        rows = zip(self.labels, *(each.tolist() for each in counts), strict=True)
-        return [ClassScores(label, *shares_of(*of_label)) for label, *of_label in rows]
+        return list(map(ClassScores, self.labels, *shares_of(*counts)))
 
     @property
     def reliability(self) -> list[Bin]:
