@@ -78,8 +78,8 @@ def estimated_cost(
     documents: DocumentArray,
     n_distinct_words: int,
     *,
-    n_classes: int = 2,
-    several_labels: bool = False,
+    n_classes: int,
+    several_labels: bool,
 ) -> FitCost:
     """Estimate what a fit of ``HANClassifier()`` to these documents takes on a CPU."""
     found = quantities(documents, n_distinct_words)

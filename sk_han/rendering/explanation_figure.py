@@ -120,7 +120,7 @@ class Sheet:
         *,
         left: float = 0.0,
         width: float | None = None,
-        families: list[str] | None = None,
+        families: list[str] | None,
     ) -> None:
         from matplotlib.transforms import Affine2D, ScaledTranslation
 

@@ -68,10 +68,10 @@ def render_text(
 def render_text_list(
     explanations: ExplainedDocuments,
     *,
-    show: Quantity = "contributions",
-    color: bool | None = None,
-    width: int | None = None,
-    max_documents: int | None = 10,
+    show: Quantity,
+    color: bool | None,
+    width: int | None,
+    max_documents: int | None,
 ) -> str:
     """Return documents and their classes below each other; see `ExplanationList.to_text`."""
     if max_documents is not None:

@@ -35,7 +35,7 @@ _MEANINGS = {
 _SIGN = {True: "\N{UPWARDS ARROW} higher is better", False: "\N{DOWNWARDS ARROW} lower is better"}
 
 
-def render_faithfulness(report: Measured, *, full_page: bool = False) -> str:
+def render_faithfulness(report: Measured, *, full_page: bool) -> str:
     """Return a table of the methods, what it says in words, and its terms behind a fold."""
     heads = (
         f'{_HEADINGS[metric]}<div class="han-small">{escaped(metric)}</div>'
@@ -81,7 +81,7 @@ def _cell(report: Measured, metric: str, method: str) -> str:
     )
 
 
-def plot_faithfulness(report: Measured, ax: Axes | None = None) -> Axes:
+def plot_faithfulness(report: Measured, ax: Axes | None) -> Axes:
     """Draw comprehensiveness and sufficiency of each method, with their intervals."""
     size = 8, 1.2 + 0.4 * len(report.methods)
     ax, theme = themed_axes(ax, "FaithfulnessReport.plot", size)

@@ -31,11 +31,11 @@ MOST_CLASSES = 10
 
 def plot_explanations(
     explanations: ExplainedDocuments,
-    ax: Axes | None = None,
+    ax: Axes | None,
     *,
-    show: Quantity = "contributions",
-    max_documents: int = 5,
-    max_sentences: int = 10,
+    show: Quantity,
+    max_documents: int,
+    max_sentences: int,
 ) -> Axes:
     """Draw documents below each other, and the classes of one document side by side.
 

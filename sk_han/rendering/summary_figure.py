@@ -18,7 +18,7 @@ INCHES_PER_TERM = 0.22
 LONGEST_TERM = 30
 
 
-def plot_summary(summary: Summarized, ax: Any = None, label: Any = None) -> NDArray[np.object_]:
+def plot_summary(summary: Summarized, ax: Any, label: Any) -> NDArray[np.object_]:
     """Draw the terms for and against a class, of network and n-grams; see `Summary.plot`."""
     pyplot = import_optional("matplotlib.pyplot", "plot", "Summary.plot")
     if not summary.classes:

@@ -29,7 +29,7 @@ from sk_han.rendering.summary_notes import (
 OPEN_CLASSES = 3
 
 
-def render_summary_html(summary: Summarized, *, full_page: bool = True) -> str:
+def render_summary_html(summary: Summarized, *, full_page: bool) -> str:
     """Return a summary as a page or a fragment; see `Summary.to_html`."""
     shown = shown_classes(summary)
     blocks = [

@@ -23,7 +23,7 @@ CLASSES_SHOWN = 10
 LONGEST_TERM = 28
 
 
-def render_summary_text(summary: Summarized, *, width: int | None = None) -> str:
+def render_summary_text(summary: Summarized, *, width: int | None) -> str:
     """Return a summary as lines; see `Summary.to_text`."""
     width = line_width(width)
     shown = shown_classes(summary)

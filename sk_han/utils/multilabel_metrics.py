@@ -36,7 +36,7 @@ def calibration_error_of_labels(p: NDArray[np.float64], t: NDArray[np.bool_]) ->
 
 
 def resampled(
-    given: NDArray[np.bool_], true: NDArray[np.bool_], groups: NDArray[np.int64] | None = None
+    given: NDArray[np.bool_], true: NDArray[np.bool_], groups: NDArray[np.int64] | None
 ) -> Figures:
     """Return the averages in 1,000 bootstrap samples of the documents, or of their groups (D,)."""
     random = np.random.RandomState(0)

@@ -29,7 +29,7 @@ _OBJECTS = {
 }
 
 
-def check_params(estimator: Any, but: Collection[str] = ()) -> None:
+def check_params(estimator: Any, but: Collection[str]) -> None:
     """Check parameters that may be set after the fit, but for those that only a fit uses."""
     # In a quarter of the time of `_validate_params`, which takes longer than to read a short text.
     constraints = {

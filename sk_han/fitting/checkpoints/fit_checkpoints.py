@@ -35,7 +35,7 @@ class FitCheckpoints:
     damaged or no checkpoint is a ModelFormatError, a folder that cannot be used an OSError.
     """
 
-    def __init__(self, checkpoint: Any, *, writes: bool = True) -> None:
+    def __init__(self, checkpoint: Any, *, writes: bool) -> None:
         self._checkpoint = as_checkpoint(checkpoint)
         self._writes = writes
         self._fingerprint: dict[str, str] = {}

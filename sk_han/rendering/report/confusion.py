@@ -58,7 +58,7 @@ def confusion(report: Reported, bounds: Bounds) -> str:
     )
 
 
-def plot_confusion(report: Reported, ax: Axes | None = None) -> Axes:
+def plot_confusion(report: Reported, ax: Axes | None) -> Axes:
     """Draw numbers of documents by label and prediction, shaded by their share of the label."""
     shown = _labels_shown(report)
     columns = [j for j in shown if j < report.n_classes]
@@ -69,7 +69,7 @@ def plot_confusion(report: Reported, ax: Axes | None = None) -> Axes:
     return _with_numbers(ax, counts, "label", "predicted")
 
 
-def plot_taken(report: Reported, ax: Axes | None = None) -> Axes:
+def plot_taken(report: Reported, ax: Axes | None) -> Axes:
     """Draw numbers of documents by label missed and label wrongly given, shaded by row."""
     taken, last = report.taken, len(report.labels)
     order = np.argsort(-(taken.sum(axis=0) + taken.sum(axis=1))[:last], kind="stable")

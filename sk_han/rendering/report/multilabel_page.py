@@ -17,7 +17,7 @@ AVERAGES = {
 }
 
 
-def render_label_report(report: Reported, *, full_page: bool = True) -> str:
+def render_label_report(report: Reported, *, full_page: bool) -> str:
     """Return a report as a page or a fragment; see `MultilabelReport.to_html`."""
     names = names_of(report, escaped)
     tiles = (

@@ -48,7 +48,7 @@ MEANINGS = {
 }
 
 
-def render_report(report: Reported, *, full_page: bool = True) -> str:
+def render_report(report: Reported, *, full_page: bool) -> str:
     """Return a report as a page or a fragment; see `Report.to_html`."""
     tiles = [
         (

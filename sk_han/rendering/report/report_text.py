@@ -34,7 +34,7 @@ ROWS = 10
 LABEL = 24
 
 
-def render_report_text(report: Reported, *, width: int | None = None) -> str:
+def render_report_text(report: Reported, *, width: int | None) -> str:
     """Return scores, frequent and worst mistakes, doubtful labels and duplicates.
 
     Control characters of documents and labels are replaced by visible ones. Lines are broken at

@@ -22,7 +22,7 @@ def progress_of(n_steps: int, n_epochs: int, verbose: int) -> Callback:
 class TrainingProgress(Callback):
     """One bar over all epochs: loss, validation score, remaining time, perhaps words a second."""
 
-    def __init__(self, n_steps: int, with_rates: bool = False) -> None:
+    def __init__(self, n_steps: int, with_rates: bool) -> None:
         self.n_steps = n_steps
         self.with_rates = with_rates
 
@@ -79,7 +79,7 @@ class TrainingProgress(Callback):
 class EpochLines(Callback):
     """Write a line of scores on standard error after each epoch, perhaps with rates."""
 
-    def __init__(self, n_epochs: int, with_rates: bool = False) -> None:
+    def __init__(self, n_epochs: int, with_rates: bool) -> None:
         self.n_epochs = n_epochs
         self.with_rates = with_rates
 
