@@ -16,6 +16,8 @@ from sk_han.embeddings.svd import left_singular_vectors
 # The exponent of Levy, Goldberg and Dagan (2015). Without it, rare contexts have too much weight.
 _CONTEXT_SMOOTHING = 0.75
 
+_SCALE = 0.1  # deviation of the numbers in a vector, as of the network's random ones
+
 _WORDS_AT_ONCE = 1 << 20  # words counted at once; it bounds the memory of their pairs
 _MOST_WORDS = 1 << 24  # words counted in all; it bounds the memory of the counts to a GB or two
 
@@ -26,14 +28,13 @@ def cooccurrence_vectors(
     *,
     weights: NDArray[np.float64] | None = None,
     window: int = 5,
-    scale: float = 0.1,
     random_state: np.random.RandomState | int | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """Factorize the positive pointwise mutual information (PPMI) of words and their neighbours.
 
     The vectors are ``U sqrt(S)`` of the truncated singular value decomposition, as recommended by
     Levy, Goldberg and Dagan (2015, TACL); a neighbour at distance d counts 1/d. Every vector is
-    then scaled to the length ``scale * sqrt(embedding_dim)``, that of random initial vectors. Of
+    then scaled to the length ``0.1 * sqrt(embedding_dim)``, that of random initial vectors. Of
     more than 16 million words, those of a random sample of documents are counted, and only a part
     of its last document.
 
@@ -44,7 +45,7 @@ def cooccurrence_vectors(
     """
     rng = check_random_state(random_state)
     vocabulary_size, embedding_dim = shape
-    vectors = rng.normal(scale=scale, size=shape).astype(np.float32)
+    vectors = rng.normal(scale=_SCALE, size=shape).astype(np.float32)
     weights = np.ones(len(documents)) if weights is None else _multiples(weights)
     if documents.n_words > _MOST_WORDS:
         rows = sampled_rows(documents.words_per_document, _MOST_WORDS, rng)
@@ -59,7 +60,7 @@ def cooccurrence_vectors(
     vectors[learnt, :rank] = left * np.sqrt(singular_values)
     vectors[learnt, rank:] = 0
     lengths = np.linalg.norm(vectors[learnt], axis=1, keepdims=True)
-    vectors[learnt] *= scale * np.sqrt(embedding_dim) / np.maximum(lengths, 1e-12)
+    vectors[learnt] *= _SCALE * np.sqrt(embedding_dim) / np.maximum(lengths, 1e-12)
     return vectors, learnt
 
 

@@ -16,8 +16,9 @@ from sk_han.documents import Coalitions, DocumentArray
 from sk_han.nn.attribution import gradient_attention, gradient_input
 from sk_han.parts.network_part import Attribution, NetworkPart
 from sk_han.targets import Target
+from sk_han.training.builder import document_net
 from sk_han.training.net import Net
-from sk_han.training.net_state import net_from_state, net_to_state
+from sk_han.training.net_state import net_to_state, stored_net
 
 _SENTENCES_AT_ONCE = 1 << 16  # of sets of them
 
@@ -87,7 +88,7 @@ class TrainedNetwork(NetworkPart):
     @classmethod
     def from_state(cls, state: Any, target: Target, device: str) -> TrainedNetwork:
         """Restore a network, for prediction alone."""
-        return cls(net_from_state(state, device))
+        return cls(stored_net(document_net, state, device))
 
     def _attribution(
         self, attribution: Callable[..., Any], documents: DocumentArray, score: _Score

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from sk_han.options import NetworkOptions
 from sk_han.options.base import Options
-from sk_han.training.builder import document_net
 from sk_han.training.devices_and_threads import torch_threads
 from sk_han.training.net import Net
 
@@ -29,11 +28,6 @@ def net_to_state(net: Net) -> dict[str, Any]:
         "valid_batch_size": int(net.valid_batch_size),
         "weights": net.weights,
     }
-
-
-def net_from_state(state: Mapping[str, Any], device: str) -> Net:
-    """Create a net that reads words from a checked state, for prediction: it has no optimizer."""
-    return stored_net(document_net, state, device)
 
 
 def stored_net(make_net: Callable[..., Net], state: Mapping[str, Any], device: str) -> Net:

@@ -76,7 +76,7 @@ def test_a_loaded_model_learns_on_as_one_that_was_loaded_with_an_optimizer(path,
         return document_net(**params | {"optimizer": torch.optim.SGD})
 
     without = load(path)
-    monkeypatch.setattr("sk_han.training.net_state.document_net", with_optimizer)
+    monkeypatch.setattr("sk_han.parts.trained_network.document_net", with_optimizer)
     models = [without, load(path)]
     assert [hasattr(model.net_, "optimizer_") for model in models] == [False, True]
     found = [m.partial_fit(TEXTS, LABELS).predict_proba(UNSEEN) for m in models]
