@@ -157,8 +157,7 @@ def _embedder(embedder: SentenceEmbedder, arrays: Arrays) -> dict[str, Any]:
     from sk_han.sentence_vectors.embedder import state_of
 
     described = _unfitted(embedder, arrays, but=("encoder", "memory"))
-    state = {"embedder": state_of(embedder)}
-    return described | {"fitted": {n: _encoded(v, n, arrays) for n, v in state.items()}}
+    return described | {"fitted": {"embedder": _encoded(state_of(embedder), "embedder", arrays)}}
 
 
 def _encoder_given(estimator: Any) -> Any:
