@@ -19,11 +19,9 @@ from sk_han.training.data_parallel import joined_ranks
 from sk_han.training.stateful import snapshot_of
 from sk_han.utils.containers import rows_of
 from sk_han.validation.documents import holds_word_ids
-from sk_han.validation.labels import check_groups
+from sk_han.validation.labels import OF_DOCUMENTS, check_groups
 
 FEATURES = {"vectors", "log_odds"}
-
-_OF_DOCUMENTS = ("sample_weight", "groups", "highlights")  # of `fit`, a value a document
 
 
 class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -144,7 +142,7 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _cross_fitted(self, X: Any, y: Any, fit_params: dict[str, Any]) -> NDArray[np.float64]:
         """Return log-odds of each document by a model that has not learnt from it."""
         shared = {name: value for name, value in fit_params.items() if name != "checkpoint"}
-        each = {name: shared.pop(name) for name in _OF_DOCUMENTS if shared.get(name) is not None}
+        each = {name: shared.pop(name) for name in OF_DOCUMENTS if shared.get(name) is not None}
         groups = check_groups(each["groups"], len(X)) if "groups" in each else None
         target, everything = self.pool_.target, np.arange(len(X))
         labels = target.encode(y, len(X))

@@ -26,15 +26,13 @@ from sk_han.targets import OneOfClasses, Target, learnt_target
 from sk_han.utils.argument_checks import check_count
 from sk_han.utils.containers import listed, rows_of
 from sk_han.validation.doubtful import warn_of_order
-from sk_han.validation.labels import check_several_groups
+from sk_han.validation.labels import OF_DOCUMENTS, check_several_groups
 from sk_han.validation.texts import check_texts
 
 # Of several labels a document, a label that is less doubtful is not listed: most of all are.
 _LEAST_DOUBT = 0.01
 # Of labels predicted as they are given; with fewer, mistakes of the models are many.
 _ENOUGH = 0.8
-# Arguments of `fit` that have a value for each document.
-_OF_DOCUMENTS = ("sample_weight", "groups", "highlights")
 
 
 def audit_labels(
@@ -257,7 +255,7 @@ def _per_document(params: dict[str, Any], n: int) -> set[str]:
     found = {
         name
         for name, value in params.items()
-        if name.rpartition("__")[2] in _OF_DOCUMENTS
+        if name.rpartition("__")[2] in OF_DOCUMENTS
         and hasattr(value, "__len__")
         and not isinstance(value, str)
     }

@@ -13,6 +13,9 @@ from sk_han.utils.containers import label_list, listed, refuse_masked
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import is_missing
 
+# Arguments of `fit` that have a value for each document.
+OF_DOCUMENTS = ("sample_weight", "groups", "highlights")
+
 # bool comes before number, since True is an int.
 _KINDS: dict[str, tuple[type, ...]] = {
     "str": (str,),
