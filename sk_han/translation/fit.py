@@ -19,7 +19,7 @@ from sk_han.translation.surface import SIGN_PATTERN, learn_forms
 from sk_han.translation.training import TextPairs, TranslationNet
 from sk_han.utils.stage_times import Stages
 from sk_han.utils.warnings import warn_user
-from sk_han.validation.texts import _as_list, _as_texts
+from sk_han.validation.texts import as_list, as_texts
 
 if TYPE_CHECKING:
     from sk_han.translation.translator import AttentionTranslator
@@ -188,7 +188,7 @@ def check_pairs(sources: Any, targets: Any, names: tuple[str, str]) -> tuple[lis
     if not lengths[0]:
         raise ValueError(f"Found 0 pair(s) while a minimum of 1 is required: {names[0]} is empty.")
     first, second = (
-        _as_texts(texts, 0, name, f"{name} of pair {{}}")
+        as_texts(texts, 0, name, f"{name} of pair {{}}")
         for texts, name in zip(lists, names, strict=True)
     )
     return first, second
@@ -196,7 +196,7 @@ def check_pairs(sources: Any, targets: Any, names: tuple[str, str]) -> tuple[lis
 
 def _listed(texts: Any, name: str) -> list[Any]:
     try:
-        return _as_list(texts)
+        return as_list(texts)
     except (TypeError, ValueError) as error:
         if type(error) not in (TypeError, ValueError):  # of an iterator of the user
             raise

@@ -28,10 +28,10 @@ def check_texts(X: Any, *, name: str = "X", first: int = 0) -> list[str]:
 
     Messages number them from `first`, and say of which argument they are if it is not X.
     """
-    documents = _as_list(X)
+    documents = as_list(X)
     if not documents:
         raise ValueError(_NO_DOCUMENTS.format(name))
-    return _as_texts(documents, first, name)
+    return as_texts(documents, first, name)
 
 
 def text_portions(X: Any, *, divided: bool = False) -> Iterable[list[str]]:
@@ -52,8 +52,8 @@ def check_texts_without_labels(X: Any) -> Iterator[list[str]]:
 
 def _checked_chunks(X: Any, name: str, if_none: str) -> Iterator[list[str]]:
     n_documents = 0
-    for chunk in _chunks(_as_list(X) if _has_length(X) else X):
-        yield _as_texts(chunk, n_documents, name)
+    for chunk in _chunks(as_list(X) if _has_length(X) else X):
+        yield as_texts(chunk, n_documents, name)
         n_documents += len(chunk)
     if n_documents == 0:
         raise ValueError(if_none)
@@ -76,7 +76,7 @@ def _chunks(X: Iterable[Any]) -> Iterator[list[Any]]:
         yield chunk
 
 
-def _as_texts(documents: list[Any], first: int, name: str, called: str = "") -> list[str]:
+def as_texts(documents: list[Any], first: int, name: str, called: str = "") -> list[str]:
     """Return the documents as strings; messages call each `called`, and number from `first`."""
     if set(map(type, documents)) == {str}:  # the usual case, 25,000 documents in a millisecond
         return documents
@@ -87,7 +87,7 @@ def _as_texts(documents: list[Any], first: int, name: str, called: str = "") -> 
     ]
 
 
-def _as_list(X: Any) -> list[Any]:
+def as_list(X: Any) -> list[Any]:
     """Return the documents of any container with an order as a list."""
     if isinstance(X, list):
         return X
