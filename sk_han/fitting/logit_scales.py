@@ -92,12 +92,13 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
     return Scaled(pool, titles, tuple(fitted_factors), are_networks, unseen)
 
 
-def decided(scaled: Scaled, threshold: Any) -> Scaled:
+def decided(scaled: Scaled, data: FitData, threshold: Any) -> Scaled:
     """Return the pool with the decisions that `threshold` asks for; see `Target.with_decisions`."""
     known, logits = None, scaled.unseen_logits
     if scaled.unseen is not None and logits is not None:
         known = logits.sum(axis=0), scaled.unseen.targets, scaled.unseen.weights
-    target = scaled.pool.target.with_decisions(threshold, known)
+    learnt_from = data.labelled.targets, data.labelled.weights
+    target = scaled.pool.target.with_decisions(threshold, learnt_from, known)
     return scaled._replace(pool=replace(scaled.pool, target=target))
 
 

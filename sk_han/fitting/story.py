@@ -54,7 +54,7 @@ def fit(given: Given, context: FitContext) -> FittedModel | str:
     # probabilities are calibrated.
     with context.stages("scales"):
         scaled = scaled_pool(learnt, data, context)
-        scaled = decided(scaled, settings.threshold)
+        scaled = decided(scaled, data, settings.threshold)
     if not context.is_portion and scaled.unseen_logits is None:
         scaled.pool.target.warn_of_no_threshold(settings.threshold)
     summary = summary_of(scaled, data, context)

@@ -82,11 +82,19 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Raises
         ------
         ValueError
-            If all documents of a class are of one group, several processes fit, or
-            `embedding_init` is an array beside raw texts.
+            If all documents of a class are of one group, several processes fit,
+            `embedding_init` is an array beside raw texts, or a fitted classifier has `warm_start`.
         """
+        if not hasattr(X, "__len__"):
+            X = list(X)  # it is read twice
         if self.features == "vectors":
             return self.fit(X, y, **fit_params).transform(X)
+        if self.warm_start and "pool_" in vars(self):
+            raise ValueError(
+                "features='log_odds' fits copies to parts of the documents, and with warm_start "
+                "this classifier would go on from a fit that they do not know: their columns would "
+                "differ. Set warm_start=False, or call fit_transform of a clone."
+            )
         with joined_ranks() as ranks:
             if ranks is not None:
                 raise ValueError(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sk_han.rendering.protocols import Explained, ExplainedDocuments
-from sk_han.rendering.shading import Shading, brief, number
+from sk_han.rendering.shading import Shading, adds_up, brief, number
 from sk_han.utils.visible_text import in_one_line
 
 NO_WORDS = "No words of this document were read."
@@ -138,6 +138,9 @@ def _method_note(explanations: Sequence[Explained], write: Callable[[Any], str])
     if method == "random":
         return "random numbers, a control"
     note = f": {NOTES[method]}" if method in NOTES else ""
+    summed = [e for e in explanations if e.base_value is not None and len(e.sentence_spans)]
+    if not all(map(adds_up, summed)):
+        note += "; but a calibration, vote or stack has changed the probability that is shown"
     has_ngrams = any(np.any(explanation.ngram_contributions) for explanation in explanations)
     by_ngrams = method in GRADIENT_METHODS and has_ngrams
     if by_ngrams and max(map(_network_share, explanations)) < _COUNTS_FOR_NOTHING:

@@ -110,14 +110,14 @@ def shading_of(explanation: Explained, show: Quantity) -> Shading:
             explanation.contributions,
             explanation.sentence_contributions,
             explanation.signed,
-            explanation.base_value if _adds_up(explanation) else None,
+            explanation.base_value if adds_up(explanation) else None,
         )
     if show == "attention":
         return Shading(explanation.combined_attention, explanation.sentence_attention, False)
     raise ValueError(f"show must be 'contributions' or 'attention'; got {show!r}.")
 
 
-def _adds_up(explanation: Explained) -> bool:
+def adds_up(explanation: Explained) -> bool:
     """Return whether sentences add up to the probability shown: not those before a calibration."""
     if explanation.base_value is None or not len(explanation.sentence_spans):
         return False

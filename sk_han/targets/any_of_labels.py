@@ -33,6 +33,8 @@ _FEW = 10.0
 # So many documents with a label count as much for its threshold as what the probabilities of all
 # documents promise.
 _PRIOR = 10.0
+# A document more on both sides, where those with a label are compared with those promised.
+_ONE = 1.0
 # No threshold is lower: it would promise an F1 below 4 %, and a rare label went to many documents.
 _LOWEST = 0.02
 # Numbers of labels that attend to words by themselves (docs/what_was_tried.md).
@@ -278,7 +280,10 @@ class AnyOfLabels(Target):
             )
 
     def with_decisions(
-        self, threshold: Any, unseen: tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None
+        self,
+        threshold: Any,
+        labelled: tuple[NDArray[Any], NDArray[Any]],
+        unseen: tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None,
     ) -> Target:
         """Set thresholds: the given ones, or those of the highest F1 on documents not learnt."""
         if not isinstance(threshold, str):
@@ -287,7 +292,7 @@ class AnyOfLabels(Target):
             thresholds = self.thresholds
         else:
             z, t, w = unseen
-            thresholds = best_thresholds(self.probabilities(z), t, w)
+            thresholds = best_thresholds(self.probabilities(z), t, w, *labelled)
         return replace(self, thresholds=thresholds.copy(), sides=None)
 
     def to_state(self) -> dict[str, Any]:
@@ -301,25 +306,32 @@ class AnyOfLabels(Target):
 
 
 def best_thresholds(
-    p: NDArray[np.float64], t: NDArray[np.bool_], w: NDArray[np.float64]
+    p: NDArray[np.float64],
+    t: NDArray[np.bool_],
+    w: NDArray[np.float64],
+    t_labelled: NDArray[np.bool_],
+    w_labelled: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Return the threshold of each label with the highest F1 on documents not learnt from, (L,).
 
     If probabilities are right, the best threshold is half of the F1 that it reaches, and no label
     need be known (Lipton et al., 2014). So the truth is taken as a mixture: of the labels, the more
-    documents have the label, and else of the probabilities.
+    documents have the label, and else of the probabilities. Where these promise more documents with
+    the label than all labelled ones have, as with class weights, they count less in that ratio.
     """
     thresholds, w = np.full(p.shape[1], 0.5), w / w.mean()
+    n, n_with = len(t_labelled), w_labelled / w_labelled.mean() @ t_labelled
     for label in range(p.shape[1]):
         order = np.argsort(-p[:, label], kind="stable")
         sure, has, counts = p[order, label], t[order, label], w[order]
         of_labels = has.sum() / (has.sum() + _PRIOR)
-        truth = counts * (of_labels * has + (1 - of_labels) * sure)
+        kept = min(1.0, float((n_with[label] + _ONE) / (n * (counts @ sure) / len(p) + _ONE)))
+        truth = counts * (of_labels * has + (1 - of_labels) * kept * sure)
         if not truth.sum() > 0:
             continue
         f1 = 2 * np.cumsum(truth) / (np.cumsum(counts) + truth.sum())
         f1[:-1][sure[:-1] == sure[1:]] = 0  # equal probabilities get the label together
         best = int(f1.argmax())
         below = sure[best + 1] if best + 1 < len(sure) else 0.0
-        thresholds[label] = max((sure[best] + below) / 2, _LOWEST)
+        thresholds[label] = max((sure[best] + below) / 2, min(_LOWEST / kept, 1.0))
     return thresholds

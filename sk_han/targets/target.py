@@ -197,12 +197,15 @@ class Target(ABC):
         """Warn if decisions were to be learnt, and no document is new to the model."""
 
     def with_decisions(
-        self, threshold: Any, unseen: tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None
+        self,
+        threshold: Any,
+        labelled: tuple[NDArray[Any], NDArray[Any]],
+        unseen: tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None,
     ) -> Target:
         """Return the target of the fitted model, whose decisions follow `threshold`.
 
-        `unseen` are scores (H, K), labels and weights (H,) of documents that it has not learnt
-        from, if there are.
+        `labelled` are labels and weights of the documents of the fit; `unseen` are scores (H, K),
+        labels and weights (H,) of those that the model has not learnt from, if there are.
         """
         return self
 

@@ -188,6 +188,19 @@ def test_several_processes_are_refused_before_they_fit(monkeypatch):
         tiny().fit_transform(TEXTS, LABELS)
 
 
+def test_a_fit_that_goes_on_is_refused_since_its_copies_would_not():
+    classifier = tiny(warm_start=True)
+    classifier.fit_transform(TEXTS, LABELS)
+    with pytest.raises(ValueError, match="Set warm_start=False"):
+        classifier.fit_transform(TEXTS, LABELS)
+
+
+@pytest.mark.thorough
+def test_texts_of_an_iterator_are_read_twice():
+    found = tiny().fit_transform(iter(TEXTS), LABELS)
+    np.testing.assert_array_equal(found, tiny().fit_transform(TEXTS, LABELS))
+
+
 def test_an_array_of_word_vectors_is_refused_beside_raw_texts():
     vectors = np.zeros((50, 7), dtype=np.float32)
     classifier = tiny(features="log_odds", embedding_dim=7, embedding_init=vectors)

@@ -281,6 +281,8 @@ def test_documents_of_more_weight_count_more_for_thresholds():
     p = np.linspace(0.1, 0.9, 200)[:, np.newaxis]
     t = np.random.RandomState(0).rand(200, 1) < p
     weights = np.where(t[:, 0], 5.0, 1.0)
-    low, high = best_thresholds(p, t, weights), best_thresholds(p, t, np.ones(200))
+    low, high, same = (
+        best_thresholds(p, t, w, t, w) for w in (weights, np.ones(200), np.full(200, 7.0))
+    )
     assert low < high
-    np.testing.assert_array_equal(best_thresholds(p, t, np.full(200, 7.0)), high)
+    np.testing.assert_array_equal(same, high)

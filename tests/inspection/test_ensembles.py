@@ -158,11 +158,14 @@ def test_sums_are_shown_where_they_are_those_of_the_probability(vote, stack, sea
     for explanation in explain(search, OF_TWO[:2]):
         odds = np.log(explanation.predicted_probability / (1 - explanation.predicted_probability))
         assert f"{odds:+.3f} in sum" in explanation.to_text(color=False)
+        assert "has changed the probability" not in explanation.to_html()
     hard = VotingClassifier(voters(0, 1), voting="hard").fit(OF_TWO, TWO)
     calibrated = CalibratedClassifierCV(tiny(), cv=2).fit(OF_TWO, TWO)
     for ensemble in (hard, calibrated, stack):
         for shown in (explain(ensemble, OF_TWO[:2]), explain(ensemble, OF_TWO[:1])[0]):
-            assert "in sum" not in shown.to_text(color=False) + shown.to_html()
+            written = shown.to_text(color=False) + shown.to_html()
+            assert "in sum" not in written
+            assert "has changed the probability that is shown" in written
 
 
 @pytest.mark.parametrize("ensemble", [True, False])

@@ -94,7 +94,7 @@ def test_if_probabilities_are_right_the_best_threshold_is_half_of_its_f1():
     rng = np.random.RandomState(1)
     p = rng.beta(0.5, 2, size=(20_000, 1))
     t = rng.rand(20_000, 1) < p
-    (threshold,) = best_thresholds(p, t, np.ones(len(p)))
+    (threshold,) = best_thresholds(p, *[t, np.ones(len(p))] * 2)
     given = p >= threshold
     f1 = 2 * (t & given).sum() / (t.sum() + given.sum())
     assert threshold == pytest.approx(f1 / 2, abs=0.02)
@@ -104,14 +104,25 @@ def test_a_rare_label_gets_the_threshold_that_its_probabilities_promise():
     p = np.linspace(0.01, 0.6, 50)[:, np.newaxis]
     none, one = np.zeros((50, 1), dtype=bool), np.zeros((50, 1), dtype=bool)
     one[0] = True  # the least likely document: by labels alone, all would get the label
-    (without,), (with_one,) = (best_thresholds(p, t, np.ones(50)) for t in (none, one))
+    labelled = np.arange(500)[:, np.newaxis] < 150, np.ones(500)  # as many as are promised
+    (without,), (with_one,) = (best_thresholds(p, t, np.ones(50), *labelled) for t in (none, one))
     assert abs(with_one - without) < 0.05
 
 
 def test_a_label_that_nothing_tells_is_not_given_to_all_documents():
     p = np.full((50, 2), 1e-4)
     p[:, 1] = np.linspace(1e-4, 0.01, 50)
-    assert not (p >= best_thresholds(p, np.zeros((50, 2), dtype=bool), np.ones(50))).any()
+    none = np.zeros((50, 2), dtype=bool), np.ones(50)
+    assert not (p >= best_thresholds(p, *none, *none)).any()
+
+
+@pytest.mark.parametrize(("n_with", "is_given"), [(0, False), (1, False), (60, True)])
+def test_what_probabilities_promise_counts_as_far_as_labels_keep_it(n_with, is_given):
+    # With class weights, the probabilities of a rare label are far too high.
+    p, labelled = np.linspace(0.2, 0.4, 20)[:, np.newaxis], np.zeros((200, 1), dtype=bool)
+    labelled[:n_with] = True
+    none = np.zeros((20, 1), dtype=bool), np.ones(20)
+    assert (p >= best_thresholds(p, *none, labelled, np.ones(200))).any() == is_given
 
 
 def labels_of(n, seed=0):

@@ -151,7 +151,7 @@ def fit_linear_parts(
         or len(data) > MOST_CROSS_FITTED
         or any(source.n_chunks > 1 for source in sources.values())
     ):
-        fold = next(folds) if held_out is None else held_out
+        fold = _first_scored(data, target, folds) if held_out is None else held_out
         folds = iter([fold])
         split = np.setdiff1d(everything, fold, assume_unique=True), fold
     learners: dict[str, Any] = {
@@ -181,6 +181,16 @@ def fit_linear_parts(
             asked = place[rows] >= 0
             scored[place[rows[asked]]] = np.tensordot(scales, np.stack(logits), 1)[asked]
     return Pool(target, models, dict(zip(models, scales.tolist(), strict=True))), scored
+
+
+def _first_scored(
+    data: LabelledDocuments, target: Target, folds: Iterator[NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """Return the first fold that models of all others can score: these have all classes."""
+    for fold in folds:
+        if len(fold) and target.is_learnable(np.delete(data.targets, fold, axis=0)):
+            return fold
+    return np.empty(0, dtype=np.int64)
 
 
 def cross_fitted_logits(
@@ -240,8 +250,10 @@ def partial_fit_linear_parts(
         model, table = parts[CHARACTERS].ngrams, parts[CHARACTERS].table
         source = Source(table.read_labelled(data), model.ngram_range, of_words=False)
         parts[CHARACTERS] = CharacterModel(source.learnt_on(model, target), table)
-    if isinstance(parts.get(NGRAMS), NgramModel):
-        n_documents = float(parts[NGRAMS].counts.n_documents[0])
+    both = parts.get(NGRAMS), getattr(parts.get(CHARACTERS), "ngrams", None)
+    counted = [model for model in both if isinstance(model, NgramModel)]
+    if counted:
+        n_documents = float(counted[0].counts.n_documents[0])
         for name in parts.keys() & set(LATENT_NAMES):
             parts[name] = _latent_learnt_on(parts[name], data, n_documents)
     return Pool(target, parts, before.scales)

@@ -439,12 +439,16 @@ class TestLatentModel:
         assert not np.array_equal(moved.weights, kept.weights)
         assert model.score(*others) > 0.9
 
-    def test_a_first_portion_begins_it(self, others):
+    @pytest.mark.parametrize("words", [(1, 3), None])
+    def test_a_first_portion_begins_it_and_later_ones_teach_it(self, others, words):
         texts, labels = inflected(200)
-        classifier = HANClassifier(**TINY, random_state=0, linear_chars=(1, 5))
+        given = dict(linear_ngrams=words, linear_chars=(1, 5))
+        classifier = HANClassifier(**TINY, random_state=0, **given)
         classifier.partial_fit(texts, labels, [0, 1], X_unlabelled=inflected(600, seed=3)[0])
-        assert LATENT_CHARACTERS in classifier.pool_.parts
         assert classifier.score(*others) > 0.95
+        before = classifier.pool_.parts[LATENT_CHARACTERS].ngrams.weights
+        classifier.partial_fit(*inflected(100, seed=6))
+        assert not np.array_equal(classifier.pool_.parts[LATENT_CHARACTERS].ngrams.weights, before)
 
 
 class TestDocumentsThatDoNotKnowTheirWords:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -54,6 +55,15 @@ def small_chunks(monkeypatch, reviews):
 def in_chunks(data, n_classes=2, parts=None):
     parts = [np.arange(len(data))] if parts is None else parts
     return fit_ngram_models_in_chunks(data, classes(n_classes), RANGE, parts)[-1]
+
+
+def test_a_class_that_is_one_group_is_not_scored_by_models_that_lack_it(data):
+    targets, groups = data.targets.copy(), np.arange(N)
+    targets[:200], groups[:200] = 2, N  # the largest group, and so in the first fold
+    pool, _ = fit_linear_parts(
+        replace(data, targets=targets, groups=groups), classes(3), LinearKinds(RANGE), None
+    )
+    assert pool.scales[NGRAMS] > 0.3
 
 
 def accuracy(model, data):
