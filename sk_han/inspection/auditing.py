@@ -23,6 +23,7 @@ from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.label_audit import LabelAudit
 from sk_han.rendering.numbers import counted
 from sk_han.targets import OneOfClasses, Target, learnt_target
+from sk_han.targets.probabilities import log_odds
 from sk_han.utils.argument_checks import check_count
 from sk_han.utils.containers import listed, rows_of
 from sk_han.validation.doubtful import warn_of_order
@@ -362,8 +363,7 @@ def _reads_texts(estimator: Any) -> bool:
 
 def _scores(p: NDArray[np.float64], target: Target) -> NDArray[np.float64]:
     """Return scores whose probabilities these are."""
-    p = np.clip(p, 1e-12, 1 - 1e-12)
-    return np.log(p) if target.has_one_label else np.log(p) - np.log1p(-p)
+    return np.log(p.clip(1e-12)) if target.has_one_label else log_odds(p)
 
 
 def _groups(groups: Any, keys: list[str], codes: NDArray[np.int64]) -> NDArray[np.int64] | None:

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from sk_han.targets.any_of_labels import best_thresholds
 from sk_han.targets.splitting import dealt_out
 from sk_han.utils.warnings import taking_many_classes
 
@@ -74,6 +75,30 @@ def cross_validated(
             [texts[i] for i in these], [texts[i] for i in others], t[others], n_labels
         )
     return probabilities
+
+
+def labels_by_f1(
+    p: NDArray[np.float64],
+    t: NDArray[np.bool_],
+    groups: NDArray[np.int64] | None,
+    texts_train: Sequence[str] | None,
+    t_train: NDArray[np.bool_] | None,
+) -> NDArray[np.bool_]:
+    """Give labels (D, L) from the thresholds of the highest F1 on, by probabilities of a baseline.
+
+    Thresholds are found on training documents, if there are any, by cross-validation; else those of
+    each fold on the others.
+    """
+    if texts_train is not None and t_train is not None:
+        of_train = cross_validated(texts_train, t_train, p.shape[1])
+        known = t_train, np.ones(len(t_train))
+        return p >= best_thresholds(of_train, *known, *known)
+    given = np.zeros(p.shape, dtype=bool)
+    for these in _folds(t, groups):
+        others = np.setdiff1d(np.arange(len(t)), these)
+        known = t[others], np.ones(len(others))
+        given[these] = p[these] >= best_thresholds(p[others], *known, *known)
+    return given
 
 
 def _folds(t: NDArray[Any], groups: NDArray[np.int64] | None) -> list[NDArray[np.int64]]:

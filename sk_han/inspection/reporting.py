@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from sk_han.documents.repeated import groups_of_same, text_key
-from sk_han.inspection.baselines import FOLDS, cross_validated, trained
+from sk_han.inspection.baselines import FOLDS, cross_validated, labels_by_f1, trained
 from sk_han.inspection.documents_given import listed_documents, n_documents_of
 from sk_han.inspection.doubts import suspected_labels
 from sk_han.inspection.ensembles import (
@@ -39,6 +40,10 @@ from sk_han.validation.labels import check_labels, check_several_groups
 from sk_han.validation.texts import check_texts
 
 FEW = 30  # documents or groups
+_OWN_THRESHOLDS = (
+    " It gives labels from thresholds of its own on, as the model does: those of the highest F1, "
+    "found by cross-validation."
+)
 
 
 def report(
@@ -155,18 +160,19 @@ def report(
 
     held_out = read(model, X)
     words_train = None if X_train is None else words_of(model, X_train, "X_train")
-    by_baseline, baseline_note = None, "It is compared with no baseline."
+    by_baseline: dict[str, Any] = {
+        "baseline": None,
+        "baseline_note": "It is compared with no baseline.",
+    }
     if baseline is not None:
-        n_labels = len(found.own["labels"])
-        by_baseline, baseline_note = _baseline(
-            held_out.words, t, words_train, t_train, n_labels, groups
-        )
+        by_baseline = _baseline(held_out.words, t, words_train, t_train, found.own, groups)
     explanations, unexplained = _explained(estimator, predicts_alone, held_out, X, found)
     trained_on = held_out.learnt_from if predicts_alone else None
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
     without_words = [f"{_counted(keys.count(''))} no words."] if "" in keys else []
     return found.kind(
         **found.own,
+        **by_baseline,
         estimator=type(_last(estimator)).__name__,
         targets=t,
         n_words=held_out.n_words,
@@ -175,8 +181,6 @@ def report(
         mistake_rows=found.worst,
         duplicates=tuple(map(tuple, groups_of_same(keys))),
         trained_on=trained_on if words_train is None else _in_training(keys, words_train),
-        baseline=by_baseline,
-        baseline_note=baseline_note,
         history=tuple(model.classifier.history_) if model and predicts_alone else (),
         notes=(*found.notes, *_note_on_groups(groups, n), *without_words, *unexplained),
         groups=groups,
@@ -368,24 +372,37 @@ def _baseline(
     t: Any,
     words_train: Sequence[str] | None,
     t_train: Any,
-    n_labels: int,
+    own: dict[str, Any],
     groups: NDArray[np.int64] | None,
-) -> tuple[NDArray[np.float64] | None, str]:
-    """Return the probabilities of the baseline, if it can learn, and what it learnt from."""
+) -> dict[str, Any]:
+    """Return fields of the baseline: its probabilities, if it can learn, and what it learnt from.
+
+    `own` are the fields of the model.
+    """
     if words is None:
-        return None, "It is compared with no baseline, since the documents are no texts."
+        note = "It is compared with no baseline, since the documents are no texts."
+        return {"baseline": None, "baseline_note": note}
+    n_labels, thresholds = len(own["labels"]), own.get("thresholds")
     try:
         if words_train is None:
-            return cross_validated(words, t, n_labels, groups), (
+            p = cross_validated(words, t, n_labels, groups)
+            note = (
                 "No training documents were given, so the baseline learnt from the other held-out "
                 f"documents, by cross-validation in up to {FOLDS} parts. The model may have "
                 "learnt from far more, and the comparison is then unfair to the baseline."
             )
-        return trained(words, words_train, t_train, n_labels), (
-            f"The baseline learnt from the {len(words_train):,} training documents that were given."
-        )
+        else:
+            p = trained(words, words_train, t_train, n_labels)
+            note = f"The baseline learnt from the {len(words_train):,} training documents given."
     except ValueError as error:
-        return None, f"It is compared with no baseline: {str(error).rstrip('.')}."
+        note = f"It is compared with no baseline: {str(error).rstrip('.')}."
+        return {"baseline": None, "baseline_note": note}
+    found: dict[str, Any] = {"baseline": p, "baseline_note": note}
+    if thresholds is not None and (thresholds != 0.5).any():
+        with suppress(ValueError):  # too few documents to cross-validate
+            found["baseline_predicted"] = labels_by_f1(p, t, groups, words_train, t_train)
+            found["baseline_note"] += _OWN_THRESHOLDS
+    return found
 
 
 def _explained(

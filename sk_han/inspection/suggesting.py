@@ -16,6 +16,7 @@ from sk_han.inspection.ensembles import probability_array
 from sk_han.inspection.explained_model import check_classifier, reader_of, threshold_of
 from sk_han.inspection.results.suggestions import Suggestions
 from sk_han.targets import AnyOfLabels
+from sk_han.targets.probabilities import log_odds
 from sk_han.utils.argument_checks import check_count, check_share, random_source
 from sk_han.validation.texts import check_texts
 
@@ -24,7 +25,6 @@ from sk_han.validation.texts import check_texts
 _SAME = 0.8
 # It is compared with so many before it; copies have about the same margin, so they are near by.
 _BEFORE, _BLOCK = 1_000, 250
-_LEAST = 1e-12  # of a probability, whose log-odds are finite then
 
 
 def suggest(
@@ -154,11 +154,11 @@ def _undecided(
     if decided is not None:
         is_second = decided == estimator.classes_[1]
         threshold = _threshold_of_second(threshold_of(estimator), p[:, 1], is_second)
-        away = np.abs(_log_odds(p[:, 1]) - _log_odds(threshold))
+        away = np.abs(log_odds(p[:, 1]) - log_odds(threshold))
         return away, np.stack([is_second, ~is_second], axis=1).astype(np.int64)
     thresholds = _thresholds(estimator, p)
     if thresholds is not None:
-        away = np.abs(_log_odds(p) - _log_odds(thresholds))
+        away = np.abs(log_odds(p) - log_odds(thresholds))
         label = away.argmin(axis=1)
         return away[rows, label], label[:, np.newaxis]
     if p.shape[1] < 2:
@@ -195,11 +195,6 @@ def _thresholds(estimator: Any, p: NDArray[np.float64]) -> NDArray[np.float64] |
         target = model.classifier.pool_.target
         return target.thresholds if isinstance(target, AnyOfLabels) else None
     return None if np.allclose(p.sum(axis=1), 1) else np.full(p.shape[1], 0.5)
-
-
-def _log_odds(p: Any) -> NDArray[np.float64]:
-    p = np.clip(p, _LEAST, 1 - _LEAST)
-    return np.log(p) - np.log1p(-p)
 
 
 class _Pool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+_SMALLEST = 1e-12
 
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -34,3 +36,9 @@ def log_sigmoid(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     with np.errstate(under="ignore"):
         found: NDArray[np.float64] = -np.logaddexp(0, -logits)
     return found
+
+
+def log_odds(probabilities: ArrayLike) -> NDArray[np.float64]:
+    """Compute the log-odds of probabilities, finite also of 0 and 1."""
+    p = np.clip(probabilities, _SMALLEST, 1 - _SMALLEST)
+    return np.log(p) - np.log1p(-p)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sk_han.inspection.baselines import cross_validated, tfidf, trained
+from sk_han.inspection.baselines import cross_validated, labels_by_f1, tfidf, trained
 from tests.inflected_texts import inflected
 from tests.tiny_models import LABELS, TEXTS
 
@@ -64,3 +64,14 @@ def test_a_baseline_is_refused_where_there_is_nothing_to_learn():
         trained(TEXTS, TEXTS, np.zeros(len(TEXTS), dtype=np.int64), 2)
     with pytest.raises(ValueError, match="documents with words"):
         trained(TEXTS, ["?!", "..."], np.array([0, 1]), 2)
+
+
+@pytest.mark.parametrize("with_training_documents", [False, True])
+def test_labels_are_given_by_thresholds_of_the_highest_f1(with_training_documents):
+    rng = np.random.RandomState(0)
+    t = np.column_stack([rng.rand(200) < 0.1, rng.rand(200) < 0.5])
+    texts = [" ".join(np.where(row, ["sun", "rain"], "word")) for row in t.tolist()]
+    p = cross_validated(texts, t, 2) / 4  # never one half
+    train = (texts, t) if with_training_documents else (None, None)
+    given = labels_by_f1(p if train[0] is None else 4 * p, t, None, *train)
+    np.testing.assert_array_equal(given, t)

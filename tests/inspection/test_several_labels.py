@@ -127,6 +127,18 @@ def test_mistakes_are_documents_whose_labels_are_not_all_right(fitted, explained
     assert frame["predicted"].tolist() == [e.labels for e in explained]
 
 
+def test_the_mistakes_are_sorted_as_a_report_lists_them(fitted, explained, found):
+    first = explained.mistakes().numbers.tolist()[: len(found.mistake_rows)]
+    assert first == found.mistake_rows.tolist()
+
+
+def test_the_least_sure_document_is_that_of_a_label_next_to_its_threshold(fitted, explained):
+    p, thresholds = fitted.predict_proba(X[TEST]), np.array([0.5, 0.5, 0.6])
+    away = np.abs(np.log(p / (1 - p)) - np.log(thresholds / (1 - thresholds))).min(axis=1)
+    found = explained.by_confidence(ascending=True)
+    assert found.numbers.tolist() == np.argsort(away, kind="stable").tolist()
+
+
 def test_a_label_or_one_for_each_document_is_explained(fitted):
     of_one = explain(fitted, X[TEST][:2], target="<broken>")
     of_each = explain(fitted, X[TEST][:2], target=["late", "<broken>"])
@@ -270,6 +282,16 @@ def test_figures_show_all_labels(fitted):
 @pytest.fixture(scope="module")
 def found(fitted):
     return report(fitted, X[TEST], Y[TEST], X_train=X[TRAIN], y_train=Y[TRAIN], n_mistakes=3)
+
+
+def test_the_baseline_has_thresholds_of_its_own_where_the_model_has(fitted, found):
+    given = f1_score(Y[TEST], found.baseline_predicted, average="micro")
+    assert found.scores["baseline"]["micro_f1"] == pytest.approx(given)
+    assert "thresholds of its own" in Page(found.to_html()).all_text
+    usual = HANClassifier(**SMALL, max_epochs=1).fit(X[TRAIN], Y[TRAIN])
+    alike = report(usual, X[TEST], Y[TEST], n_mistakes=1)
+    assert alike.baseline_predicted is None
+    assert "thresholds of its own" not in alike.baseline_note
 
 
 def test_figures_are_those_of_scikit_learn(fitted, found):

@@ -18,6 +18,7 @@ from sk_han.rendering.explanation_tables import explanations_frame
 from sk_han.rendering.explanation_text import render_text_list
 from sk_han.rendering.figure_list import plot_explanations
 from sk_han.rendering.numbers import counted
+from sk_han.targets.probabilities import log_odds
 from sk_han.utils.containers import label_list, plain_label
 from sk_han.validation.indicators import check_indicator, in_order, is_indicator
 
@@ -140,24 +141,29 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         Returns
         -------
         ExplanationList
-            The surest mistakes first, with the true labels and the numbers of the documents.
+            With the true labels and the numbers of the documents; the surest mistakes first: of the
+            highest probability of `predicted` or, of several labels a document, of the label with
+            the most wrong probability, as `report` lists them.
         """
         labelled = self._labelled(y_true, "mistakes")
         pairs = enumerate(zip(self, labelled._y_true or (), strict=True))
         wrong = [i for i, (explanation, true) in pairs if bool(explanation.answer != true)]
-        return labelled._selected(wrong).by_confidence()
+        selected = labelled._selected(wrong)
+        errors = [_error(*pair) for pair in zip(selected, selected._y_true or (), strict=True)]
+        return selected._selected(np.argsort(np.negative(errors), kind="stable"))
 
     def by_confidence(self, *, ascending: bool = False) -> ExplanationList:
-        """Return the same explanations, sorted by the probability of `predicted`.
+        """Return the same explanations, sorted by how sure the model is of its answer.
 
-        Those of equal probability are in the order of this list.
+        That is the probability of `predicted`; of several labels a document, how far the label next
+        to its threshold is away from it, in log-odds. Equals are in the order of this list.
 
         Parameters
         ----------
         ascending : bool, default=False
             Whether the least sure come first.
         """
-        confidence = np.array([explanation.predicted_probability for explanation in self])
+        confidence = np.array([_confidence(explanation) for explanation in self])
         return self._selected(np.argsort(confidence if ascending else -confidence, kind="stable"))
 
     def to_frame(self, level: Literal["document"] | Level = "document") -> DataFrame:
@@ -354,6 +360,27 @@ def _checked_positions(index: Any, n: int) -> list[int]:
     if len(outside):
         raise IndexError(f"There are {n} explanations, and none at position {outside[0]}.")
     return (chosen % n).tolist()
+
+
+def _confidence(explanation: DocumentExplanation) -> float:
+    """Return how sure a model is of its answer, as `by_confidence` sorts."""
+    if explanation.labels is None:
+        return explanation.predicted_probability
+    thresholds = 0.5 if explanation.thresholds is None else explanation.thresholds
+    away = log_odds(explanation.probabilities) - log_odds(thresholds)
+    return float(np.abs(away).min())
+
+
+def _error(explanation: DocumentExplanation, true: Any) -> float:
+    """Return how sure a mistake is, as `mistakes` sorts; several labels come as a tuple."""
+    given = explanation.labels
+    if given is None:
+        return explanation.predicted_probability
+    return max(
+        float(1 - p if label in true else p)
+        for label, p in zip(explanation.classes.tolist(), explanation.probabilities, strict=True)
+        if (label in true) != (label in given)
+    )
 
 
 def _checked_labels(y_true: Any, explanations: Sequence[DocumentExplanation]) -> list[Any]:

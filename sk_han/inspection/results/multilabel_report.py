@@ -77,14 +77,16 @@ class MultilabelReport(HeldOutReport):
     suspects : ndarray of int64, shape (n_suspects, 2)
         Documents and labels that look wrongly marked or unmarked, the most suspicious first.
     baseline : ndarray of float64, shape (n_documents, n_labels), or None
-        Probabilities by TF-IDF and a logistic regression for each label, which gives a label from
-        one half on.
+        Probabilities by TF-IDF and a logistic regression for each label.
+    baseline_predicted : ndarray of bool, shape (n_documents, n_labels), default=None
+        The labels that the baseline gives; None for those of a probability of one half or more.
     thresholds : ndarray of float64, shape (n_labels,), default=None
         The probabilities from which on documents get the labels.
     """
 
     predicted: NDArray[np.bool_]
     mistake_labels: NDArray[np.int64]
+    baseline_predicted: NDArray[np.bool_] | None = None
     thresholds: NDArray[np.float64] | None = None
 
     @cached_property
@@ -224,6 +226,7 @@ class MultilabelReport(HeldOutReport):
             "targets": (table, np.bool_),
             "predicted": (table, np.bool_),
             "probabilities": (table, np.float64),
+            "baseline_predicted": (table, np.bool_),
             "mistake_labels": ((len(self.mistake_rows),), np.int64),
             "thresholds": ((len(self.labels),), np.float64),
             "suspects": ((None, 2), np.int64),
@@ -236,7 +239,10 @@ class MultilabelReport(HeldOutReport):
         """Return name, probabilities and labels given, of model and baseline."""
         found = [("model", self.probabilities, self.predicted)]
         if self.baseline is not None:
-            found.append(("baseline", self.baseline, self.baseline >= 0.5))
+            given = self.baseline_predicted
+            found.append(
+                ("baseline", self.baseline, self.baseline >= 0.5 if given is None else given)
+            )
         return found
 
     @cached_property

@@ -251,9 +251,9 @@ def partial_fit_linear_parts(
         source = Source(table.read_labelled(data), model.ngram_range, of_words=False)
         parts[CHARACTERS] = CharacterModel(source.learnt_on(model, target), table)
     both = parts.get(NGRAMS), getattr(parts.get(CHARACTERS), "ngrams", None)
-    counted = [model for model in both if isinstance(model, NgramModel)]
-    if counted:
-        n_documents = float(counted[0].counts.n_documents[0])
+    counts = [model.counts for model in both if isinstance(model, NgramModel) and model.counts]
+    if counts:
+        n_documents = float(counts[0].n_documents[0])
         for name in parts.keys() & set(LATENT_NAMES):
             parts[name] = _latent_learnt_on(parts[name], data, n_documents)
     return Pool(target, parts, before.scales)

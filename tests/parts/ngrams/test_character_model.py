@@ -442,7 +442,7 @@ class TestLatentModel:
     @pytest.mark.parametrize("words", [(1, 3), None])
     def test_a_first_portion_begins_it_and_later_ones_teach_it(self, others, words):
         texts, labels = inflected(200)
-        given = dict(linear_ngrams=words, linear_chars=(1, 5))
+        given = {"linear_ngrams": words, "linear_chars": (1, 5)}
         classifier = HANClassifier(**TINY, random_state=0, **given)
         classifier.partial_fit(texts, labels, [0, 1], X_unlabelled=inflected(600, seed=3)[0])
         assert classifier.score(*others) > 0.95
