@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 
 from sk_han.cli.arguments import STANDARD, UsageError
-from sk_han.cli.several_labels import LabelColumns, hint_of_several, read_labelled
+from sk_han.cli.several_labels import (
+    LabelColumns,
+    hint_of_several,
+    read_labelled,
+    warn_of_joined,
+)
 from sk_han.cli.tables import (
     ClassNames,
     cell_of,
@@ -172,7 +177,9 @@ def _labelled(
         return read_labelled(name, arguments, names)
     found = list(records(name, arguments, arguments.label))
     if names is None:
-        return found, np.array([record.label for record in found])
+        labels = np.array([record.label for record in found])
+        warn_of_joined(np.unique(labels).tolist())
+        return found, labels
     classes = ClassNames(names)
     numbers = [classes.checked(each.label, where_of(name, each, arguments)) for each in found]
     return found, np.array(names)[numbers]

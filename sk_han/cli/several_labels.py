@@ -14,6 +14,8 @@ from sk_han.cli.arguments import UsageError
 from sk_han.cli.tables import ClassNames, named, records, where_of
 from sk_han.datasets.tables import Record
 from sk_han.targets import AnyOfLabels, Target
+from sk_han.utils.containers import listed
+from sk_han.utils.warnings import warn_user
 
 _SEPARATOR = ";"  # of a model of several labels, if none is given
 
@@ -127,9 +129,24 @@ def read_labelled(
                 f"{separator!r}; several labels a document need two or more. Is another separator "
                 "meant, or a single label a document, without --separator?"
             )
+        warn_of_joined(names)
     sets = LabelSets(ClassNames(names), separator)
     numbers = [sets.numbers(cell, place) for cell, place in zip(cells, places, strict=True)]
     return found, LabelColumns(names, sets.indicator(numbers))
+
+
+def warn_of_joined(names: Sequence[Any]) -> None:
+    """Warn of a label that is others in one cell, joined by a separator that was not given."""
+    known = set(map(named, names))
+    for separator in ";|,":
+        for name in sorted(known):
+            parts = [part.strip() for part in name.split(separator)]
+            if len(parts) > 1 and known.issuperset(parts):
+                warn_user(
+                    f"{name[:40]!r} is taken for one label, and {listed(parts)} are labels too. If "
+                    f"these are several labels of a document, give --separator {separator!r}."
+                )
+                return
 
 
 def hint_of_several(classes: Sequence[Any]) -> str:

@@ -113,6 +113,23 @@ def test_figures_are_those_of_the_decisions(run, topics, stored):
     assert [line.split()[0] for line in printed.splitlines()[-5:]] == NAMES
 
 
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(
+    ("separator", "joined"), [([], "water;fire"), (["--separator", "|"], "water,fire")]
+)
+def test_labels_that_look_joined_are_told(run, tmp_path, separator, joined):
+    path = tmp_path / "claims.csv"
+    cells = ["water", "fire", f'"{joined}"']
+    lines = [f"leak and smoke {i},{cells[i % 3]}" for i in range(30)]
+    path.write_text("\n".join(["text,tags", *lines]))
+    small = ["--set", "max_epochs=1", "--set", "embedding_dim=8", "--set", "word_hidden=4"]
+    model = str(tmp_path / "claims.han")
+    code, _, told = run("fit", path, "--label", "tags", *separator, *small, "-o", model)
+    assert code == 0
+    assert f"'{joined}' is taken for one label, and 'water', 'fire' are labels too." in told
+    assert f"give --separator {joined[5]!r}" in told
+
+
 def test_lists_of_json_lines_are_sets_of_labels(run, stored, tmp_path):
     path = tmp_path / "topics.jsonl"
     cells = [["good", "sun"], [], None, "bad;rain"]
