@@ -29,6 +29,7 @@ from sk_han.targets import Target, check_same_kind, learnt_target
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer
 from sk_han.utils.caching import cached_property
+from sk_han.utils.containers import rows_of
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.documents import (
     as_documents,
@@ -161,10 +162,11 @@ def read_data(given: Given, context: FitContext) -> FitData:
     # Checks come before the texts are tokenized, which may take minutes.
     checked = _checked(given, settings, before)
     target = checked.target
-    tokenizer, documents, unlabelled = _tokenized(settings, checked.X, given.X_unlabelled, before)
     # Only ratios of weights matter; after this division their sums are finite.
     weights = checked.weights / checked.weights.max()
     rows = np.flatnonzero(weights > 0)
+    texts = checked.X, given.X_unlabelled
+    tokenizer, documents, unlabelled = _tokenized(settings, *texts, rows, before)
     vocabulary_size = (
         vocabulary_size_of(documents[rows], unlabelled, tokenizer, settings.embedding_init)
         if before is None
@@ -311,9 +313,16 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
 
 
 def _tokenized(
-    settings: Settings, X: Any, X_unlabelled: Any, before: FittedModel | None
+    settings: Settings,
+    X: Any,
+    X_unlabelled: Any,
+    rows: NDArray[np.int64],
+    before: FittedModel | None,
 ) -> tuple[HierarchicalTokenizer | None, DocumentArray, DocumentArray | None]:
-    """Return the tokenizer, newly fitted or that of before, and the documents of both kinds."""
+    """Return the tokenizer, newly fitted or that of before, and the documents of both kinds.
+
+    A new one is fitted to the rows that count, so that it knows no words of others.
+    """
     fitted = None if before is None else before.tokenizer
     if holds_word_ids(X):
         unlabelled = None if X_unlabelled is None else as_documents(X_unlabelled, None)
@@ -323,7 +332,9 @@ def _tokenized(
         assert fitted is not None
         return fitted, documents, fitted.transform_unlabelled(X_unlabelled)
     tokenizer = HierarchicalTokenizer() if settings.tokenizer is None else clone(settings.tokenizer)
-    return tokenizer, *tokenizer.fit_transform_both(X, X_unlabelled=X_unlabelled)
+    counting = X if len(rows) == len(X) else rows_of(X, rows)
+    documents, unlabelled = tokenizer.fit_transform_both(counting, X_unlabelled=X_unlabelled)
+    return tokenizer, documents if counting is X else as_documents(X, tokenizer), unlabelled
 
 
 def groups_of_copies(

@@ -85,7 +85,7 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             If all documents of a class are of one group, several processes fit,
             `embedding_init` is an array beside raw texts, or a fitted classifier has `warm_start`.
         """
-        if not hasattr(X, "__len__"):
+        if not hasattr(X, "__len__") and hasattr(X, "__iter__"):
             X = list(X)  # it is read twice
         if self.features == "vectors":
             return self.fit(X, y, **fit_params).transform(X)

@@ -88,7 +88,10 @@ def in_order(
     wrong = [f"has columns that are no labels of this classifier: {unknown[:5]}"] if unknown else []
     wrong += [f"lacks columns of labels of this classifier: {lacking[:5]}"] if lacking else []
     if wrong:
-        raise ValueError(f"{name} {', and '.join(wrong)}; its labels are {names.tolist()[:20]}.")
+        repair = "" if len(lacking) < len(names) else " Give the names of the columns as classes."
+        raise ValueError(
+            f"{name} {', and '.join(wrong)}; its labels are {names.tolist()[:20]}.{repair}"
+        )
     return values[:, [place[label] for label in names.tolist()]]
 
 

@@ -113,8 +113,11 @@ def document_weights(
         weights = check_sample_weight(
             sample_weight, labels, dtype=np.float64, ensure_non_negative=True
         )
-    except OverflowError as error:  # of an integer
-        raise ValueError(f"sample_weight: {error}; weights are finite and >= 0.") from error
+    except (ValueError, OverflowError) as error:
+        raise ValueError(
+            f"sample_weight: {str(error).rstrip('.')}; it takes a finite number >= 0 for each of "
+            f"the {len(labels):,} documents, such as a column of a frame."
+        ) from error
     if not weights.any():
         raise ValueError("sample_weight is zero throughout: no document is left to learn from.")
     if class_weight is not None:

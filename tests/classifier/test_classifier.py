@@ -171,6 +171,14 @@ class TestWeights:
             weighted.predict_proba(documents), without.predict_proba(documents)
         )
 
+    def test_the_words_of_a_document_of_weight_zero_are_unknown(self):
+        texts = [f"{text} Secret{i} secret{i}." for i, text in enumerate(TEXTS)]
+        weights = np.where(np.arange(len(texts)) < 12, 0.0, 1.0)
+        weighted = tiny().fit(texts, LABELS, sample_weight=weights)
+        without = tiny().fit(texts[12:], LABELS[12:])
+        assert weighted.tokenizer_.vocabulary_ == without.tokenizer_.vocabulary_
+        np.testing.assert_array_equal(weighted.predict_proba(texts), without.predict_proba(texts))
+
     def test_a_weight_of_two_equals_the_document_twice(self):
         params = {
             "batch_size": 99,

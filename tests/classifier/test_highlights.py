@@ -113,7 +113,7 @@ class TestTogether:
     @pytest.mark.parametrize(
         "further",
         [
-            {"sample_weight": np.arange(N) % 3},
+            {"sample_weight": np.arange(N) % 4},
             {"groups": np.arange(N) // 2},
             {"X_val": TEXTS[:8], "y_val": LABELS[:8]},
             {"X_unlabelled": TEXTS[:9]},
