@@ -156,7 +156,7 @@ def _trained_on_words(
         make_net=_with_target(partial(document_net, further_loss=of_marks), data),
     )
     frozen = epochs_frozen(settings.freeze_embedding)
-    with context.stages("set-up"):  # the first optimizer of a process loads PyTorch's compiler
+    with context.stages("set-up"):  # an optimizer of PyTorch's own loads its compiler
         net = new(
             **_main_training(data, context, n_epochs),
             lr=settings.lr if teacher is None else settings.lr * _FINE_TUNING_LR,

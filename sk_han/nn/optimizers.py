@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -18,6 +19,14 @@ class RowwiseAdamW(torch.optim.AdamW):
     `torch.optim.SparseAdam`. Parameters with a dense gradient are updated as usual.
     """
 
+    # PyTorch wraps these to keep its compiler out of them, and for that imports the compiler: a
+    # second and 66 MB of each process that fits.
+    add_param_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)
+    zero_grad = inspect.unwrap(torch.optim.Optimizer.zero_grad)
+    state_dict = inspect.unwrap(torch.optim.Optimizer.state_dict)
+    load_state_dict = inspect.unwrap(torch.optim.Optimizer.load_state_dict)
+    _step_dense = inspect.unwrap(torch.optim.AdamW.step)
+
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update all parameters that have a gradient."""
@@ -31,7 +40,7 @@ class RowwiseAdamW(torch.optim.AdamW):
                 if gradient is not None and gradient.is_sparse:
                     self._step_rows(parameter, gradient.coalesce(), group)
                     parameter.grad = None  # so that the dense step below skips it
-        super().step()
+        self._step_dense()
         return loss
 
     def _step_rows(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:

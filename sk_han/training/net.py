@@ -286,7 +286,7 @@ class Net(NeuralNet):
         return self
 
     def initialize_optimizer(self, *args: Any, **kwargs: Any) -> Net:
-        """Create the optimizer to train with: the first loads PyTorch's compiler, in seconds."""
+        """Create the optimizer to train with: one of PyTorch's own loads its compiler first."""
         if self.optimizer is not None:
             super().initialize_optimizer(*args, **kwargs)
         return self

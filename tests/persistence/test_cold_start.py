@@ -13,7 +13,7 @@ from sk_han import load, save
 from sk_han.training.builder import document_net
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier
 
-# Optimizers load PyTorch's compiler when the first one is made, which takes more than a second.
+# PyTorch's own optimizers load its compiler when the first one is made, which takes a second.
 # A classifier needs neither of its siblings, nor what writes files.
 NOT_NEEDED = (
     "torch._dynamo",
@@ -59,6 +59,22 @@ model.predict_proba(["A good film."])
 print(*made, *(set({NOT_NEEDED}) & sys.modules.keys()))
 """
     assert run_python(code, path, SK_HAN_ENGINE=engine) == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("engine", ["auto", "torch"])
+def test_a_fit_that_goes_on_and_is_stored_loads_no_compiler(tmp_path, engine):
+    code = f"""
+import sys
+from sk_han import HANClassifier
+from sk_han.datasets import make_reviews
+texts, labels = make_reviews(120, random_state=0)
+classifier = HANClassifier(max_epochs=2, embedding_dim=8, word_hidden=4, warm_start=True)
+classifier.fit(texts, labels, checkpoint=sys.argv[1], X_unlabelled=texts)
+classifier.partial_fit(texts, labels)
+print(*(set({NOT_NEEDED[:3]}) & sys.modules.keys()))
+"""
+    assert run_python(code, tmp_path / "fit.checkpoint", SK_HAN_ENGINE=engine) == []
 
 
 @pytest.mark.thorough
