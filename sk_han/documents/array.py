@@ -330,9 +330,14 @@ class DocumentArray:
         return np.diff(self.document_starts)
 
     @property
+    def word_starts(self) -> NDArray[np.int64]:
+        """Position of the first word of each document, shape (n_documents + 1,), the end last."""
+        return self.sentence_starts[self.document_starts]
+
+    @property
     def words_per_document(self) -> NDArray[np.int64]:
         """Number of words of each document, shape (n_documents,)."""
-        return np.diff(self.sentence_starts[self.document_starts])
+        return np.diff(self.word_starts)
 
     def __len__(self) -> int:
         return len(self.document_starts) - 1

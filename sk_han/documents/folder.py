@@ -206,12 +206,7 @@ class FolderWriter:
 
     def append(self, documents: DocumentArray) -> None:
         """Write documents behind those that are there."""
-        ends = np.column_stack(
-            [
-                documents.document_starts[1:],
-                documents.sentence_starts[documents.document_starts[1:]],
-            ]
-        )
+        ends = np.column_stack([documents.document_starts[1:], documents.word_starts[1:]])
         self._write("word_ids", documents.word_ids)
         self._write("words_per_sentence", documents.words_per_sentence)
         self._write("document_starts", self._end + ends)

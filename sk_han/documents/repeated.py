@@ -110,7 +110,7 @@ def _digests(
     for portion in portions(documents):
         portion = portion.in_memory()
         ids = np.ascontiguousarray(portion.word_ids, dtype=np.int32).view(np.uint8).data
-        starts = portion.sentence_starts[portion.document_starts]
+        starts = portion.word_starts
         n_known = np.append(0, np.cumsum(portion.word_ids > UNKNOWN_ID))[starts]
         is_known = np.diff(n_known) > share_known * np.diff(starts)
         for known, (start, stop) in zip(is_known, pairwise(4 * starts), strict=True):

@@ -104,7 +104,7 @@ def as_sequences(documents: DocumentArray, max_words: int | None = None) -> Docu
     lengths = documents.words_per_document
     if max_words is not None:
         lengths = np.minimum(lengths, max_words)
-    starts = documents.sentence_starts[documents.document_starts[:-1]]
+    starts = documents.word_starts[:-1]
     ids = documents.word_ids[concatenated_ranges(starts, lengths)]
     return DocumentArray._of_lengths(ids, lengths[lengths > 0], (lengths > 0).astype(np.int64))
 

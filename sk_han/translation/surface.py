@@ -37,7 +37,7 @@ def learn_forms(
     `GLUED_BEFORE` and `GLUED_AFTER`. And whether most texts start with a capital.
     """
     vocabulary_size = max(vocabulary.values()) + 1
-    bounds = documents.sentence_starts[documents.document_starts]
+    bounds = documents.word_starts
     ids = [documents.word_ids[a:b] for a, b in pairwise(bounds)]
     inside: dict[int, Counter[str]] = defaultdict(Counter)
     first: dict[int, Counter[str]] = defaultdict(Counter)

@@ -24,7 +24,7 @@ def ranked(documents: DocumentArray, scores: NDArray[np.floating]) -> NDArray[np
     document = np.repeat(np.arange(len(documents)), lengths)
     order = np.lexsort((-scores, document))
     rank = np.empty(len(scores), dtype=np.int64)
-    first_word = documents.sentence_starts[documents.document_starts[:-1]]
+    first_word = documents.word_starts[:-1]
     rank[order] = np.arange(len(scores)) - np.repeat(first_word, lengths)
     return rank
 

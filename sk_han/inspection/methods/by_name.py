@@ -161,7 +161,7 @@ def without_each(
     The edges, (pieces + 1,), divide all words into pieces. In front of copies are the rows of their
     documents.
     """
-    word_starts = documents.sentence_starts[documents.document_starts]
+    word_starts = documents.word_starts
     document = np.searchsorted(word_starts, edges[:-1], side="right") - 1  # (pieces,)
     for pieces in packed(documents.words_per_document[document], max_words):
         copies = documents[document[pieces]]

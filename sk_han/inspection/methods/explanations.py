@@ -72,7 +72,7 @@ def explanations_of(
     predicted = target.likeliest(found.logits)
     label_sets = target.label_sets(found.logits)
     explained, rivals = asked.labels(target, found.logits), np.asarray(asked.rivals)
-    word_starts = documents.sentence_starts[documents.document_starts]
+    word_starts = documents.word_starts
     unknown = documents.word_ids == UNKNOWN_ID
     error, errors, base = found.completeness_error, found.sentence_errors, found.base_values
     explanations = []

@@ -50,7 +50,7 @@ def decisions(
             rows = np.sort(random.choice(rows, most, replace=False))
         copies = documents[rows]
         sampled = np.isin(places.rows, rows)
-        starts = copies.sentence_starts[copies.document_starts]
+        starts = copies.word_starts
         first = starts[np.searchsorted(rows, places.rows[sampled])] + places.first_words[sampled]
         kept = np.ones(copies.n_words, dtype=bool)
         kept[concatenated_ranges(first, places.sizes[sampled])] = False
@@ -68,7 +68,7 @@ def words_for_predicted(
     for (_, number), terms in shown.terms.items():
         for term in terms:
             speaks_for[shown.position(term.key), number] |= term.total > 0
-    starts = documents.sentence_starts[documents.document_starts]
+    starts = documents.word_starts
     chosen = speaks_for[found.terms, predicted[found.rows]]
     first = starts[found.rows[chosen]] + found.first_words[chosen]
     marked = np.zeros(documents.n_words, dtype=bool)
@@ -93,7 +93,7 @@ def honesty(
     counts = np.bincount(document_of, marked, len(lengths)).astype(np.int64)
     by_lot = np.zeros(len(marked), dtype=bool)
     order = np.lexsort((random.permutation(len(marked)), document_of))
-    starts = documents.sentence_starts[documents.document_starts[:-1]]
+    starts = documents.word_starts[:-1]
     by_lot[order[concatenated_ranges(starts, counts)]] = True
     falls, changes = [], []
     for left_out in (marked, by_lot, np.ones(len(marked), dtype=bool)):

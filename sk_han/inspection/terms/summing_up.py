@@ -242,7 +242,7 @@ def _names(read: _Read, found: Occurrences, n_terms: int, tokenizer: Any) -> lis
     """Write each term as the model reads its words, with blanks where the first text has some."""
     if not n_terms:
         return []
-    starts = read.words.sentence_starts[read.words.document_starts]
+    starts = read.words.word_starts
     places = [found.of_term(term) for term in range(n_terms)]
     first = [starts[place.rows[0]] + place.first_words[0] for place in places]
     ids = [

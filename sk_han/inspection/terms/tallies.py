@@ -164,7 +164,7 @@ def occurrences_of(documents: DocumentArray, keys: NDArray[np.uint64], largest: 
     row = 0
     for batch in batches(documents):
         document_of = np.repeat(np.arange(len(batch)), batch.words_per_document)
-        starts = batch.sentence_starts[batch.document_starts]
+        starts = batch.word_starts
         of_batch, first, sizes = keyed_ngrams(batch, (1, largest))
         term = np.searchsorted(keys, of_batch)
         with_end = np.append(keys, np.uint64(0))  # no n-gram has the key 0

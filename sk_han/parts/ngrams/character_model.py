@@ -60,9 +60,7 @@ class WordTable(NamedTuple):
         characters = np.full(starts[-1], _BOUNDARY, dtype=np.int32)
         inside = concatenated_ranges(starts[:-1] + 1, of_word)
         characters[inside] = codes[concatenated_ranges(starts_of(lengths)[rows], of_word)] + _FIRST
-        return DocumentArray._checked(
-            characters, starts, documents.sentence_starts[documents.document_starts]
-        )
+        return DocumentArray._checked(characters, starts, documents.word_starts)
 
     def read_labelled(self, data: LabelledDocuments) -> LabelledDocuments:
         """Return the same for documents with labels."""
