@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,7 @@ def summary_of(scaled: Scaled, data: FitData, context: FitContext) -> FitSummary
         n_epochs=len(net.history),
         kept_epoch=best_of(net)["best_epoch_"],
         ended="one portion" if context.is_portion else _end_of(scaled.pool),
-        **_scores(scaled, data.target.loss),
+        **_scores(scaled, data.target),
         seconds=dict(context.stages.seconds),
         total_seconds=context.stages.total,
         several_labels=not data.target.has_one_label,
@@ -118,10 +117,11 @@ def fault_in_unseen(summary: FitSummary, scaled: Scaled) -> str | None:
     return None
 
 
-def _scores(scaled: Scaled, loss_of: Callable[..., Any]) -> dict[str, Any]:
+def _scores(scaled: Scaled, trained: Target) -> dict[str, Any]:
     """Return accuracy and loss of all parts together and alone, and the share of each learner.
 
-    Decisions are those of the fitted model, and the loss, with its weights, is that of training.
+    Decisions of all together are those of the fitted model. The loss, with its weights, and the
+    decisions of a part alone are those of the target in training.
     """
     target = scaled.pool.target
     names = ("accuracy", "loss", "network_accuracy", "linear_accuracy", "majority_accuracy")
@@ -129,7 +129,7 @@ def _scores(scaled: Scaled, loss_of: Callable[..., Any]) -> dict[str, Any]:
     if unseen is None or logits is None:
         return {"n_scored": 0, **dict.fromkeys(names), "shares": {}}
     together = logits.sum(axis=0)
-    losses, _ = loss_of(together, unseen.targets, unseen.weights / unseen.weights.sum())
+    losses, _ = trained.loss(together, unseen.targets, unseen.weights / unseen.weights.sum())
     sizes = {
         title: float(np.abs(each - each.mean(axis=1, keepdims=True)).mean())
         for title, each in zip(scaled.titles, logits, strict=True)
@@ -142,8 +142,8 @@ def _scores(scaled: Scaled, loss_of: Callable[..., Any]) -> dict[str, Any]:
         "n_scored": len(unseen.targets),
         "accuracy": target.accuracy(together, unseen.targets),
         "loss": float(losses.sum()),
-        "network_accuracy": target.accuracy(network, unseen.targets),
-        "linear_accuracy": target.accuracy(linear[0], unseen.targets) if linear else None,
+        "network_accuracy": trained.accuracy(network, unseen.targets),
+        "linear_accuracy": trained.accuracy(linear[0], unseen.targets) if linear else None,
         "majority_accuracy": target.majority_accuracy(unseen.targets),
         "shares": {title: size / whole for title, size in sizes.items()} if whole else {},
         **_by_class(target, target.decide(together), unseen.targets),

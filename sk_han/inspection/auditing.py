@@ -176,7 +176,7 @@ def _notes(
     share = target.accuracy(_scores(found.probabilities[judged], target), labels[judged])
     what = "the labels" if target.has_one_label else "the sets of labels"
     notes = [f"The models predict {100 * share:.0f} % of {what} as they are given."]
-    if share <= target.majority_accuracy(labels):
+    if target.has_one_label and share <= target.majority_accuracy(labels):
         notes[0] += (
             " That is no more than the most frequent one is given: by these models no label can be "
             "doubted, and the doubts below say nothing."

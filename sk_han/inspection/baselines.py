@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from sk_han.rendering.numbers import counted
 from sk_han.targets.any_of_labels import best_thresholds
 from sk_han.targets.splitting import dealt_out
 from sk_han.utils.warnings import taking_many_classes
@@ -103,7 +104,7 @@ def labels_by_f1(
 
 def _folds(t: NDArray[Any], groups: NDArray[np.int64] | None) -> list[NDArray[np.int64]]:
     n = len(t)
-    too_few = ValueError(f"{n} documents are too few to cross-validate it")
+    too_few = ValueError(f"{counted(n)} {'is' if n == 1 else 'are'} too few to cross-validate it")
     if n < FEWEST_DOCUMENTS:
         raise too_few
     if t.ndim == 2:

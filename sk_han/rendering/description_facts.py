@@ -50,7 +50,7 @@ def description_html(description: Any, *, full_page: bool) -> str:
 def _title(description: Any) -> str:
     return (
         f"{counted(description.n_documents)}, {counted(description.n_words, 'word')}, "
-        f"{description.n_distinct_words:,} different ones"
+        f"{description.n_distinct_words:,} of them different"
     )
 
 

@@ -149,9 +149,9 @@ def _classes(explanations: Sequence[Explained], show: Quantity, true: Any) -> st
     largest = np.abs([shading.sentences for shading in shadings]).max(axis=0)
     for run, is_folded in folded(largest, OPEN_SENTENCES):
         markup = "".join(_side(rows[i], shadings, marks, names) for i in run)
-        blocks.append(fold(f"{len(run)} sentences", markup) if is_folded else markup)
-    sums = [with_minus(shading.sum_note()) for shading in shadings]
-    if any(sums):
+        blocks.append(fold(_note(f"{len(run)} sentences"), markup) if is_folded else markup)
+    sums = [_note(shading.sum_note()) for shading in shadings if shading.sum_note()]
+    if sums:
         cells = "".join(f'<div class="han-cell han-small">{each}</div>' for each in sums)
         blocks.append(f'<div class="han-side">{cells}</div>')
     blocks += [_row_of_rest(row, marks[0]) for row in rows if row.sentence is None]
@@ -216,19 +216,24 @@ def _text(explanation: Explained, shading: Shading) -> str:
     blocks = []
     for run, is_folded in folded(shading.sentences, OPEN_SENTENCES):
         markup = "".join(_row(_weight(i, shading), read[i], marks) for i in run)
-        blocks.append(fold(with_minus(fold_note(shading, run)), markup) if is_folded else markup)
+        blocks.append(fold(_note(fold_note(shading, run)), markup) if is_folded else markup)
     if shading.sum_note():
-        blocks.append(f'<div class="han-small">{with_minus(shading.sum_note())}</div>')
+        blocks.append(f'<div class="han-small">{_note(shading.sum_note())}</div>')
     blocks += [_row_of_rest(row, marks) for row in rows[len(read) :]]
     return f'<div class="han-text" lang="" dir="auto">{"".join(blocks)}</div>'
 
 
 def _row_of_rest(row: Row, marks: list[str]) -> str:
     """Return the text outside of all sentences that were read."""
-    margin = "not read" if row.pieces[0].unread else ""
+    margin = _note("not read") if row.pieces[0].unread else ""
     markup = _row(f'<div class="han-small">{margin}</div>', row, marks)
     length = sum(len(piece.text) for piece in row.pieces)
-    return fold(f"{length:,} more characters", markup) if length > REST_SHOWN else markup
+    return fold(_note(f"{length:,} more characters"), markup) if length > REST_SHOWN else markup
+
+
+def _note(text: str) -> str:
+    """Return a note that reads from left to right among text that may not."""
+    return f'<bdi lang="en" dir="ltr">{with_minus(text)}</bdi>'
 
 
 def _row(margin: str, row: Row, marks: list[str]) -> str:

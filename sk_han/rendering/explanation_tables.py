@@ -100,6 +100,10 @@ def _documents(explanations: ExplainedDocuments) -> DataFrame:
             bool(e.answer == true) for e, true in zip(explanations, y_true, strict=True)
         ]
     columns["target"] = [e.target for e in explanations]
+    if any(e.labels is not None for e in explanations):
+        columns["target_probability"] = [
+            float(e.probabilities[e.classes.tolist().index(e.target)]) for e in explanations
+        ]
     if any(e.against is not None for e in explanations):
         columns["against"] = [e.against for e in explanations]
     return frame_of(

@@ -45,12 +45,14 @@ def fit_facts(summary: Any) -> tuple[str, Facts]:
         held_out = counted(summary.n_scored, "held-out document")
         measure = "all labels right" if summary.several_labels else "accuracy"
         facts.append((measure, f"{summary.accuracy:.3f} on {held_out}"))
-        facts.append(("loss", f"{summary.loss:.3f} on the same"))
+        of_all = ", the sum of all labels" if summary.several_labels else ""
+        facts.append(("loss", f"{summary.loss:.3f} on the same{of_all}"))
         facts += _by_class(summary)
         alone = [("network", summary.network_accuracy), ("linear", summary.linear_accuracy)]
         named = [f"{name} {score:.3f}" for name, score in alone if score is not None]
         if len(named) > 1:
-            facts.append(("each alone", ", ".join(named)))
+            decided = ", labels from one half on" if summary.several_labels else ""
+            facts.append(("each alone", f"{', '.join(named)}{decided}"))
         guess = "most frequent labels" if summary.several_labels else "most frequent class"
         facts.append((guess, f"{summary.majority_accuracy:.3f}"))
     if len(summary.shares) > 1:

@@ -21,7 +21,8 @@ NOTES = {
     "gradient_attention": "attention \N{MULTIPLICATION SIGN} gradient, an estimate",
     "gradient_input": "word vector \N{MULTIPLICATION SIGN} gradient, an estimate",
     "integrated_gradients": "gradients averaged while the words' vectors grow from zero",
-    "occlusion": "what is lost when one word, or one sentence, is left out",
+    "occlusion": "what is lost when one word, or one sentence, is left out (of sentence vectors a "
+    "sentence, whose words share it)",
 }
 # What the number before a sentence is, by the methods that do not add up its words.
 OF_SENTENCE = {
@@ -73,8 +74,12 @@ def probability_of(explanation: Explained, i: int) -> str:
     probability, thresholds = explanation.probabilities[i], explanation.thresholds
     if thresholds is None:
         return f"{probability:.3f}"
-    sign = "\N{GREATER-THAN OR EQUAL TO}" if probability >= thresholds[i] else "<"
-    return f"{probability:.3f} {sign} {thresholds[i]:.3f}"
+    threshold = thresholds[i]
+    sign = "\N{GREATER-THAN OR EQUAL TO}" if probability >= threshold else "<"
+    decimals = 3
+    while f"{probability:.{decimals}f}" == f"{threshold:.{decimals}f}" and probability != threshold:
+        decimals += 1
+    return f"{probability:.{decimals}f} {sign} {threshold:.{decimals}f}"
 
 
 def probabilities_of(explanation: Explained, n: int, true: Any) -> list[str]:

@@ -32,7 +32,8 @@ def render_summary_text(summary: Summarized, *, width: int | None) -> str:
     for found in shown[:CLASSES_SHOWN]:
         lines += ["", *_class(summary, found, width)]
     if (more := len(shown) - CLASSES_SHOWN) > 0:
-        kinds = "labels" if summary.several_labels else "classes"
+        kinds = "label" if summary.several_labels else "class"
+        kinds += "" if more == 1 else "s" if summary.several_labels else "es"
         lines += ["", f"... and {more} more {kinds}, in to_html() and to_frame()"]
     return "\n".join([*lines, "", *prose(legend(summary), width)])
 

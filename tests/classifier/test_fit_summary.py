@@ -311,6 +311,11 @@ def test_several_labels_are_scored_by_the_thresholds_of_the_model(threshold):
     assert decided.sum() > (model.predict_proba(MORE) >= 0.5).sum()
     assert model.fit_summary_.accuracy == model.score(MORE, y_val)
     assert model.fit_summary_.macro_f1 == pytest.approx(f1_score(y_val, decided, average="macro"))
+    # A part alone has no thresholds of its own, and those of the sum are not its.
+    assert model.fit_summary_.network_accuracy == pytest.approx(model.best_score_)
+    said = str(model.fit_summary_)
+    assert "labels from one half on" in said
+    assert "the sum of all labels" in said
 
 
 def test_many_copies_do_not_make_held_out_documents_known_ones():

@@ -125,6 +125,9 @@ def test_mistakes_are_documents_whose_labels_are_not_all_right(fitted, explained
     frame = explained.to_frame()
     assert np.flatnonzero(~frame["correct"]).tolist() == wrong.tolist()
     assert frame["predicted"].tolist() == [e.labels for e in explained]
+    of_late = explain(fitted, X[TEST], target="late").to_frame()
+    late = Y.columns.tolist().index("late")
+    assert of_late["target_probability"].tolist() == [e.probabilities[late] for e in explained]
 
 
 def test_the_mistakes_are_sorted_as_a_report_lists_them(fitted, explained, found):
@@ -333,11 +336,26 @@ def test_intervals_of_a_report_are_those_of_groups(fitted):
     alone = report(fitted, copies, t_of_copies, baseline=None).scores["model"]
     found = report(fitted, copies, t_of_copies, baseline=None, groups=groups)
     scores = found.scores["model"]
-    for figure in ("micro_f1", "macro_f1", "samples_f1", "subset_accuracy"):
+    for figure in ("micro_f1", "macro_f1", "samples_f1"):
         ends = f"{figure}_low", f"{figure}_high"
         assert [scores[end] for end in ends] == pytest.approx([once[end] for end in ends])
         assert alone[ends[1]] - alone[ends[0]] < 0.8 * (scores[ends[1]] - scores[ends[0]])
     assert "such samples of groups of documents" in found.to_html()
+
+
+def test_few_documents_have_no_interval_and_what_they_gain_may_be_chance():
+    t = np.array([[1, 0], [0, 1]] * 10, bool)
+    given = {"labels": ("a", "b"), "predicted": t, "probabilities": t.astype(float)}
+    for n in (5, 20):  # of few, and of those that are all right
+        rows = {name: values[:n] for name, values in given.items() if name != "labels"}
+        found = made_of_labels(labels=("a", "b"), targets=t[:n], baseline=np.zeros((n, 2)), **rows)
+        scores = found.scores["model"]
+        assert np.isnan([scores["micro_f1_low"], scores["micro_f1_high"]]).all()
+        assert 0.5 < scores["subset_accuracy_low"] < scores["subset_accuracy_high"] == 1
+        shown = found.to_text()
+        assert "micro F1          1.000  [–]" in shown
+        assert "Micro F1 is +100.0 points against the baseline's, which may be chance." in shown
+        assert json.loads(found.to_json())["scores"]["model"]["micro_f1_low"] is None
 
 
 def test_labels_missed_and_given_are_counted_by_document():

@@ -285,6 +285,7 @@ def test_beside_sentence_vectors_words_are_those_of_their_network_and_ngrams():
     assert all((t.weight is None) == (t.part == "network") for t in found["pos"].terms)
     told = " ".join(found.to_text().split())
     assert re.search(r"there its words bring \S+ by the network, \S+ by the linear models", told)
+    assert "What sentence vectors bring belongs to no word and is not shown" in told
 
 
 class TestOfExplanations:

@@ -202,7 +202,7 @@ SPREAD = "% of what a sentence gets from the network is shared"
         ("gradient_input", NGRAMS, "; the n-grams' part is exact.</p>", ""),
         ("gradient_input", NGRAMS | THREE, "estimate.</p>", "exact"),
         ("gradient_input", {}, "estimate.</p>", "n-grams"),
-        ("occlusion", NGRAMS, "left out.</p>", "n-grams"),
+        ("occlusion", NGRAMS, "left out (of sentence vectors", "n-grams"),
         ("<i>", {}, "by <bdi>&lt;i&gt;</bdi>.</p>", "<i>"),
     ],
 )
@@ -253,7 +253,7 @@ def test_unknown_words_are_marked_in_text_and_legend():
 def test_what_was_not_read_is_marked_in_text_and_legend():
     html = render_html(explained("Read this. But not that.", n_read=1))
     assert '<mark class="han-unread" title="not read">But not that.</mark>' in html
-    assert '<div class="han-small">not read</div>' in html
+    assert '<bdi lang="en" dir="ltr">not read</bdi>' in html
     assert ">hatched</mark>: not read" in html
 
 
@@ -277,14 +277,14 @@ def test_closing_punctuation_counts_as_read():
 
 def test_a_long_unread_rest_is_folded():
     html = render_html(explained("Read. " + "rest " * 1000, n_read=1))
-    assert "<summary>5,000 more characters</summary>" in html
+    assert "5,000 more characters</bdi></summary>" in html
 
 
 def test_of_a_long_document_the_heaviest_sentences_stay_open():
     html = render_html(explained(" ".join(f"Number {i}." for i in range(40))))
     text = html[html.index('class="han-text"') :]
     inside = re.search(r"<details>(.*?)</details>", text)[1]
-    assert "<summary>10 sentences with 0.067 of the attention</summary>" in inside
+    assert "10 sentences with 0.067 of the attention</bdi></summary>" in inside
     assert inside.count('class="han-row"') == 10
     assert "10</mark>." not in inside
     assert text.count("<details") == 1
@@ -293,7 +293,7 @@ def test_of_a_long_document_the_heaviest_sentences_stay_open():
 def test_folded_contributions_are_summed():
     text = " ".join(f"Number {i}." for i in range(40))
     html = render_html(signed(text, sentence_contributions=[-0.001] * 10 + [1.0] * 30))
-    assert "<summary>10 sentences with −0.010 in sum</summary>" in html
+    assert 'dir="ltr">10 sentences with −0.010 in sum</bdi></summary>' in html
 
 
 @pytest.mark.parametrize(("run", "is_folded"), [(1, False), (2, False), (3, True)])

@@ -178,8 +178,10 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         pandas.DataFrame
             The column ``document`` has the number of the document. One row a document has its
             prediction, its lengths, and the sentence of the largest contribution; with true labels
-            also ``true`` and ``correct``. Rows of sentences and words have the columns of
-            `DocumentExplanation.to_frame` and the explained class, ``target``.
+            also ``true`` and ``correct``. Of several labels a document, ``probability`` is that of
+            the most probable label, and ``target_probability`` that of the explained one. Rows of
+            sentences and words have the columns of `DocumentExplanation.to_frame` and the explained
+            class, ``target``.
         """
         return explanations_frame(self, level)
 

@@ -16,7 +16,7 @@ from sk_han.rendering.report.multilabel_page import render_label_report
 from sk_han.rendering.report.report_tables import report_frame, taken_frame
 from sk_han.rendering.report.report_text import render_report_text
 from sk_han.utils.caching import cached_property
-from sk_han.utils.metrics import shares_of
+from sk_han.utils.metrics import interval_of, shares_of
 from sk_han.utils.multilabel_metrics import (
     averages,
     calibration_error_of_labels,
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _ENDS = (0.025, 0.975)
+# Of fewer documents or groups intervals are not told: bootstrap intervals of 5 documents held the
+# figure in 83 of 100 samples, those of 10 in 89 to 92.
+_FEWEST = 10
 
 
 class LabelScores(NamedTuple):
@@ -100,18 +103,22 @@ class MultilabelReport(HeldOutReport):
 
         Precision, recall and F1 as `micro`, `macro` and `samples` average (`micro_f1`, ...), and
         `subset_accuracy`, each with the ends of its bootstrap 95 % interval (`micro_f1_low`,
-        `micro_f1_high`), and `mean_average_precision` over the labels that documents have. Labels
-        that no document has or gets are left out of macro averages, and a document that has and
-        gets none is right. `log_loss` is the mean of all labels; `calibration_error` is how far the
-        share of documents with a label is from its probability, on average over ten bins of all
-        probabilities above 0.05.
+        `micro_f1_high`, NaN with fewer than ten documents and where all samples have the same; that
+        of `subset_accuracy` is Wilson's), and `mean_average_precision` over the labels that
+        documents have. Labels that no document has or gets are left out of macro averages, and a
+        document that has and gets none is right. `log_loss` is the mean of all labels;
+        `calibration_error` is how far the share of documents with a label is from its probability,
+        on average over ten bins of all probabilities above 0.05.
         """
         found = {}
         for name, probabilities, given in self._models():
             values = averages(given, self.targets)
             for figure, drawn in self._resampled[name].items():
-                low, high = np.quantile(drawn, _ENDS)
-                values |= {f"{figure}_low": float(low), f"{figure}_high": float(high)}
+                low, high = self._ends_of(drawn)
+                if figure == "subset_accuracy":
+                    right = (given == self.targets).all(axis=1)
+                    low, high = interval_of(right, self.groups)
+                values |= {f"{figure}_low": low, f"{figure}_high": high}
             precisions = [
                 p for p in _average_precisions(probabilities, self.targets) if p is not None
             ]
@@ -123,13 +130,13 @@ class MultilabelReport(HeldOutReport):
 
     @cached_property
     def gain(self) -> tuple[float, float, float] | None:
-        """How much higher micro F1 is than the baseline's, and its 95 % interval; or None."""
+        """How much higher micro F1 is than the baseline's, and its interval as in `scores`."""
         if self.baseline is None:
             return None
         drawn = self._resampled
-        low, high = np.quantile(drawn["model"]["micro_f1"] - drawn["baseline"]["micro_f1"], _ENDS)
+        ends = self._ends_of(drawn["model"]["micro_f1"] - drawn["baseline"]["micro_f1"])
         gain = self.scores["model"]["micro_f1"] - self.scores["baseline"]["micro_f1"]
-        return gain, float(low), float(high)
+        return gain, *ends
 
     @cached_property
     def label_scores(self) -> list[LabelScores]:
@@ -244,6 +251,12 @@ class MultilabelReport(HeldOutReport):
                 ("baseline", self.baseline, self.baseline >= 0.5 if given is None else given)
             )
         return found
+
+    def _ends_of(self, drawn: NDArray[np.float64]) -> tuple[float, float]:
+        """Return the ends of the interval of resampled figures; NaN where these tell none."""
+        low, high = np.quantile(drawn, _ENDS).tolist()
+        n = self.n_documents if self.groups is None else len(np.unique(self.groups))
+        return (low, high) if n >= _FEWEST and low < high else (np.nan, np.nan)
 
     @cached_property
     def _resampled(self) -> dict[str, dict[str, NDArray[np.float64]]]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sk_han.rendering.protocols import Part
 
 AROUND = 40  # characters of a context on each side of a term
+_ROUNDING = 1e-9  # of a fall
 
 
 @dataclass(frozen=True)
@@ -132,13 +133,13 @@ class Removal:
 
     @property
     def carried(self) -> float | None:
-        """Fall without the shown words as a share of that without any; None if that is not > 0."""
-        return self.fall / self.fall_all if self.fall_all > 0 else None
+        """Fall without the shown words as a share of that without any; None if that is none."""
+        return self.fall / self.fall_all if self.fall_all > _ROUNDING else None
 
     @property
     def carried_random(self) -> float | None:
         """The same of the words drawn at random."""
-        return self.fall_random / self.fall_all if self.fall_all > 0 else None
+        return self.fall_random / self.fall_all if self.fall_all > _ROUNDING else None
 
 
 @dataclass(frozen=True)
@@ -202,6 +203,9 @@ class Summary(Result):
         hand, or reads sentence vectors.
     several_labels : bool
         Whether a document may have several labels. "Predicted" is then its most probable one.
+    reads_vectors : bool
+        Whether a network of the model reads sentence vectors. What these bring belongs to no word:
+        "network" is the one beside it that reads words.
     """
 
     classes: tuple[ClassSummary, ...]
@@ -209,6 +213,7 @@ class Summary(Result):
     n_given: int
     removal: Removal | None = None
     several_labels: bool = False
+    reads_vectors: bool = False
 
     def __getitem__(self, label: Any) -> ClassSummary:
         """Return the summary of the class with this label."""

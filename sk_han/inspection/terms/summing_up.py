@@ -61,6 +61,7 @@ class Measured(NamedTuple):
     weights: NDArray[np.float64] | None = None  # (n_terms, K), of the linear models
     removal: Removal | None = None
     removal_of_class: Sequence[Removal | None] | None = None
+    reads_vectors: bool = False
 
 
 def drawn(n_given: int, most: int | None, random: Any) -> NDArray[np.int64]:
@@ -101,7 +102,7 @@ def summary_of_model(
     weights = np.zeros((len(shown.keys), len(classes)))
     for name, part in parts.items():
         weights += with_ngrams.scales[name] * part.class_weights(shown.keys)
-    measured = Measured(weights=weights)
+    measured = Measured(weights=weights, reads_vectors=not read.from_words)
     if read.from_words:
         marked = words_for_predicted(read.words, predicted, shown, found)
         measured = Measured(
@@ -158,6 +159,7 @@ def put_together(
         corpus.n_given,
         measured.removal,
         corpus.several_labels,
+        measured.reads_vectors,
     )
 
 

@@ -56,11 +56,12 @@ def _scores(report: Reported) -> str:
     averages_head = ("Average, of the model", "Precision", "Recall", "F1")
     note = escaped(report.baseline_note)
     return (
-        f'<div class="han-wide">{table(head, rows)}</div><p class="han-small">{note} Below each '
+        f'<div class="han-wide">{table(head, rows)}</div><p class="han-small">{note} Below a '
         f"figure is the interval that holds it in 95 of 100 such samples of {sampled(report)} "
-        "(bootstrap). Log loss is the mean of all labels, in nats. The calibration error is how "
-        "far the share of documents with a label is from its probability, on average over ten bins "
-        f"of all probabilities above 0.05.</p>{by_label(report.label_scores, *FURTHER)}"
+        "(bootstrap; Wilson's for documents with all labels right). Log loss is the mean of all "
+        "labels, in nats. The calibration error is how far the share of documents with a label is "
+        "from its probability, on average over ten bins of all probabilities above 0.05.</p>"
+        f"{by_label(report.label_scores, *FURTHER)}"
         f'<h3>Averages</h3><div class="han-wide">{table(averages_head, averages)}</div>'
     )
 

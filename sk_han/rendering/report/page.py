@@ -136,10 +136,13 @@ def _documents(report: Reported, bounds: Bounds) -> Iterator[tuple[str, str, str
     history = history_charts(report)
     if history:
         n_epochs = counted(len(report.history), "epoch")
+        of_labels = ""
+        if has_several(report):
+            of_labels = "Losses are sums over the labels, and labels count from one half on. "
         note = (
             f"<p>{n_epochs} of the network alone; what predicts adds the linear models beside it, "
-            "if there are any. A validation loss that rises while the training loss falls means "
-            "that the network learns its documents by heart.</p>"
+            f"if there are any. {of_labels}A validation loss that rises while the training loss "
+            "falls means that the network learns its documents by heart.</p>"
         )
         yield "training", "Training", f'{note}<div class="han-figures">{"".join(history)}</div>'
     yield "mistakes", "The worst mistakes", mistakes(report, bounds)

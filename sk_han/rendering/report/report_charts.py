@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 from sk_han.rendering.markup import escaped
 from sk_han.rendering.numbers import counted, percent
@@ -105,7 +106,7 @@ def history_charts(report: Reported) -> list[str]:
     scores = [
         (kind, i > 0, name.replace("valid_", "validation ", 1).replace("_", " "), found)
         for i, (kind, name) in enumerate(
-            zip(("against", "toward", "muted"), sorted(names - {"valid_loss"}), strict=False)
+            zip(cycle(("against", "toward", "muted")), sorted(names - {"valid_loss"}))
         )
         if (found := _points(report.history, name))
     ]

@@ -27,7 +27,7 @@ from sk_han.rendering.report.verdicts import (
 )
 from sk_han.utils.visible_text import in_one_line, in_reading_order
 
-NARROWEST, NARROWEST_OF_LABELS = 40, 60
+NARROWEST, NARROWEST_OF_LABELS = 40, 80
 MIXED_UP = 5
 MISTAKES = 5
 ROWS = 10
@@ -109,15 +109,15 @@ def _mixed_up(report: Reported) -> Iterator[str]:
 
 def _labels(report: Reported) -> Iterator[str]:
     yield ""
-    head = ["Label, the worst first", "documents", "precision", "recall", "F1"]
-    head += ["average precision", "log loss", "threshold"]
-    rows = [
-        [_label(s.label), f"{s.n_documents:,}", *map(three_decimals, (s.precision, *s[4:]))]
-        for s in by_f1(report.label_scores)[:ROWS]
-    ]
+    head = ["Label, the worst first", "documents", "precision", "recall", "F1", "AP", "threshold"]
+    rows = []
+    for s in by_f1(report.label_scores)[:ROWS]:
+        figures = s.precision, s.recall, s.f1, s.average_precision, s.threshold
+        rows.append([_label(s.label), f"{s.n_documents:,}", *map(three_decimals, figures)])
     yield from table_lines(head, rows)
-    if len(report.labels) > ROWS:
-        yield f"and {len(report.labels) - ROWS:,} more labels"
+    yield "AP: average precision"
+    if (more := len(report.labels) - ROWS) > 0:
+        yield f"and {counted(more, 'more label')}"
     pairs = report.taken_for()[:ROWS]
     if pairs:
         yield ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -81,7 +82,9 @@ def sampled(report: Reported) -> str:
 
 
 def interval_of(found: dict[str, float], measure: str) -> str:
-    """Write the ends of an interval."""
+    """Write the ends of an interval; a dash where there is none."""
+    if math.isnan(found[f"{measure}_low"]):
+        return "[\N{EN DASH}]"
     return f"[{found[f'{measure}_low']:.3f}, {found[f'{measure}_high']:.3f}]"
 
 
@@ -91,12 +94,11 @@ def gain_note(report: Reported) -> str:
         return ""
     gain, low, high = report.gain
     ends = f"{points(low)} to {points(high)} points"
-    is_chance = low <= 0 <= high
+    is_chance = not (low > 0 or high < 0)
     better = ": here the simpler model is better"
-    if report.trained_on is not None and len(report.trained_on):
-        better = "; it has learnt from some of these documents, so this says nothing of new ones"
     if has_several(report):
-        found = f"Micro F1 is {points(gain)} points against the baseline's (95 % interval {ends})"
+        interval = f" (95 % interval {ends})" if low <= high else ""
+        found = f"Micro F1 is {points(gain)} points against the baseline's{interval}"
         if is_chance:
             return f"{found}, which may be chance."
         return f"{found}." if gain > 0 else f"{found}{better}."
