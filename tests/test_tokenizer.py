@@ -130,6 +130,13 @@ def test_case_is_ignored_unless_asked_for():
     assert read(["The the"], lowercase=False) == [[["The", "the"]]]
 
 
+@pytest.mark.parametrize("returned", [None, 5, b"word"])
+def test_a_strip_accents_that_returns_no_string_is_refused(returned):
+    kind = type(returned).__name__
+    with pytest.raises(TypeError, match=f"must return a string .* objects of type {kind}"):
+        read(["Two words"], strip_accents=lambda word: returned)
+
+
 @pytest.mark.parametrize(
     ("strip_accents", "expected"),
     [

@@ -179,10 +179,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         return documents
 
     @app.get("/health")
-    async def health() -> dict[str, Any]:
+    async def health() -> Response:
         """Say that the model is loaded, what its classes are, and how much it has to do."""
         classes = [as_json(label) for label in scorer.classes_.tolist()]
-        return {"status": "ok", "classes": classes, "requests": workers.n_taken}
+        return written({"status": "ok", "classes": classes, "requests": workers.n_taken})
 
     @app.post("/predict")
     async def predict(body: ToPredict) -> Response:

@@ -8,6 +8,7 @@ import difflib
 import gzip
 import io
 import json
+import os
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
@@ -140,6 +141,11 @@ def _open_text(table: Table) -> Iterator[TextIO]:
                 yield lines
         except UnicodeDecodeError as error:
             raise ValueError(_where_undecodable(table, encoding, binary, error)) from error
+        except UnicodeError as error:  # of UTF-16 without a byte order mark
+            raise ValueError(
+                f"{table.name}: {error}. Pass the encoding that the file was written in, perhaps "
+                'encoding="utf-16-le".'
+            ) from error
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise ValueError(
                 f"{table.name} is not a whole gzip file ({error}). Fetch or compress it again; if "
@@ -174,6 +180,10 @@ def _open_bytes(path: Path) -> BinaryIO:
         compressed = path.suffix.lower() == ".gz"
         return cast(BinaryIO, gzip.open(path) if compressed else path.open("rb"))
     except FileNotFoundError:
+        if path.is_symlink():
+            raise FileNotFoundError(
+                f"{path} is a link to {os.readlink(path)}, which does not exist."
+            ) from None
         folder = path.parent
         present = [file.name for file in folder.iterdir()] if folder.is_dir() else []
         raise FileNotFoundError(
@@ -246,6 +256,7 @@ def _json_rows(lines: TextIO, name: str, columns: list[str]) -> Iterator[Row]:
         try:
             record = json.loads(line.rstrip())
         except json.JSONDecodeError as error:
+            _check_no_zeros(line, where)
             raise ValueError(
                 f"{where} is not JSON: {error.msg} at column {error.colno}. Write one whole "
                 "object on each line, as in "
@@ -268,11 +279,21 @@ def _place(column: str, present: list[str], where: str) -> int:
         return present.index(column)
     if column in present:
         raise ValueError(f"{where} has {present.count(column)} columns {column!r}; rename one.")
+    _check_no_zeros("".join(present), where)
     listed = ", ".join(repr(name[:40]) for name in present[:20])
     hint = _did_you_mean(column, present)
     if len(present) == 1:
         hint = _other_separator(present[0]) or hint
     raise ValueError(f"{where} has no column {column!r}. It has {listed}.{hint}")
+
+
+def _check_no_zeros(read: str, where: str) -> None:
+    if "\0" in read:
+        likely = "utf-16-be" if read.startswith("\0") else "utf-16-le"
+        raise ValueError(
+            f"{where} holds zero bytes, as text in UTF-16 does. Pass the encoding that the file "
+            f'was written in, perhaps encoding="{likely}".'
+        )
 
 
 def _other_separator(header: str) -> str:

@@ -119,6 +119,13 @@ class DocumentArray:
         parts : sequence of DocumentArray
             Their ids must mean the same words.
         """
+        if isinstance(parts, DocumentArray) or not all(
+            isinstance(part, DocumentArray) for part in parts
+        ):
+            raise TypeError(
+                "parts must be a list of DocumentArrays. DocumentArray.from_nested makes one of "
+                "lists of word ids."
+            )
         if len(parts) == 1:
             return parts[0]
         from sk_han.documents.lazy import JoinedDocuments, LazyDocuments

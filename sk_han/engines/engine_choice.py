@@ -124,15 +124,22 @@ def _load(name: str, requested: str) -> ModuleType | None:
         _warn(
             f"its kernels cannot be compiled or loaded ({type(error).__name__}: {error})",
             "PyTorch or NumPy computes instead: a fit takes three to four times as long, a "
-            "prediction up to seven times. If files of Numba's cache are damaged, delete "
-            "sk_han/engines/kernels/__pycache__ or NUMBA_CACHE_DIR; engine='torch' avoids this "
-            "warning.",
+            f"prediction up to seven times. {_repair(error)} engine='torch' avoids this warning.",
             kind=type(error).__name__,  # several modules fail for one reason, each in its words
         )
         return None
     finally:
         if collects:
             gc.enable()
+
+
+def _repair(error: Exception) -> str:
+    if "no locator available" in str(error):  # what Numba says where it may write no cache
+        return "Set NUMBA_CACHE_DIR to a folder that can be written."
+    return (
+        "If files of Numba's cache are damaged, delete sk_han/engines/kernels/__pycache__ or "
+        "NUMBA_CACHE_DIR."
+    )
 
 
 def _warn(problem: str, repair: str, *, kind: str = "missing") -> None:

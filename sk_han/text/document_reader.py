@@ -90,8 +90,16 @@ class DocumentReader:
         if self.lowercase:
             words = map(str.lower, words)
         strip = self.strip_accents
-        if strip is not None:
-            words = map(ACCENT_STRIPPERS[strip] if isinstance(strip, str) else strip, words)
+        if isinstance(strip, str):
+            words = map(ACCENT_STRIPPERS[strip], words)
+        elif strip is not None:
+            words = list(map(strip, words))
+            others = {type(word).__name__ for word in words if not isinstance(word, str)}
+            if others:
+                raise TypeError(
+                    "strip_accents must return a string for each word; it returned objects of "
+                    f"type {', '.join(sorted(others))}."
+                )
         return list(words)
 
     def _read(self, texts: list[str], *, located: bool = False) -> tuple[WordTypes, list[str]]:

@@ -73,16 +73,17 @@ def delete_unfinished(path: str | os.PathLike[str]) -> None:
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
-    target = Path(os.path.realpath(Path(path)))
+    given, target = Path(path), Path(os.path.realpath(Path(path)))
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
+    # What was given is asked: /dev/stdout is a link to a pipe that has no name.
+    if given.exists() and not given.is_file():
+        raise OSError(f"{path} is a device or a pipe; give the name of a file.")
     if not target.parent.is_dir():
         raise FileNotFoundError(
             f"There is no folder {target.parent}; make it first, for example with "
             f"os.makedirs({str(target.parent)!r})."
         )
-    if target.exists() and not target.is_file():
-        raise OSError(f"{path} is a device or a pipe; give the name of a file.")
     return target
 
 

@@ -285,3 +285,9 @@ def test_numbers_behind_a_mask_are_not_read() -> None:
     assert DocumentArray.from_padded(masked.filled(0)).n_words == 3
     with pytest.raises(ValueError, match="sentence vectors has masked values"):
         SentenceArray.from_vectors([masked])
+
+
+@pytest.mark.parametrize("parts", [[[[[2]]]], DocumentArray.from_nested([[[2]]])])
+def test_only_arrays_of_documents_are_joined(parts):
+    with pytest.raises(TypeError, match="parts must be a list of DocumentArrays"):
+        DocumentArray.concatenate(parts)

@@ -143,10 +143,11 @@ class TestProcesses:
             "from numba.core.caching import CacheImpl\n"
             "CacheImpl._locator_classes = []\n"  # as if no folder could be written to
             "model, caught = warned_fit()\n"
-            "print(model.engine_, len(caught), caught[0].category.__name__)",
+            "repair = 'Set NUMBA_CACHE_DIR to a folder' in str(caught[0].message)\n"
+            "print(model.engine_, len(caught), caught[0].category.__name__, repair)",
             tmp_path,
         )
-        assert said.split() == ["torch", "1", "RuntimeWarning"]
+        assert said.split() == ["torch", "1", "RuntimeWarning", "True"]
 
     def test_the_engine_of_pytorch_imports_no_numba(self, tmp_path):
         code = (

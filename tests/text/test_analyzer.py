@@ -17,7 +17,14 @@ def test_a_word_tokenizer_gets_trimmed_sentences_and_says_what_words_are():
 
 @pytest.mark.parametrize("parameter", ["sentence_splitter", "word_tokenizer"])
 @pytest.mark.parametrize(
-    ("returned", "got"), [("text", "a str"), ([1, None], "NoneType, int"), (None, "a NoneType")]
+    ("returned", "got"),
+    [
+        ("text", "a str"),
+        ([1, None], "NoneType, int"),
+        (None, "a NoneType"),
+        ({"a", "b"}, "a set"),
+        ({"a": 1}, "a dict"),
+    ],
 )
 def test_a_callable_that_returns_no_strings_is_refused(parameter, returned, got):
     with pytest.raises(TypeError, match=f"{parameter} must return a list of strings.*{got}"):

@@ -148,6 +148,18 @@ class TestAccidents:
             save(fitted, "/dev/full")
         assert not os.path.isfile("/dev/full")
 
+    def test_a_link_to_a_pipe_without_a_name_is_refused_before_anything_is_written(self):
+        ends = os.pipe()
+        path = f"/dev/fd/{ends[1]}"
+        try:
+            if not os.path.exists(path):
+                pytest.skip("there is no /dev/fd here")
+            with pytest.raises(OSError, match="is a device or a pipe"):
+                check_replaceable(path)
+        finally:
+            for end in ends:
+                os.close(end)
+
     @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
     def test_a_folder_without_the_right_to_write_is_an_error(self, saved):
         before = saved.read_bytes()

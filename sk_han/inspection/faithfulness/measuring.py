@@ -242,6 +242,11 @@ def _checked_scores(
     scores: Sequence[Any], name: str, lengths: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Check the scores of all words and return them, shape (n_words,)."""
+    if not hasattr(scores, "__len__"):
+        raise TypeError(
+            f"The method {name!r} returned a {type(scores).__name__}; it must return a list of the "
+            "scores of each document's words."
+        )
     if len(scores) != len(lengths):
         raise ValueError(
             f"The method {name!r} gave scores for {len(scores)} documents; there are "

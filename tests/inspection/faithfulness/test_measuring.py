@@ -100,6 +100,7 @@ class TestMethods:
                 for methods in ({"own": 3}, [reading_order], {3: "attention"}, [["attention"]])
             ),
             (["lime"], ValueError, "lime"),
+            ({"own": lambda model, X: None}, TypeError, "'own' returned a NoneType; it must"),
         ],
     )
     def test_what_is_no_method_is_refused(self, classifier, methods, error, message):
