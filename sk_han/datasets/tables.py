@@ -141,10 +141,11 @@ def _open_text(table: Table) -> Iterator[TextIO]:
                 yield lines
         except UnicodeDecodeError as error:
             raise ValueError(_where_undecodable(table, encoding, binary, error)) from error
-        except UnicodeError as error:  # of UTF-16 without a byte order mark
+        except UnicodeError as error:  # of UTF-16 or UTF-32 without a byte order mark
+            likely = "utf-32-le" if "32" in encoding else "utf-16-le"
             raise ValueError(
                 f"{table.name}: {error}. Pass the encoding that the file was written in, perhaps "
-                'encoding="utf-16-le".'
+                f'encoding="{likely}".'
             ) from error
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise ValueError(

@@ -120,8 +120,8 @@ def fault_in_unseen(summary: FitSummary, scaled: Scaled) -> str | None:
 def _scores(scaled: Scaled, trained: Target) -> dict[str, Any]:
     """Return accuracy and loss of all parts together and alone, and the share of each learner.
 
-    Decisions of all together are those of the fitted model. The loss, with its weights, and the
-    decisions of a part alone are those of the target in training.
+    Decisions of all together are those of the fitted model, and thresholds of a part alone one
+    half. The loss, with its weights, is that of training.
     """
     target = scaled.pool.target
     names = ("accuracy", "loss", "network_accuracy", "linear_accuracy", "majority_accuracy")
@@ -138,12 +138,13 @@ def _scores(scaled: Scaled, trained: Target) -> dict[str, Any]:
     network, *_ = unseen.of_learners
     found = zip(unseen.of_learners, scaled.are_networks, strict=True)
     linear = [logits for logits, is_network in found if not is_network]
+    alone = trained.with_decisions(0.5, (unseen.targets, unseen.weights), None)
     return {
         "n_scored": len(unseen.targets),
         "accuracy": target.accuracy(together, unseen.targets),
         "loss": float(losses.sum()),
-        "network_accuracy": trained.accuracy(network, unseen.targets),
-        "linear_accuracy": trained.accuracy(linear[0], unseen.targets) if linear else None,
+        "network_accuracy": alone.accuracy(network, unseen.targets),
+        "linear_accuracy": alone.accuracy(linear[0], unseen.targets) if linear else None,
         "majority_accuracy": target.majority_accuracy(unseen.targets),
         "shares": {title: size / whole for title, size in sizes.items()} if whole else {},
         **_by_class(target, target.decide(together), unseen.targets),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +42,10 @@ FEW = 30  # documents or groups
 _OWN_THRESHOLDS = (
     " It gives labels from thresholds of its own on, as the model does: those of the highest F1, "
     "found by cross-validation."
+)
+_NO_THRESHOLDS = (
+    " It gives labels from one half on: there are too few documents to find thresholds by, as the "
+    "model has them."
 )
 
 
@@ -113,7 +116,8 @@ def report(
     Notes
     -----
     Beyond one prediction of X, its documents are read once more, mistakes are explained, and the
-    baseline is fitted: once to `X_train`, or five times to four fifths of X. Documents look
+    baseline is fitted: once to `X_train` (six times where a model of several labels has thresholds
+    of its own), or five times to four fifths of X. Documents look
     mislabelled if they are predicted wrong and their label is likelier wrong than right, by the
     estimate of `audit_labels`. Of several labels a document, each is looked at by itself.
 
@@ -399,9 +403,11 @@ def _baseline(
         return {"baseline": None, "baseline_note": note}
     found: dict[str, Any] = {"baseline": p, "baseline_note": note}
     if thresholds is not None and (thresholds != 0.5).any():
-        with suppress(ValueError):  # too few documents to cross-validate
+        try:
             found["baseline_predicted"] = labels_by_f1(p, t, groups, words_train, t_train)
             found["baseline_note"] += _OWN_THRESHOLDS
+        except ValueError:  # they cannot be cross-validated
+            found["baseline_note"] += _NO_THRESHOLDS
     return found
 
 

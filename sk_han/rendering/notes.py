@@ -77,7 +77,11 @@ def probability_of(explanation: Explained, i: int) -> str:
     threshold = thresholds[i]
     sign = "\N{GREATER-THAN OR EQUAL TO}" if probability >= threshold else "<"
     decimals = 3
-    while f"{probability:.{decimals}f}" == f"{threshold:.{decimals}f}" and probability != threshold:
+    while (
+        decimals < 6
+        and probability != threshold
+        and (f"{probability:.{decimals}f}" == f"{threshold:.{decimals}f}")
+    ):
         decimals += 1
     return f"{probability:.{decimals}f} {sign} {threshold:.{decimals}f}"
 

@@ -64,8 +64,8 @@ def honesty_note(summary: Summarized) -> str:
     """Say how much of the predictions the shown words carry, and that it is to be asked."""
     if summary.reads_vectors:
         return (
-            "What sentence vectors bring belongs to no word and is not shown: the network here is "
-            "the one that reads words. So how much of the predictions these terms carry was not "
+            "What sentence vectors bring belongs to no word and is not shown: a network here is "
+            "one that reads words. So how much of the predictions these terms carry was not "
             "measured."
         )
     if summary.removal is None:

@@ -33,8 +33,8 @@ _FEW = 10.0
 # So many documents with a label count as much for its threshold as what the probabilities of all
 # documents promise.
 _PRIOR = 10.0
-# A document more on both sides, where those with a label are compared with those promised.
-_ONE = 1.0
+# Documents more, where those with a label are compared with those that probabilities promise.
+_ADDED = 1.0
 # No threshold is lower: it would promise an F1 below 4 %, and a rare label went to many documents.
 _LOWEST = 0.02
 # Numbers of labels that attend to words by themselves (docs/what_was_tried.md).
@@ -127,7 +127,10 @@ class AnyOfLabels(Target):
     def of_frequent(
         self, t: NDArray[Any], most: int
     ) -> tuple[Target, NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the target of the most frequent labels, of all documents."""
+        """Return the target of the labels that most documents have and most lack, of all of them.
+
+        What nearly all documents have tells as little as what nearly none has.
+        """
         n_positive = t.sum(axis=0)
         kept = most_frequent(np.minimum(n_positive, len(t) - n_positive), most)
         sides = None if self.sides is None else self.sides[:, kept]
@@ -317,7 +320,8 @@ def best_thresholds(
     If probabilities are right, the best threshold is half of the F1 that it reaches, and no label
     need be known (Lipton et al., 2014). So the truth is taken as a mixture: of the labels, the more
     documents have the label, and else of the probabilities. Where these promise more documents with
-    the label than all labelled ones have, as with class weights, they count less in that ratio.
+    the label than there are, among all labelled ones and among these, they count less in that
+    ratio: class weights make the odds of rare labels higher.
     """
     thresholds, w = np.full(p.shape[1], 0.5), w / w.mean()
     n, n_with = len(t_labelled), w_labelled / w_labelled.mean() @ t_labelled
@@ -325,7 +329,9 @@ def best_thresholds(
         order = np.argsort(-p[:, label], kind="stable")
         sure, has, counts = p[order, label], t[order, label], w[order]
         of_labels = has.sum() / (has.sum() + _PRIOR)
-        kept = min(1.0, float((n_with[label] + _ONE) / (n * (counts @ sure) / len(p) + _ONE)))
+        promised = counts @ sure
+        of_labelled = (n_with[label] + _ADDED) / (n * promised / len(p) + _ADDED)
+        kept = min(1.0, max(of_labelled, counts @ has / (promised + _ADDED)))
         truth = counts * (of_labels * has + (1 - of_labels) * kept * sure)
         if not truth.sum() > 0:
             continue
@@ -333,5 +339,6 @@ def best_thresholds(
         f1[:-1][sure[:-1] == sure[1:]] = 0  # equal probabilities get the label together
         best = int(f1.argmax())
         below = sure[best + 1] if best + 1 < len(sure) else 0.0
-        thresholds[label] = max((sure[best] + below) / 2, min(_LOWEST / kept, 1.0))
+        lowest = _LOWEST / (_LOWEST + (1 - _LOWEST) * kept)  # whose odds times `kept` are lowest
+        thresholds[label] = max((sure[best] + below) / 2, lowest)
     return thresholds

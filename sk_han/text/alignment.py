@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from sk_han.text.tokens import TOKEN_PATTERNS
@@ -21,8 +21,8 @@ _WINDOW = 4
 
 def strings_of(returned: Any, parameter: str) -> list[str]:
     """Check what a callable returned and return it as a list."""
-    # Of a set the order would be another one in each process.
-    if isinstance(returned, Iterable) and not isinstance(returned, (str, bytes, Set, Mapping)):
+    # The order of a set is another one in each process.
+    if isinstance(returned, Iterable) and not isinstance(returned, (str, bytes, set, frozenset)):
         pieces = list(returned)
         kinds = {type(piece) for piece in pieces if not isinstance(piece, str)}
         if not kinds:

@@ -88,7 +88,9 @@ def in_order(
     wrong = [f"has columns that are no labels of this classifier: {unknown[:5]}"] if unknown else []
     wrong += [f"lacks columns of labels of this classifier: {lacking[:5]}"] if lacking else []
     if wrong:
-        repair = "" if len(lacking) < len(names) else " Give the names of the columns as classes."
+        repair = ""
+        if len(lacking) == len(names):
+            repair = " Give an array of the columns in their order, or fit with the columns' names."
         raise ValueError(
             f"{name} {', and '.join(wrong)}; its labels are {names.tolist()[:20]}.{repair}"
         )

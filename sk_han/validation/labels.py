@@ -115,8 +115,8 @@ def document_weights(
         )
     except (ValueError, OverflowError) as error:
         raise ValueError(
-            f"sample_weight: {str(error).rstrip('.')}; it takes a finite number >= 0 for each of "
-            f"the {len(labels):,} documents, such as a column of a frame."
+            f"sample_weight: {str(error).rstrip('.!')}; it takes a finite number >= 0 for each of "
+            f"the {len(labels):,} documents."
         ) from error
     if not weights.any():
         raise ValueError("sample_weight is zero throughout: no document is left to learn from.")

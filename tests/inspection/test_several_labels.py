@@ -30,6 +30,8 @@ from sk_han import (
     report,
     summarize,
 )
+from sk_han.inspection.baselines import labels_by_f1
+from sk_han.utils.metrics import interval_of
 from sk_han.utils.multilabel_metrics import calibration_error_of_labels
 from tests import labelled_reviews
 from tests.by_hand import signed
@@ -291,6 +293,11 @@ def test_the_baseline_has_thresholds_of_its_own_where_the_model_has(fitted, foun
     given = f1_score(Y[TEST], found.baseline_predicted, average="micro")
     assert found.scores["baseline"]["micro_f1"] == pytest.approx(given)
     assert "thresholds of its own" in Page(found.to_html()).all_text
+    of_few = report(fitted, X[TEST], Y[TEST], X_train=X[:15], y_train=Y[:15], n_mistakes=1)
+    assert "too few documents to find thresholds by" in of_few.baseline_note
+    p, train = found.baseline, (X[TRAIN], Y[TRAIN].to_numpy() > 0)
+    by_training = labels_by_f1(p, Y[TEST].to_numpy() > 0, None, *train)
+    np.testing.assert_array_equal(found.baseline_predicted, by_training)
     usual = HANClassifier(**SMALL, max_epochs=1).fit(X[TRAIN], Y[TRAIN])
     alike = report(usual, X[TEST], Y[TEST], n_mistakes=1)
     assert alike.baseline_predicted is None
@@ -336,6 +343,9 @@ def test_intervals_of_a_report_are_those_of_groups(fitted):
     alone = report(fitted, copies, t_of_copies, baseline=None).scores["model"]
     found = report(fitted, copies, t_of_copies, baseline=None, groups=groups)
     scores = found.scores["model"]
+    of_groups = [interval_of(found.right, codes) for codes in (np.arange(60) % 20, None)]
+    assert (scores["subset_accuracy_low"], scores["subset_accuracy_high"]) == of_groups[0]
+    assert of_groups[0] != of_groups[1]
     for figure in ("micro_f1", "macro_f1", "samples_f1"):
         ends = f"{figure}_low", f"{figure}_high"
         assert [scores[end] for end in ends] == pytest.approx([once[end] for end in ends])
@@ -343,19 +353,23 @@ def test_intervals_of_a_report_are_those_of_groups(fitted):
     assert "such samples of groups of documents" in found.to_html()
 
 
-def test_few_documents_have_no_interval_and_what_they_gain_may_be_chance():
-    t = np.array([[1, 0], [0, 1]] * 10, bool)
-    given = {"labels": ("a", "b"), "predicted": t, "probabilities": t.astype(float)}
-    for n in (5, 20):  # of few, and of those that are all right
-        rows = {name: values[:n] for name, values in given.items() if name != "labels"}
-        found = made_of_labels(labels=("a", "b"), targets=t[:n], baseline=np.zeros((n, 2)), **rows)
-        scores = found.scores["model"]
-        assert np.isnan([scores["micro_f1_low"], scores["micro_f1_high"]]).all()
-        assert 0.5 < scores["subset_accuracy_low"] < scores["subset_accuracy_high"] == 1
-        shown = found.to_text()
-        assert "micro F1          1.000  [–]" in shown
-        assert "Micro F1 is +100.0 points against the baseline's, which may be chance." in shown
-        assert json.loads(found.to_json())["scores"]["model"]["micro_f1_low"] is None
+@pytest.mark.parametrize("n", [5, 20])  # few, and more that are all right
+def test_few_documents_have_no_interval_and_what_they_gain_may_be_chance(n):
+    t = np.array([[1, 0], [0, 1]] * 10, bool)[:n]
+    found = made_of_labels(
+        labels=("a", "b"),
+        targets=t,
+        predicted=t,
+        probabilities=t.astype(float),
+        baseline=np.zeros((n, 2)),
+    )
+    scores, shown = found.scores["model"], found.to_text()
+    assert np.isnan([scores["micro_f1_low"], scores["micro_f1_high"]]).all()
+    assert 0.5 < scores["subset_accuracy_low"] < scores["subset_accuracy_high"] == 1
+    assert "micro F1          1.000  [–]" in shown
+    assert json.loads(found.to_json())["scores"]["model"]["micro_f1_low"] is None
+    gain = "Micro F1 is +100.0 points against the baseline's"
+    assert f"{gain}{', which may be chance' if n == 5 else ' (95 % interval'}" in shown
 
 
 def test_labels_missed_and_given_are_counted_by_document():

@@ -116,7 +116,44 @@ def test_a_label_that_nothing_tells_is_not_given_to_all_documents():
     assert not (p >= best_thresholds(p, *none, *none)).any()
 
 
-@pytest.mark.parametrize(("n_with", "is_given"), [(0, False), (1, False), (60, True)])
+@pytest.mark.parametrize("share", [0.001, 0.02])
+def test_class_weights_move_the_threshold_of_a_rare_label_along(share):
+    rng = np.random.RandomState(0)
+    t = rng.rand(20_000, 1) < share
+    scores = rng.normal(3.0 * t)  # the odds of a label are exp(3 * score - 4.5) times its share's
+    p = 1 / (1 + np.exp(4.5 - 3.0 * scores))  # of balanced weights
+    rows = slice(0, 2_000)
+    (threshold,) = best_thresholds(p[rows], t[rows], np.ones(2_000), t, np.ones(len(t)))
+
+    def f1(threshold):
+        given = p >= threshold
+        return 2 * (t & given).sum() / (t.sum() + given.sum())
+
+    assert f1(threshold) > 0.8 * max(map(f1, 1 - np.geomspace(0.001, 1, 99)))
+
+
+def test_right_probabilities_of_documents_with_more_labels_than_others_are_believed():
+    rng = np.random.RandomState(0)
+    p = rng.beta(0.5, 0.5, size=(2_000, 1))
+    t, w = rng.rand(*p.shape) < p, np.ones(2_000)
+    rare = np.arange(5_000)[:, np.newaxis] < 25, np.ones(5_000)
+    np.testing.assert_allclose(best_thresholds(p, t, w, *rare), best_thresholds(p, t, w, t, w))
+
+
+def test_labelled_documents_of_twice_the_weight_count_twice():
+    p, t, w = np.linspace(0.3, 0.9, 50)[:, np.newaxis], np.zeros((50, 1), bool), np.ones(50)
+    labelled = np.arange(400)[:, np.newaxis] < 20
+    twice = np.where(labelled[:, 0], 2.0, 1.0)
+    repeated = np.concatenate([labelled, labelled[:20]])
+    found, expected, without = (
+        best_thresholds(p, t, w, *each)
+        for each in ((labelled, twice), (repeated, np.ones(420)), (labelled, np.ones(400)))
+    )
+    np.testing.assert_allclose(found, expected, rtol=0.03)
+    assert found < without - 0.05
+
+
+@pytest.mark.parametrize(("n_with", "is_given"), [(0, False), (60, True)])
 def test_what_probabilities_promise_counts_as_far_as_labels_keep_it(n_with, is_given):
     # With class weights, the probabilities of a rare label are far too high.
     p, labelled = np.linspace(0.2, 0.4, 20)[:, np.newaxis], np.zeros((200, 1), dtype=bool)

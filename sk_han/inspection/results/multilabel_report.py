@@ -130,13 +130,18 @@ class MultilabelReport(HeldOutReport):
 
     @cached_property
     def gain(self) -> tuple[float, float, float] | None:
-        """How much higher micro F1 is than the baseline's, and its interval as in `scores`."""
+        """How much higher micro F1 is than the baseline's, and its 95 % interval; or None.
+
+        The interval is NaN with fewer than ten documents.
+        """
         if self.baseline is None:
             return None
         drawn = self._resampled
-        ends = self._ends_of(drawn["model"]["micro_f1"] - drawn["baseline"]["micro_f1"])
+        low, high = self._ends_of(
+            drawn["model"]["micro_f1"] - drawn["baseline"]["micro_f1"], all_equal=True
+        )
         gain = self.scores["model"]["micro_f1"] - self.scores["baseline"]["micro_f1"]
-        return gain, *ends
+        return gain, low, high
 
     @cached_property
     def label_scores(self) -> list[LabelScores]:
@@ -252,11 +257,16 @@ class MultilabelReport(HeldOutReport):
             )
         return found
 
-    def _ends_of(self, drawn: NDArray[np.float64]) -> tuple[float, float]:
-        """Return the ends of the interval of resampled figures; NaN where these tell none."""
+    def _ends_of(
+        self, drawn: NDArray[np.float64], *, all_equal: bool = False
+    ) -> tuple[float, float]:
+        """Return the ends of the interval of resampled figures; NaN where these tell none.
+
+        Figures that are `all_equal` have an interval if so is said: of a share it is too short.
+        """
         low, high = np.quantile(drawn, _ENDS).tolist()
         n = self.n_documents if self.groups is None else len(np.unique(self.groups))
-        return (low, high) if n >= _FEWEST and low < high else (np.nan, np.nan)
+        return (low, high) if n >= _FEWEST and (low < high or all_equal) else (np.nan, np.nan)
 
     @cached_property
     def _resampled(self) -> dict[str, dict[str, NDArray[np.float64]]]:

@@ -63,7 +63,8 @@ def fit_ngram_models_in_chunks(
 ) -> list[NgramModel | None]:
     """Fit the model of `fit_to_presences` in passes over the documents, chunk by chunk.
 
-    The model after each part of the rows, of all parts so far; None as there.
+    The model after each part of the rows, of all parts so far; None as there, and where these lack
+    a class.
     Coefficients after a chunk minimize its loss plus what the documents before say of them, as a
     Gaussian distribution with a precision for each coefficient: the curvature of their loss, and at
     the start that of the L2 regularization (Laplace's method with a diagonal matrix; Chapelle and
@@ -84,7 +85,7 @@ def fit_ngram_models_in_chunks(
     precision = np.full(shape, 1 / INVERSE_STRENGTH, dtype=np.float32)
     learnt = _Coefficients(np.zeros(shape), precision)
     models: list[NgramModel | None] = []
-    for rows in parts:
+    for number, rows in enumerate(parts, start=1):
         part = scaled[rows]
         for chunk, present in _chunks(part, ngram_range, buckets):
             weighted = chunk.weights[:, np.newaxis] * target.problems(chunk.targets)
@@ -98,7 +99,9 @@ def fit_ngram_models_in_chunks(
             learnt.learn_from(present, chunk, target, ratios)
         weights = (learnt.values[:, :-1].T * ratios).astype(np.float32)
         intercept = learnt.values[:, -1].astype(np.float32)
-        models.append(NgramModel(target, ngram_range, buckets, ratios, weights, intercept, sums))
+        model = NgramModel(target, ngram_range, buckets, ratios, weights, intercept, sums)
+        known = target.is_learnable(data.targets[np.concatenate(parts[:number])])
+        models.append(model if known else None)
     return models
 
 

@@ -151,7 +151,7 @@ def fit_linear_parts(
         or len(data) > MOST_CROSS_FITTED
         or any(source.n_chunks > 1 for source in sources.values())
     ):
-        fold = _first_scored(data, target, folds) if held_out is None else held_out
+        fold = _fold_of_known(data, target, folds) if held_out is None else held_out
         folds = iter([fold])
         split = np.setdiff1d(everything, fold, assume_unique=True), fold
     learners: dict[str, Any] = {
@@ -183,14 +183,22 @@ def fit_linear_parts(
     return Pool(target, models, dict(zip(models, scales.tolist(), strict=True))), scored
 
 
-def _first_scored(
+def _fold_of_known(
     data: LabelledDocuments, target: Target, folds: Iterator[NDArray[np.int64]]
 ) -> NDArray[np.int64]:
-    """Return the first fold that models of all others can score: these have all classes."""
-    for fold in folds:
-        if len(fold) and target.is_learnable(np.delete(data.targets, fold, axis=0)):
-            return fold
-    return np.empty(0, dtype=np.int64)
+    """Return the fold whose labels the other documents know best; the first one of equals.
+
+    A label that is a single group is in one fold alone, whose models have never seen it.
+    """
+    filled = [fold for fold in folds if len(fold)]
+    if not filled:
+        return np.empty(0, dtype=np.int64)
+    sizes = np.array(list(map(len, filled)))[:, np.newaxis]
+    positive = np.array([target.problems(data.targets[fold]).sum(axis=0) for fold in filled])
+    sides = np.stack([positive, sizes - positive])  # (2, folds, B)
+    whole = sides.sum(axis=1, keepdims=True)
+    n_unknown = ((sides == whole) & (whole > 0)).sum(axis=(0, 2))
+    return filled[int(n_unknown.argmin())]
 
 
 def cross_fitted_logits(
@@ -250,8 +258,8 @@ def partial_fit_linear_parts(
         model, table = parts[CHARACTERS].ngrams, parts[CHARACTERS].table
         source = Source(table.read_labelled(data), model.ngram_range, of_words=False)
         parts[CHARACTERS] = CharacterModel(source.learnt_on(model, target), table)
-    both = parts.get(NGRAMS), getattr(parts.get(CHARACTERS), "ngrams", None)
-    counts = [model.counts for model in both if isinstance(model, NgramModel) and model.counts]
+    of_ngrams = parts.get(NGRAMS), getattr(parts.get(CHARACTERS), "ngrams", None)
+    counts = [model.counts for model in of_ngrams if isinstance(model, NgramModel) and model.counts]
     if counts:
         n_documents = float(counts[0].n_documents[0])
         for name in parts.keys() & set(LATENT_NAMES):

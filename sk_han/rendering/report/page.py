@@ -138,7 +138,7 @@ def _documents(report: Reported, bounds: Bounds) -> Iterator[tuple[str, str, str
         n_epochs = counted(len(report.history), "epoch")
         of_labels = ""
         if has_several(report):
-            of_labels = "Losses are sums over the labels, and labels count from one half on. "
+            of_labels = "Losses are sums over the labels. "
         note = (
             f"<p>{n_epochs} of the network alone; what predicts adds the linear models beside it, "
             f"if there are any. {of_labels}A validation loss that rises while the training loss "

@@ -24,6 +24,7 @@ from sk_han.parts.ngrams.stacking import (
     partial_fit_linear_parts,
 )
 from sk_han.parts.pool import LATENT, NGRAMS
+from sk_han.targets import AnyOfLabels
 from sk_han.targets.probabilities import softmax
 from tests.documents_in_portions import InPortions
 from tests.ngram_models import fit_ngram_model
@@ -57,13 +58,24 @@ def in_chunks(data, n_classes=2, parts=None):
     return fit_ngram_models_in_chunks(data, classes(n_classes), RANGE, parts)[-1]
 
 
-def test_a_class_that_is_one_group_is_not_scored_by_models_that_lack_it(data):
+@pytest.mark.parametrize("several", [False, True])
+def test_a_class_that_is_one_group_is_not_scored_by_models_that_lack_it(data, several):
     targets, groups = data.targets.copy(), np.arange(N)
     targets[:200], groups[:200] = 2, N  # the largest group, and so in the first fold
-    pool, _ = fit_linear_parts(
-        replace(data, targets=targets, groups=groups), classes(3), LinearKinds(RANGE), None
-    )
-    assert pool.scales[NGRAMS] > 0.3
+    target = classes(3)
+    if several:
+        target, targets = AnyOfLabels(np.arange(3), np.full(3, 0.5)), np.eye(3)[targets] > 0
+    some = replace(data, targets=targets, groups=groups)
+    pool, _ = fit_linear_parts(some, target, LinearKinds(RANGE), None)
+    assert 0.3 < pool.scales[NGRAMS] < 0.99  # 1 would be that of a model that is not scored
+
+
+def test_a_model_in_chunks_that_lacks_a_class_is_none(data):
+    alone = np.flatnonzero(data.targets == 0)
+    parts = [alone, np.setdiff1d(np.arange(N), alone)]
+    of_one, of_both = fit_ngram_models_in_chunks(data, classes(2), RANGE, parts)
+    assert of_one is None
+    assert of_both is not None
 
 
 def accuracy(model, data):
