@@ -20,11 +20,11 @@ from sk_han.training.builder import batch_size_for, epochs_for
 # Seconds of one thread and megabytes for one of each quantity, measured by benchmarks/fit_cost.py;
 # docs/benchmarks.md has the table. The model of characters is not counted.
 SECONDS = {
-    "distinct words": 9.1e-5,
-    "words of all epochs": 7.1e-6,
-    "steps of all epochs": 0.0067,
+    "distinct words": 1.12e-4,
+    "words of all epochs": 7.04e-6,
+    "steps of all epochs": 0.0087,
 }
-MEGABYTES = {"fit": 636.0, "words": 0.00028, "distinct words": 0.0057}
+MEGABYTES = {"fit": 556.0, "words": 0.00025, "distinct words": 0.0064}
 # Of an n-gram of a document in a fit, for a class beyond the second: 5.6 s for 3.5 million n-grams
 # of newsgroups and 20 classes.
 _SECONDS_OF_NGRAM = 8e-8
