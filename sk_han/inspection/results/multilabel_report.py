@@ -118,6 +118,8 @@ class MultilabelReport(HeldOutReport):
                 if figure == "subset_accuracy":
                     right = (given == self.targets).all(axis=1)
                     low, high = interval_of(right, self.groups)
+                elif low == high:  # what all samples have says nothing of how others vary
+                    low = high = np.nan
                 values |= {f"{figure}_low": low, f"{figure}_high": high}
             precisions = [
                 p for p in _average_precisions(probabilities, self.targets) if p is not None
@@ -137,11 +139,9 @@ class MultilabelReport(HeldOutReport):
         if self.baseline is None:
             return None
         drawn = self._resampled
-        low, high = self._ends_of(
-            drawn["model"]["micro_f1"] - drawn["baseline"]["micro_f1"], all_equal=True
-        )
+        ends = self._ends_of(drawn["model"]["micro_f1"] - drawn["baseline"]["micro_f1"])
         gain = self.scores["model"]["micro_f1"] - self.scores["baseline"]["micro_f1"]
-        return gain, low, high
+        return gain, *ends
 
     @cached_property
     def label_scores(self) -> list[LabelScores]:
@@ -257,16 +257,11 @@ class MultilabelReport(HeldOutReport):
             )
         return found
 
-    def _ends_of(
-        self, drawn: NDArray[np.float64], *, all_equal: bool = False
-    ) -> tuple[float, float]:
-        """Return the ends of the interval of resampled figures; NaN where these tell none.
-
-        Figures that are `all_equal` have an interval if so is said: of a share it is too short.
-        """
-        low, high = np.quantile(drawn, _ENDS).tolist()
+    def _ends_of(self, drawn: NDArray[np.float64]) -> tuple[float, float]:
+        """Return the ends of the interval of resampled figures; NaN of few documents or groups."""
         n = self.n_documents if self.groups is None else len(np.unique(self.groups))
-        return (low, high) if n >= _FEWEST and (low < high or all_equal) else (np.nan, np.nan)
+        low, high = np.quantile(drawn, _ENDS).tolist()
+        return (low, high) if n >= _FEWEST else (np.nan, np.nan)
 
     @cached_property
     def _resampled(self) -> dict[str, dict[str, NDArray[np.float64]]]:
