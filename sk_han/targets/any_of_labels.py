@@ -148,13 +148,17 @@ class AnyOfLabels(Target):
         random_state: np.random.RandomState,
         groups: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-        """Hold documents out, stratified by label; the only document of a label is trained on."""
+        """Hold documents out, stratified by label; the only document of a label is trained on.
+
+        So is the only group of a label, with all its documents.
+        """
         everything = np.arange(len(t))
-        only = t[:, t.sum(axis=0) == 1].any(axis=1)
-        if groups is not None:
-            only = np.isin(groups, groups[only])
-        candidates = np.flatnonzero(~only)
-        n_units = len(candidates) if groups is None else len(np.unique(groups[candidates]))
+        unit_of = everything if groups is None else np.unique(groups, return_inverse=True)[1]
+        of_unit = np.zeros((unit_of.max(initial=-1) + 1, t.shape[1]), dtype=bool)
+        np.logical_or.at(of_unit, unit_of, t)
+        only: NDArray[np.bool_] = np.any(of_unit[:, of_unit.sum(axis=0) == 1], axis=1)
+        candidates = np.flatnonzero(~only[unit_of])
+        n_units = int((~only).sum())
         if n_units < 2 or round(fraction * len(candidates)) < 1:
             return everything, None
         subset = dealt_out(

@@ -197,6 +197,16 @@ def test_the_only_document_of_a_label_is_trained_on():
         assert 7 in training
 
 
+def test_the_only_group_of_a_label_is_trained_on():
+    target = AnyOfLabels(np.arange(5), np.full(5, 0.5))
+    for seed in range(60):
+        t, groups = labels_of(90, seed), np.random.RandomState(seed).randint(20, size=90)
+        t[:, 4] = groups == 7
+        training, held_out = target.hold_out(t, 0.2, np.random.RandomState(seed), groups)
+        assert len(held_out)
+        assert t[training, 4].sum() == t[:, 4].sum()
+
+
 def test_folds_are_stratified_and_hold_groups_together():
     t, groups = labels_of(500), np.arange(500) // 4
     target = AnyOfLabels(np.arange(5), np.full(5, 0.5))

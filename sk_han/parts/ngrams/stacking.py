@@ -171,7 +171,7 @@ def fit_linear_parts(
         some = fit(rows)
         return [some.get(name) for name in models]
 
-    rows, logits = cross_fitted_logits(data, fit_present, folds, views)
+    rows, logits = cross_fitted_logits(data, target, fit_present, folds, views)
     scales = np.array([*_usual_scales(models).values()])
     if len(rows):
         scales = fit_scales(target, logits, data.targets[rows], data.weights[rows], scales)
@@ -186,36 +186,44 @@ def fit_linear_parts(
 def _fold_of_known(
     data: LabelledDocuments, target: Target, folds: Iterator[NDArray[np.int64]]
 ) -> NDArray[np.int64]:
-    """Return the fold whose labels the other documents know best; the first one of equals.
-
-    A label that is a single group is in one fold alone, whose models have never seen it.
-    """
+    """Return the fold of which the other documents know the largest share; the first of equals."""
     filled = [fold for fold in folds if len(fold)]
     if not filled:
         return np.empty(0, dtype=np.int64)
-    sizes = np.array(list(map(len, filled)))[:, np.newaxis]
-    positive = np.array([target.problems(data.targets[fold]).sum(axis=0) for fold in filled])
-    sides = np.stack([positive, sizes - positive])  # (2, folds, B)
-    whole = sides.sum(axis=1, keepdims=True)
-    n_unknown = ((sides == whole) & (whole > 0)).sum(axis=(0, 2))
-    return filled[int(n_unknown.argmin())]
+    shares = [_are_known(target, data.targets, fold).mean() for fold in filled]
+    return filled[int(np.argmax(shares))]
+
+
+def _are_known(target: Target, t: NDArray[Any], fold: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether the other documents show each side on which one of the fold is, (fold,).
+
+    A label that is a single group is in one fold alone, whose models have never seen it.
+    """
+    positive = target.problems(t[fold]) > 0  # (fold, B)
+    others = target.problems(np.delete(t, fold, axis=0))
+    side_is_known = np.where(positive, (others > 0).any(axis=0), (others <= 0).any(axis=0))
+    known: NDArray[np.bool_] = np.all(side_is_known, axis=1)
+    return known
 
 
 def cross_fitted_logits(
     data: LabelledDocuments,
+    target: Target,
     fit: Callable[[NDArray[np.int64]], Sequence[Part | None]],
     folds: Iterator[NDArray[np.int64]],
     views: Views = as_they_are,
 ) -> tuple[NDArray[np.int64], list[NDArray[np.float64]]]:
     """Score the documents of each fold by models of all other documents.
 
-    `fit` takes the rows to learn from; a fold for which one of its models is None is left out.
-    Return the rows (n_rows,), each as often as it has views, and for each model logits (n_rows, K).
+    `fit` takes the rows to learn from; a fold for which one of its models is None is left out, and
+    so are documents with a label that these models cannot know. Return the rows (n_rows,), each as
+    often as it has views, and for each model logits (n_rows, K).
     """
     rows, parts = [np.empty(0, dtype=np.int64)], []
     for fold in folds:
         rest = np.setdiff1d(np.arange(len(data)), fold, assume_unique=True)
-        if not len(fold) or not len(rest):
+        fold = fold[_are_known(target, data.targets, fold)]
+        if not len(fold):
             continue
         models = fit(rest)
         if all(model is not None for model in models):

@@ -58,8 +58,13 @@ def in_chunks(data, n_classes=2, parts=None):
     return fit_ngram_models_in_chunks(data, classes(n_classes), RANGE, parts)[-1]
 
 
+@pytest.mark.parametrize("at_once", [False, True])
 @pytest.mark.parametrize("several", [False, True])
-def test_a_class_that_is_one_group_is_not_scored_by_models_that_lack_it(data, several):
+def test_a_class_that_is_one_group_is_not_scored_by_models_that_lack_it(
+    data, several, at_once, monkeypatch
+):
+    if at_once:
+        monkeypatch.setattr(module, "_MOST_NGRAMS", 2 * data.documents.n_words)
     targets, groups = data.targets.copy(), np.arange(N)
     targets[:200], groups[:200] = 2, N  # the largest group, and so in the first fold
     target = classes(3)

@@ -57,7 +57,7 @@ class TestFolds:
             learnt_from.append(rows)
             return [fit_ngram_model(data[rows], classes(2), (1, 1))]
 
-        rows, (logits,) = cross_fitted_logits(data, fit, folds_of(data.targets))
+        rows, (logits,) = cross_fitted_logits(data, classes(2), fit, folds_of(data.targets))
         assert sorted(rows) == list(range(50))
         first = rows[: 50 - len(learnt_from[0])]
         assert set(first).isdisjoint(learnt_from[0])
@@ -65,7 +65,8 @@ class TestFolds:
         np.testing.assert_allclose(logits[: len(first)], model.logits(data.documents[first]))
 
     def test_folds_without_a_model_are_left_out(self, reviews):
-        rows, logits = cross_fitted_logits(reviews[:20], lambda rows: [None], iter([np.arange(3)]))
+        folds = iter([np.arange(3)])
+        rows, logits = cross_fitted_logits(reviews[:20], classes(2), lambda rows: [None], folds)
         assert len(rows) == 0
         assert logits == []
 
