@@ -22,10 +22,11 @@ from sk_han.nn.adversarial import adversarial_noise
 from sk_han.nn.optimizers import clip_gradient_norm
 from sk_han.training.batches import Batches, TrainingData
 from sk_han.training.callbacks.progress import EpochTimer
-from sk_han.training.callbacks.stopping import StopOnInterrupt, StopTraining, noting_interrupts
+from sk_han.training.callbacks.stopping import StopOnInterrupt, StopTraining
 from sk_han.training.data_parallel import Ranks, next_number
 from sk_han.training.devices_and_threads import torch_threads
 from sk_han.training.loss import MEASURES, weighted_loss, weighted_mean
+from sk_han.utils.signals import from_signal, handlers_in_tracebacks
 
 _Tensors = TypeVar("_Tensors", bound=tuple[Tensor, ...])
 
@@ -242,20 +243,14 @@ class Net(NeuralNet):
         if method_name != "on_epoch_end":
             super().notify(method_name, **cb_kwargs)
             return
-        request, is_interrupted = None, False
-
-        def note() -> bool:
-            nonlocal is_interrupted
-            is_interrupted = True
-            return True
-
+        request = None
         self.on_epoch_end(self, **cb_kwargs)
-        with noting_interrupts(note):
+        with handlers_in_tracebacks():
             for _, callback in self.callbacks_:
                 try:
                     callback.on_epoch_end(self, **cb_kwargs)
                 except (KeyboardInterrupt, StopTraining) as stop:
-                    if is_interrupted and isinstance(stop, KeyboardInterrupt):
+                    if isinstance(stop, KeyboardInterrupt) and from_signal(stop):
                         raise
                     request = stop
                     self.stop_requested = True  # checkpoints, which come last, store it

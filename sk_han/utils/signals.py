@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from traceback import walk_tb
+from typing import Any
 
 
 def from_signal(error: BaseException) -> bool:
@@ -11,6 +15,26 @@ def from_signal(error: BaseException) -> bool:
     handlers = [signal.getsignal(number) for number in signal.valid_signals()]
     codes = {_code_of(handler) for handler in handlers if callable(handler)}
     return any(frame.f_code in codes for frame, _ in walk_tb(error.__traceback__))
+
+
+@contextmanager
+def handlers_in_tracebacks() -> Iterator[None]:
+    """Let `from_signal` see handlers without Python code, such as `signal.default_int_handler`."""
+    handlers: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        found = {number: signal.getsignal(number) for number in signal.valid_signals()}
+        handlers = {n: each for n, each in found.items() if callable(each) and not _code_of(each)}
+
+    def handle(number: int, frame: Any) -> None:
+        handlers[number](number, frame)
+
+    for number in handlers:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def _code_of(handler: object) -> object:

@@ -47,6 +47,10 @@ def ctrl_c():
     never_raised()  # a signal is looked at no later than at the next call
 
 
+def raising(number, frame):
+    raise KeyboardInterrupt  # as asyncio's handler does
+
+
 def interrupt():
     raise KeyboardInterrupt
 
@@ -135,17 +139,22 @@ class TestInterrupts:
         classifier = tiny(callbacks=[At("on_epoch_end", interrupt)]).fit(TEXTS, LABELS)
         assert classifier.n_iter_ == 1
 
-    def test_ctrl_c_is_an_interrupt_also_where_a_handler_of_ones_own_raises_it(self):
-        def raising(number, frame):
-            raise KeyboardInterrupt  # as asyncio's does
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize("handler", [raising, signal.default_int_handler])
+    def test_an_interrupt_by_whatever_handler_of_whatever_signal_is_passed_on(
+        self, number, handler
+    ):
+        def stop():
+            signal.raise_signal(number)
+            never_raised()
 
-        before = signal.signal(signal.SIGINT, raising)
+        before = signal.signal(number, handler)
         try:
             with pytest.raises(KeyboardInterrupt):
-                tiny(callbacks=[At("on_epoch_end", ctrl_c)]).fit(TEXTS, LABELS)
-            assert signal.getsignal(signal.SIGINT) is raising
+                tiny(callbacks=[At("on_epoch_end", stop)]).fit(TEXTS, LABELS)
+            assert signal.getsignal(number) is handler
         finally:
-            signal.signal(signal.SIGINT, before)
+            signal.signal(number, before)
 
     def test_a_callback_may_stop_the_training_of_another_thread(self):
         classifier = tiny(callbacks=[At("on_epoch_end", interrupt)])
