@@ -20,6 +20,8 @@ from sk_han.inspection.methods.contributions import (
 # Sentences up to which all sets of them are read, and orders in which more are put in.
 _ALL_SETS_OF = 6
 _MANY_ORDERS_OF, _MANY_ORDERS, _FEW_ORDERS = 40, 8, 4
+# Smaller values, beside the log-odds, are their rounding; a page would draw them as full bars.
+_ROUNDING = 1e-12
 # Longer documents are put in by groups of neighbours, so that time grows as the documents do.
 _MOST_PLAYERS = 64
 
@@ -49,7 +51,9 @@ def by_shapley(batch: Batch) -> Contributions:
     ends = np.cumsum(n_sets)
     sentences, errors = by_sentence(found.words, documents), np.zeros(documents.n_sentences)
     for i, design in enumerate(designs):
-        estimates = design.weights @ read[ends[i] - n_sets[i] : ends[i]]  # (G, n)
+        read_of_it = read[ends[i] - n_sets[i] : ends[i]]
+        estimates = design.weights @ read_of_it  # (G, n)
+        estimates[np.abs(estimates) < _ROUNDING * np.abs(read_of_it).max()] = 0
         rows = slice(documents.document_starts[i], documents.document_starts[i + 1])
         player = _player_of(int(sizes[i]))
         sentences[rows] = _summing_to(estimates.mean(axis=0), sentences[rows], player)

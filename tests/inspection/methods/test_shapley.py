@@ -113,6 +113,16 @@ def test_neighbours_in_a_long_document_share_the_value_of_their_group(classifier
         assert len(set(explanation.sentence_errors[group == number])) == 1
 
 
+def test_a_label_of_no_document_has_values_of_0():
+    rng = np.random.RandomState(0)
+    labels = np.stack([LABELS == "pos", rng.rand(len(LABELS)) < 0.5, np.zeros(len(LABELS))], axis=1)
+    with pytest.warns(UserWarning, match="cannot be learnt"):
+        classifier = tiny(max_epochs=3, lr=0.05).fit(TEXTS, labels.astype(int))
+    for explanation in classifier.explain(TEXTS_OF_ALL_LENGTHS, target=2):
+        assert not explanation.contributions.any()
+        assert not explanation.sentence_contributions.any()
+
+
 def test_a_file_and_a_scorer_give_the_same_values(classifier, tmp_path):
     save(classifier, tmp_path / "model.han")
     expected = classifier.explain(TEXTS_OF_ALL_LENGTHS)
