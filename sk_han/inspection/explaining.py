@@ -37,6 +37,7 @@ from sk_han.training.devices_and_threads import computing
 from sk_han.utils.argument_checks import random_source
 from sk_han.utils.containers import plain_label
 from sk_han.utils.progress import Progress
+from sk_han.validation.doubtful import warn_of_order
 
 
 @takes_how
@@ -190,6 +191,7 @@ def explain(
     >>> bool(abs(explanations[0].sentence_attention.sum() - 1) < 1e-6)
     True
     """
+    warn_of_order(X, y_true, "y_true")
     if targets is None:
         explained = explain_iter(estimator, X, target=target, against=against, **how)
         return ExplanationList(explained, y_true=y_true)
@@ -305,6 +307,7 @@ def explain_classes(
             "explain_classes compares each class with all others; explain(target=, against=) "
             "compares two."
         )
+    warn_of_order(X, y_true, "y_true")
     X = listed_documents(X)  # each class reads all of them
     if classes is None:
         # Says at once, and as explain does, what is wrong with the estimator.

@@ -120,8 +120,8 @@ def warn_of_classes_without_weight(
     targets: NDArray[np.int64], kept: NDArray[np.int64], classes: NDArray[Any]
 ) -> None:
     """Warn of classes (C,) of some targets, and of none that is kept for its positive weight."""
-    lacking, n_kept = np.setdiff1d(targets, kept), len(np.unique(kept))
-    if len(lacking) and n_kept > 1:
+    lacking = np.setdiff1d(targets, kept)
+    if len(lacking):
         warn_user(
             f"Of {len(classes):,} classes {len(lacking):,} occur only in documents of weight 0: "
             f"{listed(classes[lacking].tolist())}. They stay among the classes, and no linear "

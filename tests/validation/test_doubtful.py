@@ -9,7 +9,14 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import OneHotEncoder
 
-from sk_han import DocumentArray, HierarchicalTokenizer, describe, report
+from sk_han import (
+    DocumentArray,
+    HierarchicalTokenizer,
+    describe,
+    explain,
+    explain_classes,
+    report,
+)
 from sk_han.datasets import make_reviews
 from sk_han.validation.doubtful import (
     warn_of_alike_names,
@@ -132,6 +139,9 @@ def test_each_door_tells_of_an_order():
         report(model, X, labels, X_train=X, y_train=labels[::-1], baseline=None)
     with told("texts and labels"):
         describe(X, labels[::-1])
+    for explains in (explain, explain_classes):
+        with told("X and y_true"):
+            explains(model, X, y_true=labels[::-1], method="attention")
 
 
 @pytest.mark.parametrize(
@@ -225,8 +235,8 @@ def test_word_ids_that_are_called_so_are_taken_without_a_warning():
         tiny().fit(DocumentArray.from_padded(ONE_HOT[: len(TEXTS)] + 1), LABELS)
 
 
-def test_a_class_of_weight_0_alone_is_warned_of():
-    texts, labels = make_reviews(60, random_state=0)
-    labels, weights = [*labels[:59], "typo"], np.append(np.ones(59), 0)
-    with pytest.warns(UserWarning, match="3 classes 1 occur only in .* of weight 0: 'typo'"):
-        tiny().fit(texts, labels, sample_weight=weights)
+@pytest.mark.parametrize(("others", "n"), [(["a", "b"], 3), (["a"], 2)])
+def test_a_class_of_weight_0_alone_is_warned_of(others, n):
+    labels, weights = [*(others * 59)[:59], "typo"], np.append(np.ones(59), 0)
+    with pytest.warns(UserWarning, match=f"{n} classes 1 occur only in .* of weight 0: 'typo'"):
+        tiny().fit(make_reviews(60, random_state=0)[0], labels, sample_weight=weights)
