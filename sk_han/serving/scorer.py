@@ -51,10 +51,10 @@ class ServedTokenizer:
         self.vocabulary_, params = stored.vocabulary, stored.params
         if params["stop_words"] == "english":
             params["stop_words"] = stored.stop_words
-        pattern = params["token_pattern"] or TOKEN_PATTERNS[params["tokens"]]
+        pattern = params["token_pattern"]
         names = ["lowercase", "strip_accents", "max_sentences", "max_words"]
         self._reader = DocumentReader(
-            token_pattern=pattern,
+            token_pattern=TOKEN_PATTERNS[params["tokens"]] if pattern is None else pattern,
             stop_words=params["stop_words"] or (),
             **{name: params[name] for name in names},
         )

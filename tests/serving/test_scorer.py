@@ -72,6 +72,13 @@ class TestPredictions:
         expected = pipeline.predict_proba(ODD)
         np.testing.assert_allclose(served(pipeline).predict_proba(ODD), expected, atol=1e-6)
 
+    def test_an_empty_pattern_that_was_set_after_the_fit_finds_no_words(self, served):
+        pipeline = make_pipeline(HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
+        pipeline[0].set_params(token_pattern="")
+        found = served(pipeline).predict_proba(TEXTS)
+        np.testing.assert_allclose(found, pipeline.predict_proba(TEXTS), atol=1e-6)
+        np.testing.assert_allclose(found[0], found[-1], atol=1e-6)
+
     def test_a_giant_is_scored_as_its_thousands_of_terms_round(self, served):
         classifier = fitted_classifier()
         giants = ["word " * 5000, "A good day. " * 3000]
