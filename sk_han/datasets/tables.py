@@ -330,6 +330,8 @@ def _check_label(value: Any, previous: Any, where: str) -> str | int | bool:
         raise ValueError(
             f"{where} is a JSON {_kind(value)}. A label is a string, an integer, or true or false."
         )
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError(f"{where} is an integer of more than 64 bits. Write it as a string.")
     if previous is not None and type(value) is not type(previous):
         raise ValueError(
             f"{where} is a JSON {_kind(value)}, but the label before is a "

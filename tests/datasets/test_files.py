@@ -243,6 +243,7 @@ REFUSED = [  # the name of a file, what it holds, what the message says
             ("label", 1, "number, .*Write all labels alike"),
         ]
     ),
+    ("a.jsonl", json_lines(A_B | {"label": 2**63}), "line 1: 'label' .*64 bits.* as a string"),
     ("a.jsonl", json_lines(A_B | {"label": 1}, A_B | {"label": True}), "Write all labels alike"),
     ("a.jsonl", json_lines(A_B | {"label": False}, A_B), "Write all labels alike"),
 ]
