@@ -39,7 +39,7 @@ def fit_facts(summary: Any) -> tuple[str, Facts]:
     facts = []
     if summary.accuracy is None:
         facts.append(
-            ("accuracy", "not measured: no document was held out that is new to the model")
+            ("accuracy", "not measured: no held-out document is known to be new to the model")
         )
     else:
         held_out = counted(summary.n_scored, "held-out document")

@@ -281,9 +281,9 @@ class AnyOfLabels(Target):
             if (self.thresholds != 0.5).any():
                 stays = "those of the fit before stay"
             warn_user(
-                f"threshold={threshold!r} needs documents that the model has not learnt from, and "
-                f"there are none: {stays}. Give X_val and y_val, or, of a new fit, documents "
-                "enough to hold some out."
+                f"threshold={threshold!r} needs documents that are new to the model, and none is "
+                f"known to be: {stays}. Give X_val and y_val, or, of a new fit, documents enough "
+                "to hold some out."
             )
 
     def with_decisions(
