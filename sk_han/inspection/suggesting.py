@@ -78,9 +78,9 @@ def suggest(
     Luo et al., 2005; the best on average in Schröder, Niekler and Potthast, 2022). Of several
     labels a document it is the label whose log-odds are nearest to those of its threshold, and of
     two classes under scikit-learn's FixedThresholdClassifier and TunedThresholdClassifierCV those
-    whose log-odds are. Raw texts that are blank, much the same as one suggested before them, or
-    the same as one with a label word by word, are left out. Beside random texts this is not always
-    better: see the guide for figures.
+    whose log-odds are. Left out are raw texts that are blank, that are nearly the same as one
+    suggested before them, or that have the same words as one of `X_labelled`. This is not always
+    better than random texts: see the user guide for figures.
 
     References
     ----------

@@ -19,8 +19,8 @@ class Checkpoint:
     folder : str or path-like
         Of one fit alone. It is made if there is none.
     minutes : float, default=10.0
-        From one state to the next within an epoch; 0 stores one behind every step. One is also
-        stored at the end of each epoch.
+        From one state to the next within an epoch; 0 stores one after every step. One is also
+        stored after the first step and at the end of each epoch.
 
     Raises
     ------

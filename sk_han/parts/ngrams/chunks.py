@@ -25,7 +25,7 @@ from sk_han.parts.ngrams.presence import document_counts, presences
 from sk_han.targets import Target
 
 # Occurrences of n-grams that are learnt from at once. With n-grams of 1 to 3 words, these are 8.4
-# million words (36,000 film reviews), whose matrix and solver take 1.2 GB. A chunk is half as
+# million words (32,000 film reviews), whose matrix and solver take 1.2 GB. A chunk is half as
 # large, since the n-grams of all other chunks are in memory beside it.
 _MOST_NGRAMS, _MOST_NGRAMS_OF_CHUNK = 3 << 23, 3 << 22
 
