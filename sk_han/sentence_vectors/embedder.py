@@ -68,7 +68,7 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
     """Turn raw texts into documents of sentence vectors, which `HANClassifier` reads.
 
     Texts are split into sentences as `HierarchicalTokenizer` splits them, and an encoder, usually a
-    pretrained one, makes a vector of each. A transformer reads some hundred words at once; in this
+    pretrained one, makes a vector of each. A transformer reads a few hundred words at once; in this
     way it reads documents of any length. The words stay beside the vectors, for the network of
     words and the linear models of `HANClassifier`.
 
