@@ -69,14 +69,14 @@ class HANClassifier(
     The models are trained separately, and their logits are added. The network encodes words by a
     bidirectional GRU and pools them by attention to sentences, and sentences in the same way to a
     document (Yang et al., 2016). The n-gram model is a logistic regression on n-grams, weighted by
-    naive Bayes (Wang and Manning, 2012). Text without labels (`X_unlabelled` of `fit`) brings a
+    naive Bayes (Wang and Manning, 2012). Text without labels (`X_unlabelled` of `fit`) adds a
     latent model: logistic regression on the directions in which all documents differ most (latent
-    semantic analysis, Deerwester et al., 1990). Where it pays, models of characters read words that
-    are new. ``linear_ngrams=None`` leaves linear models out.
+    semantic analysis, Deerwester et al., 1990). Where it pays, models of characters are added,
+    which also read unknown words. ``linear_ngrams=None`` leaves the linear models out.
 
     X may be raw texts, or documents from a `HierarchicalTokenizer` before it in a `Pipeline`, with
-    the same results. Of those from a `SentenceEmbedder` one network reads the sentence vectors, by
-    its sentence level alone; a second network and the linear models read the words.
+    the same results. With documents from a `SentenceEmbedder` one network reads the sentence
+    vectors, by its sentence level alone; a second network and the linear models read the words.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ embedding_dim) or mapping of word to vector, default="cooccurrence"
         its first portion. Row i of an array is the vector of word id i, the first two of padding
         and unknown word. Words that a mapping lacks start with random vectors.
     freeze_embedding : bool or int, default=False
-        Whether the word vectors are frozen; an integer freezes them for so many first epochs.
+        Whether the word vectors are frozen; an integer is the number of epochs for which they are.
     word_hidden : int, default=50
         Size of the recurrent state of words in each direction.
     sentence_hidden : int, default=50
@@ -110,14 +110,14 @@ ContextAttention, default="attention"
         Share of the words replaced by the unknown word in training.
     adversarial_noise : float, default=0.03
         Length of noise on the word vectors, relative to theirs, in the direction that raises the
-        loss most (adversarial training, Miyato et al., 2017). It is in half of the loss of every
-        other step: an epoch takes about 1.5 times as long as with 0. Frozen vectors have none.
+        loss most (adversarial training, Miyato et al., 2017). In every other step half of the loss
+        is with noise: an epoch takes about 1.5 times as long as with 0. Frozen vectors get none.
     linear_ngrams : tuple of int, default=(1, 3)
         Smallest and largest number of words in the linear model's n-grams; None leaves it out.
     linear_chars : tuple of int, "auto" or None, default="auto"
-        The same of characters, for a linear model that reads new words, too. "auto" takes (1, 5)
-        where a trial on up to 2,000 labelled documents shows that it pays; not without the model of
-        words, of padded documents, folders and first portions under 100. None leaves it out.
+        The same for characters; this model reads unknown words too. "auto" takes (1, 5) where a
+        trial on up to 2,000 labelled documents shows that it pays; there is none without
+        `linear_ngrams`, on padded documents or folders, or under 100 documents. None leaves it out.
     optimizer : {"adamw", "adam", "sgd"} or torch.optim.Optimizer class, default="adamw"
         "adamw" updates only the word vectors that a batch used (`RowwiseAdamW`).
     lr : float, default=0.006
@@ -129,29 +129,29 @@ ContextAttention, default="attention"
         validation and after training; None for no average. Each `fit` starts a new one.
     max_epochs : int or "auto", default="auto"
         Passes over the training documents. "auto" takes as many as make 400 steps of 16 documents,
-        500 of 32 or 600 of 64, but at least 2 and at most 20.
+        500 of 32 or 600 of 64, at least 2 and at most 20.
     batch_size : int or "auto", default="auto"
         Documents a step. "auto" takes 16 up to 2,500 training documents, 32 up to 5,000 and 64
         above.
     class_weight : dict, list of dict or "balanced", default=None
-        Weights of the classes in all losses; they multiply `sample_weight`. Of several labels a
-        document a dict has the weights of documents with each label, a list a dict
-        ``{0: ..., 1: ...}`` for each, and "balanced" gives both sides of each label half.
+        Weights of the classes in all losses; they multiply `sample_weight`. With several labels a
+        document, a dict has the weight of documents with each label, a list ``{0: ..., 1: ...}``
+        for each label; "balanced" gives documents with and without a label the same total weight.
     threshold : float, array-like of shape (n_labels,) or "f1", default=0.5
-        Of several labels a document, the least probability with which a document gets a label.
-        "f1" takes that of the highest F1 of each label on held-out documents.
+        With several labels a document, the probability from which on a document gets a label. "f1"
+        takes for each label the threshold of the highest F1 on held-out documents.
     features : {"vectors", "log_odds"}, default="vectors"
-        What `transform` gives to a model behind it: document vectors of the network, or the
-        log-odds by each part, which `fit_transform` cross-fits by five more fits.
+        What `transform` returns for a next model: document vectors of the network, or the log-odds
+        by each part, which `fit_transform` cross-fits by five more fits.
     validation_fraction : float, default=0.1
         Share of the training documents held out, stratified by class. They decide which epoch's
         weights are kept (highest accuracy, then lowest loss), and the scales of the parts. None
-        trains on all: the last epoch's weights are kept, and scales are typical, as with too few
-        documents. `X_val` replaces the held-out documents.
+        trains on all documents: the last epoch's weights are kept, and scales are typical values,
+        as with too few documents. `X_val` replaces the held-out documents.
     n_iter_no_change : int, default=None
         Number of epochs without improvement on the held-out documents after which training stops.
     warm_start : bool, default=False
-        Whether `fit` goes on with the weights, tokenizer and classes of the last.
+        Whether `fit` goes on with the weights, tokenizer and classes of the last fit.
     random_state : int, RandomState instance or None, default=None
         Source of initial weights, dropout, held-out documents and order.
     device : str, default="auto"
@@ -172,7 +172,7 @@ ContextAttention, default="attention"
         rounding only. Where Numba fails, a warning says so once.
     n_threads : int, default=None
         Number of threads on the CPU, at most four for each core. None takes the number that
-        PyTorch is set to (environment variable ``OMP_NUM_THREADS``), at most one for each.
+        PyTorch is set to (environment variable ``OMP_NUM_THREADS``), at most one for each core.
     verbose : int, default=0
         1 shows the progress of each stage on standard error, as a bar where lines can be replaced,
         and then ``fit_summary_``; `explain` shows its progress, too. 2 adds words a second.
@@ -180,8 +180,8 @@ ContextAttention, default="attention"
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Sorted labels; of several labels a document, the names of the columns of y in their order,
-        or their numbers.
+        Sorted labels; with several labels a document, the names of the columns of y in their
+        order, or their numbers.
     tokenizer_ : HierarchicalTokenizer or None
         The fitted tokenizer; None if X held word ids.
     net_ : Net
@@ -190,16 +190,16 @@ ContextAttention, default="attention"
         The linear model on n-grams. None without `linear_ngrams`, if no n-gram occurs in two
         documents, if a class has no document (of weight above 0), or with one class.
     latent_model_ : NgramModel or None
-        The latent model, as weights of n-grams. None as `ngram_model_`, without `X_unlabelled`, or
-        if fewer than two n-grams occur in 5 documents.
+        The latent model, as weights of n-grams. None where `ngram_model_` is, without
+        `X_unlabelled`, or if fewer than two n-grams occur in 5 documents.
     character_model_, latent_character_model_ : CharacterModel or None
         The linear model of characters, and beside it the latent model of them.
     network_scale_, ngram_scale_, latent_scale_, character_scale_, latent_character_scale_ : float \
 or ndarray of shape (n_labels,)
         Factors of the logits of the network and of the linear models (0 without one), fitted on
-        documents not learnt from, so that probabilities are calibrated (Guo et al., 2017); without
-        any typical. A fit that goes on without `X_val` keeps them. Of several labels, the network
-        counts for less the rarer a label is.
+        documents not learnt from, so that probabilities are calibrated (Guo et al., 2017); typical
+        values if there are no such documents. A fit that goes on without `X_val` keeps them. With
+        several labels, the scale of the network is smaller for rare labels.
     history_ : list of dict
         For each epoch: epoch, dur (seconds), train_loss and, with held-out documents, valid_loss
         and valid_accuracy, of the network alone. `partial_fit` appends.
@@ -214,10 +214,10 @@ or ndarray of shape (n_labels,)
     vocabulary_size_ : int
         Number of word ids, padding and the unknown word included. Larger ids are read as unknown.
     encoder_ : EncoderFingerprint or None
-        The encoder of the sentence vectors that the network reads; vectors of others are refused.
+        The encoder of the sentence vectors that the network reads; other vectors are refused.
     fit_summary_ : FitSummary or None
-        What the last fit has come to: accuracy, loss and share of each part on held-out documents,
-        why training ended, seconds of each stage. None from a file without one.
+        Summary of the last fit: accuracy, loss and share of each part on held-out documents, why
+        training ended, seconds of each stage. None from a file without one.
     text_hashes_ : TextHashes or None
         Salted hashes of the training documents' words, for `report`. None from a file without them.
 
@@ -386,17 +386,17 @@ or ndarray of shape (n_labels,)
         X_unlabelled : as X, or iterator of raw texts, default=None
             Documents without labels, of the same kind, the more the better. Vocabulary, word
             vectors and latent models learn from them and, from 5,000 on, a new network before it
-            learns from labels (see the user guide). Leave those out that you will test on. An
-            iterator is read 10,000 texts at a time. A fit that goes on without keeps its models.
+            learns from labels (see the user guide). Leave out the texts that you will test on. An
+            iterator is read 10,000 texts at a time. With None, a fit that goes on keeps its models.
         checkpoint : path of a folder or Checkpoint, default=None
             Where the state of training is stored, for the same call to go on from after an
             interrupt or the end of the process (see the user guide). The whole fit deletes it.
         groups : array-like of shape (n_documents,), default=None
-            What documents belong together, such as their author: those of a group are held out
-            together, so that the scales are those of documents of other groups.
+            Which documents belong together, by author for example: those of a group are held out
+            together, so that scales and scores are those for new groups.
         highlights : list of length n_documents, default=None
             Why people gave the labels: for each text the spans (start, end) of characters that tell
-            it, ``[]`` for none, None if nobody looked. The network learns to attend to their words.
+            it, ``[]`` for none, None if nobody looked. The network learns to attend to these words.
 
         Returns
         -------
@@ -426,8 +426,8 @@ or ndarray of shape (n_labels,)
         """Learn from one more portion of documents: one epoch at the constant rate `lr`.
 
         No documents are held out, so scales are typical values, or those of an earlier `fit`. Only
-        ratios of weights within a portion count. Without a linear model it stays without one. A
-        copy begins with new moments of the optimizer.
+        ratios of weights within a portion count. A classifier without linear models gets none. A
+        copy of a classifier starts with new moments of the optimizer.
 
         Parameters
         ----------
@@ -435,7 +435,7 @@ or ndarray of shape (n_labels,)
             As of `fit`. The first call fits the tokenizer and learns the initial word vectors, so
             its texts should be many and typical.
         classes : array-like of shape (n_classes,) or int, default=None
-            All labels of all portions; required in the first call. Of several labels a document,
+            All labels of all portions; required in the first call. With several labels a document,
             the names of all columns in their order, or their number.
         X_unlabelled : as X, or iterator of raw texts, default=None
             As of `fit`, for the first call, without pre-training. Later calls update the latent
@@ -489,7 +489,7 @@ or ndarray of shape (n_labels,)
         Returns
         -------
         ndarray of shape (n_documents,)
-            Of several labels a document an indicator of int64, (n_documents, n_labels): 1 where
+            With several labels a document, an indicator of int64, (n_documents, n_labels): 1 where
             the probability is at least the `threshold`.
         """
         check_is_fitted(self)
@@ -541,15 +541,15 @@ or ndarray of shape (n_labels,)
         Returns
         -------
         ndarray of shape (n_documents,) for two classes, else (n_documents, n_classes)
-            Two classes: log-odds of ``classes_[1]``; more: the logits. Of several labels a
-            document the log-odds of each.
+            Two classes: log-odds of ``classes_[1]``; more: the logits. With several labels a
+            document, the log-odds of each label.
         """
         check_is_fitted(self)
         fitted = snapshot_of(self)
         return fitted.pool_.target.decision_function(fitted._logits(X))
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy; of several labels a document, those with all labels right count.
+        """Return the accuracy; with several labels a document, of all labels together.
 
         Parameters
         ----------

@@ -94,8 +94,8 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         be lemmas or stems: for `spans`, words that do not occur in the sentence are paired
         with similar words of it where possible.
     n_jobs : int, default=None
-        Number of processes that read texts, with Numba of threads; useful from a few
-        thousand documents on. None is one process, -1 all cores; at most four for each core are taken,
+        Number of processes (with Numba, of threads) that read texts; useful from a few thousand
+        documents on. None is one process, -1 all cores. At most four for each core are started,
         and one in a task of Dask.
     output : {"ragged", "padded"}, default="ragged"
         What `transform` returns: a :class:`~sk_han.documents.DocumentArray`, or an array of

@@ -88,7 +88,7 @@ def _command(
         command.add_argument("model", help="file of a model")
     command.add_argument(
         "data",
-        help="table named .csv, .tsv or .jsonl, or one of these with .gz behind; - is standard "
+        help="table named .csv, .tsv or .jsonl, or one of these with .gz appended; - is standard "
         "input, as .csv if no option says otherwise",
     )
     command.add_argument(

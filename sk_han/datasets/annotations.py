@@ -49,7 +49,7 @@ def read_highlights(
     Notes
     -----
     Offsets are counted in characters of Python. Where a span of Label Studio has another text at
-    its place, it is read as offsets of UTF-16, which earlier versions wrote behind emoji.
+    its place, it is read as offsets of UTF-16, which earlier versions wrote after emoji.
 
     Examples
     --------

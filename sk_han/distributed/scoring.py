@@ -83,7 +83,7 @@ def predict(model: Any, documents: Any) -> Any:
     -------
     dask.array.Array, dask.dataframe.Series or dask.dataframe.DataFrame
         Of a bag or of delayed parts an array of shape (n_documents,); of a Series a Series with
-        its index. Labels are of the type of ``classes_``. Of several labels a document an
+        its index. Labels are of the type of ``classes_``. With several labels a document an
         indicator of integers, as `predict_proba` returns probabilities.
     """
     return _scored(model, documents, "predict")

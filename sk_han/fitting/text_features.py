@@ -33,8 +33,8 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def transform(self, X: Any) -> NDArray[Any]:
         """Compute what `features` says: document vectors, or the log-odds by each part.
 
-        Both are of a model that has learnt its training documents by heart. Of these, log-odds
-        come honestly from `fit_transform` alone, and vectors do not (see the user guide).
+        The model has memorized its training documents. For a next model take log-odds of training
+        documents from `fit_transform` alone, and no vectors of them (see the user guide).
 
         Parameters
         ----------
@@ -44,11 +44,11 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         ndarray of shape (n_documents, n_features)
             "vectors": float32, what the network's last layer reads; with the defaults
-            ``2 * sentence_hidden`` features, all zeros of an empty document. "log_odds": float64;
-            each network and then each linear model has a column of the log-odds of ``classes_[1]``
-            or, of more than two classes or of several labels a document, a column for each, of
-            classes against the geometric mean of all. They have the scales of the model: the
-            columns of a class sum to its log-odds.
+            ``2 * sentence_hidden`` features, all zeros for an empty document. "log_odds": float64;
+            each network and then each linear model has a column with the log-odds of
+            ``classes_[1]`` or, with more than two classes or several labels a document, a column
+            for each; those of classes are against the geometric mean of all. They have the scales
+            of the model: the columns of a class sum to its log-odds.
         """
         check_is_fitted(self)
         fitted = snapshot_of(self)
@@ -62,10 +62,10 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Fit, and compute the features of the training documents.
 
         Log-odds of each fifth of the documents are those of a model fitted to the others, since a
-        model is sure of what it has learnt by heart: a model behind it would trust it too much.
-        That takes five fits more. So ``fit_transform(X, y)`` is not ``fit(X, y).transform(X)``, as
-        with scikit-learn's `TargetEncoder`. Vectors are not cross-fitted: those of two networks
-        have no axes in common.
+        model is too sure of documents that it has memorized, and a next model would rely on it too
+        much. That takes five more fits. So ``fit_transform(X, y)`` is not ``fit(X,
+        y).transform(X)``, as with scikit-learn's `TargetEncoder`. Vectors are not cross-fitted:
+        those of two networks have no axes in common.
 
         Parameters
         ----------

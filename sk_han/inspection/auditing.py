@@ -55,7 +55,7 @@ def audit_labels(
     X : n_documents raw texts, DocumentArray, or what else the estimator's ``fit`` takes
     y : array-like of n_documents labels, or indicator of shape (n_documents, n_labels)
     groups : array-like of shape (n_documents,), default=None
-        Documents of a group, of one author say, are left out together. By default, texts of the
+        Documents of a group, of one author for example, are in one fold. By default, texts with the
         same words are a group.
     params : mapping, default=None
         Further arguments of the estimator's ``fit``, the same for each fold: ``X_unlabelled``, say.
@@ -91,8 +91,8 @@ def audit_labels(
     which labels are mistaken that are estimated from the documents that models are surest of
     (Northcutt, Jiang and Chuang, 2021). Doubts are chances: their sum over the first 100 is how
     many of these are expected to be wrong. That takes what models are surest of for right: where
-    they learn little, they doubt more labels than are wrong. Of several labels a document, each is
-    looked at by itself, and labels of a doubt below 0.01 are not listed.
+    they learn little, they doubt more labels than are wrong. With several labels a document, each
+    is looked at by itself, and labels of a doubt below 0.01 are not listed.
 
     References
     ----------

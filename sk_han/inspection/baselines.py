@@ -47,7 +47,8 @@ def trained(
 ) -> NDArray[np.float64]:
     """Return the probabilities (D, n_labels) of texts by a baseline fitted to training texts.
 
-    What it learns are numbers of labels (N,) or, of several labels a document, marks (N, n_labels).
+    What it learns are numbers of labels (N,) or, with several labels a document, marks (N,
+    n_labels).
     """
     if not any(map(re.compile(WORD).search, texts_train)):
         raise ValueError("it needs documents with words to learn from")

@@ -65,29 +65,29 @@ def explain(
         True labels, which the list of explanations keeps: for `ExplanationList.mistakes`, its
         tables and its page. They change no explanation.
     target : label or array-like of n_documents labels, default=None
-        The class that is explained; None for the predicted one, which of several labels a document
-        is the most probable one.
+        The class that is explained; None for the predicted one (with several labels a document,
+        the most probable label).
     against : label or array-like of n_documents labels, default=None
         The class that the target is compared with: why this one and not that one. None for all
-        others. Of one class a document only. Where it is the predicted class and no target is
-        given, the most probable one of the others is explained.
+        others together. For models of one class a document only. If it is the predicted class and
+        no target is given, the most probable one of the others is explained.
     targets : {"predicted", None}, default=None
         "predicted" explains each label that a document gets, one after the other, with the same
         number of the document; of a document without any, the most probable one.
     method : str, default="shapley"
         How contributions are computed.
 
-        "shapley": what a sentence adds, on average over the orders in which the sentences of the
-        document can be put in (Shapley, 1953); its words share it in proportion to what
-        "gradient_attention" says of them.
-        "sentence_alone": each sentence is read as a document of its own; its words get
-        "gradient_attention" there, and what that leaves of the change of the log-odds evenly.
+        "shapley": the Shapley value of each sentence: what it adds to the log-odds, on average over
+        the orders in which the sentences can be added (Shapley, 1953); its words share the value in
+        proportion to their "gradient_attention".
+        "sentence_alone": each sentence is read as a document of its own; its words get their
+        "gradient_attention" there, and share the rest of the change of the log-odds evenly.
         "gradient_attention": attention times the gradient of the score with respect to it
         (Serrano and Smith, 2019).
         "gradient_input": word vector times the gradient with respect to it.
         "integrated_gradients": the same with the mean gradient on the path from zero vectors
         (Sundararajan et al., 2017).
-        "occlusion": the fall of the log-odds when the word, or the sentence, is left out.
+        "occlusion": how far the log-odds fall when the word, or the sentence, is left out.
         "attention": the attention weights, which have no sign and no target.
         "random": random numbers, a control.
     combine : {"product", "sqrt"}, default="product"
@@ -134,15 +134,16 @@ def explain(
     The score is the log-odds of the target in the classifier's prediction, of all its parts: of
     the target against all other classes together or, with `against`, against that one alone.
 
-    By "shapley" the sentences of a document sum to its log-odds less `base_value`, those of a
-    document without words, with any number of classes. Up to 6 sentences all sets of them are read.
-    Of more, 8 orders are, or 4 if they are over 40, the same ones for all documents of as many
-    sentences; ``sentence_errors`` has the standard error of what is then estimated. Of more than 64
-    sentences, groups of neighbours are put in, and share as words do.
+    By "shapley" the sentences of a document sum to its log-odds less `base_value`, the log-odds of
+    a document without words, with any number of classes. With up to 6 sentences all sets of them
+    are read, and the values are exact. With more they are estimated from 8 orders, or 4 with over
+    40 sentences, the same orders for all documents of as many sentences; ``sentence_errors`` are
+    the standard errors. With more than 64 sentences, groups of neighbouring sentences are added,
+    and a group's value is shared by its sentences.
 
     By "sentence_alone" the contribution of a sentence is the log-odds of the sentence alone less
-    those of a document without words. Over a document they do not sum to its log-odds, of which
-    they are several times as large. See docs/believing.md for what was measured.
+    those of a document without words. Their sum over a document is several times as large as
+    its log-odds. docs/believing.md has what was measured.
 
     With two classes the score is linear in the logits. With more, "gradient_attention" and
     "gradient_input" use its slope at the document's logits, and "integrated_gradients" the whole

@@ -19,15 +19,15 @@ def marking_page(texts: Any, labels: Any = None, path: str | os.PathLike[str] | 
     """Return a page in which a person marks the words that tell the labels of texts.
 
     It works alone in any browser, and saves a file for `read_highlights`. It does not show what a
-    model makes of the texts, which would lead the hand.
+    model makes of the texts, which would influence the person.
 
     Parameters
     ----------
     texts : iterable of str, shape (n_documents,)
         Some hundreds: the page takes about 100 bytes for each word.
     labels : array-like of shape (n_documents,) or (n_documents, n_labels), default=None
-        The label that stands above each text, and in the file; of several labels a document, lists
-        of them or an indicator, as of `HANClassifier.fit`. None shows none.
+        The label that stands above each text, and in the file; with several labels a document,
+        lists of them or an indicator, as of `HANClassifier.fit`. None shows none.
     path : path-like, default=None
         File to write, in UTF-8.
 

@@ -85,7 +85,7 @@ def report(
         documents.
     n_mistakes : int, default=10
         How many of the worst mistakes are explained: those with the highest probability of a
-        wrong label. Of several labels a document, those with the most wrong probability of a
+        wrong label. With several labels a document, those with the most wrong probability of a
         label that is missed or wrongly given.
     groups : array-like of shape (n_documents,), default=None
         Numbers or names of groups of documents that are alike: of one author, product or thread.
@@ -119,7 +119,7 @@ def report(
     baseline is fitted: once to `X_train` (six times where a model of several labels has thresholds
     of its own), or five times to four fifths of X. Documents look
     mislabelled if they are predicted wrong and their label is likelier wrong than right, by the
-    estimate of `audit_labels`. Of several labels a document, each is looked at by itself.
+    estimate of `audit_labels`. With several labels a document, each is looked at by itself.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def summarize(
         A fitted estimator, as `explain` takes it, or explanations that were made before.
     X : n_documents raw texts, DocumentArray, or ndarray of int, default=None
         Documents for the estimator, as its ``predict`` takes them. No labels are needed. Best are
-        documents that it has not learnt from, since it knows those of its training by heart.
+        documents that it has not learnt from, since it has memorized its training documents.
     k : int, default=10
         Terms for each class and terms against it, of the network and of the n-grams.
     max_documents : int or None, default=2000

@@ -86,7 +86,7 @@ def _checked(found: Any, sentences: list[str], encoder: Any) -> NDArray[np.float
     if hasattr(found, "tocsr"):
         raise TypeError(
             f"The encoder {name} gives a sparse matrix of {found.shape[1]:,} columns, and the "
-            "network needs short vectors: put TruncatedSVD behind it, in a Pipeline."
+            "network needs short vectors: put TruncatedSVD after it, in a Pipeline."
         )
     if not hasattr(found, "__len__") and hasattr(found, "__iter__"):
         found = list(found)  # fastembed yields them one by one

@@ -89,8 +89,8 @@ mapping of word to vector, default="random"
     hidden_size : int, default=100
         Size of the recurrent state in each direction.
     crf : bool, default=True
-        Whether a conditional random field connects the labels of neighbours. Without it, each
-        token is labelled for itself.
+        Whether a conditional random field connects the labels of neighbouring tokens. Without it,
+        each token is labelled by itself.
     scheme : {"iob2"} or None, default=None
         "iob2" forbids that ``I-x`` follows anything but ``B-x`` or ``I-x``, in training and in
         prediction.
@@ -111,10 +111,10 @@ mapping of word to vector, default="random"
     batch_size : int, default=32
         Sentences a step.
     class_weight : dict of label to weight above 0, or "balanced", default=None
-        How much the tokens of a label count: as if they were so many more. "balanced" is inversely
-        proportional to their number, so that rare labels are found more often, and given where they
-        do not belong more often too. It acts by logit adjustment (Menon et al., 2021), which suits
-        a random field.
+        How much the tokens of a label count: a weight of 2 as if there were twice as many.
+        "balanced" is inversely proportional to their number: the recall of rare labels rises and
+        their precision falls. It acts by logit adjustment (Menon et al., 2021), which suits a
+        random field.
     validation_fraction : float, default=None
         Share of the sentences held out. They decide which epoch's weights are kept, by token
         accuracy. None trains on all sentences and keeps the last weights.
@@ -148,7 +148,7 @@ mapping of word to vector, default="random"
     history_, best_epoch_, best_score_, n_iter_, device_
         As of `HANClassifier`; losses and accuracies are of tokens.
     fit_summary_ : TrainingSummary
-        What the fit has come to; `repr` has the short form.
+        Summary of the fit; `repr` has the short form.
 
     References
     ----------

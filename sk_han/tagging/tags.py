@@ -25,8 +25,8 @@ def tagged_text(
 ) -> str:
     """Return tagged sentences as lines of text.
 
-    Chunks of the labels ``B-x`` and ``I-x`` stand in brackets with their name behind, other labels
-    behind a slash; ``O`` is not shown. Control characters are replaced by visible ones.
+    Chunks of the labels ``B-x`` and ``I-x`` stand in brackets with their name after them, other
+    labels after a slash; ``O`` is not shown. Control characters are replaced by visible ones.
 
     Parameters
     ----------

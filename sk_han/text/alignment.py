@@ -73,7 +73,7 @@ class _Squeezed:
         if start < 0:
             raise ValueError(
                 f"sentence_splitter returned {sentence[:60]!r}, which is not in the document "
-                f"behind character {position}. It must return the sentences as they stand in "
+                f"after character {position}. It must return the sentences as they stand in "
                 "the text, in order; change spelling or case in the tokenizer's other parameters."
             )
         return self.places[start], self.places[start + len(wanted) - 1] + 1

@@ -103,7 +103,7 @@ class AttentionTranslator(SingleNetworkEstimator):
     forms_ : list of str
         How each target word is written within a sentence, by its id.
     glued_ : ndarray of int64, shape (n_forms,)
-        1 for no white space before a word, plus 2 for none behind it.
+        1 for no white space before a word, plus 2 for none after it.
     capitals_ : bool
         Whether sentences of the target start with a capital.
     net_ : TranslationNet
@@ -112,7 +112,7 @@ class AttentionTranslator(SingleNetworkEstimator):
         As of `HANClassifier`; losses and accuracies are of target words, given the right ones
         before.
     fit_summary_ : TrainingSummary
-        What the fit has come to; `repr` has the short form.
+        Summary of the fit; `repr` has the short form.
 
     Notes
     -----

@@ -17,7 +17,7 @@ class Checkpoint:
     Parameters
     ----------
     folder : str or path-like
-        Of one fit alone. It is made if there is none.
+        The folder of this fit alone. It is created if there is none.
     minutes : float, default=10.0
         From one state to the next within an epoch; 0 stores one after every step. One is also
         stored after the first step and at the end of each epoch.

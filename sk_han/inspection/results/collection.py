@@ -36,7 +36,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
     ----------
     explanations : iterable of DocumentExplanation
     y_true : array-like of shape (n_explanations,), default=None
-        True labels, if they are known. Of several labels a document an indicator of shape
+        True labels, if they are known. With several labels a document an indicator of shape
         (n_explanations, n_labels), or a list of tuples of names.
     numbers : array-like of int, shape (n_explanations,), default=None
         Number of the document that each is about, by which tables and pages name it; None for 0,
@@ -100,7 +100,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
 
     @property
     def y_true(self) -> NDArray[np.object_] | None:
-        """True labels, or None; of several labels a document tuples of names."""
+        """True labels, or None; with several labels a document tuples of names."""
         if self._y_true is None:
             return None
         labels = np.empty(len(self), dtype=object)
@@ -142,7 +142,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         -------
         ExplanationList
             With the true labels and the numbers of the documents; the surest mistakes first: of the
-            highest probability of `predicted` or, of several labels a document, of the label with
+            highest probability of `predicted` or, with several labels a document, of the label with
             the most wrong probability, as `report` lists them.
         """
         labelled = self._labelled(y_true, "mistakes")
@@ -155,8 +155,8 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
     def by_confidence(self, *, ascending: bool = False) -> ExplanationList:
         """Return the same explanations, sorted by how sure the model is of its answer.
 
-        That is the probability of `predicted`; of several labels a document, how far the label next
-        to its threshold is away from it, in log-odds. Equals are in the order of this list.
+        That is the probability of `predicted`; with several labels a document, how far the label
+        next to its threshold is away from it, in log-odds. Equals are in the order of this list.
 
         Parameters
         ----------
@@ -178,10 +178,10 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         pandas.DataFrame
             The column ``document`` has the number of the document. One row a document has its
             prediction, its lengths, and the sentence of the largest contribution; with true labels
-            also ``true`` and ``correct``. Of several labels a document, ``probability`` is that of
-            the most probable label, and ``target_probability`` that of the explained one. Rows of
-            sentences and words have the columns of `DocumentExplanation.to_frame` and the explained
-            class, ``target``.
+            also ``true`` and ``correct``. With several labels a document, ``probability`` is that
+            of the most probable label, and ``target_probability`` that of the explained one. Rows
+            of sentences and words have the columns of `DocumentExplanation.to_frame` and the
+            explained class, ``target``.
         """
         return explanations_frame(self, level)
 

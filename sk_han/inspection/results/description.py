@@ -53,7 +53,7 @@ class TextDescription(Result):
         Words of the vocabulary.
     lengths : mapping of str to mapping of str to float
         For "words a document", "sentences a document" and "words a sentence" the values "shortest",
-        "10 %", "median", "mean", "90 %" and "longest". Of several labels a document, "labels a
+        "10 %", "median", "mean", "90 %" and "longest". With several labels a document, "labels a
         document" too.
     scripts : mapping of str to float
         Share of the words with a letter that are written in each script, the most frequent first.
@@ -78,7 +78,7 @@ class TextDescription(Result):
     cost : FitCost
         Estimate of a fit of `HANClassifier()`.
     without_labels : sequence of int, or None
-        Of several labels a document, rows of texts that have none; None of one class a document.
+        With several labels a document, rows of texts that have none; None of one class a document.
     """
 
     n_documents: int

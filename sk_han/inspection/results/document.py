@@ -90,7 +90,7 @@ class DocumentExplanation(ReadOnlyResult):
     probabilities : ndarray of float64, shape (n_classes,)
         Probability of each class.
     predicted : object
-        The predicted class; of several labels a document, the most probable one.
+        The predicted class; with several labels a document, the most probable one.
     target : object
         The label that the contributions are for.
     unknown : ndarray of bool, shape (n_words,)

@@ -77,7 +77,7 @@ class SummaryOfFit(Result):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class FitSummary(SummaryOfFit):
-    """What a fit of a `HANClassifier` has come to; its attribute ``fit_summary_``.
+    """The summary of a fit of a `HANClassifier`; its attribute ``fit_summary_``.
 
     ``print`` shows it as text, a notebook as a table. Scores are of documents that the network has
     not learnt from, by linear models that have not learnt from them: held-out documents, or
@@ -113,7 +113,7 @@ class FitSummary(SummaryOfFit):
     seconds : mapping of str to float
         Of each stage, by the clock, in the process that ended the fit.
     total_seconds : float
-        Of all of it. Where a checkpoint was gone on from, the time before it is not in them.
+        Of the whole fit; after a checkpoint, without the time before it.
     several_labels : bool, default=False
         Whether a document may have several labels. Accuracy is then the share of documents with all
         labels right, `loss` that of all labels together, and `majority_accuracy` that of always
@@ -186,7 +186,7 @@ class FitSummary(SummaryOfFit):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class TrainingSummary(SummaryOfFit):
-    """What a fit of a network without other parts has come to; its attribute ``fit_summary_``.
+    """The summary of a fit of a network without other parts; its attribute ``fit_summary_``.
 
     ``print`` shows it as text, a notebook as a table.
 

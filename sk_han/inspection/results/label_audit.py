@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class DoubtfulLabel(NamedTuple):
     """A label that may be wrong, as `LabelAudit` lists them.
 
-    `suggested` is the class that was likelier meant. Of several labels a document it is None, and
+    `suggested` is the class that was likelier meant. With several labels a document it is None, and
     `marked` tells whether the document has the label: then it may be wrong, else missing.
     """
 
@@ -54,7 +54,7 @@ class LabelAudit(Listing[DoubtfulLabel]):
     labels : tuple
         Names of all classes or labels.
     marked : ndarray of bool, shape (n_entries,), default=None
-        Of several labels a document, whether the document has the label; None of one.
+        With several labels a document, whether the document has the label; else None.
     texts : tuple of n_documents str, default=None
         The documents; None if they are no raw texts.
     conflicts : tuple of tuples of int, default=()
@@ -117,8 +117,8 @@ class LabelAudit(Listing[DoubtfulLabel]):
     def confused(self) -> list[tuple[Any, Any, float]]:
         """Return pairs of a given and a suggested class, and how many are expected to be wrong.
 
-        The most frequent first. Of several labels a document: the label, whether it is marked, and
-        how many of these marks are expected to be wrong.
+        The most frequent first. With several labels a document: the label, whether it is marked,
+        and how many of these marks are expected to be wrong.
         """
         sums: dict[tuple[Any, Any], float] = {}
         for entry in self:

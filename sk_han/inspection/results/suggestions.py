@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class SuggestedDocument(NamedTuple):
     """A document to label, as `Suggestions` lists them.
 
-    `guess` is the class that is predicted, and `rival` the next one. Of several labels a document
+    `guess` is the class that is predicted, and `rival` the next one. With several labels a document
     `guess` is the label that is least decided, and `rival` is None.
     """
 
@@ -45,7 +45,7 @@ class Suggestions(Listing[SuggestedDocument]):
     is_random : ndarray of bool, shape (n_suggested,)
         Whether it was drawn at random.
     margins : ndarray of float64, shape (n_suggested,)
-        The difference of the probabilities of the two most probable classes; of several labels a
+        The difference of the probabilities of the two most probable classes; with several labels a
         document, how far the log-odds of the nearest label are from its threshold, and of two
         classes those of the second from the threshold of scikit-learn's threshold classifiers.
     nearest : ndarray of int64, shape (n_suggested, 2) or (n_suggested, 1)

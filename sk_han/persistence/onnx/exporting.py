@@ -25,7 +25,7 @@ def export_onnx(model: HANClassifier | Pipeline, path: str | os.PathLike[str]) -
     """Export a fitted classifier as a graph of ONNX operators.
 
     The graph holds network, n-gram model and latent model, and needs ONNX Runtime alone. Beside
-    it a file of JSON, its name with ``.json`` behind, holds the classes, the vocabulary and the
+    it a file of JSON, its name with ``.json`` appended, holds the classes, the vocabulary and the
     rules by which texts become word ids. Before anything is written, ONNX Runtime computes
     documents of many shapes, and must agree with the classifier.
 

@@ -117,7 +117,7 @@ def gain_note(report: Reported) -> str:
 
 
 def mistake_note(report: Reported, position: int, write: Callable[[Any], str]) -> str:
-    """Say what one of the worst mistakes is; of several labels, which of them is most wrong."""
+    """Say what one of the worst mistakes is; with several labels, which of them is most wrong."""
     row = int(report.mistake_rows[position])
     answer, marked = (named(each(row), write) for each in (report.answer, report.marked))
     if not has_several(report):

@@ -156,12 +156,12 @@ class StopAfter(_Stopping):
 class StopOnInterrupt(_Stopping):
     """Stop training at Ctrl-C, and keep the best epoch so far; a second Ctrl-C gives up.
 
-    The epoch ends behind the present step, and is scored as any other. Then the fit goes on to its
-    end, scales and all, and ``fit_summary_.ended`` is ``"an interrupt"``. A checkpoint stays: a fit
-    with the same one goes on. Without this callback Ctrl-C ends the fit with `KeyboardInterrupt`
-    and changes nothing, as it does before and after the training of the network. In an interactive
-    shell and in a notebook a `fit` that is called by itself has the callback without being asked;
-    searches and other wrappers of scikit-learn have not.
+    The epoch ends after the current step, and is scored as any other. Then the fit goes on to its
+    end, linear models and scales too, and ``fit_summary_.ended`` is ``"an interrupt"``. A
+    checkpoint stays: a fit with the same one goes on. Without this callback Ctrl-C ends the fit
+    with `KeyboardInterrupt` and changes nothing, as it does before and after the training of the
+    network. In an interactive shell and in a notebook a `fit` that is called by itself has the
+    callback without being asked; searches and other wrappers of scikit-learn have not.
 
     Only the main thread of a process receives Ctrl-C. Processes that train together end at the end
     of an epoch.
