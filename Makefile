@@ -84,8 +84,10 @@ lint: $(READY)
 # The figures of the front pages, in an hour on two cores: on one thread each, seconds are those of its processor.
 # SK_HAN_DATA names the folder of the corpora.
 FIGURES := \
-	"accuracy.py --data make_reviews imdb-1000 airline --models tfidf nb-svm han pure pure-mean --seeds 3" \
-	"accuracy.py --data imdb-2000 20news --models tfidf han --seeds 3" \
+	"accuracy.py --data make_reviews imdb-1000 --models tfidf characters nb-svm han pure pure-mean --seeds 3" \
+	"accuracy.py --data airline --models tfidf characters nb-svm han words min-df-2 pure pure-mean --seeds 3" \
+	"accuracy.py --data imdb-2000 --models tfidf characters nb-svm han words min-df-2 --seeds 3" \
+	"accuracy.py --data 20news --models tfidf han words min-df-2 --seeds 3" \
 	"small_collections.py" \
 	"fit_speed.py --engines numba --documents 1000 2000 25000" \
 	"prediction_speed.py --documents 2000 --rounds 3" \

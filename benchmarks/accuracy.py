@@ -65,6 +65,8 @@ MODELS = {
     "nb-svm": Model("NB-SVM(1-2)", lambda seed: linear.nb_svm()),
     "fasttext": Model("fastText(1-2)", lambda seed: linear.FastText(random_state=seed)),
     "han": Model("HANClassifier", han()),
+    "words": Model("  tokens='words'", han(tokenizer=HierarchicalTokenizer(tokens="words"))),
+    "min-df-2": Model("  min_df=2", han(tokenizer=HierarchicalTokenizer(min_df=2))),
     "han-random": Model(
         "  random vectors, no noise", han(embedding_init="random", adversarial_noise=0)
     ),

@@ -23,6 +23,7 @@ PAGES = [
         "docs/benchmarks.md",
         "docs/believing.md",
         "docs/how_to/audit_labels.md",
+        "docs/how_to/first_parameters.md",
         "docs/how_to/suggest_documents.md",
         "docs/how_to/large_collections.md",
         "docs/how_to/long_fits.md",
@@ -49,6 +50,7 @@ MODELS = {
     "nb-svm": "NB-SVM(1-2)",
     "han": "`HANClassifier`",
 }
+READINGS = {"han": "defaults", "words": '`tokens="words"`', "min-df-2": "`min_df=2`"}
 POOLINGS = {"pure": "attention (HN-ATT)", "pure-mean": "mean (HN-AVE)"}
 UNLABELLED = (
     "imdb-1000",
@@ -144,6 +146,7 @@ DRAWN = {
     "accuracy": lambda: accuracy(MODELS, CORPORA, "log loss", "calibration error"),
     "front": front,
     "pooling": lambda: accuracy(POOLINGS, ["imdb-1000", "airline", "make_reviews"]),
+    "readings": lambda: accuracy(READINGS, ["20news", "airline", "imdb-2000"]),
     "text_beside_numbers": lambda: stacked(
         *(f"text_beside_numbers-{name}" for name in ("airline", "imdb", "movies"))
     ),
