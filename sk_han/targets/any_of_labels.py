@@ -270,8 +270,8 @@ class AnyOfLabels(Target):
             found, is_valid = np.empty(0), False
         if found.shape not in ((), self.names.shape) or not is_valid:
             raise ValueError(
-                f"threshold is {brief(threshold)}; it takes a number from 0 to 1, an array of one "
-                f"for each of the {self.n_scores} labels, or 'f1'."
+                f"threshold is {brief(threshold)}; it takes a number between 0 and 1, an "
+                f"array of one for each of the {self.n_scores} labels, or 'f1'."
             )
 
     def warn_of_no_threshold(self, threshold: Any) -> None:
