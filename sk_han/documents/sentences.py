@@ -241,8 +241,9 @@ class SentenceArray(DocumentArray):
     def _joined(parts: Sequence[SentenceArray]) -> SentenceArray:
         """Put the documents of several arrays into one, in order."""
         first = parts[0]
+        encoder = next((part.encoder for part in parts if part.encoder is not None), None)
         for part in parts[1:]:
-            check_same_encoder(first.encoder, first.dimension, part, "the documents before it")
+            check_same_encoder(encoder, first.dimension, part, "the documents before it")
         tables = {id(part.vectors): part.vectors for part in parts}
         starts = starts_of(np.array([len(table) for table in tables.values()]))
         start_of = dict(zip(tables, starts[:-1], strict=True))
@@ -252,6 +253,7 @@ class SentenceArray(DocumentArray):
             np.concatenate([part.sentence_numbers + start_of[id(part.vectors)] for part in parts]),
             np.concatenate(spans) if len(spans) == len(parts) else None,
         )
+        joined.encoder = encoder
         if len(tables) > 1:
             joined.vectors = np.concatenate(list(tables.values()))
         return joined

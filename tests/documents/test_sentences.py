@@ -126,6 +126,17 @@ def test_arrays_of_several_encoders_are_not_joined() -> None:
         DocumentArray.concatenate([sentences(), DocumentArray.from_nested(NESTED)])
 
 
+def test_an_unknown_encoder_before_others_does_not_hide_that_they_differ() -> None:
+    unknown = SentenceArray.from_vectors([VECTORS])
+    other = EncoderFingerprint("Other", np.zeros((2, 5), np.float32))
+    X = SentenceArray(DocumentArray.from_nested(NESTED), VECTORS, NUMBERS, encoder=other)
+    with pytest.raises(ValueError, match="Other"):
+        DocumentArray.concatenate([unknown, sentences(), X])
+    joined = DocumentArray.concatenate([unknown, sentences()])
+    assert isinstance(joined, SentenceArray)
+    assert joined.encoder is FINGERPRINT
+
+
 def test_a_fingerprint_bears_rounding_and_no_more() -> None:
     assert FINGERPRINT.is_of_same(EncoderFingerprint("Encoder", FINGERPRINT.vectors + 1e-3))
     assert not FINGERPRINT.is_of_same(EncoderFingerprint("Encoder", FINGERPRINT.vectors + 0.1))
