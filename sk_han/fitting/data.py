@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from sk_han.documents import UNKNOWN_ID, DocumentArray, LabelledDocuments, SentenceArray
+from sk_han.documents import (
+    UNKNOWN_ID,
+    DocumentArray,
+    EncoderFingerprint,
+    LabelledDocuments,
+    SentenceArray,
+)
 from sk_han.documents.repeated import conflicting_rows, first_of_same_words, groups_by_label
 from sk_han.embeddings.initial import check_embedding_init
 from sk_han.fitting.checkpoints.fingerprint import (
@@ -68,6 +74,7 @@ class FitData:
     held_out: NDArray[np.int64] | None  # the other rows, if there are any
     given_validation: LabelledDocuments | None  # by the user
     unlabelled: DocumentArray | None
+    encoder: EncoderFingerprint | None  # of the sentence vectors, of this fit or of those before
     n_conflicting: int  # of `labelled`, with the words of a document of another class
 
     @property
@@ -94,11 +101,6 @@ class FitData:
             labelled=_of_words(self.labelled),
             given_validation=None if given is None else _of_words(given),
         )
-
-    @property
-    def encoder(self) -> Any:
-        """What made the sentence vectors; None for documents of word ids."""
-        return None if self.sentences is None else self.sentences.encoder
 
     @cached_property
     def training_data(self) -> LabelledDocuments:
@@ -212,6 +214,7 @@ def read_data(given: Given, context: FitContext) -> FitData:
         held_out=held_out,
         given_validation=validation,
         unlabelled=None if unlabelled is None else within_vocabulary(unlabelled, vocabulary_size),
+        encoder=_encoder_of(documents, before),
         n_conflicting=len(conflicting),
     )
 
@@ -240,6 +243,13 @@ def _warn_of_none_held_out(
                 )
     if patience is not None:
         warn_of_early_stopping(patience, "documents", why, repair)
+
+
+def _encoder_of(documents: DocumentArray, before: FittedModel | None) -> EncoderFingerprint | None:
+    """Return what made the vectors, which is known already if vectors before them told it."""
+    if before is not None and before.encoder is not None:
+        return before.encoder
+    return documents.encoder if isinstance(documents, SentenceArray) else None
 
 
 def _words(documents: DocumentArray) -> DocumentArray:

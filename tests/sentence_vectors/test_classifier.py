@@ -326,6 +326,16 @@ def test_a_wrong_encoder_is_refused_wherever_vectors_go_in(X, fitted):
                 use(wrong)
 
 
+def test_vectors_of_an_unknown_encoder_do_not_make_the_known_one_forgotten(X):
+    unknown = SentenceArray.from_vectors(X.sentence_vectors()[:, np.newaxis][: len(LABELS)])
+    other = SentenceEmbedder(HashEncoder(size=64, seed=1)).fit(TEXTS).transform(TEXTS)
+    classifier = quick(linear_ngrams=None).partial_fit(X, LABELS, classes=["neg", "pos"])
+    classifier.partial_fit(unknown, LABELS)
+    assert classifier.encoder_.name == "HashEncoder"
+    with pytest.raises(ValueError, match="other vectors"):
+        classifier.predict(other)
+
+
 def test_words_alone_are_refused(X, fitted):
     for given in (X.words(), np.ones((2, 3), dtype=int)):
         with pytest.raises(TypeError, match="reads sentence vectors from HashEncoder"):
