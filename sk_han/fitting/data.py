@@ -182,7 +182,8 @@ def read_data(given: Given, context: FitContext) -> FitData:
     codes = target.codes(labelled.targets)
     first_of_same = first_of_same_words(_words(labelled.documents))
     conflicting = conflicting_rows(first_of_same, codes)
-    if labelled.groups is None:
+    given_groups = labelled.groups
+    if given_groups is None:
         labelled = replace(labelled, groups=groups_of_copies(first_of_same, codes))
     validation, training, held_out = None, np.arange(len(labelled)), None
     if checked.X_val is not None:
@@ -195,14 +196,14 @@ def read_data(given: Given, context: FitContext) -> FitData:
     elif is_whole and settings.validation_fraction is not None:
         split = labelled.targets, settings.validation_fraction, context.rng, labelled.groups
         training, held_out = target.hold_out(*split)
-    if is_whole and target.has_one_label:
-        warn_of_classes_without_weight(checked.targets, labelled.targets, target.names)
     if is_whole:
+        if target.has_one_label:
+            warn_of_classes_without_weight(checked.targets, labelled.targets, target.names)
         target.warn_of_rare(labelled.targets, given=validation is not None)
         n_words = labelled.documents.words_per_document[conflicting]
         warn_of_conflicts(rows[conflicting], n_words, len(labelled))
         if validation is None and held_out is None:
-            _warn_of_none_held_out(labelled, target, settings, checked.groups)
+            _warn_of_none_held_out(labelled, target, settings, given_groups)
     return FitData(
         tokenizer=tokenizer,
         vocabulary_size=vocabulary_size,
@@ -314,7 +315,7 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
         targets_val = target.encode(given.y_val, len(X_val), "y_val")
         warn_of_order(given.X_val, given.y_val, "y_val", "X_val")
     groups = None if given.groups is None else check_groups(given.groups, len(X))
-    if groups is not None and not groups.any():
+    if groups is not None and X_val is None and len(np.unique(groups[weights > 0])) == 1:
         warn_user(
             "All documents are of one group, so none can be held out: the weights of the last "
             "epoch are kept, and scales are typical values."

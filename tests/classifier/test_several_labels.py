@@ -217,6 +217,22 @@ def test_one_group_of_all_documents_is_told():
     assert model.best_epoch_ is None
 
 
+def test_one_group_is_no_matter_beside_validation_documents():
+    given = {"groups": ["a"] * 120, "X_val": X[TEST], "y_val": OPINIONS[TEST]}
+    model = HANClassifier(**SMALL, max_epochs=1).fit(X[TRAIN], OPINIONS[TRAIN], **given)
+    assert model.best_epoch_ == 1
+
+
+def test_groups_of_documents_without_weight_are_none():
+    weights = np.ones(120)
+    weights[:5] = 0
+    with pytest.warns(UserWarning, match="none can be held out") as told:
+        HANClassifier(**SMALL, max_epochs=1).fit(
+            X[TRAIN], OPINIONS[TRAIN], sample_weight=weights, groups=weights
+        )
+    assert len(told) == 1
+
+
 def test_groups_that_are_too_large_to_be_held_out_are_told():
     groups = np.arange(120) // 24
     with pytest.warns(UserWarning, match=r"120 documents in 5 groups, which stay whole.*larger"):
