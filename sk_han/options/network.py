@@ -216,11 +216,15 @@ class NetworkOptions(Options):
 
 
 def _structure(options: NetworkOptions, name: str) -> Any:
-    """Return an option without penalties, which may change in further training."""
+    """Return an option without penalties, which may change in further training.
+
+    Of decided options "auto" has no attention of each label, as False.
+    """
     if name == "rnn":
         return options.recurrent
     attention = options.attention
     if name != "pooling" or attention is None:
         return getattr(options, name)
     penalties = {"diversity_penalty", "penalty"} & attention.constraints().keys()
-    return attention.copy().set_params(**dict.fromkeys(penalties, 0.0))
+    same = dict.fromkeys(penalties, 0.0) | {"per_label": options.attends_per_label}
+    return attention.copy().set_params(**same)

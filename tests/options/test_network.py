@@ -97,6 +97,10 @@ class TestSameStructure:
                 {"pooling": MultiHopAttention(size=19, hops=3, normalizer="sparsemax")},
                 "pooling is .*'sparsemax'.* now, and .*'softmax'",
             ),
+            (
+                {"pooling": MultiHopAttention(size=19, hops=3, per_label=True)},
+                "pooling is .*per_label=True.* now, and .*'auto'",
+            ),
         ],
         ids=repr,
     )
@@ -121,6 +125,7 @@ class TestSameStructure:
             {"dropout": 0.5, "word_dropout": 0.0, "embedding_dropout": 0.25},
             {"pooling": MultiHopAttention(size=19, hops=3, penalty=0.0)},
             {"pooling": MultiHopAttention(size=19, hops=3, diversity_penalty=0.5)},
+            {"pooling": MultiHopAttention(size=19, hops=3, per_label=False)},
             {"embedding_dim": np.int64(3)},
             {"rnn": RNN(num_layers=np.int64(2))},
             {"pooling": MultiHopAttention(size=np.int64(19), hops=3)},
