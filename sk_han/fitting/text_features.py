@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -107,9 +108,9 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 "for the vocabulary of all of them. Give a mapping from words to vectors, or "
                 "documents from a fitted HierarchicalTokenizer."
             )
-        unlabelled = fit_params.get("X_unlabelled")
-        if unlabelled is not None and not hasattr(unlabelled, "__len__"):
-            fit_params["X_unlabelled"] = list(unlabelled)  # each fit reads it
+        for name in ("X_unlabelled", "X_val"):  # each fit reads them
+            if isinstance(fit_params.get(name), Iterator):
+                fit_params[name] = list(fit_params[name])
         self.fit(X, y, **fit_params)
         return self._cross_fitted(X, y, fit_params)
 

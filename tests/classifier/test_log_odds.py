@@ -130,6 +130,12 @@ def test_weights_and_groups_go_with_their_documents():
     assert np.isfinite(found).all()
 
 
+def test_validation_texts_of_an_iterator_serve_all_fits():
+    found = tiny().fit_transform(TEXTS, LABELS, X_val=iter(TEXTS[:4]), y_val=LABELS[:4])
+    again = tiny().fit_transform(TEXTS, LABELS, X_val=TEXTS[:4], y_val=LABELS[:4])
+    np.testing.assert_array_equal(found, again)
+
+
 @pytest.mark.thorough
 def test_unlabelled_texts_of_an_iterator_serve_all_fits():
     found = tiny().fit_transform(TEXTS, LABELS, X_unlabelled=iter(TEXTS))
