@@ -312,6 +312,12 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
         X_val = check_documents(X_val, "X_val")
         if isinstance(X, SentenceArray):
             check_sentence_vectors(X_val, X.dimension, X.encoder, "X_val")
+        has_ids = before is not None or getattr(settings.tokenizer, "vocabulary", None) is not None
+        if holds_word_ids(X_val) and not holds_word_ids(X) and not has_ids:
+            raise TypeError(
+                f"X_val is a {type(X_val).__name__} of word ids, but X holds texts, whose words "
+                "get ids in this fit. Give X_val as texts too."
+            )
         targets_val = target.encode(given.y_val, len(X_val), "y_val")
         warn_of_order(given.X_val, given.y_val, "y_val", "X_val")
     groups = None if given.groups is None else check_groups(given.groups, len(X))

@@ -333,6 +333,20 @@ class TestHeldOutDocuments:
         with pytest.raises(TypeError, match=r"X_val is a list.*transform_input"):
             tiny().fit(documents, LABELS, X_val=TEXTS[:3], y_val=LABELS[:3])
 
+    def test_validation_ids_of_a_tokenizer_that_is_not_of_the_fit_are_refused(self):
+        ids = HierarchicalTokenizer().fit_transform(TEXTS[:3])
+        with pytest.raises(TypeError, match="X_val is a DocumentArray of word ids"):
+            tiny().fit(TEXTS, LABELS, X_val=ids, y_val=LABELS[:3])
+
+    def test_validation_ids_of_a_vocabulary_that_is_given_are_those_of_the_fit(self):
+        given = HierarchicalTokenizer(vocabulary=HierarchicalTokenizer().fit(TEXTS).vocabulary_)
+        ids = given.fit(TEXTS).transform(TEXTS[:3])
+        of_ids, of_texts = (
+            tiny(tokenizer=given).fit(TEXTS, LABELS, X_val=some, y_val=LABELS[:3])
+            for some in (ids, TEXTS[:3])
+        )
+        assert of_ids.fit_summary_.loss == of_texts.fit_summary_.loss
+
     @pytest.mark.parametrize("given", [{"X_val": TEXTS[:3]}, {"y_val": LABELS[:3]}])
     def test_validation_texts_and_labels_go_together(self, given):
         with pytest.raises(ValueError, match="X_val and y_val"):
