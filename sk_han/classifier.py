@@ -40,7 +40,7 @@ from sk_han.utils.compat import (
     of_option,
     validate_parameter_constraints,
 )
-from sk_han.validation.documents import as_documents
+from sk_han.validation.documents import as_documents, known_documents
 from sk_han.validation.params import (
     FRACTION,
     LEARNING_RATE,
@@ -627,10 +627,8 @@ or ndarray of shape (n_labels,)
             context = FitContext(settings, before, ranks, begin_task=begin_task, **how)
             fitted = story.fit(given, context)
         # Of several processes, the first alone has a model; others say which one they are.
-        if isinstance(fitted, FittedModel):
-            replace_attributes(self, fitted.attributes())
-        else:
-            replace_attributes(self, {"_rank": fitted})
+        attributes = {"_rank": fitted} if isinstance(fitted, str) else fitted.attributes()
+        replace_attributes(self, attributes)
         return self
 
     def _state(self) -> dict[str, Any]:
@@ -641,7 +639,8 @@ or ndarray of shape (n_labels,)
 
     def _documents(self, X: Any) -> DocumentArray:
         """Return X as documents of known word ids."""
-        return FittedModel.of(self).documents(as_documents(X, self.tokenizer_))
+        documents = as_documents(X, self.tokenizer_)
+        return known_documents(documents, self.pool_, self.encoder_, self.vocabulary_size_)
 
     def _logits(self, X: Any) -> NDArray[np.float64]:
         """Return the logits of all parts together, shape (D, K)."""

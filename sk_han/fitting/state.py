@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.exceptions import NotFittedError
 
-from sk_han.documents import DocumentArray, EncoderFingerprint
+from sk_han.documents import EncoderFingerprint
 from sk_han.documents.repeated import TextHashes
 from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.parts import PARTS, Part, Pool
@@ -18,7 +18,6 @@ from sk_han.serving.classifier_state import classifier_schema
 from sk_han.storage.schema import check
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.stateful import device_of, restored_training, restoring
-from sk_han.validation.documents import known_documents
 
 NETWORKS: dict[str, type[Part]] = {
     TrainedNetwork.kind: TrainedNetwork,
@@ -50,16 +49,6 @@ class FittedModel:
     def attributes(self) -> dict[str, Any]:
         """Return them by their names as attributes of an estimator."""
         return {f"{field.name}_": getattr(self, field.name) for field in fields(self)}
-
-    def documents(self, documents: DocumentArray) -> DocumentArray:
-        """Return documents as the model knows them: without words beyond its vocabulary.
-
-        Its encoder must have made the sentence vectors that it reads, or a TypeError or ValueError.
-        """
-        dimension = self.pool.network.dimension
-        return self.pool.checked(
-            known_documents(documents, dimension, self.encoder, self.vocabulary_size)
-        )
 
     def to_state(self) -> dict[str, Any]:
         """Return the state; see `HANClassifier.to_state`."""

@@ -86,15 +86,12 @@ class ExplainedModel(NamedTuple):
     def batches(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
         """Yield documents and their sources, at most `size` at a time; X is no lone string."""
         model = self.classifier
-        dimension = model.pool_.network.dimension
         for chunk in in_portions(X, size):
             for step in self.steps:
                 chunk = step.transform(chunk)
             for documents, sources in self._with_sources(chunk, size):
-                known = known_documents(
-                    documents, dimension, model.encoder_, model.vocabulary_size_
-                )
-                yield model.pool_.checked(known), sources
+                fitted = model.pool_, model.encoder_, model.vocabulary_size_
+                yield known_documents(documents, *fitted), sources
 
     def _with_sources(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
         if holds_word_ids(X) or self.tokenizer is None:

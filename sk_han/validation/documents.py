@@ -90,11 +90,16 @@ def vocabulary_size_of(
 
 
 def known_documents(
-    documents: DocumentArray, dimension: int | None, encoder: Any, vocabulary_size: int
+    documents: DocumentArray, pool: Any, encoder: EncoderFingerprint | None, vocabulary_size: int
 ) -> DocumentArray:
-    """Return documents as a fitted model knows them: without words beyond its vocabulary."""
-    check_sentence_vectors(documents, dimension, encoder)
-    return within_vocabulary(documents, vocabulary_size)
+    """Return documents as a fitted model knows them: without words beyond its vocabulary.
+
+    They must hold what all parts read, such as vectors of the encoder, or a TypeError or ValueError
+    says what they lack.
+    """
+    check_sentence_vectors(documents, pool.network.dimension, encoder)
+    known: DocumentArray = pool.checked(within_vocabulary(documents, vocabulary_size))
+    return known
 
 
 def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> DocumentArray:
