@@ -37,14 +37,10 @@ from sk_han.utils.compat import (
     fit_context,
 )
 from sk_han.utils.document_transformer import DocumentTransformer
-from sk_han.utils.model_format import checked_state
 from sk_han.validation.params import POSITIVE, check_params
 from sk_han.validation.texts import check_texts, check_texts_without_labels, text_portions
 
 __all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer"]
-
-# Version of the state in a pickle; it rises when an older release could not read it.
-STATE_FORMAT = 1
 
 
 class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstimator):
@@ -393,12 +389,6 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
 
     # A Pipeline routes neither.
     __metadata_request__transform = {"out": UNUSED, "overwrite": UNUSED}  # noqa: RUF012
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_state_format": STATE_FORMAT}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(checked_state(state, self, newest=STATE_FORMAT))
 
     def _pattern(self) -> str:
         return TOKEN_PATTERNS[self.tokens] if self.token_pattern is None else self.token_pattern

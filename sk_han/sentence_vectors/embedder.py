@@ -23,12 +23,9 @@ from sk_han.text.tokenizer_state import FittedTokenizer
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.compat import HasMethods, fit_context
 from sk_han.utils.document_transformer import DocumentTransformer
-from sk_han.utils.model_format import checked_state
 from sk_han.validation.params import POSITIVE
 from sk_han.validation.texts import check_texts, text_portions
 
-# Version of the state in a pickle; it rises when an older release could not read it.
-STATE_FORMAT = 1
 _N_PROBES = 8  # sentences by which a fitted encoder is known again
 
 
@@ -218,12 +215,6 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
         cloned: SentenceEmbedder = super(SentenceEmbedder, bare).__sklearn_clone__()
         cloned.encoder = self.encoder
         return cloned
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_state_format": STATE_FORMAT}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(checked_state(state, self, newest=STATE_FORMAT))
 
     def _learn(self, texts: list[str]) -> _Split:
         """Fit tokenizer and encoder; return the texts split into sentences."""
