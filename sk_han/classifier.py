@@ -411,7 +411,8 @@ or ndarray of shape (n_labels,)
         FloatingPointError
             If the loss is no longer a finite number.
         """
-        given = Given(X, y, sample_weight, X_unlabelled, X_val, y_val, None, groups, highlights)
+        others = {"X_val": X_val, "y_val": y_val, "groups": groups, "highlights": highlights}
+        given = Given(X, y, sample_weight, X_unlabelled, **others)
         return self._learn(given, goes_on=self.warm_start, checkpoint=checkpoint)
 
     @fit_context(prefer_skip_nested_validation=False)

@@ -30,6 +30,7 @@ from sk_han.fitting.context import FitContext
 from sk_han.fitting.highlights import check_highlights, marks_of
 from sk_han.fitting.settings import AUTO, Settings
 from sk_han.fitting.state import FittedModel
+from sk_han.parts import Pool
 from sk_han.parts.ngrams.hashing import check_ngram_range
 from sk_han.targets import Target, check_same_kind, learnt_target
 from sk_han.tokenizer import HierarchicalTokenizer
@@ -123,6 +124,18 @@ class FitData:
         return (
             DocumentArray.concatenate([documents, others]),
             np.append(weights, np.full(len(self.unlabelled), weights.mean())),
+        )
+
+    def model(self, pool: Pool, history: list[dict[str, float]], **told: Any) -> FittedModel:
+        """Return the model of a pool that was fitted to these data, and what else is told of it."""
+        return FittedModel(
+            pool=pool,
+            tokenizer=self.tokenizer,
+            vocabulary_size=self.vocabulary_size,
+            encoder=self.encoder,
+            history=history,
+            n_iter=len(history),
+            **told,
         )
 
     def fingerprint(self) -> dict[str, str]:

@@ -17,7 +17,6 @@ from sk_han.embeddings.initial import initial_vectors
 from sk_han.fitting.context import FitContext
 from sk_han.fitting.data import FitData
 from sk_han.fitting.learner import Fitted, Learner, ScalePrior
-from sk_han.fitting.state import FittedModel
 from sk_han.parts import Pool
 from sk_han.parts.pool import NETWORK, WORDS, Scale
 from sk_han.parts.trained_network import TrainedNetwork
@@ -205,16 +204,8 @@ def _begin_task(
 
     def fitted_so_far(net: Net) -> dict[str, Any]:
         network = Pool(data.target, {NETWORK: part(copied_net(net))}, {NETWORK: scale})
-        history = plain_history(net)
-        return FittedModel(
-            pool=network.beside(others),
-            tokenizer=data.tokenizer,
-            vocabulary_size=data.vocabulary_size,
-            encoder=data.encoder,
-            device=context.device,
-            history=history,
-            n_iter=len(history),
-        ).attributes()
+        pool, history = network.beside(others), plain_history(net)
+        return data.model(pool, history, device=context.device).attributes()
 
     context.task = context.begin_task(data.documents, data.labels, n_epochs, fitted_so_far)
 

@@ -11,11 +11,10 @@ from sk_han.fitting.context import FitContext
 from sk_han.fitting.data import FitData, Given, read_data
 from sk_han.fitting.learner import Learner
 from sk_han.fitting.linear import LinearLearner
-from sk_han.fitting.logit_scales import Scaled, decided, scaled_pool
+from sk_han.fitting.logit_scales import decided, scaled_pool
 from sk_han.fitting.network import NetworkLearner, WordsLearner
 from sk_han.fitting.state import FittedModel
 from sk_han.fitting.summary import summary_of, warn_of_a_useless_network
-from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.training.history import training_attributes
 from sk_han.utils.progress import tell
 
@@ -63,31 +62,20 @@ def fit(given: Given, context: FitContext) -> FittedModel | str:
         warn_of_a_useless_network(summary, scaled, data.training_data, settings.lr)
     if context.stages.verbose:
         tell(summary)
-    fitted = _fitted_model(scaled, summary, data, context)
-    context.task.end(fitted.attributes())
-    if summary.ended not in ("the time", "an interrupt"):  # these may go on from it
-        context.checkpoints.end()
-    return fitted
-
-
-def _fitted_model(
-    scaled: Scaled, summary: FitSummary, data: FitData, context: FitContext
-) -> FittedModel:
-    """Put together what the fit gives."""
     training = training_attributes(scaled.pool.network.net, context.earlier_history)
-    return FittedModel(
-        pool=scaled.pool,
-        tokenizer=data.tokenizer,
-        vocabulary_size=data.vocabulary_size,
-        encoder=data.encoder,
+    fitted = data.model(
+        scaled.pool,
+        training["history_"],
         device=context.device,
-        history=training["history_"],
-        n_iter=training["n_iter_"],
         best_epoch=training["best_epoch_"],
         best_score=training["best_score_"],
         fit_summary=summary,
         text_hashes=_text_hashes(data, context),
     )
+    context.task.end(fitted.attributes())
+    if summary.ended not in ("the time", "an interrupt"):  # these may go on from it
+        context.checkpoints.end()
+    return fitted
 
 
 def _text_hashes(data: FitData, context: FitContext) -> TextHashes:
