@@ -55,16 +55,16 @@ class LinearLearner(Learner):
     @classmethod
     def of(cls, data: FitData, context: FitContext) -> LinearLearner | None:
         """Return the learner, if there are linear models; check their memory."""
-        ngram_range, before = context.settings.ngram_range, _before(context)
+        before = _before(context)
         known: Any = before.parts.get(NGRAMS) if before is not None and context.is_portion else None
-        kinds = LinearKinds(ngram_range, None, *_characters(data, context, before))
-        if ngram_range is None and kinds.char_range is None:
+        kinds = _kinds(data, context, before)
+        if kinds.ngram_range is None and kinds.char_range is None:
             return cls(kinds) if context.learns_on else None
-        if ngram_range is not None:
+        if kinds.ngram_range is not None:
             check_memory_of_linear_model(
                 data.labelled.documents,
                 data.n_classes,
-                ngram_range,
+                kinds.ngram_range,
                 before=known,
                 in_portions=context.is_portion,
             )
@@ -143,22 +143,21 @@ def _before(context: FitContext) -> Pool | None:
     return pool.only(name for name in _TITLES if name in pool.parts)
 
 
-def _characters(
-    data: FitData, context: FitContext, before: Pool | None
-) -> tuple[tuple[int, int] | None, WordTable | None]:
-    """Return sizes of n-grams and the words of the vocabulary, if characters are to be learnt."""
+def _kinds(data: FitData, context: FitContext, before: Pool | None) -> LinearKinds:
+    """Return what is to be learnt of words, and of characters if they are known and pay."""
     settings, documents, given = context.settings, data.labelled.documents, data.given_validation
+    words_alone = LinearKinds(settings.ngram_range)
     sizes, is_auto = settings.char_range, settings.linear_chars == AUTO
     if before is not None and CHARACTERS in before.parts:
         model: Any = before.parts[CHARACTERS]
         sizes = model.ngrams.ngram_range if context.is_portion else sizes
         if sizes is None:
-            return None, None
+            return words_alone
         for each in (documents, *(() if given is None else (given.documents,))):
             model.check(each)
-        return sizes, model.table
+        return words_alone._replace(char_range=sizes, table=model.table)
     if sizes is None or (before is not None and (is_auto or context.is_portion)):
-        return None, None
+        return words_alone
     is_known = not isinstance(documents, LazyDocuments) and documents.spelling is not None
     all_known = is_known and (given is None or knows_words(given.documents))
     if not all_known and not is_auto:
@@ -171,7 +170,7 @@ def _characters(
     if is_auto:
         may_pay = all_known and len(documents) >= _FEWEST_DOCUMENTS
         if not may_pay or data.n_classes == 1 or settings.ngram_range is None:
-            return None, None
+            return words_alone
     if data.tokenizer is not None:
         words: Mapping[str, int] = data.tokenizer.vocabulary_
     else:
@@ -179,13 +178,13 @@ def _characters(
         if data.unlabelled is not None:
             words = {**words_by_id(data.unlabelled), **words}
     table = WordTable.of(words, data.vocabulary_size)
-    kinds = LinearKinds(settings.ngram_range, None, sizes, table)
+    kinds = words_alone._replace(char_range=sizes, table=table)
     if is_auto:
         with context.stages("trial of characters"):
             pays = characters_pay(data.labelled, data.target, kinds)
         if not pays:
-            return None, None
-    return sizes, table
+            return words_alone
+    return kinds
 
 
 def _of_given(pool: Pool, data: FitData) -> NDArray[np.float64] | None:
