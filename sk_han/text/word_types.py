@@ -53,7 +53,7 @@ class WordTypes:
 
     def without(self, dropped: NDArray[np.bool_]) -> WordTypes:
         """Remove the words of marked types, and sentences that have no word left."""
-        return self._where(~dropped[self.numbers]) if dropped.any() else self
+        return self._where(~dropped[self.numbers])
 
     def truncated(self, max_sentences: int | None, max_words: int | None) -> WordTypes:
         """Keep the first sentences of each document and the first words of each sentence."""
@@ -164,8 +164,6 @@ def _read_chunk(texts: list[str], analyzer: TextAnalyzer, located: bool) -> Word
 
 def joined(chunks: list[WordTypes]) -> WordTypes:
     """Put the documents of several readings into one."""
-    if len(chunks) == 1:
-        return chunks[0]
     number_of = Numbering()
     numbers = [
         np.fromiter(map(number_of.__getitem__, chunk.types), np.int32, len(chunk.types))[
