@@ -18,6 +18,7 @@ from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.documents.lazy import highest_id, portions
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 from sk_han.embeddings.files import read_vectors
+from sk_han.utils.argument_checks import check_count
 from sk_han.utils.containers import listed
 
 
@@ -220,9 +221,8 @@ def learn_embeddings(
             f"documents is a {type(documents).__name__}; give the DocumentArray that the "
             "tokenizer makes of texts: tokenizer.transform(texts)."
         )
-    for name, value in {"embedding_dim": embedding_dim, "window": window}.items():
-        if not isinstance(value, Integral) or value < 1:
-            raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
+    check_count("embedding_dim", embedding_dim)
+    check_count("window", window)
     n_rows = max(ids.values(), default=UNKNOWN_ID) + 1
     highest = highest_id(documents)
     if highest >= n_rows:
