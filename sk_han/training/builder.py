@@ -103,6 +103,7 @@ def epochs_of(n_steps: float, n_samples: int, batch_size: int, *, least: int, mo
 def new_net(
     network: Mapping[str, Any],
     *,
+    make_net: Callable[..., Net],
     n_documents: int,
     max_epochs: int,
     batch_size: int,
@@ -121,12 +122,11 @@ def new_net(
     fit_tasks: Callback | None = None,
     checkpoints: Callback | None = None,
     net_params: Mapping[str, Any] | None = None,
-    make_net: Callable[..., Net] | None = None,
 ) -> Net:
     """Create a net with initial weights, from the arguments of its network and of `HANClassifier`.
 
     The number of documents gives the length of the schedule, and the random state initial weights,
-    dropout and the order of documents. `make_net`, by default `document_net`, makes the net.
+    dropout and the order of documents. `make_net` makes the net, such as `document_net`.
     """
     n_steps = max_epochs * math.ceil(n_documents / batch_size)
     own_callbacks: list[Any] = []
@@ -176,7 +176,7 @@ def new_net(
         defaults["optimizer__weight_decay"] = WEIGHT_DECAY
     further: dict[str, Any] = clone(dict(net_params or {}), safe=False)
     try:
-        net: Net = (make_net or document_net)(**(defaults | own | further)).initialize()
+        net: Net = make_net(**(defaults | own | further)).initialize()
     except (AttributeError, TypeError, ValueError) as error:
         if not further:
             raise

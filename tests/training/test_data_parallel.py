@@ -11,7 +11,7 @@ from skorch.callbacks import Callback
 
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
-from sk_han.training.builder import new_net
+from sk_han.training.builder import document_net, new_net
 from sk_han.training.data_parallel import joined_ranks, parts_of
 from sk_han.training.devices_and_threads import computing
 
@@ -36,6 +36,7 @@ def net_of(**params):
     network = {"vocabulary_size": VOCABULARY_SIZE, "n_classes": 3, "unknown_id": 1, **options}
     dropout = {"dropout": params.pop("dropout", 0.0), "word_dropout": 0.0}
     defaults = {
+        "make_net": document_net,
         "n_documents": 32,
         "max_epochs": 5,
         "batch_size": 8,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
@@ -98,11 +99,11 @@ class NgramPart(Part):
             [_over_words(self.ngram_attributions(*pair), pair[0].n_words) for pair in pairs]
         )
 
+    @abstractmethod
     def ngram_attributions(
         self, documents: DocumentArray, factors: NDArray[np.float64]
     ) -> NgramAttributions:
         """Divide a linear score of the logits of a batch among the occurrences of n-grams."""
-        raise NotImplementedError
 
     def _known(self, documents: DocumentArray) -> Occurrences:
         return known_ngrams(documents, self.ngram_range, self._column_table)
