@@ -272,14 +272,9 @@ def _prepared(path: Path, overwrite: bool) -> bool:
             f"{path} holds other files than documents, such as {foreign[0]!r}; give the name of a "
             "new folder."
         )
-    if not overwrite:
-        _check_is_free(path)
-    return False
-
-
-def _check_is_free(path: Path) -> None:
-    if (path / _DESCRIPTION).exists():
+    if not overwrite and (path / _DESCRIPTION).exists():
         raise _taken(path)
+    return False
 
 
 def _taken(path: Path) -> FileExistsError:
