@@ -20,7 +20,7 @@ def each_sentence_alone(documents: DocumentArray) -> DocumentArray:
         documents.word_ids, documents.sentence_starts, starts, documents.spelling
     )
     if isinstance(documents, SentenceArray):
-        return SentenceArray(alone, documents.vectors, documents.sentence_numbers)
+        return documents._with(alone, documents.sentence_numbers, None)
     return alone
 
 

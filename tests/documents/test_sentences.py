@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
-from sk_han.documents import DocumentArray, EncoderFingerprint, SentenceArray
+from sk_han.documents import (
+    DocumentArray,
+    EncoderFingerprint,
+    SentenceArray,
+    each_sentence_alone,
+)
 from sk_han.inspection.methods.by_name import without_each
 from sk_han.validation.documents import within_vocabulary
 
@@ -97,6 +102,14 @@ def test_a_sentence_is_left_out_with_its_vector() -> None:
     assert isinstance(copies, SentenceArray)
     assert copies.to_nested()[:2] == [[[4]], [[2, 3]]]
     assert np.array_equal(copies[:2].sentence_vectors(), VECTORS[[1, 0]])
+
+
+def test_sentences_alone_share_vectors_and_encoder() -> None:
+    X = sentences()
+    alone = each_sentence_alone(X)
+    assert isinstance(alone, SentenceArray)
+    assert alone.vectors is X.vectors
+    assert alone.encoder is FINGERPRINT
 
 
 def test_a_word_cannot_be_left_out_of_a_vector() -> None:
