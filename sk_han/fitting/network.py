@@ -127,9 +127,9 @@ class WordsLearner(Learner):
         return cls() if WORDS in context.before.pool.parts else None
 
     def fit(self, data: FitData, context: FitContext, teacher: Pool | None) -> Fitted:
-        """Train as on documents of words alone, unless the training before was stopped."""
+        """Train as on documents of words alone, if there are any and time is left."""
         words, own = data.of_words(), (OF_WORDS if teacher is None else PRETRAINED)[0]
-        if context.is_stopped:
+        if context.is_stopped or not data.reads_words_beside_vectors:
             if context.before is None:
                 return Fitted(Pool(data.target, {}, {}), _TITLES[WORDS], None, is_network=True)
             part: Any = context.before.pool.parts[WORDS]

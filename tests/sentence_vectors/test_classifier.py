@@ -131,10 +131,11 @@ def test_the_network_of_words_learns_on(X, goes_on):
 @pytest.mark.parametrize("texts", [["zzzz qqqq", "xxxx"], ["", "xxxx"]])
 def test_a_portion_of_unknown_words_leaves_the_model_its_parts(X, embedder, texts):
     classifier = quick().fit(X, LABELS)
-    parts, scales = list(classifier.pool_.parts), classifier.pool_.scales
+    before = classifier.pool_
     classifier.partial_fit(embedder.transform(texts), LABELS[:2])
-    assert list(classifier.pool_.parts) == parts
-    assert classifier.pool_.scales == scales
+    assert list(classifier.pool_.parts) == list(before.parts)
+    assert classifier.pool_.scales == before.scales
+    assert classifier.pool_.parts["words"] is before.parts["words"]
 
 
 def test_rare_labels_rely_on_linear_models_more_than_on_both_networks(X):
