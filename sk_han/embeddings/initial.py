@@ -71,7 +71,7 @@ def _check_finite(vectors: NDArray[Any]) -> None:
         )
     with np.errstate(over="ignore"):
         wrong = np.argwhere(~np.isfinite(vectors.astype(np.float32)))
-    if len(wrong):
+    if vectors.ndim and len(wrong):
         rows = np.unique(wrong[:, 0])
         raise ValueError(
             f"embedding_init holds {vectors[tuple(wrong[0])]} in row {rows[0]}; {len(rows):,} of "

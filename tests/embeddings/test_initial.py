@@ -51,6 +51,10 @@ class TestCheckEmbeddingInit:
         with pytest.raises(ValueError, match=message):
             check_embedding_init(given)
 
+    def test_a_single_number_is_left_to_the_check_of_shapes(self):
+        with pytest.raises(ValueError, match=r"embedding_init has the shape \(\)"):
+            tiny(embedding_init=np.array(np.nan)).fit(TEXTS, LABELS)
+
     def test_an_array_that_is_not_finite_is_refused_before_a_text_is_read(self):
         def never(text):
             raise AssertionError("a text was read")
