@@ -49,6 +49,8 @@ def about_class(
     if len(summary.classes) > 2 or summary.several_labels:
         kind = "label" if summary.several_labels else "class"
         near = f", the second most probable {kind} of {found.n_others:,} more"
+        if _is_of_explanations(summary):
+            near = f", explained for {found.n_others:,} more"
     verb = "the most probable label of" if summary.several_labels else "predicted for"
     said = f"{verb} {counted(found.n_predicted)}{near}"
     if found.n_predicted:
@@ -68,12 +70,17 @@ def honesty_note(summary: Summarized) -> str:
             "one that reads words. So how much of the predictions these terms carry was not "
             "measured."
         )
-    if summary.removal is None:
+    if _is_of_explanations(summary):
         return (
             "How much of the predictions these terms carry was not measured: that needs the model, "
             "summarize(estimator, documents), and one that reads words alone."
         )
     return f"How much do these terms tell? {removal_note(summary.removal, summary)}"
+
+
+def _is_of_explanations(summary: Summarized) -> bool:
+    """Return whether there was no model, which measures what its words carry, but explanations."""
+    return summary.removal is None and not summary.reads_vectors
 
 
 def likeliest_kind(summary: Summarized) -> str:

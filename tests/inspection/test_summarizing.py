@@ -305,6 +305,14 @@ class TestOfExplanations:
         assert found.removal is None
         assert all(t.decides is None and t.weight is None for t in found["pos"].terms)
 
+    def test_the_classes_that_they_are_for_need_not_be_the_likeliest(self, of_three):
+        found = summarize(explain_classes(of_three, THREE * 6, method="gradient_attention"))
+        assert [each.n_documents for each in found.classes] == [18, 18, 18]
+        for form in (found.to_text(width=200), found.to_html()):
+            assert form.count(", explained for ") == 3
+            assert "second most probable" not in form
+        assert "second most probable class of" in summarize(of_three, THREE * 6).to_text(width=200)
+
     def test_their_contexts_point_into_the_texts(self, fitted):
         found = summarize(iter(fitted.explain(TEXTS)), max_documents=7)
         assert (found.n_documents, found.n_given) == (7, len(TEXTS))
