@@ -106,8 +106,8 @@ class DocumentExplanation(ReadOnlyResult):
         Absolute difference between the sum of the contributions of "integrated_gradients" and the
         change of the score; None for other methods.
     sentence_errors : ndarray of float64, shape (n_sentences,), default=None
-        Standard error of each contribution of a sentence by "shapley": 0 where all sets of
-        sentences were read. None for other methods.
+        Standard error of each contribution of a sentence by "shapley", in documents of more than 64
+        sentences of that of its group: 0 where all sets were read. None for other methods.
     base_value : float, default=None
         Log-odds of `target` in a document without words, from which the contributions by "shapley"
         start; None for other methods.
