@@ -48,9 +48,10 @@ def description_html(description: Any, *, full_page: bool) -> str:
 
 
 def _title(description: Any) -> str:
+    of_vocabulary = "different ones known" if description.unknown_share else "of them different"
     return (
         f"{counted(description.n_documents)}, {counted(description.n_words, 'word')}, "
-        f"{description.n_distinct_words:,} of them different"
+        f"{description.n_distinct_words:,} {of_vocabulary}"
     )
 
 
@@ -72,7 +73,8 @@ def _facts(description: Any) -> list[tuple[str, str]]:
     elif description.class_counts is not None:
         facts.append(("classes", _classes(description)))
     scripts = list(description.scripts.items())[:_SCRIPTS_SHOWN]
-    facts.append(("scripts", ", ".join(f"{name} {percent(share)}" for name, share in scripts)))
+    shares = ", ".join(f"{name} {percent(share)}" for name, share in scripts)
+    facts.append(("scripts of known words" if description.unknown_share else "scripts", shares))
     facts.append(("without words", _count(description.without_words)))
     facts.append(("repeated texts", _count(description.repeated)))
     if description.class_counts is not None:

@@ -19,6 +19,7 @@ TEXTS = [
     "One two three.\nFour five!",
 ]
 LABELS = ["a", "b", "a", "b", "b", "a", "b"]
+OF_TWO_SCRIPTS = ["One two.", "One three.", "Шесть семь."]
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +74,13 @@ def test_what_limits_of_the_tokenizer_cut_is_named():
     assert 1 not in found.truncated
     assert 0 < found.unknown_share < 1
     assert not hasattr(tokenizer, "vocabulary_")
+
+
+def test_numbers_of_known_words_alone_say_so():
+    assert "3 documents, 9 words, 6 of them different" in str(describe(OF_TWO_SCRIPTS))
+    text = str(describe(OF_TWO_SCRIPTS, tokenizer=HierarchicalTokenizer(min_df=2)))
+    assert "3 documents, 9 words, 2 different ones known" in text
+    assert "scripts of known words  Latin 100" in text
 
 
 def test_samples_are_sentences_of_words_of_the_text(found):

@@ -56,7 +56,8 @@ class TextDescription(Result):
         "10 %", "median", "mean", "90 %" and "longest". With several labels a document, "labels a
         document" too.
     scripts : mapping of str to float
-        Share of the words with a letter that are written in each script, the most frequent first.
+        Share of the words of the vocabulary, as often as they occur and if they have a letter, that
+        are written in each script, the most frequent first.
     without_words : sequence of int
         Rows of texts in which no word was found.
     repeated : sequence of int
