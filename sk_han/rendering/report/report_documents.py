@@ -158,7 +158,7 @@ def duplicates(report: Reported, bounds: Bounds) -> str:
         parts.append(
             f"<p><b>{counted(n)}</b> {'stands' if n == 1 else 'stand'} among the training "
             "documents too: what the model knows of them it may know by heart, and scores are too "
-            f"good.</p>{entries_of(report, rows, bounds)}{more(n - len(rows), 'document')}"
+            f"good.</p>{_judged(report, rows, bounds)}{more(n - len(rows), 'document')}"
         )
     groups = sorted(report.duplicates, key=lambda group: not report.has_conflict(group))
     if not groups:
@@ -188,10 +188,11 @@ def duplicates(report: Reported, bounds: Bounds) -> str:
 
 def _judged(report: Reported, rows: Iterable[int], bounds: Bounds) -> str:
     """Return documents with their label and what the model says."""
-    entries = []
+    entries, several = [], has_several(report)
     for row in rows:
         label, answer = (named(each(row), isolated) for each in (report.marked, report.answer))
-        said = f"labelled <b>{label}</b>, predicted <b>{answer}</b> {_confidence(report, row)}"
+        sure = "" if several else f" {_confidence(report, row)}"  # a set of labels has none
+        said = f"labelled <b>{label}</b>, predicted <b>{answer}</b>{sure}"
         entries.append(_entry(report, row, said, bounds))
     return "".join(entries)
 

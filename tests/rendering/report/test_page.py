@@ -7,7 +7,15 @@ from sk_han.inspection.results.collection import ExplanationList
 from sk_han.rendering.report.verdicts import misleading_sentence
 from tests.by_hand import explained, signed
 from tests.html_page import Page
-from tests.reports import HOSTILE, hostile, made, many_mistakes, of_size, one_document
+from tests.reports import (
+    HOSTILE,
+    hostile,
+    made,
+    made_of_labels,
+    many_mistakes,
+    of_size,
+    one_document,
+)
 
 REPORTS = {
     "made": made(),
@@ -105,6 +113,18 @@ def test_conflicts_come_before_plain_duplicates():
     assert "1 document stands among the training documents too" in found
     none = section(made(duplicates=[], trained_on=None), "Duplicates")
     assert "No two documents have the same words" in none
+
+
+def test_training_documents_are_listed_with_label_and_prediction():
+    found = section(made(duplicates=[]), "Duplicates")
+    assert "3 labelled pos, predicted pos 0.800 Good." in found
+
+
+def test_a_set_of_labels_has_no_probability_beside_it():
+    texts = ("Fine.", "Fine.")
+    found = section(made_of_labels(texts=texts, duplicates=[(0, 1)]), "Duplicates")
+    assert "labelled late, predicted late, good Fine." in found
+    assert "labelled late, good, predicted late Fine." in found
 
 
 def test_what_the_baseline_learnt_from_is_said():
