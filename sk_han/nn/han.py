@@ -11,7 +11,6 @@ from sk_han.nn.dropout import dropout, row_dropout, word_dropout
 from sk_han.nn.encoders.bidirectional_gru import BidirectionalGRU, recurrent_encoder
 from sk_han.nn.initialization import normal_, parameter, with_memory, xavier_uniform_
 from sk_han.nn.penalties import conicity, document_conicity, document_overlap
-from sk_han.nn.pooling.attention import AttentionPooling
 from sk_han.nn.pooling.factory import sentence_pooling, word_pooling
 from sk_han.nn.pooling.label_attention import LabelAttention
 from sk_han.nn.ragged.words import distinct_words, in_chunks
@@ -352,11 +351,9 @@ class HierarchicalAttentionNetwork(nn.Module):
     @property
     def has_kernels(self) -> bool:
         """Whether compiled kernels cover the layers that do most of the work."""
-        poolings = self.word_attention, self.sentence_attention
-        covered = all(
-            isinstance(p, AttentionPooling) and p.normalizer == "softmax" for p in poolings
-        )
-        return covered and self.word_encoder.has_kernels and self.sentence_encoder.has_kernels
+        words, sentences = self.word_encoder, self.sentence_encoder
+        layers = words, self.word_attention, sentences, self.sentence_attention
+        return all(layer.has_kernels for layer in layers)
 
     @property
     def _compiled_encoder(self) -> BidirectionalGRU | None:

@@ -10,11 +10,10 @@ from torch import Tensor, nn
 
 from sk_han.nn.attribution import Attribution, gradient_of
 from sk_han.nn.dropout import dropout
-from sk_han.nn.encoders.bidirectional_gru import BidirectionalGRU, recurrent_encoder
+from sk_han.nn.encoders.bidirectional_gru import recurrent_encoder
 from sk_han.nn.han import HANOutput, SentenceLevel
 from sk_han.nn.initialization import with_memory, xavier_uniform_
 from sk_han.nn.penalties import hop_overlap
-from sk_han.nn.pooling.attention import AttentionPooling
 from sk_han.nn.pooling.factory import sentence_pooling
 from sk_han.nn.pooling.unweighted import MeanPooling
 from sk_han.options import MultiHopAttention, NetworkOptions
@@ -157,13 +156,8 @@ class SentenceNetwork(nn.Module):
     @property
     def has_kernels(self) -> bool:
         """Whether compiled kernels cover the layers that do most of the work."""
-        encoder, pooling = getattr(self, "sentence_encoder", None), self.sentence_attention
-        return (
-            isinstance(encoder, BidirectionalGRU)
-            and encoder.has_kernels
-            and isinstance(pooling, AttentionPooling)
-            and pooling.normalizer == "softmax"
-        )
+        covers = self.recurrent and self.sentence_encoder.has_kernels
+        return covers and self.sentence_attention.has_kernels
 
 
 def shares_of_words(words_per_sentence: Tensor) -> Tensor:

@@ -52,6 +52,7 @@ class AttentionPooling(Pooling):
     ) -> None:
         super().__init__()
         self.normalizer, self._normalize = normalizer, normalizer_of(normalizer)
+        self.has_kernels = normalizer == "softmax"
         self.weight = parameter(attention_dim, input_size)
         self.bias = parameter(attention_dim)
         self.context = parameter(attention_dim)
@@ -96,7 +97,7 @@ class AttentionPooling(Pooling):
         A query, shape (N, A), is added before the tanh: ``u_t = tanh(W h_t + b + query)``, as in
         the decoder of Bahdanau, Cho and Bengio (2015).
         """
-        if self.normalizer == "softmax" and query is None and kernels_cover("attention", states):
+        if self.has_kernels and query is None and kernels_cover("attention", states):
             pooled, weights = attention(states, self.weight, self.bias, self.context, lengths)
             return pooled, weights.unsqueeze(1)
         segment = segment_numbers(lengths).to(states.device)  # (T,)

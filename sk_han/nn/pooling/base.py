@@ -17,10 +17,13 @@ class Pooling(nn.Module):
     across_sequences : bool
         Whether the weights of a sequence depend on other sequences of its document, so that all
         must be pooled at once.
+    has_kernels : bool
+        Whether compiled kernels cover it.
     """
 
     output_size: int
     across_sequences = False
+    has_kernels = False
 
     def pool(
         self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
