@@ -15,12 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from sk_han.documents import DocumentArray
 from sk_han.inspection.documents_given import in_portions, texts_of
 from sk_han.inspection.ensembles import Ensemble, check_fitted, opened
-from sk_han.inspection.methods.explanations import Source, word_id_sources
+from sk_han.inspection.methods.explanations import Source, located
 from sk_han.parts import Pool
 from sk_han.sentence_vectors.embedder import SentenceEmbedder
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.stateful import snapshot_of
-from sk_han.validation.documents import as_documents, holds_word_ids, known_documents
+from sk_han.validation.documents import holds_word_ids, known_documents
 from sk_han.validation.texts import check_texts
 
 
@@ -89,23 +89,9 @@ class ExplainedModel(NamedTuple):
         for chunk in in_portions(X, size):
             for step in self.steps:
                 chunk = step.transform(chunk)
-            for documents, sources in self._with_sources(chunk, size):
+            for documents, sources in located(chunk, self.tokenizer, size):
                 fitted = model.pool_, model.encoder_, model.vocabulary_size_
                 yield known_documents(documents, *fitted), sources
-
-    def _with_sources(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
-        if holds_word_ids(X) or self.tokenizer is None:
-            documents = as_documents(X, self.tokenizer)
-            for first in range(0, len(documents), size):
-                batch = documents[first : first + size].in_memory()
-                yield batch, list(word_id_sources(batch, self.tokenizer))
-            return
-        texts = check_texts(X)
-        for first in range(0, len(texts), size):
-            batch_texts = texts[first : first + size]
-            documents, spans = self.tokenizer.locate(batch_texts)
-            pairs = zip(batch_texts, spans, strict=True)
-            yield documents, [Source(text, *found) for text, found in pairs]
 
 
 def threshold_of(estimator: Any) -> Any:

@@ -14,7 +14,7 @@ from sk_han.documents import DocumentArray
 from sk_han.inspection.answers import for_answers, of_answers
 from sk_han.inspection.methods.by_name import OF_ATTENTION
 from sk_han.inspection.methods.explain_params import How, takes_how
-from sk_han.inspection.methods.explanations import Source, explanations_of, word_id_sources
+from sk_han.inspection.methods.explanations import Source, explanations_of, located
 from sk_han.inspection.methods.log_odds import Asked
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
@@ -229,7 +229,7 @@ class Scorer:
         asked = Asked.checked(target, against, self.target, len(X))
         n_read, size = 0, chosen.batch_size or _BATCH_SIZE
         explanations: list[DocumentExplanation] = []
-        for documents, sources in self._batches(X, size, located=True):
+        for documents, sources in self._located(X, size):
             of_batch = asked.of(n_read, len(documents))
             n_read += len(documents)
             explanations += explanations_of(
@@ -266,7 +266,7 @@ class Scorer:
         chosen = X[numbers] if of_ids else [X[number] for number in numbers]
         return summary_of_model(
             self._pool,
-            self._batches(chosen, located=True),
+            self._located(chosen),
             self._tokenizer,
             k=int(k),
             numbers=numbers,
@@ -276,27 +276,24 @@ class Scorer:
 
     def _logits(self, X: Any) -> NDArray[np.float64]:
         """Return the logits of all parts together, shape (D, K)."""
-        return np.concatenate([self._pool.logits(batch) for batch, _ in self._batches(X)])
+        return np.concatenate([self._pool.logits(self._known(each)) for each in self._read(X)])
 
-    def _batches(
-        self, X: Any, size: int = _BATCH_SIZE, *, located: bool = False
-    ) -> Iterator[tuple[DocumentArray, list[Source]]]:
-        """Yield documents of known ids, and their sources if they are to be located."""
+    def _read(self, X: Any) -> Iterator[DocumentArray]:
         is_read = holds_word_ids(X) or self._tokenizer is None
         given = as_documents(X, None) if is_read else check_texts(X)
-        for first in range(0, len(given), size):
-            documents, sources = self._read(given[first : first + size], located)
-            known = within_vocabulary(documents, self._vocabulary_size)
-            yield self._pool.checked(known), sources
+        for first in range(0, len(given), _BATCH_SIZE):
+            batch = given[first : first + _BATCH_SIZE]
+            if isinstance(batch, DocumentArray):
+                yield batch.in_memory()
+            else:
+                yield self._tokenizer.transform(batch)
 
-    def _read(
-        self, batch: DocumentArray | list[str], located: bool
-    ) -> tuple[DocumentArray, list[Source]]:
-        if isinstance(batch, DocumentArray):
-            documents = batch.in_memory()
-            sources = word_id_sources(documents, self._tokenizer) if located else ()
-            return documents, list(sources)
-        if not located:
-            return self._tokenizer.transform(batch), []
-        documents, spans = self._tokenizer.locate(batch)
-        return documents, [Source(text, *found) for text, found in zip(batch, spans, strict=True)]
+    def _located(
+        self, X: Any, size: int = _BATCH_SIZE
+    ) -> Iterator[tuple[DocumentArray, list[Source]]]:
+        for documents, sources in located(X, self._tokenizer, size):
+            yield self._known(documents), sources
+
+    def _known(self, documents: DocumentArray) -> DocumentArray:
+        """Return documents as the model knows them."""
+        return self._pool.checked(within_vocabulary(documents, self._vocabulary_size))

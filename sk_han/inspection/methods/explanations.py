@@ -16,6 +16,8 @@ from sk_han.inspection.methods.log_odds import Asked, LogOdds
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.result import read_only
 from sk_han.parts import Pool
+from sk_han.validation.documents import as_documents, holds_word_ids
+from sk_han.validation.texts import check_texts
 
 
 class Source(NamedTuple):
@@ -26,6 +28,22 @@ class Source(NamedTuple):
     word_spans: NDArray[np.int64]
     sentence_of_word: NDArray[np.int64]
     truncated: bool
+
+
+def located(X: Any, tokenizer: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
+    """Yield documents, of word ids or raw texts, and their sources, at most `size` at a time."""
+    if holds_word_ids(X) or tokenizer is None:
+        documents = as_documents(X, tokenizer)
+        for first in range(0, len(documents), size):
+            batch = documents[first : first + size].in_memory()
+            yield batch, list(word_id_sources(batch, tokenizer))
+        return
+    texts = check_texts(X)
+    for first in range(0, len(texts), size):
+        batch_texts = texts[first : first + size]
+        documents, spans = tokenizer.locate(batch_texts)
+        pairs = zip(batch_texts, spans, strict=True)
+        yield documents, [Source(text, *found) for text, found in pairs]
 
 
 def word_id_sources(documents: DocumentArray, tokenizer: Any) -> Iterator[Source]:
