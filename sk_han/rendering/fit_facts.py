@@ -29,11 +29,10 @@ def training_facts(summary: Any) -> tuple[str, Facts]:
 
 def fit_facts(summary: Any) -> tuple[str, Facts]:
     """Return title and facts of a `FitSummary`."""
-    kinds = ("label", "labels") if summary.several_labels else ("class", "classes")
-    classes = kinds[summary.n_classes != 1]
+    classes = counted(summary.n_classes, "label" if summary.several_labels else "class")
     portion = "a portion of " if summary.ended == "one portion" else ""
     title = (
-        f"Fitted to {portion}{counted(summary.n_documents)} of {summary.n_classes:,} {classes} in "
+        f"Fitted to {portion}{counted(summary.n_documents)} of {classes} in "
         f"{duration(summary.total_seconds)}"
     )
     facts = []

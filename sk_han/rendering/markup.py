@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from sk_han.rendering.colors import style, stylesheet
+from sk_han.rendering.numbers import counted
 from sk_han.rendering.shading import brief
 from sk_han.utils.visible_text import visible
 
@@ -83,8 +84,8 @@ def entry(
 
 def more(n: int, what: str = "") -> str:
     """Say how many things are not shown, if there are any."""
-    things = f" {what}{'' if n == 1 else 's'}" if what else ""
-    return f'<p class="han-small">and {n:,} more{things}</p>' if n > 0 else ""
+    things = counted(n, f"more {what}") if what else f"{n:,} more"
+    return f'<p class="han-small">and {things}</p>' if n > 0 else ""
 
 
 def fold(summary: str, content: str, kind: str = "", *, is_open: bool = False) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 def counted(n: int, what: str = "document") -> str:
     """Write a number of things."""
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
+    plural = "es" if what.endswith("s") else "s"
+    return f"{n:,} {what}{'' if n == 1 else plural}"
 
 
 def percent(share: float, decimals: int | None = None) -> str:

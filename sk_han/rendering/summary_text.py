@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sk_han.rendering.explanation_text import columns, line_width, prose
-from sk_han.rendering.numbers import percent
+from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.protocols import Summarized, SummarizedClass, SummarizedTerm
 from sk_han.rendering.shading import number
 from sk_han.rendering.summary_notes import (
@@ -32,9 +32,8 @@ def render_summary_text(summary: Summarized, *, width: int | None) -> str:
     for found in shown[:CLASSES_SHOWN]:
         lines += ["", *_class(summary, found, width)]
     if (more := len(shown) - CLASSES_SHOWN) > 0:
-        kinds = "label" if summary.several_labels else "class"
-        kinds += "" if more == 1 else "s" if summary.several_labels else "es"
-        lines += ["", f"... and {more} more {kinds}, in to_html() and to_frame()"]
+        kind = "more label" if summary.several_labels else "more class"
+        lines += ["", f"... and {counted(more, kind)}, in to_html() and to_frame()"]
     return "\n".join([*lines, "", *prose(legend(summary), width)])
 
 

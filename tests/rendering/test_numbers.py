@@ -22,6 +22,7 @@ def test_a_small_share_has_a_decimal(share, written):
 
 def test_one_thing_is_singular_and_thousands_have_a_comma():
     assert (counted(1), counted(1200, "label")) == ("1 document", "1,200 labels")
+    assert (counted(1, "class"), counted(2, "class")) == ("1 class", "2 classes")
 
 
 def test_a_long_list_of_rows_ends_in_the_number_of_the_others():

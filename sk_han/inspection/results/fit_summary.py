@@ -158,8 +158,7 @@ class FitSummary(SummaryOfFit):
     @property
     def in_short(self) -> str:
         """What matters most, as a phrase: documents, classes, accuracy, seconds."""
-        kinds = ("label", "labels") if self.several_labels else ("class", "classes")
-        classes = f"{self.n_classes:,} {kinds[self.n_classes != 1]}"
+        classes = counted(self.n_classes, "label" if self.several_labels else "class")
         documents = counted(self.n_documents)
         if self.ended == "one portion":
             documents += " in the last portion"
