@@ -56,9 +56,8 @@ def fit(arguments: argparse.Namespace) -> None:
     tables = [arguments.data, arguments.validation, arguments.unlabelled]
     check_files(tables, arguments.output)
     share = _share_held_out(arguments)
-    settings = dict(_setting(given) for given in arguments.settings)
     quiet, started = arguments.quiet, time.monotonic()
-    model = _classifier(settings, arguments)
+    model = _classifier(arguments)
     texts, labels, names = _learnt_from(share, arguments)
     more: dict[str, Any] = {}
     if arguments.validation is not None:
@@ -157,8 +156,8 @@ def _cell(labels: Any, row: int, arguments: argparse.Namespace) -> str:
 def audit(arguments: argparse.Namespace) -> None:
     """Write which labels of a table are likely wrong, as an HTML page or as text."""
     check_page_and_table([arguments.data], arguments)
-    settings, started = dict(map(_setting, arguments.settings)), time.monotonic()
-    model = _classifier(settings, arguments).set_params(verbose=0)
+    started = time.monotonic()
+    model = _classifier(arguments).set_params(verbose=0)
     documents, labels = _labelled(arguments.data, arguments)
 
     from sk_han import audit_labels
@@ -185,8 +184,9 @@ def _labelled(
     return found, np.array(names)[numbers]
 
 
-def _classifier(settings: dict[str, Any], arguments: argparse.Namespace) -> Any:
+def _classifier(arguments: argparse.Namespace) -> Any:
     """Make the classifier that the arguments ask for, which shows how far it is."""
+    settings = dict(map(_setting, arguments.settings))
     with needing_torch(arguments.command):
         from sk_han import HANClassifier, HierarchicalTokenizer
     model = HANClassifier(tokenizer=HierarchicalTokenizer(), random_state=arguments.seed)

@@ -224,7 +224,8 @@ def _left_out(
         if not len(rows):
             continue
         others = np.setdiff1d(everything, rows)
-        if not target.has_one_label and not labels[others][counts[others]].any():
+        learnt = labels[others][counts[others]]
+        if not target.has_one_label and not learnt.any():
             continue  # there is nothing to learn
         model = fitted(others)
         columns = _columns(model, target)
@@ -242,9 +243,8 @@ def _left_out(
             )
         found[rows[:, np.newaxis], columns] = p
         if target.has_one_label:
-            known[rows, 0] = np.isin(labels[rows], labels[others][counts[others]])
+            known[rows, 0] = np.isin(labels[rows], learnt)
         else:
-            learnt = labels[others][counts[others]]
             known[rows] = learnt.any(axis=0) & ~learnt.all(axis=0)
         fold[rows] = len(models)
         models.append(model)
