@@ -231,7 +231,7 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
             encoder = clone(encoder).fit(split.sentences)
             rows = np.linspace(0, len(split.sentences) - 1, _N_PROBES).astype(int)
             probes = [split.sentences[row] for row in rows]
-        fingerprint = fingerprint_of(encoder, call_of(encoder), probes)
+        fingerprint = fingerprint_of(encoder, probes)
         self.tokenizer_, self.encoder_, self.fingerprint_ = tokenizer, encoder, fingerprint
         return split
 
@@ -286,7 +286,7 @@ def restore(embedder: Any, state: Mapping[str, Any], encoder: Any) -> None:
             f"it reads sentence vectors of {fingerprint.dimension} numbers by the encoder "
             f"{fingerprint.name!r}, which no file holds: sk_han.load(path, encoder=...) takes it"
         )
-    elif not fingerprint_of(encoder, call_of(encoder), PROBES).is_of_same(fingerprint):
+    elif not fingerprint_of(encoder, PROBES).is_of_same(fingerprint):
         raise ValueError(
             f"encoder={type(encoder).__name__} gives other vectors than the {fingerprint.name!r} "
             "that it was fitted with"

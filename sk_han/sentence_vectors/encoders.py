@@ -70,9 +70,9 @@ def encoded(
     return vectors
 
 
-def fingerprint_of(encoder: Any, encode: Encode, probes: Sequence[str]) -> EncoderFingerprint:
+def fingerprint_of(encoder: Any, probes: Sequence[str]) -> EncoderFingerprint:
     """Return what tells an encoder from others: its name, and its vectors of some sentences."""
-    return EncoderFingerprint(type(encoder).__name__, encode(list(probes)))
+    return EncoderFingerprint(type(encoder).__name__, call_of(encoder)(list(probes)))
 
 
 def _encodable(sentence: str) -> str:

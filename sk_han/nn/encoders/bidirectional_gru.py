@@ -81,7 +81,7 @@ class BidirectionalGRU(nn.Module):
         """
         if self.has_kernels:
             return self._encoded(inputs, index, lengths)
-        return packed_encoded(self.gru, inputs, index, PackedLayout(lengths)).states
+        return packed_encoded(self.gru, inputs, index, lengths).states
 
     def encode(
         self, inputs: Tensor, index: Tensor, lengths: Tensor, initial: Tensor | None = None
@@ -102,7 +102,7 @@ class BidirectionalGRU(nn.Module):
             backward state at the first. A sequence without tokens ends in its initial state.
         """
         if not self.has_kernels:
-            return packed_encoded(self.gru, inputs, index, PackedLayout(lengths), initial)
+            return packed_encoded(self.gru, inputs, index, lengths, initial)
         states = self._encoded(inputs, index, lengths, initial)
         filled, first, last = sequence_ends(lengths, states.device)
         H = self.gru.hidden_size

@@ -108,19 +108,20 @@ class PackedRNN(nn.Module):
         As `BidirectionalGRU.encode` does; states before and last have the shape (num_layers *
         n_directions, N, hidden_size), an LSTM's are a pair with its memory cells.
         """
-        return packed_encoded(self.rnn, inputs, index, PackedLayout(lengths), initial)
+        return packed_encoded(self.rnn, inputs, index, lengths, initial)
 
 
 def packed_encoded(
     rnn: nn.RNNBase,
     inputs: Tensor,
     index: Tensor,
-    layout: PackedLayout,
+    lengths: Tensor,
     initial: Last | None = None,
 ) -> Encoded:
     """Encode inputs of shape (U, E) with a recurrent network of PyTorch."""
+    layout = PackedLayout(lengths)
     if initial is None:
-        initial = _zeros(rnn, inputs, len(layout.order))
+        initial = _zeros(rnn, inputs, len(lengths))
     if not layout.active:  # PyTorch refuses a packed sequence without rows
         n_directions = 2 if rnn.bidirectional else 1
         states = inputs.new_zeros(0, n_directions * rnn.hidden_size)

@@ -90,7 +90,7 @@ def export_onnx(model: HANClassifier | Pipeline, path: str | os.PathLike[str]) -
     options = runtime.SessionOptions()
     options.intra_op_num_threads = 1
     session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    check_parity(session, fitted, fitted.vocabulary_size_)
+    check_parity(session, fitted)
     description = {
         "sk_han": sk_han.__version__,
         "sha256": hashlib.sha256(content).hexdigest(),

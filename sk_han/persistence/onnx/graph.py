@@ -54,9 +54,9 @@ class Graph:
         zero = self._onnx.numpy_helper.from_array(np.zeros(1, dtype))
         return self.add("ConstantOfShape", shape, value=zero)
 
-    def size(self, value: str, axis: int = 0) -> str:
-        """Return the length of one axis, shape (1,)."""
-        return self.add("Shape", value, start=axis, end=axis + 1)
+    def size(self, value: str) -> str:
+        """Return the length of the first axis, shape (1,)."""
+        return self.add("Shape", value, start=0, end=1)
 
     def model(self, inputs: Shaped, outputs: Shaped, metadata: dict[str, str], version: str) -> Any:
         """Return the checked model; inputs and outputs are given as dtype and shape."""

@@ -29,9 +29,9 @@ def feeds(documents: DocumentArray) -> dict[str, NDArray[np.int64]]:
     }
 
 
-def check_parity(session: Any, classifier: HANClassifier, vocabulary_size: int) -> None:
+def check_parity(session: Any, classifier: HANClassifier) -> None:
     """Compare a session of ONNX Runtime with the classifier: to 1e-5, or a RuntimeError."""
-    together = _documents(vocabulary_size)
+    together = _documents(classifier.vocabulary_size_)
     alone = [together[i : i + 1] for i in range(len(together))]
     for documents in [together, together[::-1], *alone]:
         expected = _expected(classifier, documents)

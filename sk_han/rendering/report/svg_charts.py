@@ -21,9 +21,9 @@ class Axis(NamedTuple):
     ticks: Sequence[tuple[float, str]]
 
 
-def ticks(low: float, high: float, n: int = 6, *, whole: bool = False) -> list[tuple[float, str]]:
-    """Return at most n + 1 round values between two numbers, with their texts."""
-    rough = (high - low) / n or 1.0
+def ticks(low: float, high: float, *, whole: bool = False) -> list[tuple[float, str]]:
+    """Return up to seven round values between two numbers, with their texts."""
+    rough = (high - low) / 6 or 1.0
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
     if whole:
