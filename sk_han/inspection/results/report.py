@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -120,6 +121,12 @@ class HeldOutReport(ReadOnlyResult):
     def confidence(self) -> NDArray[np.float64]:
         """The probability of the most probable label of each document, shape (n_documents,)."""
         return self.probabilities.max(axis=1)
+
+    @cached_property
+    def digest(self) -> str:
+        """Eight digits that tell these answers from those of other reports."""
+        seen = hashlib.sha256(self.confidence.tobytes() + self.targets.tobytes())
+        return seen.hexdigest()[:8]
 
     @abstractmethod
     def marked(self, row: int) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -55,8 +54,7 @@ class Bounds(NamedTuple):
 
 def prefix_of(report: Reported) -> str:
     """Return what the ids of a page begin with, so that a notebook can hold several pages."""
-    seen = hashlib.sha256(report.confidence.tobytes() + report.targets.tobytes())
-    return f"han-{seen.hexdigest()[:8]}"
+    return f"han-{report.digest}"
 
 
 def name_markup(label: object) -> str:

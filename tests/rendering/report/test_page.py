@@ -1,4 +1,5 @@
 import re
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -162,6 +163,16 @@ def test_two_reports_on_one_page_have_different_places():
     first = Page(made().to_html()).attributes("section")[0]["id"]
     second = Page(made(targets=np.zeros(6, dtype=int)).to_html()).attributes("section")[0]["id"]
     assert first != second
+
+
+def test_all_answers_are_hashed_once_for_all_links(monkeypatch):
+    hashed = []
+    monkeypatch.setattr(
+        "sk_han.inspection.results.report.hashlib.sha256",
+        lambda data: hashed.append(data) or sha256(data),
+    )
+    assert made().to_html()
+    assert len(hashed) == 1
 
 
 @pytest.mark.parametrize(
