@@ -84,8 +84,8 @@ def audit_labels(
     Notes
     -----
     Five copies are fitted, each to four fifths of the documents, and give the probabilities of the
-    others. The only document of a class, or of several labels the only one with a label, is not
-    looked at.
+    others; of few or large groups, fewer copies to other shares. The only document of a class, or
+    of several labels the only one with a label, is not looked at.
 
     A label is doubtful as far as another class was likely meant, by Bayes' rule, with rates at
     which labels are mistaken that are estimated from the documents that models are surest of

@@ -24,9 +24,10 @@ FIRST = 100
 _LINES, _IN_A_NOTEBOOK, _PAIRS, _CONFLICTS = 20, 20, 10, 20
 _DOUBTS_ON_A_PAGE, _SUGGESTIONS_ON_A_PAGE = 200, 500
 _HOW = (
-    "Five models were fitted, each without a fifth of the documents, and predicted these. A doubt "
-    "is an estimate of the chance that a label is wrong. It takes what the models are surest of "
-    "for right, and cannot tell a wrong label from a mistake that they share: a person has to look."
+    "Up to five models were fitted, each without a part of the documents, and predicted these. A "
+    "doubt is an estimate of the chance that a label is wrong. It takes what the models are surest "
+    "of for right, and cannot tell a wrong label from a mistake that they share: a person has to "
+    "look."
 )
 
 

@@ -148,6 +148,21 @@ def test_groups_are_left_out_together():
         audit_labels(LINEAR, texts, LABELS, groups=["a"] * 120)
 
 
+def test_of_two_groups_the_page_tells_of_no_fifths():
+    class Counted(LogisticRegression):
+        n_documents = []  # noqa: RUF012
+
+        def fit(self, X, y):
+            self.n_documents.append(X.shape[0])
+            return super().fit(X, y)
+
+    found = audit_labels(
+        make_pipeline(TfidfVectorizer(), Counted()), TEXTS, LABELS, groups=np.arange(120) // 60
+    )
+    assert Counted.n_documents == [60, 60]
+    assert "Up to five models were fitted, each without a part of the documents" in found.to_html()
+
+
 @pytest.mark.thorough
 def test_several_labels_are_doubted_one_by_one(tmp_path):
     Y = pd.DataFrame({"good": LABELS == "good", "bad": LABELS == "bad"})
