@@ -273,10 +273,13 @@ def _marks(explanation: Explained, shading: Shading) -> list[str]:
     for i, (level, unknown) in enumerate(zip(shading.levels, unknowns, strict=True)):
         classes = [f"{SCALES[shading.scale(level)]}{abs(level)}"] if level else []
         classes += ["han-unknown"] if unknown else []
+        if not classes:
+            marks.append("")
+            continue
         title = _word_title(explanation, shading, i, attention[i])
         if unknown:
             title += ", not in the vocabulary"
-        marks.append(f'<mark class="{" ".join(classes)}" title="{title}">' if classes else "")
+        marks.append(f'<mark class="{" ".join(classes)}" title="{title}">')
     return marks
 
 
