@@ -174,7 +174,8 @@ class Report(HeldOutReport):
     probabilities : ndarray of float64, shape (n_documents, n_classes)
         Of the classes of the model.
     n_words : ndarray of int64, shape (n_documents,), or None
-        Words of each document that the model read; None if it does not tell.
+        Words of each document: those that a HANClassifier reads; of other models the parts between
+        white space, and None where documents are no texts.
     texts : sequence of n_documents str, or None
         None if the documents are word ids whose words are not known.
     mistakes : ExplanationList of n_mistakes DocumentExplanation, or empty
