@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray, EncoderFingerprint, SentenceArray
-from sk_han.options.base import InstanceOf
 from sk_han.sentence_vectors.cache import VectorCache
 from sk_han.sentence_vectors.encoders import PROBES, call_of, encoded, fingerprint_of
 from sk_han.sentence_vectors.pooled_words import PooledWordEncoder
+from sk_han.storage.network_schema import ENCODER
 from sk_han.storage.schema import Array, Field, Schema, Sizes, check
 from sk_han.text.document_reader import DocumentSpans
 from sk_han.text.tokenizer_state import FittedTokenizer
@@ -41,10 +41,7 @@ def _check_size(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
 EMBEDDER = Schema(
     (
         Field("tokenizer", FittedTokenizer("V")),
-        Field(
-            "fingerprint",
-            Schema((Field("name", InstanceOf(str)), Field("vectors", Array("float32", "p E")))),
-        ),
+        Field("fingerprint", ENCODER),
         Field(
             "learnt",
             Schema(

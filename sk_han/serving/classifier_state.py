@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from sk_han.inspection.results.fit_summary import FitSummary
-from sk_han.options.base import InstanceOf
 from sk_han.parts import PARTS
 from sk_han.parts.network_part import NETWORK_SCHEMAS, SENTENCE_NETWORK
 from sk_han.parts.ngrams.character_model import CharacterModel
@@ -21,6 +20,7 @@ from sk_han.parts.pool import (
     WORDS,
     pool_fields,
 )
+from sk_han.storage.network_schema import ENCODER
 from sk_han.storage.schema import Array, Field, Schema, Size, Sizes
 from sk_han.storage.training_record import TRAINING, check_best_epoch
 from sk_han.targets import TARGETS
@@ -38,7 +38,7 @@ def classifier_schema() -> Schema:
         (
             Field("vocabulary_size", Size("V", 2)),
             *pool_fields(parts, targets),
-            Field("encoder", _ENCODER, optional=True),
+            Field("encoder", ENCODER, optional=True),
             Field("tokenizer", FittedTokenizer("V"), optional=True),
             *TRAINING,
             Field("fit_summary", _summary, optional=True),
@@ -53,7 +53,6 @@ _HAVE_COUNTS = {NGRAMS: True, CHARACTERS: True, LATENT: False, LATENT_CHARACTERS
 _TEXT_HASHES = Schema(
     (Field("salt", Array("uint8", "16")), Field("hashes", Array("uint64", "t", rising=True)))
 )
-_ENCODER = Schema((Field("name", InstanceOf(str)), Field("vectors", Array("float32", "p E"))))
 
 
 def _summary(value: Any, where: str, sizes: Sizes) -> None:
