@@ -171,7 +171,8 @@ def _script(word: str) -> str | None:
         if character.isalpha():
             if character.isascii():
                 return "Latin"
-            name = unicodedata.name(character, "other").removeprefix("FULLWIDTH ")
+            name = unicodedata.name(character, "other")
+            name = name.removeprefix("FULLWIDTH ").removeprefix("HALFWIDTH ")
             first = name.partition(" ")[0].partition("-")[0]
             return {"CJK": "Han", "MODIFIER": "other"}.get(first, first.capitalize())
     return None

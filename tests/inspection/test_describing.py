@@ -41,6 +41,11 @@ def test_scripts_are_shares_of_words_with_letters(found):
     assert found.scripts == pytest.approx({"Latin": 20 / 24, "Cyrillic": 3 / 24, "Han": 1 / 24})
 
 
+def test_letters_of_another_width_are_of_their_script():
+    assert describe(["ﾃｽﾄ."]).scripts == {"Katakana": 1}
+    assert describe(["Ａｂｃ."]).scripts == {"Latin": 1}
+
+
 def test_texts_without_words_are_named():
     assert describe(["", " \n", "word"]).without_words == [0, 1]
 
