@@ -170,14 +170,18 @@ class FitSummary(SummaryOfFit):
         """Draw the accuracies as bars; without held-out documents, the seconds of each stage."""
         if self.accuracy is None:
             return plot_bars(self.seconds, "seconds", ax, "FitSummary.plot")
+        measure, decided, kind = "accuracy on held-out documents", "", "class"
+        if self.several_labels:
+            measure = "share of held-out documents with all labels right"
+            decided, kind = ", labels from one half on", "labels"
         accuracies = {
             "whole model": self.accuracy,
-            "network alone": self.network_accuracy,
-            "linear models alone": self.linear_accuracy,
-            f"most frequent {'labels' if self.several_labels else 'class'}": self.majority_accuracy,
+            f"network alone{decided}": self.network_accuracy,
+            f"linear models alone{decided}": self.linear_accuracy,
+            f"most frequent {kind}": self.majority_accuracy,
         }
         found = {name: value for name, value in accuracies.items() if value is not None}
-        return plot_bars(found, "accuracy on held-out documents", ax, "FitSummary.plot")
+        return plot_bars(found, measure, ax, "FitSummary.plot")
 
     def _facts(self) -> tuple[str, Facts]:
         return fit_facts(self)

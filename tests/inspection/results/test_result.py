@@ -219,6 +219,14 @@ def test_a_fit_without_scores_is_drawn_as_its_times():
     assert unscored.plot().get_xlabel() == "seconds"
 
 
+def test_a_fit_to_several_labels_is_drawn_with_how_its_parts_decide():
+    pytest.importorskip("matplotlib")
+    ax = dataclasses.replace(FIT, several_labels=True).plot()
+    assert ax.get_xlabel() == "share of held-out documents with all labels right"
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert "network alone, labels from one half on" in names
+
+
 def test_the_figure_of_a_report_is_its_confusion_matrix():
     pytest.importorskip("matplotlib")
     ax = made().plot()
