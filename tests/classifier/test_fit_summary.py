@@ -151,7 +151,7 @@ def test_without_held_out_documents_there_are_no_scores(how):
     summary = model.fit_summary_
     assert (summary.n_scored, summary.accuracy, summary.kept_epoch) == (0, None, None)
     assert summary.shares == {}
-    assert "no document was held out" in str(summary)
+    assert "no held-out document is known to be new" in str(summary)
 
 
 def test_a_warm_start_sums_up_the_last_fit():

@@ -92,8 +92,10 @@ def sampled_text(
 def _least_documents(counts: NDArray[np.int64], n_problems: int) -> int:
     """Return in how many documents an n-gram must be, so that there are not too many of them."""
     most = max(1, min(_MOST_NGRAMS, _MOST_WEIGHTS // n_problems))
-    first_beyond = int(np.partition(counts, -most - 1)[-most - 1])
-    return max(_MIN_DOCUMENTS, first_beyond + 1)
+    enough = counts[counts >= _MIN_DOCUMENTS]  # counts are mostly 0
+    if len(enough) <= most:
+        return _MIN_DOCUMENTS
+    return int(np.partition(enough, -most - 1)[-most - 1]) + 1
 
 
 class LatentLearner:
