@@ -550,7 +550,7 @@ or ndarray of shape (n_labels,)
         return fitted.pool_.target.decision_function(fitted._logits(X))
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy; with several labels a document, of all labels together.
+        """Return the share of documents that are right: with several labels, in all of them.
 
         Parameters
         ----------

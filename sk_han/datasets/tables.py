@@ -57,7 +57,7 @@ class Table:
         if separator is None and suffix not in _DELIMITER_OF:
             raise ValueError(
                 f"{path}: the name must end in .csv, .tsv or .jsonl, or in one of these with .gz "
-                "behind, to say what the file holds. Rename the file, or convert it, or give the "
+                "after it, to say what the file holds. Rename the file, or convert it, or give the "
                 "separator of its columns."
             )
         if separator is not None:

@@ -32,6 +32,7 @@ from sk_han.fitting.settings import AUTO, Settings
 from sk_han.fitting.state import FittedModel
 from sk_han.parts import Pool
 from sk_han.parts.ngrams.hashing import check_ngram_range
+from sk_han.rendering.numbers import counted
 from sk_han.targets import Target, check_same_kind, learnt_target
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer
@@ -126,8 +127,8 @@ class FitData:
             np.append(weights, np.full(len(self.unlabelled), weights.mean())),
         )
 
-    def model(self, pool: Pool, history: list[dict[str, float]], **told: Any) -> FittedModel:
-        """Return the model of a pool that was fitted to these data, and what else is told of it."""
+    def model(self, pool: Pool, history: list[dict[str, float]], **others: Any) -> FittedModel:
+        """Return the model of a pool fitted to these data; `others` are its other fields."""
         return FittedModel(
             pool=pool,
             tokenizer=self.tokenizer,
@@ -135,7 +136,7 @@ class FitData:
             encoder=self.encoder,
             history=history,
             n_iter=len(history),
-            **told,
+            **others,
         )
 
     def fingerprint(self) -> dict[str, str]:
@@ -248,7 +249,8 @@ def _warn_of_none_held_out(
         split = labelled.targets, fraction, np.random.RandomState(0)
         if groups is not None and target.hold_out(*split, None)[1] is not None:
             n_groups = len(np.unique(groups))
-            why = f"{n} documents in {n_groups} groups, which stay whole, are too few for {share}"
+            in_groups = f"{n} documents in {counted(n_groups, 'group')}, which stay whole,"
+            why = f"{in_groups} are too few for {share}"
             repair = "Give X_val and y_val, more groups or a larger validation_fraction"
             if patience is None and n_groups > 1:
                 warn_user(
@@ -334,7 +336,8 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
         targets_val = target.encode(given.y_val, len(X_val), "y_val")
         warn_of_order(given.X_val, given.y_val, "y_val", "X_val")
     groups = None if given.groups is None else check_groups(given.groups, len(X))
-    if groups is not None and X_val is None and len(np.unique(groups[weights > 0])) == 1:
+    holds_out = X_val is None and settings.validation_fraction is not None
+    if groups is not None and holds_out and len(np.unique(groups[weights > 0])) == 1:
         warn_user(
             "All documents are of one group, so none can be held out: the weights of the last "
             "epoch are kept, and scales are typical values."

@@ -27,7 +27,7 @@ NETWORKS: dict[str, type[Part]] = {
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """The fitted attributes of a classifier, without the underscore behind their names."""
+    """The fitted attributes of a classifier, without the underscore after their names."""
 
     pool: Pool
     tokenizer: HierarchicalTokenizer | None

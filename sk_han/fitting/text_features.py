@@ -1,8 +1,7 @@
-"""What a classifier of text gives to a model behind it: document vectors, or log-odds."""
+"""What a classifier of text gives to a next model: document vectors, or log-odds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -34,8 +33,8 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def transform(self, X: Any) -> NDArray[Any]:
         """Compute what `features` says: document vectors, or the log-odds by each part.
 
-        The model has memorized its training documents. For a next model take log-odds of training
-        documents from `fit_transform` alone, and no vectors of them (see the user guide).
+        The model has memorized its training documents. A next model should learn from log-odds
+        that `fit_transform` made of them, and not from these vectors (see the user guide).
 
         Parameters
         ----------
@@ -64,9 +63,9 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
         Log-odds of each fifth of the documents are those of a model fitted to the others, since a
         model is too sure of documents that it has memorized, and a next model would rely on it too
-        much. That takes five more fits. So ``fit_transform(X, y)`` is not ``fit(X,
-        y).transform(X)``, as with scikit-learn's `TargetEncoder`. Vectors are not cross-fitted:
-        those of two networks have no axes in common.
+        much. That takes five more fits. So ``fit_transform(X, y)`` differs from `fit` and then
+        `transform`, as with scikit-learn's `TargetEncoder`. Vectors are not cross-fitted: those of
+        two networks have no axes in common.
 
         Parameters
         ----------
@@ -109,8 +108,9 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 "documents from a fitted HierarchicalTokenizer."
             )
         for name in ("X_unlabelled", "X_val"):  # each fit reads them
-            if isinstance(fit_params.get(name), Iterator):
-                fit_params[name] = list(fit_params[name])
+            given = fit_params.get(name)
+            if given is not None and not hasattr(given, "__len__"):
+                fit_params[name] = list(given)
         self.fit(X, y, **fit_params)
         return self._cross_fitted(X, y, fit_params)
 

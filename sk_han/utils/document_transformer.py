@@ -28,7 +28,7 @@ class DocumentTransformer(TransformerMixin):
         super().__init_subclass__(auto_wrap_output_keys=None, **kwargs)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the one name of what it makes, for the steps behind it in a Pipeline."""
+        """Return the one name of what it makes, for the steps after it in a Pipeline."""
         check_is_fitted(self)
         return np.array(["documents"], dtype=object)
 

@@ -11,10 +11,18 @@ from typing import Any
 
 
 def from_signal(error: BaseException) -> bool:
-    """Return whether a handler of a signal raised an error, such as a limit by `signal.alarm`."""
+    """Return whether a handler of a signal raised an error, such as a limit by `signal.alarm`.
+
+    So is one that was raised in its place, by what caught it.
+    """
     handlers = [signal.getsignal(number) for number in signal.valid_signals()]
     codes = {_code_of(handler) for handler in handlers if callable(handler)}
-    return any(frame.f_code in codes for frame, _ in walk_tb(error.__traceback__))
+    found: BaseException | None = error
+    while found is not None:
+        if any(frame.f_code in codes for frame, _ in walk_tb(found.__traceback__)):
+            return True
+        found = found.__context__
+    return False
 
 
 @contextmanager
@@ -28,13 +36,14 @@ def handlers_in_tracebacks() -> Iterator[None]:
     def handle(number: int, frame: Any) -> None:
         handlers[number](number, frame)
 
-    for number in handlers:
-        signal.signal(number, handle)
     try:
+        for number in handlers:
+            signal.signal(number, handle)
         yield
     finally:
         for number, handler in handlers.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) is handle:  # no other one was set meanwhile
+                signal.signal(number, handler)
 
 
 def _code_of(handler: object) -> object:

@@ -217,10 +217,12 @@ def test_one_group_of_all_documents_is_told():
     assert model.best_epoch_ is None
 
 
-def test_one_group_is_no_matter_beside_validation_documents():
+def test_one_group_is_no_matter_where_none_need_be_held_out():
     given = {"groups": ["a"] * 120, "X_val": X[TEST], "y_val": OPINIONS[TEST]}
     model = HANClassifier(**SMALL, max_epochs=1).fit(X[TRAIN], OPINIONS[TRAIN], **given)
     assert model.best_epoch_ == 1
+    alone = HANClassifier(**SMALL, max_epochs=1, validation_fraction=None)
+    assert alone.fit(X[TRAIN], OPINIONS[TRAIN], groups=["a"] * 120).best_epoch_ is None
 
 
 def test_groups_of_documents_without_weight_are_none():

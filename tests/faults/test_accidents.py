@@ -156,6 +156,26 @@ class TestInterrupts:
         finally:
             signal.signal(number, before)
 
+    @pytest.mark.parametrize("cause", ["from", "beside"])
+    def test_an_interrupt_that_a_callback_raises_anew_is_passed_on(self, cause):
+        def clean_up():
+            try:
+                ctrl_c()
+            except KeyboardInterrupt as error:
+                raise KeyboardInterrupt("cleaned up") from (error if cause == "from" else None)
+
+        with pytest.raises(KeyboardInterrupt, match="cleaned up"):
+            tiny(callbacks=[At("on_epoch_end", clean_up)]).fit(TEXTS, LABELS)
+
+    def test_a_handler_that_a_callback_sets_stays(self):
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            own = At("on_epoch_end", lambda: signal.signal(signal.SIGTERM, raising))
+            tiny(callbacks=[own]).fit(TEXTS, LABELS)
+            assert signal.getsignal(signal.SIGTERM) is raising
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
     def test_a_callback_may_stop_the_training_of_another_thread(self):
         classifier = tiny(callbacks=[At("on_epoch_end", interrupt)])
         thread = threading.Thread(target=classifier.fit, args=(TEXTS, LABELS))

@@ -45,7 +45,7 @@ class LabelAudit(Listing[DoubtfulLabel]):
     given : ndarray of int64, shape (n_entries,)
         The number of the label in `labels`.
     suggested : ndarray of int64, shape (n_entries,)
-        The number of the most probable other class; -1 of several labels a document.
+        The number of the most probable other class; -1 with several labels a document.
     doubts : ndarray of float64, shape (n_entries,)
         The chance that the label is wrong.
     probabilities : ndarray of float64, shape (n_documents, n_labels)

@@ -124,7 +124,7 @@ class HeldOutReport(ReadOnlyResult):
 
     @cached_property
     def digest(self) -> str:
-        """Eight digits that tell these answers from those of other reports."""
+        """Eight hexadecimal digits that tell these answers from those of other reports."""
         seen = hashlib.sha256(self.confidence.tobytes() + self.targets.tobytes())
         return seen.hexdigest()[:8]
 

@@ -17,13 +17,15 @@ class Pooling(nn.Module):
     across_sequences : bool
         Whether the weights of a sequence depend on other sequences of its document, so that all
         must be pooled at once.
-    has_kernels : bool
-        Whether compiled kernels cover it.
     """
 
     output_size: int
     across_sequences = False
-    has_kernels = False
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether there are compiled kernels for it, wherever it computes."""
+        return False
 
     def pool(
         self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None

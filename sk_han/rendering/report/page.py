@@ -142,7 +142,7 @@ def _documents(report: Reported, bounds: Bounds) -> Iterator[tuple[str, str, str
         note = (
             f"<p>{n_epochs} of the network alone; what predicts adds the linear models beside it, "
             f"if there are any. {of_labels}A validation loss that rises while the training loss "
-            "falls means that the network learns its documents by heart.</p>"
+            "falls means that the network memorizes its documents.</p>"
         )
         yield "training", "Training", f'{note}<div class="han-figures">{"".join(history)}</div>'
     yield "mistakes", "The worst mistakes", mistakes(report, bounds)

@@ -155,8 +155,8 @@ def duplicates(report: Reported, bounds: Bounds) -> str:
         rows = report.trained_on[: bounds.in_a_list].tolist()
         parts.append(
             f"<p><b>{counted(n)}</b> {'stands' if n == 1 else 'stand'} among the training "
-            "documents too: what the model knows of them it may know by heart, and scores are too "
-            f"good.</p>{_judged(report, rows, bounds)}{more(n - len(rows), 'document')}"
+            "documents too: the model may have memorized them, and scores are too good."
+            f"</p>{_judged(report, rows, bounds)}{more(n - len(rows), 'document')}"
         )
     groups = sorted(report.duplicates, key=lambda group: not report.has_conflict(group))
     if not groups:

@@ -13,10 +13,10 @@ from sk_han.training.training_state import restore_training, training_state
 
 
 class Checkpointing(Callback):
-    """Store the state behind the first step, at the end of each epoch, and every some seconds.
+    """Store the state after the first step, at the end of each epoch, and every some seconds.
 
     It must be the last callback: it stores what the others have made of a step or epoch. The state
-    behind the first step shows early that it can be stored.
+    after the first step shows early that it can be stored.
     """
 
     def __init__(

@@ -1,5 +1,7 @@
 """Linear models together: what each of them counts, by documents that it does not know."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,9 +19,10 @@ from sk_han.parts.ngrams.stacking import (
     with_earlier_latent_models,
 )
 from sk_han.parts.pool import LATENT, NGRAMS
+from sk_han.targets import AnyOfLabels
 from sk_han.targets.splitting import folds_of
 from tests.ngram_models import fit_ngram_model
-from tests.parts.test_calibration import sure
+from tests.parts.test_calibration import Constant, sure
 from tests.tiny_targets import classes
 
 
@@ -69,6 +72,17 @@ class TestFolds:
         rows, logits = cross_fitted_logits(reviews[:20], classes(2), lambda rows: [None], folds)
         assert len(rows) == 0
         assert logits == []
+
+    @pytest.mark.parametrize("has_label", [True, False])
+    def test_a_side_of_a_label_that_is_in_one_fold_alone_is_not_scored(self, reviews, has_label):
+        data = reviews[:40]
+        targets = np.stack([data.targets == 1, np.full(40, not has_label)], axis=1)
+        targets[:4, 1] = has_label
+        several = AnyOfLabels(np.arange(2), np.full(2, 0.5))
+        some = replace(data, targets=targets)
+        folds = iter([np.arange(8), np.arange(8, 40)])
+        rows, _ = cross_fitted_logits(some, several, lambda _: [Constant(0.0, 0.0)], folds)
+        assert rows.tolist() == list(range(4, 40))
 
 
 class TestParts:
