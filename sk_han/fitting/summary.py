@@ -41,7 +41,7 @@ def summary_of(scaled: Scaled, data: FitData, context: FitContext) -> FitSummary
         n_epochs=len(net.history),
         kept_epoch=best_of(net)["best_epoch_"],
         ended="one portion" if context.is_portion else _end_of(scaled.pool),
-        **_scores(scaled, data.target),
+        **_scores(scaled, data, context.settings.threshold),
         seconds=dict(context.stages.seconds),
         total_seconds=context.stages.total,
         several_labels=not data.target.has_one_label,
@@ -117,13 +117,13 @@ def fault_in_unseen(summary: FitSummary, scaled: Scaled) -> str | None:
     return None
 
 
-def _scores(scaled: Scaled, trained: Target) -> dict[str, Any]:
+def _scores(scaled: Scaled, data: FitData, threshold: Any) -> dict[str, Any]:
     """Return accuracy and loss of all parts together and alone, and the share of each learner.
 
     Decisions of all together are those of the fitted model, and thresholds of a part alone one
     half. The loss, with its weights, is that of training.
     """
-    target = scaled.pool.target
+    target, trained = scaled.pool.target, data.target
     names = ("accuracy", "loss", "network_accuracy", "linear_accuracy", "majority_accuracy")
     unseen, logits = scaled.unseen, scaled.unseen_logits
     if unseen is None or logits is None:
@@ -141,23 +141,46 @@ def _scores(scaled: Scaled, trained: Target) -> dict[str, Any]:
     alone = trained.with_decisions(0.5, (unseen.targets, unseen.weights), None)
     return {
         "n_scored": len(unseen.targets),
-        "accuracy": target.accuracy(together, unseen.targets),
         "loss": float(losses.sum()),
         "network_accuracy": alone.accuracy(network, unseen.targets),
         "linear_accuracy": alone.accuracy(linear[0], unseen.targets) if linear else None,
         "majority_accuracy": target.majority_accuracy(unseen.targets),
         "shares": {title: size / whole for title, size in sizes.items()} if whole else {},
-        **_by_class(target, target.decide(together), unseen.targets),
+        **_of_decisions(target, _decided(together, unseen, data, threshold), unseen.targets),
     }
 
 
-def _by_class(target: Target, decided: NDArray[Any], targets: NDArray[Any]) -> dict[str, Any]:
-    """Return macro F1, and the class of the lowest recall among those that documents have."""
+def _decided(
+    z: NDArray[np.float64], unseen: UnseenLogits, data: FitData, threshold: Any
+) -> NDArray[Any]:
+    """Decide as the fitted model; by thresholds of F1, which are found on the other half, (H,)."""
+    labelled = data.labelled.targets, data.labelled.weights
+
+    def decisions(rows: slice, others: slice) -> NDArray[Any]:
+        known = z[others], unseen.targets[others], unseen.weights[others]
+        decided: NDArray[Any] = data.target.with_decisions(threshold, labelled, known).decide(
+            z[rows]
+        )
+        return decided
+
+    one, other = slice(0, None, 2), slice(1, None, 2)
+    if not isinstance(threshold, str) or len(z) < 2:
+        return decisions(slice(None), slice(None))
+    found = np.empty_like(unseen.targets)
+    found[one], found[other] = decisions(one, other), decisions(other, one)
+    return found
+
+
+def _of_decisions(target: Target, decided: NDArray[Any], targets: NDArray[Any]) -> dict[str, Any]:
+    """Return accuracy, macro F1, and the class of the lowest recall among those of documents."""
     given, true = target.soft(decided) > 0.5, target.soft(targets) > 0.5  # (H, K)
     n_true = true.sum(axis=0)
     recalls = np.where(n_true > 0, (given & true).sum(axis=0) / np.maximum(n_true, 1), np.inf)
     worst = int(recalls.argmin())
-    found: dict[str, Any] = {"macro_f1": averages(given, true)["macro_f1"]}
+    found: dict[str, Any] = {
+        "accuracy": float((given == true).all(axis=1).mean()),
+        "macro_f1": averages(given, true)["macro_f1"],
+    }
     if n_true[worst]:
         found |= {
             "worst_class": str(target.names[worst]),

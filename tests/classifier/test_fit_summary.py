@@ -15,10 +15,11 @@ from sklearn.metrics import accuracy_score, f1_score, log_loss, recall_score
 from sk_han import HANClassifier, load, save
 from sk_han.datasets import make_reviews
 from sk_han.fitting.logit_scales import Scaled, UnseenLogits
-from sk_han.fitting.summary import fault_in_unseen
+from sk_han.fitting.summary import _decided, fault_in_unseen
 from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.parts import Pool
 from sk_han.parts.pool import NETWORK
+from sk_han.targets import AnyOfLabels
 from tests.tiny_models import LABELS, TEXTS, tiny
 from tests.tiny_targets import classes
 
@@ -302,11 +303,10 @@ def test_a_network_of_next_to_no_share_is_a_warning(network, warned):
     assert found == (told if warned else None)
 
 
-@pytest.mark.parametrize("threshold", [0.2, "f1"])
-def test_several_labels_are_scored_by_the_thresholds_of_the_model(threshold):
+def test_several_labels_are_scored_by_the_thresholds_of_the_model():
     random = np.random.RandomState(0)
     y, y_val = (random.rand(n, 3) < 0.4 for n in (120, 60))
-    model = tiny(threshold=threshold).fit(REVIEWS, y, X_val=MORE, y_val=y_val)
+    model = tiny(threshold=0.2).fit(REVIEWS, y, X_val=MORE, y_val=y_val)
     decided = model.predict(MORE)
     assert decided.sum() > (model.predict_proba(MORE) >= 0.5).sum()
     assert model.fit_summary_.accuracy == model.score(MORE, y_val)
@@ -316,6 +316,18 @@ def test_several_labels_are_scored_by_the_thresholds_of_the_model(threshold):
     said = str(model.fit_summary_)
     assert "labels from one half on" in said
     assert "the sum of all labels" in said
+
+
+def test_thresholds_of_the_highest_f1_are_scored_on_other_documents():
+    target, rows = AnyOfLabels(np.array(["label"]), np.array([0.5])), np.arange(200)
+    has_label = rows % 4 < 2
+    # In each half of them a threshold of its own is right for all.
+    z = np.where(has_label, 0.5, -0.5) + np.where(rows % 2, -3, 3)
+    unseen = UnseenLogits([z[:, None]], has_label[:, None], np.ones(200))
+    labelled = SimpleNamespace(targets=unseen.targets, weights=unseen.weights)
+    data = SimpleNamespace(target=target, labelled=labelled)
+    found = _decided(z[:, None], unseen, data, "f1")
+    np.testing.assert_array_equal(found[:, 0], rows % 2 == 0)
 
 
 def test_many_copies_do_not_make_held_out_documents_known_ones():
