@@ -58,11 +58,15 @@ def _title(description: Any) -> str:
 def _lengths(description: Any) -> tuple[list[str], list[list[str]]]:
     names = list(next(iter(description.lengths.values())))
     rows = [
-        # The labels of a document are few: their mean needs a decimal.
-        [what, *(f"{values[name]:,.{int(what == 'labels a document')}f}" for name in names)]
+        [what, *(_length(values[name]) for name in names)]
         for what, values in description.lengths.items()
     ]
     return ["", *names], rows
+
+
+def _length(value: float) -> str:
+    """Write a number of things; of few a mean, or what lies between two, has a decimal."""
+    return f"{value:,.{int(value < 10 and value % 1 > 0)}f}"
 
 
 def _facts(description: Any) -> list[tuple[str, str]]:

@@ -10,9 +10,15 @@ def counted(n: int, what: str = "document") -> str:
 
 
 def percent(share: float, decimals: int | None = None) -> str:
-    """Write a share as a percentage, by default with a decimal where it is small."""
+    """Write a share as a percentage, by default with a decimal where it is near 0 or 1.
+
+    What is not the whole is not written as such.
+    """
     if decimals is None:
         if 0 < abs(share) < 0.001:
             return "below 0.1\N{NO-BREAK SPACE}%"
-        decimals = 1 if 0 < abs(share) < 0.0195 else 0
-    return f"{100 * share:.{decimals}f}\N{NO-BREAK SPACE}%"
+        decimals = 1 if 0 < abs(share) < 0.0195 or 0.995 <= share < 1 else 0
+    written = f"{100 * share:.{decimals}f}"
+    if share < 1 and float(written) == 100:
+        return "above 99.9\N{NO-BREAK SPACE}%"
+    return f"{written}\N{NO-BREAK SPACE}%".replace("-", "\N{MINUS SIGN}")

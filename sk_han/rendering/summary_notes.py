@@ -101,10 +101,12 @@ def removal_note(removal: Removed, summary: Summarized) -> str:
         f"{percent(removal.changed_random)}. Without any words: {removal.fall_all:.2f} and "
         f"{percent(removal.changed_all)}."
     )
-    if removal.carried is not None and removal.carried_random is not None:
+    carried, at_random = removal.carried, removal.carried_random
+    # Falls do not add up: without some words it may be more than without all, and is no share then.
+    if carried is not None and at_random is not None and at_random >= 0 and carried <= 1:
         note += (
-            f" So the shown words carry {percent(removal.carried)} of what all words do, those "
-            f"drawn at random {percent(removal.carried_random)}."
+            f" So the shown words carry {percent(carried)} of what all words do, those drawn at "
+            f"random {percent(at_random)}."
         )
     return note
 

@@ -81,6 +81,12 @@ def test_what_limits_of_the_tokenizer_cut_is_named():
     assert not hasattr(tokenizer, "vocabulary_")
 
 
+def test_what_lies_between_two_numbers_of_few_has_a_decimal():
+    text = str(describe(["One two.", "One two three four five six seven eight nine."]))
+    words = next(line for line in text.splitlines() if line.startswith("words"))
+    assert words.split()[-5:] == ["3.7", "6.5", "6.5", "9.3", "10"]
+
+
 def test_numbers_of_known_words_alone_say_so():
     assert "3 documents, 9 words, 6 of them different" in str(describe(OF_TWO_SCRIPTS))
     text = str(describe(OF_TWO_SCRIPTS, tokenizer=HierarchicalTokenizer(min_df=2)))

@@ -4,7 +4,7 @@ import pytest
 
 from sk_han.rendering.facts import rows_in_words
 from sk_han.rendering.numbers import counted, percent
-from sk_han.rendering.report.verdicts import probability
+from sk_han.rendering.report.verdicts import points, probability
 from sk_han.rendering.shading import number
 
 
@@ -18,6 +18,20 @@ def test_a_probability_below_one_is_never_written_as_one():
 )
 def test_a_small_share_has_a_decimal(share, written):
     assert percent(share).replace("\N{NO-BREAK SPACE}", " ") == written
+
+
+def test_what_is_not_the_whole_is_not_written_as_such():
+    space = "\N{NO-BREAK SPACE}"
+    written = [percent(share).replace(space, "") for share in (1.0, 0.9996, 0.9962, 0.994)]
+    assert written == ["100%", "above 99.9%", "99.6%", "99%"]
+    assert percent(0.99975, 1) == f"above 99.9{space}%"
+    assert percent(-0.0182) == f"\N{MINUS SIGN}1.8{space}%"
+
+
+def test_points_of_a_difference_are_not_0_unless_it_is():
+    minus = "\N{MINUS SIGN}"
+    found = [points(difference) for difference in (-0.0, 0.0, 0.0004, -0.0004, -0.0131)]
+    assert found == ["+0.0", "+0.0", "+0.04", f"{minus}0.04", f"{minus}1.3"]
 
 
 def test_one_thing_is_singular_and_thousands_have_a_comma():

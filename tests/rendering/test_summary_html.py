@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from sk_han.inspection.results.summary import Summary
-from tests.by_hand import PLACE, summarized
+from tests.by_hand import PLACE, REMOVAL, summarized
 from tests.html_page import ANYTHING, Page
 
 
@@ -47,6 +47,15 @@ def test_more_classes_are_ordered_by_documents_and_the_later_ones_folded():
     assert ["open" in fold for fold in folds] == [True, True, True, False]
     places = [page.all_text.index(f"class {n}") for n in (5, 3, 2, 1)]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize(("fall", "fall_random", "fall_all"), [(0.6, 0.1, 0.5), (0.3, -0.01, 0.5)])
+def test_falls_that_are_no_share_of_that_without_words_are_not_written_as_one(
+    fall, fall_random, fall_all
+):
+    falls = {"fall": fall, "fall_random": fall_random, "fall_all": fall_all}
+    removal = dataclasses.replace(REMOVAL, **falls)
+    assert "carry" not in Page(summarized(removal=removal).to_html()).all_text
 
 
 def test_the_page_says_what_the_shown_words_carry():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sk_han.rendering.protocols import Part
 
 AROUND = 40  # characters of a context on each side of a term
-_ROUNDING = 1e-9  # of a fall
+_LEAST_FALL = 0.05  # of which another is a share
 
 
 @dataclass(frozen=True)
@@ -133,13 +133,13 @@ class Removal:
 
     @property
     def carried(self) -> float | None:
-        """Fall without the shown words as a share of that without any; None if that is none."""
-        return self.fall / self.fall_all if self.fall_all > _ROUNDING else None
+        """Fall without the shown words, as a share of that without any; None if that is small."""
+        return self.fall / self.fall_all if self.fall_all >= _LEAST_FALL else None
 
     @property
     def carried_random(self) -> float | None:
         """The same of the words drawn at random."""
-        return self.fall_random / self.fall_all if self.fall_all > _ROUNDING else None
+        return self.fall_random / self.fall_all if self.fall_all >= _LEAST_FALL else None
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,8 @@ def has_several(report: Reported) -> bool:
 
 def points(difference: float) -> str:
     """Write a difference of two shares in percentage points, with its sign."""
-    return f"{100 * difference:+.1f}".replace("-", _MINUS)
+    decimals = 2 if 0 < abs(difference) < 0.0005 else 1
+    return f"{100 * difference + 0.0:+.{decimals}f}".replace("-", _MINUS)
 
 
 def learnt_from_note(report: Reported) -> str:

@@ -22,7 +22,8 @@ def test_terms_are_found_by_part_and_side():
 def test_shown_words_carry_a_share_of_what_all_words_do():
     assert REMOVAL.carried == 0.5
     assert REMOVAL.carried_random == 0.1
-    assert Removal(1, 0, 0, 0, 0, 0, 0, 0).carried is None
+    for little in (0.0, 0.001):
+        assert Removal(1, 0, 0.3, 0, little, 0, 0, 0).carried is None
 
 
 def test_a_frame_has_a_row_for_each_class_and_term():
