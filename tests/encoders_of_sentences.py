@@ -9,7 +9,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HashEncoder", "StreamEncoder", "WrongEncoder"]
+__all__ = ["HashEncoder", "StreamEncoder", "WordTable", "WrongEncoder"]
 
 
 class HashEncoder:
@@ -41,6 +41,18 @@ class StreamEncoder(HashEncoder):
 
     def embed(self, sentences: list[str]) -> Iterator[NDArray[np.float32]]:
         return iter(HashEncoder.encode(self, sentences))
+
+
+class WordTable(HashEncoder):
+    """Knows some words, and reads the first ones of a sentence alone."""
+
+    def __init__(self, words: str = "", limit: int | None = None, seed: int = 0) -> None:
+        super().__init__(seed=seed)
+        self.words, self.limit = set(words.split()), limit
+
+    def _vector(self, sentence: str) -> NDArray[np.float32]:
+        read = sentence.lower().replace(".", " ").split()[: self.limit]
+        return super()._vector(" ".join(w for w in read if not self.words or w in self.words))
 
 
 class WrongEncoder:

@@ -13,9 +13,9 @@ from sk_han.documents.checks import UNKNOWN_ID
 from sk_han.documents.offsets import concatenated_ranges, starts_of
 from sk_han.utils.containers import refuse_masked
 
-# Of the largest number of a fingerprint. Devices and versions of PyTorch differ by less, encoders
-# by more.
-_SAME_WITHIN = 0.02
+# Of the largest number of a vector. Devices and versions of PyTorch differ by less, encoders by
+# more. The other is of the largest number of all vectors, for those that are 0 up to rounding.
+_SAME_WITHIN, _ROUNDING = 0.02, 1e-5
 _ROWS_AT_ONCE = 1 << 14
 
 
@@ -27,7 +27,8 @@ class EncoderFingerprint(NamedTuple):
     name : str
         Of its class or model.
     vectors : ndarray of float32, shape (n_probes, d)
-        The vectors that it gives to some sentences.
+        The vectors that it gives to some sentences: of many languages and a
+        long text; or, if these tell nothing or the encoder was fitted, of the training texts.
     """
 
     name: str
@@ -42,8 +43,15 @@ class EncoderFingerprint(NamedTuple):
         """Whether both are of one encoder, up to the rounding of another machine."""
         if self.vectors.shape != other.vectors.shape:
             return False
-        difference = np.abs(self.vectors - other.vectors).max(initial=0)
-        return bool(difference <= _SAME_WITHIN * np.abs(self.vectors).max(initial=0))
+        difference = np.abs(self.vectors - other.vectors).max(axis=1, initial=0)
+        largest = np.abs(self.vectors).max(axis=1, initial=0)
+        allowed = np.maximum(_SAME_WITHIN * largest, _ROUNDING * largest.max(initial=0))
+        return bool((difference <= allowed).all())
+
+    def tells(self) -> bool:
+        """Whether its vectors differ: if not, such as 0 for unknown words, so may another's."""
+        alike = np.broadcast_to(self.vectors[:1], self.vectors.shape)
+        return not self.is_of_same(EncoderFingerprint(self.name, alike))
 
 
 class SentenceArray(DocumentArray):

@@ -59,6 +59,11 @@ class VectorCache:
         with self._opened() as connection:
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
+    def clear(self) -> None:
+        """Leave out all vectors of the encoder."""
+        with self._opened() as connection:
+            connection.execute("DELETE FROM vectors WHERE encoder = ?", (self._encoder,))
+
     def _vector(self, key: bytes, stored: object) -> NDArray[np.float32] | None:
         """Return a stored vector, or None if it is none: its sentence is then encoded again."""
         size = 4 * self._dimension

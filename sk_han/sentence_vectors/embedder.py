@@ -13,27 +13,30 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray, EncoderFingerprint, SentenceArray
+from sk_han.options.base import InstanceOf
 from sk_han.sentence_vectors.cache import VectorCache
-from sk_han.sentence_vectors.encoders import PROBES, call_of, encoded, fingerprint_of
+from sk_han.sentence_vectors.encoders import PROBES, call_of, encoded, fingerprint_of, own_probes
 from sk_han.sentence_vectors.pooled_words import PooledWordEncoder
 from sk_han.storage.network_schema import ENCODER
-from sk_han.storage.schema import Array, Field, Schema, Sizes, check
+from sk_han.storage.schema import Array, Field, ListOf, Schema, Sizes, check
 from sk_han.text.document_reader import DocumentSpans
 from sk_han.text.tokenizer_state import FittedTokenizer
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.compat import HasMethods, fit_context
 from sk_han.utils.document_transformer import DocumentTransformer
+from sk_han.utils.warnings import warn_user
 from sk_han.validation.params import POSITIVE
 from sk_han.validation.texts import check_texts, text_portions
 
-_N_PROBES = 8  # sentences by which a fitted encoder is known again
-
 
 def _check_size(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
-    learnt = state["learnt"]
+    learnt, probes = state["learnt"], state["probes"]
+    n_probes, dimension = state["fingerprint"]["vectors"].shape
+    if probes is not None and not 1 < len(probes) == n_probes:
+        raise ValueError(f"its {where} has vectors of {n_probes} probes, and {len(probes)} probes")
     if learnt is not None:
         size = learnt["vectors"].shape[1] + learnt["directions"].shape[1]
-        if size != state["fingerprint"]["vectors"].shape[1]:
+        if size != dimension:
             raise ValueError(f"its {where} has vectors of {size} numbers, and others of probes")
 
 
@@ -42,6 +45,7 @@ EMBEDDER = Schema(
     (
         Field("tokenizer", FittedTokenizer("V")),
         Field("fingerprint", ENCODER),
+        Field("probes", ListOf(InstanceOf(str)), optional=True),
         Field(
             "learnt",
             Schema(
@@ -103,6 +107,14 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
     distinct sentence) the memory of a batch is needed. A pickle holds the encoder; a file of
     `sk_han.save` does not, if it was given, and `sk_han.load` takes it.
 
+    An encoder that was given is known again by its vectors of built-in sentences of many languages
+    and of a text of 500 words, which an encoder must take, if only to cut it: so those that differ
+    in their language or maximal length are told apart, and no text of yours is stored. If it gives
+    one vector to all of these, as word vectors of a field may, eight training sentences from the
+    shortest to the longest are used, and stored in a file of `sk_han.save`. Encoders that differ in
+    rare words alone are not told apart, except by `memory`, if one of up to eight sentences that
+    are encoded again in each call has such words.
+
     Examples
     --------
     >>> from sk_han import SentenceEmbedder
@@ -114,6 +126,7 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
     tokenizer_: HierarchicalTokenizer
     encoder_: Any
     fingerprint_: EncoderFingerprint
+    _probes: list[str] | None  # of a given encoder, if those for all encoders do not tell it
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's name and type)
         "encoder": "no_validation",  # call_of checks it
@@ -221,15 +234,23 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
         tokenizer = HierarchicalTokenizer() if self.tokenizer is None else clone(self.tokenizer)
         tokenizer.set_params(output="ragged")
         split = _split(tokenizer.fit(texts), texts)
-        encoder, probes = given, list(PROBES)
-        if given is None:
-            encoder = PooledWordEncoder(random_state=self.random_state)
+        encoder = PooledWordEncoder(random_state=self.random_state) if given is None else given
+        probes, kept = own_probes(split.sentences), None
         if _is_to_be_fitted(encoder):
             encoder = clone(encoder).fit(split.sentences)
-            rows = np.linspace(0, len(split.sentences) - 1, _N_PROBES).astype(int)
-            probes = [split.sentences[row] for row in rows]
-        fingerprint = fingerprint_of(encoder, probes)
-        self.tokenizer_, self.encoder_, self.fingerprint_ = tokenizer, encoder, fingerprint
+            fingerprint = fingerprint_of(encoder, probes)
+        else:
+            fingerprint = fingerprint_of(encoder)
+            if not fingerprint.tells():
+                fingerprint, kept = fingerprint_of(encoder, probes), probes
+                if not fingerprint.tells():
+                    warn_user(
+                        f"The encoder {fingerprint.name} gives one vector to texts of many "
+                        f"languages, and one to sentences such as {probes[-1][:60]!r}, so it is "
+                        "not told from others. Is it an encoder of this language?"
+                    )
+        self.tokenizer_, self.encoder_ = tokenizer, encoder
+        self.fingerprint_, self._probes = fingerprint, kept
         return split
 
     def _embedded(self, split: _Split) -> SentenceArray:
@@ -264,6 +285,7 @@ def state_of(embedder: Any) -> dict[str, Any]:
     return {
         "tokenizer": embedder.tokenizer_,
         "fingerprint": embedder.fingerprint_._asdict(),
+        "probes": embedder._probes,
         "learnt": learnt,
     }
 
@@ -272,6 +294,7 @@ def restore(embedder: Any, state: Mapping[str, Any], encoder: Any) -> None:
     """Give an embedder its fitted state, and the encoder if it has not learnt one."""
     check(EMBEDDER, state, "embedder")
     fingerprint, learnt = EncoderFingerprint(**state["fingerprint"]), state["learnt"]
+    probes = state["probes"]
     if learnt is not None:
         if encoder is not None:
             raise ValueError("it has vectors that were learnt, and takes no encoder")
@@ -283,7 +306,7 @@ def restore(embedder: Any, state: Mapping[str, Any], encoder: Any) -> None:
             f"it reads sentence vectors of {fingerprint.dimension} numbers by the encoder "
             f"{fingerprint.name!r}, which no file holds: sk_han.load(path, encoder=...) takes it"
         )
-    elif not fingerprint_of(encoder, PROBES).is_of_same(fingerprint):
+    elif not fingerprint_of(encoder, probes or PROBES).is_of_same(fingerprint):
         raise ValueError(
             f"encoder={type(encoder).__name__} gives other vectors than the {fingerprint.name!r} "
             "that it was fitted with"
@@ -291,7 +314,7 @@ def restore(embedder: Any, state: Mapping[str, Any], encoder: Any) -> None:
     else:
         embedder.encoder = encoder
     embedder.tokenizer_, embedder.encoder_ = state["tokenizer"], encoder
-    embedder.fingerprint_ = fingerprint
+    embedder.fingerprint_, embedder._probes = fingerprint, probes
 
 
 class _Split(NamedTuple):

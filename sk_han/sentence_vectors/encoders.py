@@ -14,11 +14,33 @@ from sk_han.utils.progress import progress_bar
 
 Encode = Callable[[list[str]], NDArray[np.float32]]
 
-PROBES = (
+# Frequent words of several languages and scripts, since a table of words of one language has no
+# others; and a text beyond the 512 tokens at which many transformers cut. It goes from language to
+# language, so that its vector tells where it was cut.
+_SHORT = (
     "The film is good.",
     "Nobody had expected the train before noon, and it came at ten!",
     "7 + 5 = 12",
+    "Das Haus ist gut, aber die Zeit war nicht schön.",
+    "La vie est belle, mais nous avons un bon livre.",
+    "El hombre no es malo y la casa está muy bien.",
+    "Os meus amigos não vão para casa com você.",
+    "Il giorno è bello, ma non sono con te.",
+    "De man en het kind zijn niet goed.",
+    "Jest dobry dzień, ale nie ma go w domu.",
+    "Bu film çok güzel ve bir iyi gün.",
+    "Это хороший фильм, но он не мой.",
+    "Η μέρα είναι καλή και το σπίτι μου.",
+    "هذا يوم جيد في البيت من العمل",
+    "זה יום טוב של הבית",
+    "यह एक अच्छा दिन है और घर में",
+    "今天是好日子，我们都很高兴。",
+    "今日はいい天気で、とても良い。",
+    "오늘은 좋은 날이고 이 영화는 좋다.",
+    "วันนี้เป็นวันที่ดีมาก",
 )
+PROBES = (*_SHORT, " ".join(" ".join([probe] * 4) for probe in _SHORT))
+_N_OWN_PROBES = 8
 _CAN_BE_GIVEN = (
     "an object with encode(list of str), such as a SentenceTransformer or a StaticModel of "
     "model2vec, with embed(list of str) as of fastembed, a scikit-learn transformer of text, or "
@@ -50,9 +72,21 @@ def encoded(
     cache: VectorCache | None,
     progress: bool,
 ) -> NDArray[np.float32]:
-    """Encode distinct sentences batch by batch, but those in the cache; shape (n, dimension)."""
+    """Encode distinct sentences batch by batch, but those in the cache; shape (n, dimension).
+
+    A few that the cache has are encoded again, among them the longest: an encoder may differ from
+    that of the cache in what the probes of its fingerprint do not tell, such as words of a field or
+    the limit of very long sentences, or have been changed in place.
+    """
     vectors = np.empty((len(sentences), dimension), dtype=np.float32)
-    todo = np.arange(len(sentences)) if cache is None else cache.read(sentences, vectors)
+    todo = np.arange(len(sentences))
+    if cache is not None:
+        unknown = cache.read(sentences, vectors)
+        known = np.setdiff1d(todo, unknown)
+        if _is_of(encode, [sentences[row] for row in known], vectors[known]):
+            todo = unknown
+        else:
+            cache.clear()
     with progress_bar(len(todo), desc="encode", unit="sentence", disable=not progress) as bar:
         for start in range(0, len(todo), batch_size):
             rows = todo[start : start + batch_size]
@@ -70,9 +104,35 @@ def encoded(
     return vectors
 
 
-def fingerprint_of(encoder: Any, probes: Sequence[str]) -> EncoderFingerprint:
-    """Return what tells an encoder from others: its name, and its vectors of some sentences."""
-    return EncoderFingerprint(type(encoder).__name__, call_of(encoder)(list(probes)))
+def fingerprint_of(encoder: Any, probes: Sequence[str] = PROBES) -> EncoderFingerprint:
+    """Return what tells an encoder from others: its name, and its vectors of some sentences.
+
+    The last one, the longest, is encoded apart, since a batch takes the time of its longest
+    sentence for each.
+    """
+    encode = call_of(encoder)
+    first = encode(list(probes[:-1]))
+    last = encoded(
+        encode, probes[-1:], dimension=first.shape[1], batch_size=1, cache=None, progress=False
+    )
+    return EncoderFingerprint(type(encoder).__name__, np.concatenate([first, last]))
+
+
+def own_probes(sentences: Sequence[str]) -> list[str]:
+    """Return a few of some sentences, from the shortest to the longest."""
+    by_length = sorted(sentences, key=len)
+    rows = np.linspace(0, len(by_length) - 1, _N_OWN_PROBES).astype(int)
+    return [by_length[row] for row in rows]
+
+
+def _is_of(encode: Encode, sentences: Sequence[str], vectors: NDArray[np.float32]) -> bool:
+    """Whether an encoder gives these vectors to a few of the sentences, up to rounding."""
+    if not sentences:
+        return True
+    row_of = {sentence: row for row, sentence in enumerate(sentences)}
+    asked = list(dict.fromkeys(own_probes(sentences)))
+    stored = EncoderFingerprint("", vectors[[row_of[sentence] for sentence in asked]])
+    return stored.is_of_same(EncoderFingerprint("", encode(asked)))
 
 
 def _encodable(sentence: str) -> str:

@@ -156,6 +156,24 @@ def test_a_fingerprint_bears_rounding_and_no_more() -> None:
     assert not FINGERPRINT.is_of_same(EncoderFingerprint("Encoder", FINGERPRINT.vectors[:, :4]))
 
 
+def test_a_long_vector_of_a_fingerprint_hides_no_other() -> None:
+    vectors = np.array([[1, 2], [1000, 1000], [0, 0]], np.float32)
+    fingerprint = EncoderFingerprint("Encoder", vectors)
+    for changed, is_same in (([0, 0], False), ([1.01, 2], True)):
+        other = EncoderFingerprint("Encoder", np.array([changed, *vectors[1:]], np.float32))
+        assert fingerprint.is_of_same(other) is is_same
+    rounded = np.array([*vectors[:2], [1e-3, -1e-3]], np.float32)  # of sums that are nearly 0
+    assert fingerprint.is_of_same(EncoderFingerprint("Encoder", rounded))
+
+
+@pytest.mark.parametrize(
+    ("vectors", "expected"),
+    [([[0, 0], [0, 0]], False), ([[3, 1], [3, 1.001]], False), ([[3, 1], [3, 2]], True)],
+)
+def test_vectors_that_are_all_alike_tell_no_encoder(vectors, expected) -> None:
+    assert EncoderFingerprint("Encoder", np.array(vectors, np.float32)).tells() is expected
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [

@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sk_han import HierarchicalTokenizer, SentenceEmbedder
-from tests.encoders_of_sentences import HashEncoder, StreamEncoder, WrongEncoder
+from tests.encoders_of_sentences import HashEncoder, StreamEncoder, WordTable, WrongEncoder
 
 TEXTS = ["A fine film. Don't miss it!", "", "Dull. A fine film. Dull."]
 SENTENCES = ["A fine film.", "Don't miss it!", "Dull."]
@@ -109,7 +109,8 @@ def test_vectors_come_from_the_cache(tmp_path):
         SentenceEmbedder(HashEncoder(), memory=memory).fit_transform(TEXTS[:1])
         encoder = HashEncoder()
         X = SentenceEmbedder(encoder, memory=memory).fit_transform(TEXTS)
-        assert encoder.calls[1:] == [["Dull."]]  # the first call is for the fingerprint
+        # After two calls for the fingerprint, what the cache has is compared.
+        assert encoder.calls[2:] == [["A fine film.", "Don't miss it!"], ["Dull."]]
         assert np.array_equal(X.sentence_vectors(), expected)
 
 
@@ -118,6 +119,63 @@ def test_the_cache_of_one_encoder_is_not_that_of_another(tmp_path):
     other = SentenceEmbedder(HashEncoder(seed=1), memory=tmp_path).fit_transform(TEXTS)
     expected = SentenceEmbedder(HashEncoder(seed=1)).fit_transform(TEXTS)
     assert np.array_equal(other.sentence_vectors(), expected.sentence_vectors())
+
+
+UNKNOWN_WORDS = ["Zebu lama yak. Lama yak.", "Yak lama. Zebu. Yak."]
+
+
+def test_an_encoder_that_was_changed_in_place_does_not_get_its_earlier_vectors(tmp_path):
+    encoder = HashEncoder()
+    embedder = SentenceEmbedder(encoder, memory=tmp_path).fit(TEXTS)
+    embedder.transform(TEXTS)
+    encoder.seed = 1
+    expected = SentenceEmbedder(HashEncoder(seed=1)).fit_transform(TEXTS).vectors
+    assert np.array_equal(embedder.transform(TEXTS[:1]).vectors, expected[:2])
+    # "Dull." was stored by the earlier encoder, and is not left beside the others.
+    assert np.array_equal(embedder.transform(TEXTS).vectors, expected)
+
+
+OTHERS = {
+    "of words that no probe has": (WordTable("zebu lama yak"), WordTable("zebu lama yak", seed=1)),
+    "of other lengths": (WordTable(limit=128), WordTable(limit=512)),
+    "of German": (WordTable("haus gut"), WordTable("haus gut", seed=1)),
+    "of Russian": (WordTable("это он"), WordTable("это он", seed=1)),
+    "of German beside English": (WordTable("the film haus"), WordTable("the film")),
+}
+
+
+@pytest.mark.parametrize(("one", "other"), OTHERS.values(), ids=OTHERS)
+def test_fingerprints_tell_encoders_of_any_language_and_length(one, other, tmp_path):
+    found, again, unlike = (
+        SentenceEmbedder(each, memory=tmp_path).fit(UNKNOWN_WORDS).fingerprint_
+        for each in (one, one, other)
+    )
+    assert found.is_of_same(again)
+    assert not found.is_of_same(unlike)
+
+
+def test_an_encoder_that_knows_nothing_of_the_texts_is_warned_of():
+    with pytest.warns(UserWarning, match="WordTable gives one vector .*'A fine film.*language"):
+        SentenceEmbedder(WordTable("zebu")).fit(["A fine film, indeed. Dull."])
+
+
+def test_a_cache_is_not_that_of_an_encoder_with_equal_vectors_of_all_probes(tmp_path):
+    one, other = WordTable("film zebu lama yak"), WordTable("film")
+    vectors = [
+        SentenceEmbedder(each, memory=memory).fit_transform(UNKNOWN_WORDS).vectors
+        for each, memory in ((one, tmp_path), (other, tmp_path), (other, None))
+    ]
+    assert np.abs(vectors[0]).max() > 0
+    assert np.array_equal(vectors[1], vectors[2])
+
+
+def test_the_long_probe_is_encoded_apart_from_the_short_ones():
+    encoder = HashEncoder()
+    SentenceEmbedder(encoder).fit(TEXTS)
+    short, long = encoder.calls
+    assert max(map(len, short)) < 100
+    assert len(long) == 1
+    assert len(long[0].split()) > 512
 
 
 def test_a_clone_has_the_encoder_itself_and_not_a_copy():
@@ -179,8 +237,8 @@ def test_halves_of_characters_do_not_reach_the_encoder():
 @pytest.mark.parametrize(
     ("result", "error", "message"),
     [
-        (lambda n: np.zeros((n + 1, 3)), ValueError, r"for each of 3 sentences.*\(4, 3\)"),
-        (lambda n: np.zeros(n), ValueError, r"got shape \(3,\)"),
+        (lambda n: np.zeros((n + 1, 3)), ValueError, r"for each of 20 sentences.*\(21, 3\)"),
+        (lambda n: np.zeros(n), ValueError, r"got shape \(20,\)"),
         (lambda n: np.full((n, 3), np.nan), ValueError, "NaN.*'The film is good.'"),
         (lambda n: np.full((n, 3), 1e300), ValueError, "beyond single precision"),
         (lambda n: np.full((n, 3), "a"), TypeError, "dtype <U1"),

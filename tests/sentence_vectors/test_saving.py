@@ -16,10 +16,12 @@ from sk_han import (
 )
 from sk_han.sentence_vectors.embedder import restore, state_of
 from sk_han.serving import Scorer
-from tests.encoders_of_sentences import HashEncoder
+from tests.encoders_of_sentences import HashEncoder, WordTable
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 NEW = ["A new day. It was good!", "Rain, and a zebra."]
+ZEBRA, OTHER_ZEBRA = WordTable("zebra"), WordTable("zebra", seed=1)
+TEXTS_OF_ZEBRAS = [text.replace(".", " zebra.") for text in TEXTS]
 LEARNT, GIVEN = None, HashEncoder(size=3)
 each_encoder = pytest.mark.parametrize("encoder", [LEARNT, GIVEN], ids=["learnt", "given"])
 
@@ -74,6 +76,22 @@ def test_another_encoder_is_refused(encoder, at_load, message, path):
         load(path, encoder=at_load)
 
 
+def test_an_encoder_that_built_in_probes_do_not_tell_is_known_by_training_sentences(path):
+    embedder = SentenceEmbedder(ZEBRA).fit(TEXTS_OF_ZEBRAS)
+    assert "Very good zebra." in state_of(embedder)["probes"]
+    save(embedder, path)
+    loaded = load(path, encoder=ZEBRA)
+    assert loaded.fingerprint_.is_of_same(embedder.fingerprint_)
+    assert state_of(loaded)["probes"] == state_of(embedder)["probes"]
+    with pytest.raises(ModelFormatError, match="encoder=WordTable gives other vectors"):
+        load(path, encoder=OTHER_ZEBRA)
+
+
+@each_encoder
+def test_no_training_sentence_is_stored_for_other_encoders(encoder):
+    assert state_of(SentenceEmbedder(encoder).fit(TEXTS))["probes"] is None
+
+
 def test_a_file_without_an_embedder_takes_no_encoder(path):
     save(tiny().fit(TEXTS, LABELS), path)
     with pytest.raises(ModelFormatError, match="holds no SentenceEmbedder, and takes no encoder"):
@@ -120,6 +138,9 @@ def test_a_scorer_refuses_it_by_name(encoder, path):
         ("fingerprint", {"name": 3, "vectors": np.zeros((3, 400), np.float32)}),
         ("fingerprint", {"name": "a", "vectors": np.zeros((3, 8), np.float32)}),
         ("fingerprint", {"name": "a", "vectors": np.full((3, 400), np.nan, np.float32)}),
+        ("probes", ["one", "two"]),
+        ("probes", [1] * 8),
+        ("probes", "12345678"),
         ("learnt", {}),
         ("learnt", 3),
     ],
