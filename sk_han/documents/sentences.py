@@ -12,6 +12,7 @@ from sk_han.documents.array import DocumentArray
 from sk_han.documents.checks import UNKNOWN_ID
 from sk_han.documents.offsets import concatenated_ranges, starts_of
 from sk_han.utils.containers import refuse_masked
+from sk_han.utils.model_format import LARGEST_NUMBER
 
 # Of the largest number of a vector. Devices and versions of PyTorch differ by less, encoders by
 # more. The other is of the largest number of all vectors, for those that are 0 up to rounding.
@@ -79,7 +80,8 @@ class SentenceArray(DocumentArray):
     TypeError
         If vectors are no numbers, or numbers of sentences no integers.
     ValueError
-        If shapes do not match, a vector holds NaN or infinity, or a sentence has no vector.
+        If shapes do not match, a vector holds NaN, infinity or a number beyond 1e12,
+        or a sentence has no vector.
 
     Notes
     -----
@@ -299,10 +301,15 @@ def _finite_vectors(vectors: ArrayLike) -> NDArray[np.float32]:
         with np.errstate(over="ignore"):
             found = found.astype(np.float32)
     for start in range(0, len(found), _ROWS_AT_ONCE):
-        wrong = np.flatnonzero(~np.isfinite(found[start : start + _ROWS_AT_ONCE]).all(axis=1))
+        wrong = rows_beyond_limit(found[start : start + _ROWS_AT_ONCE])
         if len(wrong):
             raise ValueError(
-                f"Sentence vector {start + wrong[0]} holds NaN, infinity or a number beyond single "
-                "precision."
+                f"Sentence vector {start + wrong[0]} holds NaN, infinity or a number beyond "
+                f"{LARGEST_NUMBER:g}, which no model file can hold."
             )
     return found
+
+
+def rows_beyond_limit(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Return which vectors (n, d) hold NaN, infinity or a number that a model cannot bear."""
+    return np.flatnonzero(~(np.abs(vectors) <= LARGEST_NUMBER).all(axis=1))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import EncoderFingerprint
+from sk_han.documents.sentences import rows_beyond_limit
 
 _FILE = "sentence_vectors.sqlite"
 _PATIENCE = 60  # seconds for another process that writes
@@ -70,7 +71,7 @@ class VectorCache:
         if not isinstance(stored, bytes) or stored[size:] != self._checksum(key, stored[:size]):
             return None
         vector = np.frombuffer(stored, "<f4", self._dimension)
-        return vector if np.isfinite(vector).all() else None
+        return None if len(rows_beyond_limit(vector[None])) else vector
 
     def _checksum(self, key: bytes, data: bytes) -> bytes:
         """Return what finds a changed bit of a row: that of its keys too."""
@@ -83,7 +84,7 @@ class VectorCache:
             connection = sqlite3.connect(self._path, timeout=_PATIENCE)
             with closing(connection), connection:
                 yield connection
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of a damaged name
             repair = "Delete it, or give another folder as memory."
             if "locked" in str(error):
                 repair = "Wait for it, or give another folder as memory."

@@ -272,15 +272,23 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
 
 
 def state_of(embedder: Any) -> dict[str, Any]:
-    """Return the state of a fitted embedder; TypeError if its encoder was fitted and is foreign."""
+    """Return the state of a fitted embedder.
+
+    TypeError if its encoder was fitted and is foreign, ValueError if it was replaced after the fit.
+    """
     encoder, learnt = embedder.encoder_, None
     if isinstance(encoder, PooledWordEncoder):
         vectors, directions = encoder.tables_
         learnt = {"tokenizer": encoder.tokenizer_, "vectors": vectors, "directions": directions}
-    elif encoder is not embedder.encoder:
+    elif _is_to_be_fitted(encoder):
         raise TypeError(
             f"the encoder {type(encoder).__name__} was fitted to sentences, and files hold no "
             "such object. joblib.dump saves the SentenceEmbedder, or the Pipeline, whole."
+        )
+    elif encoder is not embedder.encoder:
+        raise ValueError(
+            f"another encoder than its {type(encoder).__name__} was set after the fit. Fit it "
+            "again, or set its encoder_ as encoder, too."
         )
     return {
         "tokenizer": embedder.tokenizer_,

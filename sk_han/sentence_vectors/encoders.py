@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import EncoderFingerprint
+from sk_han.documents.sentences import rows_beyond_limit
 from sk_han.sentence_vectors.cache import VectorCache
+from sk_han.utils.containers import refuse_masked
+from sk_han.utils.model_format import LARGEST_NUMBER
 from sk_han.utils.progress import progress_bar
 
 Encode = Callable[[list[str]], NDArray[np.float32]]
@@ -150,7 +153,10 @@ def _checked(found: Any, sentences: list[str], encoder: Any) -> NDArray[np.float
         )
     if not hasattr(found, "__len__") and hasattr(found, "__iter__"):
         found = list(found)  # fastembed yields them one by one
-    tensors = isinstance(found, list) and any(hasattr(vector, "cpu") for vector in found)
+    are_listed = isinstance(found, (list, tuple))
+    for each in found if are_listed else [found]:
+        refuse_masked(each, f"An array of the encoder {name}")
+    tensors = are_listed and any(hasattr(vector, "cpu") for vector in found)
     try:
         vectors = np.asarray([_on_cpu(each) for each in found] if tensors else _on_cpu(found))
     except ValueError as error:
@@ -164,11 +170,11 @@ def _checked(found: Any, sentences: list[str], encoder: Any) -> NDArray[np.float
     if vectors.ndim != 2 or len(vectors) != len(sentences) or vectors.shape[1] == 0:
         raise ValueError(f"The encoder {name} must give {expected}; got shape {vectors.shape}.")
     with np.errstate(over="ignore"):
-        vectors = vectors.astype(np.float32, copy=False)
-    wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+        vectors = vectors.astype(np.float32)  # a copy: the encoder may fill its array again
+    wrong = rows_beyond_limit(vectors)
     if len(wrong):
         raise ValueError(
-            f"The encoder {name} gives NaN, infinity or a number beyond single precision for "
+            f"The encoder {name} gives NaN, infinity or a number beyond {LARGEST_NUMBER:g} for "
             f"{len(wrong)} of {len(sentences)} sentences, such as {sentences[wrong[0]][:60]!r}."
         )
     return vectors

@@ -10,16 +10,13 @@ from sk_han.options.base import Choice, InstanceOf, Options, Range
 from sk_han.options.network import NetworkOptions
 from sk_han.options.shapes import Shapes, sentence_network_shapes, weight_shapes
 from sk_han.storage.schema import Array, Field, OptionsOf, Schema, Size, Sizes, Variants, check
-
-# Far beyond what training finds. Products of two weights and sums of these stay within single
-# precision, so that no finite weights in a file predict NaN.
-_LARGEST_WEIGHT = 1e12
+from sk_han.utils.model_format import LARGEST_NUMBER
 
 
 def check_weights(weights: Mapping[str, Any], shapes: Shapes, where: str = "network") -> None:
     """Check names, shapes and values of weights, before memory of their size is taken."""
     kinds = {
-        name: Array("float32", " ".join(map(str, shape)), -_LARGEST_WEIGHT, _LARGEST_WEIGHT)
+        name: Array("float32", " ".join(map(str, shape)), -LARGEST_NUMBER, LARGEST_NUMBER)
         for name, shape in shapes.items()
     }
     fields = tuple(Field(name, kind) for name, kind in kinds.items())

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+# Far beyond what training finds. Products of two such weights or numbers of vectors, and sums of
+# these, stay within single precision, so that no finite weights in a file predict NaN.
+LARGEST_NUMBER = 1e12
+
 
 class ModelFormatError(ValueError):
     """Raised for a stored model that is damaged, of a newer format, or no model at all."""

@@ -46,8 +46,10 @@ def file(stored, tmp_path):
         lambda data: data[: len(data) // 2],
         lambda data: data[:100] + b"\xff" * 100 + data[200:],
         lambda data: data[:4096] + b"\xff" * 4096 + data[8192:],
+        lambda data: data.replace(b"CREATE TABLE vectors", b"CREATE TABLE \xffectors"),
+        lambda data: data.replace(b"tablevectors", b"table\xffectors"),
     ],
-    ids=["other", "cut off", "schema", "rows"],
+    ids=["other", "cut off", "schema", "rows", "name", "name of a table"],
 )
 def test_a_damaged_file_is_named(file, damage):
     file.write_bytes(damage(file.read_bytes()))

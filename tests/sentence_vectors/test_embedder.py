@@ -68,13 +68,31 @@ class Tensors(HashEncoder):
         Tensors(lambda found: found.requires_grad_()),
         Tensors(lambda found: found.bfloat16()),
         Tensors(lambda found: list(found.requires_grad_())),
+        Tensors(lambda found: tuple(found.requires_grad_())),
     ],
-    ids=["stream", "gradients", "half precision", "list"],
+    ids=["stream", "gradients", "half precision", "list", "tuple"],
 )
 def test_encoders_are_called_as_their_libraries_call_them(encoder):
     expected = SentenceEmbedder(HashEncoder()).fit_transform(TEXTS).vectors
     found = SentenceEmbedder(encoder).fit_transform(TEXTS).vectors
     assert np.allclose(found, expected, atol=2**-8)
+
+
+class OneBuffer(HashEncoder):
+    """Returns the same array in each call."""
+
+    def encode(self, sentences):
+        found = super().encode(sentences)
+        if not hasattr(self, "buffer"):
+            self.buffer = np.empty((99, self.size), np.float32)
+        self.buffer[: len(found)] = found
+        return self.buffer[: len(found)]
+
+
+def test_an_encoder_may_fill_its_array_again():
+    embedder = SentenceEmbedder(OneBuffer()).fit(TEXTS)
+    embedder.transform(TEXTS)
+    assert embedder.fingerprint_.is_of_same(SentenceEmbedder(HashEncoder()).fit(TEXTS).fingerprint_)
 
 
 def test_a_transformer_of_scikit_learn_is_cloned_and_fitted():
@@ -234,13 +252,20 @@ def test_halves_of_characters_do_not_reach_the_encoder():
     assert encoder.calls[-1] == ["A ? film."]
 
 
+def masked(n):
+    return np.ma.masked_equal(np.tile([1.0, 2.0, 3.0], (n, 1)), 2)
+
+
 @pytest.mark.parametrize(
     ("result", "error", "message"),
     [
         (lambda n: np.zeros((n + 1, 3)), ValueError, r"for each of 20 sentences.*\(21, 3\)"),
         (lambda n: np.zeros(n), ValueError, r"got shape \(20,\)"),
         (lambda n: np.full((n, 3), np.nan), ValueError, "NaN.*'The film is good.'"),
-        (lambda n: np.full((n, 3), 1e300), ValueError, "beyond single precision"),
+        (lambda n: np.full((n, 3), 1e300), ValueError, "WrongEncoder gives .* beyond 1e\\+12"),
+        (lambda n: np.full((n, 3), -1.1e12), ValueError, "WrongEncoder gives .* beyond 1e\\+12"),
+        (lambda n: masked(n), ValueError, "encoder WrongEncoder has masked values"),
+        (lambda n: list(masked(n)), ValueError, "encoder WrongEncoder has masked values"),
         (lambda n: np.full((n, 3), "a"), TypeError, "dtype <U1"),
         (lambda n: [[1.0], [1.0, 2.0], [3.0]], ValueError, "several sizes"),
         (lambda n: csr_matrix((n, 3)), TypeError, "TruncatedSVD"),

@@ -122,6 +122,10 @@ def test_a_folder_of_vectors_is_not_saved(path, tmp_path):
 def test_an_encoder_that_was_set_after_the_fit_is_not_saved(path):
     with pytest.raises(ValueError, match="takes no encoder"):
         save(SentenceEmbedder().fit(TEXTS).set_params(encoder=GIVEN), path)
+    for other in (HashEncoder(size=3), None):
+        with pytest.raises(ValueError, match=r"than its HashEncoder .* after the fit\. Fit"):
+            save(SentenceEmbedder(GIVEN).fit(TEXTS).set_params(encoder=other), path)
+    assert not path.exists()
 
 
 @each_encoder
