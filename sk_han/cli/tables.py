@@ -150,8 +150,8 @@ class ClassNames:
 
 
 def _as_number(name: str) -> float | None:
-    """Return the number that a name is, as Python writes it."""
-    if name.isascii() and "_" not in name:
+    """Return the number that a name is, as Python writes it; none is NaN, which equals nothing."""
+    if name.isascii() and "_" not in name and "nan" not in name.lower():
         for number in (int, float):
             with suppress(ValueError):
                 return number(name)

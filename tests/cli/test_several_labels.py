@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import json
 import re
 
@@ -11,7 +12,8 @@ from sklearn.metrics import f1_score
 
 import sk_han
 from sk_han import ExplanationList
-from sk_han.cli.several_labels import hint_of_several
+from sk_han.cli.several_labels import LabelSets, hint_of_several
+from sk_han.cli.tables import ClassNames
 from sk_han.serving import Scorer
 from tests.cli.test_fitting import SMALL
 from tests.tiny_models import TEXTS, tiny
@@ -214,3 +216,24 @@ def test_the_report_is_that_of_python(run, topics, stored, tmp_path):
 def test_labels_that_differ_by_blanks_are_no_sets_of_labels(labels):
     assert hint_of_several(labels) == ""
     assert "--separator ';'" in hint_of_several([*labels, "pos; neg", "neg;a", "a;b", "pos;a"])
+
+
+@pytest.mark.parametrize(
+    "names", [["a ", "b"], ["a", "a ", " a", "b"], ["1", "2", "nan"]], ids=["one", "all", "NaN"]
+)
+def test_what_is_written_of_labels_is_read_as_them(names):
+    sets = LabelSets(ClassNames(names), ";")
+    rows = np.array(list(itertools.product([False, True], repeat=len(names))))
+    numbers = [sets.numbers(sets.written(row), "here") for row in rows]
+    np.testing.assert_array_equal(sets.indicator(numbers), rows)
+
+
+def test_blanks_around_a_label_of_a_cell_do_not_count():
+    sets = LabelSets(ClassNames(["a ", "b"]), ";")
+    assert sets.numbers(" b;a; ;", "here") == [1, 0]
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_a_blank_label_cannot_be_told_from_none(name):
+    with pytest.raises(ValueError, match=f"the label '{name}' is blank"):
+        LabelSets(ClassNames([name, "b"]), ";")

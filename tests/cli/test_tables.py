@@ -30,6 +30,8 @@ WRITTEN = [  # classes, a label as tables have it, the class that is meant
     (["False", "True"], "true", None),
     (["1", "01", "1.0"], "01", "01"),
     (["1", "2"], 2, "2"),
+    (["1", "2", "nan"], "nan", "nan"),
+    (["inf", "1"], "inf", "inf"),
 ]
 
 
