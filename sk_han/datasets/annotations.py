@@ -32,7 +32,8 @@ def read_highlights(
     labels : list
         Labels of the documents: strings, None for a text without one, or, if a text has several, a
         list of labels for each. In Prodigy ``accept`` or ``label``, in doccano ``cats`` or a
-        ``label`` without places, in Label Studio choices of the last annotation. Labels of spans
+        ``label`` without places, in Label Studio choices of the last annotation. An object with 0
+        or 1 for each label, as spaCy's ``cats``, gives those of 1. Labels of spans
         are not read: that a span is marked is what counts.
     highlights : list
         For each text its spans (start, end) of characters, ``[]`` if nothing was marked, None if
@@ -127,7 +128,7 @@ def _read(
             values = [result.get("value", {}) for result in results]
             spans = [value for value in values if "start" in value]
             of_text = [value for value in values if "start" not in value]
-            labels = [label for value in of_text for label in value.get("choices", [])]
+            labels = [label for value in of_text for label in _labels(value.get("choices", []))]
     else:
         if record.get("answer", "accept") != "accept":  # Prodigy
             return None
@@ -143,7 +144,16 @@ def _read(
         raise ValueError(
             f"{where} has no {key!r} that is a text; it has {sorted(record)}. text= names the key."
         )
-    return own, list(labels), spans
+    return own, _labels(labels), spans
+
+
+def _labels(given: Any) -> list[Any]:
+    """Return labels: one, a list, or those that are true of an object, as spaCy writes them."""
+    if isinstance(given, Mapping):
+        if not all(value in (0, 1) for value in given.values()):
+            raise TypeError(f"{given!r} does not tell by 0 or 1 which labels are true")
+        return [label for label, value in given.items() if value]
+    return [given] if isinstance(given, str) else list(given)
 
 
 def _letters(text: str) -> str:

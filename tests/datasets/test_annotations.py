@@ -99,6 +99,25 @@ def test_several_labels_give_lists(tmp_path):
     assert read_highlights(path) == (["a", "b"], [["x", "y"], []], [None, None])
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"text": "abc", "accept": "pos"},
+        {"text": "abc", "cats": "pos"},
+        {"text": "abc", "cats": {"pos": 1, "neg": 0}},
+        {"text": "abc", "cats": {"pos": True, "neg": 0.0}},
+    ],
+)
+def test_a_string_is_one_label_and_an_object_tells_which_are_true(record, tmp_path):
+    assert read_highlights(written(tmp_path, record)) == (["abc"], ["pos"], [None])
+
+
+def test_a_choice_of_label_studio_may_be_a_string(tmp_path):
+    result = [{"value": {"choices": "pos"}}]
+    record = {"data": {"text": "abc"}, "annotations": [{"result": result}]}
+    assert read_highlights(written(tmp_path, record)) == (["abc"], ["pos"], [[]])
+
+
 def test_what_was_not_accepted_is_left_out(tmp_path):
     path = written(
         tmp_path,
@@ -128,6 +147,8 @@ def test_compressed_files_and_other_keys(tmp_path):
         ({"text": 5}, "has no 'text' that is a text"),
         ({"data": {"text": "a"}, "annotations": ["b"]}, "Record 2 .* is not as these tools"),
         ({"data": {"text": "a"}, "annotations": [{"result": [{"value": 3}]}]}, "is not as these"),
+        ({"text": "a", "cats": {"pos": 0.7}}, "Record 2 .* not as these tools .* by 0 or 1"),
+        ({"text": "a", "cats": None}, "Record 2 .* is not as these tools"),
         ({"text": "a", "spans": 5}, "Record 2 .* is not as these tools write it"),
         ([1, 2], r"Record 2 .* is \[1, 2\]"),
     ],
