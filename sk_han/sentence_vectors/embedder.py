@@ -108,8 +108,8 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
     `sk_han.save` does not, if it was given, and `sk_han.load` takes it.
 
     An encoder that was given is known again by its vectors of built-in sentences of many languages
-    and of a text of 500 words, which an encoder must take, if only to cut it: so those that differ
-    in their language or maximal length are told apart, and no text of yours is stored. If it gives
+    and of a text of 500 words, unless it raises an error for that one: so encoders that differ in
+    their language or maximal length are told apart, and no text of yours is stored. If it gives
     one vector to all of these, as word vectors of a field may, eight training sentences from the
     shortest to the longest are used, and stored in a file of `sk_han.save`. Encoders that differ in
     rare words alone are not told apart, except by `memory`, if one of up to eight sentences that

@@ -111,14 +111,19 @@ def fingerprint_of(encoder: Any, probes: Sequence[str] = PROBES) -> EncoderFinge
     """Return what tells an encoder from others: its name, and its vectors of some sentences.
 
     The last one, the longest, is encoded apart, since a batch takes the time of its longest
-    sentence for each.
+    sentence for each. An encoder that cannot take the built-in one is known by the others.
     """
     encode = call_of(encoder)
-    first = encode(list(probes[:-1]))
-    last = encoded(
-        encode, probes[-1:], dimension=first.shape[1], batch_size=1, cache=None, progress=False
-    )
-    return EncoderFingerprint(type(encoder).__name__, np.concatenate([first, last]))
+    vectors = encode(list(probes[:-1]))
+    how: dict[str, Any] = {"dimension": vectors.shape[1], "batch_size": 1}
+    try:
+        last = encoded(encode, probes[-1:], **how, cache=None, progress=False)
+    except Exception:  # whatever an encoder raises of a text that is longer than it can take
+        if probes is not PROBES:
+            raise
+    else:
+        vectors = np.concatenate([vectors, last])
+    return EncoderFingerprint(type(encoder).__name__, vectors)
 
 
 def own_probes(sentences: Sequence[str]) -> list[str]:

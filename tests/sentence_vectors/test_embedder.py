@@ -13,6 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sk_han import HierarchicalTokenizer, SentenceEmbedder
+from sk_han.sentence_vectors.encoders import PROBES
 from tests.encoders_of_sentences import HashEncoder, StreamEncoder, WordTable, WrongEncoder
 
 TEXTS = ["A fine film. Don't miss it!", "", "Dull. A fine film. Dull."]
@@ -185,6 +186,19 @@ def test_a_cache_is_not_that_of_an_encoder_with_equal_vectors_of_all_probes(tmp_
     ]
     assert np.abs(vectors[0]).max() > 0
     assert np.array_equal(vectors[1], vectors[2])
+
+
+def test_an_encoder_that_refuses_long_texts_is_known_by_short_ones():
+    class Short(HashEncoder):
+        def encode(self, sentences):
+            if max(len(sentence.split()) for sentence in sentences) > 100:
+                raise RuntimeError("more than 100 tokens")
+            return super().encode(sentences)
+
+    found = SentenceEmbedder(Short()).fit(UNKNOWN_WORDS)
+    assert len(found.fingerprint_.vectors) == len(PROBES) - 1
+    with pytest.raises(RuntimeError, match="100 tokens"):
+        SentenceEmbedder(Short()).fit_transform(["word " * 101])
 
 
 def test_the_long_probe_is_encoded_apart_from_the_short_ones():
