@@ -149,22 +149,35 @@ def _worth(values: NDArray[Any], groups: NDArray[np.int64] | None) -> float:
     """Return how many documents drawn one by one tell as much of the mean as one does here.
 
     Korn and Graubard, 1998, Confidence intervals for proportions with small expected number of
-    positive counts estimated from survey data, Survey Methodology 24.
+    positive counts estimated from survey data, Survey Methodology 24. A large group pulls the mean
+    toward itself: Bell and McCaffrey, 2002, Bias reduction in standard errors for linear regression
+    with multi-stage samples, Survey Methodology 28.
     """
     if groups is None:
         return 1.0
     from scipy.special import stdtrit
 
     n, deviations = len(values), values - values.mean()
-    found, group_of = np.unique(groups, return_inverse=True)
-    n_groups, of_documents = len(found), float(deviations @ deviations)
-    if n_groups == 1 or of_documents == 0:
+    _, group_of, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    n_groups, of_documents = effective_groups(groups), float(deviations @ deviations)
+    if len(sizes) == 1 or of_documents == 0:
         return n_groups / n
     sums = np.bincount(group_of, weights=deviations)
-    of_groups = float(sums @ sums) * n_groups / (n_groups - 1)
+    of_groups = float((sums**2 / (1 - sizes / n)).sum())
     alike = max(1.0, of_groups * (n - 1) / (of_documents * n))
-    tails = stdtrit(n - 1, 0.975) / stdtrit(n_groups - 1, 0.975)
+    tails = stdtrit(n - 1, 0.975) / stdtrit(max(1.0, n_groups - 1), 0.975)
     return float(tails**2 / alike)
+
+
+def effective_groups(groups: NDArray[np.int64]) -> float:
+    """Return how many groups of equal size tell as much as these, by the group of each document.
+
+    Kish, 1965, Survey Sampling. Carter, Schnepel and Steigerwald, 2017, Asymptotic behavior of a
+    t-test robust to cluster heterogeneity, Review of Economics and Statistics 99, have the same
+    number for documents that are no more alike within groups than between them.
+    """
+    sizes = np.unique(groups, return_counts=True)[1]
+    return float(sizes.sum() ** 2 / (sizes**2).sum())
 
 
 def difference_interval(

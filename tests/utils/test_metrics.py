@@ -7,6 +7,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, log_loss
 from sk_han.utils.metrics import (
     calibration_error,
     difference_interval,
+    effective_groups,
     figures,
     interval_of,
     reliability,
@@ -97,6 +98,30 @@ def test_intervals_of_groups_hold_the_share_that_those_of_documents_miss(n_group
             held[i] += low <= 0.75 <= high
     assert held[0] < 0.75 * 300
     assert held[1] > 0.88 * 300
+
+
+@pytest.mark.parametrize("sizes", [np.r_[90, np.full(29, 3)], 600 // np.arange(1, 31) ** 2 + 1])
+def test_intervals_hold_where_few_groups_have_most_documents(sizes):
+    random = np.random.default_rng(0)
+    groups = np.repeat(np.arange(30), sizes)
+    held = no_difference = 0
+    for _ in range(300):
+        right, other = random.random((2, len(groups))) < random.beta(6, 2, (2, 30))[:, groups]
+        low, high = interval_of(right, groups)
+        held += low <= 0.75 <= high
+        low, high = difference_interval(right, other, groups)
+        no_difference += low <= 0 <= high
+    assert held >= 0.93 * 300
+    assert no_difference >= 0.93 * 300
+
+
+def test_one_large_group_tells_little_more_than_a_document():
+    groups = np.repeat(np.arange(30), np.r_[1000, np.ones(29, dtype=int)])
+    assert effective_groups(groups) == pytest.approx(1029**2 / (1000**2 + 29))
+    low, high = interval_of(groups == 0, groups)
+    assert low < 0.2
+    assert high > 0.9
+    assert interval_of(np.ones(1029, dtype=bool), groups) == pytest.approx((0.21, 1), abs=0.01)
 
 
 def test_one_group_tells_as_much_as_one_document():
