@@ -31,6 +31,8 @@ from sk_han import (
     summarize,
 )
 from sk_han.inspection.baselines import labels_by_f1
+from sk_han.inspection.results import multilabel_report
+from sk_han.utils import multilabel_metrics
 from sk_han.utils.metrics import interval_of
 from sk_han.utils.multilabel_metrics import calibration_error_of_labels
 from tests import labelled_reviews
@@ -351,6 +353,42 @@ def test_intervals_of_a_report_are_those_of_groups(fitted):
         assert [scores[end] for end in ends] == pytest.approx([once[end] for end in ends])
         assert alone[ends[1]] - alone[ends[0]] < 0.8 * (scores[ends[1]] - scores[ends[0]])
     assert "such samples of groups of documents" in found.to_html()
+
+
+def marked_at_random(random, n_documents, frequency):
+    """Mark twenty labels, and find 60 % of them and a few wrong ones."""
+    t = random.random((n_documents, 20)) < frequency
+    return t, random.random(t.shape) < np.where(t, 0.6, 0.005)
+
+
+def reported(t, given, **changes):
+    return made_of_labels(
+        labels=range(20), targets=t, predicted=given, probabilities=given * 0.9, **changes
+    )
+
+
+def test_intervals_hold_the_macro_f1_of_rare_labels(monkeypatch):
+    monkeypatch.setattr(multilabel_metrics, "_RESAMPLES", 200)
+    monkeypatch.setattr(multilabel_report, "_average_precisions", lambda *given: [])
+    random, held = np.random.default_rng(0), 0
+    expected = 2 * 0.6 * 0.02 / (0.02 + 0.6 * 0.02 + 0.98 * 0.005)
+    for _ in range(60):
+        scores = reported(*marked_at_random(random, 200, 0.02)).scores["model"]
+        held += scores["macro_f1_low"] <= expected <= scores["macro_f1_high"]
+        assert scores["macro_f1_low"] <= scores["macro_f1"] <= scores["macro_f1_high"]
+    assert held >= 0.85 * 60
+
+
+def test_a_large_group_makes_intervals_and_gains_unsure():
+    random = np.random.default_rng(0)
+    t, given = marked_at_random(random, 200, 0.3)
+    groups = np.repeat(np.arange(21), np.r_[100, np.full(20, 5)])
+    widths = []
+    for codes in (np.arange(200) // 10, groups):
+        found = reported(t, given, baseline=np.zeros(t.shape), groups=codes)
+        scores, (_, low, high) = found.scores["model"], found.gain
+        widths.append([scores["micro_f1_high"] - scores["micro_f1_low"], high - low])
+    assert (np.array(widths[1]) > 1.5 * np.array(widths[0])).all()
 
 
 @pytest.mark.parametrize("n", [5, 20])  # few, and more that are all right

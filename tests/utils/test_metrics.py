@@ -11,6 +11,8 @@ from sk_han.utils.metrics import (
     figures,
     interval_of,
     reliability,
+    resampled_half_width,
+    resampled_share_interval,
     share_interval,
 )
 
@@ -122,6 +124,23 @@ def test_one_large_group_tells_little_more_than_a_document():
     assert low < 0.2
     assert high > 0.9
     assert interval_of(np.ones(1029, dtype=bool), groups) == pytest.approx((0.21, 1), abs=0.01)
+
+
+def test_the_interval_by_samples_of_a_share_is_nearly_that_of_wilson():
+    drawn = np.random.default_rng(0).binomial(200, 0.9, 5_000) / 200
+    assert resampled_share_interval(0.9, drawn, 200) == pytest.approx(
+        share_interval(180, 200), abs=0.004
+    )
+    # Three documents in place of 200 have a t of 4.30 in place of 1.97.
+    low, high = resampled_share_interval(0.9, drawn, 3)
+    assert high - low > 2 * 0.08
+
+
+def test_what_samples_lose_the_figure_has_lost_once():
+    drawn = np.random.default_rng(0).normal(0.7, 0.02, 5_000)
+    low, high = resampled_share_interval(0.75, drawn, 500)
+    assert (low + high) / 2 == pytest.approx(0.8, abs=0.003)
+    assert high - low == pytest.approx(2 * resampled_half_width(drawn, 500), rel=0.15)
 
 
 def test_one_group_tells_as_much_as_one_document():

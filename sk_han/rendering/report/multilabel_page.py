@@ -58,10 +58,10 @@ def _scores(report: Reported) -> str:
     return (
         f'<div class="han-wide">{table(head, rows)}</div><p class="han-small">{note} Below a '
         f"figure is the interval that holds it in 95 of 100 such samples of {sampled(report)} "
-        "(bootstrap; Wilson's for documents with all labels right), a dash where samples tell "
-        "none. Log loss is the mean of all labels, in nats. The calibration error is how far the "
-        "share of documents with a label is from its probability, on average over ten bins of all "
-        "probabilities above 0.05.</p>"
+        "(Wilson's; of averages by bootstrap), a dash where samples tell none. It holds macro "
+        "figures less often where labels have fewer than five documents. Log loss is the mean of "
+        "all labels, in nats. The calibration error is how far the share of documents with a label "
+        "is from its probability, on average over ten bins of all probabilities above 0.05.</p>"
         f"{by_label(report.label_scores, *FURTHER)}"
         f'<h3>Averages</h3><div class="han-wide">{table(averages_head, averages)}</div>'
     )
