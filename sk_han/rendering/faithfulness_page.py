@@ -56,7 +56,7 @@ def render_faithfulness(report: Measured, *, full_page: bool) -> str:
     )
     terms += (
         f"<p>{escaped(report.coverage)} \N{ALMOST EQUAL TO} random: the interval of the difference "
-        "to random holds 0.</p>"
+        "to random holds 0, or there is none.</p>"
     )
     body = (
         '<div class="han-legend han-small"><p>Are the words that an explanation names those that '
@@ -96,8 +96,7 @@ def plot_faithfulness(report: Measured, ax: Axes | None) -> Axes:
         ax.errorbar(
             means,
             rows + shift,
-            # A percentile interval of a skewed sample may miss its own mean.
-            xerr=np.maximum([means - intervals[:, 0], intervals[:, 1] - means], 0),
+            xerr=[means - intervals[:, 0], intervals[:, 1] - means],
             fmt=marker,
             color=color,
             capsize=3,

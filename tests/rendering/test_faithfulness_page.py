@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -42,6 +44,12 @@ def test_what_is_as_good_as_chance_is_marked(report):
     assert [data for data in Page(report.to_html()).data if data.startswith(" ≈")] == [" ≈ random"]
 
 
+def test_what_has_no_interval_is_marked_as_chance(report):
+    unknown = {metric: {METHODS[0]: (np.nan, np.nan)} for metric in METRICS}
+    page = Page(dataclasses.replace(report, differences=unknown).to_html())
+    assert page.data.count(" ≈ random") == len(METRICS)
+
+
 def test_bars_are_as_long_as_the_means(report):
     widths = [a["style"] for a in Page(report.to_html()).attributes("i")]
     assert set(widths) == {"width:50.0%", "width:0.0%"}
@@ -52,6 +60,6 @@ def test_a_notebook_shows_the_table_and_terms_are_behind_a_fold(report):
     assert "<html>" not in html
     open_part, fold = html.split("<details>", 1)
     assert "is no better says nothing" in open_part
-    assert "bootstrap" in fold
+    assert "Student&#x27;s t" in fold
     assert "2 documents. Means" in fold
     assert "ours &lt;b&gt;" in html

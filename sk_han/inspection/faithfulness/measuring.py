@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Real
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
@@ -31,7 +33,7 @@ T = TypeVar("T")
 
 CONTROL = "random"
 REMOVALS = ("comprehensiveness", "sufficiency", "flip")
-N_RESAMPLES = 1_000
+_FALLS = REMOVALS[:2]  # of a probability, which may rise; other measures are shares
 
 Method = str | Callable[[Any, Any], Sequence[NDArray[np.floating]]]
 
@@ -71,7 +73,7 @@ def faithfulness_report(
     rationales : sequence of n_documents sequences of (start, end), default=None
         Spans of characters that people marked in each text. A word is marked if it overlaps one.
     random_state : int, RandomState, Generator or None, default=None
-        Source of the random control and of the bootstrap.
+        Source of the random control.
 
     Raises
     ------
@@ -104,8 +106,8 @@ def faithfulness_report(
     Documents without some of their words differ from training documents, which causes a part of
     each fall. So compare each method with the random control, by the interval of its difference in
     ``differences`` and not by the overlap of two intervals, and never compare two estimators.
-    Intervals are percentiles of 1,000 bootstrap resamples of the documents; a single document has
-    none (NaN), and those of a few are too narrow.
+    Intervals are those of Student's t over the documents. One or two documents do not tell how
+    others vary and have none (NaN).
 
     References
     ----------
@@ -168,6 +170,8 @@ def faithfulness_report(
             measured |= dict(zip(("auprc", "token_f1"), found, strict=True))
         for metric, of_documents in measured.items():
             values.setdefault(metric, {})[name] = of_documents
+    falls = {metric: values[metric] for metric in _FALLS}
+    others = {metric: of for metric, of in values.items() if metric not in _FALLS}
     n_without_words = len(documents) - len(with_words)
     n_without_rationale = None
     if marked is not None:
@@ -176,8 +180,8 @@ def faithfulness_report(
     return FaithfulnessReport(
         values=values,
         means=_summaries(values, _mean),
-        intervals=_summaries(values, partial(_interval, seed=seed)),
-        differences=_summaries(_differences(values), partial(_interval, seed=seed)),
+        intervals=_summaries(falls, _interval) | _summaries(others, partial(_interval, lowest=0.0)),
+        differences=_summaries(_differences(values), _interval),
         seconds=seconds,
         fractions=shares,
         n_without_words=n_without_words,
@@ -224,7 +228,7 @@ def _checked_fractions(fractions: Sequence[float]) -> tuple[float, ...]:
 
 
 def _seed(random_state: Any) -> int:
-    """Draw one seed for all methods, so that their control and their resamples are the same."""
+    """Draw one seed for all methods, so that their control is the same."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31 - 1))
     # With None, scikit-learn would draw from NumPy's global generator and change its state.
@@ -294,12 +298,14 @@ def _mean(values: NDArray[np.float64]) -> float:
     return float(values.mean()) if len(values) else float("nan")
 
 
-def _interval(values: NDArray[np.float64], seed: int) -> tuple[float, float]:
-    """Compute the 95 % interval of the mean: percentiles over resamples of the documents."""
-    if len(values) < 2:  # resamples of one document are all alike
+def _interval(values: NDArray[np.float64], lowest: float = -1.0) -> tuple[float, float]:
+    """Compute the 95 % interval of the mean of values from `lowest` to 1.
+
+    Student, 1908, The probable error of a mean, Biometrika 6.
+    """
+    n = len(values)
+    if n < 3:  # they do not tell how others vary
         return float("nan"), float("nan")
-    # One seed for all methods, so that their resamples are the same.
-    rng = np.random.default_rng(seed)
-    means = [values[rng.integers(len(values), size=len(values))].mean() for _ in range(N_RESAMPLES)]
-    low, high = np.percentile(means, [2.5, 97.5])
-    return float(low), float(high)
+    mean = float(values.mean())
+    half = float(stdtrit(n - 1, 0.975) * values.std(ddof=1)) / math.sqrt(n)
+    return max(lowest, mean - half), min(1.0, mean + half)

@@ -44,12 +44,12 @@ class FaithfulnessReport(Result):
     means : mapping of str to mapping of str to float
         ``means[metric][method]`` over the documents that were not left out.
     intervals : mapping of str to mapping of str to (float, float)
-        Lower and upper end of the bootstrap 95 % interval of each mean; NaN if it is of fewer than
-        two documents, which do not tell how others vary.
+        Lower and upper end of the 95 % interval of each mean (Student's t); NaN if it is of fewer
+        than three documents, which do not tell how others vary.
     differences : mapping of str to mapping of str to (float, float)
         The same for the mean difference of every other method to the control "random", document
         by document. This interval shows whether a method is better than the control: if it
-        contains 0, there is no evidence of a difference from chance.
+        contains 0 or is NaN, there is no evidence of a difference from chance.
     seconds : mapping of str to float
         Time of each method for the explanation of one document.
     fractions : tuple of float
@@ -132,17 +132,16 @@ class FaithfulnessReport(Result):
 
     def _cell(self, metric: str, method: str) -> str:
         low, high = self.intervals[metric][method]
-        if math.isnan(low):
-            return f"{self.means[metric][method]:.3f} [-] "
+        ends = "-" if math.isnan(low) else f"{low:.3f}, {high:.3f}"
         mark = "=" if self.may_be_chance(metric, method) else " "
-        return f"{self.means[metric][method]:.3f} [{low:.3f}, {high:.3f}]{mark}"
+        return f"{self.means[metric][method]:.3f} [{ends}]{mark}"
 
     def may_be_chance(self, metric: str, method: str) -> bool:
-        """Return whether the interval of a method's difference to "random" holds 0."""
+        """Return whether the interval of a method's difference to "random" holds 0, or is none."""
         if method not in self.differences[metric]:  # the control itself
             return False
         low, high = self.differences[metric][method]
-        return low <= 0 <= high
+        return not (low > 0 or high < 0)
 
     def higher_is_better(self, metric: str) -> bool:
         """Return whether a higher value of a metric is a better one."""
@@ -158,7 +157,7 @@ class FaithfulnessReport(Result):
             left_out += f"; {self.n_without_rationale} without a marked word count for no rationale"
         shares = ", ".join(f"{100 * fraction:g}" for fraction in self.fractions)
         return (
-            f"{counted(self.n_documents)}{left_out}. Means with 95 % intervals (bootstrap);\n"
+            f"{counted(self.n_documents)}{left_out}. Means with 95 % intervals (Student's t);\n"
             f"comprehensiveness and sufficiency over {shares} % of the words."
         )
 
@@ -171,11 +170,11 @@ class FaithfulnessReport(Result):
         pairs = list(product(self.metrics, self.methods))
         if any(self.may_be_chance(metric, method) for metric, method in pairs):
             meaning = (
-                "\n= no better or worse than chance here: "
-                "the interval of the difference to random holds 0."
+                "\n= may be chance here: "
+                "the interval of the difference to random holds 0, or there is none."
             )
         if any(math.isnan(self.intervals[metric][method][0]) for metric, method in pairs):
-            meaning += "\n[-] no interval: a mean of one document does not tell how others vary."
+            meaning += "\n[-] no interval: one or two documents do not tell how others vary."
         return f"{self.coverage} (+) higher is better, (-) lower.{meaning}"
 
 
