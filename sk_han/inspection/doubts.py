@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from scipy.special import gammaln
 from sklearn.isotonic import isotonic_regression
 
 # The surest documents of a class show how often its label is wrong: their share, and how many at
-# least. To their counts come as many of the frequencies of labels as _PRIOR.
+# least. To their counts come at most _PRIOR with the rates of all classes.
 _SHARE, _AT_LEAST, _PRIOR = 0.1, 10, 100
 _SUREST = 0.99  # no estimate makes a label certainly wrong
 _TINY = 1e-300
@@ -126,9 +127,29 @@ def _rates(p: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.floa
     np.fill_diagonal(prior, 0)
     prior *= share_wrong / prior.sum(axis=1, keepdims=True)
     np.fill_diagonal(prior, 1 - share_wrong)
-    counts += _PRIOR * prior
+    counts += _weight(counts, prior) * prior
     found: NDArray[np.float64] = counts / counts.sum(axis=1, keepdims=True)
     return found
+
+
+def _weight(counts: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
+    """Return how many documents the rates of all classes weigh beside the counts of each.
+
+    That is little where errors go one way, from one class to another, and much where classes are
+    alike: the weight of the highest likelihood, if rates of classes have a Dirichlet distribution
+    around those of all. The likelihood is multiplied by the root of the weight, so that few counts
+    do not make it small.
+    """
+    at, n = counts > 0, counts.sum(axis=1)
+
+    def loss(log_weight: float) -> float:
+        weight = np.exp(log_weight)
+        own = weight * prior[at]
+        found = (gammaln(own + counts[at]) - gammaln(own)).sum()
+        found -= (gammaln(weight + n) - gammaln(weight)).sum()
+        return -float(found) - log_weight / 2
+
+    return float(np.exp(minimize_scalar(loss, bounds=(0, np.log(_PRIOR)), method="bounded").x))
 
 
 def _frequencies(rates: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:

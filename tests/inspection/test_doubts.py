@@ -34,6 +34,27 @@ def test_as_many_are_expected_to_be_wrong_as_are(k, share):
     assert (np.abs(expected / found - 1) < [0.5, 0.25, 0.25]).all()
 
 
+def one_way(n, of_first, share, seed):
+    """Give labels of two classes, a share of the first as the second, as `drawn` does."""
+    rng = np.random.RandomState(seed)
+    first = rng.rand(n) < of_first
+    x = 2.5 * rng.randn(n) + 6 * first - 3
+    odds = np.exp(6 * x / 2.5**2) * of_first / (1 - of_first)
+    p = odds / (1 + odds) * (1 - share)
+    return first, np.where(first & (rng.rand(n) >= share), 0, 1), np.column_stack([p, 1 - p])
+
+
+@pytest.mark.parametrize("of_first", [0.05, 0.1])
+def test_errors_that_go_one_way_are_expected(of_first):
+    """The other class has none: rates that are taken for those of both hide four of five."""
+    expected = found = 0
+    for seed in range(5):
+        first, labels, p = one_way(3000, of_first, 0.3, seed)
+        expected += label_doubts(p, labels).chances.sum()
+        found += (first != (labels == 0)).sum()
+    assert abs(expected / found - 1) < 0.25
+
+
 def test_the_order_knows_which_classes_are_confused():
     true, labels, p = drawn(k=4, share=0.15)
     doubts = label_doubts(p, labels)
