@@ -91,8 +91,9 @@ def audit_labels(
     which labels are mistaken that are estimated from the documents that models are surest of
     (Northcutt, Jiang and Chuang, 2021). Doubts are chances: their sum over the first 100 is how
     many of these are expected to be wrong. That takes what models are surest of for right: where
-    they learn little, they doubt more labels than are wrong. With several labels a document, each
-    is looked at by itself, and labels of a doubt below 0.01 are not listed.
+    they learn little, they doubt more labels than are wrong. Of errors that go one way, as marks
+    that are missing do, too few may be expected. With several labels a document, each is looked at
+    by itself, and labels of a doubt below 0.01 are not listed.
 
     References
     ----------
@@ -184,7 +185,8 @@ def _notes(
     elif share < _ENOUGH:
         notes.append(
             "The others are wrong labels or mistakes of the models, which cannot always be told "
-            "apart: fewer labels may be wrong than are expected to be."
+            "apart: fewer labels may be wrong than are expected to be, or, where errors go one "
+            "way, more."
         )
     if target.has_one_label and len(judged) < len(labels):
         n = len(labels) - len(judged)

@@ -27,7 +27,7 @@ _HOW = (
     "Up to five models were fitted, each without a part of the documents, and predicted these. A "
     "doubt is an estimate of the chance that a label is wrong. It takes what the models are surest "
     "of for right, and cannot tell a wrong label from a mistake that they share: a person has to "
-    "look."
+    "look. Of errors that go one way, as labels that are missing, too few may be expected."
 )
 
 

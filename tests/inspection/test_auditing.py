@@ -194,6 +194,19 @@ def test_models_that_learn_nothing_are_told():
         assert said.index("no label can be doubted") < said.index("expected to be wrong")
 
 
+def test_numbers_of_models_that_often_err_may_be_wrong_either_way():
+    is_wrong = np.random.RandomState(0).rand(120) < 0.25
+    labels = np.where(is_wrong, np.roll(TRUE, 1), TRUE)
+    for given, is_said in ((labels, True), (TRUE, False)):
+        said = audit_labels(LINEAR, TEXTS, given, n_explained=0).to_text()
+        assert ("fewer labels may be wrong than are expected" in said) == is_said
+        assert ("or, where errors go one way, more." in said) == is_said
+
+
+def test_the_page_says_that_too_few_may_be_expected(audit):
+    assert "Of errors that go one way" in Page(audit.to_html()).all_text
+
+
 def test_what_cannot_be_audited_is_refused():
     with pytest.raises(ValueError, match="y holds a single class, 'good': no other one can be"):
         audit_labels(LINEAR, TEXTS, ["good"] * 120)
