@@ -121,7 +121,9 @@ class ClassNames:
         self.names = [named(label) for label in labels]
         values = [_as_number(name) for name in self.names]
         # In CSV numbers are text, too; "007" is none.
-        of_text = len({*values}) == len(values) and [*map(str, values)] == self.names
+        pairs = zip(self.names, values, strict=True)
+        are_written = all(_is_nan(name) or str(value) == name for name, value in pairs)
+        of_text = are_written and len({*values}) == len(values)
         self._are_numbers = type(labels[0]) in (int, float) or of_text
         self._numbers = {self._value(name): number for number, name in enumerate(self.names)}
 
@@ -149,9 +151,13 @@ class ClassNames:
         return name if number is None else number
 
 
+def _is_nan(name: str) -> bool:
+    return name.strip().lower().lstrip("+-") == "nan"
+
+
 def _as_number(name: str) -> float | None:
     """Return the number that a name is, as Python writes it; none is NaN, which equals nothing."""
-    if name.isascii() and "_" not in name and "nan" not in name.lower():
+    if name.isascii() and "_" not in name and not _is_nan(name):
         for number in (int, float):
             with suppress(ValueError):
                 return number(name)

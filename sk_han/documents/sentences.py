@@ -41,11 +41,16 @@ class EncoderFingerprint(NamedTuple):
         return self.vectors.shape[1]
 
     def is_of_same(self, other: EncoderFingerprint) -> bool:
-        """Whether both are of one encoder, up to the rounding of another machine."""
-        if self.vectors.shape != other.vectors.shape:
+        """Whether both are of one encoder, up to the rounding of another machine.
+
+        One may lack the last probe, which its encoder could not take.
+        """
+        (n, d), (n_of_other, d_of_other) = self.vectors.shape, other.vectors.shape
+        if d != d_of_other or abs(n - n_of_other) > 1:
             return False
-        difference = np.abs(self.vectors - other.vectors).max(axis=1, initial=0)
-        largest = np.abs(self.vectors).max(axis=1, initial=0)
+        one, two = self.vectors[:n_of_other], other.vectors[:n]
+        difference = np.abs(one - two).max(axis=1, initial=0)
+        largest = np.abs(one).max(axis=1, initial=0)
         allowed = np.maximum(_SAME_WITHIN * largest, _ROUNDING * largest.max(initial=0))
         return bool((difference <= allowed).all())
 

@@ -26,6 +26,7 @@ class UnseenLogits(NamedTuple):
     of_learners: NDArray[np.float64]  # (L, H, K), of each learner's parts before its factor
     targets: NDArray[np.int64]
     weights: NDArray[np.float64]  # (H,)
+    groups: NDArray[np.int64] | None = None  # (H,), of documents that belong together
 
 
 class Scaled(NamedTuple):
@@ -112,7 +113,8 @@ def _unseen(learnt: Sequence[Fitted], data: FitData) -> UnseenLogits | None:
     if not known.any():
         return None
     validation = data.validation[known]
-    return UnseenLogits(logits[:, known], validation.targets, validation.weights)
+    given = validation.targets, validation.weights, validation.groups
+    return UnseenLogits(logits[:, known], *given)
 
 
 def _by_label(

@@ -153,21 +153,18 @@ def _scores(scaled: Scaled, data: FitData, threshold: Any) -> dict[str, Any]:
 def _decided(
     z: NDArray[np.float64], unseen: UnseenLogits, data: FitData, threshold: Any
 ) -> NDArray[Any]:
-    """Decide as the fitted model; by thresholds of F1, which are found on the other half, (H,)."""
-    labelled = data.labelled.targets, data.labelled.weights
-
-    def decisions(rows: slice, others: slice) -> NDArray[Any]:
+    """Decide as the fitted model, but each fold by thresholds of F1 found on the others, (H,)."""
+    target, found = data.target, np.empty_like(unseen.targets)
+    labelled, order = (data.labelled.targets, data.labelled.weights), np.arange(len(z))
+    folds = [order]
+    if isinstance(threshold, str):
+        order = np.random.RandomState(0).permutation(len(z))
+        groups = None if unseen.groups is None else unseen.groups[order]
+        folds = [order[fold] for fold in target.folds(unseen.targets[order], groups)]
+    for fold in folds:
+        others = np.setdiff1d(order, fold) if len(fold) < len(z) else fold
         known = z[others], unseen.targets[others], unseen.weights[others]
-        decided: NDArray[Any] = data.target.with_decisions(threshold, labelled, known).decide(
-            z[rows]
-        )
-        return decided
-
-    one, other = slice(0, None, 2), slice(1, None, 2)
-    if not isinstance(threshold, str) or len(z) < 2:
-        return decisions(slice(None), slice(None))
-    found = np.empty_like(unseen.targets)
-    found[one], found[other] = decisions(one, other), decisions(other, one)
+        found[fold] = target.with_decisions(threshold, labelled, known).decide(z[fold])
     return found
 
 

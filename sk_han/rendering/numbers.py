@@ -18,7 +18,7 @@ def percent(share: float, decimals: int | None = None) -> str:
         if 0 < abs(share) < 0.001:
             return "below 0.1\N{NO-BREAK SPACE}%"
         decimals = 1 if 0 < abs(share) < 0.0195 or 0.995 <= share < 1 else 0
-    written = f"{100 * share:.{decimals}f}"
+    written = f"{100 * share + 0.0:.{decimals}f}"
     if share < 1 and float(written) == 100:
-        return "above 99.9\N{NO-BREAK SPACE}%"
+        return f"above {99.9 if decimals else 99}\N{NO-BREAK SPACE}%"
     return f"{written}\N{NO-BREAK SPACE}%".replace("-", "\N{MINUS SIGN}")

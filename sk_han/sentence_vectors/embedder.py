@@ -126,7 +126,7 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
     tokenizer_: HierarchicalTokenizer
     encoder_: Any
     fingerprint_: EncoderFingerprint
-    _probes: list[str] | None  # of a given encoder, if those for all encoders do not tell it
+    _probes: list[str] | None = None  # of a given encoder, if those for all encoders do not tell it
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's name and type)
         "encoder": "no_validation",  # call_of checks it
@@ -243,7 +243,7 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
             fingerprint = fingerprint_of(encoder)
             if not fingerprint.tells():
                 fingerprint, kept = fingerprint_of(encoder, probes), probes
-                if not fingerprint.tells():
+                if not fingerprint.tells() and len(set(probes)) > 1:
                     warn_user(
                         f"The encoder {fingerprint.name} gives one vector to texts of many "
                         f"languages, and one to sentences such as {probes[-1][:60]!r}, so it is "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -26,7 +27,7 @@ from sk_han.training.callbacks.stopping import StopOnInterrupt, StopTraining
 from sk_han.training.data_parallel import Ranks, next_number
 from sk_han.training.devices_and_threads import torch_threads
 from sk_han.training.loss import MEASURES, weighted_loss, weighted_mean
-from sk_han.utils.signals import from_signal, handlers_in_tracebacks
+from sk_han.utils.signals import handlers_in_tracebacks, stands_for_one_from_signal
 
 _Tensors = TypeVar("_Tensors", bound=tuple[Tensor, ...])
 
@@ -243,14 +244,15 @@ class Net(NeuralNet):
         if method_name != "on_epoch_end":
             super().notify(method_name, **cb_kwargs)
             return
-        request = None
+        request, outer = None, sys.exc_info()[1]
         self.on_epoch_end(self, **cb_kwargs)
         with handlers_in_tracebacks():
             for _, callback in self.callbacks_:
                 try:
                     callback.on_epoch_end(self, **cb_kwargs)
                 except (KeyboardInterrupt, StopTraining) as stop:
-                    if isinstance(stop, KeyboardInterrupt) and from_signal(stop):
+                    is_interrupt = isinstance(stop, KeyboardInterrupt)
+                    if is_interrupt and stands_for_one_from_signal(stop, outer):
                         raise
                     request = stop
                     self.stop_requested = True  # checkpoints, which come last, store it

@@ -157,7 +157,8 @@ def resampled_share_interval(
     """
     of_samples = float(drawn.mean())
     n_alike = _Z**2 * of_samples * (1 - of_samples) / resampled_half_width(drawn, n) ** 2
-    return share_interval(min(1.0, max(0.0, 2 * share - of_samples)) * n_alike, n_alike)
+    low, high = share_interval(min(1.0, max(0.0, 2 * share - of_samples)) * n_alike, n_alike)
+    return min(low, share), max(high, share)
 
 
 def resampled_half_width(drawn: NDArray[np.float64], n: float) -> float:
@@ -223,4 +224,4 @@ def difference_interval(
     theirs = int(np.count_nonzero(right_of_other & ~right)) * worth + 0.5
     difference = (ours - theirs) / n
     half = _Z * math.sqrt(max(0.0, ours + theirs - (ours - theirs) ** 2 / n)) / n
-    return difference - half, difference + half
+    return max(-1.0, difference - half), min(1.0, difference + half)

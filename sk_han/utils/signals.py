@@ -11,15 +11,20 @@ from typing import Any
 
 
 def from_signal(error: BaseException) -> bool:
-    """Return whether a handler of a signal raised an error, such as a limit by `signal.alarm`.
-
-    So is one that was raised in its place, by what caught it.
-    """
+    """Return whether a handler of a signal raised an error, such as a limit by `signal.alarm`."""
     handlers = [signal.getsignal(number) for number in signal.valid_signals()]
     codes = {_code_of(handler) for handler in handlers if callable(handler)}
+    return any(frame.f_code in codes for frame, _ in walk_tb(error.__traceback__))
+
+
+def stands_for_one_from_signal(error: BaseException, outer: BaseException | None) -> bool:
+    """Return whether an error, or one that was caught before it was raised, is `from_signal`.
+
+    `outer` is what was being handled already when the work began.
+    """
     found: BaseException | None = error
-    while found is not None:
-        if any(frame.f_code in codes for frame, _ in walk_tb(found.__traceback__)):
+    while found is not None and found is not outer:
+        if from_signal(found):
             return True
         found = found.__context__
     return False

@@ -321,9 +321,9 @@ def test_several_labels_are_scored_by_the_thresholds_of_the_model():
 def test_thresholds_of_the_highest_f1_are_scored_on_other_documents():
     target, rows = AnyOfLabels(np.array(["label"]), np.array([0.5])), np.arange(200)
     has_label = rows % 4 < 2
-    # In each half of them a threshold of its own is right for all.
+    # In each of two groups a threshold of its own is right for all.
     z = np.where(has_label, 0.5, -0.5) + np.where(rows % 2, -3, 3)
-    unseen = UnseenLogits([z[:, None]], has_label[:, None], np.ones(200))
+    unseen = UnseenLogits([z[:, None]], has_label[:, None], np.ones(200), rows % 2)
     labelled = SimpleNamespace(targets=unseen.targets, weights=unseen.weights)
     data = SimpleNamespace(target=target, labelled=labelled)
     found = _decided(z[:, None], unseen, data, "f1")

@@ -31,6 +31,7 @@ WRITTEN = [  # classes, a label as tables have it, the class that is meant
     (["1", "01", "1.0"], "01", "01"),
     (["1", "2"], 2, "2"),
     (["1", "2", "nan"], "nan", "nan"),
+    (["1", "2", "nan"], "1.0", "1"),
     (["inf", "1"], "inf", "inf"),
 ]
 

@@ -150,6 +150,14 @@ def test_an_unknown_encoder_before_others_does_not_hide_that_they_differ() -> No
     assert joined.encoder is FINGERPRINT
 
 
+def test_a_fingerprint_may_lack_the_last_probe() -> None:
+    short = EncoderFingerprint("Encoder", FINGERPRINT.vectors[:-1])
+    assert FINGERPRINT.is_of_same(short)
+    assert short.is_of_same(FINGERPRINT)
+    other = EncoderFingerprint("Encoder", FINGERPRINT.vectors[:-1] + 0.1)
+    assert not FINGERPRINT.is_of_same(other)
+
+
 def test_a_fingerprint_bears_rounding_and_no_more() -> None:
     assert FINGERPRINT.is_of_same(EncoderFingerprint("Encoder", FINGERPRINT.vectors + 1e-3))
     assert not FINGERPRINT.is_of_same(EncoderFingerprint("Encoder", FINGERPRINT.vectors + 0.1))

@@ -25,6 +25,7 @@ def test_what_is_not_the_whole_is_not_written_as_such():
     written = [percent(share).replace(space, "") for share in (1.0, 0.9996, 0.9962, 0.994)]
     assert written == ["100%", "above 99.9%", "99.6%", "99%"]
     assert percent(0.99975, 1) == f"above 99.9{space}%"
+    assert percent(-0.0) == f"0{space}%"
     assert percent(-0.0182) == f"\N{MINUS SIGN}1.8{space}%"
 
 

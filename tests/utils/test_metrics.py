@@ -137,10 +137,19 @@ def test_the_interval_by_samples_of_a_share_is_nearly_that_of_wilson():
 
 
 def test_what_samples_lose_the_figure_has_lost_once():
-    drawn = np.random.default_rng(0).normal(0.7, 0.02, 5_000)
+    drawn = np.random.default_rng(0).normal(0.74, 0.02, 5_000)
     low, high = resampled_share_interval(0.75, drawn, 500)
-    assert (low + high) / 2 == pytest.approx(0.8, abs=0.003)
+    assert (low + high) / 2 == pytest.approx(0.76, abs=0.003)
     assert high - low == pytest.approx(2 * resampled_half_width(drawn, 500), rel=0.15)
+    # Where samples lose more than they vary, the figure is an end of its interval.
+    assert resampled_share_interval(0.85, drawn, 500)[0] == 0.85
+
+
+def test_a_difference_is_no_more_than_all_documents():
+    groups = np.repeat(np.arange(12), [200] + [3] * 11)
+    ours, theirs = np.ones(233, dtype=bool), np.zeros(233, dtype=bool)
+    low, high = difference_interval(ours, theirs, groups)
+    assert -1 <= low < high == 1
 
 
 def test_one_group_tells_as_much_as_one_document():

@@ -8,7 +8,7 @@ import pytest
 from sk_han import load, save
 from sk_han.engines import engine_choice
 from sk_han.storage import archive
-from sk_han.utils.signals import from_signal
+from sk_han.utils.signals import from_signal, stands_for_one_from_signal
 from tests.crafted_files import WHOLE
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier, tiny
 
@@ -93,6 +93,24 @@ def test_a_handler_may_be_any_callable(handler):
         found = from_signal(raised.value)
         signal.signal(signal.SIGUSR1, before)
     assert found
+
+
+def test_an_error_that_stands_for_one_of_a_handler_is_known_unless_that_is_older():
+    before = signal.signal(signal.SIGUSR1, Handler(TimeoutError))
+    try:
+        raised = []
+        for is_older in (False, True):
+            try:
+                signal.raise_signal(signal.SIGUSR1)
+            except TimeoutError as error:
+                outer = error if is_older else None
+                with pytest.raises(KeyError) as caught:
+                    raise KeyError("cleaned up")  # noqa: B904  (the context is what counts)
+                raised.append(stands_for_one_from_signal(caught.value, outer))
+                assert not from_signal(caught.value)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert raised == [True, False]
 
 
 def test_an_error_of_the_code_itself_is_none():

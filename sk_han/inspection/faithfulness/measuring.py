@@ -33,6 +33,7 @@ T = TypeVar("T")
 
 CONTROL = "random"
 REMOVALS = ("comprehensiveness", "sufficiency", "flip")
+_ALIKE = 1e-9
 _FALLS = REMOVALS[:2]  # of a probability, which may rise; other measures are shares
 
 Method = str | Callable[[Any, Any], Sequence[NDArray[np.floating]]]
@@ -106,8 +107,8 @@ def faithfulness_report(
     Documents without some of their words differ from training documents, which causes a part of
     each fall. So compare each method with the random control, by the interval of its difference in
     ``differences`` and not by the overlap of two intervals, and never compare two estimators.
-    Intervals are those of Student's t over the documents. One or two documents do not tell how
-    others vary and have none (NaN).
+    Intervals are those of Student's t over the documents. One or two documents, or some that all
+    have the same, do not tell how others vary and have none (NaN).
 
     References
     ----------
@@ -304,7 +305,8 @@ def _interval(values: NDArray[np.float64], lowest: float = -1.0) -> tuple[float,
     Student, 1908, The probable error of a mean, Biometrika 6.
     """
     n = len(values)
-    if n < 3:  # they do not tell how others vary
+    are_alike = n > 0 and np.ptp(values) < _ALIKE and abs(values[0]) >= _ALIKE
+    if n < 3 or are_alike:  # they do not tell how others vary
         return float("nan"), float("nan")
     mean = float(values.mean())
     half = float(stdtrit(n - 1, 0.975) * values.std(ddof=1)) / math.sqrt(n)

@@ -45,7 +45,7 @@ class FaithfulnessReport(Result):
         ``means[metric][method]`` over the documents that were not left out.
     intervals : mapping of str to mapping of str to (float, float)
         Lower and upper end of the 95 % interval of each mean (Student's t); NaN if it is of fewer
-        than three documents, which do not tell how others vary.
+        than three documents, or all have the same, which does not tell how others vary.
     differences : mapping of str to mapping of str to (float, float)
         The same for the mean difference of every other method to the control "random", document
         by document. This interval shows whether a method is better than the control: if it
@@ -174,7 +174,8 @@ class FaithfulnessReport(Result):
                 "the interval of the difference to random holds 0, or there is none."
             )
         if any(math.isnan(self.intervals[metric][method][0]) for metric, method in pairs):
-            meaning += "\n[-] no interval: one or two documents do not tell how others vary."
+            why = "one or two documents, or equal values, do not tell how others vary"
+            meaning += f"\n[-] no interval: {why}."
         return f"{self.coverage} (+) higher is better, (-) lower.{meaning}"
 
 

@@ -132,8 +132,8 @@ class FitSummary(SummaryOfFit):
     The scale of the network is fitted to the same documents, one or two numbers, so accuracy and
     loss are a little too good; the kept epoch is chosen by the accuracy of the network on them,
     which is therefore too good too. Thresholds by ``threshold="f1"`` are found on the same
-    documents as well: here each half of them is decided by those of the other half, which are a
-    little worse than the model's. Measure what matters on documents of your own.
+    documents as well: here each fifth of them is decided by those of the others. Measure what
+    matters on documents of your own.
     """
 
     n_documents: int

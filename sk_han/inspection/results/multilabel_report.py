@@ -112,11 +112,11 @@ class MultilabelReport(HeldOutReport):
         `micro_f1_high`), and `mean_average_precision` over the labels that documents have.
         Intervals are Wilson's, of averages by the bias and variance of bootstrap samples; these are
         NaN with fewer than ten documents or groups and where all samples have the same. Macro
-        intervals hold less often than they say where labels have one to four documents, in 73 to 91
-        %. Labels that no document has or gets are left out of macro averages, and a document that
-        has and gets none is right. `log_loss` is the mean of all labels;
-        `calibration_error` is how far the share of documents with a label is from its probability,
-        on average over ten bins of all probabilities above 0.05.
+        intervals hold less often than they say where labels have one to four documents: 18 to 92 %
+        of the time, least where there are many such labels. Labels that no document has or gets are
+        left out of macro averages, and a document that has and gets none is right. `log_loss` is
+        the mean of all labels; `calibration_error` is how far the share of documents with a label
+        is from its probability, on average over ten bins of all probabilities above 0.05.
         """
         found = {}
         for name, probabilities, given in self._models():

@@ -202,7 +202,12 @@ class TestNumbers:
         for metric in report.metrics:
             for method in report.methods:
                 low, high = report.intervals[metric][method]
-                assert low <= report.means[metric][method] <= high
+                if np.ptp(report.values[metric][method]) > 0:
+                    assert low <= report.means[metric][method] <= high
+
+    def test_equal_values_of_three_documents_do_not_tell_how_others_vary(self):
+        assert np.isnan(_interval(np.full(3, -0.875))).all()
+        assert _interval(np.zeros(3)) == (0, 0)
 
     def test_an_interval_is_that_of_the_normal_distribution_for_many_documents(self):
         values = np.random.RandomState(0).normal(scale=0.1, size=2_000)
@@ -360,5 +365,6 @@ class TestOneOrTwoDocuments:
         shown = str(lone)
         assert shown.count(" [-]") == len(lone.methods) * len(lone.metrics)
         assert shown.count(" [-]=") == len(lone.metrics)
-        assert "\n[-] no interval: one or two documents do not tell how others vary." in shown
+        why = "one or two documents, or equal values, do not tell how others vary."
+        assert f"\n[-] no interval: {why}" in shown
         assert "nan" not in shown
