@@ -607,6 +607,8 @@ WARNINGS: list[Expected] = [
     Expected(when(classes={*_FEW, "one with a document", "two documents"}), "a single document: "),
     # So may it of seven, two of which count for nothing.
     Expected(when(estimator=FOLDS, weights="some zero"), "a single document: "),
+    # Of a class, or a label against the rest, it may be the only one.
+    Expected(when(weights="some zero"), "classes 1 occur only in documents of weight 0"),
     Expected(when(classes=_FEW), "fewer than 5 documents: "),
     Expected(when(classes="one"), "y holds a single class"),
     Expected(when(labels="odd names"), "differ by blanks or capitals alone: '' and ' '"),
@@ -633,7 +635,7 @@ WARNINGS: list[Expected] = [
     ),
     Expected(when(n_iter_no_change="1"), "n_iter_no_change=1 has no effect"),
     # Of few documents, of one group, or of a fit that goes on, none is held out either.
-    Expected(when(threshold="f1"), "threshold='f1' needs documents that the model has not"),
+    Expected(when(threshold="f1"), "threshold='f1' needs documents that are new to the model"),
     # An epoch or two of tiny networks: what they learn is not the question.
     Expected(when(), "The network (has learnt|tells|counts for) nothing"),
     Expected(when(estimator=FOLDS), "The least populated class in y has only"),
