@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from sk_han.nn.dropout import dropout, word_dropout
 from sk_han.nn.encoders.bidirectional_gru import BidirectionalGRU
 from sk_han.nn.initialization import normal_, parameter, with_memory, xavier_uniform_
+from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 from sk_han.nn.ragged.words import distinct_words
 from sk_han.options.base import Choice, Options, Range, option
 from sk_han.options.network import RNN
@@ -177,8 +178,8 @@ class TaggingNetwork(nn.Module):
         """Compute minus the log-likelihood of the labels of each sentence, shape (N,)."""
         if self.transitions is None:
             each = nn.functional.cross_entropy(logits, labels, reduction="none")
-            sequence = torch.repeat_interleave(torch.arange(len(lengths), device="cpu"), lengths)
-            return logits.new_zeros(len(lengths)).index_add(0, sequence.to(logits.device), each)
+            sequence = segment_numbers(lengths).to(logits.device)
+            return segment_sum(each.unsqueeze(1), sequence, len(lengths)).squeeze(1)
         first, transitions = self._chain()
         total = log_partition(logits, first, transitions, lengths)
         return total - path_scores(logits, labels, first, transitions, lengths)

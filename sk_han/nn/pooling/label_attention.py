@@ -12,7 +12,8 @@ from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 
 # Scores are between -10 and 10, so that exponentials can be added up without their maximum.
 BOUND = 10.0
-_NUMBERS_AT_ONCE = 1 << 16  # of a portion of words, which stay in a processor's cache
+# Of a portion of words: these stay in the cache of a processor, those fill a GPU.
+_NUMBERS_AT_ONCE, _NUMBERS_ON_GPU = 1 << 16, 1 << 26
 
 
 class LabelAttention(nn.Module):
@@ -75,7 +76,7 @@ class LabelAttention(nn.Module):
         of_above = gradient.chunk(2, 1)[1]  # (N, L)
         weights = self._weights
         shares = []
-        for rows in _portions(len(states), len(weights)):
+        for rows in _portions(states, weights):
             _, exponential, values = _terms(states[rows], weights)
             shares.append((of_above[segment[rows]] * exponential * values).sum(1))
         return torch.cat([states.new_empty(0), *shares])
@@ -94,16 +95,20 @@ class _Sums(torch.autograd.Function):
     ) -> Tensor:
         ctx.save_for_backward(states, weights, segment)
         summed = states.new_zeros(n_sentences, len(weights))
-        for rows in _portions(len(states), len(weights)):
+        for rows in _portions(states, weights):
             _, exponential, values = _terms(states[rows], weights)
-            summed.index_add_(0, segment[rows], torch.cat([exponential, exponential * values], 1))
+            both = torch.cat([exponential, exponential * values], 1)
+            if states.is_cuda:
+                summed += segment_sum(both, segment[rows], n_sentences)
+            else:
+                summed.index_add_(0, segment[rows], both)
         return summed
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         states, weights, segment = ctx.saved_tensors
         of_states, of_weights = torch.empty_like(states), torch.zeros_like(weights)
-        for rows in _portions(len(states), len(weights)):
+        for rows in _portions(states, weights):
             squashed, exponential, values = _terms(states[rows], weights)
             below, above = gradients[0][segment[rows]].chunk(2, 1)  # (t, L)
             of_values = above * exponential
@@ -121,6 +126,7 @@ def _terms(states: Tensor, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return squashed, torch.exp(BOUND * squashed), values
 
 
-def _portions(n_words: int, n_numbers: int) -> list[slice]:
-    size = max(1, _NUMBERS_AT_ONCE // max(n_numbers, 1))
-    return [slice(first, first + size) for first in range(0, n_words, size)]
+def _portions(states: Tensor, weights: Tensor) -> list[slice]:
+    at_once = _NUMBERS_ON_GPU if states.is_cuda else _NUMBERS_AT_ONCE
+    size = max(1, at_once // max(len(weights), 1))
+    return [slice(first, first + size) for first in range(0, len(states), size)]

@@ -57,8 +57,8 @@ class MultiHopPooling(Pooling):
         N, R = len(lengths), len(self.context)
         segment = segment_numbers(lengths).to(states.device)  # (T,)
         u = torch.tanh(torch.addmm(self.bias, states, self.weight.T))  # (T, A)
-        hop = segment.unsqueeze(1) * R + torch.arange(R, device=states.device)  # (T, R)
-        scores = (u @ self.context.T).flatten()  # (T * R,)
-        weights = self._normalize(scores, hop.flatten(), N * R).view(-1, R)  # (T, R)
+        hop = torch.arange(R, device=states.device).unsqueeze(1) * N + segment  # (R, T)
+        scores = (self.context @ u.T).flatten()  # (R * T,)
+        weights = self._normalize(scores, hop.flatten(), N * R).view(R, -1).T  # (T, R)
         weighted = weights.unsqueeze(2) * states.unsqueeze(1)  # (T, R, H)
         return segment_sum(weighted.flatten(1), segment, N), weights

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from sk_han.nn.ragged.segments import segment_softmax
+from sk_han.nn.ragged.segments import segment_softmax, segment_sum
 
 
 def segment_sparsemax(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
@@ -61,7 +61,7 @@ class _Sparse(torch.autograd.Function):
         # The gradient less its mean over the segment, both weighted by the share.
         share, segment = ctx.saved_tensors
         rows = torch.stack([share * grad, share], dim=1)  # (n_rows, 2)
-        sums = grad.new_zeros(ctx.n_segments, 2).index_add(0, segment, rows)
+        sums = segment_sum(rows, segment, ctx.n_segments)
         mean = sums[:, 0] / sums[:, 1]  # (n_segments,)
         return share * (grad - mean[segment]), None, None, None
 

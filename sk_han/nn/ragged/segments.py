@@ -12,7 +12,10 @@ def segment_numbers(lengths: Tensor) -> Tensor:
 
 
 def segment_softmax(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
-    """Compute the softmax of scores (n_rows,) over each segment; `segment` is that of each row."""
+    """Compute the softmax of scores (n_rows,) over each segment.
+
+    `segment`, here and below, is the number of the segment of each row; it never falls.
+    """
     # Subtracting a constant does not change softmax; without the maximum, exp would overflow.
     highest = scores.new_zeros(n_segments).scatter_reduce(
         0, segment, scores.detach(), "amax", include_self=False
@@ -20,13 +23,17 @@ def segment_softmax(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
     exponential = torch.exp(scores - highest[segment])
     # A sum of 100,000 rows needs double precision, which Apple's GPUs do not have.
     precise = scores.dtype if scores.device.type == "mps" else torch.float64
-    total = scores.new_zeros(n_segments, dtype=precise)
-    total = total.index_add(0, segment, exponential.to(precise)).to(scores.dtype)
-    return exponential / total[segment]
+    total = segment_sum(exponential.to(precise).unsqueeze(1), segment, n_segments).squeeze(1)
+    return exponential / total.to(scores.dtype)[segment]
 
 
 def segment_sum(rows: Tensor, segment: Tensor, n_segments: int) -> Tensor:
     """Add up the rows (n_rows, F) of each segment, (n_segments, F); zero for one without rows."""
+    if rows.is_cuda:  # where `scatter_add` adds in another order each time
+        starts = torch.searchsorted(segment, torch.arange(n_segments + 1, device=rows.device))
+        return torch.segment_reduce(
+            rows.contiguous(), "sum", offsets=starts, axis=0, initial=0, unsafe=True
+        )
     sums = rows.new_zeros(n_segments, rows.shape[1])
     # As `index_add`, which takes row by row on the CPU, and five times as long.
     return sums.scatter_add(0, segment.unsqueeze(1).expand_as(rows), rows)
