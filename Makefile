@@ -31,7 +31,7 @@ WHOLE := classifier faults inspection/faithfulness inspection/methods/test_gradi
 	scenarios test_properties.py
 SHAKES ?= 1 2 3 4 5
 
-.PHONY: demo quick test test-thorough test-slow test-oldest test-newest test-processors test-shaken checks lint docs figures \
+.PHONY: demo quick test test-thorough test-slow test-oldest test-newest test-gpu test-processors test-shaken checks lint docs figures \
 	wheel sbom audit clean
 
 # With what a user of the package gets, and nothing for developers. One thread for each of the models that are timed.
@@ -66,6 +66,10 @@ test-newest:
 # The fast tests as other processors compute them; ARGS="--only znver" for some of these.
 test-processors: $(READY)
 	$(BIN)/python -m tests.processors $(ARGS)
+
+# What needs a CUDA device, which the other targets hide.
+test-gpu: $(READY)
+	SK_HAN_TEST_GPU=1 $(BIN)/python -m pytest -m "gpu and not slow" $(ARGS)
 
 # The fast tests with initial weights that are off by a few roundings, once for each seed: tests/shaking.py.
 test-shaken: $(READY)

@@ -4,7 +4,8 @@
 absent). First the network alone: words a second in an epoch and in prediction, by our layers and by
 the same network as it is usually written, over padded documents with packed `torch.nn.GRU`; batches
 of each size, taking turns. Then whole default fits on the GPU and on the CPU, with the accuracy on
-other documents. Where there is no GPU it says so and measures nothing; ``--device cpu`` tries it.
+IMDB's test reviews. Where there is no GPU it says so and measures nothing; ``--device cpu`` tries
+it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from corpora import reviews
+from corpora import data_folder, imdb, reviews
 from numpy.typing import NDArray
 from results import add_save, publish
 from torch import Tensor, nn
@@ -153,7 +154,7 @@ def wait(device: str) -> None:
 
 
 def rows_of_rates(
-    documents: DocumentArray, targets: NDArray[Any], size: int, arguments: Any
+    documents: DocumentArray, targets: NDArray[Any], size: int, name: str, arguments: Any
 ) -> list[dict[str, Any]]:
     """Let both networks take turns, with batches of each size."""
     rows = []
@@ -162,7 +163,7 @@ def rows_of_rates(
         for _ in range(arguments.rounds):
             usual.append(rates_of_usual(documents, targets, size, batch_size, arguments.device))
             ours.append(rates_of_ours(documents, targets, batch_size, arguments.device))
-        row: dict[str, Any] = {"documents a batch": batch_size}
+        row: dict[str, Any] = {"device": name, "documents a batch": batch_size}
         for kind in Rates._fields:
             theirs = [getattr(each, kind) for each in usual]
             own = [getattr(each, kind) for each in ours]
@@ -174,17 +175,20 @@ def rows_of_rates(
     return rows
 
 
-def rows_of_fits(train: Any, test: Any, arguments: Any) -> list[dict[str, Any]]:
+def rows_of_fits(name: str, arguments: Any) -> list[dict[str, Any]]:
     """Fit with all defaults, on the device and on the CPU."""
-    rows = []
+    n, rows = arguments.fit_documents, []
+    texts, labels, _ = reviews(n)
+    test = imdb("test") if (data_folder() / "imdb").exists() else reviews(2 * n)[:2]
     for device in dict.fromkeys((arguments.device, "cpu")):
         model = HANClassifier(device=device, random_state=0)
-        fit = seconds(lambda model=model: model.fit(*train), arguments.device)
+        fit = seconds(lambda model=model: model.fit(texts, labels), arguments.device)
         start = perf_counter()
         found = model.predict(test[0])
         rows.append(
             {
-                "device": device,
+                "documents": n,
+                "device": "the CPU" if device == "cpu" else name,
                 "fit, s": round(fit, 1),
                 "of it the network, s": round(model.fit_summary_.seconds["network"], 1),
                 "predict, s": round(perf_counter() - start, 1),
@@ -196,7 +200,8 @@ def rows_of_fits(train: Any, test: Any, arguments: Any) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--documents", type=int, default=5_000, help="to train on, and to score")
+    parser.add_argument("--documents", type=int, default=3_000, help="of the rates")
+    parser.add_argument("--fit-documents", type=int, default=25_000, help="to fit on")
     parser.add_argument("--batch-sizes", type=int, nargs="+", default=[16, 64, 256])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--device", default="cuda")
@@ -206,19 +211,18 @@ def main() -> None:
         print("There is no CUDA GPU here, so nothing is measured; --device cpu tries the script.")
         return
     n = arguments.documents
-    texts, labels, what = reviews(2 * n)
+    texts, labels, what = reviews(n)
     name = "the CPU" if arguments.device == "cpu" else torch.cuda.get_device_name()
-    print(f"{n:,} {what} to train on, {n:,} to score; {name}")
+    print(f"{n:,} {what}; {name}")
     tokenizer = HierarchicalTokenizer()
-    documents = tokenizer.fit_transform(texts[:n])
-    targets = np.unique(labels[:n], return_inverse=True)[1]
+    documents = tokenizer.fit_transform(texts)
+    targets = np.unique(labels, return_inverse=True)[1]
     filled = documents.sentences_per_document > 0
     rates = rows_of_rates(
-        documents[filled], targets[filled], len(tokenizer.vocabulary_) + 2, arguments
+        documents[filled], targets[filled], len(tokenizer.vocabulary_) + 2, name, arguments
     )
     publish("gpu_rates", rates, arguments.save)
-    fits = rows_of_fits((texts[:n], labels[:n]), (texts[n:], labels[n:]), arguments)
-    publish("gpu_fits", fits, arguments.save)
+    publish("gpu_fits", rows_of_fits(name, arguments), arguments.save)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
     from tests.process_group import ProcessGroup
 
+# Tests hold numbers of a CPU to the bit. `make test-gpu` shows PyTorch, which looks late, a GPU.
+if "SK_HAN_TEST_GPU" not in os.environ:
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
 # The same examples in every run, and no clock: a busy machine is no fault of the code.
 settings.register_profile("sk_han", max_examples=50, deadline=None, derandomize=True)
 settings.load_profile("sk_han")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
@@ -21,6 +21,7 @@ ENGINES = ("auto", "numba", "torch")
 
 _OF_TRAINING = ("projection", "gru_recurrence", "attention", "adamw", "ngrams")
 _OTHERS = ("vectors", "sparse", "text", "logistic")
+_ON_GPU = "gpu_recurrence"
 
 # The modules by name; None for one that failed to load in this process.
 _LOADED: dict[str, ModuleType | None] = {}
@@ -100,6 +101,20 @@ def kernels(name: str, *, worth_loading: bool = True) -> ModuleType | None:
         return _LOADED[name]
 
 
+def gpu_kernels(work: Callable[[ModuleType], bool]) -> ModuleType | None:
+    """Return the kernels for a GPU, or None where PyTorch shall compute, by cuDNN.
+
+    `work` tries a module and says whether this GPU is one that it is for. Triton, which comes with
+    PyTorch for CUDA, compiles the kernels. If this fails, a warning says so once.
+    """
+    if _REQUESTED.get() == "torch":
+        return None
+    with _LOCK:
+        if _ON_GPU not in _LOADED:
+            _LOADED[_ON_GPU] = _load_for_gpu(work)
+        return _LOADED[_ON_GPU]
+
+
 def loaded(name: str) -> ModuleType:
     """Return what `kernels` found, whichever engine is asked for by now: a backward comes later."""
     module = _LOADED[name]
@@ -131,6 +146,24 @@ def _load(name: str, requested: str) -> ModuleType | None:
     finally:
         if collects:
             gc.enable()
+
+
+def _load_for_gpu(work: Callable[[ModuleType], bool]) -> ModuleType | None:
+    if find_spec("triton") is None:
+        return None
+    try:
+        module = import_module(f"sk_han.engines.kernels.{_ON_GPU}")
+        return module if work(module) else None
+    except Exception as error:
+        if from_signal(error):
+            raise
+        warn_user(
+            f"Triton cannot compile kernels for the GPU ({type(error).__name__}: {error}). cuDNN "
+            "computes instead, and a step of training takes several times as long. Triton needs a "
+            "C compiler, such as gcc. engine='torch' avoids this warning.",
+            RuntimeWarning,
+        )
+        return None
 
 
 def _repair(error: Exception) -> str:

@@ -450,11 +450,15 @@ class Net(NeuralNet):
 
     @contextlib.contextmanager
     def _own_settings(self) -> Any:
-        """Compute in single precision, even inside the caller's `torch.autocast`."""
+        """Compute in single precision, even inside the caller's `torch.autocast`.
+
+        Beside a GPU one thread of the CPU prepares batches: what it does is too little to share.
+        """
         precision = torch.autocast(torch.device(self.device).type, enabled=False)
-        several = self.device == "cpu" and torch.get_num_threads() > 1
+        on_cpu = self.device == "cpu"
+        several = on_cpu and torch.get_num_threads() > 1
         covered = several and getattr(self.module_, "has_kernels", False)
-        with precision, torch_threads(of_kernels=covered):
+        with precision, torch_threads(None if on_cpu else 1, of_kernels=covered):
             yield
 
     def _check_finite(self, values: Tensor, what: str) -> None:

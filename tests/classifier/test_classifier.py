@@ -23,6 +23,7 @@ from sk_han.parts.pool import NETWORK, NGRAMS
 from sk_han.targets.probabilities import log_softmax
 from sk_han.training.net import Net
 from tests import tiny_models
+from tests.gpu import needs_gpu
 from tests.tiny_models import BAD, GOOD
 from tests.tiny_targets import classes
 
@@ -729,7 +730,14 @@ class TestNet:
         tiny().fit(TEXTS, LABELS)
         assert capfd.readouterr() == ("", "")
 
-    @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+    @needs_gpu
+    def test_a_seed_gives_the_same_bits_on_a_gpu(self):
+        one, two = (tiny(device="cuda", max_epochs=2).fit(TEXTS, LABELS) for _ in range(2))
+        expected = one.predict_proba(TEXTS)
+        assert np.array_equal(one.predict_proba(TEXTS), expected)
+        assert np.array_equal(two.predict_proba(TEXTS), expected)
+
+    @needs_gpu
     def test_a_gpu_gives_the_numbers_of_the_cpu(self):
         params = {"dropout": 0.0, "word_dropout": 0.0, "max_epochs": 1}
         on_gpu = tiny(device="cuda", **params).fit(TEXTS, LABELS)

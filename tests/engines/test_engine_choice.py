@@ -74,7 +74,8 @@ def test_kernels_that_fail_to_compile_warn_once(monkeypatch):
 def test_warming_up_loads_every_kernel():
     warm_up()
     folder = Path(engine_choice.__file__).parent / "kernels"
-    compiled = {file.stem for file in folder.glob("*.py")} - {"__init__", "compiling"}
+    compiled = {file.stem for file in folder.glob("*.py")}
+    compiled -= {"__init__", "compiling", "gpu_recurrence"}  # of a GPU's, which Triton compiles
     assert engine_choice._LOADED.keys() == compiled
     assert None not in engine_choice._LOADED.values()
 

@@ -11,6 +11,7 @@ from torch.testing import assert_close
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.penalties import document_overlap
 from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
+from tests.gpu import needs_gpu
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -130,7 +131,7 @@ class TestEveryMember:
             network.tabulate()
             assert_close(network(*batch), expected, rtol=0, atol=1e-12)
 
-    @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+    @needs_gpu
     def test_a_gpu_gives_the_numbers_of_the_cpu(self, make_network, batch, options):
         network = make_network(**options)
         expected = network.attend(*batch)

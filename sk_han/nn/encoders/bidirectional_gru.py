@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from sk_han.nn.encoders.packed_rnn import Encoded, PackedRNN, packed_encoded
+from sk_han.nn.gpu_functions import gru_states_on_gpu, kernels_for
 from sk_han.nn.initialization import uniform_, with_memory
 from sk_han.nn.kernel_functions import gru_states, kernels_cover, projections
 from sk_han.nn.ragged.layout import PackedLayout
@@ -27,9 +29,10 @@ class _Weights(NamedTuple):
 class BidirectionalGRU(nn.Module):
     """Bidirectional GRU over ragged sequences of repeated inputs.
 
-    In single precision on a CPU compiled kernels compute it, if there are any: they project
-    distinct inputs once, and both directions advance at once. Elsewhere `torch.nn.GRU` computes
-    over a packed sequence, on a GPU by cuDNN. Both return the same numbers.
+    In single precision compiled kernels compute it, if there are any: they project distinct inputs
+    once, and both directions advance at once; on a GPU they cover states of up to 64 numbers a
+    direction. Elsewhere `torch.nn.GRU` computes over a packed sequence, on a GPU by cuDNN. All
+    return the same numbers.
 
     Parameters
     ----------
@@ -79,7 +82,7 @@ class BidirectionalGRU(nn.Module):
         -------
         Tensor, shape (T, H)
         """
-        if self.has_kernels:
+        if self.has_kernels or self._gpu_kernels is not None:
             return self._encoded(inputs, index, lengths)
         return packed_encoded(self.gru, inputs, index, lengths).states
 
@@ -101,7 +104,7 @@ class BidirectionalGRU(nn.Module):
             ``last`` has the shape of `initial`: the forward state at the last token and the
             backward state at the first. A sequence without tokens ends in its initial state.
         """
-        if not self.has_kernels:
+        if not self.has_kernels and (initial is not None or self._gpu_kernels is None):
             return packed_encoded(self.gru, inputs, index, lengths, initial)
         states = self._encoded(inputs, index, lengths, initial)
         filled, first, last = sequence_ends(lengths, states.device)
@@ -112,9 +115,13 @@ class BidirectionalGRU(nn.Module):
 
     @property
     def has_kernels(self) -> bool:
-        """Whether compiled kernels compute here."""
+        """Whether compiled kernels compute here, on a CPU."""
         weight = self.gru.get_parameter("weight_ih_l0")
         return kernels_cover("projection", weight) and kernels_cover("gru_recurrence", weight)
+
+    @property
+    def _gpu_kernels(self) -> ModuleType | None:
+        return kernels_for(self.gru.get_parameter("weight_ih_l0"))
 
     def project(self, inputs: Tensor) -> Tensor:
         """Return the projections of inputs (U, E) for both directions, (2, U, 3H/2), by kernels."""
@@ -133,7 +140,9 @@ class BidirectionalGRU(nn.Module):
         if initial is not None:
             layout = PackedLayout(lengths)
             initial = initial[:, layout.order[: layout.n_filled]]
-        weights = self._weights()
+        weights, gpu_kernels = self._weights(), self._gpu_kernels
+        if gpu_kernels is not None:
+            return gru_states_on_gpu(gpu_kernels, inputs, *weights, index, lengths)
         projected = projections(inputs, weights.inputs, weights.input_bias)
         return gru_states(projected, weights.states, weights.state_bias, index, lengths, initial)
 

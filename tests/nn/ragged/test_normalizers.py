@@ -14,6 +14,7 @@ from sk_han.nn.ragged.normalizers import (
     segment_sparsemax,
 )
 from sk_han.nn.ragged.segments import segment_numbers
+from tests.gpu import needs_gpu
 
 Normalizer = Callable[[Tensor, Tensor, int], Tensor]
 
@@ -133,7 +134,7 @@ def test_gradients_equal_numerical_ones(normalize):
     assert torch.autograd.gradcheck(lambda s: normalize(s, SEGMENT, 5), scores)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@needs_gpu
 @each
 def test_a_gpu_gives_the_numbers_of_the_cpu(normalize):
     on_gpu = normalize(scores_of(13).to("cuda"), SEGMENT.to("cuda"), 5)
