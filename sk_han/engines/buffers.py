@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import weakref
+from collections import deque
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +13,20 @@ from numpy.typing import NDArray
 SMALLEST_POOLED, LARGEST_POOLED = 1 << 18, 1 << 28  # bytes
 N_POOLED = 12
 
-# Memory that no array uses. Lists are appended to and popped from in one step for all threads.
-_POOL: list[NDArray[np.uint8]] = []
+
+@dataclass(eq=False, slots=True)
+class _Pooled:
+    """Memory that is free once the array on it is gone.
+
+    No callback of the reference says so: an interrupt that is raised in one is lost.
+    """
+
+    memory: NDArray[np.uint8]
+    array: weakref.ref[NDArray[np.float32]]
+
+
+# The latest used last; a further one drives out the first. Threads change it in single steps.
+_POOL: deque[_Pooled] = deque(maxlen=N_POOLED)
 
 
 def lasting(shape: tuple[int, ...]) -> NDArray[np.float32]:
@@ -24,28 +38,21 @@ def lasting(shape: tuple[int, ...]) -> NDArray[np.float32]:
     n_bytes = 4 * math.prod(shape)
     if not SMALLEST_POOLED <= n_bytes <= LARGEST_POOLED:
         return np.empty(shape, dtype=np.float32)
-    memory = _pooled(n_bytes)
+    memory = _free(n_bytes)
     # A view keeps the array at the end of its chain of bases. That is `used`, since the base of
     # `used` is no array, but a view of a buffer.
     used = np.frombuffer(memory.data, dtype=np.float32, count=math.prod(shape))
-    weakref.finalize(used, _give_back, memory).atexit = False
+    _POOL.append(_Pooled(memory, weakref.ref(used)))
     return used.reshape(shape)
 
 
-def _pooled(n_bytes: int) -> NDArray[np.uint8]:
-    """Take the first memory that is large enough out of the pool, or make some."""
-    for _ in range(len(_POOL)):
-        try:
-            memory = _POOL.pop(0)
-        except IndexError:  # another thread took it
-            break
-        if n_bytes <= len(memory) <= 4 * n_bytes:
-            return memory
-        _POOL.append(memory)
+def _free(n_bytes: int) -> NDArray[np.uint8]:
+    """Take the first free memory that is large enough out of the pool, or make some."""
+    for each in _POOL.copy():
+        if n_bytes <= len(each.memory) <= 4 * n_bytes and each.array() is None:
+            try:
+                _POOL.remove(each)
+            except ValueError:  # another thread took it
+                continue
+            return each.memory
     return np.empty(n_bytes + n_bytes // 8, dtype=np.uint8)
-
-
-def _give_back(memory: NDArray[np.uint8]) -> None:
-    _POOL.append(memory)
-    if len(_POOL) > N_POOLED:
-        _POOL.pop(0)

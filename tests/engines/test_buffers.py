@@ -1,6 +1,10 @@
 """Memory that is used again belongs to no one else while something stands on it."""
 
 import gc
+import sys
+import tracemalloc
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -14,7 +18,7 @@ SHAPE = 2, 131, 1_009  # beyond the smallest that is pooled
 
 @pytest.fixture(autouse=True)
 def _empty_pool(monkeypatch):
-    monkeypatch.setattr(buffers, "_POOL", [])
+    monkeypatch.setattr(buffers, "_POOL", deque(maxlen=buffers.N_POOLED))
 
 
 def address(array):
@@ -58,11 +62,35 @@ def test_a_view_keeps_it(view):
     assert address(lasting(SHAPE)) != where
     del kept
     gc.collect()
-    assert where in [address(np.asarray(each)) for each in buffers._POOL]
+    assert address(lasting(SHAPE)) == where
 
 
 def test_no_more_than_some_arrays_are_kept():
-    arrays = [lasting(SHAPE) for _ in range(2 * buffers.N_POOLED)]
-    del arrays
-    gc.collect()
-    assert len(buffers._POOL) == buffers.N_POOLED
+    tracemalloc.start()
+    try:
+        arrays = [lasting(SHAPE) for _ in range(2 * buffers.N_POOLED)]
+        n_bytes = arrays[0].nbytes
+        del arrays
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 1 <= kept / (buffers.N_POOLED * n_bytes) < 1.2  # an eighth is for larger ones
+
+
+def test_no_python_code_runs_when_memory_gets_free():
+    # An interrupt that came in there would be printed and lost.
+    array, called = lasting(SHAPE), []
+    sys.setprofile(lambda frame, event, _: called.append((event, frame.f_code.co_name)))
+    del array
+    sys.setprofile(None)
+    assert [name for event, name in called if event == "call"] == []
+
+
+def test_threads_do_not_share_memory():
+    def is_own(number):
+        array = lasting(SHAPE)
+        array[:] = number
+        return bool((array == number).all())
+
+    with ThreadPoolExecutor(5) as threads:
+        assert all(threads.map(is_own, range(500)))
