@@ -80,6 +80,21 @@ print(*(set({NOT_NEEDED[:3]}) & sys.modules.keys()))
 
 
 @pytest.mark.thorough
+def test_a_fit_that_computes_states_again_loads_no_compiler():
+    code = f"""
+import sys
+from sk_han import HANClassifier
+from sk_han.datasets import make_reviews
+from sk_han.nn.encoders import packed_rnn
+packed_rnn.MOST_STEPS_KEPT = 3
+texts, labels = make_reviews(120, random_state=0)
+HANClassifier(max_epochs=1, embedding_dim=8, word_hidden=4, rnn="lstm").fit(texts, labels)
+print(*(set({NOT_NEEDED[:3]}) & sys.modules.keys()))
+"""
+    assert run_python(code) == []
+
+
+@pytest.mark.thorough
 def test_load_and_predict_take_little_longer_than_the_import_of_what_they_need(path):
     names = [cold_start.NEEDED, "load and predict, torch", "load and predict, numba"]
     # The least CPU seconds: what else runs on the processor can only lengthen them. A tenth for
