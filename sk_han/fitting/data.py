@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -43,6 +42,9 @@ from sk_han.validation.documents import (
     as_documents,
     check_documents,
     check_sentence_vectors,
+    check_unlabelled,
+    check_validation,
+    check_word_ids,
     holds_word_ids,
     vocabulary_size_of,
     within_vocabulary,
@@ -55,7 +57,6 @@ from sk_han.validation.doubtful import (
     warn_of_order,
 )
 from sk_han.validation.labels import check_groups
-from sk_han.validation.texts import check_texts_without_labels
 
 # Documents of the same words stay together where a fit splits its documents: a held-out copy would
 # be known by heart. Of fewer different ones, where most are copies, too few could be held out.
@@ -308,7 +309,7 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
         check_sentence_vectors(X, before.pool.network.dimension, before.encoder)
         if isinstance(X, SentenceArray) and before.pool.network.dimension is None:
             X = X.words()  # the network reads nothing else of them
-    _check_without_labels(given.X_unlabelled, X)
+    check_unlabelled(given.X_unlabelled, X)
     highlights = check_highlights(given.highlights, X, settings)
     if before is None:
         target, targets = learnt_target(given.y, len(X), given.classes)
@@ -320,19 +321,9 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
         warn_of_order(given.X, getattr(given, name), name)
     target.check_threshold(settings.threshold)
     target, weights = target.weigh(targets, given.sample_weight, settings.class_weight)
-    X_val, targets_val = given.X_val, None
-    if (X_val is None) != (given.y_val is None):
-        raise ValueError("X_val and y_val go together: give both or neither.")
+    has_ids = before is not None or getattr(settings.tokenizer, "vocabulary", None) is not None
+    X_val, targets_val = check_validation(given.X_val, given.y_val, X, has_ids), None
     if X_val is not None:
-        X_val = check_documents(X_val, "X_val")
-        if isinstance(X, SentenceArray):
-            check_sentence_vectors(X_val, X.dimension, X.encoder, "X_val")
-        has_ids = before is not None or getattr(settings.tokenizer, "vocabulary", None) is not None
-        if holds_word_ids(X_val) and not holds_word_ids(X) and not has_ids:
-            raise TypeError(
-                f"X_val is a {type(X_val).__name__} of word ids, but X holds texts, whose words "
-                "get ids in this fit. Give X_val as texts too."
-            )
         targets_val = target.encode(given.y_val, len(X_val), "y_val")
         warn_of_order(given.X_val, given.y_val, "y_val", "X_val")
     groups = None if given.groups is None else check_groups(given.groups, len(X))
@@ -393,7 +384,7 @@ def _validation(
 ) -> LabelledDocuments:
     """Return the validation documents that the user gives, but for those of weight 0."""
     if tokenizer is None:
-        _check_word_ids(X_val, "X_val", "X_val=True, y_val=True")
+        check_word_ids(X_val, "X_val", "X_val=True, y_val=True")
     documents = within_vocabulary(as_documents(X_val, tokenizer), vocabulary_size)
     rows = np.flatnonzero(weights > 0)
     if not len(rows):
@@ -402,32 +393,3 @@ def _validation(
             "X_val and y_val out."
         )
     return LabelledDocuments(documents, targets, weights / weights.max())[rows]
-
-
-def _check_word_ids(X: Any, name: str, request: str) -> None:
-    """Refuse texts beside word ids, with the repair."""
-    if not holds_word_ids(X):
-        raise TypeError(
-            f"{name} is a {type(X).__name__}, but X holds word ids. In a Pipeline, "
-            f"Pipeline(..., transform_input=[{name!r}]) has it tokenized, with metadata routing "
-            f"enabled and set_fit_request({request})."
-        )
-
-
-def _check_without_labels(X_unlabelled: Any, X: Any) -> None:
-    """Check what can be checked without reading an iterator."""
-    if X_unlabelled is None:
-        return
-    if holds_word_ids(X_unlabelled) and not holds_word_ids(X):
-        raise TypeError(
-            f"X_unlabelled is a {type(X_unlabelled).__name__} of word ids, but X holds texts. Give "
-            "texts without labels as texts too."
-        )
-    if holds_word_ids(X):
-        _check_word_ids(X_unlabelled, "X_unlabelled", "X_unlabelled=True")
-    if not hasattr(X_unlabelled, "__len__"):
-        return
-    if len(X_unlabelled) == 0:
-        raise ValueError("X_unlabelled has no documents; leave it out if there are none.")
-    if not holds_word_ids(X_unlabelled):
-        deque(check_texts_without_labels(X_unlabelled), maxlen=0)  # raises the errors of texts

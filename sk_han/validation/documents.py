@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sk_han.documents import UNKNOWN_ID, DocumentArray, EncoderFingerprint, Sent
 from sk_han.documents.lazy import KnownDocuments, LazyDocuments, highest_id
 from sk_han.documents.sentences import check_same_encoder
 from sk_han.utils.warnings import warn_user
-from sk_han.validation.texts import check_texts
+from sk_han.validation.texts import check_texts, check_texts_without_labels
 
 _MANY_IDS = 1 << 23  # with the default embedding_dim their vectors and moments are 20 GB
 
@@ -65,6 +66,55 @@ def check_sentence_vectors(
             f"data, or {pipeline}."
         )
     check_same_encoder(encoder, dimension, X, "the training documents")
+
+
+def check_validation(X_val: Any, y_val: Any, X: Any, has_ids: bool) -> Any:
+    """Return validation documents as `check_documents` does, if they go with X; None as it is.
+
+    `has_ids` tells whether words of texts in X have ids before a fit.
+    """
+    if (X_val is None) != (y_val is None):
+        raise ValueError("X_val and y_val go together: give both or neither.")
+    if X_val is None:
+        return None
+    X_val = check_documents(X_val, "X_val")
+    if isinstance(X, SentenceArray):
+        check_sentence_vectors(X_val, X.dimension, X.encoder, "X_val")
+    if holds_word_ids(X_val) and not holds_word_ids(X) and not has_ids:
+        raise TypeError(
+            f"X_val is a {type(X_val).__name__} of word ids, but X holds texts, whose words "
+            "get ids in this fit. Give X_val as texts too."
+        )
+    return X_val
+
+
+def check_word_ids(X: Any, name: str, request: str) -> None:
+    """Refuse texts beside word ids, with the repair."""
+    if not holds_word_ids(X):
+        raise TypeError(
+            f"{name} is a {type(X).__name__}, but X holds word ids. In a Pipeline, "
+            f"Pipeline(..., transform_input=[{name!r}]) has it tokenized, with metadata routing "
+            f"enabled and set_fit_request({request})."
+        )
+
+
+def check_unlabelled(X_unlabelled: Any, X: Any) -> None:
+    """Check texts without labels beside X as far as no iterator must be read."""
+    if X_unlabelled is None:
+        return
+    if holds_word_ids(X_unlabelled) and not holds_word_ids(X):
+        raise TypeError(
+            f"X_unlabelled is a {type(X_unlabelled).__name__} of word ids, but X holds texts. Give "
+            "texts without labels as texts too."
+        )
+    if holds_word_ids(X):
+        check_word_ids(X_unlabelled, "X_unlabelled", "X_unlabelled=True")
+    if not hasattr(X_unlabelled, "__len__"):
+        return
+    if len(X_unlabelled) == 0:
+        raise ValueError("X_unlabelled has no documents; leave it out if there are none.")
+    if not holds_word_ids(X_unlabelled):
+        deque(check_texts_without_labels(X_unlabelled), maxlen=0)  # raises the errors of texts
 
 
 def vocabulary_size_of(
