@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import EncoderFingerprint
 from sk_han.documents.sentences import rows_beyond_limit
+from sk_han.sentence_vectors.encoders import Encode, own_probes
 
 _FILE = "sentence_vectors.sqlite"
 _PATIENCE = 60  # seconds for another process that writes
@@ -36,6 +37,26 @@ class VectorCache:
                 "CREATE TABLE IF NOT EXISTS vectors (encoder BLOB, sentence BLOB, vector BLOB, "
                 "PRIMARY KEY (encoder, sentence)) WITHOUT ROWID"
             )
+
+    def read_of(
+        self, encode: Encode, sentences: Sequence[str], vectors: NDArray[np.float32]
+    ) -> NDArray[np.int64]:
+        """Read vectors of distinct sentences as `read` does, if they are those of an encoder.
+
+        A few are encoded again, among them the longest: the encoder may differ from that of the
+        cache in what the probes of its fingerprint do not tell, such as words of a field or the
+        limit of very long sentences, or have been changed in place. Then all are unknown.
+        """
+        unknown = self.read(sentences, vectors)
+        known = np.delete(np.arange(len(sentences)), unknown).tolist()
+        row_of = {sentences[row]: row for row in known}
+        if row_of:
+            asked = list(dict.fromkeys(own_probes(list(row_of))))
+            stored = EncoderFingerprint("", vectors[[row_of[sentence] for sentence in asked]])
+            if not stored.is_of_same(EncoderFingerprint("", encode(asked))):
+                self.clear()
+                return np.arange(len(sentences))
+        return unknown
 
     def read(self, sentences: Sequence[str], vectors: NDArray[np.float32]) -> NDArray[np.int64]:
         """Fill in the rows of vectors (n, d) that are known; return the others."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import EncoderFingerprint
 from sk_han.documents.sentences import rows_beyond_limit
-from sk_han.sentence_vectors.cache import VectorCache
 from sk_han.utils.containers import refuse_masked
 from sk_han.utils.model_format import LARGEST_NUMBER
 from sk_han.utils.progress import progress_bar
 from sk_han.utils.signals import from_signal
+
+if TYPE_CHECKING:
+    from sk_han.sentence_vectors.cache import VectorCache
 
 Encode = Callable[[list[str]], NDArray[np.float32]]
 
@@ -76,21 +78,11 @@ def encoded(
     cache: VectorCache | None,
     progress: bool,
 ) -> NDArray[np.float32]:
-    """Encode distinct sentences batch by batch, but those in the cache; shape (n, dimension).
-
-    A few that the cache has are encoded again, among them the longest: an encoder may differ from
-    that of the cache in what the probes of its fingerprint do not tell, such as words of a field or
-    the limit of very long sentences, or have been changed in place.
-    """
+    """Encode distinct sentences batch by batch, but those in the cache; shape (n, dimension)."""
     vectors = np.empty((len(sentences), dimension), dtype=np.float32)
     todo = np.arange(len(sentences))
     if cache is not None:
-        unknown = cache.read(sentences, vectors)
-        known = np.setdiff1d(todo, unknown)
-        if _is_of(encode, [sentences[row] for row in known], vectors[known]):
-            todo = unknown
-        else:
-            cache.clear()
+        todo = cache.read_of(encode, sentences, vectors)
     with progress_bar(len(todo), desc="encode", unit="sentence", disable=not progress) as bar:
         for start in range(0, len(todo), batch_size):
             rows = todo[start : start + batch_size]
@@ -132,16 +124,6 @@ def own_probes(sentences: Sequence[str]) -> list[str]:
     by_length = sorted(sentences, key=len)
     rows = np.linspace(0, len(by_length) - 1, _N_OWN_PROBES).astype(int)
     return [by_length[row] for row in rows]
-
-
-def _is_of(encode: Encode, sentences: Sequence[str], vectors: NDArray[np.float32]) -> bool:
-    """Whether an encoder gives these vectors to a few of the sentences, up to rounding."""
-    if not sentences:
-        return True
-    row_of = {sentence: row for row, sentence in enumerate(sentences)}
-    asked = list(dict.fromkeys(own_probes(sentences)))
-    stored = EncoderFingerprint("", vectors[[row_of[sentence] for sentence in asked]])
-    return stored.is_of_same(EncoderFingerprint("", encode(asked)))
 
 
 def _encodable(sentence: str) -> str:
