@@ -14,7 +14,7 @@ from sk_han.documents.offsets import concatenated_ranges, starts_of
 from sk_han.utils.containers import refuse_masked
 from sk_han.utils.model_format import LARGEST_NUMBER
 
-# Of the largest number of a vector. Devices and versions of PyTorch differ by less, encoders by
+# Of the largest number of two vectors. Devices and versions of PyTorch differ by less, encoders by
 # more. The other is of the largest number of all vectors, for those that are 0 up to rounding.
 _SAME_WITHIN, _ROUNDING = 0.02, 1e-5
 _ROWS_AT_ONCE = 1 << 14
@@ -50,7 +50,7 @@ class EncoderFingerprint(NamedTuple):
             return False
         one, two = self.vectors[:n_of_other], other.vectors[:n]
         difference = np.abs(one - two).max(axis=1, initial=0)
-        largest = np.abs(one).max(axis=1, initial=0)
+        largest = np.maximum(np.abs(one), np.abs(two)).max(axis=1, initial=0)
         allowed = np.maximum(_SAME_WITHIN * largest, _ROUNDING * largest.max(initial=0))
         return bool((difference <= allowed).all())
 

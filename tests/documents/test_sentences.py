@@ -164,6 +164,12 @@ def test_a_fingerprint_bears_rounding_and_no_more() -> None:
     assert not FINGERPRINT.is_of_same(EncoderFingerprint("Encoder", FINGERPRINT.vectors[:, :4]))
 
 
+def test_two_fingerprints_are_of_one_encoder_in_both_orders() -> None:
+    one, other = (EncoderFingerprint("Encoder", np.full((1, 5), x, "f4")) for x in (1.0, 1.0202))
+    assert one.is_of_same(other)
+    assert other.is_of_same(one)
+
+
 def test_a_long_vector_of_a_fingerprint_hides_no_other() -> None:
     vectors = np.array([[1, 2], [1000, 1000], [0, 0]], np.float32)
     fingerprint = EncoderFingerprint("Encoder", vectors)
