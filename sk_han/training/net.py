@@ -40,9 +40,9 @@ class Net(NeuralNet):
     """skorch net for a network over ragged batches, whatever estimator trains it on what targets.
 
     The network is a module with word vectors ``embedding`` (or None), a last layer ``output``, a
-    ``generator`` of random numbers, ``start_from`` that sets the vectors, and ``attend``, which
-    takes the tensors of a batch and returns a named tuple with ``logits`` and ``penalty`` (one for
-    each target, or a single one); calling the network returns the logits.
+    ``generator`` of random numbers, ``start_from`` if its vectors are set (`set_embedding`), and
+    ``attend``, which takes the tensors of a batch and returns a named tuple with ``logits`` and
+    ``penalty`` (one for each target, or a single one); calling the network returns the logits.
 
     `to_tensors` takes inputs and a device, and returns the arguments of ``attend``. `measures`,
     by their names in the history, take logits and targets of a validation batch as arrays; higher

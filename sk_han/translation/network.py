@@ -148,11 +148,6 @@ class AttentionSeq2Seq(nn.Module):
         uniform_(self.context, len(self.context) ** -0.5, generator)
         nn.init.zeros_(self.output_bias)
 
-    def start_from(self, vectors: Tensor) -> None:
-        """Set the word vectors of the source, shape (source_size, embedding_dim)."""
-        with torch.no_grad():
-            self.embedding.weight.copy_(vectors)
-
     def forward(self, *batch: Tensor) -> Tensor:
         """Compute the logits of target words; arguments as of `attend`."""
         return self.attend(*batch).logits
