@@ -71,6 +71,8 @@ def render_faithfulness(report: Measured, *, full_page: bool) -> str:
 
 def _cell(report: Measured, metric: str, method: str) -> str:
     mean = report.means[metric][method]
+    if math.isnan(mean):
+        return "\N{EN DASH}"
     low, high = report.intervals[metric][method]
     interval = "no interval" if math.isnan(low) else f"{low:.3f} to {high:.3f}"
     chance = " \N{ALMOST EQUAL TO} random" if report.may_be_chance(metric, method) else ""

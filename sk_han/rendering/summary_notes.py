@@ -103,8 +103,7 @@ def removal_note(removal: Removed, summary: Summarized) -> str:
     )
     carried, at_random = removal.carried, removal.carried_random
     # Falls do not add up: without some words it may be more than without all, and is no share then.
-    are_shares = all(each is not None and 0 <= each <= 1 for each in (carried, at_random))
-    if carried is not None and at_random is not None and are_shares:
+    if all(each is not None and 0 <= each <= 1 for each in (carried, at_random)):
         note += (
             f" So the shown words carry {percent(carried)} of what all words do, those drawn at "
             f"random {percent(at_random)}."

@@ -50,6 +50,18 @@ def test_what_has_no_interval_is_marked_as_chance(report):
     assert page.data.count(" ≈ random") == len(METRICS)
 
 
+def test_a_figure_of_no_document_is_a_dash(report):
+    nothing = dict.fromkeys(METHODS, np.nan)
+    found = dataclasses.replace(report, means=report.means | {"auprc": nothing})
+    page = Page(found.to_html())
+    assert page.data.count("\N{EN DASH}") == len(METHODS)
+    text = found.to_text()
+    assert text.count("\N{EN DASH}") == len(METHODS)
+    for shown in (*page.data, text):
+        assert "nan" not in shown
+        assert "no interval" not in shown
+
+
 def test_bars_are_as_long_as_the_means(report):
     widths = [a["style"] for a in Page(report.to_html()).attributes("i")]
     assert set(widths) == {"width:50.0%", "width:0.0%"}

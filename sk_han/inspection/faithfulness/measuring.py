@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 CONTROL = "random"
 REMOVALS = ("comprehensiveness", "sufficiency", "flip")
-_ALIKE = 1e-9
+_ALIKE = 1e-9  # what all documents have says nothing of how others vary
 _FALLS = REMOVALS[:2]  # of a probability, which may rise; other measures are shares
 
 Method = str | Callable[[Any, Any], Sequence[NDArray[np.floating]]]
@@ -306,7 +306,7 @@ def _interval(values: NDArray[np.float64], lowest: float = -1.0) -> tuple[float,
     """
     n = len(values)
     are_alike = n > 0 and np.ptp(values) < _ALIKE and abs(values[0]) >= _ALIKE
-    if n < 3 or are_alike:  # they do not tell how others vary
+    if n < 3 or are_alike:
         return float("nan"), float("nan")
     mean = float(values.mean())
     half = float(stdtrit(n - 1, 0.975) * values.std(ddof=1)) / math.sqrt(n)

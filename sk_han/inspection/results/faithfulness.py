@@ -131,6 +131,8 @@ class FaithfulnessReport(Result):
         return "\n".join([*lines, self._footnote])
 
     def _cell(self, metric: str, method: str) -> str:
+        if math.isnan(self.means[metric][method]):
+            return "\N{EN DASH} "
         low, high = self.intervals[metric][method]
         ends = "-" if math.isnan(low) else f"{low:.3f}, {high:.3f}"
         mark = "=" if self.may_be_chance(metric, method) else " "
@@ -167,7 +169,11 @@ class FaithfulnessReport(Result):
     @property
     def _footnote(self) -> str:
         meaning = ""
-        pairs = list(product(self.metrics, self.methods))
+        pairs = [
+            (metric, method)
+            for metric, method in product(self.metrics, self.methods)
+            if not math.isnan(self.means[metric][method])
+        ]
         if any(self.may_be_chance(metric, method) for metric, method in pairs):
             meaning = (
                 "\n= may be chance here: "
