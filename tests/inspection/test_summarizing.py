@@ -129,6 +129,15 @@ def test_a_term_decides_where_the_prediction_without_it_is_another(fitted, summa
         assert term.decides == pytest.approx(changed)
 
 
+def test_terms_are_taken_out_together_as_one_by_one(of_three, monkeypatch):
+    together = summarize(of_three, THREE * 6)
+    monkeypatch.setattr("sk_han.inspection.terms.removals._AT_ONCE", 1)
+    alone = summarize(of_three, THREE * 6)
+    found = [[t.decides for each in s.classes for t in each.terms] for s in (together, alone)]
+    assert found[0] == found[1]
+    assert sum(found[0]) > 0
+
+
 def test_the_shown_words_are_taken_out_to_measure_what_they_carry():
     fitted = tiny(max_epochs=3, linear_ngrams=(1, 1)).fit(TEXTS, LABELS)
     found = summarize(fitted, TEXTS, k=2)

@@ -15,6 +15,7 @@ from sk_han.parts import Pool
 _MOST_REMOVALS = 100  # documents from which a term is taken out
 _FEWEST_REMOVALS = 10
 _WORDS_OF_REMOVALS = 4_000_000  # of all documents from which terms are taken out, about
+_AT_ONCE = 500  # of these documents, about; many terms have few
 
 
 class Decisions(NamedTuple):
@@ -42,7 +43,9 @@ def decisions(
     mean_words = documents.n_words / max(len(documents), 1)
     most = int(_WORDS_OF_REMOVALS / max(n_terms * mean_words, 1))
     most = min(max(most, _FEWEST_REMOVALS), _MOST_REMOVALS)
-    before, after = [], []
+    before: list[NDArray[np.int64]] = []
+    after: list[NDArray[np.int64]] = []
+    reduced: list[DocumentArray] = []
     for term in range(n_terms):
         places = found.of_term(term)
         rows = np.unique(places.rows)
@@ -55,7 +58,12 @@ def decisions(
         kept = np.ones(copies.n_words, dtype=bool)
         kept[concatenated_ranges(first, places.sizes[sampled])] = False
         before.append(predicted[rows])
-        after.append(pool.target.likeliest(pool.logits(copies.keep_words(kept))))
+        reduced.append(copies.keep_words(kept))
+        ends = np.cumsum([len(each) for each in reduced])
+        if ends[-1] >= _AT_ONCE or term == n_terms - 1:
+            likeliest = pool.target.likeliest(pool.logits(DocumentArray.concatenate(reduced)))
+            after += np.split(likeliest, ends[:-1])
+            reduced = []
     return Decisions(before, after)
 
 
