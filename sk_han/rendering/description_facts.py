@@ -80,9 +80,12 @@ def _facts(description: Any) -> list[tuple[str, str]]:
     shares = ", ".join(f"{name} {percent(share)}" for name, share in scripts)
     facts.append(("scripts of known words" if description.unknown_share else "scripts", shares))
     facts.append(("without words", _count(description.without_words)))
-    facts.append(("repeated texts", _count(description.repeated)))
+    # Limits may leave out what tells texts apart.
+    is_whole = not description.truncated and not description.unknown_share
+    repeated, same = ("repeated texts", "same text") if is_whole else ("read alike", "read alike")
+    facts.append((repeated, _count(description.repeated)))
     if description.class_counts is not None:
-        facts.append(("same text, other label", _count(description.conflicting)))
+        facts.append((f"{same}, other label", _count(description.conflicting)))
     facts.append(("dropped characters", _dropped(description)))
     if description.truncated:
         facts.append(("cut texts", _count(description.truncated)))

@@ -139,6 +139,16 @@ def test_it_is_shown_as_text(found):
     assert repr(found) == "TextDescription(7 documents, 2 classes)"
 
 
+@pytest.mark.parametrize("limit", [{"max_words": 2, "max_sentences": 1}, {"min_df": 2}])
+def test_texts_that_differ_beyond_the_limits_are_not_said_to_be_the_same(limit):
+    texts = ["One two three.", "One two four."]
+    text = str(describe(texts, ["a", "b"], HierarchicalTokenizer(**limit)))
+    assert "read alike               1: row 1" in text
+    assert "read alike, other label  2: rows 0, 1" in text
+    assert "same text" not in text
+    assert "read alike" not in str(describe(texts, ["a", "b"]))
+
+
 def test_its_page_escapes_the_texts():
     found = describe(["<script>alert(1)</script> word", "other"], ["<b>", "c"])
     html = found.to_html()

@@ -61,9 +61,9 @@ class TextDescription(Result):
     without_words : sequence of int
         Rows of texts in which no word was found.
     repeated : sequence of int
-        Rows of texts with the same words as an earlier one.
+        Rows of texts with the same words as an earlier one, within the limits of the tokenizer.
     conflicting : sequence of int
-        Rows of texts with the same words as one with another label.
+        Rows of texts with the same words as one with another label, within the same limits.
     class_counts : mapping of label to int, or None
         Number of documents of each class or label, in the order of `classes_`; None without labels.
     dropped_characters : mapping of str to int
