@@ -30,7 +30,7 @@ _LONGEST_SEAL = 100
 # 4 GB stands before it.
 _END, _END_OF_LARGE = struct.Struct("<4s8xII2x"), struct.Struct("<40xQQ4s16x")
 _END_SIGNATURE, _LARGE_SIGNATURE = b"PK\x05\x06", b"PK\x06\x07"
-_LARGEST_DIRECTORY = 1 << 26  # of some hundred thousand entries
+_LARGEST_DIRECTORY = 1 << 20  # of some 19,000 entries, which are 10 MB in memory
 
 _KINDS = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 
@@ -120,5 +120,9 @@ def _check_end(file: BinaryIO, end: int) -> None:
         behind -= _END_OF_LARGE.size
     # zipfile takes the last signature that it finds.
     is_there = data.rfind(_END_SIGNATURE) == _END_OF_LARGE.size and start + n_bytes == behind
-    if not is_there or n_bytes > _LARGEST_DIRECTORY:
+    if not is_there:
         raise ValueError("it is damaged: it has no directory where sk_han.save writes one")
+    if n_bytes > _LARGEST_DIRECTORY:
+        raise ValueError(
+            f"it has a directory of {n_bytes:,} bytes, and that of sk_han.save has a few thousand"
+        )

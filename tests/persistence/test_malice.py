@@ -65,6 +65,12 @@ class TestCraftedZip:
         with pytest.raises(ModelFormatError, match=f"lacks the entry '?{name}"):
             load_bytes(zipped(entries))
 
+    def test_a_directory_of_very_many_entries_is_refused_unread(self, load_bytes):
+        names = (f"{number}{'a' * 60_000}.npy" for number in range(20))
+        many = zipped([*golden_entries(), *((name, b"") for name in names)])
+        with pytest.raises(ModelFormatError, match=r"it has a directory of 1,20\d,\d+ bytes"):
+            load_bytes(many)
+
     def test_a_zip_bomb_is_refused_before_it_is_unpacked(self, load_bytes):
         bomb = zipped([*golden_entries(), ("bomb.npy", bytes(10**8))], zipfile.ZIP_DEFLATED)
         tracemalloc.start()
