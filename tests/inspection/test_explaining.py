@@ -24,6 +24,8 @@ from sk_han import (
     report,
 )
 from sk_han.inspection.methods.by_name import METHODS
+from sk_han.inspection.methods.log_odds import Asked
+from sk_han.targets import OneOfClasses
 from tests import tiny_models
 
 TEXTS = ["A good film. We laughed a lot!", "Bad, long and dull. We left."] * 8
@@ -206,9 +208,16 @@ def test_each_document_has_its_label(fitted, container):
     ids=str,
 )
 def test_a_target_that_is_no_class_is_refused(fitted, target, named):
-    message = rf"{named}.*; the classes are \['neg', 'pos'\]. Give one of them for all documents"
+    message = rf"{named}.*; the classes are 'neg', 'pos'. Give one of them for all documents"
     with pytest.raises(ValueError, match=message):
         explain_iter(fitted, TEXTS[:2], target=target)
+
+
+def test_a_long_target_and_many_classes_are_not_told_whole():
+    classes = np.array([f"class {number:04}" for number in range(1000)])
+    with pytest.raises(ValueError, match=r"classes are 'class 0000', .* and 980 more") as told:
+        Asked.checked("a" * 10_000, None, OneOfClasses(classes), 2)
+    assert len(str(told.value)) < 600
 
 
 def test_a_wrong_number_of_targets_is_refused(fitted):

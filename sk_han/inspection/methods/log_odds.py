@@ -12,7 +12,8 @@ from sk_han.documents import DocumentArray
 from sk_han.parts import Pool
 from sk_han.parts.pool import NETWORK
 from sk_han.targets import OneOfClasses, Target
-from sk_han.utils.containers import label_list
+from sk_han.utils.containers import label_list, listed
+from sk_han.utils.visible_text import in_one_line
 
 
 @dataclass(frozen=True)
@@ -144,8 +145,9 @@ def _class_numbers(
         if number is None:
             name = argument if is_one else f"{argument}[{i}]"
             raise ValueError(
-                f"{name} is {label!r}; the classes are {classes.tolist()}. Give one of them for "
-                "all documents, or a list of one for each."
+                f"{name} is {in_one_line(repr(label), 60)}; the classes are "
+                f"{listed(classes.tolist(), 20)}. Give one of them for all documents, or a list "
+                "of one for each."
             )
         numbers[i] = number
     if is_one:
