@@ -1,5 +1,6 @@
 """What inspects a classifier of several labels a document."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -407,7 +408,9 @@ def test_few_documents_have_no_interval_and_what_they_gain_may_be_chance(n):
     assert "micro F1          1.000  [–]" in shown
     assert json.loads(found.to_json())["scores"]["model"]["micro_f1_low"] is None
     gain = "Micro F1 is +100.0 points against the baseline's"
-    assert f"{gain}{', which may be chance' if n == 5 else ' (95 % interval'}" in shown
+    assert f"{gain}{', which may be chance' if n == 5 else ''}.\n" in shown
+    same = dataclasses.replace(found, baseline=t.astype(float)).to_text()
+    assert ("Micro F1 is that of the baseline.\n" in same) is (n == 20)
 
 
 def test_labels_missed_and_given_are_counted_by_document():

@@ -144,7 +144,7 @@ class MultilabelReport(HeldOutReport):
         """How much higher micro F1 is than the baseline's, and its 95 % interval; or None.
 
         The interval is that of Student's t for the variance of bootstrap samples, NaN with fewer
-        than ten documents or groups.
+        than ten documents or groups; of no width, it tells nothing of others.
         """
         if self.baseline is None:
             return None

@@ -98,7 +98,9 @@ def gain_note(report: Reported) -> str:
     is_chance = not (low > 0 or high < 0)
     better = ": here the simpler model is better"
     if has_several(report):
-        interval = f" (95 % interval {ends})" if low <= high else ""
+        if low == high == 0:
+            return "Micro F1 is that of the baseline."
+        interval = f" (95 % interval {ends})" if low < high else ""
         found = f"Micro F1 is {points(gain)} points against the baseline's{interval}"
         if is_chance:
             return f"{found}, which may be chance."
