@@ -24,8 +24,12 @@ def in_reading_order(text: str) -> str:
 
 
 def in_one_line(label: object, longest: int | None = None) -> str:
-    """Return a label in reading order and in one line, of no more than `longest` characters."""
+    """Return a label in reading order and in one line, of no more than `longest` characters.
+
+    A longer one lacks its middle: labels may begin alike, or end.
+    """
     text = " ".join(in_reading_order(str(label)).split())
     if longest is None or len(text) <= longest:
         return text
-    return text[: longest - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    end = len(text) - (longest - 1) // 2
+    return f"{text[: longest // 2]}\N{HORIZONTAL ELLIPSIS}{text[end:]}"

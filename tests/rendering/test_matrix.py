@@ -7,4 +7,4 @@ def test_long_names_are_cut_and_leave_room_for_the_shades():
     names = [f"{i} {100 * 'long'}" for i in range(2)]
     ax = plot_matrix(np.eye(2), names, names, None, "Report.plot")
     ax.figure.canvas.draw()  # a layout without room would warn
-    assert all(label.get_text().endswith("…") for label in ax.get_xticklabels())
+    assert all("…" in label.get_text() for label in ax.get_xticklabels())

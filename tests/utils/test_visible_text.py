@@ -14,3 +14,20 @@ from sk_han.utils.visible_text import in_one_line, in_reading_order, visible
 )
 def test_what_could_control_a_terminal_or_turn_a_line_is_replaced(function, text, shown):
     assert function(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("label", "longest", "shown"),
+    [
+        ("abcdefgh", 8, "abcdefgh"),
+        ("a common begin", 8, "a co…gin"),
+        ("a common end", 8, "a co…end"),
+        ("a common end", 7, "a c…end"),
+        ("another common end", 7, "ano…end"),
+        ("long", 1, "…"),
+    ],
+)
+def test_a_long_label_lacks_its_middle_so_that_labels_that_begin_alike_differ(
+    label, longest, shown
+):
+    assert in_one_line(label, longest) == shown
