@@ -73,15 +73,15 @@ class Shading:
         return abs(float(self.sentences[sentence])) / (self.sentence_limit or 1.0)
 
 
-def too_weak(values: NDArray[np.float64], share: float = WEAK_SHARE) -> NDArray[np.bool_]:
+def too_weak(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return which words are too weak to matter, shape (n_words,).
 
-    They are the weakest ones, as many as together hold no more than this share of the sum of all
-    magnitudes; words of equal magnitude are all weak, or none is.
+    They are the weakest ones, as many as together hold no more than `WEAK_SHARE` of the sum of
+    all magnitudes; words of equal magnitude are all weak, or none is.
     """
     magnitudes = np.abs(values)
     rising = np.sort(magnitudes)
-    n_weak = int((np.cumsum(rising) <= share * magnitudes.sum()).sum())
+    n_weak = int((np.cumsum(rising) <= WEAK_SHARE * magnitudes.sum()).sum())
     if n_weak == len(values):  # all are zero
         return np.ones(n_weak, dtype=bool)
     return magnitudes < rising[n_weak]

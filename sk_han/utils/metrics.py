@@ -94,19 +94,17 @@ def shares_of(
 def calibration_error(
     probabilities: NDArray[np.float64],
     targets: NDArray[np.int64],
-    n_bins: int = BINS,
     decided: NDArray[np.int64] | None = None,
 ) -> float:
     """Return how far the share of right predictions is from the confidence in them, on average."""
     # Guo, Pleiss, Sun, Weinberger, 2017, On Calibration of Modern Neural Networks, ICML, equation 3
-    bins = reliability(probabilities, targets, n_bins, decided=decided)
+    bins = reliability(probabilities, targets, decided=decided)
     return sum(b.n_documents * abs(b.accuracy - b.confidence) for b in bins) / len(targets)
 
 
 def reliability(
     probabilities: NDArray[np.float64],
     targets: NDArray[np.int64],
-    n_bins: int = BINS,
     groups: NDArray[np.int64] | None = None,
     decided: NDArray[np.int64] | None = None,
 ) -> list[Bin]:
@@ -118,7 +116,7 @@ def reliability(
     predicted = probabilities.argmax(axis=1) if decided is None else decided
     confidence = probabilities[np.arange(len(targets)), predicted]
     right = predicted == targets
-    bins = np.digitize(confidence, np.linspace(0, 1, n_bins + 1)[1:-1], right=True)
+    bins = np.digitize(confidence, np.linspace(0, 1, BINS + 1)[1:-1], right=True)
     found = []
     for i in np.unique(bins):
         these = bins == i

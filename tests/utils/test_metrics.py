@@ -40,11 +40,13 @@ def test_a_probability_of_zero_has_a_finite_loss():
 
 
 def test_calibration_error_worked_by_hand():
-    # Bins of width 1/2. (0, 1/2]: confidence 0.5, right. (1/2, 1]: confidences 0.9, 0.7 and 0.8,
-    # one of three right.
-    probabilities = np.array([[0.5, 0.3, 0.2], [0.9, 0.1, 0.0], [0.1, 0.7, 0.2], [0.1, 0.1, 0.8]])
-    found = calibration_error(probabilities, np.array([0, 0, 0, 1]), n_bins=2)
-    assert found == pytest.approx(1 / 4 * (1 - 0.5) + 3 / 4 * (0.8 - 1 / 3))
+    # Bins of width 1/15. (7/15, 8/15]: confidence 0.5, right. (13/15, 14/15]: confidences 0.9, 0.88
+    # and 0.92, one of three right.
+    probabilities = np.array(
+        [[0.5, 0.3, 0.2], [0.9, 0.1, 0.0], [0.06, 0.88, 0.06], [0.04, 0.04, 0.92]]
+    )
+    found = calibration_error(probabilities, np.array([0, 0, 0, 1]))
+    assert found == pytest.approx(1 / 4 * (1 - 0.5) + 3 / 4 * (0.9 - 1 / 3))
 
 
 def test_bins_hold_the_documents_of_their_confidence():
