@@ -195,6 +195,14 @@ class Scorer:
         """
         return self.target.probabilities(self._logits(X))
 
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the logarithms of what `predict_proba` does, finite also for unlikely classes."""
+        return self.target.log_probabilities(self._logits(X))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Score each document as `HANClassifier.decision_function` does; X is as of `predict`."""
+        return self.target.decision_function(self._logits(X))
+
     @takes_how
     def explain(
         self,

@@ -65,6 +65,9 @@ class TestPredictions:
         expected = classifier.predict_proba(ODD)
         np.testing.assert_allclose(scorer.predict_proba(ODD), expected, atol=1e-6)
         np.testing.assert_array_equal(scorer.predict(ODD), classifier.predict(ODD))
+        for scored in ("predict_log_proba", "decision_function"):
+            found, expected = (getattr(each, scored)(ODD) for each in (scorer, classifier))
+            np.testing.assert_allclose(found, expected, atol=1e-5)
 
     @pytest.mark.parametrize("params", TOKENIZERS.values(), ids=TOKENIZERS)
     def test_texts_are_read_as_the_tokenizer_reads_them(self, served, params):
