@@ -24,12 +24,17 @@ def in_reading_order(text: str) -> str:
 
 
 def in_one_line(label: object, longest: int | None = None) -> str:
-    """Return a label in reading order and in one line, of no more than `longest` characters.
-
-    A longer one lacks its middle: labels may begin alike, or end.
-    """
+    """Return a label in reading order and in one line, of no more than `longest` characters."""
     text = " ".join(in_reading_order(str(label)).split())
-    if longest is None or len(text) <= longest:
+    return text if longest is None else shortened(text, longest)
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text of no more than `longest` characters: a longer one lacks its middle.
+
+    Labels may begin alike, or end.
+    """
+    if len(text) <= longest:
         return text
     end = len(text) - (longest - 1) // 2
     return f"{text[: longest // 2]}\N{HORIZONTAL ELLIPSIS}{text[end:]}"

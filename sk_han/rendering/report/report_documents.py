@@ -19,7 +19,9 @@ from sk_han.rendering.report.verdicts import (
     sign_of_mistake,
 )
 from sk_han.rendering.shading import number
+from sk_han.utils.visible_text import shortened
 
+_LONGEST_NAME = 28  # characters: the style sheet cuts wider ones at their end
 _NONE_WRONG = "No document with a label that the model knows is predicted wrong."
 _NO_LABEL_WRONG = "All labels of all documents are right."
 _SUREST = "The mistakes that the model was surest of."
@@ -59,8 +61,8 @@ def prefix_of(report: Reported) -> str:
 
 def name_markup(label: object) -> str:
     """Return a label that may be cut, with a title that has all of it."""
-    name = escaped(label)
-    return f'<span class="han-name" title="{name}"><bdi>{name}</bdi></span>'
+    name = escaped(shortened(str(label), _LONGEST_NAME))
+    return f'<span class="han-name" title="{escaped(label)}"><bdi>{name}</bdi></span>'
 
 
 def entries_of(report: Reported, rows: Iterable[int], bounds: Bounds) -> str:
