@@ -15,6 +15,8 @@ from typing import BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.utils.visible_text import shortened
+
 # Bytes, unpacked: the numbers of 50,000 dimensions. A line without end would fill the memory.
 _LONGEST_LINE = 1 << 20
 _HEADER = re.compile(r"\d{1,18} \d{1,18}", re.ASCII)  # of numbers that fit into 64 bits
@@ -51,7 +53,7 @@ def read_vectors(
     if not embedding_dim:
         raise ValueError(
             f"{path}, line {number}: expected a word and its numbers, separated by single spaces; "
-            f"found {_short(first)}."
+            f"found {shortened(first, 60)!r}."
         )
     n_words = 0
     for number, line in lines:
@@ -116,7 +118,7 @@ def _split(line: str, embedding_dim: int, where: str) -> tuple[str, str]:
         raise ValueError(
             f"{where}: expected a word and {embedding_dim} numbers, as at the start of the file, "
             f"separated by single spaces; found {_trailing_numbers(line)} numbers in "
-            f"{_short(line)}. Correct the line or leave it out."
+            f"{shortened(line, 60)!r}. Correct the line or leave it out."
         )
     return word, " ".join(fields)
 
@@ -136,7 +138,3 @@ def _parsed(numbers: str, where: str) -> NDArray[np.float32]:
     if not np.isfinite(vector).all():
         raise ValueError(f"{where} holds a number that is not finite. Leave the line out.")
     return vector
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "...")

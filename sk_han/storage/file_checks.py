@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from sk_han.utils.model_format import ModelFormatError
 from sk_han.utils.signals import from_signal
+from sk_han.utils.visible_text import shortened
 
 # Increased when an older release cannot read the file. Golden files of all formats from this one on
 # keep loading: no release has written the first.
@@ -45,7 +46,7 @@ def model_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         except (ValueError, TypeError, OverflowError) as error:
             if from_signal(error):
                 raise
-            reason = _shortened(str(error).rstrip("."))
+            reason = shortened(str(error).rstrip("."), 1000)  # a value may be as long as the file
             raise ModelFormatError(f"{path} cannot be loaded: {reason}.") from error
         except RecursionError as error:
             raise ModelFormatError(f"{path} cannot be loaded: it is nested too deeply.") from error
@@ -95,11 +96,6 @@ def _check_kind(path: Path) -> None:
             f"{path} is a {_KINDS.get(stat.S_IFMT(mode), 'device')}; give the name of a file. What "
             "comes through a pipe must be written to a file first."
         )
-
-
-def _shortened(message: str) -> str:
-    """Cut the middle out of a message that shows a value as long as the file."""
-    return message if len(message) <= 1000 else f"{message[:700]} ... {message[-200:]}"
 
 
 def _read_end(file: BinaryIO, end: int, length: int) -> bytes:
