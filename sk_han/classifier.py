@@ -169,7 +169,7 @@ ContextAttention, default="attention"
     engine : {"auto", "numba", "torch"}, default="auto"
         What computes on the CPU: kernels that Numba compiles ("auto"), or PyTorch and NumPy alone:
         a fit takes three to four times as long, a prediction up to seven times. Results differ by
-        rounding only. Where Numba fails, a warning says so once.
+        rounding only. Where Numba fails, a warning says so once. On a GPU "torch" means cuDNN.
     n_threads : int, default=None
         Number of threads on the CPU, at most four for each core. None takes the number that
         PyTorch is set to (environment variable ``OMP_NUM_THREADS``), at most one for each core.
