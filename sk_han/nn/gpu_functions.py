@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -23,7 +24,7 @@ def kernels_for(weight: Tensor) -> ModuleType | None:
     covered = weight.dtype == torch.float32 and weight.device.type == "cuda"
     if not covered or len(weight) > 3 * LARGEST_HIDDEN or torch.compiler.is_compiling():
         return None
-    return gpu_kernels(_work)
+    return gpu_kernels(partial(_work, device=weight.device))
 
 
 def gru_states_on_gpu(
@@ -40,9 +41,11 @@ def gru_states_on_gpu(
 
     Arguments as of `arrays.project` and `arrays.recur`; `lengths` are on the CPU.
     """
-    projected = torch.addmm(input_bias.flatten(), inputs, input_weight.flatten(0, 1).T)  # (U, 6H)
     sequences = _longest_first(lengths, len(index)).to(inputs.device)
-    states: Tensor = _GRU.apply(kernels, projected, weight, bias, index, sequences)
+    with torch.autocast(inputs.device.type, enabled=False):
+        weights = input_weight.flatten(0, 1)  # (6H, E)
+        projected = torch.addmm(input_bias.flatten(), inputs, weights.T)  # (U, 6H)
+        states: Tensor = _GRU.apply(kernels, projected, weight, bias, index, sequences)
     return states
 
 
@@ -63,7 +66,8 @@ class _GRU(torch.autograd.Function):
         gates = projected.new_empty(2, T if keep else 0, 5 * H)
         if n:
             given = (each.contiguous() for each in (projected, weight, bias, index, sequences))
-            kernels.forward[_grid(n)](*given, states, gates, n, T, keep=keep, **_tiles(H))
+            with torch.cuda.device_of(states):
+                kernels.forward[_grid(n)](*given, states, gates, n, T, keep=keep, **_tiles(H))
         ctx.save_for_backward(gates, weight, index, sequences)
         ctx.kernels, ctx.n_distinct = kernels, len(projected)
         return states
@@ -76,7 +80,8 @@ class _GRU(torch.autograd.Function):
         of_inputs, of_products = grad.new_empty(T, 6 * H), grad.new_empty(2, T, 3 * H)
         if n:
             given = (each.contiguous() for each in (grad, gates, weight, sequences))
-            ctx.kernels.backward[_grid(n)](*given, of_inputs, of_products, n, T, **_tiles(H))
+            with torch.cuda.device_of(grad):
+                ctx.kernels.backward[_grid(n)](*given, of_inputs, of_products, n, T, **_tiles(H))
         # As the gradient of an embedding, which adds up in the same order each time.
         of_projected = torch.ops.aten.embedding_dense_backward(
             of_inputs, index, ctx.n_distinct, -1, False
@@ -104,17 +109,17 @@ def _tiles(hidden: int) -> dict[str, int]:
     return {"H": hidden, "size": _SEQUENCES, "width": width, "num_warps": _WARPS}
 
 
-def _work(kernels: ModuleType) -> bool:
-    """Compile and try the kernels on the current GPU, if Triton supports it."""
-    if torch.version.cuda is None or torch.cuda.get_device_capability() < _OLDEST:
+def _work(kernels: ModuleType, device: torch.device) -> bool:
+    """Compile and try the kernels on a GPU, if Triton supports it."""
+    if torch.version.cuda is None or torch.cuda.get_device_capability(device) < _OLDEST:
         return False
-    on_gpu: dict[str, Any] = {"device": "cuda", "dtype": torch.float32}
+    on_gpu: dict[str, Any] = {"device": device, "dtype": torch.float32}
     with torch.inference_mode(False), torch.enable_grad():
         # Both gates are 1/2 and the candidate is 1/2: a state is the mean of 1/2 and that before.
         weight, bias = torch.zeros(2, 1, 3, **on_gpu), torch.zeros(2, 1, **on_gpu)
         projected = torch.tensor([[0.0, 0.0, 0.5] * 2], **on_gpu).atanh().requires_grad_()
-        index, sequences = torch.tensor([0, 0]), torch.tensor([[0], [2]])
-        states = _GRU.apply(kernels, projected, weight, bias, index.cuda(), sequences.cuda())
+        index, sequences = (torch.tensor(each, device=device) for each in ([0, 0], [[0], [2]]))
+        states = _GRU.apply(kernels, projected, weight, bias, index, sequences)
         states.sum().backward()
     expected = torch.tensor([[0.25, 0.375], [0.375, 0.25]], device="cpu")
     found = states.detach().cpu()

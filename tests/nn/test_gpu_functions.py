@@ -149,7 +149,9 @@ class TestWhereTheyCompute:
     def test_once_they_have_been_tried(self, monkeypatch, weight):
         module, tried = ModuleType("kernels"), []
         monkeypatch.setattr(engine_choice, "import_module", lambda name: module)
-        monkeypatch.setattr(gpu_functions, "_work", lambda found: tried.append(found) or True)
+        monkeypatch.setattr(
+            gpu_functions, "_work", lambda found, device: tried.append(found) or True
+        )
         assert kernels_for(weight) is kernels_for(weight) is module
         assert tried == [module]
 
