@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +24,8 @@ class _Pooled:
     array: weakref.ref[NDArray[np.float32]]
 
 
-# The latest used last; a further one drives out the first. Threads change it in single steps.
-_POOL: deque[_Pooled] = deque(maxlen=N_POOLED)
+# The latest used last. Each change of a list, and a copy, is one step for all threads.
+_POOL: list[_Pooled] = []
 
 
 def lasting(shape: tuple[int, ...]) -> NDArray[np.float32]:
@@ -43,12 +42,14 @@ def lasting(shape: tuple[int, ...]) -> NDArray[np.float32]:
     # `used` is no array, but a view of a buffer.
     used = np.frombuffer(memory.data, dtype=np.float32, count=math.prod(shape))
     _POOL.append(_Pooled(memory, weakref.ref(used)))
+    if len(_POOL) > N_POOLED:
+        _POOL.pop(0)
     return used.reshape(shape)
 
 
 def _free(n_bytes: int) -> NDArray[np.uint8]:
     """Take the first free memory that is large enough out of the pool, or make some."""
-    for each in _POOL.copy():
+    for each in _POOL[:]:
         if n_bytes <= len(each.memory) <= 4 * n_bytes and each.array() is None:
             try:
                 _POOL.remove(each)

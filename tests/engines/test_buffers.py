@@ -3,7 +3,6 @@
 import gc
 import sys
 import tracemalloc
-from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -18,7 +17,7 @@ SHAPE = 2, 131, 1_009  # beyond the smallest that is pooled
 
 @pytest.fixture(autouse=True)
 def _empty_pool(monkeypatch):
-    monkeypatch.setattr(buffers, "_POOL", deque(maxlen=buffers.N_POOLED))
+    monkeypatch.setattr(buffers, "_POOL", [])
 
 
 def address(array):
