@@ -31,8 +31,8 @@ WHOLE := classifier faults inspection/faithfulness inspection/methods/test_gradi
 	scenarios test_properties.py
 SHAKES ?= 1 2 3 4 5
 
-.PHONY: demo quick test test-thorough test-slow test-oldest test-newest test-gpu test-processors test-shaken checks lint docs figures \
-	wheel sbom audit clean
+.PHONY: demo quick test kernels test-thorough test-slow test-oldest test-newest test-gpu test-processors test-shaken \
+	checks lint docs figures wheel sbom audit clean
 
 # With what a user of the package gets, and nothing for developers. One thread for each of the models that are timed.
 demo: $(DEMO_READY)
@@ -43,9 +43,14 @@ quick: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -m "$(FAST)" tests $(addprefix --ignore=tests/,$(WHOLE)) \
 		--ignore-glob="tests/inspection/test_*.py"
 
-# In two processes: most tests are small fits, on one thread each.
-test: lint
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup -m "$(FAST)"
+# In two processes: most tests are small fits, on one thread each. One has all tests of a file, since many share models.
+test: $(READY)
+	$(MAKE) -j 2 lint kernels
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile -m "$(FAST)"
+
+# Once, while another processor lints: without, both processes of the tests would compile all kernels.
+kernels: $(READY)
+	SK_HAN_ENGINE=auto $(BIN)/sk-han warm-up
 
 test-thorough: $(READY)
 	$(BIN)/python -m pytest -m "thorough and not slow"
@@ -74,7 +79,7 @@ test-gpu: $(READY)
 # The fast tests with initial weights that are off by a few roundings, once for each seed: tests/shaking.py.
 test-shaken: $(READY)
 	for seed in $(SHAKES); do echo "== SK_HAN_TEST_SHAKE=$$seed"; SK_HAN_TEST_SHAKE=$$seed $(ONE_THREAD) \
-		$(BIN)/python -m pytest -n 2 --dist loadgroup -m "$(FAST) and not drawn" $(or $(ARGS),tests) \
+		$(BIN)/python -m pytest -n 2 --dist loadfile -m "$(FAST) and not drawn" $(or $(ARGS),tests) \
 		|| exit 1; done
 
 checks: $(READY)
@@ -127,12 +132,12 @@ audit: sbom
 clean:
 	rm -rf .venv .venv-* build dist docs/_build docs/generated docs/auto_examples explained.html
 
+# Python compiles what is imported, here and in the next: all of the packages would take longer than the demo.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --constraint constraints.txt --editable ".[dev,plot]"
+	$(BIN)/python -m pip install --no-compile --constraint constraints.txt --editable ".[dev,plot]"
 	touch $@
 
-# Python compiles what is imported; compiling all of PyTorch would take longer than the demo.
 $(DEMO_READY): pyproject.toml constraints.txt
 	@echo "Installing what the demo needs into .venv-demo: PyTorch is large, so the first time takes a while."
 	@$(PYTHON) -m venv .venv-demo

@@ -83,10 +83,7 @@ def fill() -> Callable[[nn.Module], None]:
 
 @pytest.fixture(scope="session")
 def group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessGroup]:
-    """Two processes of one thread in a group of torch.distributed, which start in seconds.
-
-    Tests that take it are marked ``xdist_group("process_group")``, so it starts once.
-    """
+    """Two processes of one thread in a group of torch.distributed, which start in seconds."""
     from tests.process_group import ProcessGroup  # which imports PyTorch
 
     with ProcessGroup(2, tmp_path_factory.mktemp("group")) as group:

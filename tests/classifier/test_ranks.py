@@ -22,8 +22,6 @@ from tests.tiny_models import LABELS, TEXTS, tiny
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.xdist_group("process_group")
-
 
 def fitted(params, texts=TEXTS, labels=LABELS, weights=None):
     return tiny(**params).fit(texts, labels, sample_weight=weights)

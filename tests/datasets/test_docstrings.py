@@ -134,17 +134,12 @@ def test_the_name_of_the_package_is_masked_in_longer_words_too(tool_box):
     )
 
 
-# Reading all of them takes seconds, so one process has the tests of both.
-of_usual = pytest.mark.xdist_group("docstrings")
-
-
 @pytest.fixture(scope="module")
 def usual():
     return load_docstrings(packages=["numpy", "sklearn"])
 
 
 @pytest.mark.thorough
-@of_usual
 def test_names_of_all_the_packages_are_masked(usual):
     joined = "\n".join(usual.data).lower()
     for name in ["numpy", "sklearn", "scikit"]:
@@ -154,7 +149,6 @@ def test_names_of_all_the_packages_are_masked(usual):
 
 
 @pytest.mark.thorough
-@of_usual
 def test_the_order_is_always_the_same(usual):
     again = load_docstrings(packages=["numpy", "sklearn"])
     assert again.data == usual.data

@@ -17,8 +17,6 @@ from sk_han.training.devices_and_threads import computing
 
 VOCABULARY_SIZE = 90
 
-pytestmark = pytest.mark.xdist_group("process_group")
-
 
 def documents_of(n, seed=0):
     """Documents of 0 to 6 sentences of 1 to 12 words, with uneven weights."""
