@@ -5,12 +5,13 @@ import pytest
 import torch
 
 from sk_han import RNN, Attention, ContextAttention, DocumentArray, MultiHopAttention
-from sk_han.engines.engine_choice import kernels, using_engine
 from sk_han.nn.attribution import gradient_attention
 from sk_han.serving import network
 from sk_han.serving.network import ServedNetwork
 from sk_han.training.net_state import net_to_state
 from tests.tiny_models import LABELS, TEXTS, tiny
+
+pytestmark = pytest.mark.usefixtures("engine")
 
 POOLINGS = [
     "mean",
@@ -65,16 +66,6 @@ def trained(rnn, pooling):
         classifier = tiny(rnn=rnn, pooling=pooling, lr=0.05, linear_ngrams=None, max_epochs=3)
         NETS[member] = classifier.fit(TEXTS, LABELS).net_
     return NETS[member]
-
-
-@pytest.fixture(autouse=True, params=["numba", "torch"])
-def _engine(request):
-    if request.param == "numba":
-        pytest.importorskip("numba")
-    with using_engine(request.param):
-        yield
-        if request.param == "numba":
-            assert kernels("gru_recurrence") is not None
 
 
 @pytest.fixture(scope="module")

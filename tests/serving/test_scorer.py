@@ -17,7 +17,6 @@ from sk_han import (
     MultiHopAttention,
 )
 from sk_han.datasets import make_reviews
-from sk_han.engines.engine_choice import using_engine
 from sk_han.serving import Scorer
 from tests.crafted_files import WHOLE
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, tiny
@@ -35,15 +34,7 @@ TOKENIZERS = {
 }
 
 
-@pytest.fixture(params=["numba", "torch"])
-def _engine(request):
-    if request.param == "numba":
-        pytest.importorskip("numba")
-    with using_engine(request.param):
-        yield
-
-
-each_engine = pytest.mark.usefixtures("_engine")
+each_engine = pytest.mark.usefixtures("engine")
 
 
 @pytest.fixture
@@ -55,11 +46,35 @@ def served(tmp_path):
     return serve
 
 
+@pytest.fixture(scope="module")
+def two():
+    return tiny(max_epochs=3, lr=0.05).fit(TEXTS, LABELS)
+
+
+@pytest.fixture(scope="module")
+def three():
+    return tiny(max_epochs=3, lr=0.05).fit(TEXTS, THREE)
+
+
+@pytest.fixture(scope="module", params=TOKENIZERS.values(), ids=TOKENIZERS)
+def pipeline(request):
+    return make_pipeline(HierarchicalTokenizer(**request.param), tiny()).fit(TEXTS, LABELS)
+
+
+@pytest.fixture(
+    scope="module",
+    params=["last", Attention(size=4), MultiHopAttention(size=4), ContextAttention(size=4)],
+    ids=["last", "attention", "hops", "context"],
+)
+def member(request):
+    return fitted_classifier(pooling=request.param)
+
+
 @each_engine
 class TestPredictions:
-    @pytest.mark.parametrize("labels", [LABELS, THREE], ids=["two classes", "three classes"])
-    def test_probabilities_and_labels_are_those_of_the_classifier(self, served, labels):
-        classifier = tiny(max_epochs=3, lr=0.05).fit(TEXTS, labels)
+    @pytest.mark.parametrize("fitted", ["two", "three"])
+    def test_probabilities_and_labels_are_those_of_the_classifier(self, served, request, fitted):
+        classifier = request.getfixturevalue(fitted)
         scorer = served(classifier)
         np.testing.assert_array_equal(scorer.classes_, classifier.classes_)
         expected = classifier.predict_proba(ODD)
@@ -69,9 +84,7 @@ class TestPredictions:
             found, expected = (getattr(each, scored)(ODD) for each in (scorer, classifier))
             np.testing.assert_allclose(found, expected, atol=1e-5)
 
-    @pytest.mark.parametrize("params", TOKENIZERS.values(), ids=TOKENIZERS)
-    def test_texts_are_read_as_the_tokenizer_reads_them(self, served, params):
-        pipeline = make_pipeline(HierarchicalTokenizer(**params), tiny()).fit(TEXTS, LABELS)
+    def test_texts_are_read_as_the_tokenizer_reads_them(self, served, pipeline):
         expected = pipeline.predict_proba(ODD)
         np.testing.assert_allclose(served(pipeline).predict_proba(ODD), expected, atol=1e-6)
 
@@ -82,12 +95,11 @@ class TestPredictions:
         np.testing.assert_allclose(found, pipeline.predict_proba(TEXTS), atol=1e-6)
         np.testing.assert_allclose(found[0], found[-1], atol=1e-6)
 
-    def test_a_giant_is_scored_as_its_thousands_of_terms_round(self, served):
-        classifier = fitted_classifier()
+    def test_a_giant_is_scored_as_its_thousands_of_terms_round(self, served, two):
         giants = ["word " * 5000, "A good day. " * 3000]
-        found = served(classifier).predict_proba(giants)
+        found = served(two).predict_proba(giants)
         # PyTorch adds in single precision, one term after the other.
-        np.testing.assert_allclose(found, classifier.predict_proba(giants), atol=1e-5)
+        np.testing.assert_allclose(found, two.predict_proba(giants), atol=1e-5)
 
     def test_a_latent_model_counts(self, served):
         unlabelled = [
@@ -104,23 +116,12 @@ class TestPredictions:
         found = served(classifier).predict_proba(documents)
         np.testing.assert_allclose(found, classifier.predict_proba(documents), atol=1e-6)
 
-    def test_what_only_training_needs_is_not_kept(self, served):
-        classifier = fitted_classifier()
-        assert classifier.ngram_model_.counts is not None
-        assert served(classifier)._pool.parts["ngrams"].counts is None
+    def test_what_only_training_needs_is_not_kept(self, served, two):
+        assert two.ngram_model_.counts is not None
+        assert served(two)._pool.parts["ngrams"].counts is None
 
-    @pytest.mark.parametrize(
-        "params",
-        [
-            {},
-            {"pooling": "last"},
-            {"pooling": MultiHopAttention(size=4)},
-            {"pooling": ContextAttention(size=4)},
-        ],
-        ids=["attention", "last", "hops", "context"],
-    )
-    def test_a_pickled_scorer_predicts_the_same(self, served, params):
-        scorer = served(fitted_classifier(**params))
+    def test_a_pickled_scorer_predicts_the_same(self, served, member):
+        scorer = served(member)
         copied = pickle.loads(pickle.dumps(scorer))
         np.testing.assert_array_equal(copied.predict_proba(ODD), scorer.predict_proba(ODD))
 
@@ -129,11 +130,10 @@ class TestPredictions:
             classifier = tiny().fit(TEXTS[:3], ["only"] * 3)
         assert served(classifier).predict(UNSEEN).tolist() == ["only"] * len(UNSEEN)
 
-    def test_more_documents_than_a_batch_are_scored(self, served):
-        classifier = fitted_classifier()
+    def test_more_documents_than_a_batch_are_scored(self, served, two):
         texts = make_reviews(150, random_state=0)[0]
-        expected = classifier.predict_proba(texts)
-        np.testing.assert_allclose(served(classifier).predict_proba(texts), expected, atol=1e-6)
+        expected = two.predict_proba(texts)
+        np.testing.assert_allclose(served(two).predict_proba(texts), expected, atol=1e-6)
 
 
 NUMBERS = ["word_spans", "sentence_spans", "word_attention", "sentence_attention"]
@@ -145,10 +145,9 @@ class TestExplanations:
     @pytest.mark.parametrize(
         "method", ["shapley", "sentence_alone", "gradient_attention", "occlusion", "attention"]
     )
-    def test_they_are_those_of_the_classifier(self, served, method):
-        classifier = tiny(max_epochs=3, lr=0.05).fit(TEXTS, THREE)
-        expected = classifier.explain(ODD[:8], method=method, target="b", spread=0.5)
-        found = served(classifier).explain(ODD[:8], method=method, target="b", spread=0.5)
+    def test_they_are_those_of_the_classifier(self, served, three, method):
+        expected = three.explain(ODD[:8], method=method, target="b", spread=0.5)
+        found = served(three).explain(ODD[:8], method=method, target="b", spread=0.5)
         for ours, theirs in zip(found, expected, strict=True):
             assert ours.words == theirs.words
             for name in ("text", "target", "predicted"):
@@ -159,8 +158,8 @@ class TestExplanations:
                 )
         assert found[0].to_html().startswith("<!DOCTYPE html>")
 
-    def test_they_do_not_depend_on_the_batch(self, served):
-        scorer = served(fitted_classifier())
+    def test_they_do_not_depend_on_the_batch(self, served, two):
+        scorer = served(two)
         one_by_one = scorer.explain(UNSEEN, batch_size=1)
         for ours, theirs in zip(one_by_one, scorer.explain(UNSEEN), strict=True):
             np.testing.assert_allclose(ours.contributions, theirs.contributions, atol=1e-6)
@@ -181,9 +180,9 @@ class TestExplanations:
             ({"target": ["pos"]}, "1 labels for 8 documents"),
         ],
     )
-    def test_wrong_parameters_are_named(self, served, params, message):
+    def test_wrong_parameters_are_named(self, served, two, params, message):
         with pytest.raises(ValueError, match=message):
-            served(fitted_classifier()).explain(UNSEEN, **params)
+            served(two).explain(UNSEEN, **params)
 
 
 class TestRefused:
@@ -196,9 +195,9 @@ class TestRefused:
         with pytest.raises(ModelFormatError, match=r"model\.han cannot be loaded: it is damaged"):
             Scorer.load(tmp_path / "model.han")
 
-    def test_one_string_is_refused(self, served):
+    def test_one_string_is_refused(self, served, two):
         with pytest.raises(ValueError, match=r"Put a single document into a list"):
-            served(fitted_classifier()).predict("A good day.")
+            served(two).predict("A good day.")
 
 
 WITHOUT = """
@@ -231,10 +230,9 @@ def test_it_needs_neither_pytorch_nor_scikit_learn_nor_scipy(tmp_path, numba):
     np.testing.assert_allclose(found, expected, atol=2e-6)
 
 
-def test_a_summary_is_that_of_the_classifier(served):
-    fitted = fitted_classifier()
-    found = served(fitted).summarize(TEXTS, k=3, max_documents=9)
-    expected = sk_han.summarize(fitted, TEXTS, k=3, max_documents=9)
+def test_a_summary_is_that_of_the_classifier(served, two):
+    found = served(two).summarize(TEXTS, k=3, max_documents=9)
+    expected = sk_han.summarize(two, TEXTS, k=3, max_documents=9)
     for of_class, same in zip(found.classes, expected.classes, strict=True):
         values = {(t.part, t.text): t for t in of_class.terms}
         assert values.keys() == {(t.part, t.text) for t in same.terms}
@@ -247,12 +245,11 @@ def test_a_summary_is_that_of_the_classifier(served):
 
 
 @pytest.mark.thorough
-def test_a_summary_of_word_ids_draws_documents_too(served):
-    fitted = fitted_classifier()
-    documents = fitted.tokenizer_.transform(TEXTS)
-    found = served(fitted).summarize(documents, max_documents=5)
+def test_a_summary_of_word_ids_draws_documents_too(served, two):
+    documents = two.tokenizer_.transform(TEXTS)
+    found = served(two).summarize(documents, max_documents=5)
     assert (found.n_documents, found.n_given) == (5, len(TEXTS))
     with pytest.raises(ValueError, match="There are no documents"):
-        served(fitted).summarize(documents[:0])
+        served(two).summarize(documents[:0])
     with pytest.raises(ValueError, match="X has no documents"):
-        served(fitted).summarize([])
+        served(two).summarize([])
