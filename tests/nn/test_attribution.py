@@ -13,8 +13,6 @@ from sk_han.nn.encoders import packed_rnn
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 FACTORS = torch.tensor([[-1.0, 1.0], [2.0, 0.5], [0.25, -1.0], [1.0, 0.0], [0.5, 3.0]]).double()
 
 FAMILY = [
