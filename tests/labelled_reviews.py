@@ -18,4 +18,5 @@ X = [
     for text, (late, broken) in zip(TEXTS, HAS.tolist(), strict=True)
 ]
 TRAIN, TEST = slice(0, 120), slice(120, N)
-SMALL = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "random_state": 0}
+SMALL = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "batch_size": 32}
+SMALL |= {"random_state": 0}

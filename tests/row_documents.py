@@ -95,8 +95,8 @@ def row_estimators():
         word_dropout=0.0,
         lr=0.1,
         lr_schedule="constant",
-        max_epochs=5,
-        batch_size=32,
+        max_epochs=4,
+        batch_size=64,
         validation_fraction=None,
         device="cpu",
     )

@@ -24,6 +24,7 @@ def tiny(**params):
         "sentence_hidden": 3,
         "pooling": Attention(size=4),
         "max_epochs": 1,
+        "batch_size": 32,
         "random_state": 0,
         "device": "cpu",
     }

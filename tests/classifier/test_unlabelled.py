@@ -36,6 +36,7 @@ UNLABELLED, UNSEEN = TEXTS[60:600], TEXTS[600:]
 
 def small(**params):
     sizes = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 3, "max_epochs": 1}
+    sizes |= {"batch_size": 32}
     return HANClassifier(
         **{**sizes, "pooling": Attention(size=4), "random_state": 0, "device": "cpu", **params}
     )

@@ -11,7 +11,7 @@ import pytest
 import sk_han
 from tests.tiny_models import LABELS, TEXTS, tiny
 
-SIZES = "embedding_dim=7 word_hidden=5 sentence_hidden=3 max_epochs=2 device=cpu"
+SIZES = "embedding_dim=7 word_hidden=5 sentence_hidden=3 max_epochs=2 batch_size=32 device=cpu"
 SMALL = [f"--set={setting}" for setting in SIZES.split()]
 PARAMS = {"pooling": "attention", "max_epochs": 2}
 

@@ -20,7 +20,8 @@ from sk_han.datasets import make_reviews
 from tests.tiny_models import tiny
 
 TEXTS, LABELS = make_reviews(160, random_state=0)
-SMALL = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "random_state": 0}
+SMALL = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "batch_size": 32}
+SMALL |= {"random_state": 0}
 
 
 class Says:

@@ -41,6 +41,7 @@ QUICK: dict[str, Any] = {
     "sentence_hidden": 6,
     "pooling": sk_han.Attention(size=5),
     "max_epochs": 3,
+    "batch_size": 32,
     "random_state": 0,
 }
 

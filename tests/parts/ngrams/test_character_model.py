@@ -26,6 +26,7 @@ from sk_han.targets import learnt_target
 from tests.inflected_texts import inflected
 
 TINY = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "max_epochs": 1}
+TINY |= {"batch_size": 64}
 TEXTS = ["Übel, übelst!", "the un-likely word", "", "a 𝒳 b", "x" * 300]
 
 
