@@ -140,7 +140,7 @@ class TestClassifier:
 
     @pytest.mark.parametrize("size", [1e-50, 1e99])
     def test_weights_may_be_of_any_size(self, reviews, size):
-        texts, labels = reviews
+        texts, labels = (each[:80] for each in reviews)  # of more it takes seconds
         weights = np.where(labels == labels[0], size, 1.0)
         assert np.isfinite(small().fit(texts, labels, weights).predict_proba(texts)).all()
 

@@ -281,7 +281,10 @@ class TestGiantValues:
         ],
         ids=lambda text: text[:8],
     )
-    @pytest.mark.parametrize("place", [(), ("model", "params", "class_weight")])
+    @pytest.mark.parametrize(
+        "place",
+        [("model", "params", "class_weight"), pytest.param((), marks=pytest.mark.thorough)],
+    )
     def test_one_takes_its_share(self, load_bytes, text, place):
         takes_little(load_bytes, with_text(text, place))
 

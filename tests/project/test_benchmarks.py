@@ -7,6 +7,7 @@ import gzip
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -31,11 +32,11 @@ def write(path: Path, header: list[str], rows: list[list[str]]) -> None:
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Corpora of the names and columns of the real ones; each text says where it comes from."""
     folder = tmp_path_factory.mktemp("data")
-    for part in ("train", "test"):
+    for part, n_of_label in (("train", 5_000), ("test", 500)):
         reviews = [
             [f"{part} {label} {number}", label, f"{part}/{label}/{number}_7"]
             for label in ("neg", "pos")
-            for number in range(5_000)
+            for number in range(n_of_label)
         ]
         write(folder / "imdb" / f"{part}.csv.gz", ["text", "label", "id"], reviews)
         posts = [[f"{part} {row}", f"group{row % 20}"] for row in range(200)]
@@ -50,9 +51,12 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True)
-def own_data(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SK_HAN_DATA", str(data))
+@pytest.fixture(autouse=True, scope="module")
+def own_data(data: Path) -> Iterator[None]:
+    splits._training_documents.cache_clear()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SK_HAN_DATA", str(data))
+        yield
     splits._training_documents.cache_clear()
 
 

@@ -164,6 +164,8 @@ def imports(node: ast.AST, *, in_functions: bool, for_checkers: bool = False) ->
                 pass
             case ast.FunctionDef() | ast.AsyncFunctionDef() if not in_functions:
                 pass
+            case ast.expr():  # most of a tree, and it holds no statement
+                pass
             case _:
                 yield from imports(child, in_functions=in_functions, for_checkers=for_checkers)
 

@@ -68,12 +68,14 @@ def test_random_texts_are_read_as_by_python(seed):
     assert_same(["".join(draw.choices(pieces, k=draw.randrange(80))) for _ in range(100)])
 
 
-@pytest.mark.parametrize("listed", LISTED)
-def test_listed_words_are_known_in_any_case(listed):
+@pytest.mark.parametrize("part", range(8))
+def test_listed_words_are_known_in_any_case(part):
     texts = []
-    for word in (listed, listed.upper(), listed.title(), "(" + listed, listed + "x", "-" + listed):
-        for following in ("Next", "next", "7", "The", "", "Oktober", "b. "):
-            texts += [f"Some {word}. {following} x", f"Some {word} . {following}", f"{word}"]
+    for word in LISTED[part::8]:
+        for form in (word, word.upper(), word.title(), "(" + word, word + "x", "-" + word):
+            texts.append(form)
+            for following in ("Next", "next", "7", "The", "", "Oktober", "b. "):
+                texts += [f"Some {form}. {following} x", f"Some {form} . {following}"]
     assert_same(texts)
 
 
