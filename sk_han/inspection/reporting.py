@@ -171,7 +171,7 @@ def report(
     if baseline is not None:
         by_baseline = _baseline(held_out.words, t, words_train, t_train, found.own, groups)
     explanations, unexplained = _explained(estimator, predicts_alone, held_out, X, found)
-    trained_on = held_out.learnt_from if predicts_alone else None
+    learnt_from = held_out.learnt_from if predicts_alone else None
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
     without_words = [f"{_counted(keys.count(''))} no words."] if "" in keys else []
     return found.kind(
@@ -184,7 +184,7 @@ def report(
         mistakes=explanations,
         mistake_rows=found.worst,
         duplicates=tuple(map(tuple, groups_of_same(keys))),
-        trained_on=trained_on if words_train is None else _in_training(keys, words_train),
+        trained_on=_in_training(keys, words_train, learnt_from),
         history=tuple(model.classifier.history_) if model and predicts_alone else (),
         notes=(*found.notes, *_note_on_groups(groups, n), *without_words, *unexplained),
         groups=groups,
@@ -430,10 +430,18 @@ def _explained(
         return ExplanationList(), [f"Mistakes are not explained. {error}"]
 
 
-def _in_training(keys: list[str], words_train: Sequence[str]) -> NDArray[np.int64]:
-    """Return the documents whose words are those of a training document."""
+def _in_training(
+    keys: list[str], words_train: Sequence[str] | None, learnt_from: NDArray[np.int64] | None
+) -> NDArray[np.int64] | None:
+    """Return the documents with the words of a training document, as far as texts or hashes tell.
+
+    Those given may be a part of what the model, or an earlier fit of it, has learnt from.
+    """
+    if words_train is None:
+        return learnt_from
     found = set(map(text_key, words_train)) - {""}
-    return np.array([i for i, key in enumerate(keys) if key in found], dtype=np.int64)
+    given = np.array([i for i, key in enumerate(keys) if key in found], dtype=np.int64)
+    return given if learnt_from is None else np.union1d(given, learnt_from)
 
 
 def _note_on_groups(groups: NDArray[np.int64] | None, n_documents: int) -> Iterator[str]:

@@ -47,9 +47,9 @@ def test_a_pickle_knows_them_and_a_file_only_if_asked(model, tmp_path):
     assert Scorer.load(path).predict(NEW).tolist() == model.predict(NEW).tolist()
 
 
-def test_training_documents_that_are_given_count_instead(model):
+def test_training_documents_that_are_given_may_be_a_part_of_those_that_it_knows(model):
     found = of_report(model, X_train=["It was a day", "Other"], y_train=["pos", "neg"])
-    assert found.trained_on.tolist() == [0]
+    assert found.trained_on.tolist() == [0, 1, 2]
 
 
 def test_portions_and_warm_starts_add_theirs():
