@@ -21,7 +21,7 @@ from sk_han.inspection.explaining import explain
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.label_audit import LabelAudit
-from sk_han.rendering.numbers import counted
+from sk_han.rendering.numbers import counted, percent
 from sk_han.targets import OneOfClasses, Target, learnt_target
 from sk_han.targets.probabilities import log_odds
 from sk_han.utils.argument_checks import check_count
@@ -176,7 +176,7 @@ def _notes(
     """Say how far the models can be asked."""
     share = target.accuracy(_scores(found.probabilities[judged], target), labels[judged])
     what = "the labels" if target.has_one_label else "the sets of labels"
-    notes = [f"The models predict {100 * share:.0f} % of {what} as they are given."]
+    notes = [f"The models predict {percent(share)} of {what} as they are given."]
     if target.has_one_label and share <= target.majority_accuracy(labels):
         notes[0] += (
             " That is no more than the most frequent one is given: by these models no label can be "

@@ -10,6 +10,7 @@ import numpy as np
 from sk_han.rendering.colors import themed_axes
 from sk_han.rendering.fonts import written
 from sk_han.rendering.markup import bar, escaped, fold, page, table, with_minus
+from sk_han.rendering.numbers import decimal
 from sk_han.rendering.protocols import Measured
 from sk_han.utils.visible_text import in_one_line
 
@@ -74,11 +75,11 @@ def _cell(report: Measured, metric: str, method: str) -> str:
     if math.isnan(mean):
         return "\N{EN DASH}"
     low, high = report.intervals[metric][method]
-    interval = "no interval" if math.isnan(low) else f"{low:.3f} to {high:.3f}"
+    interval = "no interval" if math.isnan(low) else f"{decimal(low, 3)} to {decimal(high, 3)}"
     chance = " \N{ALMOST EQUAL TO} random" if report.may_be_chance(metric, method) else ""
     return (
         f"{bar(min(1.0, max(0.0, mean)), 'attention')}"
-        f'<span class="han-number"><b>{with_minus(f"{mean:.3f}")}</b>{chance}</span>'
+        f'<span class="han-number"><b>{with_minus(decimal(mean, 3))}</b>{chance}</span>'
         f'<div class="han-small han-number">{with_minus(interval)}</div>'
     )
 

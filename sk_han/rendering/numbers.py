@@ -22,3 +22,8 @@ def percent(share: float, decimals: int | None = None) -> str:
     if share < 1 and float(written) == 100:
         return f"above {99.9 if decimals else 99}\N{NO-BREAK SPACE}%"
     return f"{written}\N{NO-BREAK SPACE}%".replace("-", "\N{MINUS SIGN}")
+
+
+def decimal(value: float, places: int) -> str:
+    """Write a number; what rounds to 0 has no sign."""
+    return f"{round(value, places) + 0.0:.{places}f}"

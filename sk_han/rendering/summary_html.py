@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from sk_han.rendering.markup import bar, escaped, fold, isolated, page, with_minus
-from sk_han.rendering.numbers import percent
+from sk_han.rendering.numbers import decimal, percent
 from sk_han.rendering.protocols import (
     Part,
     Summarized,
@@ -64,7 +64,7 @@ def _honesty(summary: Summarized) -> str:
     longest = max(*(fall for fall, _ in falls.values()), 1e-9)
     rows = "".join(
         f"<span>{name}</span>{bar(max(fall, 0) / longest, scale)}"
-        f'<span class="han-number">{with_minus(f"{fall:.2f}")}</span>'
+        f'<span class="han-number">{with_minus(decimal(fall, 2))}</span>'
         for name, (fall, scale) in falls.items()
     )
     return (

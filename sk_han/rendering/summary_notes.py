@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sk_han.rendering.numbers import counted, percent
+from sk_han.rendering.markup import with_minus
+from sk_han.rendering.numbers import counted, decimal, percent
 from sk_han.rendering.protocols import Part, Removed, Summarized, SummarizedClass
 from sk_han.rendering.shading import number
 
@@ -93,12 +94,14 @@ def removal_note(removal: Removed, summary: Summarized) -> str:
     changes = f"{percent(removal.changed)} of the predictions change"
     if summary.several_labels:
         changes = f"another label becomes the most probable in {percent(removal.changed)} of them"
+    falls = (removal.fall, removal.fall_random, removal.fall_all)
+    fall, fall_random, fall_all = (with_minus(decimal(each, 2)) for each in falls)
     note = (
         f"Without the words shown as speaking for the {likeliest_kind(summary)} of the documents "
         f"({percent(removal.share_of_words)} of all words), its probability falls by "
-        f"{removal.fall:.2f} on average, and {changes}. "
-        f"Without as many words drawn at random: {removal.fall_random:.2f} and "
-        f"{percent(removal.changed_random)}. Without any words: {removal.fall_all:.2f} and "
+        f"{fall} on average, and {changes}. "
+        f"Without as many words drawn at random: {fall_random} and "
+        f"{percent(removal.changed_random)}. Without any words: {fall_all} and "
         f"{percent(removal.changed_all)}."
     )
     carried, at_random = removal.carried, removal.carried_random

@@ -203,6 +203,13 @@ def test_numbers_of_models_that_often_err_may_be_wrong_either_way():
         assert ("or, where errors go one way, more." in said) == is_said
 
 
+def test_models_that_err_are_not_said_to_predict_all_labels():
+    labels = np.tile(TRUE, 3)
+    labels[0] = labels[1]
+    said = audit_labels(LINEAR, TEXTS * 3, labels, n_explained=0).to_text()
+    assert "The models predict 99.7\N{NO-BREAK SPACE}% of the labels" in said
+
+
 def test_the_page_says_that_too_few_may_be_expected(audit):
     assert "Of errors that go one way" in Page(audit.to_html()).all_text
 

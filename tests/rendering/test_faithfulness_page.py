@@ -40,6 +40,17 @@ def test_a_report_is_a_table_of_methods_and_metrics(report):
     assert "−0.125" in page.data
 
 
+def test_what_rounds_to_0_has_no_sign(report):
+    nothing = dict.fromkeys(METHODS, -0.0001)
+    ends = dict.fromkeys(METHODS, (-0.0004, 0.0001))
+    found = dataclasses.replace(
+        report, means=report.means | {"flip": nothing}, intervals=report.intervals | {"flip": ends}
+    )
+    assert {"0.000", "0.000 to 0.000"} <= set(Page(found.to_html()).data)
+    assert "0.000 [0.000, 0.000]" in found.to_text()
+    assert "-0.000" not in found.to_text()
+
+
 def test_what_is_as_good_as_chance_is_marked(report):
     assert [data for data in Page(report.to_html()).data if data.startswith(" ≈")] == [" ≈ random"]
 

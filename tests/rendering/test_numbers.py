@@ -3,7 +3,7 @@
 import pytest
 
 from sk_han.rendering.facts import rows_in_words
-from sk_han.rendering.numbers import counted, percent
+from sk_han.rendering.numbers import counted, decimal, percent
 from sk_han.rendering.report.verdicts import points, probability
 from sk_han.rendering.shading import number
 
@@ -33,6 +33,15 @@ def test_points_of_a_difference_are_not_0_unless_it_is():
     minus = "\N{MINUS SIGN}"
     found = [points(difference) for difference in (-0.0, 0.0, 0.0004, -0.0004, -0.0131)]
     assert found == ["+0.0", "+0.0", "+0.04", f"{minus}0.04", f"{minus}1.3"]
+
+
+def test_what_rounds_to_0_has_no_sign():
+    assert [decimal(value, 2) for value in (-0.004, 0.0, -0.005001, 1.006)] == [
+        "0.00",
+        "0.00",
+        "-0.01",
+        "1.01",
+    ]
 
 
 def test_one_thing_is_singular_and_thousands_have_a_comma():

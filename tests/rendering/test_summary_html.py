@@ -58,6 +58,15 @@ def test_falls_that_are_no_share_of_that_without_words_are_not_written_as_one(
     assert "carry" not in Page(summarized(removal=removal).to_html()).all_text
 
 
+def test_a_fall_that_rounds_to_0_has_no_sign():
+    removal = dataclasses.replace(REMOVAL, fall=-0.11, fall_random=-0.004)
+    text = Page(summarized(removal=removal).to_html()).all_text
+    minus = "\N{MINUS SIGN}"
+    assert f"falls by {minus}0.11 on average" in text
+    assert "drawn at random: 0.00 and" in text
+    assert f"{minus}0.00" not in text
+
+
 def test_the_page_says_what_the_shown_words_carry():
     text = Page(summarized().to_html()).all_text.replace("\N{NO-BREAK SPACE}", " ")
     assert "carry 50 % of what all words do, those drawn at random 10 %" in text

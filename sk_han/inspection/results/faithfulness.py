@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sk_han.inspection.results.result import Result
 from sk_han.rendering.facts import table_lines
 from sk_han.rendering.faithfulness_page import plot_faithfulness, render_faithfulness
-from sk_han.rendering.numbers import counted
+from sk_han.rendering.numbers import counted, decimal
 from sk_han.utils.frames import column_dtype
 from sk_han.utils.optional import import_optional
 
@@ -134,9 +134,9 @@ class FaithfulnessReport(Result):
         if math.isnan(self.means[metric][method]):
             return "\N{EN DASH} "
         low, high = self.intervals[metric][method]
-        ends = "-" if math.isnan(low) else f"{low:.3f}, {high:.3f}"
+        ends = "-" if math.isnan(low) else f"{decimal(low, 3)}, {decimal(high, 3)}"
         mark = "=" if self.may_be_chance(metric, method) else " "
-        return f"{self.means[metric][method]:.3f} [{ends}]{mark}"
+        return f"{decimal(self.means[metric][method], 3)} [{ends}]{mark}"
 
     def may_be_chance(self, metric: str, method: str) -> bool:
         """Return whether the interval of a method's difference to "random" holds 0, or is none."""
