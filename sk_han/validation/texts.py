@@ -28,7 +28,7 @@ def check_texts(X: Any, *, name: str = "X", first: int = 0) -> list[str]:
 
     Messages number them from `first`, and say of which argument they are if it is not X.
     """
-    documents = as_list(X)
+    documents = as_list(X, name)
     if not documents:
         raise ValueError(_NO_DOCUMENTS.format(name))
     return as_texts(documents, first, name)
@@ -52,7 +52,7 @@ def check_texts_without_labels(X: Any) -> Iterator[list[str]]:
 
 def _checked_chunks(X: Any, name: str, if_none: str) -> Iterator[list[str]]:
     n_documents = 0
-    for chunk in _chunks(as_list(X) if _has_length(X) else X):
+    for chunk in _chunks(as_list(X, name) if _has_length(X) else X):
         yield as_texts(chunk, n_documents, name)
         n_documents += len(chunk)
     if n_documents == 0:
@@ -87,48 +87,51 @@ def as_texts(documents: list[Any], first: int, name: str, called: str = "") -> l
     ]
 
 
-def as_list(X: Any) -> list[Any]:
+def as_list(X: Any, name: str = "X") -> list[Any]:
     """Return the documents of any container with an order as a list."""
     if isinstance(X, list):
         return X
+    of = "" if name == "X" else f"{name}: "
     if isinstance(X, (str, bytes, bytearray)):
         raise ValueError(
-            "Iterable over raw text documents expected, string object received. "
+            f"{of}Iterable over raw text documents expected, string object received. "
             "Put a single document into a list: [text]."
         )
     if isinstance(X, (Mapping, Set)):
         raise TypeError(
-            f"Documents need an order; got a {type(X).__name__}. Pass a list, for example "
+            f"{of}Documents need an order; got a {type(X).__name__}. Pass a list, for example "
             f"list({'X.values()' if isinstance(X, Mapping) else 'X'})."
         )
     if hasattr(X, "tocsr") or isinstance(X, DocumentArray):
         raise TypeError(
-            f"Raw text documents expected; got a {type(X).__name__}, which holds numbers. "
+            f"{of}Raw text documents expected; got a {type(X).__name__}, which holds numbers. "
             "Pass the texts from which it was made."
         )
     if hasattr(X, "collect"):  # lazy frames of polars
-        raise TypeError(f"Documents expected; got a {type(X).__name__}. Call its collect() first.")
+        raise TypeError(
+            f"{of}Documents expected; got a {type(X).__name__}. Call its collect() first."
+        )
     if getattr(X, "ndim", 1) != 1 or hasattr(X, "columns"):
-        X = _only_column(X)
+        X = _only_column(X, of)
     # Arrow yields scalar objects when iterated, and pandas and NumPy lists are faster.
-    for name in ("to_pylist", "to_list", "tolist"):
-        if hasattr(X, name):
-            return list(getattr(X, name)())
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(X, method):
+            return list(getattr(X, method)())
     if not isinstance(X, Iterable):
         raise TypeError(
-            f"Iterable over raw text documents expected; got {X!r} of type {type(X).__name__}."
+            f"{of}Iterable over raw text documents expected; got {X!r} of type {type(X).__name__}."
         )
     return list(X)
 
 
-def _only_column(X: Any) -> Any:
+def _only_column(X: Any, of: str) -> Any:
     """Return the single column of a frame (pandas, polars, Arrow) or array."""
     shape = tuple(X.shape)
     if len(shape) != 2 or shape[1] != 1:
         columns = getattr(X, "column_names", getattr(X, "columns", None))
         named = "" if columns is None else f" with the columns {list(map(str, columns))}"
         raise ValueError(
-            f"One text a document expected; got a {type(X).__name__} of shape {shape}{named}: "
+            f"{of}One text a document expected; got a {type(X).__name__} of shape {shape}{named}: "
             f"{_ONE_COLUMN}."
         )
     if hasattr(X, "iloc"):  # pandas

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from sk_han import DocumentArray
-from sk_han.validation.texts import check_texts
+from sk_han.validation.texts import check_texts, check_texts_without_labels
 
 TEXTS = ["Good film.", "", "Das war schön."]
 
@@ -80,6 +80,18 @@ def test_containers_without_order_or_texts_are_refused_with_the_repair(X, repair
 def test_a_frame_of_many_columns_is_refused_with_their_names(X):
     with pytest.raises(ValueError, match=r"\['title', 'body'\].*df\['text'\]"):
         check_texts(X)
+
+
+@pytest.mark.parametrize(
+    "X",
+    ["text", {"a": "text"}, DocumentArray.from_nested([[[2]]]), np.full((1, 3), "text"), 3]
+    + [pl.LazyFrame({"text": TEXTS})],
+)
+def test_a_container_of_another_argument_is_refused_with_its_name(X):
+    with pytest.raises((TypeError, ValueError), match=r"^X_labelled: "):
+        check_texts(X, name="X_labelled")
+    with pytest.raises((TypeError, ValueError), match=r"^X_unlabelled: "):
+        list(check_texts_without_labels(X))
 
 
 @pytest.mark.parametrize("shape", [(), (1, 3), (3, 1, 1)])
