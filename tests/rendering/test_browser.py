@@ -138,6 +138,23 @@ def test_a_report_is_not_too_wide_for_its_place(browser, width):
 
 
 @pytest.mark.thorough
+def test_the_ends_of_long_labels_are_seen_in_tables(browser):
+    labels = [
+        "Consumer complaints > Late fees and interest",
+        "Medical devices / Implants / Malfunction without injury",
+        "DISPUTES WITH MERCHANTS AND MANUFACTURERS (HARDWARE)",
+    ]
+    found = (
+        "[...document.querySelectorAll('.han-name')].map(name => name.scrollWidth"
+        " > name.clientWidth || name.scrollHeight > name.clientHeight ? name.innerText : '')"
+    )
+    script = f"<script>document.title = 'cut: ' + {found}.join('')</script>"
+    html = made(labels=labels).to_html().replace("</body>", f"{script}</body>")
+    dumped = browser(html, "--dump-dom", "--window-size=1000,800")
+    assert re.search("<title>cut: (.*)</title>", dumped)[1] == ""
+
+
+@pytest.mark.thorough
 def test_a_link_of_the_matrix_opens_its_documents(browser):
     html, place = made().to_html(), f"{prefix_of(made())}-0-1"
     script = f"<script>location.hash = '{place}'</script>"

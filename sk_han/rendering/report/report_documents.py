@@ -21,7 +21,7 @@ from sk_han.rendering.report.verdicts import (
 from sk_han.rendering.shading import number
 from sk_han.utils.visible_text import shortened
 
-_LONGEST_NAME = 28  # characters: the style sheet cuts wider ones at their end
+_LONGEST_NAME = 24  # characters: the style sheet cuts wider ones than 15rem at their end
 _NONE_WRONG = "No document with a label that the model knows is predicted wrong."
 _NO_LABEL_WRONG = "All labels of all documents are right."
 _SUREST = "The mistakes that the model was surest of."

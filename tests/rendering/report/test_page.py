@@ -200,7 +200,7 @@ def test_the_page_says_which_is_better(answers, verdict):
 def test_long_labels_that_begin_alike_differ_in_tables():
     labels = ["Electronics, computers, laptops", "Electronics, computers, printers", "x"]
     html = made(labels=labels).to_html()
-    for end in ("ers, laptops", "rs, printers"):
-        assert "<bdi>Electronics, c\N{HORIZONTAL ELLIPSIS}" in html
+    for end in ("rs, laptops", "s, printers"):
+        assert "<bdi>Electronics,\N{HORIZONTAL ELLIPSIS}" in html
         assert f"{end}</bdi></span>" in html
     assert f'title="{labels[0]}"' in html
