@@ -1,5 +1,6 @@
 """Pages as a browser draws them. Without Chromium these tests are skipped."""
 
+import dataclasses
 import re
 import shutil
 import subprocess
@@ -152,6 +153,19 @@ def test_the_ends_of_long_labels_are_seen_in_tables(browser):
     html = made(labels=labels).to_html().replace("</body>", f"{script}</body>")
     dumped = browser(html, "--dump-dom", "--window-size=1000,800")
     assert re.search("<title>cut: (.*)</title>", dumped)[1] == ""
+
+
+@pytest.mark.thorough
+def test_no_word_is_divided_above_short_labels(browser):
+    corner = "document.querySelector('.han-confusion th').firstChild"
+    script = (
+        f"const words = document.createRange(); words.selectNodeContents({corner});"
+        "document.title = 'lines: ' + words.getClientRects().length"
+    )
+    report = dataclasses.replace(of_size(300, 30), labels=[f"c{i}" for i in range(30)])
+    html = report.to_html().replace("</body>", f"<script>{script}</script></body>")
+    dumped = browser(html, "--dump-dom", "--window-size=900,800")
+    assert int(re.search("<title>lines: (.*)</title>", dumped)[1]) <= 2
 
 
 @pytest.mark.thorough

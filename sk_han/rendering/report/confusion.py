@@ -41,6 +41,8 @@ def confusion(report: Reported, bounds: Bounds) -> str:
             f"<p>These are the {len(shown)} labels with the most mistakes, of "
             f"{len(report.labels):,}: {n_shown:,} of {n_wrong:,} mistakes are between two of "
             "them.</p>"
+            if n_wrong
+            else f"<p>These are {len(shown)} of {len(report.labels):,} labels.</p>"
         )
     wrong = [_cell(report, i, j, limit, bounds) for i, j in cells if i != j]
     right = [_cell(report, i, i, limit, bounds) for i, j in cells if i == j]

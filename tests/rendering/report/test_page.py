@@ -1,3 +1,4 @@
+import dataclasses
 import re
 from hashlib import sha256
 
@@ -157,6 +158,14 @@ def test_a_list_shows_the_number_of_documents_that_it_leaves_out():
 def test_labels_beyond_a_table_are_counted():
     found = section(of_size(1000, 60), "Confusion matrix")
     assert "These are the 25 labels with the most mistakes, of 60" in found
+
+
+def test_labels_beyond_a_table_are_counted_where_no_mistake_ranks_them():
+    report = of_size(60, 60)
+    right = dataclasses.replace(report, probabilities=np.eye(60)[report.targets])
+    found = section(right, "Confusion matrix")
+    assert "These are 25 of 60 labels." in found
+    assert "0 of 0" not in found
 
 
 def test_two_reports_on_one_page_have_different_places():
