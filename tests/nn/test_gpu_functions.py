@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from contextlib import contextmanager
 from importlib.util import find_spec
 from types import ModuleType, SimpleNamespace
 
@@ -90,6 +91,41 @@ def test_lengths_that_are_not_of_the_tokens_are_refused():
                 torch.zeros(5, dtype=torch.int64),
                 torch.tensor(lengths),
             )
+
+
+def test_kernels_are_started_on_the_gpu_of_their_tensors(monkeypatch):
+    started, current = [], []
+
+    @contextmanager
+    def device_of(tensor):
+        current.append(tensor.shape)
+        yield
+        current.clear()
+
+    class Kernel:
+        def __getitem__(self, grid):
+            return lambda *_, **__: started.extend(current or ["elsewhere"])
+
+    monkeypatch.setattr(torch.cuda, "device_of", device_of)
+    kernels = SimpleNamespace(forward=Kernel(), backward=Kernel())
+    weights, index = BidirectionalGRU(3, 5)._weights(), torch.tensor([0, 1, 0])
+    inputs = torch.ones(2, 3)
+    gru_states_on_gpu(kernels, inputs, *weights, index, torch.tensor([3])).sum().backward()
+    assert started == [(3, 10), (3, 10)]
+
+
+@needs_gpu
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+def test_a_gpu_that_is_not_the_current_one_computes_the_same():
+    found = []
+    for device in ("cpu", "cuda:1"):
+        torch.manual_seed(7)
+        encoder, inputs = BidirectionalGRU(3, 50), torch.randn(11, 3)
+        index = torch.randint(11, (sum(LENGTHS),)).to(device)
+        states = encoder.to(device)(inputs.to(device), index, torch.tensor(LENGTHS))
+        states.sum().backward()
+        found.append([states.cpu(), *(each.grad.cpu() for each in encoder.parameters())])
+    assert_close(found[1], found[0], rtol=1e-4, atol=1e-4)
 
 
 @needs_gpu
