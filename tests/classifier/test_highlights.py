@@ -168,7 +168,7 @@ class TestTogether:
         model = tiny(callbacks=[StopThere()])
         with pytest.raises(StopError):
             model.fit(TEXTS, LABELS, highlights=MARKS, checkpoint=tmp_path)
-        with pytest.raises(ValueError, match=r"differs in .*the highlights"):
+        with pytest.raises(ValueError, match=r"differs in .*the highlights \(.+ then, none now\)"):
             model.fit(TEXTS, LABELS, checkpoint=tmp_path)
         with pytest.raises(ValueError, match=r"differs in .*the highlights"):
             model.fit(TEXTS, LABELS, highlights=MARKS[::-1], checkpoint=tmp_path)

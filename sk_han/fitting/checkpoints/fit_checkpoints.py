@@ -69,7 +69,7 @@ class FitCheckpoints:
             return
         stored = self._found["fingerprint"]
         differing = [
-            f"{name} ({in_one_line(stored[name], 60)} then, {in_one_line(now, 60)} now)"
+            f"{name} ({_in_words(stored[name])} then, {_in_words(now)} now)"
             if name in stored
             else name
             for name, now in part.items()
@@ -191,3 +191,8 @@ class FitCheckpoints:
             raise ModelFormatError(
                 f"{path} is no checkpoint of this fit: {reason}. {repair}"
             ) from error
+
+
+def _in_words(found: str) -> str:
+    """Return a part of a fingerprint in one line; that of what was not given is empty."""
+    return in_one_line(found, 60) or "none"
