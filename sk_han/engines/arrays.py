@@ -84,7 +84,6 @@ def recur(
     bias: Array,  # (2, H): c_n
     index: Positions,  # (T,) the distinct input of each token
     lengths: Positions,  # (N,) together T
-    initial: Array | None = None,  # (2, n_filled, H), of sequences with tokens, the longest first
     *,
     keep: bool = False,  # whether to keep the gates for `recur_gradients`
     usual_threads: int = 1,
@@ -105,7 +104,7 @@ def recur(
     bounds = _bounds_of(sequences.lengths, _n_chunks(threads))
     states, gates = lasting((T, 2 * H)), lasting((2, T, 4 * H)) if keep else None
     kernel, n_tasks = loaded("gru_recurrence").forward, 2 * (len(bounds) - 1)
-    read = projected, weight, bias, index, *sequences, bounds, initial
+    read = projected, weight, bias, index, *sequences, bounds
     _run(kernel, n_tasks, threads, H, *read, states, gates)
     return Recurred(states, gates, sequences)
 
@@ -117,14 +116,13 @@ def recur_gradients(
     weight: Array,
     index: Positions,
     sequences: Sequences,
-    initial: Array | None,
     n_distinct: int,
     *,
     usual_threads: int = 1,
-) -> tuple[Array, Array, Array, Array | None]:
+) -> tuple[Array, Array, Array]:
     """Compute the gradients of `recur`.
 
-    Of projections (n, 2, U, 3H), weight (n, 2, H, 3H), bias (n, 2, H) and initial states.
+    Of projections (n, 2, U, 3H), weight (n, 2, H, 3H) and bias (n, 2, H).
     """
     H, threads = weight.shape[1], _threads_for(len(index), usual_threads)
     # A chunk has gradients of its own for all distinct inputs.
@@ -132,9 +130,8 @@ def recur_gradients(
     n = len(bounds) - 1
     of_projected = lasting((n, 2, n_distinct, 3 * H))
     of_weight, of_bias = _empty(n, 2, H, 3 * H), _empty(n, 2, H)
-    of_initial = None if initial is None else np.empty_like(initial, order="C")
-    gradients = of_projected, of_weight, of_bias, of_initial
-    read = grad, states, gates, weight, index, *sequences, bounds, initial
+    gradients = of_projected, of_weight, of_bias
+    read = grad, states, gates, weight, index, *sequences, bounds
     _run(loaded("gru_recurrence").backward, 2 * n, threads, H, *read, *gradients)
     return gradients
 

@@ -31,15 +31,10 @@ def projections(inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def gru_states(
-    projected: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    index: Tensor,
-    lengths: Tensor,
-    initial: Tensor | None,
+    projected: Tensor, weight: Tensor, bias: Tensor, index: Tensor, lengths: Tensor
 ) -> Tensor:
     """Compute the states of a bidirectional GRU; arguments as of `arrays.recur`."""
-    arguments = projected, weight, bias, index, lengths, initial
+    arguments = projected, weight, bias, index, lengths
     if not torch.is_grad_enabled():
         return torch.from_numpy(_computed(arrays.recur, *arguments).states)
     states: Tensor = _GRU.apply(*arguments)
@@ -81,35 +76,26 @@ class _Projection(torch.autograd.Function):
 class _GRU(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
-        projected: Tensor,
-        weight: Tensor,
-        bias: Tensor,
-        index: Tensor,
-        lengths: Tensor,
-        initial: Tensor | None,
+        ctx: Any, projected: Tensor, weight: Tensor, bias: Tensor, index: Tensor, lengths: Tensor
     ) -> Tensor:
-        arguments = projected, weight, bias, index, lengths, initial
+        arguments = projected, weight, bias, index, lengths
         recurred = _computed(arrays.recur, *arguments, keep=any(ctx.needs_input_grad))
         states = torch.from_numpy(recurred.states)
         # Saved as tensors, not on `ctx`: a chunk that is computed again keeps none of them.
         gates = None if recurred.gates is None else torch.from_numpy(recurred.gates)
-        ctx.save_for_backward(states, gates, weight, index, initial)
+        ctx.save_for_backward(states, gates, weight, index)
         ctx.sequences, ctx.n_distinct = recurred.sequences, projected.shape[1]
         return states
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        *saved, initial = ctx.saved_tensors
-        of_projected, of_weight, of_bias, of_initial = _computed(
-            arrays.recur_gradients, grad, *saved, ctx.sequences, initial, ctx.n_distinct
-        )
+        kept = *ctx.saved_tensors, ctx.sequences, ctx.n_distinct
+        of_projected, of_weight, of_bias = _computed(arrays.recur_gradients, grad, *kept)
         # The largest gradient is not copied if it is that of one chunk.
         of_inputs = torch.from_numpy(of_projected)
         of_inputs = of_inputs[0] if len(of_inputs) == 1 else of_inputs.sum(0)
-        of_start = None if of_initial is None else torch.from_numpy(of_initial)
-        return of_inputs, _sum(of_weight), _sum(of_bias), None, None, of_start
+        return of_inputs, _sum(of_weight), _sum(of_bias), None, None
 
 
 class _Attention(torch.autograd.Function):

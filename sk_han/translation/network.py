@@ -14,6 +14,7 @@ from sk_han.nn.dropout import dropout, row_dropout
 from sk_han.nn.encoders.bidirectional_gru import BidirectionalGRU
 from sk_han.nn.initialization import normal_, parameter, uniform_, with_memory, xavier_uniform_
 from sk_han.nn.ragged.layout import PackedLayout
+from sk_han.nn.ragged.segments import sequence_ends
 from sk_han.nn.ragged.words import distinct_words
 from sk_han.options.base import Options, Range, option
 from sk_han.options.network import RNN
@@ -196,7 +197,7 @@ class AttentionSeq2Seq(nn.Module):
         p = self.options.dropout if self.training else 0.0
         words = dropout(words, p, self.generator)
         factor = row_dropout(len(words), p / 2, self.generator, words)
-        encoded = self.encoder.encode(words if factor is None else words * factor, index, lengths)
+        encoded = self.encoder(words if factor is None else words * factor, index, lengths)
         P, W = len(lengths), int(lengths.max())
         position = torch.arange(W, device="cpu").unsqueeze(0)  # (1, W)
         starts = (torch.cumsum(lengths, 0) - lengths).unsqueeze(1)  # (P, 1)
@@ -204,12 +205,13 @@ class AttentionSeq2Seq(nn.Module):
         behind = (position >= lengths.unsqueeze(1)).to(source_ids.device)
         if order is not None:
             token, behind = token[order], behind[order]
-        states = dropout(encoded.states, p, self.generator)  # (X, H)
+        states = dropout(encoded, p, self.generator)  # (X, H)
         mask = states.new_zeros(P, W).masked_fill(behind, float("-inf"))
         memory = Memory(states[token], self.key(states)[token], mask)
-        assert isinstance(encoded.last, Tensor)
-        last = encoded.last.transpose(0, 1).reshape(P, -1)  # (P, H)
-        start = torch.tanh(self.start(dropout(last, p, self.generator)))  # (P, Q)
+        _, first, last = sequence_ends(lengths, states.device)
+        Q = self.options.hidden_size
+        ends = torch.cat([encoded[last, :Q], encoded[first, Q:]], dim=1)  # (P, H)
+        start = torch.tanh(self.start(dropout(ends, p, self.generator)))  # (P, Q)
         if order is not None:
             start = start[order]
         return memory, DecoderState(start, start.new_zeros(P, self.output.out_features))

@@ -57,28 +57,26 @@ def assert_same(function, reference, inputs):
         torch.testing.assert_close(found.double(), expected, rtol=2e-5, atol=atol)
 
 
-def recurred(projected, weight, bias, index, lengths, initial):
+def recurred(projected, weight, bias, index, lengths):
     """Read one sequence at a time by `torch.gru`, whose own projection leaves inputs alone."""
-    H, order = weight.shape[1], lengths.argsort(descending=True, stable=True)
+    H = weight.shape[1]
     identity = torch.eye(3 * H, dtype=weight.dtype)
     states = [[projected[0, :0, : 2 * H]]]
-    for i, tokens in enumerate(index.split(lengths.tolist())):
-        place, found = order.tolist().index(i), []
+    for tokens in index.split(lengths.tolist()):
+        found = []
         for d in range(2 if len(tokens) else 0):
             x = projected[d][tokens.flip(0) if d else tokens].unsqueeze(1)
-            start = weight.new_zeros(H) if initial is None else initial[d, place]
             biases = [weight.new_zeros(3 * H), torch.cat([weight.new_zeros(2 * H), bias[d]])]
             own = [identity, weight[d].T, *biases]
-            h, _ = torch.gru(x, start.view(1, 1, H), own, True, 1, 0.0, False, False, False)
+            h, _ = torch.gru(x, weight.new_zeros(1, 1, H), own, True, 1, 0.0, False, False, False)
             found.append(h.squeeze(1).flip(0) if d else h.squeeze(1))
         states.append([torch.cat(found, dim=1)] if found else [])
     return torch.cat([each for sequence in states for each in sequence])
 
 
 @pytest.mark.parametrize("H", SIZES)
-@pytest.mark.parametrize("starts_at_zero", [True, False])
 @each_lengths
-def test_recurrence(H, starts_at_zero, lengths):
+def test_recurrence(H, lengths):
     index = torch.arange(sum(lengths)) * 5 % 7
     inputs = [
         numbers(2, 7, 3 * H, seed=0),
@@ -86,17 +84,11 @@ def test_recurrence(H, starts_at_zero, lengths):
         numbers(2, H, seed=2),
     ]
     of_tokens = index, torch.tensor(lengths, dtype=torch.int64)
-
-    if not starts_at_zero:
-        inputs.append(numbers(2, sum(n > 0 for n in lengths), H, seed=3))
-
-    def compiled(*given):
-        return gru_states(*given[:3], *of_tokens, None if starts_at_zero else given[3])
-
-    def reference(*given):
-        return recurred(*given[:3], *of_tokens, None if starts_at_zero else given[3])
-
-    assert_same(compiled, reference, inputs)
+    assert_same(
+        lambda *given: gru_states(*given, *of_tokens),
+        lambda *given: recurred(*given, *of_tokens),
+        inputs,
+    )
 
 
 def attended(states, weight, bias, context, lengths):
@@ -145,10 +137,10 @@ def test_states_do_not_depend_on_threads_nor_neighbours():
         numbers(2, 17, seed=2),
     )
     index = torch.arange(int(lengths.sum())) * 5 % 7
-    states = gru_states(projected, weight, bias, index, lengths, None)
+    states = gru_states(projected, weight, bias, index, lengths)
     with using_threads(1):
         alone = [
-            gru_states(projected, weight, bias, part, torch.tensor([len(part)]), None)
+            gru_states(projected, weight, bias, part, torch.tensor([len(part)]))
             for part in index.split(lengths.tolist())
         ]
     assert torch.equal(states, torch.cat(alone))
@@ -158,7 +150,7 @@ def test_states_do_not_depend_on_threads_nor_neighbours():
 def test_an_index_beyond_the_inputs_is_refused(index):
     arguments = numbers(2, 7, 51, seed=0), numbers(2, 17, 51, seed=1), numbers(2, 17, seed=2)
     with pytest.raises(IndexError, match="there are 7 inputs"):
-        gru_states(*arguments, torch.tensor(index), torch.tensor([3]), None)
+        gru_states(*arguments, torch.tensor(index), torch.tensor([3]))
 
 
 @pytest.mark.parametrize("lengths", [[2, 2], [4, -1], [1]])
@@ -166,7 +158,7 @@ def test_lengths_of_other_tokens_are_refused(lengths):
     arguments = numbers(2, 7, 51, seed=0), numbers(2, 17, 51, seed=1), numbers(2, 17, seed=2)
     given = torch.tensor(lengths)
     with pytest.raises(ValueError, match="add up to 3 tokens"):
-        gru_states(*arguments, torch.tensor([0, 1, 2]), given, None)
+        gru_states(*arguments, torch.tensor([0, 1, 2]), given)
     arguments = numbers(3, 5, seed=0), numbers(7, 5, seed=1), *numbers(2, 7, seed=2)
     with pytest.raises(ValueError, match="add up to 3 tokens"):
         attention(*arguments, given)
@@ -175,9 +167,9 @@ def test_lengths_of_other_tokens_are_refused(lengths):
 def test_nan_comes_through_and_large_inputs_saturate():
     bias, index, lengths = torch.zeros(2, 17), torch.zeros(7, dtype=torch.int64), torch.tensor([7])
     no_number, large = torch.full((2, 17, 51), float("nan")), torch.full((2, 1, 51), 1e30)
-    states = gru_states(numbers(2, 1, 51, seed=0), no_number, bias, index, lengths, None)
+    states = gru_states(numbers(2, 1, 51, seed=0), no_number, bias, index, lengths)
     assert states[1:-1].isnan().all()
-    states = gru_states(large, torch.zeros(2, 17, 51), bias, index, lengths, None)
+    states = gru_states(large, torch.zeros(2, 17, 51), bias, index, lengths)
     assert states.isfinite().all()
 
 

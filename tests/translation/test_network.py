@@ -51,6 +51,14 @@ def test_logits_of_a_batch_equal_those_of_one_word_at_a_time(network):
     torch.testing.assert_close(logits, one_word_at_a_time(network))
 
 
+def test_a_decoder_starts_from_the_last_state_of_each_direction(network):
+    ids, lengths, *_ = batch_of(SOURCES, TARGETS)
+    _, state = network.encode(ids, lengths)
+    for source, hidden in zip(ids.split(lengths.tolist()), state.hidden, strict=True):
+        _, last = network.encoder.gru(network.embedding(source))  # (2, Q)
+        torch.testing.assert_close(hidden, torch.tanh(network.start(last.flatten())))
+
+
 def test_gradients_of_the_backward_by_hand_equal_those_of_pytorch(network):
     found = gradients_of(network, network(*batch_of(SOURCES, TARGETS)))
     expected = gradients_of(network, one_word_at_a_time(network))

@@ -26,7 +26,7 @@ from sk_han.engines.kernels.vectors import (
 _PRODUCT_ROWS = 256
 
 
-@compiled(types.void, POSITIONS, *(SIZE,) * 2, *(NUMBERS,) * 3, *(POSITIONS,) * 4, *(NUMBERS,) * 3)
+@compiled(types.void, POSITIONS, *(SIZE,) * 2, *(NUMBERS,) * 3, *(POSITIONS,) * 4, *(NUMBERS,) * 2)
 def forward(
     counter: Any,
     n_tasks: int,  # two a chunk
@@ -38,7 +38,6 @@ def forward(
     starts: Any,  # (N,) first token of each sequence, the shortest first, none empty
     lengths: Any,  # (N,)
     bounds: Any,  # (n_chunks + 1,) first sequence of each chunk
-    initial: Any,  # (2, N, H) before the first token, the longest first, or (0,) for zeros
     states: Any,  # (T, 2H), written
     gates: Any,  # (2, T, 4H), written for `backward`: r, z, n, ``h V_n + c_n``; (0,) to keep none
 ) -> None:
@@ -48,8 +47,7 @@ def forward(
     """
     G, row = 3 * H, 16 * n_vectors(3 * H)
     Hs, wide, narrow = 16 * n_vectors(H), n_vectors(3 * H), n_vectors(H)
-    T, U, N = len(index), len(projected) // (6 * H), len(lengths)
-    keeps, starts_at_zero = len(gates) > 0, len(initial) == 0
+    T, U, keeps = len(index), len(projected) // (6 * H), len(gates) > 0
     while True:
         task = draw(counter)
         if task >= n_tasks:
@@ -67,12 +65,8 @@ def forward(
             n = min(ROWS, end - first)
             last = end - 1
             end -= n
-            for r in range(n):
-                if starts_at_zero:
-                    for at in range(0, Hs, 16):
-                        store(h, r * Hs + at, splat(0))
-                else:
-                    copy(initial, (d * N + N - 1 - last + r) * H, h, r * Hs, H)
+            for at in range(0, n * Hs, 16):
+                store(h, at, splat(0))
             active = n
             for t in range(lengths[last]):
                 while lengths[last - active + 1] <= t:
@@ -84,7 +78,7 @@ def forward(
                     copy(projected, p, sums, r * row, 2 * H)
                     for at in range(0, H, 16):  # what it writes too far, the next row overwrites
                         store(sums, r * row + 2 * H + at, load(added, at))
-                if t > 0 or not starts_at_zero:
+                if t > 0:
                     multiply_add(active, sums, 0, row, h, 0, Hs, 1, packed, 0, row, H, wide)
                 for r in range(active):
                     s = last - r
@@ -109,31 +103,28 @@ def forward(
                             store_within(gates, g + 3 * H + at, scaled, left)
 
 
-@compiled(types.void, POSITIONS, *(SIZE,) * 2, *(NUMBERS,) * 4, *(POSITIONS,) * 4, *(NUMBERS,) * 5)
+@compiled(types.void, POSITIONS, *(SIZE,) * 2, *(NUMBERS,) * 4, *(POSITIONS,) * 4, *(NUMBERS,) * 3)
 def backward(
     counter: Any,
     n_tasks: int,
     H: int,
     grad: Any,  # (T, 2H), of the states
-    states: Any,  # from here to `initial` as of `forward`
+    states: Any,  # from here to `bounds` as of `forward`
     gates: Any,
     weight: Any,
     index: Any,
     starts: Any,
     lengths: Any,
     bounds: Any,
-    initial: Any,
     grad_projected: Any,  # (n_chunks, 2, U, 3H), written: what each chunk adds, as below
     grad_weight: Any,  # (n_chunks, 2, H, 3H)
     grad_bias: Any,  # (n_chunks, 2, H)
-    grad_initial: Any,  # (2, N, H), written; (0,) if there is none
 ) -> None:
     """Compute the gradients of `forward`; a task is one direction of one chunk of sequences."""
     G, row, Hs = 3 * H, 16 * n_vectors(3 * H), 16 * n_vectors(H)
     wide, narrow = n_vectors(3 * H), n_vectors(H)
-    T, N, n_chunks = len(index), len(lengths), len(bounds) - 1
+    T, n_chunks, one = len(index), len(bounds) - 1, splat(1)
     U = len(grad_projected) // (n_chunks * 2 * G)
-    starts_at_zero, one = len(initial) == 0, splat(1)
     while True:
         task = draw(counter)
         if task >= n_tasks:
@@ -162,7 +153,6 @@ def backward(
             for t in range(lengths[last] - 1, -1, -1):
                 while active < n and lengths[last - active] > t:
                     active += 1
-                has_before = t > 0 or not starts_at_zero
                 for r in range(active):
                     s = last - r
                     token = starts[s] + (lengths[s] - 1 - t if d else t)
@@ -178,12 +168,7 @@ def backward(
                         new = load_within(gates, g + 2 * H + at)
                         scaled = load_within(gates, g + 3 * H + at)
                         dh = load(carried, r * Hs + at) + load_within(grad, o + at)
-                        if t > 0:
-                            h = load_within(states, o_before + at)
-                        elif starts_at_zero:
-                            h = splat(0)
-                        else:
-                            h = load_within(initial, (d * N + N - 1 - s) * H + at)
+                        h = load_within(states, o_before + at) if t > 0 else splat(0)
                         kept = one - update
                         d_new = dh * kept * (one - new * new)
                         d_update = dh * (h - new) * (update * kept)
@@ -197,12 +182,12 @@ def backward(
                         store_within(grad_projected, p + H + at, x + d_update, left)
                         x = load_within(grad_projected, p + 2 * H + at)
                         store_within(grad_projected, p + 2 * H + at, x + d_new, left)
-                        if has_before:
+                        if t > 0:
                             store(delta, at_delta + at, d_reset)
                             store(delta, at_delta + H + at, d_update)
                             store(delta, at_delta + 2 * H + at, d_scaled)
                             store(before, (filled + r) * Hs + at, h)
-                if has_before:
+                if t > 0:
                     multiply_add(
                         active, carried, 0, Hs, delta, filled * row, row, 1, transposed, 0, Hs,
                         G, narrow,
@@ -211,11 +196,6 @@ def backward(
                     if filled >= _PRODUCT_ROWS:
                         multiply_add(H, sums, 0, row, before, 0, 1, Hs, delta, 0, row, filled, wide)
                         filled = 0
-            if not starts_at_zero:
-                for r in range(n):
-                    o = (d * N + N - 1 - last + r) * H
-                    for at in range(0, H, 16):
-                        store_within(grad_initial, o + at, load(carried, r * Hs + at), H - at)
         multiply_add(H, sums, 0, row, before, 0, 1, Hs, delta, 0, row, filled, wide)
         part = chunk * 2 + d
         for k in range(H):

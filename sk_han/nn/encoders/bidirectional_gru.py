@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from sk_han.nn.encoders.packed_rnn import Encoded, PackedRNN, packed_encoded
+from sk_han.nn.encoders.packed_rnn import PackedRNN, packed_states
 from sk_han.nn.gpu_functions import gru_states_on_gpu, kernels_for
 from sk_han.nn.initialization import uniform_, with_memory
 from sk_han.nn.kernel_functions import gru_states, kernels_cover, projections
-from sk_han.nn.ragged.layout import PackedLayout
-from sk_han.nn.ragged.segments import sequence_ends
 from sk_han.options import RNN
 
 
@@ -82,46 +79,20 @@ class BidirectionalGRU(nn.Module):
         -------
         Tensor, shape (T, H)
         """
-        if self.has_kernels or self._gpu_kernels is not None:
-            return self._encoded(inputs, index, lengths)
-        return packed_encoded(self.gru, inputs, index, lengths).states
-
-    def encode(
-        self, inputs: Tensor, index: Tensor, lengths: Tensor, initial: Tensor | None = None
-    ) -> Encoded:
-        """Encode sequences from given initial states, and return their last states too.
-
-        Parameters
-        ----------
-        inputs, index, lengths : Tensor
-            As of `forward`.
-        initial : Tensor, shape (2, N, hidden_size), optional
-            State of each direction before its first token; zeros by default.
-
-        Returns
-        -------
-        Encoded
-            ``last`` has the shape of `initial`: the forward state at the last token and the
-            backward state at the first. A sequence without tokens ends in its initial state.
-        """
-        if not self.has_kernels and (initial is not None or self._gpu_kernels is None):
-            return packed_encoded(self.gru, inputs, index, lengths, initial)
-        states = self._encoded(inputs, index, lengths, initial)
-        filled, first, last = sequence_ends(lengths, states.device)
-        H = self.gru.hidden_size
-        ends = torch.stack([states[last, :H], states[first, H:]])  # (2, filled, H/2)
-        start = states.new_zeros(2, len(lengths), H) if initial is None else initial
-        return Encoded(states, start.index_copy(1, filled, ends))
+        gpu_kernels = kernels_for(self.gru.get_parameter("weight_ih_l0"))
+        if gpu_kernels is not None:
+            return gru_states_on_gpu(gpu_kernels, inputs, *self._weights(), index, lengths)
+        if not self.has_kernels:
+            return packed_states(self.gru, inputs, index, lengths)
+        weights = self._weights()
+        projected = projections(inputs, weights.inputs, weights.input_bias)
+        return gru_states(projected, weights.states, weights.state_bias, index, lengths)
 
     @property
     def has_kernels(self) -> bool:
         """Whether compiled kernels compute here, on a CPU."""
         weight = self.gru.get_parameter("weight_ih_l0")
         return kernels_cover("projection", weight) and kernels_cover("gru_recurrence", weight)
-
-    @property
-    def _gpu_kernels(self) -> ModuleType | None:
-        return kernels_for(self.gru.get_parameter("weight_ih_l0"))
 
     def project(self, inputs: Tensor) -> Tensor:
         """Return the projections of inputs (U, E) for both directions, (2, U, 3H/2), by kernels."""
@@ -131,20 +102,7 @@ class BidirectionalGRU(nn.Module):
     def recur(self, projected: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
         """Return the states of projected inputs, shape (T, H), by kernels."""
         weights = self._weights()
-        return gru_states(projected, weights.states, weights.state_bias, index, lengths, None)
-
-    def _encoded(
-        self, inputs: Tensor, index: Tensor, lengths: Tensor, initial: Tensor | None = None
-    ) -> Tensor:
-        """Return the states of inputs, shape (T, H), by kernels, whose weights are joined once."""
-        if initial is not None:
-            layout = PackedLayout(lengths)
-            initial = initial[:, layout.order[: layout.n_filled]]
-        weights, gpu_kernels = self._weights(), self._gpu_kernels
-        if gpu_kernels is not None:
-            return gru_states_on_gpu(gpu_kernels, inputs, *weights, index, lengths)
-        projected = projections(inputs, weights.inputs, weights.input_bias)
-        return gru_states(projected, weights.states, weights.state_bias, index, lengths, initial)
+        return gru_states(projected, weights.states, weights.state_bias, index, lengths)
 
     def join_weights(self, join: bool) -> None:
         """Keep the weights of both directions as predictions need them, or forget them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,9 +14,6 @@ from torch.nn.utils.rnn import PackedSequence
 
 from sk_han.nn.initialization import uniform_, with_memory
 from sk_han.nn.ragged.layout import PackedLayout
-
-# States, or states and memory cells of an LSTM.
-Last = Tensor | tuple[Tensor, Tensor]
 
 CELLS: dict[str, Callable[..., nn.RNNBase]] = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
 WEIGHTS = "weight_ih", "weight_hh", "bias_ih", "bias_hh"
@@ -29,13 +26,6 @@ STEPS: dict[type, Callable[..., tuple[Tensor, ...]]] = {
 STEPS_A_BLOCK = 16
 # Of longer sequences, parts of so many steps are computed again in the backward.
 MOST_STEPS_KEPT = 1_024
-
-
-class Encoded(NamedTuple):
-    """States of all tokens, and the last states of each sequence."""
-
-    states: Tensor  # (T, H), both directions side by side
-    last: Last  # (num_layers * n_directions, N, hidden_size), in the layout of `torch.nn.GRU`
 
 
 class PackedRNN(nn.Module):
@@ -98,51 +88,26 @@ class PackedRNN(nn.Module):
 
     def forward(self, inputs: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
         """Encode concatenated sequences, as `BidirectionalGRU` does: the last layer's states."""
-        return self.encode(inputs, index, lengths).states
-
-    def encode(
-        self, inputs: Tensor, index: Tensor, lengths: Tensor, initial: Last | None = None
-    ) -> Encoded:
-        """Encode sequences from given initial states, and return their last states too.
-
-        As `BidirectionalGRU.encode` does; states before and last have the shape (num_layers *
-        n_directions, N, hidden_size), an LSTM's are a pair with its memory cells.
-        """
-        return packed_encoded(self.rnn, inputs, index, lengths, initial)
+        return packed_states(self.rnn, inputs, index, lengths)
 
 
-def packed_encoded(
-    rnn: nn.RNNBase,
-    inputs: Tensor,
-    index: Tensor,
-    lengths: Tensor,
-    initial: Last | None = None,
-) -> Encoded:
-    """Encode inputs of shape (U, E) with a recurrent network of PyTorch."""
+def packed_states(rnn: nn.RNNBase, inputs: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
+    """Return the states (T, H) of inputs (U, E) by a recurrent network of PyTorch."""
     layout = PackedLayout(lengths)
-    if initial is None:
-        initial = _zeros(rnn, inputs, len(lengths))
     if not layout.active:  # PyTorch refuses a packed sequence without rows
         n_directions = 2 if rnn.bidirectional else 1
         states = inputs.new_zeros(0, n_directions * rnn.hidden_size)
         # Weights get gradients of zero, as from kernels, and not none.
         nothing = [each.flatten()[:0].sum() for each in (inputs, *rnn.parameters())]
-        return Encoded(states + torch.stack(nothing).sum(), initial)
-    filled = layout.order[: layout.n_filled].to(inputs.device)
-    start = _each(lambda each: each[:, filled].contiguous(), initial)
-    if inputs.device.type == "cpu":
-        by_blocks = _by_blocks
-        if "torch._dynamo" in sys.modules:  # torch.compile cannot follow PyTorch's loop
-            by_blocks = torch.compiler.disable(_by_blocks)
-        states, last = by_blocks(rnn, inputs, index, layout, start)
-    else:
-        states, last = _at_once(rnn, inputs, index, layout, start)
-    return Encoded(states, _each(lambda each, end: each.index_copy(1, filled, end), initial, last))
+        return states + torch.stack(nothing).sum()
+    if inputs.device.type != "cpu":
+        return _at_once(rnn, inputs, index, layout)
+    if "torch._dynamo" in sys.modules:  # torch.compile cannot follow PyTorch's loop
+        return torch.compiler.disable(_by_blocks)(rnn, inputs, index, layout)
+    return _by_blocks(rnn, inputs, index, layout)
 
 
-def _at_once(
-    rnn: nn.RNNBase, inputs: Tensor, index: Tensor, layout: PackedLayout, start: Last
-) -> tuple[Tensor, Last]:
+def _at_once(rnn: nn.RNNBase, inputs: Tensor, index: Tensor, layout: PackedLayout) -> Tensor:
     device = inputs.device
     packed = PackedSequence(
         inputs[index[layout.forward_token.to(device)]], torch.tensor(layout.active, device="cpu")
@@ -152,51 +117,43 @@ def _at_once(
         # changes no number. A shallow copy shares the weights and leaves the network's mode alone.
         rnn = copy.copy(rnn)
         rnn.training = True
-    states, last = rnn(packed, start)
-    return states.data[layout.forward_row.to(device)], last
+    states, _ = rnn(packed)
+    return states.data[layout.forward_row.to(device)]
 
 
-def _by_blocks(
-    rnn: nn.RNNBase, inputs: Tensor, index: Tensor, layout: PackedLayout, start: Last
-) -> tuple[Tensor, Last]:
+def _by_blocks(rnn: nn.RNNBase, inputs: Tensor, index: Tensor, layout: PackedLayout) -> Tensor:
     """Compute some steps at once: PyTorch's backward fills an array of all rows at each step."""
     active = torch.tensor(layout.active, device="cpu")
     orders = [(layout.forward_token, layout.forward_row, "")]
     if rnn.bidirectional:
         orders.append((layout.backward_token, layout.backward_row, "_reverse"))
-    starts = start if isinstance(start, tuple) else (start,)
-    lasts: list[list[Tensor]] = []
+    zeros = inputs.new_zeros(1, layout.n_filled, rnn.hidden_size)
+    before = (zeros,) * (2 if isinstance(rnn, nn.LSTM) else 1)  # states, an LSTM's memory cells
     for layer in range(rnn.num_layers):
         found = []
         for token, row, direction in orders:
-            before = tuple(each[len(lasts) : len(lasts) + 1] for each in starts)
             weights = (getattr(rnn, f"{kind}_l{layer}{direction}") for kind in WEIGHTS)
-            states, *last = _advance(rnn, active, inputs[index[token]], *weights, *before)
+            states, *_ = _advance(rnn, active, inputs[index[token]], *weights, *before)
             found.append(states[row])
-            lasts.append(last)
         inputs = torch.cat(found, dim=1)  # (T, n_directions * H)
         index = torch.arange(len(inputs))
-    ends = tuple(torch.cat(each) for each in zip(*lasts, strict=True))
-    return inputs, (ends[0], ends[1]) if len(ends) == 2 else ends[0]
+    return inputs
 
 
 def _advance(rnn: nn.RNNBase, active: Tensor, x: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """Advance by all steps, from `WEIGHTS` and states; return all states, and those of the ends."""
+    """Advance by all steps, from `WEIGHTS` and states; return all states, and the last step's."""
     weights = tensors[: len(WEIGHTS)]
     before: Sequence[Tensor] = tensors[len(WEIGHTS) :]
     advance, most_steps = _steps, STEPS_A_BLOCK
     if torch.is_grad_enabled() and len(active) > MOST_STEPS_KEPT:
         advance, most_steps = _Again.apply, MOST_STEPS_KEPT
     blocks = active.split(most_steps)
-    found, ended = [], []
+    found = []
     for rows, block in zip(x.split([int(block.sum()) for block in blocks]), blocks, strict=True):
         n = int(block[0])
-        ended.append([each[:, n:] for each in before])
         states, *before = advance(rnn, block, rows, *weights, *(each[:, :n] for each in before))
         found.append(states)
-    # The longest sequence first: those that ended last stand in front.
-    ends = zip(before, *reversed(ended), strict=True)
-    return torch.cat(found), *(torch.cat(each, dim=1) for each in ends)
+    return torch.cat(found), *before
 
 
 def _steps(rnn: nn.RNNBase, active: Tensor, x: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -226,17 +183,3 @@ class _Again(torch.autograd.Function):
             products = [(each * grad).sum() for each, grad in zip(outputs, grads, strict=True)]
             total = torch.stack(products).sum()
         return None, None, *torch.autograd.grad(total, given)
-
-
-def _zeros(rnn: nn.RNNBase, inputs: Tensor, n_sequences: int) -> Last:
-    n_states = rnn.num_layers * (2 if rnn.bidirectional else 1)
-    zeros = inputs.new_zeros(n_states, n_sequences, rnn.hidden_size)
-    return (zeros, zeros) if isinstance(rnn, nn.LSTM) else zeros
-
-
-def _each(function: Callable[..., Tensor], *states: Last) -> Last:
-    """Apply a function to states, or to both states and memory cells of an LSTM."""
-    if isinstance(states[0], tuple):
-        hidden, cells = (function(*pair) for pair in zip(*states, strict=True))
-        return hidden, cells
-    return function(*states)
