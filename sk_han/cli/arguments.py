@@ -75,10 +75,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _command(
-    commands: argparse._SubParsersAction[_Parser],
-    name: str,
-    summary: str,
-    label: str | None = None,
+    commands: argparse._SubParsersAction[_Parser], name: str, summary: str, label: str | None = None
 ) -> argparse.ArgumentParser:
     """Add a command with what all have: a table, and how much is told."""
     command = commands.add_parser(

@@ -13,12 +13,7 @@ from typing import Any
 import numpy as np
 
 from sk_han.cli.arguments import STANDARD, UsageError
-from sk_han.cli.several_labels import (
-    LabelColumns,
-    hint_of_several,
-    read_labelled,
-    warn_of_joined,
-)
+from sk_han.cli.several_labels import LabelColumns, hint_of_several, read_labelled, warn_of_joined
 from sk_han.cli.tables import (
     ClassNames,
     cell_of,

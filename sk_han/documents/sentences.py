@@ -170,10 +170,7 @@ class SentenceArray(DocumentArray):
         return cls(DocumentArray(words, np.arange(starts[-1] + 1), starts), np.concatenate(each))
 
     def _with(
-        self,
-        documents: DocumentArray,
-        numbers: NDArray[np.int64],
-        spans: NDArray[np.int64] | None,
+        self, documents: DocumentArray, numbers: NDArray[np.int64], spans: NDArray[np.int64] | None
     ) -> SentenceArray:
         """Return other documents with the same vectors, without a second check."""
         array = object.__new__(SentenceArray)

@@ -244,10 +244,7 @@ def learn_embeddings(
 
 
 def embedding_matrix(
-    vectors: Any,
-    vocabulary: Mapping[str, int],
-    embedding_dim: int,
-    random_state: Any = None,
+    vectors: Any, vocabulary: Mapping[str, int], embedding_dim: int, random_state: Any = None
 ) -> NDArray[np.float32]:
     """Return a matrix with the vector of each word in the row of its id.
 

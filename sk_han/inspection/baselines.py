@@ -64,10 +64,7 @@ def trained(
 
 
 def cross_validated(
-    texts: Sequence[str],
-    t: NDArray[Any],
-    n_labels: int,
-    groups: NDArray[np.int64] | None = None,
+    texts: Sequence[str], t: NDArray[Any], n_labels: int, groups: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
     """Return the same of baselines fitted to most of the others, none of them of the same group."""
     probabilities = np.zeros((len(texts), n_labels))

@@ -220,10 +220,7 @@ def _check_stack(stack: StackingClassifier) -> None:
 
 
 def _slopes(
-    stack: StackingClassifier,
-    found: Sequence[DocumentExplanation],
-    target: int,
-    rival: int | None,
+    stack: StackingClassifier, found: Sequence[DocumentExplanation], target: int, rival: int | None
 ) -> NDArray[np.float64]:
     """Compute by how much the log-odds of a stack move with those of each member, (n_members,).
 

@@ -18,13 +18,7 @@ from sk_han.inspection.documents_given import (
     listed_documents,
     refuse_lone_text,
 )
-from sk_han.inspection.ensembles import (
-    Ensemble,
-    check_fitted,
-    combined,
-    opened,
-    probabilities_of,
-)
+from sk_han.inspection.ensembles import Ensemble, check_fitted, combined, opened, probabilities_of
 from sk_han.inspection.explained_model import ExplainedModel
 from sk_han.inspection.methods.by_name import METHODS
 from sk_han.inspection.methods.explain_params import How, takes_how

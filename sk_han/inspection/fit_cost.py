@@ -75,11 +75,7 @@ def of_classes(documents: DocumentArray, n_classes: int) -> tuple[float, float]:
 
 
 def estimated_cost(
-    documents: DocumentArray,
-    n_distinct_words: int,
-    *,
-    n_classes: int,
-    several_labels: bool,
+    documents: DocumentArray, n_distinct_words: int, *, n_classes: int, several_labels: bool
 ) -> FitCost:
     """Estimate what a fit of ``HANClassifier()`` to these documents takes on a CPU."""
     found = quantities(documents, n_distinct_words)

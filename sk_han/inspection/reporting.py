@@ -13,11 +13,7 @@ from sk_han.documents.repeated import groups_of_same, text_key
 from sk_han.inspection.baselines import FOLDS, cross_validated, labels_by_f1, trained
 from sk_han.inspection.documents_given import listed_documents, n_documents_of
 from sk_han.inspection.doubts import suspected_labels
-from sk_han.inspection.ensembles import (
-    check_fitted,
-    probability_array,
-    refuse_label_lists,
-)
+from sk_han.inspection.ensembles import check_fitted, probability_array, refuse_label_lists
 from sk_han.inspection.explained_model import (
     ExplainedModel,
     ReadDocuments,

@@ -16,10 +16,7 @@ LOSSES = ("train_loss", "valid_loss")
 SCORE_MARKERS = "s^Dv<>P"
 
 
-def plot_history(
-    estimator: Any,
-    ax: Axes | None = None,
-) -> Axes:
+def plot_history(estimator: Any, ax: Axes | None = None) -> Axes:
     """Draw losses and, on a second scale, validation scores by epoch.
 
     Parameters

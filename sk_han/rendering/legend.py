@@ -6,13 +6,7 @@ from collections.abc import Sequence
 
 from sk_han.rendering.colors import SCALES
 from sk_han.rendering.markup import brief_number, fold, isolated
-from sk_han.rendering.notes import (
-    NO_WORDS,
-    OF_SENTENCE,
-    attention_note,
-    methods_note,
-    target_of,
-)
+from sk_han.rendering.notes import NO_WORDS, OF_SENTENCE, attention_note, methods_note, target_of
 from sk_han.rendering.protocols import Explained, Quantity
 from sk_han.rendering.shading import LEVELS, WEAK_SHARE, shading_of
 

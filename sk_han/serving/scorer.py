@@ -246,12 +246,7 @@ class Scorer:
         return ExplanationList(explanations)
 
     def summarize(
-        self,
-        X: Any,
-        *,
-        k: int = 10,
-        max_documents: int | None = 2000,
-        random_state: Any = 0,
+        self, X: Any, *, k: int = 10, max_documents: int | None = 2000, random_state: Any = 0
     ) -> Summary:
         """Find, for each class, the words and n-grams that speak for and against it.
 

@@ -14,20 +14,9 @@ from sklearn.utils import check_random_state
 from sk_han.documents import UNKNOWN_ID
 from sk_han.embeddings.initial import check_embedding_init, initial_vectors
 from sk_han.fitting.single_network import relative_weights, trained_attributes, warn_of_no_stop
-from sk_han.tagging.attributes import (
-    Kinds,
-    attribute_ids,
-    learn_attributes,
-    n_values,
-    token_kinds,
-)
+from sk_han.tagging.attributes import Kinds, attribute_ids, learn_attributes, n_values, token_kinds
 from sk_han.tagging.token_checks import Token, as_sentences, as_tags, check_iob2, chunks_of
-from sk_han.tagging.training import (
-    LabelledSentences,
-    Sentences,
-    TaggingNet,
-    sentences_of,
-)
+from sk_han.tagging.training import LabelledSentences, Sentences, TaggingNet, sentences_of
 from sk_han.training.builder import epochs_of
 from sk_han.training.devices_and_threads import resolve_device
 from sk_han.utils.stage_times import Stages

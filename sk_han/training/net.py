@@ -90,10 +90,7 @@ class Net(NeuralNet):
         self.valid_batch_size = valid_batch_size
 
     def train(
-        self,
-        training: TrainingData,
-        validation: TrainingData | None,
-        ranks: Ranks | None = None,
+        self, training: TrainingData, validation: TrainingData | None, ranks: Ranks | None = None
     ) -> Net:
         """Train for `max_epochs`, alone or together with other processes, all with the same data.
 

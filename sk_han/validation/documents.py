@@ -118,10 +118,7 @@ def check_unlabelled(X_unlabelled: Any, X: Any) -> None:
 
 
 def vocabulary_size_of(
-    documents: DocumentArray,
-    unlabelled: DocumentArray | None,
-    tokenizer: Any,
-    vectors: Any,
+    documents: DocumentArray, unlabelled: DocumentArray | None, tokenizer: Any, vectors: Any
 ) -> int:
     """Count the word ids of training documents, including unused ones of tokenizer or vectors."""
     if tokenizer is not None:

@@ -133,12 +133,7 @@ def _starts_anew(begin: int, end: int, last: int, codes: Integers, kinds: Intege
 
 @inner(int64, int64, int64, *_CHARACTERS, *_TABLES)
 def _ends_after_word(
-    start: int,
-    begin: int,
-    codes: Integers,
-    kinds: Integers,
-    lower: Integers,
-    abbreviations: Flags,
+    start: int, begin: int, codes: Integers, kinds: Integers, lower: Integers, abbreviations: Flags
 ) -> int:
     """Return 1 if the full stop at `begin` can be none of an abbreviation, else UNDECIDED."""
     lowest = max(start, begin - 2 * LONGEST_ABBREVIATION)

@@ -59,10 +59,7 @@ def comprehensiveness_and_sufficiency(
 
 
 def flip_shares(
-    predict: Predict,
-    documents: DocumentArray,
-    whole: NDArray[np.float64],
-    rank: NDArray[np.int64],
+    predict: Predict, documents: DocumentArray, whole: NDArray[np.float64], rank: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Find the smallest share of words, by rank, whose removal changes the decision, (D,).
 

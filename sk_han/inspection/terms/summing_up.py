@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 from sk_han.documents import DocumentArray, SentenceArray
 from sk_han.inspection.methods.explanations import Source, nested_words
 from sk_han.inspection.methods.log_odds import Asked, LogOdds
-from sk_han.inspection.results.summary import (
-    AROUND,
-    ClassSummary,
-    Context,
-    Removal,
-    Summary,
-    Term,
-)
+from sk_han.inspection.results.summary import AROUND, ClassSummary, Context, Removal, Summary, Term
 from sk_han.inspection.terms.removals import Decisions, decisions, honesty, words_for_predicted
 from sk_han.inspection.terms.tallies import (
     PARTS,

@@ -14,9 +14,7 @@ _FEW = 1 << 16
 
 
 def presences(
-    documents: DocumentArray,
-    ngram_range: tuple[int, int],
-    buckets: NDArray[np.int64] | None = None,
+    documents: DocumentArray, ngram_range: tuple[int, int], buckets: NDArray[np.int64] | None = None
 ) -> csr_matrix:
     """Mark the n-grams of each document with 1, (D, F), or (D, number of hash values) for all.
 
