@@ -55,8 +55,9 @@ def predict(arguments: argparse.Namespace) -> None:
     if len(set(header)) < len(header):
         raise UsageError(f"--keep: two columns of the result have one name: {header}.")
     rows = records(arguments.data, arguments, others=arguments.keep)
+    of_tabs = (arguments.output or "").lower().removesuffix(".gz").endswith(".tsv")
     with _progress("Predicted", arguments) as progress, writing(arguments.output) as file:
-        writer = csv.writer(file, delimiter=_delimiter(arguments.output), lineterminator="\n")
+        writer = csv.writer(file, delimiter="\t" if of_tabs else ",", lineterminator="\n")
         for number_of_batch, batch in enumerate(_batches(rows)):
             if number_of_batch == 0:  # a table that cannot be read leaves no header behind
                 writer.writerow(header)
@@ -67,7 +68,8 @@ def predict(arguments: argparse.Namespace) -> None:
                 decided = [sets.written(row) for row in sets.decided(probabilities)]
             for record, label, row in zip(batch, decided, probabilities.tolist(), strict=True):
                 kept = [cell_of(value) for value in record.others]
-                writer.writerow([*kept, label, *(map(_brief, row) if of_classes else ())])
+                shown = [f"{probability:.6g}" for probability in row] if of_classes else []
+                writer.writerow([*kept, label, *shown])
             file.flush()
             progress.advance(len(batch))
 
@@ -260,11 +262,3 @@ def _written(figure: float | None) -> str:
 def _in_a_cell(label: str) -> str:
     shown = label if label.isprintable() else repr(label)
     return shown if len(shown) <= _LABEL_WIDTH else shown[: _LABEL_WIDTH - 1] + "…"
-
-
-def _delimiter(path: str | None) -> str:
-    return "\t" if (path or "").lower().removesuffix(".gz").endswith(".tsv") else ","
-
-
-def _brief(probability: float) -> str:
-    return f"{probability:.6g}"

@@ -138,7 +138,9 @@ class _Chain(NamedTuple):
             for before, start, n in zip(starts, starts[1:], layout.active[1:], strict=False)
         ]
         packed = double[0][layout.forward_token.to(device)]
-        is_small = all(_largest(each) <= _LARGEST_SCORE for each in double)
+        is_small = all(
+            bool(((each.abs() <= _LARGEST_SCORE) | (each == -torch.inf)).all()) for each in double
+        )
         of_chain = packed, double[1], double[2], layout, steps, is_small
         return cls(*of_chain, emissions.device, emissions.dtype)
 
@@ -184,7 +186,3 @@ class _Chain(NamedTuple):
             return (rows - highest).exp_().mm(factor).log_().add_(highest)
 
         return product
-
-
-def _largest(scores: Tensor) -> float:
-    return float(scores.masked_fill(scores == -torch.inf, 0).abs().amax()) if len(scores) else 0.0

@@ -38,7 +38,8 @@ class Tables(NamedTuple):
 def tables(compiled: ModuleType, token_pattern: str = TOKEN_PATTERNS["words"]) -> Tables:
     """Return the tables for the module of kernels, which names the bits, and a pattern."""
     if token_pattern == TOKEN_PATTERNS["words"]:
-        return Tables(_bits(compiled), _lower(), _abbreviations())
+        lower = [ord(chr(code).lower()[0]) for code in range(_LOWER_CODES)]
+        return Tables(_bits(compiled), np.array(lower, dtype=np.int32), _abbreviations())
     of_words = tables(compiled)
     return of_words._replace(bits=of_words.bits | _mark_bits(compiled))
 
@@ -100,10 +101,6 @@ def _ranges(character_class: str) -> list[tuple[int, int]]:
 
 def _code(written: str) -> int:
     return ord(written) if len(written) == 1 else int(written[2:], 16)
-
-
-def _lower() -> NDArray[np.int32]:
-    return np.array([ord(chr(code).lower()[0]) for code in range(_LOWER_CODES)], dtype=np.int32)
 
 
 def _abbreviations() -> NDArray[np.bool_]:

@@ -32,7 +32,10 @@ def training_state(net: Net, order: Any, *, within_epoch: bool) -> dict[str, Any
         "criterion": _as_arrays(net.criterion_.state_dict()),
         "optimizer": _as_arrays(net.optimizer_.state_dict()),
         "callbacks": _as_arrays(callbacks),
-        "history": [_plain_epoch(epoch) for epoch in net.history],
+        "history": [
+            _plain_values(epoch) | {"batches": [_plain_values(batch) for batch in epoch["batches"]]}
+            for epoch in net.history
+        ],
         "within_epoch": within_epoch,
         "stop_requested": net.stop_requested,
         "noise": net.module_.generator.get_state().numpy(),
@@ -156,11 +159,6 @@ def _check_like(own: Any, stored: Any) -> None:
     if isinstance(own, (list, tuple)):
         for one, other in zip(own, stored, strict=True):
             _check_like(one, other)
-
-
-def _plain_epoch(epoch: Mapping[str, Any]) -> dict[str, Any]:
-    batches = [_plain_values(batch) for batch in epoch["batches"]]
-    return _plain_values(epoch) | {"batches": batches}
 
 
 def _plain_values(values: Mapping[str, Any]) -> dict[str, Any]:

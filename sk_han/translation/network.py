@@ -198,23 +198,22 @@ class AttentionSeq2Seq(nn.Module):
         words = dropout(words, p, self.generator)
         factor = row_dropout(len(words), p / 2, self.generator, words)
         encoded = self.encoder(words if factor is None else words * factor, index, lengths)
-        P, W = len(lengths), int(lengths.max())
-        position = torch.arange(W, device="cpu").unsqueeze(0)  # (1, W)
-        starts = (torch.cumsum(lengths, 0) - lengths).unsqueeze(1)  # (P, 1)
-        token = (starts + position).clamp(max=len(source_ids) - 1).to(source_ids.device)
-        behind = (position >= lengths.unsqueeze(1)).to(source_ids.device)
+        device = source_ids.device
+        _, first, last = sequence_ends(lengths, device)  # (P,)
+        position = torch.arange(int(lengths.max()), device=device)  # (W,)
+        token = (first.unsqueeze(1) + position).clamp(max=len(source_ids) - 1)  # (P, W)
+        behind = position >= lengths.to(device).unsqueeze(1)
         if order is not None:
             token, behind = token[order], behind[order]
         states = dropout(encoded, p, self.generator)  # (X, H)
-        mask = states.new_zeros(P, W).masked_fill(behind, float("-inf"))
+        mask = states.new_zeros(token.shape).masked_fill(behind, float("-inf"))
         memory = Memory(states[token], self.key(states)[token], mask)
-        _, first, last = sequence_ends(lengths, states.device)
         Q = self.options.hidden_size
         ends = torch.cat([encoded[last, :Q], encoded[first, Q:]], dim=1)  # (P, H)
         start = torch.tanh(self.start(dropout(ends, p, self.generator)))  # (P, Q)
         if order is not None:
             start = start[order]
-        return memory, DecoderState(start, start.new_zeros(P, self.output.out_features))
+        return memory, DecoderState(start, start.new_zeros(len(start), self.output.out_features))
 
     def step(
         self, memory: Memory, state: DecoderState, word_before: Tensor

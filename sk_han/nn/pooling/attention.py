@@ -52,16 +52,12 @@ class AttentionPooling(Pooling):
     ) -> None:
         super().__init__()
         self.normalizer, self._normalize = normalizer, normalizer_of(normalizer)
+        self.has_kernels = normalizer == "softmax"
         self.weight = parameter(attention_dim, input_size)
         self.bias = parameter(attention_dim)
         self.context = parameter(attention_dim)
         self.output_size = input_size
         self.reset_parameters(generator)
-
-    @property
-    def has_kernels(self) -> bool:
-        """Whether there are compiled kernels for its normalizer."""
-        return self.normalizer == "softmax"
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw the weights: Glorot for the projection, zero bias, a small context vector."""

@@ -21,11 +21,7 @@ class Pooling(nn.Module):
 
     output_size: int
     across_sequences = False
-
-    @property
-    def has_kernels(self) -> bool:
-        """Whether there are compiled kernels for it, wherever it computes."""
-        return False
+    has_kernels = False  # compiled ones, wherever it computes
 
     def pool(
         self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
