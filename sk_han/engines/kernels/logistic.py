@@ -77,11 +77,12 @@ def solve(
         if b >= n_tasks:
             break
         p, every = min(b, len(values) - 1), D // _STEPS + 1
-        squares = np.full(D, float64(is_penalized))  # of the lengths of the rows
+        squares, order = np.empty(D), np.empty(D, np.int64)  # squares of the lengths of the rows
         for d in range(D):
+            squares[d], order[d] = is_penalized, d
             for k in range(row_starts[d], row_starts[d + 1]):
                 squares[d] += float64(values[p, k]) ** 2
-        order, duals, state = np.arange(D), np.zeros(D), uint64(0)  # whichever others there are
+        duals, state = np.zeros(D), uint64(0)  # whichever others there are
         # Of the sum of the signed variables: the derivative in the intercept by each, and the
         # intercept that it was found at.
         slopes, places = np.zeros(D), np.zeros(D)
