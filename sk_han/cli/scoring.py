@@ -35,6 +35,7 @@ from sk_han.rendering.numbers import counted
 from sk_han.serving import Scorer
 from sk_han.utils.metrics import figures, label_figures
 from sk_han.utils.progress import Progress, tell
+from sk_han.utils.visible_text import shortened
 
 _BATCH_SIZE = 256  # documents read, scored and written at once
 _PREDICTION = "prediction"
@@ -260,5 +261,4 @@ def _written(figure: float | None) -> str:
 
 
 def _in_a_cell(label: str) -> str:
-    shown = label if label.isprintable() else repr(label)
-    return shown if len(shown) <= _LABEL_WIDTH else shown[: _LABEL_WIDTH - 1] + "…"
+    return shortened(label if label.isprintable() else repr(label), _LABEL_WIDTH)

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix
 
+import sk_han
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.serving import Scorer
-from tests.tiny_models import LABELS, TEXTS
+from tests.tiny_models import LABELS, TEXTS, tiny
 
 
 def rows_of(output, delimiter=","):
@@ -169,6 +170,15 @@ class TestEvaluate:
         ]
         assert told.startswith("Scored 18 documents")
         assert "If the model has learnt from these documents, the figures say" in told
+
+    def test_long_labels_that_begin_alike_differ(self, run, table, tmp_path):
+        long = {"neg": "Electronics, laptops", "pos": "Electronics, printers"}
+        labels, path = [long[label] for label in LABELS], tmp_path / "long.han"
+        sk_han.save(tiny().fit(TEXTS, labels), path)
+        rows = [(i, *row) for i, row in enumerate(zip(TEXTS, labels, strict=True))]
+        _, output, _ = run("evaluate", str(path), table(rows))
+        assert output.count("Electron\N{HORIZONTAL ELLIPSIS}laptops") == 2
+        assert output.count("Electron\N{HORIZONTAL ELLIPSIS}rinters") == 2
 
     def test_json_is_one_line(self, run, model, table):
         _, output, _ = run("evaluate", model, table(), "--json")
