@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 CONTROL = "random"
 REMOVALS = ("comprehensiveness", "sufficiency", "flip")
-_ALIKE = 1e-9  # what all documents have says nothing of how others vary
+_ALIKE = 1e-9  # values that differ by less are equal, and do not tell how others vary
 _FALLS = REMOVALS[:2]  # of a probability, which may rise; other measures are shares
 
 Method = str | Callable[[Any, Any], Sequence[NDArray[np.floating]]]

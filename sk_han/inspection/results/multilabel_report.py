@@ -144,7 +144,8 @@ class MultilabelReport(HeldOutReport):
         """How much higher micro F1 is than the baseline's, and its 95 % interval; or None.
 
         The interval is that of Student's t for the variance of bootstrap samples, NaN with fewer
-        than ten documents or groups; of no width, it tells nothing of others.
+        than ten documents or groups. Where all samples agree it has no width, and tells nothing of
+        other documents.
         """
         if self.baseline is None:
             return None

@@ -12,7 +12,7 @@ from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 
 # Scores are between -10 and 10, so that exponentials can be added up without their maximum.
 BOUND = 10.0
-# Of a portion of words: these stay in the cache of a processor, those fill a GPU.
+# Of a portion of words: so few stay in a processor's cache, so many keep a GPU busy.
 _NUMBERS_AT_ONCE, _NUMBERS_ON_GPU = 1 << 16, 1 << 26
 
 
