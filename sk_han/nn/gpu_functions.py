@@ -95,7 +95,9 @@ def _longest_first(lengths: Tensor, n_tokens: int) -> Tensor:
     """Return start and length of the sequences that have tokens, (2, n)."""
     ends = torch.cumsum(lengths, 0)
     if n_tokens != (int(ends[-1]) if len(ends) else 0) or bool((lengths < 0).any()):
-        raise ValueError(f"lengths must have the sum {n_tokens}; got {lengths.tolist()}.")
+        raise ValueError(
+            f"lengths must be at least 0 and add up to {n_tokens} tokens; got {lengths.tolist()}."
+        )
     order = torch.argsort(lengths, descending=True)[: int((lengths > 0).sum())]
     return torch.stack([(ends - lengths)[order], lengths[order]])
 

@@ -23,7 +23,7 @@ from sk_han.nn import BidirectionalGRU, gpu_functions
 from sk_han.nn.gpu_functions import LARGEST_HIDDEN, gru_states_on_gpu, kernels_for
 from tests.gpu import needs_gpu
 
-LENGTHS = [3, 1, 7, 0, 2, 0, 40, *[5, 2] * 9]  # more than two programs' sequences
+LENGTHS = [3, 1, 7, 0, 2, 0, 40, *[5, 2] * 9]  # those with tokens are more than one program takes
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ class TestKernels:
 def test_lengths_that_are_not_of_the_tokens_are_refused():
     weights = BidirectionalGRU(3, 5)._weights()
     for lengths in ([3, 1], [6, -1]):
-        with pytest.raises(ValueError, match="must have the sum 5; got"):
+        with pytest.raises(ValueError, match="at least 0 and add up to 5 tokens; got"):
             gru_states_on_gpu(
                 ModuleType("kernels"),
                 torch.ones(1, 3),
@@ -154,8 +154,7 @@ class TestOnAGPU:
     def test_larger_states_are_left_to_cudnn(self):
         encoder = BidirectionalGRU(3, LARGEST_HIDDEN + 1).to("cuda")
         assert kernels_for(encoder.gru.weight_ih_l0) is None
-        exact = self.states(BidirectionalGRU(3, LARGEST_HIDDEN + 1).to("cuda"))
-        assert exact.shape == (sum(LENGTHS), 2 * LARGEST_HIDDEN + 2)
+        assert self.states(encoder).shape == (sum(LENGTHS), 2 * LARGEST_HIDDEN + 2)
 
 
 class TestWhereTheyCompute:
@@ -166,10 +165,15 @@ class TestWhereTheyCompute:
 
     @pytest.fixture
     def weight(self):
-        """Stand in for weights of inputs on a GPU."""
-        like = torch.empty(15, 3)
-        on_gpu = SimpleNamespace(dtype=like.dtype, device=torch.device("cuda"))
-        return type("Weight", (), {**vars(on_gpu), "__len__": lambda self: len(like)})()
+        """Stand in for weights of inputs on a GPU, (3 * 5, 3)."""
+
+        class Weight:
+            dtype, device = torch.float32, torch.device("cuda")
+
+            def __len__(self):
+                return 15
+
+        return Weight()
 
     def test_not_on_a_cpu(self, monkeypatch):
         monkeypatch.setattr(engine_choice, "import_module", pytest.fail)
