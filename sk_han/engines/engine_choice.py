@@ -101,17 +101,17 @@ def kernels(name: str, *, worth_loading: bool = True) -> ModuleType | None:
         return _LOADED[name]
 
 
-def gpu_kernels(work: Callable[[ModuleType], bool]) -> ModuleType | None:
+def gpu_kernels(try_them: Callable[[ModuleType], None]) -> ModuleType | None:
     """Return the kernels for a GPU, or None where PyTorch shall compute, by cuDNN.
 
-    `work` tries a module and says whether this GPU is one that it is for. Triton, which comes with
-    PyTorch for CUDA, compiles the kernels. If this fails, a warning says so once.
+    Triton, which comes with PyTorch for CUDA, compiles the kernels when `try_them` computes with
+    them, at the first call. If this fails, a warning says so once.
     """
     if _REQUESTED.get() == "torch":
         return None
     with _LOCK:
         if _ON_GPU not in _LOADED:
-            _LOADED[_ON_GPU] = _load_for_gpu(work)
+            _LOADED[_ON_GPU] = _load_for_gpu(try_them)
         return _LOADED[_ON_GPU]
 
 
@@ -148,12 +148,13 @@ def _load(name: str, requested: str) -> ModuleType | None:
             gc.enable()
 
 
-def _load_for_gpu(work: Callable[[ModuleType], bool]) -> ModuleType | None:
+def _load_for_gpu(try_them: Callable[[ModuleType], None]) -> ModuleType | None:
     if find_spec("triton") is None:
         return None
     try:
         module = import_module(f"sk_han.engines.kernels.{_ON_GPU}")
-        return module if work(module) else None
+        try_them(module)
+        return module
     except Exception as error:
         if from_signal(error):
             raise

@@ -162,6 +162,8 @@ class TestWhereTheyCompute:
     def _nothing_loaded(self, monkeypatch):
         monkeypatch.setattr(engine_choice, "_LOADED", {})
         monkeypatch.setattr(engine_choice, "find_spec", lambda name: object())
+        monkeypatch.setattr(torch.version, "cuda", "12.8")
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
 
     @pytest.fixture
     def weight(self):
@@ -189,11 +191,23 @@ class TestWhereTheyCompute:
     def test_once_they_have_been_tried(self, monkeypatch, weight):
         module, tried = ModuleType("kernels"), []
         monkeypatch.setattr(engine_choice, "import_module", lambda name: module)
-        monkeypatch.setattr(
-            gpu_functions, "_work", lambda found, device: tried.append(found) or True
-        )
+        monkeypatch.setattr(gpu_functions, "_try", lambda found, device: tried.append(found))
         assert kernels_for(weight) is kernels_for(weight) is module
         assert tried == [module]
+
+    def test_not_on_an_older_gpu_beside_a_newer_one(self, monkeypatch, weight):
+        module, capability = ModuleType("kernels"), {}
+        monkeypatch.setattr(torch.cuda, "get_device_capability", capability.get)
+        monkeypatch.setattr(engine_choice, "import_module", lambda name: module)
+        monkeypatch.setattr(gpu_functions, "_try", lambda found, device: None)
+        for version, expected in [((7, 5), None), ((8, 0), module), ((7, 5), None)]:
+            capability[weight.device] = version
+            assert kernels_for(weight) is expected
+
+    def test_not_on_a_gpu_of_amd(self, monkeypatch, weight):
+        monkeypatch.setattr(engine_choice, "import_module", pytest.fail)
+        monkeypatch.setattr(torch.version, "cuda", None)
+        assert kernels_for(weight) is None
 
     def test_a_failure_warns_once(self, monkeypatch, weight):
         def failing(name):
