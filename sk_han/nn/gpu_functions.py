@@ -42,7 +42,8 @@ def gru_states_on_gpu(
 ) -> Tensor:
     """Compute the states (T, 2H) of a bidirectional GRU over sequences of distinct inputs (U, E).
 
-    Arguments as of `arrays.project` and `arrays.recur`; `lengths` are on the CPU.
+    Arguments as of `arrays.project` and `arrays.recur`; `lengths` are on the CPU. No index is
+    compared with the number of inputs: that would wait for the GPU.
     """
     sequences = _longest_first(lengths, len(index)).to(inputs.device)
     with torch.autocast(inputs.device.type, enabled=False):

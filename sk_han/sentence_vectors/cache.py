@@ -41,7 +41,7 @@ class VectorCache:
     def read_of(
         self, encode: Encode, sentences: Sequence[str], vectors: NDArray[np.float32]
     ) -> NDArray[np.int64]:
-        """Read vectors of distinct sentences as `read` does, if they are those of an encoder.
+        """Read vectors of distinct sentences as `read` does, if they are those that `encode` gives.
 
         A few are encoded again, among them the longest: the encoder may differ from that of the
         cache in what the probes of its fingerprint do not tell, such as words of a field or the

@@ -194,5 +194,5 @@ class FitCheckpoints:
 
 
 def _in_words(found: str) -> str:
-    """Return a part of a fingerprint in one line; that of what was not given is empty."""
+    """Return a part of a fingerprint in one line; "none" for what was not given."""
     return in_one_line(found, 60) or "none"
