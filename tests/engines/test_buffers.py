@@ -93,3 +93,15 @@ def test_threads_do_not_share_memory():
 
     with ThreadPoolExecutor(5) as threads:
         assert all(threads.map(is_own, range(500)))
+
+
+def test_memory_that_another_thread_took_first_is_left_to_it(monkeypatch):
+    class Late(list):
+        def remove(self, each):
+            raise ValueError
+
+    array = lasting(SHAPE)
+    where = address(array)
+    monkeypatch.setattr(buffers, "_POOL", Late(buffers._POOL))
+    del array
+    assert address(lasting(SHAPE)) != where
