@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from sk_han.engines.engine_choice import gpu_kernels
+from sk_han.nn.ragged.segments import check_lengths
 
 # A program keeps the weights of a direction's states in registers.
 LARGEST_HIDDEN = 64
@@ -97,13 +98,9 @@ class _GRU(torch.autograd.Function):
 
 def _longest_first(lengths: Tensor, n_tokens: int) -> Tensor:
     """Return start and length of the sequences that have tokens, (2, n)."""
-    ends = torch.cumsum(lengths, 0)
-    if n_tokens != (int(ends[-1]) if len(ends) else 0) or bool((lengths < 0).any()):
-        raise ValueError(
-            f"lengths must be at least 0 and add up to {n_tokens} tokens; got {lengths.tolist()}."
-        )
+    check_lengths(lengths, n_tokens)
     order = torch.argsort(lengths, descending=True)[: int((lengths > 0).sum())]
-    return torch.stack([(ends - lengths)[order], lengths[order]])
+    return torch.stack([(torch.cumsum(lengths, 0) - lengths)[order], lengths[order]])
 
 
 def _grid(n_sequences: int) -> tuple[int, int]:

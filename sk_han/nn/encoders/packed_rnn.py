@@ -14,6 +14,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from sk_han.nn.initialization import uniform_, with_memory
 from sk_han.nn.ragged.layout import PackedLayout
+from sk_han.nn.ragged.segments import check_lengths
 
 CELLS: dict[str, Callable[..., nn.RNNBase]] = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
 WEIGHTS = "weight_ih", "weight_hh", "bias_ih", "bias_hh"
@@ -93,6 +94,7 @@ class PackedRNN(nn.Module):
 
 def packed_states(rnn: nn.RNNBase, inputs: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
     """Return the states (T, H) of inputs (U, E) by a recurrent network of PyTorch."""
+    check_lengths(lengths, len(index))
     layout = PackedLayout(lengths)
     if not layout.active:  # PyTorch refuses a packed sequence without rows
         n_directions = 2 if rnn.bidirectional else 1

@@ -6,6 +6,14 @@ import torch
 from torch import Tensor
 
 
+def check_lengths(lengths: Tensor, n_rows: int) -> None:
+    """Refuse lengths that are not those of so many rows."""
+    if int(lengths.sum()) != n_rows or bool((lengths < 0).any()):
+        raise ValueError(
+            f"lengths must be at least 0 and add up to {n_rows} tokens; got {lengths.tolist()}."
+        )
+
+
 def segment_numbers(lengths: Tensor) -> Tensor:
     """Return the number of the segment of every row: lengths ``[2, 0, 1]`` give ``[0, 0, 2]``."""
     return torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths)

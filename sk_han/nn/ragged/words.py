@@ -9,9 +9,13 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from sk_han.nn.ragged.segments import check_lengths
+
 
 def distinct_words(word_ids: Tensor, vocabulary_size: int) -> tuple[Tensor, Tensor]:
     """Return the distinct ids of a batch (U,), rising, and each word's position in them (T,)."""
+    if len(word_ids) and int(word_ids.min()) < 0:  # PyTorch would count from the end
+        raise IndexError(f"word ids must be at least 0; got {int(word_ids.min())}.")
     occurs = torch.zeros(vocabulary_size, dtype=torch.bool, device=word_ids.device)
     occurs[word_ids] = True
     distinct = occurs.nonzero().squeeze(1)
@@ -29,6 +33,7 @@ def in_chunks(
     """Encode ids (T,) of sentences (N,), at most `max_words` words at once (or one sentence)."""
     if len(word_ids) <= max_words:
         return encode(word_ids, words_per_sentence)
+    check_lengths(words_per_sentence, len(word_ids))
     if torch.is_grad_enabled():
         # To save memory, each chunk computes its states again in its backward pass.
         encode = partial(checkpoint, encode, use_reentrant=False, preserve_rng_state=False)

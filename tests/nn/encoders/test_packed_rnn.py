@@ -96,3 +96,9 @@ def test_no_tokens_give_no_states_and_gradients_of_zero(make_encoder, rnn):
     assert states.shape == (0, 10)
     states.sum().backward()
     assert all(weight.grad.eq(0).all() for weight in encoder.parameters())
+
+
+@pytest.mark.parametrize("lengths", [[2, 2], [2, 2, 2], [6, -1]])
+def test_lengths_of_other_tokens_are_refused(make_encoder, inputs, lengths):
+    with pytest.raises(ValueError, match="add up to 5 tokens"):
+        make_encoder("lstm", 1, True)(inputs, torch.arange(5), torch.tensor(lengths))

@@ -1,5 +1,6 @@
 """The words of a batch."""
 
+import pytest
 import torch
 
 from sk_han.nn.ragged.words import distinct_words, in_chunks
@@ -9,6 +10,17 @@ def test_distinct_words_worked_by_hand():
     distinct, index = distinct_words(torch.tensor([5, 2, 5, 11, 2]), 13)
     assert distinct.tolist() == [2, 5, 11]
     assert index.tolist() == [1, 0, 1, 2, 0]
+
+
+def test_a_negative_id_is_refused_and_not_counted_from_the_end():
+    with pytest.raises(IndexError, match="at least 0; got -1"):
+        distinct_words(torch.tensor([5, -1]), 13)
+
+
+@pytest.mark.parametrize("lengths", [[2, 2], [2, 2, 2], [6, -1]])
+def test_lengths_of_other_words_are_refused_where_a_batch_is_cut(lengths):
+    with pytest.raises(ValueError, match="add up to 5 tokens"):
+        in_chunks(lambda *part: part, torch.arange(5), torch.tensor(lengths), 3)
 
 
 def test_parts_are_encoded_again_for_their_backward_instead_of_kept():
