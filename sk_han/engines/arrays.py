@@ -98,6 +98,7 @@ def recur(
     """
     (_, U, _), (_, H, _), T = projected.shape, weight.shape, len(index)
     _check_lengths(lengths, T)
+    _check_type("index", index)
     if T and not 0 <= index.min() <= index.max() < U:
         raise IndexError(f"index holds {index.min()} to {index.max()}; there are {U} inputs.")
     sequences, threads = _filled_sequences(lengths), _threads_for(T, usual_threads)
@@ -202,7 +203,13 @@ def update_rows(
     _run(loaded("adamw").step, _n_chunks(threads), threads, *given)
 
 
+def _check_type(name: str, positions: Positions) -> None:
+    if positions.dtype != np.int64:  # the only type that kernels are compiled for
+        raise TypeError(f"{name} must be of int64; got {positions.dtype}.")
+
+
 def _check_lengths(lengths: Positions, n_tokens: int) -> None:
+    _check_type("lengths", lengths)
     if lengths.sum() != n_tokens or lengths.min(initial=0) < 0:
         raise ValueError(
             f"lengths must be at least 0 and add up to {n_tokens} tokens; got {lengths}."

@@ -164,6 +164,19 @@ def test_lengths_of_other_tokens_are_refused(lengths):
         attention(*arguments, given)
 
 
+@pytest.mark.parametrize("name", ["index", "lengths"])
+def test_positions_of_another_type_than_int64_are_refused_by_name(name):
+    given = {"index": torch.tensor([0, 1, 2]), "lengths": torch.tensor([3])}
+    given[name] = given[name].int()
+    with pytest.raises(TypeError, match=f"{name} must be of int64; got int32"):
+        gru_states(
+            numbers(2, 7, 51, seed=0),
+            numbers(2, 17, 51, seed=1),
+            numbers(2, 17, seed=2),
+            *given.values(),
+        )
+
+
 def test_nan_comes_through_and_large_inputs_saturate():
     bias, index, lengths = torch.zeros(2, 17), torch.zeros(7, dtype=torch.int64), torch.tensor([7])
     no_number, large = torch.full((2, 17, 51), float("nan")), torch.full((2, 1, 51), 1e30)
