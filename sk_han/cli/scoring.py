@@ -35,7 +35,7 @@ from sk_han.rendering.numbers import counted
 from sk_han.serving import Scorer
 from sk_han.utils.metrics import figures, label_figures
 from sk_han.utils.progress import Progress, tell
-from sk_han.utils.visible_text import shortened
+from sk_han.utils.visible_text import shortened_apart
 
 _BATCH_SIZE = 256  # documents read, scored and written at once
 _PREDICTION = "prediction"
@@ -124,11 +124,13 @@ def evaluate(arguments: argparse.Namespace) -> None:
             scored.append(scorer.predict_proba([record.text for record in batch]))
             progress.advance(len(batch))
     probabilities = np.concatenate(scored)
+    printable = [name if name.isprintable() else repr(name) for name in classes.names]
+    names = shortened_apart(printable, _LABEL_WIDTH)
     if sets is None:
         found = figures(probabilities, np.array(targets))
         rows = found.pop("confusion").tolist()
         of_labels = {"classes": classes.labels, "confusion": rows}
-        head = ["true \\ predicted", *map(_in_a_cell, classes.names)]
+        head = ["true \\ predicted", *names]
     else:
         found = label_figures(probabilities, sets.decided(probabilities), sets.indicator(targets))
         by_label = found.pop("by_label")
@@ -151,10 +153,7 @@ def evaluate(arguments: argparse.Namespace) -> None:
         if sets is None and len(rows) > _CLASSES_IN_A_TABLE:
             tell(f"The confusion of {len(rows)} classes is in --json.", quiet=arguments.quiet)
             return
-        cells = (
-            [_in_a_cell(name), *map(_written, row)]
-            for name, row in zip(classes.names, rows, strict=True)
-        )
+        cells = ([name, *map(_written, row)] for name, row in zip(names, rows, strict=True))
         file.write("\n" + "\n".join(table_lines(head, cells)) + "\n")
 
 
@@ -258,7 +257,3 @@ def _written(figure: float | None) -> str:
     if figure is None:
         return "–"
     return f"{figure:,}" if isinstance(figure, int) else f"{figure:.4f}"
-
-
-def _in_a_cell(label: str) -> str:
-    return shortened(label if label.isprintable() else repr(label), _LABEL_WIDTH)

@@ -479,9 +479,10 @@ def _note_on_decisions(
 def _note_on_missing(counts: NDArray[np.int64], labels: list[Any]) -> Iterator[str]:
     missing = np.flatnonzero(counts == 0).tolist()
     if missing:
+        label, it_is = ("the label", "it is") if len(missing) == 1 else ("the labels", "they are")
         yield (
-            f"No document has the label {listed([labels[i] for i in missing])}: nothing here tells "
-            "how well it is found."
+            f"No document has {label} {listed([labels[i] for i in missing])}: nothing here tells "
+            f"how well {it_is} found."
         )
 
 

@@ -199,7 +199,11 @@ def paint_head(sheet: Sheet, explanation: Explained, before: str = "", true: Any
     """Write what is predicted, and at the right the probabilities of the likeliest classes."""
     probabilities = "   ".join(probabilities_of(explanation, CLASSES_SHOWN, true))
     head = f"{before}predicted {named(explanation.answer, in_one_line)}"
-    predicted = sheet.text(0, head, weight="bold")
+    *lines, last = _broken(sheet, head, weight="bold")
+    for line in lines:
+        sheet.text(0, line, weight="bold")
+        sheet.y += LINE
+    predicted = sheet.text(0, last, weight="bold")
     _paint_at_end(sheet, sheet.length(predicted), probabilities, color=sheet.theme.muted)
     sheet.y += LINE + 2 * GAP
 

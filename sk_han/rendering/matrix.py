@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sk_han.rendering.colors import shades, themed_axes
 from sk_han.rendering.fonts import written
-from sk_han.utils.visible_text import in_one_line
+from sk_han.utils.visible_text import in_one_line, shortened_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ def plot_matrix(
     door: str,
 ) -> Axes:
     """Draw shares from 0 to 1, (n_rows, n_columns), as shades; `door` asks for matplotlib."""
-    shown = [in_one_line(name, _LONGEST_NAME) for name in (*columns, *rows)]
+    shown = shortened_apart([in_one_line(name) for name in (*columns, *rows)], _LONGEST_NAME)
     margin = 1.5 + 0.1 * max(map(len, shown), default=0)  # inches, for names beside the shades
     size = [min(margin + INCHES_PER_NAME * len(names), LARGEST_FIGURE) for names in (columns, rows)]
     ax, theme = themed_axes(ax, door, size)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import zip_longest
 
 # C0 controls have pictures in Unicode. Tab and line breaks are layout and stay.
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}
@@ -38,3 +40,19 @@ def shortened(text: str, longest: int) -> str:
         return text
     end = len(text) - (longest - 1) // 2
     return f"{text[: longest // 2]}\N{HORIZONTAL ELLIPSIS}{text[end:]}"
+
+
+def shortened_apart(texts: Sequence[str], longest: int) -> list[str]:
+    """Return texts as `shortened` does; those that it makes alike begin where they differ."""
+    names = [shortened(text, longest) for text in texts]
+    places: dict[str, list[int]] = {}
+    for i, name in enumerate(names):
+        places.setdefault(name, []).append(i)
+    for alike in places.values():
+        letters = enumerate(zip_longest(*(texts[i] for i in alike)))
+        begin = next((place for place, found in letters if len(set(found)) > 1), 0)
+        if begin > 1:  # of a text that is there several times it is 0
+            rest = [f"\N{HORIZONTAL ELLIPSIS}{texts[i][begin:]}" for i in alike]
+            for i, name in zip(alike, shortened_apart(rest, longest), strict=True):
+                names[i] = name
+    return names

@@ -14,6 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from sk_han import explain, report
+from sk_han.inspection.reporting import _note_on_missing
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier, fitted_pipeline, tiny
 from tests.tiny_pairs import pairs
 from tests.tiny_pairs import tiny as tiny_translator
@@ -153,11 +154,18 @@ def test_labels_of_another_type_than_the_classes_are_an_error(classifier):
         report(classifier, HELD_OUT, (Y == "pos").astype(int))
 
 
+def test_classes_that_no_document_has_are_said_together():
+    (note,) = _note_on_missing(np.array([0, 3, 0]), ["a", "b", "c"])
+    nothing = "No document has the labels 'a', 'c': nothing here tells how well they are found."
+    assert note == nothing
+
+
 def test_a_class_that_no_document_has_is_said(classifier):
     only = [i for i in range(36) if Y[i] == "pos"]
     found = report(classifier, [HELD_OUT[i] for i in only], Y[only])
     assert found.confusion.shape == (2, 2)
-    assert any("No document has the label 'neg'" in note for note in found.notes)
+    nothing = "No document has the label 'neg': nothing here tells how well it is found."
+    assert nothing in found.notes
     assert "no baseline" in found.baseline_note
     assert found.to_html()
 

@@ -266,3 +266,13 @@ def test_no_documents_are_an_empty_figure_that_says_so(tmp_path):
     ax = ExplanationList().plot()
     assert texts(ax) == ["No documents."]
     ax.figure.savefig(tmp_path / "empty.png")
+
+
+def test_a_long_predicted_label_is_broken_into_lines_that_fit():
+    label = " ".join(["a label of very many words"] * 6)
+    changes = {"classes": ["neg", label], "predicted": label, "target": label}
+    ax = plot_explanation(explained("Fine.", **changes))
+    head = [text for text in ax.texts if text.get_weight() == "bold"]
+    assert " ".join(text.get_text() for text in head) == f"predicted {label}"
+    right = ax.get_window_extent().x1
+    assert all(text.get_window_extent().x1 <= right for text in head)

@@ -1,6 +1,6 @@
 import pytest
 
-from sk_han.utils.visible_text import in_one_line, in_reading_order, visible
+from sk_han.utils.visible_text import in_one_line, in_reading_order, shortened_apart, visible
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,24 @@ def test_a_long_label_lacks_its_middle_so_that_labels_that_begin_alike_differ(
     label, longest, shown
 ):
     assert in_one_line(label, longest) == shown
+
+
+@pytest.mark.parametrize(
+    ("texts", "shown"),
+    [
+        (["long, north, end", "long, south, end"], ["…nor…end", "…sou…end"]),
+        (["long, an inner part, end", "long, an inner path, end"], ["…rt, end", "…th, end"]),
+        (
+            ["long, one, end", "long, two, end", "long, two, end"],
+            ["…one…end", "…two…end", "…two…end"],
+        ),
+        (
+            ["long, a1 same b2, end", "long, a1 same b3, end", "long, c, end"],
+            ["…2, end", "…3, end", "…c, end"],
+        ),
+        (["short", "long, long, long"], ["short", "long…ong"]),
+        ([], []),
+    ],
+)
+def test_long_labels_that_begin_and_end_alike_differ_too(texts, shown):
+    assert shortened_apart(texts, 8) == shown

@@ -13,7 +13,7 @@ from sk_han.rendering.markup import escaped, fold, isolated, more
 from sk_han.rendering.matrix import plot_matrix
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Reported
-from sk_han.rendering.report.report_documents import Bounds, entries_of, name_markup, prefix_of
+from sk_han.rendering.report.report_documents import Bounds, entries_of, names_markup, prefix_of
 from sk_han.rendering.shading import LEVELS
 
 if TYPE_CHECKING:
@@ -121,7 +121,8 @@ def _matrix(report: Reported, shown: list[int]) -> str:
     columns = [j for j in shown if j < report.n_classes]
     kinds = "han-confusion" + (" han-upright" if len(columns) >= UPRIGHT_FROM else "")
     kinds += " han-many" if len(columns) >= SMALL_FROM else ""
-    head = "".join(f'<th scope="col">{name_markup(report.labels[j])}</th>' for j in columns)
+    names = names_markup(report.labels)
+    head = "".join(f'<th scope="col">{names[j]}</th>' for j in columns)
     n_of_label = np.maximum(report.confusion.sum(axis=1, keepdims=True), 1)
     shares = report.confusion / n_of_label
     worst = max(0.1, float((shares - np.diag(np.diag(shares))).max()))
@@ -139,7 +140,7 @@ def _matrix(report: Reported, shown: list[int]) -> str:
                 f'<td class="{"p" if i == j else "m"}{level}">'
                 f'<a href="#{prefix}-{i}-{j}" title="{escaped(title)}">{count:,}</a></td>'
             )
-        rows.append(f'<tr><th scope="row">{name_markup(report.labels[i])}</th>{"".join(tds)}</tr>')
+        rows.append(f'<tr><th scope="row">{names[i]}</th>{"".join(tds)}</tr>')
     corner = '<th class="han-small">label \\ predicted</th>'
     return (
         f'<div class="han-wide"><table class="{kinds}"><thead><tr>{corner}{head}</tr></thead>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sk_han.rendering.markup import escaped, more, table
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.page import by_label, report_page
-from sk_han.rendering.report.report_documents import name_markup
+from sk_han.rendering.report.report_documents import names_markup
 from sk_han.rendering.report.verdicts import FIGURES, MEASURES, interval_of, names_of, sampled
 
 PAIRS = 20
@@ -76,10 +76,8 @@ def _taken(report: Reported) -> str:
     pairs = report.taken_for()
     if not pairs:
         return "<p>All labels of all documents are right.</p>"
-    rows = [
-        [*("nothing" if label is None else name_markup(label) for label in labels), f"{n:,}"]
-        for *labels, n in pairs[:PAIRS]
-    ]
+    names = {None: "nothing"} | dict(zip(report.labels, names_markup(report.labels), strict=True))
+    rows = [[*(names[label] for label in labels), f"{n:,}"] for *labels, n in pairs[:PAIRS]]
     return (
         "<p>In how many documents a label is missed while another one is wrongly given; nothing "
         "stands for documents that miss none, or get none too many.</p>"

@@ -14,7 +14,7 @@ from sk_han.rendering.report.report_documents import (
     Bounds,
     duplicates,
     mistakes,
-    name_markup,
+    names_markup,
     prefix_of,
     suspects,
 )
@@ -185,9 +185,10 @@ def _scores(report: Reported) -> str:
 def by_label(scores: Sequence[Any], *further: str) -> str:
     """Return a table of the scores of each label, with further columns behind F1."""
     found = by_f1(scores)
+    names = names_markup(each.label for each in found)
     rows = [
-        (name_markup(each.label), f"{each.n_documents:,}", *map(three_decimals, each[3:]))
-        for each in found[:MOST_LABELS]
+        (name, f"{each.n_documents:,}", *map(three_decimals, each[3:]))
+        for name, each in zip(names[:MOST_LABELS], found, strict=False)
     ]
     head = ("Label, the worst first", "Documents", "Precision", "Recall", "F1", *further)
     left_out = more(len(found) - MOST_LABELS, "label")

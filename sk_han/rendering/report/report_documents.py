@@ -19,7 +19,7 @@ from sk_han.rendering.report.verdicts import (
     sign_of_mistake,
 )
 from sk_han.rendering.shading import number
-from sk_han.utils.visible_text import shortened
+from sk_han.utils.visible_text import shortened_apart
 
 _LONGEST_NAME = 24  # characters: the style sheet cuts wider ones than 15rem at their end
 _NONE_WRONG = "No document with a label that the model knows is predicted wrong."
@@ -59,10 +59,13 @@ def prefix_of(report: Reported) -> str:
     return f"han-{report.digest}"
 
 
-def name_markup(label: object) -> str:
-    """Return a label that may be cut, with a title that has all of it."""
-    name = escaped(shortened(str(label), _LONGEST_NAME))
-    return f'<span class="han-name" title="{escaped(label)}"><bdi>{name}</bdi></span>'
+def names_markup(labels: Iterable[object]) -> list[str]:
+    """Return labels that may be cut, each with a title that has all of it."""
+    texts = [str(label) for label in labels]
+    return [
+        f'<span class="han-name" title="{escaped(text)}"><bdi>{escaped(name)}</bdi></span>'
+        for text, name in zip(texts, shortened_apart(texts, _LONGEST_NAME), strict=True)
+    ]
 
 
 def entries_of(report: Reported, rows: Iterable[int], bounds: Bounds) -> str:

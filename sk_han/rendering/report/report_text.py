@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from sk_han.rendering.explanation_text import line_width
 from sk_han.rendering.facts import table_lines
@@ -25,7 +25,7 @@ from sk_han.rendering.report.verdicts import (
     sureness_note,
     three_decimals,
 )
-from sk_han.utils.visible_text import in_one_line, in_reading_order
+from sk_han.utils.visible_text import in_one_line, in_reading_order, shortened_apart
 
 NARROWEST, NARROWEST_OF_LABELS = 40, 80
 MIXED_UP = 5
@@ -49,32 +49,32 @@ def render_report_text(report: Reported, *, width: int | None) -> str:
 
 
 def _lines(report: Reported) -> Iterator[str]:
-    several = has_several(report)
+    several, write = has_several(report), _labels_by(report)
     n_labels = f" of {counted(len(report.labels), 'label')}" if several else ""
     yield f"{report.estimator} on {counted(report.n_documents)}{n_labels}"
     yield learnt_from_note(report)
     yield from report.notes
     yield ""
-    yield from (_label_scores if several else _scores)(report)
+    yield from (_label_scores if several else _scores)(report, write)
     yield from filter(None, (gain_note(report), report.baseline_note))
-    yield from (_labels if several else _mixed_up)(report)
+    yield from (_labels if several else _mixed_up)(report, write)
     if len(report.mistake_rows):
         yield ""
         yield "Worst mistakes"
     for position, row in enumerate(report.mistake_rows[:MISTAKES].tolist()):
-        yield f"  document {row}: {mistake_note(report, position, _label)}"
+        yield f"  document {row}: {mistake_note(report, position, write)}"
         if len(report.mistakes):
             sign = sign_of_mistake(report, position)
             sentence = misleading_sentence(report.mistakes[position], sign)
             if sentence is not None:
                 yield f"    misled by {sentence[1]:+.2f}: {in_one_line(sentence[0])}"
     yield ""
-    yield from (_label_suspects if several else _suspects)(report)
+    yield from _label_suspects(report, write) if several else _suspects(report)
     yield "The whole report: report.to_html('report.html')"
 
 
-def _scores(report: Reported) -> Iterator[str]:
-    names = names_of(report, _label)
+def _scores(report: Reported, write: Callable[[object], str]) -> Iterator[str]:
+    names = names_of(report, write)
     rows = [
         (
             names[key],
@@ -88,32 +88,32 @@ def _scores(report: Reported) -> Iterator[str]:
     yield from table_lines(("", "accuracy", "95 % interval", "macro F1", "log loss"), rows)
 
 
-def _label_scores(report: Reported) -> Iterator[str]:
+def _label_scores(report: Reported, write: Callable[[object], str]) -> Iterator[str]:
     for key, found in report.scores.items():
-        yield names_of(report, _label)[key]
+        yield names_of(report, write)[key]
         for measure, name in MEASURES.items():
             yield f"  {name:<16}  {found[measure]:.3f}  {interval_of(found, measure)}"
         for measure, name in FIGURES.items():
             yield f"  {name:<22}  {found[measure]:.3f}"
 
 
-def _mixed_up(report: Reported) -> Iterator[str]:
+def _mixed_up(report: Reported, write: Callable[[object], str]) -> Iterator[str]:
     yield sureness_note(report)
     mixed = report.mixed_up()[:MIXED_UP]
     if mixed:
         yield ""
         yield "Most frequent mistakes"
     for i, j, n in mixed:
-        yield f"  {n:>5,}  {_label(report.labels[i])} taken for {_label(report.labels[j])}"
+        yield f"  {n:>5,}  {write(report.labels[i])} taken for {write(report.labels[j])}"
 
 
-def _labels(report: Reported) -> Iterator[str]:
+def _labels(report: Reported, write: Callable[[object], str]) -> Iterator[str]:
     yield ""
     head = ["Label, the worst first", "documents", "precision", "recall", "F1", "AP", "threshold"]
     rows = []
     for s in by_f1(report.label_scores)[:ROWS]:
         figures = s.precision, s.recall, s.f1, s.average_precision, s.threshold
-        rows.append([_label(s.label), f"{s.n_documents:,}", *map(three_decimals, figures)])
+        rows.append([write(s.label), f"{s.n_documents:,}", *map(three_decimals, figures)])
     yield from table_lines(head, rows)
     yield "AP: average precision"
     if (more := len(report.labels) - ROWS) > 0:
@@ -123,7 +123,7 @@ def _labels(report: Reported) -> Iterator[str]:
         yield ""
         yield "Missed, and what is wrongly given instead"
     for missed, given, n in pairs:
-        names = ["nothing" if label is None else _label(label) for label in (missed, given)]
+        names = ["nothing" if label is None else write(label) for label in (missed, given)]
         yield f"  {n:>5,}  missed {names[0]}, wrongly given {names[1]}"
 
 
@@ -139,13 +139,16 @@ def _suspects(report: Reported) -> Iterator[str]:
         yield f"{groups} of documents with the same words, {n_conflicts} with different labels"
 
 
-def _label_suspects(report: Reported) -> Iterator[str]:
+def _label_suspects(report: Reported, write: Callable[[object], str]) -> Iterator[str]:
     yield f"{counted(len(report.suspects), 'label')} of documents that may be marked wrongly"
     for row, label in report.suspects[:ROWS].tolist():
         has = "marked" if report.targets[row, label] else "not marked"
         p = probability(float(report.probabilities[row, label]))
-        yield f"  document {row}: {has} {_label(report.labels[label])}, probability {p}"
+        yield f"  document {row}: {has} {write(report.labels[label])}, probability {p}"
 
 
-def _label(label: object) -> str:
-    return in_one_line(label, LABEL)
+def _labels_by(report: Reported) -> Callable[[object], str]:
+    """Return what writes a label in short, so that it differs from all others."""
+    labels = [in_one_line(label) for label in report.labels]
+    names = dict(zip(labels, shortened_apart(labels, LABEL), strict=True))
+    return lambda label: names.get(text := in_one_line(label), text)
