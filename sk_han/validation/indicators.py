@@ -85,14 +85,15 @@ def in_order(
     place = {column: number for number, column in enumerate(columns.tolist())}
     unknown = sorted(place.keys() - set(names.tolist()))
     lacking = [label for label in names.tolist() if label not in place]
-    wrong = [f"has columns that are no labels of this classifier: {unknown[:5]}"] if unknown else []
-    wrong += [f"lacks columns of labels of this classifier: {lacking[:5]}"] if lacking else []
+    of_this = "labels of this classifier:"
+    wrong = [f"has columns that are no {of_this} {listed(unknown)}"] if unknown else []
+    wrong += [f"lacks columns of {of_this} {listed(lacking)}"] if lacking else []
     if wrong:
         repair = ""
         if len(lacking) == len(names):
             repair = " Give an array of the columns in their order, or fit with the columns' names."
         raise ValueError(
-            f"{name} {', and '.join(wrong)}; its labels are {names.tolist()[:20]}.{repair}"
+            f"{name} {', and '.join(wrong)}; its labels are {listed(names.tolist(), 20)}.{repair}"
         )
     return values[:, [place[label] for label in names.tolist()]]
 
@@ -159,8 +160,9 @@ def weights_of_sides(
         unknown = [label for label in class_weight if label not in number]
         if unknown:
             raise ValueError(
-                f"class_weight names {unknown[:5]}, which are no labels; the labels are "
-                f"{names.tolist()[:20]}. The value of a label is the weight of documents with it."
+                f"class_weight names {listed(unknown)}, which are no labels; the labels are "
+                f"{listed(names.tolist(), 20)}. The value of a label is the weight of documents "
+                "with it."
             )
         given = [(1, number[label], value) for label, value in class_weight.items()]
     else:

@@ -96,8 +96,8 @@ def encode_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> NDA
     unseen = np.setdiff1d(labels, classes)
     if len(unseen):
         raise ValueError(
-            f"{name} contains labels that are no class of this classifier: {unseen.tolist()}; "
-            f"its classes are {classes.tolist()}."
+            f"{name} contains labels that are no class of this classifier: "
+            f"{listed(unseen.tolist())}; its classes are {listed(classes.tolist(), 20)}."
         )
     return np.searchsorted(classes, labels).astype(np.int64)
 
@@ -163,8 +163,8 @@ def _by_class(
     # scikit-learn's rule: a fold of a search may lack a class, and its weight is not missed there.
     if unknown and without:
         raise ValueError(
-            f"class_weight names {unknown}, which are no classes, and has no weight of {without}; "
-            f"the classes are {list(known)}."
+            f"class_weight names {listed(unknown)}, which are no classes, and has no weight of "
+            f"{listed(without)}; the classes are {listed(list(known), 20)}."
         )
     of_classes = np.array([given.get(label, 1.0) for label in known])
     return of_classes[np.searchsorted(classes, labels)]

@@ -152,7 +152,7 @@ def _as_text(document: Any, called: str, name: str) -> str:
     if is_missing(document):
         raise TypeError(
             f"{called} is missing: {document!r} of type {kind}. Leave it out or make it "
-            f"empty, for example with {name}.fillna('')."
+            f"empty, with pandas by {name}.fillna('')."
         )
     repair = f"Convert it with str, or {_ONE_COLUMN}."
     if isinstance(document, Iterable):

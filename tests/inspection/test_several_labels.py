@@ -112,7 +112,7 @@ def test_true_labels_come_sparse(fitted):
         (["late"] * 40, "has an indicator as y_true"),
         (Y[TEST].to_numpy()[:, :2], "y_true has 2 columns"),
         (Y[TEST].to_numpy()[:7], "40 documents"),
-        ([("late",)] * 7, "7 tuples"),
+        ([("late",)] * 7, r"7 tuples\.$"),
         ([("early",)] * 40, "'early'"),
     ],
 )

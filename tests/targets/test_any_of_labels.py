@@ -313,18 +313,28 @@ def test_a_mark_behind_a_mask_is_not_read():
 
 def test_other_columns_than_those_of_the_fit_are_refused():
     pandas = pytest.importorskip("pandas")
-    with pytest.raises(ValueError, match=r"no labels of this classifier: \['new'\]"):
+    with pytest.raises(ValueError, match=r"no labels of this classifier: 'new'"):
         TARGET.encode(pandas.DataFrame({"late": [1], "broken": [0], "new": [1]}), 1)
-    with pytest.raises(ValueError, match=r"^y_val lacks columns of .*classifier: \['good'\]; its"):
+    with pytest.raises(ValueError, match=r"^y_val lacks columns of .*classifier: 'good'; its"):
         TARGET.encode(pandas.DataFrame({"late": [1], "broken": [0]}), 1, "y_val")
     with pytest.raises(ValueError, match="has 2 columns, and this classifier has 3"):
         TARGET.encode(np.array([[0, 1]]), 1)
 
 
+def test_labels_that_a_message_leaves_out_are_counted():
+    pandas = pytest.importorskip("pandas")
+    names = [f"t{i:02}" for i in range(30)]
+    target = AnyOfLabels(np.array(names), np.full(30, 0.5))
+    rest = r"'t05', 't06' and 1 more; its labels are 't00', .* 't19' and 10 more\.$"
+    y = pandas.DataFrame(1, index=[0], columns=names[:2] + names[8:])
+    with pytest.raises(ValueError, match=rf"lacks .*: 't02', .*{rest}"):
+        target.encode(y, 1)
+
+
 @pytest.mark.parametrize(
     ("class_weight", "message"),
     [
-        ({"lost": 1.0}, "names \\['lost'\\]"),
+        ({"lost": 1.0}, "names 'lost'"),
         ({"late": -1.0}, "of 'late' is -1.0"),
         ([{0: 1, 1: 2}], "for each of the 3 labels"),
         ([{0: 1, 2: 2}] * 3, "for each of the 3 labels"),

@@ -19,7 +19,7 @@ from sk_han.rendering.explanation_text import render_text_list
 from sk_han.rendering.figure_list import plot_explanations
 from sk_han.rendering.numbers import counted
 from sk_han.targets.probabilities import log_odds
-from sk_han.utils.containers import label_list, plain_label
+from sk_han.utils.containers import label_list, listed, plain_label
 from sk_han.validation.indicators import check_indicator, in_order, is_indicator
 
 if TYPE_CHECKING:
@@ -425,8 +425,8 @@ def _label_sets(y_true: Any, classes: NDArray[Any], n_documents: int) -> list[tu
         if len(found) != n_documents or unknown:
             raise ValueError(
                 f"y_true must hold the labels of each of the {n_documents} documents, of "
-                f"{classes.tolist()[:20]}; got {len(found)} tuples, and unknown are "
-                f"{list(unknown)[:5]}."
+                f"{listed(classes.tolist(), 20)}; got {len(found)} tuples"
+                f"{', and unknown are ' * bool(unknown)}{listed(list(unknown))}."
             )
         return [tuple(label for label in classes.tolist() if label in row) for row in found]
     if not is_indicator(y_true):
