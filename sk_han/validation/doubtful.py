@@ -138,9 +138,9 @@ def warn_of_conflicts(
     if n_documents < _ENOUGH_DOCUMENTS or len(rows) <= _DOUBTFUL_SHARE * n_documents:
         return
     warn_user(
-        f"{len(rows):,} of {n_documents:,} documents have the same words as one with another "
-        f"label (rows {listed(rows.tolist())}): nothing can get both right. Check "
-        "the labels; sk_han.describe(texts, labels).conflicting has all rows."
+        f"{len(rows):,} of {n_documents:,} documents have {_SHORTEST} words or more, and the same "
+        f"words as one with another label (rows {listed(rows.tolist())}): nothing can get both "
+        "right. Check the labels; sk_han.describe(texts, labels).conflicting has all rows."
     )
 
 

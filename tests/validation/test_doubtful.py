@@ -75,7 +75,7 @@ def test_other_names_are_not(names):
 
 
 def test_conflicts_of_more_than_one_in_a_hundred_are_named():
-    message = r"3 of 200 documents .* \(rows 4, 7, 150\).*describe"
+    message = r"3 of 200 documents have 10 words or more, .* \(rows 4, 7, 150\).*describe"
     with pytest.warns(UserWarning, match=message):
         warn_of_conflicts(np.array([4, 7, 9, 150]), np.array([10, 99, 9, 10]), 200)
 
