@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -122,8 +123,14 @@ def _dropped(description: Any) -> str:
     if not description.dropped_characters:
         return "none"
     some = list(description.dropped_characters.items())[:_DROPPED_SHOWN]
-    named = ", ".join(f"{in_one_line(character)} {n:,}" for character, n in some)
+    named = ", ".join(f"{_seen(character)} {n:,}" for character, n in some)
     return f"{percent(description.dropped_share)}: {named}"
+
+
+def _seen(character: str) -> str:
+    """Return a character, or its number if alone it is not seen, as a mark of emoji."""
+    category = unicodedata.category(character)[0]
+    return f"U+{ord(character):04X}" if category in "CMZ" else character
 
 
 def _megabytes(megabytes: float) -> str:

@@ -74,7 +74,7 @@ def plot_explanation(
     shading = shading_of(explanation, show)
     sheet = sheet_on(ax, 8, [explanation], "DocumentExplanation.plot")
     paint_head(sheet, explanation)
-    legend = GAP + LINE * (1 + len(_broken(sheet, _note([explanation], shading), size=SMALL)))
+    legend = GAP + LINE * (1 + len(broken(sheet, _note([explanation], shading), size=SMALL)))
     lines = 2 if shading.sum_note() else 1  # sentences left out, and the sum
     lowest = sheet.height - LINE * lines - GAP - legend
     paint_sentences(sheet, [sheet], explanation, [shading], max_sentences, lowest)
@@ -199,7 +199,7 @@ def paint_head(sheet: Sheet, explanation: Explained, before: str = "", true: Any
     """Write what is predicted, and at the right the probabilities of the likeliest classes."""
     probabilities = "   ".join(probabilities_of(explanation, CLASSES_SHOWN, true))
     head = f"{before}predicted {named(explanation.answer, in_one_line)}"
-    *lines, last = _broken(sheet, head, weight="bold")
+    *lines, last = broken(sheet, head, weight="bold")
     for line in lines:
         sheet.text(0, line, weight="bold")
         sheet.y += LINE
@@ -348,12 +348,12 @@ def _paint_at_end(sheet: Sheet, taken: float, text: str, **style: Any) -> None:
     artist = sheet.text(sheet.width, text, ha="right", **style)
     if taken + 2 * GAP + sheet.length(artist) > sheet.width * RESERVE:
         artist.remove()
-        for line in _broken(sheet, text, **style):
+        for line in broken(sheet, text, **style):
             sheet.y += LINE
             sheet.text(0, line, **style)
 
 
-def _broken(sheet: Sheet, text: str, **style: Any) -> list[str]:
+def broken(sheet: Sheet, text: str, **style: Any) -> list[str]:
     """Break text into lines that are no wider than the sheet, unless a single word is."""
     lines, line = [], ""
     width = sheet.width * RESERVE

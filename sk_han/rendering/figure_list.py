@@ -9,6 +9,7 @@ from sk_han.rendering.explanation_figure import (
     LINE,
     SMALL,
     Sheet,
+    broken,
     paint_head,
     paint_legend,
     paint_sentences,
@@ -96,6 +97,9 @@ def _paint_document(
     if len(document) > 1 or not explains_its_answer(first):
         for column, explanation in zip(columns, document, strict=True):
             column.y = sheet.y - GAP
-            column.text(0, f"for or against {comparison(explanation, in_one_line)}", size=SMALL)
-        sheet.y += LINE
+            title = f"for or against {comparison(explanation, in_one_line)}"
+            for line in broken(column, title, size=SMALL):
+                column.text(0, line, size=SMALL)
+                column.y += LINE
+        sheet.y = max(column.y for column in columns) + GAP
     paint_sentences(sheet, columns, first, shadings, max_sentences)

@@ -72,6 +72,10 @@ def test_characters_outside_of_words_are_dropped(found):
     assert found.dropped_share == pytest.approx(2 / n_characters)
 
 
+def test_dropped_characters_that_are_not_seen_are_numbered():
+    assert ": - 2, U+FE0F 1\n" in str(describe(["Fine - \u2764\ufe0f", "Bad -"]))
+
+
 def test_what_limits_of_the_tokenizer_cut_is_named():
     tokenizer = HierarchicalTokenizer(max_words=3, min_df=2)
     found = describe(TEXTS, tokenizer=tokenizer)

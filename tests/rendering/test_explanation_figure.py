@@ -226,6 +226,18 @@ def test_documents_are_drawn_below_each_other_with_one_legend():
     assert {"0  true pos, predicted pos", "1  true neg, predicted pos"} <= set(texts(ax))
 
 
+def test_long_names_of_classes_side_by_side_do_not_overlap():
+    names = [" ".join([f"{letter} label of very many words"] * 4) for letter in "ab"]
+    changes = {"classes": names, "predicted": names[0]}
+    classes = [signed("Aa bb. Cc dd.", target=name, **changes) for name in names]
+    ax = ExplanationList(classes, numbers=[4, 4]).plot()
+    small = [text for text in ax.texts if "label of" in text.get_text() and text.get_size() == 8]
+    (left,) = [text.get_window_extent() for text in small if "against a" in text.get_text()]
+    (right,) = [text.get_window_extent() for text in small if "against b" in text.get_text()]
+    assert left.x1 < right.x0
+    assert max(text.get_window_extent().y0 for text in small) > at(ax, "Aa")[0].y1
+
+
 def test_classes_of_a_document_are_drawn_side_by_side():
     classes = [signed("Aa bb. Cc dd.", target=target) for target in ("neg", "pos")]
     ax = ExplanationList(classes, numbers=[4, 4]).plot()

@@ -199,7 +199,7 @@ def test_true_labels_of_another_shape_are_refused(y_true, shape):
 @pytest.mark.parametrize(
     ("y_true", "message"),
     [
-        ([0, 1], r"y_true\[0\] is 0, which is none of the classes \['neg', 'pos'\]"),
+        ([0, 1], r"y_true\[0\] is 0, which is none of the classes 'neg', 'pos'"),
         (["pos", "maybe"], r"y_true\[1\] is 'maybe'.* Give labels of classes_"),
         (["pos", None], r"y_true\[1\] is None"),
     ],

@@ -34,6 +34,18 @@ def test_a_class_is_chosen_by_its_label():
         summarized().plot(label="good")
 
 
+def test_long_labels_that_differ_in_their_middle_alone_differ_in_titles():
+    long = [f"{40 * 'a'}{each}{40 * 'z'}" for each in "bc"]
+    classes = [
+        dataclasses.replace(found, label=label)
+        for found, label in zip(summarized().classes, long, strict=True)
+    ]
+    ax = summarized(classes=tuple(classes)).plot()[0]
+    titles = " ".join(text.get_text() for text in ax.texts)
+    assert "\N{HORIZONTAL ELLIPSIS}b" in titles
+    assert "\N{HORIZONTAL ELLIPSIS}c" in titles
+
+
 def test_given_axes_are_drawn_on():
     _, axes = pyplot.subplots(2, 1)
     assert np.array_equal(summarized().plot(axes), axes)

@@ -400,9 +400,9 @@ def _checked_labels(y_true: Any, explanations: Sequence[DocumentExplanation]) ->
         classes = explanation.classes.tolist()
         if label not in classes:
             raise ValueError(
-                f"y_true[{i}] is {label!r}, which is none of the classes {classes}. Give labels of "
-                "classes_, and leave out documents of classes that the classifier was not fitted "
-                "on."
+                f"y_true[{i}] is {label!r}, which is none of the classes "
+                f"{listed(classes, 20)}. Give labels of classes_, and leave out documents of "
+                "classes that the classifier was not fitted on."
             )
     return true
 

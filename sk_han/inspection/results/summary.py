@@ -10,6 +10,7 @@ from sk_han.rendering.numbers import counted
 from sk_han.rendering.summary_figure import plot_summary
 from sk_han.rendering.summary_html import render_summary_html
 from sk_han.rendering.summary_text import render_summary_text
+from sk_han.utils.containers import listed
 from sk_han.utils.frames import frame_of
 
 if TYPE_CHECKING:
@@ -220,9 +221,8 @@ class Summary(Result):
         for found in self.classes:
             if found.label == label:
                 return found
-        raise KeyError(
-            f"{label!r} is none of the classes {[found.label for found in self.classes]}."
-        )
+        classes = listed([each.label for each in self.classes], 20)
+        raise KeyError(f"{label!r} is none of the classes {classes}.")
 
     def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame with one row for each class and term.
