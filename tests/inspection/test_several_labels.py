@@ -557,3 +557,11 @@ def test_calibration_counts_what_is_not_next_to_nothing():
     expected = (2 * abs(0.56 - 0) + 3 * abs(2.86 / 3 - 2 / 3)) / 5
     assert calibration_error_of_labels(p, t) == pytest.approx(expected)
     assert calibration_error_of_labels(np.zeros((3, 2)), t[:3]) == 0
+
+
+def test_average_precision_of_labels_that_no_document_has_is_a_dash():
+    found = made_of_labels(targets=np.zeros((2, 2), dtype=bool))
+    assert np.isnan(found.scores["model"]["mean_average_precision"])
+    assert "mean average precision  \N{EN DASH}" in found.to_text()
+    assert found.to_dict()["scores"]["model"]["mean_average_precision"] is None
+    assert "nan" not in found.to_html()

@@ -109,7 +109,8 @@ class MultilabelReport(HeldOutReport):
 
         Precision, recall and F1 as `micro`, `macro` and `samples` average (`micro_f1`, ...), and
         `subset_accuracy`, each with the ends of its 95 % interval (`micro_f1_low`,
-        `micro_f1_high`), and `mean_average_precision` over the labels that documents have.
+        `micro_f1_high`), and `mean_average_precision` over the labels that documents have, NaN
+        where they have none.
         Intervals are Wilson's, of averages by the bias and variance of bootstrap samples; these are
         NaN with fewer than ten documents or groups and where all samples have the same. Macro
         intervals hold less often than they say where labels have one to four documents: 18 to 92 %
@@ -133,7 +134,7 @@ class MultilabelReport(HeldOutReport):
             precisions = [
                 p for p in _average_precisions(probabilities, self.targets) if p is not None
             ]
-            values["mean_average_precision"] = float(np.mean(precisions or [0.0]))
+            values["mean_average_precision"] = float(np.mean(precisions or [np.nan]))
             values["log_loss"] = float(log_losses(probabilities, self.targets).mean())
             values["calibration_error"] = calibration_error_of_labels(probabilities, self.targets)
             found[name] = values

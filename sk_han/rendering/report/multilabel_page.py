@@ -6,7 +6,14 @@ from sk_han.rendering.markup import escaped, more, table
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.page import by_label, report_page
 from sk_han.rendering.report.report_documents import names_markup
-from sk_han.rendering.report.verdicts import FIGURES, MEASURES, interval_of, names_of, sampled
+from sk_han.rendering.report.verdicts import (
+    FIGURES,
+    MEASURES,
+    interval_of,
+    names_of,
+    sampled,
+    three_decimals,
+)
 
 PAIRS = 20
 FURTHER = ("Average precision", "Log loss", "Threshold")  # of each label, behind F1
@@ -37,7 +44,7 @@ def _scores(report: Reported) -> str:
         [
             names[key],
             *(_with_interval(found, measure) for measure in MEASURES),
-            *(f"{found[measure]:.3f}" for measure in FIGURES),
+            *(three_decimals(found[measure]) for measure in FIGURES),
         ]
         for key, found in report.scores.items()
     ]

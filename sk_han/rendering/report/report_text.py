@@ -94,7 +94,7 @@ def _label_scores(report: Reported, write: Callable[[object], str]) -> Iterator[
         for measure, name in MEASURES.items():
             yield f"  {name:<16}  {found[measure]:.3f}  {interval_of(found, measure)}"
         for measure, name in FIGURES.items():
-            yield f"  {name:<22}  {found[measure]:.3f}"
+            yield f"  {name:<22}  {three_decimals(found[measure])}"
 
 
 def _mixed_up(report: Reported, write: Callable[[object], str]) -> Iterator[str]:

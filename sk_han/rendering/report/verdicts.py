@@ -35,7 +35,7 @@ def probability(value: float) -> str:
 
 def three_decimals(value: float | None) -> str:
     """Write a figure; a dash where there is none."""
-    return "\N{EN DASH}" if value is None else f"{value:.3f}"
+    return "\N{EN DASH}" if value is None or math.isnan(value) else f"{value:.3f}"
 
 
 def by_f1(scores: Iterable[Any]) -> list[Any]:
