@@ -76,7 +76,7 @@ def _by_class(summary: Any) -> Facts:
         )
         is_rare = summary.n_worst * summary.n_classes < summary.n_scored / 2
         if is_rare and summary.worst_recall < 0.5:
-            repair = "a lower threshold" if summary.several_labels else 'class_weight="balanced"'
+            repair = "a lower threshold" if summary.several_labels else "a larger class_weight"
             worst += f"; {repair} finds more of it, and more that is not"
         facts.append(("lowest recall", worst))
     return facts

@@ -67,7 +67,7 @@ def test_a_rare_class_that_is_not_found_is_told_with_a_repair():
     model = tiny(max_epochs=2).fit(texts, labels, X_val=texts, y_val=labels)
     assert model.fit_summary_.worst_class == "rare"
     told = re.search(r"lowest recall +rare: 0.000 of 10; (.*)", str(model.fit_summary_))
-    assert told[1] == 'class_weight="balanced" finds more of it, and more that is not'
+    assert told[1] == "a larger class_weight finds more of it, and more that is not"
 
 
 def test_of_several_labels_the_label_that_is_found_least_is_told():

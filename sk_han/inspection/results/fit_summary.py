@@ -102,7 +102,8 @@ class FitSummary(SummaryOfFit):
     n_scored : int
         Documents that the scores are of.
     accuracy, loss : float or None
-        Of the whole model, which predicts: accuracy, and mean negative log-likelihood in nats.
+        Of the whole model, which predicts: accuracy, and mean negative log-likelihood in nats, with
+        the weights of classes and documents, if any.
     network_accuracy, linear_accuracy : float or None
         Accuracy of the network alone, and of the linear models alone.
     majority_accuracy : float or None
