@@ -2,7 +2,7 @@ r"""Characters of words, as character classes for regular expressions.
 
 Python's ``\w`` leaves out combining marks: the vowel signs of Devanagari or the points of Hebrew
 would cut words into pieces. It also depends on the Unicode version of Python, and then the ids
-of words would too. The ranges here are fixed: letters, marks and digits of Unicode 14, with the
+of words would too. The ranges here are fixed: letters, marks and digits of Unicode 16, with the
 places that were still free within a script. Beyond the basic plane, where nearly all scripts
 are historic, whole blocks are taken.
 """
@@ -34,7 +34,7 @@ def _escaped(code: int) -> str:
 WORD_CHARACTERS = _character_class("""
     30-39 41-5A 61-7A AA B2-B3 B5 B9-BA BC-BE C0-D6 D8-F6 F8-2C1 2C6-2D1 2E0-2E4 2EC 2EE
     300-37D 37F 386 388-481 483-487 48A-559 560-588 591-5BD 5BF 5C1-5C2 5C4-5C5 5C7-5F2 610-61A
-    620-669 66E-6D3 6D5-6DC 6DF-6FF 710-7F5 7FA-82D 840-85B 860-88E 898-8E1 8E3-963 966-96F
+    620-669 66E-6D3 6D5-6DC 6DF-6FF 710-7F5 7FA-82D 840-85B 860-88F 897-8E1 8E3-963 966-96F
     971-9FC 9FE-A75 A81-AEF AF9-BF2 C00-C6F C78-C83 C85-D4E D54-DF3 F00 F18-F19 F20-F39
     F3E-F84 F86-FBC FC6 10A0-10FA 10FC-135F 1369-138F 13A0-13FD 1401-166C 166F-167F 1681-169A
     16A0-16EA 16EE-1734 1740-1773 180B-180D 180F-193B 1946-194F 1A00-1A1B 1AB0-1ABD 1ABF-1B59
@@ -62,7 +62,7 @@ CHARACTER_WORDS = _character_class("""
 
 # Marks that follow one of those: vowel signs, tones, voicing and length marks.
 CHARACTER_MARKS = _character_class("""
-    E31 E34-E3A E47-E4E EB1 EB4-EBC EC8-ECD 102B-103E 1056-1059 105E-1060 1062-1064 1067-106D
+    E31 E34-E3A E47-E4E EB1 EB4-EBC EC8-ECE 102B-103E 1056-1059 105E-1060 1062-1064 1067-106D
     1071-1074 1082-108D 108F 109A-109D 17B4-17D3 17DD 1A55-1A7F 302A-302F 3099-309A 30FC A9E5
     AA7B-AA7D AAB0 AAB2-AAB4 AAB7-AAB8 AABE-AABF AAC1 FF70 FF9E-FF9F 16F4F-16F92 16FE4-16FF1
 """)

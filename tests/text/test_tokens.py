@@ -128,6 +128,13 @@ def test_character_tables_hold_every_letter_mark_and_digit_of_living_scripts():
     assert re.sub(f"[{purpose}]", "", "".join(missing)) == ""
 
 
+def test_letters_and_marks_of_newer_releases_of_unicode_are_known_to_each_python():
+    # Of Unicode 15, 16 and 17, where a release of Python may have an older one.
+    table = re.compile(f"[{WORD_CHARACTERS}{CHARACTER_WORDS}{CHARACTER_MARKS}]")
+    newer = "\u088f\u0897\u0c5c\u0cdc\u0cf3\u0ece\u1acf\u1c89\u1c8a\ua7cb\ua7d2\ua7dc\ua7f1"
+    assert table.findall(newer) == list(newer)
+
+
 def test_character_tables_do_not_overlap():
     tables = [re.compile(f"[{t}]") for t in (WORD_CHARACTERS, CHARACTER_WORDS, CHARACTER_MARKS)]
     assigned = [*range(0x40000), *range(0xE0000, 0xF0000)]  # other planes have no characters
