@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from numbers import Real
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +27,6 @@ from sk_han.inspection.faithfulness.measures import (
 )
 from sk_han.inspection.methods.by_name import METHODS
 from sk_han.inspection.results.faithfulness import FaithfulnessReport
-
-T = TypeVar("T")
 
 CONTROL = "random"
 REMOVALS = ("comprehensiveness", "sufficiency", "flip")
@@ -171,8 +168,6 @@ def faithfulness_report(
             measured |= dict(zip(("auprc", "token_f1"), found, strict=True))
         for metric, of_documents in measured.items():
             values.setdefault(metric, {})[name] = of_documents
-    falls = {metric: values[metric] for metric in _FALLS}
-    others = {metric: of for metric, of in values.items() if metric not in _FALLS}
     n_without_words = len(documents) - len(with_words)
     n_without_rationale = None
     if marked is not None:
@@ -180,9 +175,7 @@ def faithfulness_report(
         n_without_rationale = int(unmarked.sum()) - n_without_words
     return FaithfulnessReport(
         values=values,
-        means=_summaries(values, _mean),
-        intervals=_summaries(falls, _interval) | _summaries(others, partial(_interval, lowest=0.0)),
-        differences=_summaries(_differences(values), _interval),
+        **_summed_up(values),
         seconds=seconds,
         fractions=shares,
         n_without_words=n_without_words,
@@ -273,30 +266,21 @@ def _checked_scores(
     return np.concatenate(arrays)
 
 
-def _differences(
-    values: Mapping[str, Mapping[str, NDArray[np.float64]]],
-) -> dict[str, dict[str, NDArray[np.float64]]]:
-    """Compute the differences of each method to the control, document by document."""
-    return {
-        metric: {
-            name: found - by_method[CONTROL] for name, found in by_method.items() if name != CONTROL
+def _summed_up(values: Mapping[str, Mapping[str, NDArray[np.float64]]]) -> dict[str, Any]:
+    """Return means, intervals, and those of differences to the control, by metric and method."""
+    found: dict[str, Any] = {"means": {}, "intervals": {}, "differences": {}}
+    for metric, by_method in values.items():
+        # A document that is left out is left out of all methods.
+        known = {name: of[~np.isnan(of)] for name, of in by_method.items()}
+        lowest = -1.0 if metric in _FALLS else 0.0
+        found["means"][metric] = {
+            name: float(of.mean()) if len(of) else math.nan for name, of in known.items()
         }
-        for metric, by_method in values.items()
-    }
-
-
-def _summaries(
-    values: Mapping[str, Mapping[str, NDArray[np.float64]]], summary: Callable[[Any], T]
-) -> dict[str, dict[str, T]]:
-    """Summarize the documents of each metric and method, except those left out."""
-    return {
-        metric: {name: summary(found[~np.isnan(found)]) for name, found in by_method.items()}
-        for metric, by_method in values.items()
-    }
-
-
-def _mean(values: NDArray[np.float64]) -> float:
-    return float(values.mean()) if len(values) else float("nan")
+        found["intervals"][metric] = {name: _interval(of, lowest) for name, of in known.items()}
+        found["differences"][metric] = {
+            name: _interval(of - known[CONTROL]) for name, of in known.items() if name != CONTROL
+        }
+    return found
 
 
 def _interval(values: NDArray[np.float64], lowest: float = -1.0) -> tuple[float, float]:
@@ -307,7 +291,7 @@ def _interval(values: NDArray[np.float64], lowest: float = -1.0) -> tuple[float,
     n = len(values)
     are_alike = n > 0 and np.ptp(values) < _ALIKE and abs(values[0]) >= _ALIKE
     if n < 3 or are_alike:
-        return float("nan"), float("nan")
+        return math.nan, math.nan
     mean = float(values.mean())
     half = float(stdtrit(n - 1, 0.975) * values.std(ddof=1)) / math.sqrt(n)
     return max(lowest, mean - half), min(1.0, mean + half)
