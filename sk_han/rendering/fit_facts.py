@@ -9,6 +9,16 @@ from sk_han.rendering.numbers import counted, percent
 from sk_han.utils.progress import duration
 from sk_han.utils.visible_text import in_one_line
 
+# Why a fit has ended, in words.
+ENDS = {
+    "all epochs": "all that were planned",
+    "no improvement": "ended since the held-out {unit}s showed no improvement",
+    "a callback": "ended by a callback",
+    "the time": "ended by StopAfter",
+    "an interrupt": "ended by Ctrl-C",
+    "one portion": "over this portion",
+}
+
 
 def training_facts(summary: Any) -> tuple[str, Facts]:
     """Return title and facts of a `TrainingSummary`."""
@@ -89,14 +99,9 @@ def _time(summary: Any) -> str:
 
 
 def _training(summary: Any, unit: str) -> str:
+    epochs = counted(summary.n_epochs, "epoch")
     if summary.ended == "one portion":
-        return f"{counted(summary.n_epochs, 'epoch')} over this portion"
-    why = {
-        "all epochs": "all that were planned",
-        "no improvement": f"ended since the held-out {unit}s showed no improvement",
-        "a callback": "ended by a callback",
-        "the time": "ended by StopAfter",
-        "an interrupt": "ended by Ctrl-C",
-    }[summary.ended]
+        return f"{epochs} {ENDS[summary.ended]}"
+    why = ENDS[summary.ended].format(unit=unit)
     kept = "the last one" if summary.kept_epoch is None else f"epoch {summary.kept_epoch}"
-    return f"{counted(summary.n_epochs, 'epoch')}, {why}; the weights of {kept} were kept"
+    return f"{epochs}, {why}; the weights of {kept} were kept"

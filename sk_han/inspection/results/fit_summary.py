@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sk_han.inspection.results.result import Result
 from sk_han.rendering.facts import Facts, facts_page, facts_text
-from sk_han.rendering.fit_facts import fit_facts, training_facts
+from sk_han.rendering.fit_facts import ENDS, fit_facts, training_facts
 from sk_han.rendering.matplotlib_bars import plot_bars
 from sk_han.rendering.numbers import counted
 from sk_han.utils.progress import duration
@@ -20,18 +20,11 @@ if TYPE_CHECKING:
 
 _Summary = TypeVar("_Summary", bound="SummaryOfFit")
 
-_ENDS = (
-    "all epochs",
-    "no improvement",
-    "a callback",
-    "the time",
-    "an interrupt",
-    "one portion",
-)
-
 
 class SummaryOfFit(Result):
     """What both kinds of summary share: they are read from files, and shown as facts."""
+
+    seconds: Mapping[str, float]
 
     @property
     @abstractmethod
@@ -56,8 +49,8 @@ class SummaryOfFit(Result):
         for name, value in values.items():
             if not _is_of_kind(value, kinds[name]):
                 raise ValueError(f"{name} in the summary of a fit is no {kinds[name]}")
-        if values["ended"] not in _ENDS:
-            raise ValueError(f"a fit ends by one of {_ENDS}")
+        if values["ended"] not in ENDS:
+            raise ValueError(f"a fit ends by one of {tuple(ENDS)}")
         return cls(**values)
 
     def to_text(self) -> str:
@@ -67,6 +60,10 @@ class SummaryOfFit(Result):
     @abstractmethod
     def _facts(self) -> tuple[str, Facts]:
         """Return a title, and names with values."""
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the seconds of each stage as bars."""
+        return plot_bars(self.seconds, "seconds", ax, f"{type(self).__name__}.plot")
 
     def _markup(self, *, full_page: bool) -> str:
         return facts_page(*self._facts(), full_page)
@@ -172,7 +169,7 @@ class FitSummary(SummaryOfFit):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the accuracies as bars; without held-out documents, the seconds of each stage."""
         if self.accuracy is None:
-            return plot_bars(self.seconds, "seconds", ax, "FitSummary.plot")
+            return super().plot(ax)
         measure, decided, kind = "accuracy on held-out documents", "", "class"
         if self.several_labels:
             measure = "share of held-out documents with all labels right"
@@ -226,10 +223,6 @@ class TrainingSummary(SummaryOfFit):
         """What matters most, as a phrase: units, accuracy, seconds."""
         score = "" if self.accuracy is None else f"held-out accuracy {self.accuracy:.3f}, "
         return f"{counted(self.n_trained, self.unit)}, {score}{duration(self.total_seconds)}"
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the seconds of each stage as bars."""
-        return plot_bars(self.seconds, "seconds", ax, "TrainingSummary.plot")
 
     def _facts(self) -> tuple[str, Facts]:
         return training_facts(self)
