@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.report import HeldOutReport, What
+from sk_han.inspection.results.report import HeldOutReport, What, largest_first
 from sk_han.inspection.results.result import Shape
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.report.confusion import plot_taken
 from sk_han.rendering.report.multilabel_page import render_label_report
 from sk_han.rendering.report.report_tables import report_frame, taken_frame
-from sk_han.rendering.report.report_text import render_report_text
 from sk_han.utils.caching import cached_property
 from sk_han.utils.metrics import (
     effective_groups,
@@ -191,11 +190,8 @@ class MultilabelReport(HeldOutReport):
 
         A label is None where a document has no label of the kind.
         """
-        rows, columns = np.nonzero(self.taken)
-        counts = self.taken[rows, columns]
         names = (*self.labels, None)
-        order = np.argsort(-counts, kind="stable").tolist()
-        return [(names[rows[i]], names[columns[i]], int(counts[i])) for i in order]
+        return [(names[missed], names[given], n) for missed, given, n in largest_first(self.taken)]
 
     def marked(self, row: int) -> tuple[Any, ...]:
         """Return the labels that a document has."""
@@ -211,10 +207,6 @@ class MultilabelReport(HeldOutReport):
         "confusion" is how often a label is missed where another is wrongly given, as `taken_for`.
         """
         return report_frame(self, what, self.label_scores, taken_frame)
-
-    def to_text(self, *, width: int | None = None) -> str:
-        """Return the report as lines for a terminal; see `Report.to_text`."""
-        return render_report_text(self, width=width)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how often a label is missed (rows) where another is wrongly given (columns).

@@ -65,6 +65,14 @@ class ClassScores(NamedTuple):
     f1: float | None
 
 
+def largest_first(counts: NDArray[np.int64]) -> list[tuple[int, int, int]]:
+    """Return (row, column, count) of the cells that are not empty."""
+    rows, columns = np.nonzero(counts)
+    found = counts[rows, columns]
+    order = np.argsort(-found, kind="stable")
+    return list(zip(*(each[order].tolist() for each in (rows, columns, found)), strict=True))
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class HeldOutReport(ReadOnlyResult):
     """Held-out documents, what a model says of them, and what it is compared with."""
@@ -144,6 +152,16 @@ class HeldOutReport(ReadOnlyResult):
             values | {"documents": document_columns(self)} | self._own_values()
         )
         return found
+
+    def to_text(self, *, width: int | None = None) -> str:
+        """Return the report as lines for a terminal.
+
+        Parameters
+        ----------
+        width : int, optional
+            Columns of a line; by default those of the terminal.
+        """
+        return render_report_text(self, width=width)
 
     @abstractmethod
     def _own_values(self) -> dict[str, Any]:
@@ -308,12 +326,7 @@ class Report(HeldOutReport):
 
     def mixed_up(self) -> list[tuple[int, int, int]]:
         """Return (label, predicted label, number of documents) of all mistakes, most first."""
-        wrong = self.confusion.copy()
-        np.fill_diagonal(wrong, 0)
-        rows, columns = np.nonzero(wrong)
-        counts = wrong[rows, columns]
-        order = np.argsort(-counts, kind="stable")
-        return [(int(rows[i]), int(columns[i]), int(counts[i])) for i in order]
+        return [cell for cell in largest_first(self.confusion) if cell[0] != cell[1]]
 
     def rows(self, label: int, predicted: int) -> NDArray[np.int64]:
         """Return the documents of a cell of `confusion`, the most confident first."""
@@ -338,16 +351,6 @@ class Report(HeldOutReport):
             numbers of documents by label (rows) and predicted label (columns).
         """
         return report_frame(self, what, self.class_scores, confusion_frame)
-
-    def to_text(self, *, width: int | None = None) -> str:
-        """Return the report as lines for a terminal.
-
-        Parameters
-        ----------
-        width : int, optional
-            Columns of a line; by default those of the terminal.
-        """
-        return render_report_text(self, width=width)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the confusion matrix: numbers of documents by label (rows) and predicted label.
