@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sk_han.rendering.notes import (
@@ -105,22 +105,28 @@ def _document(
     n_words = words_for_each([rows[i] for i in shown])
     number_width = max((len(shading.written(i)) for i in shown), default=0)
     lines = list(prose(head, width))
+
+    def styled(row: Row, width: int) -> Iterator[str]:
+        """Return the lines of a row, of pairs of a text and the ANSI codes before it."""
+        chunks = (
+            [_styled(piece, explanation, shading, color) for piece in chunk]
+            for chunk in chunks_of(row)
+        )
+        return wrapped(chunks, width)
+
     for run, is_folded in runs:
         if is_folded:
             lines.append(f"       ... {fold_note(shading, run)}")
             continue
         for i in run:
             margin = f"{shading.written(i):<{number_width}} {_bar(shading.share(i))} "
-            row = shortened(rows[i], shading.words, n_words)
-            chunks = _chunks(row, explanation, shading, color)
-            text = wrapped(chunks, width - len(margin))
+            text = styled(shortened(rows[i], shading.words, n_words), width - len(margin))
             lines.append(margin + ("\n" + " " * len(margin)).join(text))
     if shading.sum_note():
         lines += prose(shading.sum_note(), width)
     for row in rows:
         if row.sentence is None:
-            chunks = _chunks(row, explanation, shading, color)
-            lines += wrapped(chunks, width)
+            lines += styled(row, width)
     if not len(explanation.word_spans):
         lines.append(NO_WORDS)
     return lines
@@ -167,21 +173,16 @@ def _bar(share: float) -> str:
     return f"{'█' * full + _EIGHTHS[part].strip():<{BAR_CELLS}}"
 
 
-def _chunks(
-    row: Row, explanation: Explained, shading: Shading, color: bool
-) -> list[list[tuple[str, str]]]:
-    """Return the chunks between blanks: lists of texts with the ANSI codes before them."""
-    return [
-        [_styled(piece, explanation, shading, color) for piece in chunk] for chunk in chunks_of(row)
-    ]
-
-
 def _styled(piece: Piece, explanation: Explained, shading: Shading, color: bool) -> tuple[str, str]:
     if piece.word is None:
         return piece.text, ""
     if color:
         return piece.text, _code(piece.word, explanation, shading)
-    return _marked(piece.text, float(shading.words[piece.word]), shading.word_limit), ""
+    value, limit = float(shading.words[piece.word]), shading.word_limit
+    if not limit or abs(value) < limit / 2:
+        return piece.text, ""
+    mark = "~" if value < 0 else "*"
+    return f"{mark}{piece.text}{mark}", ""
 
 
 def _code(word: int, explanation: Explained, shading: Shading) -> str:
@@ -194,14 +195,7 @@ def _code(word: int, explanation: Explained, shading: Shading) -> str:
     return f"\x1b[{';'.join(codes)}m" if codes else ""
 
 
-def _marked(text: str, value: float, limit: float) -> str:
-    if not limit or abs(value) < limit / 2:
-        return text
-    mark = "~" if value < 0 else "*"
-    return f"{mark}{text}{mark}"
-
-
-def wrapped(chunks: list[list[tuple[str, str]]], width: int) -> Iterator[str]:
+def wrapped(chunks: Iterable[list[tuple[str, str]]], width: int) -> Iterator[str]:
     """Yield lines of at most this many columns; a chunk wider than a line breaks anywhere."""
     line, used = "", 0
     for chunk in chunks:
