@@ -37,7 +37,8 @@ def plot_summary(summary: Summarized, ax: Any, label: Any) -> NDArray[np.object_
     labels = [in_one_line(each.label) for each in summary.classes]
     shown = dict(zip(labels, shortened_apart(labels, LONGEST_TERM), strict=True))
     titles = side_titles(summary, found, lambda label: shown[in_one_line(label)])
-    families = families_for([*titles, *(_text(term.text) for term in found.terms)])
+    texts = [*titles.values(), *(in_one_line(term.text, LONGEST_TERM) for term in found.terms)]
+    families = families_for(texts)
     for ax, (part, title) in zip(axes, PART_TITLES.items(), strict=True):
         _draw(ax, found, part, titles, families)
         ax.set_title(title, size="medium", parse_math=False)
@@ -45,7 +46,7 @@ def plot_summary(summary: Summarized, ax: Any, label: Any) -> NDArray[np.object_
 
 
 def _draw(
-    ax: Any, found: SummarizedClass, part: Part, titles: list[str], families: list[str] | None
+    ax: Any, found: SummarizedClass, part: Part, titles: dict[bool, str], families: list[str] | None
 ) -> None:
     """Draw a bar for each term, those for the class above those against it."""
     theme = theme_of(ax)
@@ -55,7 +56,7 @@ def _draw(
     names: list[str] = []
     rows: list[int] = []
     row = 0
-    for speaks_for, title in zip((True, False), titles, strict=True):
+    for speaks_for, title in titles.items():
         color = theme.toward[1] if speaks_for else theme.against[1]
         align = "left" if speaks_for else "right"
         terms = found.of(part, speaks_for=speaks_for)
@@ -63,7 +64,7 @@ def _draw(
         ax.text(0, row, title, ha=align, va="center", color=color, **style)
         added = range(row + 1, row + 1 + len(terms))
         ax.barh(added, [term.contribution for term in terms], color=color, height=0.7)
-        names += [drawable(_text(term.text), families) for term in terms]
+        names += [drawable(in_one_line(term.text, LONGEST_TERM), families) for term in terms]
         rows += added
         row += 1 + len(terms)
     ax.set_yticks(rows, names, **style)
@@ -72,7 +73,3 @@ def _draw(
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.set_xlabel("mean contribution to the log-odds of the class", size="small")
-
-
-def _text(label: Any) -> str:
-    return in_one_line(label, LONGEST_TERM)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
+from sk_han.rendering.colors import SCALES
 from sk_han.rendering.markup import bar, escaped, fold, isolated, page, with_minus
 from sk_han.rendering.numbers import decimal, percent
-from sk_han.rendering.protocols import (
-    Part,
-    Summarized,
-    SummarizedClass,
-    SummarizedTerm,
-)
+from sk_han.rendering.protocols import Summarized, SummarizedClass, SummarizedTerm
 from sk_han.rendering.shading import number
 from sk_han.rendering.summary_notes import (
     PART_TITLES,
@@ -78,23 +75,18 @@ def _class(summary: Summarized, found: SummarizedClass) -> str:
     titles = side_titles(summary, found, isolated)
     blocks = []
     for part, title in PART_TITLES.items():
-        sides = [
-            _side(found, part, speaks_for, heading, longest)
-            for speaks_for, heading in zip((True, False), titles, strict=True)
-        ]
-        blocks.append(f'<h4>{title}</h4><div class="han-terms">{"".join(sides)}</div>')
+        sides = "".join(
+            _side(found.of(part, speaks_for=speaks_for), heading, longest)
+            for speaks_for, heading in titles.items()
+        )
+        blocks.append(f'<h4>{title}</h4><div class="han-terms">{sides}</div>')
     if found.removal is not None and (len(summary.classes) > 2 or summary.several_labels):
         blocks.append(f'<p class="han-small han-note">{removal_note(found.removal, summary)}</p>')
     return "".join(blocks)
 
 
-def _side(
-    found: SummarizedClass, part: Part, speaks_for: bool, heading: str, longest: float
-) -> str:
-    terms = found.of(part, speaks_for=speaks_for)
-    rows = "".join(_term(term, longest) for term in terms)
-    if not terms:
-        rows = '<div class="han-small">none</div>'
+def _side(terms: Sequence[SummarizedTerm], heading: str, longest: float) -> str:
+    rows = "".join(_term(term, longest) for term in terms) or '<div class="han-small">none</div>'
     head = (
         f'<div class="han-term han-small"><span class="han-heading">{heading}</span>'
         "<span>brings</span><span>documents</span><span>decides</span></div>"
@@ -114,16 +106,16 @@ def _term(term: SummarizedTerm, longest: float) -> str:
         f'<span class="han-number" title="{title}">{term.n_documents:,}</span>'
         f'<span class="han-number">{decides}</span>'
     )
-    contexts = "".join(_context(context, _MARK[scale]) for context in term.contexts)
+    contexts = "".join(_context(context, f"{SCALES[scale]}5") for context in term.contexts)
     return f'<details><summary class="han-term">{row}</summary>{contexts}</details>'
 
 
 def _context(context: Any, mark: str) -> str:
     place = f"document {context.document}, characters {context.start}\N{EN DASH}{context.end}"
-    before = _in_one_line(context.before)
+    # Single blanks, as HTML shows them, those at the ends too.
+    before, after = (re.sub(r"\s+", " ", text) for text in (context.before, context.after))
     if context.cut_before:
         before = f"\N{HORIZONTAL ELLIPSIS}{before.lstrip()}"
-    after = _in_one_line(context.after)
     if context.cut_after:
         after = f"{after.rstrip()}\N{HORIZONTAL ELLIPSIS}"
     return (
@@ -131,11 +123,3 @@ def _context(context: Any, mark: str) -> str:
         f'<mark class="{mark}">{escaped(context.written)}</mark>{escaped(after)} '
         f'<span class="han-small">{place}, predicted {isolated(context.predicted)}</span></div>'
     )
-
-
-def _in_one_line(text: str) -> str:
-    """Return text with single blanks, as HTML shows it, those at its ends too."""
-    return re.sub(r"\s+", " ", text)
-
-
-_MARK = {"toward": "p5", "against": "m5"}

@@ -116,16 +116,14 @@ def removal_note(removal: Removed, summary: Summarized) -> str:
 
 def side_titles(
     summary: Summarized, found: SummarizedClass, write: Callable[[Any], str]
-) -> list[str]:
-    """Return the titles of the terms for a class and of those against it."""
+) -> dict[bool, str]:
+    """Return the titles of the terms that speak for a class (True) and against it (False)."""
+    against = f"against {write(found.label)}"
     if len(summary.classes) == 2 and not summary.several_labels:
         first, second = summary.classes
         other = first if found is second else second
-        return [
-            f"for {write(found.label)}",
-            f"for {write(other.label)}, against {write(found.label)}",
-        ]
-    return [f"for {write(found.label)}", f"against {write(found.label)}"]
+        against = f"for {write(other.label)}, {against}"
+    return {True: f"for {write(found.label)}", False: against}
 
 
 def shown_classes(summary: Summarized) -> list[SummarizedClass]:

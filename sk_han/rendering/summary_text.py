@@ -42,7 +42,7 @@ def _class(summary: Summarized, found: SummarizedClass, width: int) -> Iterator[
     titles = side_titles(summary, found, in_one_line)
     for part, title in PART_TITLES.items():
         yield f"  {title}"
-        for speaks_for, heading in zip((True, False), titles, strict=True):
+        for speaks_for, heading in titles.items():
             terms = found.of(part, speaks_for=speaks_for)
             yield f"    {heading}{'' if terms else ': none'}"
             yield from map(_term, terms)
