@@ -68,8 +68,7 @@ def cross_validated(
 ) -> NDArray[np.float64]:
     """Return the same of baselines fitted to most of the others, none of them of the same group."""
     probabilities = np.zeros((len(texts), n_labels))
-    for these in _folds(t, groups):
-        others = np.setdiff1d(np.arange(len(t)), these)
+    for these, others in _folds(t, groups):
         probabilities[these] = trained(
             [texts[i] for i in these], [texts[i] for i in others], t[others], n_labels
         )
@@ -93,21 +92,23 @@ def labels_by_f1(
         known = t_train, np.ones(len(t_train))
         return p >= best_thresholds(of_train, *known, *known)
     given = np.zeros(p.shape, dtype=bool)
-    for these in _folds(t, groups):
-        others = np.setdiff1d(np.arange(len(t)), these)
+    for these, others in _folds(t, groups):
         known = t[others], np.ones(len(others))
         given[these] = p[these] >= best_thresholds(p[others], *known, *known)
     return given
 
 
-def _folds(t: NDArray[Any], groups: NDArray[np.int64] | None) -> list[NDArray[np.int64]]:
+def _folds(
+    t: NDArray[Any], groups: NDArray[np.int64] | None
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return the rows of each fold, and those of the others."""
     n = len(t)
     too_few = ValueError(f"{counted(n)} {'is' if n == 1 else 'are'} too few to cross-validate it")
     if n < FEWEST_DOCUMENTS:
         raise too_few
     if t.ndim == 2:
         fold = dealt_out(t, np.full(FOLDS, 1 / FOLDS), np.arange(n), groups)
-        return [np.flatnonzero(fold == number) for number in np.unique(fold)]
+        return [(np.flatnonzero(fold == i), np.flatnonzero(fold != i)) for i in np.unique(fold)]
     n_folds = min(FOLDS, int(np.bincount(t).max()), n if groups is None else len(np.unique(groups)))
     if n_folds < 2:
         raise too_few
@@ -116,7 +117,7 @@ def _folds(t: NDArray[Any], groups: NDArray[np.int64] | None) -> list[NDArray[np
     with warnings.catch_warnings(), taking_many_classes():
         # A class of fewer documents than folds is missing in some, which counts as a mistake.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        return [these for _, these in folds.split(np.zeros(n), t, groups)]
+        return [(these, others) for others, these in folds.split(np.zeros(n), t, groups)]
 
 
 def _better(texts: Sequence[str], targets: NDArray[np.int64]) -> Pipeline:
