@@ -174,7 +174,8 @@ def _notes(
     found: _LeftOut, labels: NDArray[Any], judged: NDArray[np.int64], target: Target
 ) -> list[str]:
     """Say how far the models can be asked."""
-    share = target.accuracy(_scores(found.probabilities[judged], target), labels[judged])
+    p = found.probabilities[judged]
+    share = target.accuracy(p if target.has_one_label else log_odds(p), labels[judged])
     what = "the labels" if target.has_one_label else "the sets of labels"
     notes = [f"The models predict {percent(share)} of {what} as they are given."]
     if target.has_one_label and share <= target.majority_accuracy(labels):
@@ -230,7 +231,9 @@ def _left_out(
         if not target.has_one_label and not learnt.any():
             continue  # there is nothing to learn
         model = fitted(others)
-        columns = _columns(model, target)
+        columns = np.arange(target.n_scores)
+        if target.has_one_label:  # a model may know some of the classes
+            columns = target.encode(model.classes_, len(model.classes_))
         p = probability_array(model, rows_of(X, rows))
         if p.shape != (len(rows), len(columns)):
             needs = (
@@ -281,14 +284,6 @@ def _has_weight(params: dict[str, Any], names: set[str], n: int) -> NDArray[np.b
             except ValueError as error:
                 raise ValueError(f"params[{name!r}]: {error}") from error
     return found
-
-
-def _columns(model: Any, target: Target) -> NDArray[np.int64]:
-    """Return the numbers of the classes that a model knows, in its order."""
-    if not target.has_one_label:
-        return np.arange(target.n_scores)
-    number = {name: i for i, name in enumerate(target.names.tolist())}
-    return np.array([number[name] for name in np.asarray(model.classes_).tolist()])
 
 
 def _doubts_of_classes(
@@ -363,25 +358,17 @@ def _reads_texts(estimator: Any) -> bool:
     return bool(get_tags(first).input_tags.string)
 
 
-def _scores(p: NDArray[np.float64], target: Target) -> NDArray[np.float64]:
-    """Return scores whose probabilities these are."""
-    return np.log(p.clip(1e-12)) if target.has_one_label else log_odds(p)
-
-
 def _groups(groups: Any, keys: list[str], codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """Return the number of each document's group, by label; None if each is one by itself."""
-    numbers = np.arange(len(codes))
+    why = "an audit learns from some and looks at others"
     if groups is not None:
-        numbers = check_several_groups(
-            groups, len(codes), "an audit learns from some and looks at others"
-        )
-    same = groups_of_same(keys) if groups is None else []
+        return groups_by_label(check_several_groups(groups, len(codes), why), codes)
+    same = groups_of_same(keys)
+    if not same:
+        return None
+    numbers = np.arange(len(codes))
     for group in same:
         numbers[group] = group[0]
-    if groups is None and not same:
-        return None
-    if groups is None and not numbers.any():
-        raise ValueError(
-            "All documents have the same words, and an audit learns from some and looks at others."
-        )
+    if not numbers.any():
+        raise ValueError(f"All documents have the same words, and {why}.")
     return groups_by_label(numbers, codes)
