@@ -160,19 +160,19 @@ def report(
 
     held_out = read(model, X)
     words_train = None if X_train is None else words_of(model, X_train, "X_train")
-    by_baseline: dict[str, Any] = {
+    compared: dict[str, Any] = {
         "baseline": None,
         "baseline_note": "It is compared with no baseline.",
     }
     if baseline is not None:
-        by_baseline = _baseline(held_out.words, t, words_train, t_train, found.own, groups)
+        compared = _baseline(held_out.words, t, words_train, t_train, found.own, groups)
     explanations, unexplained = _explained(estimator, predicts_alone, held_out, X, found)
     learnt_from = held_out.learnt_from if predicts_alone else None
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
     without_words = [f"{_counted(keys.count(''))} no words."] if "" in keys else []
     return found.kind(
         **found.own,
-        **by_baseline,
+        **compared,
         estimator=type(_last(estimator)).__name__,
         targets=t,
         n_words=held_out.n_words,
@@ -227,11 +227,22 @@ def _on_classes(
         "decided": decided,
         "suspects": suspects[wrong[suspects]],
     }
-    notes = [
-        *_note_on_decisions(decided, probabilities),
-        *_note_on_unknown(counts, labels, len(classes)),
-        *_note_on_missing(counts[: len(classes)], labels),
-    ]
+    notes = []
+    if decided is not None:
+        n = int((decided != probabilities.argmax(axis=1)).sum())
+        notes.append(
+            f"The model predicts another class than the most probable one for {n:,} of "
+            f"{len(decided):,} documents, as with a tuned threshold. Accuracy, calibration, "
+            "the confusion matrix and mistakes are those of its predictions."
+        )
+    unknown = [i for i in np.flatnonzero(counts).tolist() if i >= len(classes)]
+    if unknown:
+        notes.append(
+            f"{_counted(int(counts[unknown].sum()))} a label that the model does not know, "
+            f"{listed([labels[i] for i in unknown])}: it cannot be right there, and each counts as "
+            "a mistake."
+        )
+    notes += _note_on_missing(counts[: len(classes)], labels)
     return _Found(Report, own, worst, classes[predicted[worst]], notes)
 
 
@@ -379,9 +390,9 @@ def _baseline(
 
     `own` are the fields of the model.
     """
+    none = "It is compared with no baseline"
     if words is None:
-        note = "It is compared with no baseline, since the documents are no texts."
-        return {"baseline": None, "baseline_note": note}
+        return {"baseline": None, "baseline_note": f"{none}, since the documents are no texts."}
     n_labels, thresholds = len(own["labels"]), own.get("thresholds")
     try:
         if words_train is None:
@@ -395,16 +406,15 @@ def _baseline(
             p = trained(words, words_train, t_train, n_labels)
             note = f"The baseline learnt from the {len(words_train):,} training documents given."
     except ValueError as error:
-        note = f"It is compared with no baseline: {str(error).rstrip('.')}."
-        return {"baseline": None, "baseline_note": note}
-    found: dict[str, Any] = {"baseline": p, "baseline_note": note}
+        return {"baseline": None, "baseline_note": f"{none}: {str(error).rstrip('.')}."}
+    found: dict[str, Any] = {"baseline": p}
     if thresholds is not None and (thresholds != 0.5).any():
         try:
             found["baseline_predicted"] = labels_by_f1(p, t, groups, words_train, t_train)
-            found["baseline_note"] += _OWN_THRESHOLDS
+            note += _OWN_THRESHOLDS
         except ValueError:  # they cannot be cross-validated
-            found["baseline_note"] += _NO_THRESHOLDS
-    return found
+            note += _NO_THRESHOLDS
+    return found | {"baseline_note": note}
 
 
 def _explained(
@@ -452,28 +462,6 @@ def _note_on_groups(groups: NDArray[np.int64] | None, n_documents: int) -> Itera
         )
     if n < FEW:
         yield f"So few {units} tell little about others: mind the intervals."
-
-
-def _note_on_unknown(counts: NDArray[np.int64], labels: list[Any], n_classes: int) -> Iterator[str]:
-    unknown = [i for i in np.flatnonzero(counts).tolist() if i >= n_classes]
-    if unknown:
-        yield (
-            f"{_counted(int(counts[unknown].sum()))} a label that the model does not know, "
-            f"{listed([labels[i] for i in unknown])}: it cannot be right there, and each counts as "
-            "a mistake."
-        )
-
-
-def _note_on_decisions(
-    decided: NDArray[np.int64] | None, probabilities: NDArray[np.float64]
-) -> Iterator[str]:
-    if decided is not None:
-        n = int((decided != probabilities.argmax(axis=1)).sum())
-        yield (
-            f"The model predicts another class than the most probable one for {n:,} of "
-            f"{len(decided):,} documents, as with a tuned threshold. Accuracy, calibration, "
-            "the confusion matrix and mistakes are those of its predictions."
-        )
 
 
 def _note_on_missing(counts: NDArray[np.int64], labels: list[Any]) -> Iterator[str]:
