@@ -112,12 +112,8 @@ def suggest(
     decided = None if threshold_of(estimator) is None else estimator.predict(X)
     margins, nearest = _undecided(estimator, probabilities, decided)
     texts = texts_of(X)
-    known = (
-        set()
-        if X_labelled is None
-        else set(map(text_key, check_texts(X_labelled, name="X_labelled")))
-    )
-    pool = _Pool(texts, {"", *known})  # nothing can be said of a blank text
+    labelled = () if X_labelled is None else check_texts(X_labelled, name="X_labelled")
+    pool = _Pool(texts, {"", *map(text_key, labelled)})  # nothing can be said of a blank text
     n_random = round(random_share * min(n, n_documents))
     drawn = pool.take(random.permutation(n_documents), n_random)
     ranked = pool.take(np.argsort(margins, kind="stable"), n - len(drawn))

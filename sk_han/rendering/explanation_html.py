@@ -69,7 +69,8 @@ def render_html_list(
 ) -> str:
     """Return several documents, the first three open; see `ExplanationList.to_html`."""
     documents = list(explanations.by_document())
-    wrong = [_is_wrong(document) for document in documents]
+    has_true = explanations.y_true is not None
+    wrong = [has_true and bool(each[0].answer != true_of(each)) for each in documents]
     order = list(range(len(documents)))
     if misclassified_first:
         order.sort(key=lambda i: not wrong[i])
@@ -77,7 +78,7 @@ def render_html_list(
     blocks = []
     if documents:
         blocks.append(legend_markup([e for i in shown for e in documents[i]], show))
-    if documents and explanations.y_true is not None:
+    if documents and has_true:
         mark = f", marked {_WRONG}" if any(wrong) else ""
         blocks.append(
             f'<p class="han-count">{sum(wrong)} of {len(wrong)} documents misclassified '
@@ -98,11 +99,6 @@ def render_html_list(
         )
     body = "".join(blocks) or '<p class="han-small">No documents.</p>'
     return page(body, counted(len(documents)), full_page)
-
-
-def _is_wrong(document: ExplainedDocuments) -> bool:
-    true = true_of(document)
-    return true is not None and bool(document[0].answer != true)
 
 
 def _summary(document: ExplainedDocuments, is_wrong: bool) -> str:
@@ -140,10 +136,10 @@ def _classes(explanations: Sequence[Explained], show: Quantity, true: Any) -> st
     marks = [_marks(e, shading) for e, shading in zip(explanations, shadings, strict=True)]
     rows = rows_of(first)
     names = [comparison(explanation, isolated) for explanation in explanations]
+    probabilities = [probability_of(e, e.classes.tolist().index(e.target)) for e in explanations]
     heads = "".join(
-        f'<div class="han-cell"><b>{name}</b> <span class="han-number">{_probability(e)}</span>'
-        "</div>"
-        for name, e in zip(names, explanations, strict=True)
+        f'<div class="han-cell"><b>{name}</b> <span class="han-number">{escaped(p)}</span></div>'
+        for name, p in zip(names, probabilities, strict=True)
     )
     blocks = [f'<div class="han-side han-side-head">{heads}</div>']
     largest = np.abs([shading.sentences for shading in shadings]).max(axis=0)
@@ -171,11 +167,6 @@ def _side(
         for name, shading, words in zip(names, shadings, marks, strict=True)
     )
     return f'<div class="han-side">{cells}</div>'
-
-
-def _probability(explanation: Explained) -> str:
-    number = explanation.classes.tolist().index(explanation.target)
-    return escaped(probability_of(explanation, number))
 
 
 def _head(explanation: Explained, true: Any = None, *, names_target: bool = True) -> str:
@@ -268,18 +259,17 @@ def _piece(piece: Piece, marks: list[str]) -> str:
 
 def _marks(explanation: Explained, shading: Shading) -> list[str]:
     """Return the opening tag of each word; empty for a known word without a shade."""
-    marks, attention = [], explanation.combined_attention
+    marks, attention = [""] * len(shading.levels), explanation.combined_attention
     unknowns = explanation.unknown.tolist()
     for i, (level, unknown) in enumerate(zip(shading.levels, unknowns, strict=True)):
-        classes = [f"{SCALES[shading.scale(level)]}{abs(level)}"] if level else []
-        classes += ["han-unknown"] if unknown else []
-        if not classes:
-            marks.append("")
+        if not level and not unknown:
             continue
+        classes = [f"{SCALES[shading.scale(level)]}{abs(level)}"] if level else []
         title = _word_title(explanation, shading, i, attention[i])
         if unknown:
+            classes.append("han-unknown")
             title += ", not in the vocabulary"
-        marks.append(f'<mark class="{" ".join(classes)}" title="{title}">')
+        marks[i] = f'<mark class="{" ".join(classes)}" title="{title}">'
     return marks
 
 

@@ -44,7 +44,8 @@ def legend_markup(explanations: Sequence[Explained], show: Quantity) -> str:
     words, folded = [], []
     if signed:
         words.append(_colours(signed))
-        folded += [_scale(signed, show), _sentence(methods_note(signed, isolated)), _LOG_ODDS]
+        note = methods_note(signed, isolated)
+        folded += [_scale(signed, show), f"{note[0].upper()}{note[1:]}.", _LOG_ODDS]
     if random:
         words.append(_RANDOM)
     if unsigned:
@@ -103,10 +104,6 @@ def _marks(explanations: Sequence[Explained]) -> list[str]:
     if any(explanation.truncated for explanation in explanations):
         marks.append('<mark class="han-unread">hatched</mark>: not read')
     return [", ".join(marks)] if marks else []
-
-
-def _sentence(note: str) -> str:
-    return f"{note[:1].upper()}{note[1:]}."
 
 
 def _swatches(scale: str) -> str:

@@ -118,11 +118,7 @@ def report_page(
 def _sections(report: Reported, bounds: Bounds) -> Iterator[tuple[str, str, str]]:
     """Yield name, title and content of the sections that only reports of one label have."""
     yield "scores", "Scores", _scores(report)
-    yield (
-        "confusion",
-        "Confusion matrix",
-        confusion(report, bounds),
-    )
+    yield "confusion", "Confusion matrix", confusion(report, bounds)
     charts = [("Confidence", reliability_chart(report))]
     if report.by_length:
         charts.append(("Length", length_chart(report)))
@@ -137,9 +133,7 @@ def _documents(report: Reported, bounds: Bounds) -> Iterator[tuple[str, str, str
     history = history_charts(report)
     if history:
         n_epochs = counted(len(report.history), "epoch")
-        of_labels = ""
-        if has_several(report):
-            of_labels = "Losses are sums over the labels. "
+        of_labels = "Losses are sums over the labels. " if has_several(report) else ""
         note = (
             f"<p>{n_epochs} of the network alone; what predicts adds the linear models beside it, "
             f"if there are any. {of_labels}A validation loss that rises while the training loss "
