@@ -33,34 +33,38 @@ _NOTHING: Any = SimpleNamespace(
 )
 
 
-def explanation_frame(explanation: Explained, level: Level) -> DataFrame:
-    """Return the words or sentences of an explanation as rows of a pandas DataFrame."""
-    if level not in ("word", "sentence"):
-        raise ValueError(f"level must be 'word' or 'sentence'; got {level!r}.")
-    pandas = import_optional("pandas", None, "DocumentExplanation.to_frame")
+def columns_of(explanation: Explained, level: Level) -> dict[str, Any]:
+    """Return what there is to say of each word or sentence."""
     if level == "sentence":
-        return pandas.DataFrame(
-            {
-                "sentence": pandas.Series(explanation.sentences, dtype=object),
-                "start": explanation.sentence_spans[:, 0],
-                "end": explanation.sentence_spans[:, 1],
-                "attention": explanation.sentence_attention,
-                "contribution": explanation.sentence_contributions,
-            }
-        )
-    return pandas.DataFrame(
-        {
-            "word": pandas.Series(explanation.words, dtype=object),
+        return {
+            "text": explanation.sentences,
+            "start": explanation.sentence_spans[:, 0],
+            "end": explanation.sentence_spans[:, 1],
+            "attention": explanation.sentence_attention,
+            "contribution": explanation.sentence_contributions,
+        }
+    if level == "word":
+        return {
+            "text": explanation.words,
             "start": explanation.word_spans[:, 0],
             "end": explanation.word_spans[:, 1],
-            "sentence": explanation.sentence_of_word,
             "attention": explanation.word_attention,
             "combined_attention": explanation.combined_attention,
             "contribution": explanation.contributions,
             "ngram_contribution": explanation.ngram_contributions,
             "unknown": explanation.unknown,
         }
-    )
+    raise ValueError(f"level must be 'word' or 'sentence'; got {level!r}.")
+
+
+def explanation_frame(explanation: Explained, level: Level) -> DataFrame:
+    """Return the words or sentences of an explanation as rows of a pandas DataFrame."""
+    columns = columns_of(explanation, level)
+    pandas = import_optional("pandas", None, "DocumentExplanation.to_frame")
+    frame = pandas.DataFrame({level: pandas.Series(columns.pop("text"), dtype=object)} | columns)
+    if level == "word":
+        frame.insert(3, "sentence", explanation.sentence_of_word)
+    return frame
 
 
 def explanations_frame(

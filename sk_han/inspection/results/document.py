@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.result import ReadOnlyResult, freeze, plain, written
+from sk_han.inspection.results.result import ReadOnlyResult, Shape, freeze, plain, written
 from sk_han.inspection.results.span_checks import (
     SUM_TOLERANCE,
     check_attention,
@@ -19,7 +20,7 @@ from sk_han.inspection.results.span_checks import (
 )
 from sk_han.rendering.explanation_figure import plot_explanation
 from sk_han.rendering.explanation_html import render_html
-from sk_han.rendering.explanation_tables import explanation_frame
+from sk_han.rendering.explanation_tables import columns_of, explanation_frame
 from sk_han.rendering.explanation_text import render_text
 from sk_han.utils.containers import plain_label
 from sk_han.utils.visible_text import in_one_line
@@ -198,28 +199,26 @@ class DocumentExplanation(ReadOnlyResult):
         )
         if self.ngram_contributions is None:
             object.__setattr__(self, "ngram_contributions", np.zeros(n_words))
-        freeze(
-            self,
-            {
-                "word_spans": ((n_words, 2), np.int64),
-                "sentence_spans": ((n_sentences, 2), np.int64),
-                "sentence_of_word": ((n_words,), np.int64),
-                "word_attention": ((n_words,), np.float64),
-                "sentence_attention": ((n_sentences,), np.float64),
-                "contributions": ((n_words,), np.float64),
-                "ngram_contributions": ((n_words,), np.float64),
-                "sentence_contributions": ((n_sentences,), np.float64),
-                "classes": ((None,), None),
-                "probabilities": ((n_classes,), np.float64),
-                "unknown": ((n_words,), np.bool_),
-                "sentence_errors": ((n_sentences,), np.float64),
-                "thresholds": ((n_classes,), np.float64),
-            },
-        )
+        shapes: dict[str, Shape] = {
+            "word_spans": ((n_words, 2), np.int64),
+            "sentence_spans": ((n_sentences, 2), np.int64),
+            "sentence_of_word": ((n_words,), np.int64),
+            "word_attention": ((n_words,), np.float64),
+            "sentence_attention": ((n_sentences,), np.float64),
+            "contributions": ((n_words,), np.float64),
+            "ngram_contributions": ((n_words,), np.float64),
+            "sentence_contributions": ((n_sentences,), np.float64),
+            "classes": ((None,), None),
+            "probabilities": ((n_classes,), np.float64),
+            "unknown": ((n_words,), np.bool_),
+            "sentence_errors": ((n_sentences,), np.float64),
+            "thresholds": ((n_classes,), np.float64),
+        }
+        freeze(self, shapes)
         object.__setattr__(self, "truncated", bool(self.truncated))
         if self.labels is not None:
             object.__setattr__(self, "labels", tuple(map(plain_label, self.labels)))
-        self._check()
+        self._check(shapes)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -269,34 +268,19 @@ class DocumentExplanation(ReadOnlyResult):
         """
         if k is not None and k < 0:
             raise ValueError(f"k must be None or at least 0; got {k!r}.")
-        spans, scores, attention = self._at(level)
-        order = np.argsort(-np.abs(scores), kind="stable")[:k]
-        return [
-            ScoredText(self.text[start:end], start, end, float(scores[i]), float(attention[i]))
-            for i, (start, end) in zip(order, spans[order].tolist(), strict=True)
-        ]
+        found = columns_of(self, level)
+        attention = found.get("combined_attention", found["attention"])
+        columns = found["text"], found["start"], found["end"], found["contribution"], attention
+        order = np.argsort(-np.abs(found["contribution"]), kind="stable")[:k]
+        return [ScoredText(*(plain(column[i]) for column in columns)) for i in order.tolist()]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all data, words within their sentences, as values that JSON can hold."""
-        words = _rows(
-            text=self.words,
-            start=self.word_spans[:, 0],
-            end=self.word_spans[:, 1],
-            attention=self.word_attention,
-            combined_attention=self.combined_attention,
-            contribution=self.contributions,
-            ngram_contribution=self.ngram_contributions,
-            unknown=self.unknown,
-        )
-        errors = self.sentence_errors
-        sentences = _rows(
-            text=self.sentences,
-            start=self.sentence_spans[:, 0],
-            end=self.sentence_spans[:, 1],
-            attention=self.sentence_attention,
-            contribution=self.sentence_contributions,
-            error=[None] * len(self.sentences) if errors is None else errors,
-        )
+        words = _rows(columns_of(self, "word"))
+        errors: Any = self.sentence_errors
+        if errors is None:
+            errors = [None] * len(self.sentences)
+        sentences = _rows(columns_of(self, "sentence") | {"error": errors})
         first = np.searchsorted(self.sentence_of_word, np.arange(len(sentences) + 1))
         for i, sentence in enumerate(sentences):
             sentence["words"] = words[first[i] : first[i + 1]]
@@ -393,7 +377,7 @@ class DocumentExplanation(ReadOnlyResult):
     def __hash__(self) -> int:
         return hash((self.text, self.method, self.truncated))
 
-    def _check(self) -> None:
+    def _check(self, shapes: Mapping[str, Shape]) -> None:
         check_spans(self.word_spans, "word_spans", len(self.text))
         check_spans(self.sentence_spans, "sentence_spans", len(self.text))
         check_nesting(self.word_spans, self.sentence_spans, self.sentence_of_word)
@@ -401,18 +385,12 @@ class DocumentExplanation(ReadOnlyResult):
             raise ValueError(f"combine must be one of {COMBINATIONS}; got {self.combine!r}.")
         if self.spread is not None and not 0 <= self.spread <= 1:
             raise ValueError(f"spread must be None or a share from 0 to 1; got {self.spread!r}.")
-        least_brought = -np.inf if self.signed else 0.0
-        for name, lowest in (
-            ("word_attention", 0.0),
-            ("sentence_attention", 0.0),
-            ("probabilities", 0.0),
-            ("sentence_errors", 0.0),
-            ("thresholds", 0.0),
-            ("ngram_contributions", -np.inf),
-            ("contributions", least_brought),
-            ("sentence_contributions", least_brought),
-        ):
-            if getattr(self, name) is not None:
+        below_zero = {"ngram_contributions"}
+        if self.signed:
+            below_zero |= {"contributions", "sentence_contributions"}
+        for name, (_, dtype) in shapes.items():
+            if dtype is np.float64 and getattr(self, name) is not None:
+                lowest = -np.inf if name in below_zero else 0.0
                 check_finite(getattr(self, name), name, lowest)
         check_attention(self.word_attention, self.sentence_attention, self.sentence_of_word)
         # Those of several labels need not sum to 1.
@@ -426,18 +404,8 @@ class DocumentExplanation(ReadOnlyResult):
             if label not in labels:
                 raise ValueError(f"{name} must be one of {labels}; got {label!r}.")
 
-    def _at(
-        self, level: Level
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return spans, contributions and shares of the attention, of words or sentences."""
-        if level == "word":
-            return self.word_spans, self.contributions, self.combined_attention
-        if level == "sentence":
-            return self.sentence_spans, self.sentence_contributions, self.sentence_attention
-        raise ValueError(f"level must be 'word' or 'sentence'; got {level!r}.")
 
-
-def _rows(**columns: Any) -> list[dict[str, Any]]:
+def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return a dict of plain values for each row of columns of one length."""
     rows = zip(*map(plain, columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]
