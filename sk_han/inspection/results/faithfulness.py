@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ from sk_han.inspection.results.result import Result
 from sk_han.rendering.facts import table_lines
 from sk_han.rendering.faithfulness_page import plot_faithfulness, render_faithfulness
 from sk_han.rendering.numbers import counted, decimal
-from sk_han.utils.frames import column_dtype
-from sk_han.utils.optional import import_optional
+from sk_han.utils.frames import frame_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,18 +95,13 @@ class FaithfulnessReport(Result):
         For each metric it has the columns ``metric``, ``metric_low`` and ``metric_high``, then
         ``seconds``.
         """
-        pandas = import_optional("pandas", None, "FaithfulnessReport.to_frame")
-        columns: dict[str, list[float]] = {}
+        columns: dict[str, Any] = {"method": self.methods}
         for metric in self.metrics:
-            intervals = [self.intervals[metric][method] for method in self.methods]
             columns[metric] = [self.means[metric][method] for method in self.methods]
-            columns[f"{metric}_low"], columns[f"{metric}_high"] = map(
-                list, zip(*intervals, strict=True)
-            )
+            intervals = np.array([self.intervals[metric][method] for method in self.methods])
+            columns[f"{metric}_low"], columns[f"{metric}_high"] = intervals.T
         columns["seconds"] = list(self.seconds.values())
-        dtype = column_dtype(self.methods)
-        index = pandas.Index(self.methods, name="method", dtype=dtype)
-        return pandas.DataFrame(columns, index=index)
+        return frame_of(columns, "FaithfulnessReport.to_frame").set_index("method")
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw comprehensiveness and sufficiency of each method, with their intervals."""
