@@ -52,10 +52,10 @@ def label_doubts(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) 
         found: NDArray[np.float64] = np.log(np.maximum(all_meant - own, _TINY))
         return found - np.log(np.maximum(own, _TINY))
 
-    def of_labels(rows: slice) -> NDArray[np.float64]:
-        return np.take_along_axis(odds(rows), labels[rows, np.newaxis], axis=1)[:, 0]
-
-    given = np.concatenate([of_labels(rows) for rows in blocks])
+    of_labels = [
+        np.take_along_axis(odds(rows), labels[rows, np.newaxis], axis=1) for rows in blocks
+    ]
+    given = np.concatenate(of_labels)[:, 0]
     order = np.argsort(-given, kind="stable")
 
     n_doubtful, n_drawn, wrong = np.count_nonzero(given > 0), 0.0, np.zeros(n)

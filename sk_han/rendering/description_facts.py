@@ -93,8 +93,10 @@ def _facts(description: Any) -> list[tuple[str, str]]:
     if description.unknown_share:
         facts.append(("unknown words", percent(description.unknown_share)))
     cost = description.cost
-    memory, threads = _megabytes(cost.megabytes), counted(cost.n_threads, "thread")
-    epochs = counted(cost.epochs, "epoch")
+    memory = f"{cost.megabytes:.0f} MB"
+    if cost.megabytes >= 1000:
+        memory = f"{cost.megabytes / 1000:.1f} GB"
+    threads, epochs = counted(cost.n_threads, "thread"), counted(cost.epochs, "epoch")
     fit = f"about {duration(cost.seconds)} and {memory} on {threads}, {epochs} (an estimate)"
     return [*facts, ("a fit", fit)]
 
@@ -131,10 +133,6 @@ def _seen(character: str) -> str:
     """Return a character, or its number if alone it is not seen, as a mark of emoji."""
     category = unicodedata.category(character)[0]
     return f"U+{ord(character):04X}" if category in "CMZ" else character
-
-
-def _megabytes(megabytes: float) -> str:
-    return f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes:.0f} MB"
 
 
 def _sentences(description: Any, row: int) -> list[str]:
