@@ -153,7 +153,11 @@ def faithfulness_report(
     seconds: dict[str, float] = {}
     for name, method in chosen.items():
         start = perf_counter()
-        scores = method(estimator, X) if callable(method) else _scores(model, X, method, seed)
+        if callable(method):
+            scores = method(estimator, X)
+        else:
+            found = explain_iter(model.estimator, X, method=method, random_state=seed)
+            scores = [explanation.contributions for explanation in found]
         seconds[name] = (perf_counter() - start) / len(documents)
         flat = _checked_scores(scores, name, lengths)
         rank = ranked(read, flat)
@@ -164,8 +168,7 @@ def faithfulness_report(
         removals[2, with_words] = flip_shares(predict, read, whole, rank)
         measured = dict(zip(REMOVALS, removals, strict=True))
         if marked is not None:
-            found = agreement(flat, marked, lengths)
-            measured |= dict(zip(("auprc", "token_f1"), found, strict=True))
+            measured["auprc"], measured["token_f1"] = agreement(flat, marked, lengths)
         for metric, of_documents in measured.items():
             values.setdefault(metric, {})[name] = of_documents
     n_without_words = len(documents) - len(with_words)
@@ -228,12 +231,6 @@ def _seed(random_state: Any) -> int:
     # With None, scikit-learn would draw from NumPy's global generator and change its state.
     rng = np.random.RandomState() if random_state is None else check_random_state(random_state)
     return int(rng.randint(2**31 - 1))
-
-
-def _scores(model: ExplainedModel, X: Any, method: str, seed: int) -> list[NDArray[np.float64]]:
-    """Score the words of each document by a method of `explain`."""
-    explanations = explain_iter(model.estimator, X, method=method, random_state=seed)
-    return [explanation.contributions for explanation in explanations]
 
 
 def _checked_scores(

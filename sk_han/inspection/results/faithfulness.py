@@ -112,7 +112,9 @@ class FaithfulnessReport(Result):
 
     def to_text(self) -> str:
         """Return the table as lines of text."""
-        header = ["", *map(_heading, self.metrics), "ms a document"]
+        signs = ("+" if self.higher_is_better(metric) else "-" for metric in self.metrics)
+        names = (f"{metric} ({sign})" for metric, sign in zip(self.metrics, signs, strict=True))
+        header = ["", *names, "ms a document"]
         rows = [
             [
                 method,
@@ -177,7 +179,3 @@ class FaithfulnessReport(Result):
             why = "one or two documents, or equal values, do not tell how others vary"
             meaning += f"\n[-] no interval: {why}."
         return f"{self.coverage} (+) higher is better, (-) lower.{meaning}"
-
-
-def _heading(metric: str) -> str:
-    return f"{metric} ({'+' if HIGHER_IS_BETTER[metric] else '-'})"
