@@ -260,13 +260,10 @@ class Report(HeldOutReport):
         found = {"model": self._scores_of(self._padded, self.predicted)}
         if self.baseline is not None:
             found["baseline"] = self._scores_of(self.baseline, self.baseline.argmax(axis=1))
-        counts = np.bincount(self.targets, minlength=len(self.labels))
-        commonest = np.zeros_like(self._padded)
-        commonest[:, counts.argmax()] = 1
-        scores = self._scores_of(commonest, commonest.argmax(axis=1))
-        found["commonest"] = {
-            name: scores[name] for name in scores if name not in ("log_loss", "calibration_error")
-        }
+        commonest = np.full(self.n_documents, np.bincount(self.targets).argmax())
+        found["commonest"] = self._scores_of(self._padded, commonest)
+        for name in ("log_loss", "calibration_error"):  # nothing has these probabilities
+            del found["commonest"][name]
         return found
 
     @property
