@@ -76,14 +76,11 @@ def probability_of(explanation: Explained, i: int) -> str:
         return f"{probability:.3f}"
     threshold = thresholds[i]
     sign = "\N{GREATER-THAN OR EQUAL TO}" if probability >= threshold else "<"
-    decimals = 3
-    while (
-        decimals < 6
-        and probability != threshold
-        and (f"{probability:.{decimals}f}" == f"{threshold:.{decimals}f}")
-    ):
-        decimals += 1
-    return f"{probability:.{decimals}f} {sign} {threshold:.{decimals}f}"
+    for decimals in (3, 4, 5, 6):
+        written = f"{probability:.{decimals}f}", f"{threshold:.{decimals}f}"
+        if probability == threshold or written[0] != written[1]:
+            break
+    return f" {sign} ".join(written)
 
 
 def probabilities_of(explanation: Explained, n: int, true: Any) -> list[str]:
@@ -191,6 +188,5 @@ def _network_share(explanation: Explained) -> float:
 def fold_note(shading: Shading, run: range) -> str:
     """Describe folded sentences by their number and the sum of their values."""
     total = float(shading.sentences[run.start : run.stop].sum())
-    if shading.signed:
-        return f"{len(run)} sentences with {number(total, True)} in sum"
-    return f"{len(run)} sentences with {number(total, False)} of the attention"
+    of = "in sum" if shading.signed else "of the attention"
+    return f"{len(run)} sentences with {number(total, shading.signed)} {of}"
