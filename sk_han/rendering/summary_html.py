@@ -37,15 +37,13 @@ def render_summary_html(summary: Summarized, *, full_page: bool) -> str:
         "A click on a term shows where it stands.</p>",
     ]
     for position, found in enumerate(shown):
-        heading, content = _heading(summary, found), _class(summary, found)
-        is_open = position < OPEN_CLASSES
+        heading = (
+            f'<b class="han-label">{isolated(found.label)}</b> '
+            f'<span class="han-small">{escaped(about_class(found, summary, with_minus))}</span>'
+        )
+        content, is_open = _class(summary, found), position < OPEN_CLASSES
         blocks.append(fold(heading, content, "han-document han-class", is_open=is_open))
     return page("".join(blocks), f"Summary of {about(summary)}", full_page, "summary")
-
-
-def _heading(summary: Summarized, found: SummarizedClass) -> str:
-    note = escaped(about_class(found, summary, with_minus))
-    return f'<b class="han-label">{isolated(found.label)}</b> <span class="han-small">{note}</span>'
 
 
 def _honesty(summary: Summarized) -> str:
