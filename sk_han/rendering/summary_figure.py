@@ -12,7 +12,7 @@ from sk_han.rendering.fonts import drawable, families_for
 from sk_han.rendering.protocols import Part, Summarized, SummarizedClass
 from sk_han.rendering.summary_notes import PART_TITLES, shown_classes, side_titles
 from sk_han.utils.optional import import_optional
-from sk_han.utils.visible_text import in_one_line, shortened_apart
+from sk_han.utils.visible_text import in_one_line, writer_apart
 
 INCHES_PER_TERM = 0.22
 LONGEST_TERM = 30
@@ -34,9 +34,8 @@ def plot_summary(summary: Summarized, ax: Any, label: Any) -> NDArray[np.object_
         raise ValueError(
             f"ax must be two axes, one for the network and one for the n-grams; got {len(axes)}."
         )
-    labels = [in_one_line(each.label) for each in summary.classes]
-    shown = dict(zip(labels, shortened_apart(labels, LONGEST_TERM), strict=True))
-    titles = side_titles(summary, found, lambda label: shown[in_one_line(label)])
+    write = writer_apart((each.label for each in summary.classes), LONGEST_TERM)
+    titles = side_titles(summary, found, write)
     texts = [*titles.values(), *(in_one_line(term.text, LONGEST_TERM) for term in found.terms)]
     families = families_for(texts)
     for ax, (part, title) in zip(axes, PART_TITLES.items(), strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 
 # C0 controls have pictures in Unicode. Tab and line breaks are layout and stay.
@@ -56,3 +56,10 @@ def shortened_apart(texts: Sequence[str], longest: int) -> list[str]:
             for i, name in zip(alike, shortened_apart(rest, longest), strict=True):
                 names[i] = name
     return names
+
+
+def writer_apart(labels: Iterable[object], longest: int) -> Callable[[object], str]:
+    """Return what writes each of these labels in one line, in short and unlike all others."""
+    lines = [in_one_line(label) for label in labels]
+    names = dict(zip(lines, shortened_apart(lines, longest), strict=True))
+    return lambda label: names.get(line := in_one_line(label), line)

@@ -10,7 +10,7 @@ from sk_han.rendering.report.verdicts import (
     FIGURES,
     MEASURES,
     interval_of,
-    names_of,
+    named_scores,
     sampled,
     three_decimals,
 )
@@ -26,10 +26,9 @@ AVERAGES = {
 
 def render_label_report(report: Reported, *, full_page: bool) -> str:
     """Return a report as a page or a fragment; see `MultilabelReport.to_html`."""
-    names = names_of(report, escaped)
     tiles = (
-        (names[key], f"{found['micro_f1']:.3f}", f"micro F1, {interval_of(found, 'micro_f1')}")
-        for key, found in report.scores.items()
+        (name, f"{found['micro_f1']:.3f}", f"micro F1, {interval_of(found, 'micro_f1')}")
+        for name, found in named_scores(report, escaped)
     )
     sections = (
         ("scores", "Scores", _scores(report)),
@@ -39,14 +38,13 @@ def render_label_report(report: Reported, *, full_page: bool) -> str:
 
 
 def _scores(report: Reported) -> str:
-    names = names_of(report, escaped)
     rows = [
         [
-            names[key],
+            name,
             *(_with_interval(found, measure) for measure in MEASURES),
             *(three_decimals(found[measure]) for measure in FIGURES),
         ]
-        for key, found in report.scores.items()
+        for name, found in named_scores(report, escaped)
     ]
     titles = (*MEASURES.values(), *FIGURES.values())
     head = ("", *(f"{title[:1].upper()}{title[1:]}" for title in titles))

@@ -23,7 +23,7 @@ from sk_han.rendering.report.verdicts import (
     gain_note,
     has_several,
     learnt_from_note,
-    names_of,
+    named_scores,
     sampled,
     sureness_note,
     three_decimals,
@@ -57,7 +57,7 @@ def render_report(report: Reported, *, full_page: bool) -> str:
             percent(found["accuracy"], 1),
             f"{round(found['accuracy'] * report.n_documents):,} of {report.n_documents:,} right",
         )
-        for name, found in _named_scores(report)
+        for name, found in named_scores(report, isolated)
     ]
     # What the model does not know it can only take for something else; a note says so.
     mixed = [cell for cell in report.mixed_up() if cell[0] < report.n_classes][:1]
@@ -149,14 +149,9 @@ def _documents(report: Reported, bounds: Bounds) -> Iterator[tuple[str, str, str
         yield "duplicates", "Duplicates", duplicates(report, bounds)
 
 
-def _named_scores(report: Reported) -> Iterator[tuple[str, dict[str, float]]]:
-    names = names_of(report, isolated)
-    return ((names[key], found) for key, found in report.scores.items())
-
-
 def _scores(report: Reported) -> str:
     rows = []
-    for name, found in _named_scores(report):
+    for name, found in named_scores(report, isolated):
         interval = f"{100 * found['accuracy_low']:.1f} to {percent(found['accuracy_high'], 1)}"
         cells = [
             name,

@@ -19,13 +19,13 @@ from sk_han.rendering.report.verdicts import (
     learnt_from_note,
     misleading_sentence,
     mistake_note,
-    names_of,
+    named_scores,
     probability,
     sign_of_mistake,
     sureness_note,
     three_decimals,
 )
-from sk_han.utils.visible_text import in_one_line, in_reading_order, shortened_apart
+from sk_han.utils.visible_text import in_one_line, in_reading_order, writer_apart
 
 NARROWEST, NARROWEST_OF_LABELS = 40, 80
 MIXED_UP = 5
@@ -49,7 +49,7 @@ def render_report_text(report: Reported, *, width: int | None) -> str:
 
 
 def _lines(report: Reported) -> Iterator[str]:
-    several, write = has_several(report), _labels_by(report)
+    several, write = has_several(report), writer_apart(report.labels, LABEL)
     n_labels = f" of {counted(len(report.labels), 'label')}" if several else ""
     yield f"{report.estimator} on {counted(report.n_documents)}{n_labels}"
     yield learnt_from_note(report)
@@ -74,23 +74,22 @@ def _lines(report: Reported) -> Iterator[str]:
 
 
 def _scores(report: Reported, write: Callable[[object], str]) -> Iterator[str]:
-    names = names_of(report, write)
     rows = [
         (
-            names[key],
+            name,
             percent(found["accuracy"], 1),
             f"[{100 * found['accuracy_low']:.1f}, {100 * found['accuracy_high']:.1f}]",
             f"{found['macro_f1']:.3f}",
             f"{found['log_loss']:.3f}" if "log_loss" in found else "",
         )
-        for key, found in report.scores.items()
+        for name, found in named_scores(report, write)
     ]
     yield from table_lines(("", "accuracy", "95 % interval", "macro F1", "log loss"), rows)
 
 
 def _label_scores(report: Reported, write: Callable[[object], str]) -> Iterator[str]:
-    for key, found in report.scores.items():
-        yield names_of(report, write)[key]
+    for model, found in named_scores(report, write):
+        yield model
         for measure, name in MEASURES.items():
             yield f"  {name:<16}  {found[measure]:.3f}  {interval_of(found, measure)}"
         for measure, name in FIGURES.items():
@@ -145,10 +144,3 @@ def _label_suspects(report: Reported, write: Callable[[object], str]) -> Iterato
         has = "marked" if report.targets[row, label] else "not marked"
         p = probability(float(report.probabilities[row, label]))
         yield f"  document {row}: {has} {write(report.labels[label])}, probability {p}"
-
-
-def _labels_by(report: Reported) -> Callable[[object], str]:
-    """Return what writes a label in short, so that it differs from all others."""
-    labels = [in_one_line(label) for label in report.labels]
-    names = dict(zip(labels, shortened_apart(labels, LABEL), strict=True))
-    return lambda label: names.get(text := in_one_line(label), text)

@@ -43,13 +43,16 @@ def by_f1(scores: Iterable[Any]) -> list[Any]:
     return sorted(scores, key=lambda found: 2.0 if found.f1 is None else found.f1)
 
 
-def names_of(report: Reported, write: Callable[[Any], str]) -> dict[str, str]:
-    """Name the model, and what it is compared with."""
-    if has_several(report):
-        return {"model": "the model", "baseline": "TF-IDF + a logistic regression for each label"}
-    name = write(report.commonest_label)
-    always = f"always \N{LEFT DOUBLE QUOTATION MARK}{name}\N{RIGHT DOUBLE QUOTATION MARK}"
-    return {"model": "the model", "baseline": BASELINE, "commonest": always}
+def named_scores(
+    report: Reported, write: Callable[[Any], str]
+) -> list[tuple[str, dict[str, float]]]:
+    """Return the scores of the model, and of what it is compared with, behind their names."""
+    names = {"model": "the model", "baseline": "TF-IDF + a logistic regression for each label"}
+    if not has_several(report):
+        name = write(report.commonest_label)
+        always = f"always \N{LEFT DOUBLE QUOTATION MARK}{name}\N{RIGHT DOUBLE QUOTATION MARK}"
+        names |= {"baseline": BASELINE, "commonest": always}
+    return [(names[key], found) for key, found in report.scores.items()]
 
 
 def has_several(report: Reported) -> bool:
