@@ -141,8 +141,6 @@ def _labels(
 
 
 def _quantiles(lengths: NDArray[np.int64]) -> dict[str, float]:
-    if not len(lengths):
-        return {}
     shortest, low, median, high, longest = np.quantile(lengths, [0, 0.1, 0.5, 0.9, 1]).tolist()
     return {
         "shortest": shortest,

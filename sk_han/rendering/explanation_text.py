@@ -260,9 +260,8 @@ def _help(explanation: Explained, shading: Shading, alone: bool) -> str:
         return f"{strongest.capitalize()}."
     if not shading.signed:
         return f"Attention of both levels ({explanation.combine}), {strongest}."
-    is_estimate = explanation.method in (*GRADIENT_METHODS, "shapley")
-    kind = "an estimate" if is_estimate else "measured"
-    if explanation.method not in NOTES:
-        kind = "as given"
+    kind = "measured" if explanation.method in NOTES else "as given"
+    if explanation.method in (*GRADIENT_METHODS, "shapley"):
+        kind = "an estimate"
     method = in_one_line(explanation.method)
     return f"Log-odds by {method}, {kind}; {strongest}. More: help(sk_han.explain)"
