@@ -128,7 +128,7 @@ def audit_labels(
             f"y holds a single class, {target.names.tolist()[0]!r}: no other one can be meant."
         )
     params = dict(params or {})
-    per_document = _per_document(params, n)
+    per_document, counts = _per_document(params, n)
     texts = texts_of(X)
     if texts is None and _reads_texts(estimator) and any(isinstance(each, str) for each in X):
         check_texts(X)  # the fold of a missing text would number it within itself
@@ -146,7 +146,6 @@ def audit_labels(
             warnings.simplefilter("ignore")  # of what a part of the documents lacks
             return clone(estimator).fit(rows_of(X, rows), rows_of(y, rows), **params | own)
 
-    counts = _has_weight(params, per_document, n)
     found = _left_out(fitted, X, target, labels, numbers, counts)
     judged = np.flatnonzero(found.known.any(axis=1))
     if not len(judged):
@@ -256,34 +255,28 @@ def _left_out(
     return _LeftOut(found, known, fold, models)
 
 
-def _per_document(params: dict[str, Any], n: int) -> set[str]:
-    """Return the names of arguments of a fit that have a value for each document, checked."""
-    found = {
-        name
-        for name, value in params.items()
-        if name.rpartition("__")[2] in OF_DOCUMENTS
-        and hasattr(value, "__len__")
-        and not isinstance(value, str)
-    }
-    for name in found:
-        if len(params[name]) != n:
+def _per_document(params: dict[str, Any], n: int) -> tuple[set[str], NDArray[np.bool_]]:
+    """Return the names of arguments of a fit that have a value for each document, checked.
+
+    With them, which documents the fit learns from, (n,): not from those of weight 0.
+    """
+    names, counts = set(), np.ones(n, dtype=bool)
+    for name, value in params.items():
+        what = name.rpartition("__")[2]
+        if what not in OF_DOCUMENTS or not hasattr(value, "__len__") or isinstance(value, str):
+            continue
+        if len(value) != n:
             raise ValueError(
-                f"params[{name!r}] has {len(params[name]):,} values; it needs one for each of the "
+                f"params[{name!r}] has {len(value):,} values; it needs one for each of the "
                 f"{n:,} documents."
             )
-    return found
-
-
-def _has_weight(params: dict[str, Any], names: set[str], n: int) -> NDArray[np.bool_]:
-    """Return which documents a fit learns from, (n,): not from those of weight 0."""
-    found = np.ones(n, dtype=bool)
-    for name in names:
-        if name.rpartition("__")[2] == "sample_weight":
+        names.add(name)
+        if what == "sample_weight":
             try:
-                found &= column_or_1d(params[name], dtype=np.float64) > 0
+                counts &= column_or_1d(value, dtype=np.float64) > 0
             except ValueError as error:
                 raise ValueError(f"params[{name!r}]: {error}") from error
-    return found
+    return names, counts
 
 
 def _doubts_of_classes(
