@@ -100,23 +100,18 @@ def opened(estimator: Any) -> Any:
 def probability_array(estimator: Any, X: Any) -> NDArray[np.float64]:
     """Return the probabilities of documents by labels, (D, K), of any classifier."""
     found = estimator.predict_proba(X)
-    refuse_label_lists(estimator)
-    if np.ndim(found) != 2:
-        raise _has_no_array(estimator)
+    refuse_label_lists(estimator, found)
     return np.asarray(found, dtype=np.float64)
 
 
-def refuse_label_lists(estimator: Any) -> None:
+def refuse_label_lists(estimator: Any, probabilities: Any = None) -> None:
     """Refuse classifiers of several labels that have a list with an array for each label."""
-    if isinstance(estimator.classes_, list):
-        raise _has_no_array(estimator)
-
-
-def _has_no_array(estimator: Any) -> TypeError:
-    return TypeError(
-        f"predict_proba of {type(estimator).__name__} returns no array of documents by labels, as "
-        "that of HANClassifier and OneVsRestClassifier."
-    )
+    is_list = isinstance(estimator.classes_, list)
+    if is_list or (probabilities is not None and np.ndim(probabilities) != 2):
+        raise TypeError(
+            f"predict_proba of {type(estimator).__name__} returns no array of documents by labels, "
+            "as that of HANClassifier and OneVsRestClassifier."
+        )
 
 
 def probabilities_of(ensemble: Ensemble, X: Any) -> NDArray[np.float64]:
