@@ -98,28 +98,24 @@ def length_chart(report: Reported) -> str:
 
 def history_charts(report: Reported) -> list[str]:
     """Return losses and, where there are any, scores by epoch."""
-    losses = [
-        ("toward", True, "training loss", _points(report.history, "train_loss")),
-        ("against", False, "validation loss", _points(report.history, "valid_loss")),
-    ]
     names = {name for epoch in report.history for name in epoch if name.startswith("valid_")}
-    scores = [
-        (kind, i > 0, name.replace("valid_", "validation ", 1).replace("_", " "), found)
-        for i, (kind, name) in enumerate(
-            zip(cycle(("against", "toward", "muted")), sorted(names - {"valid_loss"}))
-        )
-        if (found := _points(report.history, name))
-    ]
-    return [
-        _by_epoch([curve for curve in curves if curve[-1]], label)
-        for curves, label in ((losses, "loss"), (scores, "score"))
-        if any(curve[-1] for curve in curves)
-    ]
+    losses = [("train_loss", "toward", True), ("valid_loss", "against", False)]
+    kinds = cycle(("against", "toward", "muted"))
+    scores = [(name, next(kinds), i > 0) for i, name in enumerate(sorted(names - {"valid_loss"}))]
+    charts = _by_epoch(report, losses, "loss"), _by_epoch(report, scores, "score")
+    return [chart for chart in charts if chart]
 
 
-def _by_epoch(
-    curves: Sequence[tuple[str, bool, str, list[tuple[float, float]]]], label: str
-) -> str:
+def _by_epoch(report: Reported, keys: Sequence[tuple[str, str, bool]], label: str) -> str:
+    """Return a chart of these values of epochs, each with its colour and hollowness."""
+    curves = []
+    for key, kind, hollow in keys:
+        part, _, what = key.partition("_")
+        name = f"{'training' if part == 'train' else 'validation'} {what.replace('_', ' ')}"
+        if points := _points(report.history, key):
+            curves.append((kind, hollow, name, points))
+    if not curves:
+        return ""
     epochs = [epoch for *_, points in curves for epoch, _ in points]
     values = [value for *_, points in curves for _, value in points]
     low, high = min(values), max(values)
