@@ -225,14 +225,6 @@ class AnyOfLabels(Target):
         """Return 1 for the labels of a document and 0 for the others, (D, L)."""
         return t.astype(np.float32)
 
-    def accuracy(self, z: NDArray[Any], t: NDArray[Any]) -> float:
-        """Return the share of documents whose labels are all right."""
-        return float((self.decide(z.astype(np.float64)) == t).all(axis=1).mean())
-
-    def majority_accuracy(self, t: NDArray[Any]) -> float:
-        """Return the share of the most frequent set of labels."""
-        return float(np.bincount(self.codes(t)).max() / len(t))
-
     def label_sets(self, z: NDArray[np.float64]) -> list[tuple[Any, ...]]:
         """Return the names of the labels that reach their thresholds, for each document."""
         return [tuple(self.names[row].tolist()) for row in self.decide(z)]

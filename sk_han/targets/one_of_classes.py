@@ -161,14 +161,6 @@ class OneOfClasses(Target):
         """Return 1 for the class and 0 for the others, (D, K)."""
         return np.eye(self.n_scores, dtype=np.float32)[t]
 
-    def accuracy(self, z: NDArray[Any], t: NDArray[Any]) -> float:
-        """Return the share of documents whose class has the highest score."""
-        return float((z.argmax(axis=1) == t).mean())
-
-    def majority_accuracy(self, t: NDArray[Any]) -> float:
-        """Return the share of the most frequent class."""
-        return float(np.bincount(t).max() / len(t))
-
     def log_odds(
         self, z: NDArray[np.float64], of: NDArray[np.int64], against: NDArray[np.int64] | int = -1
     ) -> NDArray[np.float64]:

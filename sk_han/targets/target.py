@@ -164,13 +164,14 @@ class Target(ABC):
     def soft(self, t: NDArray[Any]) -> NDArray[np.float32]:
         """Return encoded labels as probabilities, (D, K)."""
 
-    @abstractmethod
     def accuracy(self, z: NDArray[Any], t: NDArray[Any]) -> float:
-        """Return the share of right decisions."""
+        """Return the share of documents whose decision is right, in all of several labels."""
+        is_right = self.decide(z.astype(np.float64)) == t
+        return float((is_right.all(axis=1) if is_right.ndim > 1 else is_right).mean())
 
-    @abstractmethod
     def majority_accuracy(self, t: NDArray[Any]) -> float:
         """Return the accuracy of always taking the most frequent decision."""
+        return float(np.bincount(self.codes(t)).max() / len(t))
 
     def reliance(self, t: NDArray[Any]) -> NDArray[np.float64] | None:
         """Return what a network tells of each label beside linear models, (K,), from 0 to 1.

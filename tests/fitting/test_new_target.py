@@ -98,12 +98,6 @@ class SigmoidEach(Target):
     def soft(self, t):
         return t.astype(np.float32)
 
-    def accuracy(self, z, t):
-        return float((z.argmax(axis=1) == t.argmax(axis=1)).mean())
-
-    def majority_accuracy(self, t):
-        return float(t.mean(axis=0).max())
-
     def log_odds(self, z, of, against=-1):
         return z[np.arange(len(z)), of]
 
