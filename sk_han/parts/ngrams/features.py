@@ -3,24 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
-
-
-class Vectors(Protocol):
-    """Vectors of documents for each of several binary problems; all have the same places."""
-
-    matrix: csr_matrix  # (D, F)
-    n_own: int  # how many vectors of their own each document has: B, or 1 for all problems
-
-    def of_score(self, c: int) -> csr_matrix:
-        """Return the vectors of one problem, (D, F), until the next call."""
-
-    def values(self, problems: slice) -> NDArray[np.float32]:
-        """Return the values of each problem's vectors, (B, nnz), or (1, nnz) of all."""
 
 
 @dataclass
@@ -28,7 +14,7 @@ class SameForAll:
     """Vectors of documents that are the same for all problems."""
 
     matrix: csr_matrix  # (D, F)
-    n_own: int = 1
+    n_own: int = 1  # vectors of a document: one for all problems, or one for each
 
     def of_score(self, c: int) -> csr_matrix:
         """Return the vectors."""

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from sk_han.engines.engine_choice import kernels
 from sk_han.engines.tasks import n_threads, run_tasks
-from sk_han.parts.ngrams.features import Vectors
+from sk_han.parts.ngrams.features import Features, SameForAll
 
 # With a third of it the loss of other documents is the same; with three times it varies by 3 %.
 _TOLERANCE = 0.01
@@ -27,7 +27,7 @@ _NUMBERS_AT_ONCE, _MOST_NUMBERS = 4_000_000, 64_000_000
 
 
 def one_vs_rest(
-    vectors: Vectors,
+    vectors: Features | SameForAll,
     is_positive: NDArray[np.float32],
     weights: NDArray[np.float64],
     strength: float,
