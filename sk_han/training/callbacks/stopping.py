@@ -8,8 +8,8 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -24,25 +24,6 @@ _FITS_MANY = ("sk_han.fitting.text_features", "sk_han.inspection")
 
 class StopTraining(Exception):  # noqa: N818  (no error: training is over)
     """Raised by a callback to end training; the current weights are kept."""
-
-
-@contextmanager
-def noting_interrupts(note: Callable[[], bool]) -> Iterator[None]:
-    """Call `note` for each Ctrl-C in the block; it returns whether that takes effect as usual."""
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield
-        return
-
-    def handle(number: int, frame: Any) -> None:
-        if note():
-            handler(number, frame)
-
-    signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
 
 
 class _Stopping(Callback, ABC):
@@ -179,15 +160,25 @@ class StopOnInterrupt(_Stopping):
     reason = "an interrupt"
     is_interrupted_ = False
 
-    def watching(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def watching(self) -> Iterator[None]:
         """Note the first Ctrl-C within the block; further ones do what they did before."""
         self.is_interrupted_ = False
+        handler = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(handler):
+            yield
+            return
 
-        def note() -> bool:
+        def handle(number: int, frame: Any) -> None:
             is_further, self.is_interrupted_ = self.is_interrupted_, True
-            return is_further
+            if is_further:
+                handler(number, frame)
 
-        return noting_interrupts(note)
+        signal.signal(signal.SIGINT, handle)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, handler)
 
     def is_due(self, net: Any) -> bool:
         """Return whether Ctrl-C was pressed; say what happens."""
