@@ -121,16 +121,8 @@ class _Attention(torch.autograd.Function):
 
 def _computed(function: Callable[..., _Result], *arguments: Any, **options: Any) -> _Result:
     """Call a function of `arrays` with what tensors hold, on PyTorch's number of threads."""
-    given = [_array(each) if isinstance(each, Tensor) else each for each in arguments]
+    given = [each.detach().numpy() if isinstance(each, Tensor) else each for each in arguments]
     return function(*given, **options, usual_threads=torch.get_num_threads())
-
-
-def _array(tensor: Tensor) -> NDArray[Any]:
-    """Return the numbers as an array that shares memory."""
-    if tensor.requires_grad:
-        tensor = tensor.detach()
-    array: NDArray[Any] = tensor.numpy()
-    return array
 
 
 def _sum(parts: NDArray[Any]) -> Tensor:
