@@ -166,11 +166,6 @@ class Ranks:
             vectors.grad[rows] = values
         return list(sums.clone())
 
-    def keep_once(self, vectors: Tensor) -> None:
-        """Keep a gradient that was added up on the first rank only, so that it counts once."""
-        if not self.is_first:
-            vectors.grad = None
-
     def joined(self, own: Tensor, rows: slice, n_rows: int) -> Tensor:
         """Return the rows of all ranks, shape (n_rows, C), of which `own` are those of this one."""
         whole = own.new_zeros(n_rows, *own.shape[1:])

@@ -173,12 +173,8 @@ class Net(NeuralNet):
 
     def attend(self, inputs: Any) -> Any:
         """Return the network's output for one batch, in halves if a GPU has too little memory."""
-
-        def read(network: Any, *tensors: Tensor) -> Any:
-            return network.attend(*tensors)
-
         with torch.inference_mode(), self._own_settings():
-            return self._in_halves(read, inputs)
+            return self._in_halves(lambda network, *tensors: network.attend(*tensors), inputs)
 
     def sentence_vectors(self, inputs: Any) -> Tensor:
         """Return the vectors of the sentences of one batch, (N, H); the network reads words."""
@@ -353,8 +349,8 @@ class Net(NeuralNet):
             if ranks is not None:
                 ranks.sum_gradients([vectors], vectors)  # the noise of all follows the sum
             with adversarial_noise(vectors, self.noise):
-                if ranks is not None:
-                    ranks.keep_once(vectors)
+                if ranks is not None and not ranks.is_first:
+                    vectors.grad = None  # what was added up counts once
                 losses.append(self._add_gradients(X, y, share)[0])
         if ranks is not None:
             losses = ranks.sum_gradients(list(self.module_.parameters()), vectors, losses)
