@@ -36,7 +36,7 @@ class FitCheckpoints:
     """
 
     def __init__(self, checkpoint: Any, *, writes: bool) -> None:
-        self._checkpoint = as_checkpoint(checkpoint)
+        self._checkpoint: Any = as_checkpoint(checkpoint)  # None to keep nothing
         self._writes = writes
         self._fingerprint: dict[str, str] = {}
         self._random_state: Any = None
@@ -120,7 +120,6 @@ class FitCheckpoints:
             warn_user(f"The fit is whole, but its checkpoint could not be deleted: {error}.")
 
     def _read(self) -> dict[str, Any]:
-        assert self._checkpoint is not None
         with self._explaining(), model_file(self._checkpoint.path) as file:
             description, arrays = read_archive(file)
             if not isinstance(description, dict) or description.keys() != {"dict"}:
@@ -130,11 +129,9 @@ class FitCheckpoints:
                 raise ValueError("it is no checkpoint of a fit")
             if found["checkpoint_format"] != _FORMAT:
                 raise ValueError("it is of another release of sk_han")
-            checked: dict[str, Any] = found
-            return checked
+            return dict(found)
 
     def _write(self, stage: str, state: dict[str, Any]) -> None:
-        assert self._checkpoint is not None
         if not self._writes:
             return
         content = {
@@ -167,7 +164,6 @@ class FitCheckpoints:
 
     @contextmanager
     def _restoring(self, stage: str) -> Iterator[dict[str, Any] | None]:
-        assert self._checkpoint is not None
         if self._writes:
             delete_unfinished(self._checkpoint.path)  # of this fit, when it was killed
         found, self._found = self._found, None  # its arrays are needed no longer
@@ -177,8 +173,6 @@ class FitCheckpoints:
     @contextmanager
     def _explaining(self) -> Iterator[None]:
         """Name the file in errors of what it holds, and the repair."""
-        assert self._checkpoint is not None
-        path = self._checkpoint.path
         repair = "Delete it to begin the fit anew, or give another folder."
         try:
             yield
@@ -189,7 +183,7 @@ class FitCheckpoints:
                 raise
             reason = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(". ")[:500]
             raise ModelFormatError(
-                f"{path} is no checkpoint of this fit: {reason}. {repair}"
+                f"{self._checkpoint.path} is no checkpoint of this fit: {reason}. {repair}"
             ) from error
 
 
