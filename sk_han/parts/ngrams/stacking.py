@@ -167,11 +167,7 @@ def fit_linear_parts(
     if not models:
         return Pool(target, {}, {}), scored
 
-    def fit_present(rows: NDArray[np.int64]) -> list[Part | None]:
-        some = fit(rows)
-        return [some.get(name) for name in models]
-
-    rows, logits = cross_fitted_logits(data, target, fit_present, folds, views)
+    rows, logits = cross_fitted_logits(data, target, fit, models, folds, views)
     scales = np.array([*_usual_scales(models).values()])
     if len(rows):
         scales = fit_scales(target, logits, data.targets[rows], data.weights[rows], scales)
@@ -209,15 +205,16 @@ def _are_known(target: Target, t: NDArray[Any], fold: NDArray[np.int64]) -> NDAr
 def cross_fitted_logits(
     data: LabelledDocuments,
     target: Target,
-    fit: Callable[[NDArray[np.int64]], Sequence[Part | None]],
+    fit: Callable[[NDArray[np.int64]], Mapping[str, Part]],
+    names: Collection[str],
     folds: Iterator[NDArray[np.int64]],
     views: Views = as_they_are,
 ) -> tuple[NDArray[np.int64], list[NDArray[np.float64]]]:
     """Score the documents of each fold by models of all other documents.
 
-    `fit` takes the rows to learn from; a fold for which one of its models is None is left out, and
-    so are documents with a label that these models cannot know. Return the rows (n_rows,), each as
-    often as it has views, and for each model logits (n_rows, K).
+    `fit` takes the rows to learn from; a fold for which it has not all models of these names is
+    left out, and so are documents with a label that these models cannot know. Return the rows
+    (n_rows,), each as often as it has views, and for each model logits (n_rows, K).
     """
     rows, parts = [np.empty(0, dtype=np.int64)], []
     for fold in folds:
@@ -226,11 +223,10 @@ def cross_fitted_logits(
         if not len(fold):
             continue
         models = fit(rest)
-        if all(model is not None for model in models):
+        if models.keys() >= set(names):
             # Portion by portion: views of documents on the disk are in memory.
-            found = [model for model in models if model is not None]
             scored = [
-                [[model.logits(view) for model in found] for view in views(some)]
+                [[models[name].logits(view) for name in names] for view in views(some)]
                 for some in divided(data.documents[fold], WORDS_AT_ONCE)
             ]
             for of_view in zip(*scored, strict=True):

@@ -58,9 +58,10 @@ class TestFolds:
 
         def fit(rows):
             learnt_from.append(rows)
-            return [fit_ngram_model(data[rows], classes(2), (1, 1))]
+            return {"ngrams": fit_ngram_model(data[rows], classes(2), (1, 1))}
 
-        rows, (logits,) = cross_fitted_logits(data, classes(2), fit, folds_of(data.targets))
+        folds = folds_of(data.targets)
+        rows, (logits,) = cross_fitted_logits(data, classes(2), fit, ["ngrams"], folds)
         assert sorted(rows) == list(range(50))
         first = rows[: 50 - len(learnt_from[0])]
         assert set(first).isdisjoint(learnt_from[0])
@@ -69,7 +70,9 @@ class TestFolds:
 
     def test_folds_without_a_model_are_left_out(self, reviews):
         folds = iter([np.arange(3)])
-        rows, logits = cross_fitted_logits(reviews[:20], classes(2), lambda rows: [None], folds)
+        rows, logits = cross_fitted_logits(
+            reviews[:20], classes(2), lambda rows: {}, ["ngrams"], folds
+        )
         assert len(rows) == 0
         assert logits == []
 
@@ -81,7 +84,8 @@ class TestFolds:
         several = AnyOfLabels(np.arange(2), np.full(2, 0.5))
         some = replace(data, targets=targets)
         folds = iter([np.arange(8), np.arange(8, 40)])
-        rows, _ = cross_fitted_logits(some, several, lambda _: [Constant(0.0, 0.0)], folds)
+        parts = {"ngrams": Constant(0.0, 0.0)}
+        rows, _ = cross_fitted_logits(some, several, lambda _: parts, parts, folds)
         assert rows.tolist() == list(range(4, 40))
 
 
