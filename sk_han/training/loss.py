@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,19 +16,8 @@ from sk_han.nn.penalties import missed_marks
 _STRENGTH_OF_MARKS = 0.1
 
 
-def weighted_loss(
-    criterion: Callable[[Tensor, Tensor], Tensor],
-    logits: Tensor,
-    targets: NDArray[np.int64],
-    weights: NDArray[np.float64],
-) -> Tensor:
-    """Compute the mean of the criterion over the targets of a batch by their weights, shape ()."""
-    losses = criterion(logits, torch.from_numpy(targets).to(logits.device))
-    return weighted_mean(losses, weights)
-
-
 def weighted_mean(values: Tensor, weights: NDArray[np.float64]) -> Tensor:
-    """Compute the mean of values by their weights."""
+    """Compute the mean of values, such as losses, by their weights, shape ()."""
     shares = weights / weights.sum()  # in double precision, whatever the weights' size
     return (values * torch.from_numpy(shares).to(values)).sum()
 

@@ -26,7 +26,7 @@ from sk_han.training.callbacks.progress import EpochTimer
 from sk_han.training.callbacks.stopping import StopOnInterrupt, StopTraining
 from sk_han.training.data_parallel import Ranks, next_number
 from sk_han.training.devices_and_threads import torch_threads
-from sk_han.training.loss import MEASURES, weighted_loss, weighted_mean
+from sk_han.training.loss import MEASURES, weighted_mean
 from sk_han.utils.signals import handlers_in_tracebacks, stands_for_one_from_signal
 
 _Tensors = TypeVar("_Tensors", bound=tuple[Tensor, ...])
@@ -62,7 +62,7 @@ class Net(NeuralNet):
         module: type[torch.nn.Module],
         *,
         to_tensors: Callable[[Any, str], tuple[Tensor, ...]],
-        measures: Mapping[str, Callable[[NDArray[Any], NDArray[Any]], float]] | None = MEASURES,
+        measures: Mapping[str, Callable[[NDArray[Any], NDArray[Any]], float]] = MEASURES,
         decide: Callable[[NDArray[Any]], NDArray[Any]] | None = None,
         clip_norm: float | None = None,
         noise: float = 0.0,
@@ -264,7 +264,7 @@ class Net(NeuralNet):
             ("valid_loss", PassthroughScoring(name="valid_loss")),
             *(
                 (name, PassthroughScoring(name=name, lower_is_better=False))
-                for name in self.measures or {}
+                for name in self.measures
             ),
         ]
 
@@ -327,7 +327,8 @@ class Net(NeuralNet):
         self, y_pred: Tensor, y_true: NDArray[np.int64], X: Any = None, training: bool = False
     ) -> Tensor:
         """Compute the weighted mean of the criterion over the targets of a batch."""
-        return weighted_loss(self.criterion_, y_pred, y_true, X.weights)
+        losses = self.criterion_(y_pred, torch.from_numpy(y_true).to(y_pred.device))
+        return weighted_mean(losses, X.weights)
 
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Compute gradients for a batch, in some steps with noise too, and clip them."""
@@ -373,7 +374,7 @@ class Net(NeuralNet):
             step = self._joint_validation_step(batch[0], batch[1], self._ranks)
         self._check_finite(step["loss"], "the validation loss")
         logits = step["y_pred"].numpy(force=True)
-        for name, measure in (self.measures or {}).items():
+        for name, measure in self.measures.items():
             self.history.record_batch(name, measure(logits, batch[1]))
         return step
 

@@ -104,12 +104,12 @@ def accuracy(logits, targets):
     return float((logits.argmax(axis=1) == targets).mean())
 
 
-def net_of(measures=None, **params):
+def net_of(measures=(), **params):
     settings = {"max_epochs": 30, "batch_size": 2, "valid_batch_size": 3, "optimizer__lr": 0.5}
     return Net(
         MeanOfWords,
         to_tensors=document_tensors,
-        measures=measures,
+        measures=dict(measures),
         module__generator=torch.Generator().manual_seed(0),
         **settings | params,
     )

@@ -108,7 +108,7 @@ class EpochLines(Callback):
 def _scores_of(net: Any) -> dict[str, float]:
     """Return loss and measures of the last epoch."""
     epoch = net.history[-1]
-    names = ["train_loss", "valid_loss", *(net.measures or {})]
+    names = ["train_loss", "valid_loss", *net.measures]
     return {name: epoch[name] for name in names if name in epoch}
 
 
