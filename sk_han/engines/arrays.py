@@ -101,7 +101,10 @@ def recur(
     _check_type("index", index)
     if T and not 0 <= index.min() <= index.max() < U:
         raise IndexError(f"index holds {index.min()} to {index.max()}; there are {U} inputs.")
-    sequences, threads = _filled_sequences(lengths), _threads_for(T, usual_threads)
+    # The longest first, equal ones in their order; then the other way round.
+    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)][::-1]
+    sequences = Sequences((np.cumsum(lengths) - lengths)[order], lengths[order])
+    threads = _threads_for(T, usual_threads)
     bounds = _bounds_of(sequences.lengths, _n_chunks(threads))
     states, gates = lasting((T, 2 * H)), lasting((2, T, 4 * H)) if keep else None
     kernel, n_tasks = loaded("gru_recurrence").forward, 2 * (len(bounds) - 1)
@@ -214,13 +217,6 @@ def _check_lengths(lengths: Positions, n_tokens: int) -> None:
         raise ValueError(
             f"lengths must be at least 0 and add up to {n_tokens} tokens; got {lengths}."
         )
-
-
-def _filled_sequences(lengths: Positions) -> Sequences:
-    # The longest first, equal ones in their order; then the other way round.
-    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)][::-1]
-    starts = np.cumsum(lengths) - lengths
-    return Sequences(starts[order], lengths[order])
 
 
 def _bounds_of(lengths: Positions, n_chunks: int) -> Positions:

@@ -45,7 +45,19 @@ class RecurrentLayer(NamedTuple):
             index = index.astype(np.int64, copy=False)
             own = self.states, self.candidate_bias
             return arrays.recur(projected, *own, index, lengths).states
-        return self._encoded(inputs, index, lengths)
+        projected, (n_directions, H, _) = self.projected(inputs), self.states.shape
+        directions = np.arange(n_directions)[:, None]
+        result = np.zeros((len(index), n_directions, H), dtype=np.float32)
+        states = memory = np.zeros((n_directions, len(lengths), H), dtype=np.float32)
+        for tokens in self.tokens(lengths):
+            n = tokens.shape[1]
+            states, memory = states[:, :n], memory[:, :n]
+            x = projected[directions, index[tokens]]  # (n_directions, n, gates * H)
+            m = states @ self.states
+            m[:, :, -H:] += self.candidate_bias[:, None]
+            states, memory = self.step(x, m, states, memory)
+            result[tokens, directions] = states
+        return result.reshape(len(index), n_directions * H)
 
     def projected(self, inputs: Array) -> Array:
         """Multiply inputs of shape (U, input_size); return (n_directions, U, gates * H)."""
@@ -63,21 +75,6 @@ class RecurrentLayer(NamedTuple):
         active = np.searchsorted(-lengths, -np.arange(lengths.max(initial=0)))
         for t, n in enumerate(active.tolist()):
             yield first[:, :n] + way * t
-
-    def _encoded(self, inputs: Array, index: NDArray[Any], lengths: Lengths) -> Array:
-        projected, (n_directions, H, _) = self.projected(inputs), self.states.shape
-        directions = np.arange(n_directions)[:, None]
-        result = np.zeros((len(index), n_directions, H), dtype=np.float32)
-        states = memory = np.zeros((n_directions, len(lengths), H), dtype=np.float32)
-        for tokens in self.tokens(lengths):
-            n = tokens.shape[1]
-            states, memory = states[:, :n], memory[:, :n]
-            x = projected[directions, index[tokens]]  # (n_directions, n, gates * H)
-            m = states @ self.states
-            m[:, :, -H:] += self.candidate_bias[:, None]
-            states, memory = self.step(x, m, states, memory)
-            result[tokens, directions] = states
-        return result.reshape(len(index), n_directions * H)
 
 
 def recurrent_layers(weights: Mapping[str, Array], name: str, rnn: RNN) -> list[RecurrentLayer]:
