@@ -137,10 +137,7 @@ class LinearLearner(Learner):
 
 def _before(context: FitContext) -> Pool | None:
     """Return the linear models that the fit goes on from, if any."""
-    if context.before is None:
-        return None
-    pool = context.before.pool
-    return pool.only(name for name in _TITLES if name in pool.parts)
+    return None if context.before is None else context.before.pool.only(_TITLES)
 
 
 def _kinds(data: FitData, context: FitContext, before: Pool | None) -> LinearKinds:

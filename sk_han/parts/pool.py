@@ -51,21 +51,21 @@ class Pool:
     @property
     def beside_vectors(self) -> Pool:
         """The network over words beside one over sentence vectors; without one it has no parts."""
-        return self.only(self.parts.keys() & {WORDS})
+        return self.only({WORDS})
 
     @property
     def linear(self) -> Pool:
         """The parts that are no networks."""
         return self.without({NETWORK, WORDS})
 
-    def only(self, names: Any) -> Pool:
-        """Return a pool of some of the parts."""
-        parts = {name: self.parts[name] for name in names}
+    def only(self, names: Container[str]) -> Pool:
+        """Return a pool of those parts that have one of the names."""
+        parts = {name: part for name, part in self.parts.items() if name in names}
         return Pool(self.target, parts, {name: self.scales[name] for name in parts})
 
     def without(self, names: Container[str]) -> Pool:
         """Return a pool of the other parts."""
-        return self.only(name for name in self.parts if name not in names)
+        return self.only([name for name in self.parts if name not in names])
 
     def scaled(self, factor: Scale) -> Pool:
         """Return the same parts with scales that are `factor` times as large."""

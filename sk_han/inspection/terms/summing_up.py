@@ -84,7 +84,7 @@ def summary_of_model(
     `numbers` (D,) are theirs among `n_given`; `random` is for samples of them.
     """
     classes, several_labels = pool.target.names.tolist(), not pool.target.has_one_label
-    with_ngrams = pool.only(name for name, part in pool.parts.items() if part.sums_ngrams)
+    with_ngrams = pool.only([name for name, part in pool.parts.items() if part.sums_ngrams])
     read = _read(pool, with_ngrams, batches)
     predicted = read.probabilities.argmax(axis=1)
     corpus = Corpus(classes, several_labels, read.sources, predicted, numbers, n_given)

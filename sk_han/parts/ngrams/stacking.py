@@ -119,7 +119,7 @@ def as_they_are(documents: DocumentArray) -> Sequence[DocumentArray]:
 
 def with_earlier_latent_models(new: Pool, before: Pool) -> Pool:
     """Return new models of n-grams, if there are any, beside earlier latent models."""
-    earlier = before.only(name for name in LATENT_NAMES if name in before.parts)
+    earlier = before.only(LATENT_NAMES)
     # Of the same kinds of models scales stay.
     if new.parts.keys() == before.parts.keys() - earlier.parts.keys():
         new = Pool(new.target, new.parts, {name: before.scales[name] for name in new.parts})
