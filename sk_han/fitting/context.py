@@ -75,11 +75,6 @@ class FitContext:
         """The epochs of the portions before this one."""
         return self.before.history if self.before is not None and self.learns_on else []
 
-    @property
-    def is_alone(self) -> bool:
-        """Whether a single process trains, and without checkpoints."""
-        return self.ranks is None and not self.checkpoints.is_kept
-
     def check_same_fit(self, fingerprint: Callable[[], dict[str, str]]) -> None:
         """Raise a ValueError unless a checkpoint is of these data, and all ranks have the same."""
         self.checkpoints.check(fingerprint)

@@ -27,7 +27,6 @@ from sk_han.sentence_vectors.training import (
 )
 from sk_han.training.builder import batch_size_for, document_net, epochs_for, epochs_of, new_net
 from sk_han.training.callbacks.freezing import epochs_frozen
-from sk_han.training.callbacks.sklearn_callbacks import FitTasks
 from sk_han.training.callbacks.stopping import StopOnInterrupt, stops_for_a_person
 from sk_han.training.history import plain_history
 from sk_han.training.loss import loss_of_marks
@@ -70,7 +69,7 @@ class NetworkLearner(Learner):
         """Return the learner by what the documents hold; a ValueError if it cannot share them."""
         if data.sentences is None:
             return cls()
-        if not context.is_alone:
+        if context.ranks is not None or context.checkpoints.is_kept:
             raise ValueError(
                 "Training on sentence vectors is done by a single process and without checkpoints. "
                 "Leave checkpoint or torch.distributed out; SentenceEmbedder(memory=...) keeps "
@@ -80,9 +79,8 @@ class NetworkLearner(Learner):
 
     def fit(self, data: FitData, context: FitContext, teacher: Pool | None) -> Fitted:
         """Train on word ids: from the vectors of words, and from what a teacher says of text."""
-        n_epochs = _n_epochs(data, context, teacher)
-        _begin_task(self.part, data, context, n_epochs)
-        net = _trained_on_words(data, context, teacher, NETWORK, n_epochs, context.task)
+        _begin_task(self.part, data, context, teacher)
+        net = _trained_on_words(data, context, teacher, NETWORK)
         own, beside = OF_WORDS if teacher is None else PRETRAINED
         return _fitted(self.part(net), data, context, NETWORK, own, beside)
 
@@ -95,13 +93,12 @@ class _SentencesLearner(NetworkLearner):
     def fit(self, data: FitData, context: FitContext, teacher: Pool | None) -> Fitted:
         """Train with the order of sentences and without it; held-out documents choose."""
         assert data.sentences is not None
-        n_epochs = _n_epochs(data, context)
-        _begin_task(self.part, data, context, n_epochs)
+        _begin_task(self.part, data, context, None)
         with context.stages("network", tells=False):
             net = trained_sentence_net(
                 partial(
                     _net_maker(data, context, input_size=data.sentences.dimension),
-                    **_main_training(data, context, n_epochs),
+                    **_main_training(data, context, None),
                     lr=context.settings.lr * _SENTENCES_LR,
                 ),
                 data.training_data,
@@ -134,19 +131,11 @@ class WordsLearner(Learner):
                 return Fitted(Pool(data.target, {}, {}), _TITLES[WORDS], None, is_network=True)
             part: Any = context.before.pool.parts[WORDS]
             return _fitted(part, words, context, WORDS, own)
-        n_epochs = _n_epochs(words, context, teacher)
-        net = _trained_on_words(words, context, teacher, WORDS, n_epochs, None)
+        net = _trained_on_words(words, context, teacher, WORDS)
         return _fitted(TrainedNetwork(net), words, context, WORDS, own)
 
 
-def _trained_on_words(
-    data: FitData,
-    context: FitContext,
-    teacher: Pool | None,
-    name: str,
-    n_epochs: int,
-    fit_tasks: FitTasks | None,
-) -> Net:
+def _trained_on_words(data: FitData, context: FitContext, teacher: Pool | None, name: str) -> Net:
     """Train the network of that name in the pool: from word vectors, or from the net before."""
     settings = context.settings
     of_marks = None if data.labelled.marks is None else loss_of_marks
@@ -157,11 +146,11 @@ def _trained_on_words(
     frozen = epochs_frozen(settings.freeze_embedding)
     with context.stages("set-up"):  # an optimizer of PyTorch's own loads its compiler
         net = new(
-            **_main_training(data, context, n_epochs),
+            **_main_training(data, context, teacher),
             lr=settings.lr if teacher is None else settings.lr * _FINE_TUNING_LR,
             noise=float(settings.adversarial_noise),
             frozen_epochs=frozen - len(context.earlier_history),
-            fit_tasks=fit_tasks,
+            fit_tasks=context.task if name == NETWORK else None,
         )
     if context.before is not None:
         before: Any = context.before.pool.parts[name]
@@ -194,7 +183,7 @@ def _fitted(
 
 
 def _begin_task(
-    part: type[TrainedNetwork], data: FitData, context: FitContext, n_epochs: int
+    part: type[TrainedNetwork], data: FitData, context: FitContext, teacher: Pool | None
 ) -> None:
     """Begin the task of the fit, which callbacks may ask for the model as it is now."""
     scale: Scale = 1.0
@@ -207,15 +196,14 @@ def _begin_task(
         pool, history = network.beside(others), plain_history(net)
         return data.model(pool, history, device=context.device).attributes()
 
+    n_epochs = _n_epochs(data, context, teacher)
     context.task = context.begin_task(data.documents, data.labels, n_epochs, fitted_so_far)
 
 
-def _n_epochs(data: FitData, context: FitContext, teacher: Pool | None = None) -> int:
+def _n_epochs(data: FitData, context: FitContext, teacher: Pool | None) -> int:
     """Return the number of epochs of a network, fewer where a teacher has taught it before."""
-    given = context.settings.max_epochs
-    n = epochs_for(
-        1 if context.is_portion else given, len(data.training), _batch_size(data, context)
-    )
+    given = 1 if context.is_portion else context.settings.max_epochs
+    n = epochs_for(given, len(data.training), _batch_size(data, context))
     return n if teacher is None or given != "auto" else math.ceil(n * _FINE_TUNING_EPOCHS)
 
 
@@ -250,12 +238,12 @@ def _net_maker(data: FitData, context: FitContext, **inputs: int) -> Callable[..
     )
 
 
-def _main_training(data: FitData, context: FitContext, n_epochs: int) -> dict[str, Any]:
+def _main_training(data: FitData, context: FitContext, teacher: Pool | None) -> dict[str, Any]:
     """Return those arguments of `new_net` that the user's documents and parameters decide."""
     settings = context.settings
     return {
         "n_documents": len(data.training),
-        "max_epochs": n_epochs,
+        "max_epochs": _n_epochs(data, context, teacher),
         "batch_size": _batch_size(data, context),
         "lr_schedule": "constant" if context.is_portion else settings.lr_schedule,
         "keep_best": data.validation is not None,
