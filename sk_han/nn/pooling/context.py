@@ -121,7 +121,10 @@ class _Direction(nn.Module):
         device, H = states.device, states.shape[1]
         lengths = words_per_sentence[order]
         n_words = [int(step_lengths.sum()) for step_lengths in lengths.split(active)]
-        words = _words_in_order(words_per_sentence, order).to(device)
+        in_order = torch.arange(len(order), device=order.device)
+        place = torch.empty_like(order).index_copy(0, order, in_order)
+        # The words with the sentences in this order, (T,).
+        words = torch.argsort(place[segment_numbers(words_per_sentence)], stable=True).to(device)
         states = states[words]  # (T, H)
         # Terms of the word alone are computed for all words at once, before the loop.
         projected = states @ self.weight.T  # (T, A)
@@ -156,12 +159,3 @@ class _Direction(nn.Module):
             torch.empty_like(by_step).index_copy(0, order.to(device), by_step),
             torch.empty_like(weights_by_step).index_copy(0, words, weights_by_step),
         )
-
-
-def _words_in_order(words_per_sentence: Tensor, order: Tensor) -> Tensor:
-    """Return the numbers of the words with the sentences in this order, shape (T,)."""
-    starts = (torch.cumsum(words_per_sentence, 0) - words_per_sentence)[order]
-    lengths = words_per_sentence[order]
-    new_starts = torch.cumsum(lengths, 0) - lengths
-    shift = torch.repeat_interleave(starts - new_starts, lengths)
-    return torch.arange(len(shift), device=shift.device) + shift
