@@ -142,18 +142,14 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Number of columns of the vectors, for scikit-learn's names of these."""
         return int(self.pool_.network.net.module_.output.in_features)
 
-    @property
-    def _char_range(self) -> tuple[int, int] | None:
-        """Sizes of the n-grams of characters that the fit has decided on; its folds take them."""
-        model: Any = self.pool_.parts.get(CHARACTERS)
-        return None if model is None else model.ngrams.ngram_range
-
     def _cross_fitted(self, X: Any, y: Any, fit_params: dict[str, Any]) -> NDArray[np.float64]:
         """Return log-odds of each document by a model that has not learnt from it."""
         shared = {name: value for name, value in fit_params.items() if name != "checkpoint"}
         each = {name: shared.pop(name) for name in OF_DOCUMENTS if shared.get(name) is not None}
         groups = check_groups(each["groups"], len(X)) if "groups" in each else None
         target, everything = self.pool_.target, np.arange(len(X))
+        characters: Any = self.pool_.parts.get(CHARACTERS)  # what the fit has decided on
+        sizes = None if characters is None else characters.ngrams.ngram_range
         labels = target.encode(y, len(X))
         if groups is None:  # a model that has read a copy knows the document
             with self._computing():
@@ -168,7 +164,7 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             if not target.has_one_label and not labels[others].any():
                 continue  # there is nothing to learn
             of_others = {name: _rows(values, others) for name, values in each.items()}
-            model = clone(self).set_params(linear_chars=self._char_range)
+            model = clone(self).set_params(linear_chars=sizes)
             model.fit(_rows(X, others), _rows(y, others), **shared, **of_others)
             with model._computing():
                 documents = model._documents(_rows(X, rows))
