@@ -46,16 +46,15 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
         # Numbers as objects; columns of pandas 2 become such on the way.
         is_unknown = labels.dtype == object and kind != "str" and type_of_target(y) == "unknown"
         if labels.dtype.kind == "T" or is_unknown:
-            plain = np.asarray(labels.tolist()).dtype
+            found = np.asarray(labels.tolist()).dtype
             raise ValueError(
                 f"Unknown label type: {name} holds a {kind} in an array of dtype {labels.dtype}, "
                 "which scores, splits and ensembles of scikit-learn refuse. Convert it with "
-                f"astype({'str' if plain.kind in 'OU' else plain})."
+                f"astype({'str' if found.kind in 'OU' else found})."
             )
-        if kind == "str" and labels.dtype == object:
-            labels = _plain_strings(labels)
-        elif kind == "str" and labels.dtype.kind == "U":
-            labels = _plain_strings(np.asarray(y, dtype=object)).astype(str)
+        if kind == "str":
+            plain = _plain_strings(np.asarray(y, dtype=object))
+            labels = plain if labels.dtype == object else plain.astype(str)
         else:
             labels = np.asarray(labels.tolist())
             if labels.dtype == np.longdouble:  # no file and no pickle of ours holds them
