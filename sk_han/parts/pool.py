@@ -34,10 +34,6 @@ class Pool:
     parts: Mapping[str, Part]
     scales: Mapping[str, Scale]  # at least 0
 
-    def __post_init__(self) -> None:
-        if self.parts.keys() != self.scales.keys():
-            raise ValueError(f"scales of {sorted(self.scales)} for parts {sorted(self.parts)}")
-
     @property
     def network(self) -> Any:
         """The part that reads with attention."""
