@@ -16,6 +16,7 @@ from sk_han.storage.stored_labels import label_names
 from sk_han.targets.probabilities import log_sigmoid
 from sk_han.targets.splitting import N_FOLDS, dealt_out
 from sk_han.targets.target import Target, most_frequent, one_problem_each
+from sk_han.utils.array_types import Flags, Floats, Integers
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.doubtful import warn_of_alike_names
 from sk_han.validation.indicators import (
@@ -50,9 +51,9 @@ class AnyOfLabels(Target):
     """
 
     names: NDArray[Any]  # (L,)
-    thresholds: NDArray[np.float64]  # (L,)
+    thresholds: Floats  # (L,)
     # (2, L) of a fit with class weights: those of documents without and with each label.
-    sides: NDArray[np.float64] | None = None
+    sides: Floats | None = None
 
     kind, labelling = "any_of_labels", "several labels a document"
     has_one_label = False
@@ -67,7 +68,7 @@ class AnyOfLabels(Target):
         return is_indicator(y)
 
     @classmethod
-    def learnt(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, NDArray[np.bool_]]:
+    def learnt(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, Flags]:
         """Check an indicator, and take the names of its columns."""
         values, columns = check_indicator(y, n_documents, "y")
         if classes is not None:
@@ -85,12 +86,12 @@ class AnyOfLabels(Target):
         """Return names in their order; a number stands for as many columns without names."""
         return check_names(classes)
 
-    def encode(self, y: Any, n_documents: int, name: str = "y") -> NDArray[np.bool_]:
+    def encode(self, y: Any, n_documents: int, name: str = "y") -> Flags:
         """Check an indicator, and put named columns in the order of the labels, (D, L)."""
         values, columns = check_indicator(y, n_documents, name)
         return in_order(values, columns, self.names, name)
 
-    def decide(self, z: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def decide(self, z: Floats) -> Flags:
         """Return which labels have a probability of their thresholds or more, (D, L)."""
         return self.probabilities(z) >= self.thresholds
 
@@ -103,14 +104,14 @@ class AnyOfLabels(Target):
         n_documents = y.shape[0] if hasattr(y, "shape") else len(y)
         return self.decode(self.encode(y, n_documents))
 
-    def codes(self, t: NDArray[Any]) -> NDArray[np.int64]:
+    def codes(self, t: NDArray[Any]) -> Integers:
         """Return the numbers of the sets of labels."""
-        codes: NDArray[np.int64] = np.unique(t, axis=0, return_inverse=True)[1].reshape(-1)
+        codes: Integers = np.unique(t, axis=0, return_inverse=True)[1].reshape(-1)
         return codes
 
     def weigh(
         self, t: NDArray[Any], sample_weight: Any, class_weight: Any
-    ) -> tuple[Target, NDArray[np.float64]]:
+    ) -> tuple[Target, Floats]:
         """Check weights: those of classes belong to the sides of each label."""
         weights = document_weights(sample_weight, None, np.arange(len(t)), np.arange(len(t)))
         sides = None
@@ -118,15 +119,13 @@ class AnyOfLabels(Target):
             sides = weights_of_sides(class_weight, t, weights, self.names)
         return replace(self, sides=sides), weights
 
-    def problem_weights(self, t: NDArray[Any], w: NDArray[np.float64]) -> NDArray[np.float64]:
+    def problem_weights(self, t: NDArray[Any], w: Floats) -> Floats:
         """Multiply weights of documents by those of the sides, (D, L)."""
         if self.sides is None:
             return np.broadcast_to(w[:, np.newaxis], t.shape)
         return w[:, np.newaxis] * np.where(t > 0, self.sides[1], self.sides[0])
 
-    def of_frequent(
-        self, t: NDArray[Any], most: int
-    ) -> tuple[Target, NDArray[np.int64], NDArray[np.bool_]]:
+    def of_frequent(self, t: NDArray[Any], most: int) -> tuple[Target, Integers, Flags]:
         """Return the target of the labels that most documents have and most lack, of all of them.
 
         What nearly all documents have tells as little as what nearly none has.
@@ -146,8 +145,8 @@ class AnyOfLabels(Target):
         t: NDArray[Any],
         fraction: float,
         random_state: np.random.RandomState,
-        groups: NDArray[np.int64] | None = None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+        groups: Integers | None = None,
+    ) -> tuple[Integers, Integers | None]:
         """Hold documents out, stratified by label; the only document of a label is trained on.
 
         So is the only group of a label, with all its documents.
@@ -156,7 +155,7 @@ class AnyOfLabels(Target):
         unit_of = everything if groups is None else np.unique(groups, return_inverse=True)[1]
         of_unit = np.zeros((unit_of.max(initial=-1) + 1, t.shape[1]), dtype=bool)
         np.logical_or.at(of_unit, unit_of, t)
-        only: NDArray[np.bool_] = np.any(of_unit[:, of_unit.sum(axis=0) == 1], axis=1)
+        only: Flags = np.any(of_unit[:, of_unit.sum(axis=0) == 1], axis=1)
         candidates = np.flatnonzero(~only[unit_of])
         n_units = int((~only).sum())
         if n_units < 2 or round(fraction * len(candidates)) < 1:
@@ -172,9 +171,7 @@ class AnyOfLabels(Target):
             return everything, None
         return np.setdiff1d(everything, held_out, assume_unique=True), held_out
 
-    def folds(
-        self, t: NDArray[Any], groups: NDArray[np.int64] | None = None
-    ) -> Iterator[NDArray[np.int64]]:
+    def folds(self, t: NDArray[Any], groups: Integers | None = None) -> Iterator[Integers]:
         """Yield the rows of each of five folds, stratified by label."""
         subset = dealt_out(t, np.full(N_FOLDS, 1 / N_FOLDS), np.arange(len(t)), groups)
         for number in range(N_FOLDS):
@@ -191,15 +188,13 @@ class AnyOfLabels(Target):
         negative, positive = (from_numpy(side.astype(np.float32)) for side in self.sides)
         return partial(BinaryLosses, positive=positive, negative=negative)
 
-    def loss(
-        self, z: NDArray[np.float64], t: NDArray[Any], w: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def loss(self, z: Floats, t: NDArray[Any], w: Floats) -> tuple[Floats, Floats]:
         """Return the binary cross-entropies of all labels together, and the gradient of the sum."""
         weights = self.problem_weights(t, w)
         losses = np.logaddexp(0, np.where(t, -z, z))
         return (weights * losses).sum(axis=1), weights * (self.probabilities(z) - t)
 
-    def loss_of_frequencies(self, t: NDArray[Any], w: NDArray[np.float64]) -> float:
+    def loss_of_frequencies(self, t: NDArray[Any], w: Floats) -> float:
         """Return the sum of the entropies of the labels, as weighted."""
         weights = self.problem_weights(t, w)
         with_label, whole = (weights * t).sum(axis=0), weights.sum(axis=0)
@@ -213,11 +208,11 @@ class AnyOfLabels(Target):
         sides = np.ones((2, self.n_scores)) if self.sides is None else self.sides
         return float(sides.mean(axis=0).sum() * np.log(2))
 
-    def probabilities(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+    def probabilities(self, z: Floats) -> Floats:
         """Return the sigmoids, (D, L)."""
         return np.exp(log_sigmoid(z))
 
-    def log_probabilities(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_probabilities(self, z: Floats) -> Floats:
         """Return the logarithms of the sigmoids, (D, L)."""
         return log_sigmoid(z)
 
@@ -225,25 +220,21 @@ class AnyOfLabels(Target):
         """Return 1 for the labels of a document and 0 for the others, (D, L)."""
         return t.astype(np.float32)
 
-    def label_sets(self, z: NDArray[np.float64]) -> list[tuple[Any, ...]]:
+    def label_sets(self, z: Floats) -> list[tuple[Any, ...]]:
         """Return the names of the labels that reach their thresholds, for each document."""
         return [tuple(self.names[row].tolist()) for row in self.decide(z)]
 
-    def log_odds(
-        self, z: NDArray[np.float64], of: NDArray[np.int64], against: NDArray[np.int64] | int = -1
-    ) -> NDArray[np.float64]:
+    def log_odds(self, z: Floats, of: Integers, against: Integers | int = -1) -> Floats:
         """Return the score of the label, which is its log-odds."""
         return z[np.arange(len(z)), of]
 
-    def factors(
-        self, z: NDArray[np.float64], of: NDArray[np.int64], against: NDArray[np.int64] | int = -1
-    ) -> NDArray[np.float64]:
+    def factors(self, z: Floats, of: Integers, against: Integers | int = -1) -> Floats:
         """Return 1 for the label and 0 for the others, (D, L)."""
         return np.eye(self.n_scores)[of]
 
-    def reliance(self, t: NDArray[Any]) -> NDArray[np.float64]:
+    def reliance(self, t: NDArray[Any]) -> Floats:
         """Return n / (n + 10) for a label of n documents: a network learns little from few."""
-        n: NDArray[np.int64] = t.sum(axis=0)
+        n: Integers = t.sum(axis=0)
         return n / (n + _FEW)
 
     @property
@@ -305,12 +296,12 @@ class AnyOfLabels(Target):
 
 
 def best_thresholds(
-    p: NDArray[np.float64],
-    t: NDArray[np.bool_],
-    w: NDArray[np.float64],
-    t_labelled: NDArray[np.bool_],
-    w_labelled: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    p: Floats,
+    t: Flags,
+    w: Floats,
+    t_labelled: Flags,
+    w_labelled: Floats,
+) -> Floats:
     """Return the threshold of each label with the highest F1 on documents not learnt from, (L,).
 
     If probabilities are right, the best threshold is half of the F1 that it reaches, and no label

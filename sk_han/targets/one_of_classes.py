@@ -12,6 +12,7 @@ from sk_han.storage.schema import Field, Schema, Sizes
 from sk_han.storage.stored_labels import labels
 from sk_han.targets.probabilities import log_softmax, log_sum_exp, softmax
 from sk_han.targets.target import Target, most_frequent
+from sk_han.utils.array_types import Flags, Floats, Integers
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.doubtful import (
     warn_of_alike_names,
@@ -49,7 +50,7 @@ class OneOfClasses(Target):
         return True
 
     @classmethod
-    def learnt(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, NDArray[np.int64]]:
+    def learnt(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, Integers]:
         """Check labels, and number their classes."""
         labels = check_labels(y, n_documents)
         target = cls(np.unique(labels) if classes is None else cls.names_of(classes))
@@ -66,11 +67,11 @@ class OneOfClasses(Target):
         """Return the classes sorted."""
         return np.unique(as_labels(classes, "classes"))
 
-    def encode(self, y: Any, n_documents: int, name: str = "y") -> NDArray[np.int64]:
+    def encode(self, y: Any, n_documents: int, name: str = "y") -> Integers:
         """Check labels, and return the numbers of their classes, (D,)."""
         return encode_labels(check_labels(y, n_documents, name), self.names, name)
 
-    def decide(self, z: NDArray[np.float64]) -> NDArray[np.int64]:
+    def decide(self, z: Floats) -> Integers:
         """Return the class of the highest score, (D,)."""
         return z.argmax(axis=1)
 
@@ -82,19 +83,17 @@ class OneOfClasses(Target):
         """Return labels of any container as an array of plain values."""
         return as_labels(y)
 
-    def codes(self, t: NDArray[Any]) -> NDArray[np.int64]:
+    def codes(self, t: NDArray[Any]) -> Integers:
         """Return the numbers of the classes themselves."""
         return t
 
     def weigh(
         self, t: NDArray[Any], sample_weight: Any, class_weight: Any
-    ) -> tuple[Target, NDArray[np.float64]]:
+    ) -> tuple[Target, Floats]:
         """Multiply the weights of documents by those of their classes, (D,)."""
         return self, document_weights(sample_weight, class_weight, self.names[t], self.names)
 
-    def weights_of_others(
-        self, others: NDArray[Any], t: NDArray[Any], class_weight: Any
-    ) -> NDArray[np.float64]:
+    def weights_of_others(self, others: NDArray[Any], t: NDArray[Any], class_weight: Any) -> Floats:
         """Return the weight of the class of each of the other documents."""
         of_class = np.ones(self.n_scores)
         if class_weight is not None:
@@ -110,9 +109,7 @@ class OneOfClasses(Target):
         warn_of_single_documents(t, self.names, given=given)
         warn_of_rare_classes(t, self.names)
 
-    def of_frequent(
-        self, t: NDArray[Any], most: int
-    ) -> tuple[Target, NDArray[np.int64], NDArray[np.int64]]:
+    def of_frequent(self, t: NDArray[Any], most: int) -> tuple[Target, Integers, Integers]:
         """Return the target of the most frequent classes; documents of others are left out."""
         kept = most_frequent(np.bincount(t, minlength=self.n_scores), most)
         rows = np.flatnonzero(np.isin(t, kept))
@@ -124,9 +121,7 @@ class OneOfClasses(Target):
 
         return CrossEntropyLoss
 
-    def loss(
-        self, z: NDArray[np.float64], t: NDArray[Any], w: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def loss(self, z: Floats, t: NDArray[Any], w: Floats) -> tuple[Floats, Floats]:
         """Return the cross-entropies, and the gradient of their sum."""
         log_proba, of_target = log_softmax(z), (np.arange(len(t)), t)
         losses = 0.0 - w * log_proba[of_target]  # and not -0.0
@@ -135,7 +130,7 @@ class OneOfClasses(Target):
         gradient *= w[:, np.newaxis]
         return losses, gradient
 
-    def loss_of_frequencies(self, t: NDArray[Any], w: NDArray[np.float64]) -> float:
+    def loss_of_frequencies(self, t: NDArray[Any], w: Floats) -> float:
         """Return the entropy of the class frequencies."""
         frequencies = np.bincount(t, w) / w.sum()
         frequencies = frequencies[frequencies > 0]
@@ -145,15 +140,15 @@ class OneOfClasses(Target):
         """Return the cross-entropy of equal probabilities."""
         return float(np.log(self.n_scores))
 
-    def probabilities(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+    def probabilities(self, z: Floats) -> Floats:
         """Return the softmax, (D, K)."""
         return softmax(z)
 
-    def log_probabilities(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_probabilities(self, z: Floats) -> Floats:
         """Return the logarithm of the softmax, (D, K)."""
         return log_softmax(z)
 
-    def decision_function(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+    def decision_function(self, z: Floats) -> Floats:
         """Return log-odds of the second of two classes, (D,); the scores of more, (D, K)."""
         return z[:, 1] - z[:, 0] if z.shape[1] == 2 else z
 
@@ -161,9 +156,7 @@ class OneOfClasses(Target):
         """Return 1 for the class and 0 for the others, (D, K)."""
         return np.eye(self.n_scores, dtype=np.float32)[t]
 
-    def log_odds(
-        self, z: NDArray[np.float64], of: NDArray[np.int64], against: NDArray[np.int64] | int = -1
-    ) -> NDArray[np.float64]:
+    def log_odds(self, z: Floats, of: Integers, against: Integers | int = -1) -> Floats:
         """Return ``z_of - log(sum_c exp(z_c))`` over the others or one; zero with one class."""
         if z.shape[1] == 1:
             return np.zeros(len(z))
@@ -172,9 +165,7 @@ class OneOfClasses(Target):
             others = log_sum_exp(_of_rivals(z, is_target, against))
         return z[is_target] - others
 
-    def factors(
-        self, z: NDArray[np.float64], of: NDArray[np.int64], against: NDArray[np.int64] | int = -1
-    ) -> NDArray[np.float64]:
+    def factors(self, z: Floats, of: Integers, against: Integers | int = -1) -> Floats:
         """Return 1 for the class, and minus the softmax over its rivals; zero with one class."""
         if z.shape[1] == 1:
             return np.zeros_like(z)
@@ -209,14 +200,12 @@ class OneOfClasses(Target):
         return cls(state["classes"].copy())
 
 
-def _of_rivals(
-    z: NDArray[np.float64], is_target: NDArray[np.bool_], against: NDArray[np.int64] | int
-) -> NDArray[np.float64]:
+def _of_rivals(z: Floats, is_target: Flags, against: Integers | int) -> Floats:
     """Keep the scores of the classes that the target is compared with: all others, or one."""
     rival = np.broadcast_to(against, len(z))[:, np.newaxis]
     is_rival = np.where(rival < 0, ~is_target, np.arange(z.shape[1]) == rival)
     return np.where(is_rival, z, -np.inf)
 
 
-def _is_target(z: NDArray[np.float64], of: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _is_target(z: Floats, of: Integers) -> Flags:
     return np.arange(z.shape[1]) == of[:, np.newaxis]

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
+
+from sk_han.utils.array_types import Flags, Floats, Integers
 
 N_FOLDS = 5
 
 
 def hold_out(
-    codes: NDArray[np.int64],
+    codes: Integers,
     fraction: float,
     random_state: np.random.RandomState,
-    groups: NDArray[np.int64] | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    groups: Integers | None = None,
+) -> tuple[Integers, Integers | None]:
     """Split rows (D,) into training and held-out ones, stratified by the numbers of their labels.
 
     The only document of a label is trained on, and documents of a group stay together. None is held
@@ -42,11 +43,11 @@ def hold_out(
 
 
 def _hold_out_groups(
-    codes: NDArray[np.int64],
+    codes: Integers,
     fraction: float,
     random_state: np.random.RandomState,
-    groups: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    groups: Integers,
+) -> tuple[Integers, Integers | None]:
     """Hold out groups, drawn in turn, that bring each label nearer to its share.
 
     Shares are whole numbers, rounded at random so that rare labels have theirs in all.
@@ -70,9 +71,7 @@ def _hold_out_groups(
     return np.flatnonzero(~rows), np.flatnonzero(rows)
 
 
-def folds_of(
-    codes: NDArray[np.int64], groups: NDArray[np.int64] | None = None
-) -> Iterator[NDArray[np.int64]]:
+def folds_of(codes: Integers, groups: Integers | None = None) -> Iterator[Integers]:
     """Yield the rows of each of five folds; the documents of a label are dealt out in turn.
 
     The only document of a label is in none: the models of the others would not know the label.
@@ -94,11 +93,11 @@ def folds_of(
 
 
 def dealt_out(
-    t: NDArray[np.bool_],
-    shares: NDArray[np.float64],
-    order: NDArray[np.int64],
-    groups: NDArray[np.int64] | None = None,
-) -> NDArray[np.int64]:
+    t: Flags,
+    shares: Floats,
+    order: Integers,
+    groups: Integers | None = None,
+) -> Integers:
     """Return the number of the subset of each document, (D,), by iterative stratification.
 
     The rarest label that is left is dealt out first, each document of it to the subset that lacks

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sk_han.storage.schema import Schema, Sizes
 from sk_han.targets.splitting import folds_of, hold_out
+from sk_han.utils.array_types import Floats, Integers
 
 
 def one_problem_each(state: Any, where: str, sizes: Sizes) -> None:
@@ -18,7 +19,7 @@ def one_problem_each(state: Any, where: str, sizes: Sizes) -> None:
     sizes["B"] = sizes["K"]
 
 
-def most_frequent(counts: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def most_frequent(counts: Integers, most: int) -> Integers:
     """Return the numbers of the labels of the highest counts (K,), in their order."""
     return np.sort(np.argsort(-counts, kind="stable")[:most])
 
@@ -58,7 +59,7 @@ class Target(ABC):
         """Check labels and encode them; raise a TypeError or ValueError that says `name`."""
 
     @abstractmethod
-    def decide(self, z: NDArray[np.float64]) -> NDArray[Any]:
+    def decide(self, z: Floats) -> NDArray[Any]:
         """Return the decision on each document by its scores (D, K), as encoded labels."""
 
     @abstractmethod
@@ -70,22 +71,20 @@ class Target(ABC):
         return y
 
     @abstractmethod
-    def codes(self, t: NDArray[Any]) -> NDArray[np.int64]:
+    def codes(self, t: NDArray[Any]) -> Integers:
         """Return a number for each document, (D,), the same where the labels are the same."""
 
     @abstractmethod
     def weigh(
         self, t: NDArray[Any], sample_weight: Any, class_weight: Any
-    ) -> tuple[Target, NDArray[np.float64]]:
+    ) -> tuple[Target, Floats]:
         """Check weights; return the target of a fit with these, and that of each document, (D,)."""
 
-    def weights_of_others(
-        self, others: NDArray[Any], t: NDArray[Any], class_weight: Any
-    ) -> NDArray[np.float64]:
+    def weights_of_others(self, others: NDArray[Any], t: NDArray[Any], class_weight: Any) -> Floats:
         """Return the weights of other documents by those that classes have in a fit to `t`."""
         return np.ones(len(others))
 
-    def problem_weights(self, t: NDArray[Any], w: NDArray[np.float64]) -> NDArray[np.float64]:
+    def problem_weights(self, t: NDArray[Any], w: Floats) -> Floats:
         """Return the weight of each document in each binary problem, (D, B)."""
         return np.broadcast_to(w[:, np.newaxis], (len(w), self.n_problems))
 
@@ -96,9 +95,7 @@ class Target(ABC):
     def warn_of_rare(self, t: NDArray[Any], *, given: bool) -> None:  # noqa: B027  (not all do)
         """Warn of labels of very few documents; with `given` ones, none need be held out."""
 
-    def of_frequent(
-        self, t: NDArray[Any], most: int
-    ) -> tuple[Target, NDArray[np.int64], NDArray[Any]]:
+    def of_frequent(self, t: NDArray[Any], most: int) -> tuple[Target, Integers, NDArray[Any]]:
         """Return the target of at most so many labels, the most frequent ones.
 
         Also return the rows of the documents that it is of, and their encoded labels.
@@ -117,14 +114,12 @@ class Target(ABC):
         t: NDArray[Any],
         fraction: float,
         random_state: np.random.RandomState,
-        groups: NDArray[np.int64] | None = None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+        groups: Integers | None = None,
+    ) -> tuple[Integers, Integers | None]:
         """Split rows into training and held-out ones; None for none, if there are too few."""
         return hold_out(self.codes(t), fraction, random_state, groups)
 
-    def folds(
-        self, t: NDArray[Any], groups: NDArray[np.int64] | None = None
-    ) -> Iterator[NDArray[np.int64]]:
+    def folds(self, t: NDArray[Any], groups: Integers | None = None) -> Iterator[Integers]:
         """Yield the rows of each of five folds."""
         return folds_of(self.codes(t), groups)
 
@@ -135,13 +130,11 @@ class Target(ABC):
         """Return the class of the PyTorch module of the loss, made with ``reduction="none"``."""
 
     @abstractmethod
-    def loss(
-        self, z: NDArray[np.float64], t: NDArray[Any], w: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def loss(self, z: Floats, t: NDArray[Any], w: Floats) -> tuple[Floats, Floats]:
         """Return the weighted negative log-likelihoods (D,), and the gradient of their sum."""
 
     @abstractmethod
-    def loss_of_frequencies(self, t: NDArray[Any], w: NDArray[np.float64]) -> float:
+    def loss_of_frequencies(self, t: NDArray[Any], w: Floats) -> float:
         """Return the mean loss of a model that knows the frequencies of labels, and no text."""
 
     @abstractmethod
@@ -149,14 +142,14 @@ class Target(ABC):
         """Return the mean loss of a model of equal scores."""
 
     @abstractmethod
-    def probabilities(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+    def probabilities(self, z: Floats) -> Floats:
         """Return the probability of each label, (D, K)."""
 
     @abstractmethod
-    def log_probabilities(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_probabilities(self, z: Floats) -> Floats:
         """Return the logarithms of `probabilities`, finite also where these round to 0."""
 
-    def decision_function(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+    def decision_function(self, z: Floats) -> Floats:
         """Return the scores as scikit-learn's `decision_function` does."""
         return z
 
@@ -173,7 +166,7 @@ class Target(ABC):
         """Return the accuracy of always taking the most frequent decision."""
         return float(np.bincount(self.codes(t)).max() / len(t))
 
-    def reliance(self, t: NDArray[Any]) -> NDArray[np.float64] | None:
+    def reliance(self, t: NDArray[Any]) -> Floats | None:
         """Return what a network tells of each label beside linear models, (K,), from 0 to 1.
 
         It learns from targets `t`. None is 1 for all of them.
@@ -212,24 +205,20 @@ class Target(ABC):
 
     # Explanations: the log-odds of one label of each document, by its number.
 
-    def likeliest(self, z: NDArray[Any]) -> NDArray[np.int64]:
+    def likeliest(self, z: NDArray[Any]) -> Integers:
         """Return the number of the most probable label of each document, (D,)."""
         return z.argmax(axis=1)
 
-    def label_sets(self, z: NDArray[np.float64]) -> list[tuple[Any, ...]] | None:
+    def label_sets(self, z: Floats) -> list[tuple[Any, ...]] | None:
         """Return the names of the labels that each document gets; None if it has one class."""
         return None
 
     @abstractmethod
-    def log_odds(
-        self, z: NDArray[np.float64], of: NDArray[np.int64], against: NDArray[np.int64] | int = -1
-    ) -> NDArray[np.float64]:
+    def log_odds(self, z: Floats, of: Integers, against: Integers | int = -1) -> Floats:
         """Return the log-odds of a label of each document, (D,), against a class; -1 for all."""
 
     @abstractmethod
-    def factors(
-        self, z: NDArray[np.float64], of: NDArray[np.int64], against: NDArray[np.int64] | int = -1
-    ) -> NDArray[np.float64]:
+    def factors(self, z: Floats, of: Integers, against: Integers | int = -1) -> Floats:
         """Return the gradient of `log_odds` with respect to the scores, (D, K)."""
 
     # Linear parts: each binary problem has one score. By default each label is a problem.
