@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from sk_han.targets import Target
+from sk_han.utils.array_types import Floats
 
 _SMALLEST_ALONE = 0.01
 
@@ -18,9 +19,9 @@ def fit_scales(
     target: Target,
     logits: Any,
     targets: NDArray[Any],
-    weights: NDArray[np.float64],
-    prior: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    weights: Floats,
+    prior: Floats,
+) -> Floats:
     """Return the scales (P,), from 0 on, with which logits (P, D, K) have the smallest loss.
 
     For one model this is temperature scaling (Guo et al., 2017), with a scale of at least 0.01; for
@@ -29,7 +30,7 @@ def fit_scales(
     """
     loss_at = _loss_by_scales(target, logits, targets, weights)
 
-    def loss_and_gradient(scales: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def loss_and_gradient(scales: Floats) -> tuple[float, Floats]:
         loss, gradient = loss_at(scales)
         distance = scales - prior
         return loss + (distance**2).sum() / 2, gradient + distance
@@ -38,7 +39,7 @@ def fit_scales(
     bounds = [(0 if len(prior) > 1 else _SMALLEST_ALONE, None)] * len(prior)
     with np.errstate(under="ignore"):  # beside a very likely class, others may round to 0
         solution = minimize(loss_and_gradient, prior, jac=True, method="L-BFGS-B", bounds=bounds)
-    scales: NDArray[np.float64] = solution.x
+    scales: Floats = solution.x
     return scales
 
 
@@ -46,10 +47,10 @@ def fit_scales_near(
     target: Target,
     logits: Any,
     targets: NDArray[Any],
-    weights: NDArray[np.float64],
-    usual: NDArray[np.float64],
-    spreads: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    weights: Floats,
+    usual: Floats,
+    spreads: Floats,
+) -> Floats:
     """Find scales as `fit_scales`, where documents are few and usual scales (P,) are known.
 
     The prior of a scale is log-normal, of which `spreads` (P,) are the standard deviations: with
@@ -57,7 +58,7 @@ def fit_scales_near(
     """
     loss_at = _loss_by_scales(target, logits, targets, weights)
 
-    def loss_and_gradient(steps: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def loss_and_gradient(steps: Floats) -> tuple[float, Floats]:
         scales = usual * np.exp(steps)
         loss, gradient = loss_at(scales)
         penalty = ((steps / spreads) ** 2).sum() / 2
@@ -66,17 +67,17 @@ def fit_scales_near(
     with np.errstate(under="ignore"):
         start = np.zeros(len(usual))
         solution = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B")
-    scales: NDArray[np.float64] = usual * np.exp(solution.x)
+    scales: Floats = usual * np.exp(solution.x)
     return scales
 
 
 def _loss_by_scales(
-    target: Target, logits: Any, targets: NDArray[Any], weights: NDArray[np.float64]
-) -> Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]:
+    target: Target, logits: Any, targets: NDArray[Any], weights: Floats
+) -> Callable[[Floats], tuple[float, Floats]]:
     """Return the loss, with its gradient, by the scales of logits (P, D, K)."""
     stacked, shares = np.array(logits), weights / weights.mean()
 
-    def loss_at(scales: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def loss_at(scales: Floats) -> tuple[float, Floats]:
         pooled = np.tensordot(scales, stacked, 1)  # (D, K)
         losses, gradient = target.loss(pooled, targets, shares)
         return float(losses.sum()), np.tensordot(stacked, gradient, 2)

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
 from sk_han.parts.part import Part
 from sk_han.storage.network_schema import NETWORK
 from sk_han.storage.schema import Variants
+from sk_han.utils.array_types import Floats
 
 SENTENCE_NETWORK = "sentence_network"  # the kind of the part that reads sentence vectors
 
@@ -28,10 +28,10 @@ NETWORK_SCHEMAS = {"network": _reading("words"), SENTENCE_NETWORK: _reading("vec
 class Attribution(NamedTuple):
     """What a network says of a batch of documents, and what each word brings to a score."""
 
-    logits: NDArray[np.float64]  # (D, K)
-    word_attention: NDArray[np.float64]  # (T,)
-    sentence_attention: NDArray[np.float64]  # (N,)
-    words: NDArray[np.float64]  # (T,), zeros where no contributions were asked for
+    logits: Floats  # (D, K)
+    word_attention: Floats  # (T,)
+    sentence_attention: Floats  # (N,)
+    words: Floats  # (T,), zeros where no contributions were asked for
 
 
 class NetworkPart(Part):
@@ -46,16 +46,14 @@ class NetworkPart(Part):
 
     @abstractmethod
     def gradient_attention(
-        self, documents: DocumentArray, score: Callable[[NDArray[Any]], NDArray[np.float64]]
+        self, documents: DocumentArray, score: Callable[[NDArray[Any]], Floats]
     ) -> Attribution:
         """Multiply the attention by the gradient of a score at it.
 
         ``score(logits)`` is the factor of each, (D, K); ``score[rows]`` that of some documents.
         """
 
-    def attributions(
-        self, documents: DocumentArray, factors: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
         """Divide a linear score of the logits among the words; see `Part.attributions`."""
         return self.gradient_attention(documents, ConstantScore(factors)).words
 
@@ -64,11 +62,11 @@ class NetworkPart(Part):
 class ConstantScore:
     """A score whose factors are known, whatever the logits."""
 
-    factors: NDArray[np.float64]
+    factors: Floats
 
     def __getitem__(self, rows: Any) -> ConstantScore:
         return ConstantScore(self.factors[rows])
 
-    def __call__(self, logits: NDArray[Any]) -> NDArray[np.float64]:
+    def __call__(self, logits: NDArray[Any]) -> Floats:
         """Return the factors, (D, K)."""
         return self.factors

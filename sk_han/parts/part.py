@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sk_han.documents import Coalitions, DocumentArray
 from sk_han.storage.schema import Schema, Variants
 from sk_han.targets import Target
+from sk_han.utils.array_types import Floats
 
 _WORDS_AT_ONCE = 1 << 18  # of documents that are copies of parts of others
 
@@ -31,18 +31,16 @@ class Part(ABC):
         """Check that a user's documents hold what the part reads, or raise a ValueError."""
 
     @abstractmethod
-    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+    def logits(self, documents: DocumentArray) -> Floats:
         """Score documents, shape (D, K)."""
 
-    def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> NDArray[np.float64]:
+    def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> Floats:
         """Score sets of sentences of the documents, shape (M, K)."""
         portions = coalitions.portions(documents.words_per_sentence, _WORDS_AT_ONCE)
         return np.concatenate([self.logits(some.documents(documents)) for some in portions])
 
     @abstractmethod
-    def attributions(
-        self, documents: DocumentArray, factors: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
         """Divide a linear score of the logits, by factors (D, K), among the words, (T,)."""
 
     @abstractmethod

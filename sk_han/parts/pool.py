@@ -8,7 +8,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sk_han.documents import Coalitions, DocumentArray
 from sk_han.documents.lazy import portions
@@ -16,8 +15,9 @@ from sk_han.options.base import Range
 from sk_han.parts.part import Part
 from sk_han.storage.schema import Array, ByName, Field, Kind, Schema, Sizes, Variants, check
 from sk_han.targets import Target, target_from_state
+from sk_han.utils.array_types import Floats
 
-Scale = float | NDArray[np.float64]  # one for all labels, or one for each, (K,)
+Scale = float | Floats  # one for all labels, or one for each, (K,)
 _LARGEST = 1e6  # far beyond what fits find; products with logits stay finite
 
 # Names of parts: the network, another of words beside one of sentence vectors, and linear models.
@@ -79,27 +79,25 @@ class Pool:
             part.check(documents)
         return documents
 
-    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+    def logits(self, documents: DocumentArray) -> Floats:
         """Compute the sum of the scaled logits, shape (D, K)."""
         # What lies on the disk is read once for all parts.
         pooled = [self._logits(portion.in_memory()) for portion in portions(documents)]
         return pooled[0] if len(pooled) == 1 else np.concatenate(pooled)
 
-    def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> NDArray[np.float64]:
+    def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> Floats:
         """Compute the sums for sets of sentences of documents in memory, shape (M, K)."""
         total = np.zeros((len(coalitions.lengths), self.target.n_scores))
         for name, part in self._counting.items():
             total += self.scales[name] * part.coalitions(documents, coalitions)
         return total
 
-    def logits_by_part(self, documents: DocumentArray) -> NDArray[np.float64]:
+    def logits_by_part(self, documents: DocumentArray) -> Floats:
         """Compute the scaled logits of each part, shape (P, D, K); `logits` is their sum."""
         found = [np.stack(list(self._scaled(each.in_memory()))) for each in portions(documents)]
         return np.concatenate(found, axis=1)
 
-    def attributions(
-        self, documents: DocumentArray, factors: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
         """Divide a linear score of the pooled logits among the words, shape (n_words,)."""
         contributions = np.zeros(documents.n_words)
         for name, part in self._counting.items():
@@ -127,13 +125,13 @@ class Pool:
             scales[name] = stored["scale"]
         return cls(target, parts, scales)
 
-    def _logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+    def _logits(self, documents: DocumentArray) -> Floats:
         total = np.zeros((len(documents), self.target.n_scores))
         for number, scaled in enumerate(self._scaled(documents)):
             total = total + scaled if number else scaled
         return total
 
-    def _scaled(self, documents: DocumentArray) -> Iterator[NDArray[np.float64]]:
+    def _scaled(self, documents: DocumentArray) -> Iterator[Floats]:
         """Yield the scaled logits of each part in turn, each of shape (D, K)."""
         counting = self._counting
         for name, part in self.parts.items():

@@ -19,10 +19,11 @@ from sk_han.targets import Target
 from sk_han.training.builder import document_net
 from sk_han.training.net import Net
 from sk_han.training.net_state import net_to_state, stored_net
+from sk_han.utils.array_types import Floats
 
 _SENTENCES_AT_ONCE = 1 << 16  # of sets of them
 
-_Score = Callable[[NDArray[Any]], NDArray[np.float64]]
+_Score = Callable[[NDArray[Any]], Floats]
 
 
 class TrainedNetwork(NetworkPart):
@@ -41,11 +42,11 @@ class TrainedNetwork(NetworkPart):
         """The options that the network was built from."""
         return self.net.module_.options
 
-    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+    def logits(self, documents: DocumentArray) -> Floats:
         """Score documents, shape (D, K)."""
         return self.net.logits(documents).astype(np.float64)
 
-    def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> NDArray[np.float64]:
+    def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> Floats:
         """Score sets of sentences, (M, K); words are read once where no sentence sees another's."""
         if self.dimension is not None or self.net.module_.word_attention.across_sequences:
             return super().coalitions(documents, coalitions)
@@ -110,5 +111,5 @@ class _TensorScore:
         return torch.from_numpy(self.score(_array(logits))).to(logits)
 
 
-def _array(values: Tensor) -> NDArray[np.float64]:
+def _array(values: Tensor) -> Floats:
     return values.numpy(force=True).astype(np.float64)

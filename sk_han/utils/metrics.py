@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.utils.array_types import Flags, Floats, Integers
 from sk_han.utils.multilabel_metrics import averages, log_losses
 
 BINS = 15
@@ -25,9 +26,9 @@ class Bin(NamedTuple):
 
 
 def figures(
-    probabilities: NDArray[np.float64],
-    targets: NDArray[np.int64],
-    decided: NDArray[np.int64] | None = None,
+    probabilities: Floats,
+    targets: Integers,
+    decided: Integers | None = None,
 ) -> dict[str, Any]:
     """Return figures of probabilities (D, K); rows of the confusion (K, K) are true classes.
 
@@ -51,9 +52,7 @@ def figures(
     }
 
 
-def label_figures(
-    probabilities: NDArray[np.float64], decided: NDArray[np.bool_], t: NDArray[np.bool_]
-) -> dict[str, Any]:
+def label_figures(probabilities: Floats, decided: Flags, t: Flags) -> dict[str, Any]:
     """Return figures of several labels a document, (D, L) each, and those of each label.
 
     A share of nothing is None: the precision of a label that no document gets, the recall of one
@@ -75,15 +74,13 @@ def label_figures(
     }
 
 
-def shares_of(
-    true: NDArray[np.int64], predicted: NDArray[np.int64], right: NDArray[np.int64]
-) -> tuple[list[Any], ...]:
+def shares_of(true: Integers, predicted: Integers, right: Integers) -> tuple[list[Any], ...]:
     """Return columns of labels: both numbers of documents, precision, recall and F1.
 
     A share of nothing is None.
     """
 
-    def shares(these: NDArray[np.int64], of: NDArray[np.int64]) -> list[float | None]:
+    def shares(these: Integers, of: Integers) -> list[float | None]:
         pairs = zip(these.tolist(), of.tolist(), strict=True)
         return [part / whole if whole else None for part, whole in pairs]
 
@@ -92,9 +89,9 @@ def shares_of(
 
 
 def calibration_error(
-    probabilities: NDArray[np.float64],
-    targets: NDArray[np.int64],
-    decided: NDArray[np.int64] | None = None,
+    probabilities: Floats,
+    targets: Integers,
+    decided: Integers | None = None,
 ) -> float:
     """Return how far the share of right predictions is from the confidence in them, on average."""
     # Guo, Pleiss, Sun, Weinberger, 2017, On Calibration of Modern Neural Networks, ICML, equation 3
@@ -103,10 +100,10 @@ def calibration_error(
 
 
 def reliability(
-    probabilities: NDArray[np.float64],
-    targets: NDArray[np.int64],
-    groups: NDArray[np.int64] | None = None,
-    decided: NDArray[np.int64] | None = None,
+    probabilities: Floats,
+    targets: Integers,
+    groups: Integers | None = None,
+    decided: Integers | None = None,
 ) -> list[Bin]:
     """Put documents into bins of equal width by the probability of what is predicted for them.
 
@@ -126,9 +123,7 @@ def reliability(
     return found
 
 
-def interval_of(
-    right: NDArray[np.bool_], groups: NDArray[np.int64] | None = None
-) -> tuple[float, float]:
+def interval_of(right: Flags, groups: Integers | None = None) -> tuple[float, float]:
     """Return the 95 % interval of the share of right documents, if draws are of groups (D,)."""
     worth = _worth(right, groups)
     return share_interval(int(np.count_nonzero(right)) * worth, len(right) * worth)
@@ -143,9 +138,7 @@ def share_interval(n_right: float, n: float) -> tuple[float, float]:
     return max(0.0, low), min(1.0, high)
 
 
-def resampled_share_interval(
-    share: float, drawn: NDArray[np.float64], n: float
-) -> tuple[float, float]:
+def resampled_share_interval(share: float, drawn: Floats, n: float) -> tuple[float, float]:
     """Return the 95 % interval of a mean of shares by bootstrap samples of n documents, (B,).
 
     The mean is less the bias of the samples (Efron and Tibshirani, 1993, An Introduction to the
@@ -159,7 +152,7 @@ def resampled_share_interval(
     return min(low, share), max(high, share)
 
 
-def resampled_half_width(drawn: NDArray[np.float64], n: float) -> float:
+def resampled_half_width(drawn: Floats, n: float) -> float:
     """Return half the width of the 95 % t interval by bootstrap samples of n documents, (B,).
 
     Samples vary less than documents do by 1 - 1 / n: Davison and Hinkley, 1997, Bootstrap Methods
@@ -171,7 +164,7 @@ def resampled_half_width(drawn: NDArray[np.float64], n: float) -> float:
     return float(stdtrit(freedom, 0.975) * drawn.std() * math.sqrt(1 + 1 / freedom))
 
 
-def _worth(values: NDArray[Any], groups: NDArray[np.int64] | None) -> float:
+def _worth(values: NDArray[Any], groups: Integers | None) -> float:
     """Return how many documents drawn one by one tell as much of the mean as one does here.
 
     Korn and Graubard, 1998, Confidence intervals for proportions with small expected number of
@@ -195,7 +188,7 @@ def _worth(values: NDArray[Any], groups: NDArray[np.int64] | None) -> float:
     return float(tails**2 / alike)
 
 
-def effective_groups(groups: NDArray[np.int64]) -> float:
+def effective_groups(groups: Integers) -> float:
     """Return how many groups of equal size tell as much as these, by the group of each document.
 
     Kish, 1965, Survey Sampling. Carter, Schnepel and Steigerwald, 2017, Asymptotic behavior of a
@@ -207,9 +200,9 @@ def effective_groups(groups: NDArray[np.int64]) -> float:
 
 
 def difference_interval(
-    right: NDArray[np.bool_],
-    right_of_other: NDArray[np.bool_],
-    groups: NDArray[np.int64] | None = None,
+    right: Flags,
+    right_of_other: Flags,
+    groups: Integers | None = None,
 ) -> tuple[float, float]:
     """Return the 95 % interval of the difference of two accuracies on the same documents.
 

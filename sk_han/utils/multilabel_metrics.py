@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from sk_han.utils.array_types import Flags, Floats, Integers
 
 AVERAGES = ("micro", "macro", "samples")
 _RESAMPLES, _PORTION = 1_000, 100
 _BINS, _SMALLEST = 10, 0.05
 
-Figures = dict[str, NDArray[np.float64]]
+Figures = dict[str, Floats]
 
 
-def averages(given: NDArray[np.bool_], true: NDArray[np.bool_]) -> dict[str, float]:
+def averages(given: Flags, true: Flags) -> dict[str, float]:
     """Return the averages of `_figures` over these documents."""
     found = _figures(given, true, np.ones((1, len(true))))
     return {name: float(values[0]) for name, values in found.items()}
 
 
-def log_losses(p: NDArray[np.float64], t: NDArray[np.bool_]) -> NDArray[np.float64]:
+def log_losses(p: Floats, t: Flags) -> Floats:
     """Return the mean negative log-likelihood of each label in nats, (L,)."""
-    found: NDArray[np.float64] = -np.log(
-        np.maximum(np.where(t, p, 1 - p), np.finfo(float).eps)
-    ).mean(axis=0)
+    found: Floats = -np.log(np.maximum(np.where(t, p, 1 - p), np.finfo(float).eps)).mean(axis=0)
     return found
 
 
-def calibration_error_of_labels(p: NDArray[np.float64], t: NDArray[np.bool_]) -> float:
+def calibration_error_of_labels(p: Floats, t: Flags) -> float:
     """Return how far shares of right marks are from probabilities, on average over ten bins."""
     counted = p > _SMALLEST  # of many labels nearly all others are next to 0, and right
     values, right = p[counted], t[counted]
@@ -35,9 +34,7 @@ def calibration_error_of_labels(p: NDArray[np.float64], t: NDArray[np.bool_]) ->
     return float(np.abs(gaps).sum() / max(len(values), 1))
 
 
-def resampled(
-    given: NDArray[np.bool_], true: NDArray[np.bool_], groups: NDArray[np.int64] | None
-) -> Figures:
+def resampled(given: Flags, true: Flags, groups: Integers | None) -> Figures:
     """Return the averages in 1,000 bootstrap samples of the documents, or of their groups (D,)."""
     random = np.random.RandomState(0)
     unit = np.arange(len(true)) if groups is None else np.unique(groups, return_inverse=True)[1]
@@ -49,9 +46,7 @@ def resampled(
     return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
 
 
-def _figures(
-    given: NDArray[np.bool_], true: NDArray[np.bool_], weights: NDArray[np.float64]
-) -> Figures:
+def _figures(given: Flags, true: Flags, weights: Floats) -> Figures:
     """Return precision, recall and F1, micro, macro and by document, and subset accuracy.
 
     Of labels given by the model and true ones, (D, L), in B samples; weights (B, D) are how often
@@ -86,13 +81,11 @@ def _figures(
     return found
 
 
-def _shares(
-    right: NDArray[np.float64], given: NDArray[np.float64], true: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], ...]:
+def _shares(right: Floats, given: Floats, true: Floats) -> tuple[Floats, ...]:
     """Return precision, recall and F1 of counts."""
     return _divided(right, given), _divided(right, true), _divided(2 * right, given + true)
 
 
-def _divided(these: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.float64]:
+def _divided(these: Floats, by: Floats) -> Floats:
     """Divide, and return 0 where there is nothing to divide by."""
     return np.divide(these, by, out=np.zeros(these.shape), where=by > 0)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import PADDING_ID, UNKNOWN_ID
+from sk_han.utils.array_types import Integers
 from sk_han.utils.containers import listed
 from sk_han.utils.warnings import warn_user
 
@@ -78,7 +79,7 @@ def warn_of_alike_names(names: NDArray[Any]) -> None:
         )
 
 
-def warn_of_rare_classes(targets: NDArray[np.int64], classes: NDArray[np.generic]) -> None:
+def warn_of_rare_classes(targets: Integers, classes: NDArray[np.generic]) -> None:
     """Warn of classes (C,) that have two to four of the targets (D,) among larger ones."""
     counts = np.bincount(targets, minlength=len(classes))
     rare = np.flatnonzero((counts > 1) & (counts < _FEW))
@@ -94,9 +95,7 @@ def warn_of_rare_classes(targets: NDArray[np.int64], classes: NDArray[np.generic
     )
 
 
-def warn_of_single_documents(
-    targets: NDArray[np.int64], classes: NDArray[Any], *, given: bool
-) -> None:
+def warn_of_single_documents(targets: Integers, classes: NDArray[Any], *, given: bool) -> None:
     """Warn of classes of one document; with `given` documents, held-out ones are not needed."""
     single = classes[np.bincount(targets, minlength=len(classes)) == 1].tolist()
     if not single or len(classes) == 1:
@@ -117,7 +116,7 @@ def warn_of_single_documents(
 
 
 def warn_of_classes_without_weight(
-    targets: NDArray[np.int64], kept: NDArray[np.int64], classes: NDArray[Any]
+    targets: Integers, kept: Integers, classes: NDArray[Any]
 ) -> None:
     """Warn of classes (C,) of some targets, and of none that is kept for its positive weight."""
     lacking = np.setdiff1d(targets, kept)
@@ -130,9 +129,7 @@ def warn_of_classes_without_weight(
         )
 
 
-def warn_of_conflicts(
-    rows: NDArray[np.int64], n_words: NDArray[np.int64], n_documents: int
-) -> None:
+def warn_of_conflicts(rows: Integers, n_words: Integers, n_documents: int) -> None:
     """Warn if many of the documents have ten words or more of one of another class."""
     rows = rows[n_words >= _SHORTEST]
     if n_documents < _ENOUGH_DOCUMENTS or len(rows) <= _DOUBTFUL_SHARE * n_documents:

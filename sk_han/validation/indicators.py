@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.utils.array_types import Flags, Floats
 from sk_han.utils.containers import listed, refuse_masked
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.labels import check_number
@@ -33,9 +34,7 @@ def _are_rows(y: Any) -> bool:
     return len({len(row) for row in rows}) == 1 and not any(isinstance(v, str) for v in rows[0])
 
 
-def check_indicator(
-    y: Any, n_documents: int, name: str
-) -> tuple[NDArray[np.bool_], NDArray[Any] | None]:
+def check_indicator(y: Any, n_documents: int, name: str) -> tuple[Flags, NDArray[Any] | None]:
     """Check an indicator; return it as (D, L), and the names of a DataFrame's columns, (L,)."""
     if hasattr(y, "to_pandas") and hasattr(y, "column_names"):  # a table of Arrow
         y = y.to_pandas()
@@ -71,9 +70,7 @@ def check_names(names: Any, what: str = "classes") -> NDArray[Any]:
     return np.array(found)
 
 
-def in_order(
-    values: NDArray[np.bool_], columns: NDArray[Any] | None, names: NDArray[Any], name: str
-) -> NDArray[np.bool_]:
+def in_order(values: Flags, columns: NDArray[Any] | None, names: NDArray[Any], name: str) -> Flags:
     """Return the columns of an indicator, unnamed or named, in the order of the labels, (D, L)."""
     if columns is None:
         if values.shape[1] != len(names):
@@ -98,7 +95,7 @@ def in_order(
     return values[:, [place[label] for label in names.tolist()]]
 
 
-def _values(y: Any, name: str) -> NDArray[np.bool_]:
+def _values(y: Any, name: str) -> Flags:
     """Return an indicator as booleans, (D, L)."""
     refuse_masked(y, name)
     if hasattr(y, "tocsr"):
@@ -130,7 +127,7 @@ def _values(y: Any, name: str) -> NDArray[np.bool_]:
     return values.astype(bool)
 
 
-def warn_of_labels(t: NDArray[np.bool_], names: NDArray[Any]) -> None:
+def warn_of_labels(t: Flags, names: NDArray[Any]) -> None:
     """Warn of labels that no document has, or all have; refuse data without any label."""
     counts = t.sum(axis=0)
     if not counts.any():
@@ -145,9 +142,7 @@ def warn_of_labels(t: NDArray[np.bool_], names: NDArray[Any]) -> None:
             )
 
 
-def weights_of_sides(
-    class_weight: Any, t: NDArray[np.bool_], weights: NDArray[np.float64], names: NDArray[Any]
-) -> NDArray[np.float64]:
+def weights_of_sides(class_weight: Any, t: Flags, weights: Floats, names: NDArray[Any]) -> Floats:
     """Return the weights of documents without and with each label, (2, L)."""
     sides = np.ones((2, len(names)))
     if isinstance(class_weight, str):  # "balanced"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.utils.array_types import Floats, Integers
 from sk_han.utils.containers import label_list, listed, refuse_masked
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import is_missing
@@ -90,7 +91,7 @@ def check_number(values: Any, n_documents: int, what: str) -> None:
         )
 
 
-def encode_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> NDArray[np.int64]:
+def encode_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> Integers:
     """Return the position of each label (D,) in the sorted classes, (D,)."""
     unseen = np.setdiff1d(labels, classes)
     if len(unseen):
@@ -103,7 +104,7 @@ def encode_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> NDA
 
 def document_weights(
     sample_weight: Any, class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]
-) -> NDArray[np.float64]:
+) -> Floats:
     """Compute the weight of each document in the loss, (D,): sample weight times class weight."""
     from sk_han.utils.compat import check_sample_weight
 
@@ -136,9 +137,7 @@ def document_weights(
     return weights
 
 
-def _by_class(
-    class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]
-) -> NDArray[np.float64]:
+def _by_class(class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]) -> Floats:
     """Return the weight of the class of each document, (D,)."""
     if isinstance(class_weight, list):
         raise ValueError(
@@ -147,7 +146,7 @@ def _by_class(
         )
     if not isinstance(class_weight, dict):  # "balanced", among classes that have documents
         _, numbers, counts = np.unique(labels, return_inverse=True, return_counts=True)
-        balanced: NDArray[np.float64] = len(labels) / (len(counts) * counts.astype(np.float64))
+        balanced: Floats = len(labels) / (len(counts) * counts.astype(np.float64))
         return balanced[numbers]
     _check_ends(class_weight, "class_weight")
     for label, value in class_weight.items():
@@ -249,7 +248,7 @@ def _kind(label: Any) -> str:
     return next(kinds, type(label).__name__)
 
 
-def check_groups(groups: Any, n_documents: int) -> NDArray[np.int64]:
+def check_groups(groups: Any, n_documents: int) -> Integers:
     """Return the number of each document's group, (D,)."""
     names = label_list(groups)
     check_number(names, n_documents, "groups")
@@ -269,7 +268,7 @@ def check_groups(groups: Any, n_documents: int) -> NDArray[np.int64]:
     return np.array(numbers, dtype=np.int64)
 
 
-def check_several_groups(groups: Any, n_documents: int, needed: str) -> NDArray[np.int64]:
+def check_several_groups(groups: Any, n_documents: int, needed: str) -> Integers:
     """Return the number of each document's group, (D,); `needed` says what one alone cannot do."""
     numbers = check_groups(groups, n_documents)
     if not numbers.any():

@@ -7,10 +7,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from sk_han.utils.array_types import Flags, Integers
 
 
-def checked_spans(spans: Any, number: int, n_characters: int, what: str) -> NDArray[np.int64]:
+def checked_spans(spans: Any, number: int, n_characters: int, what: str) -> Integers:
     """Check the spans of a document and return them, (n_spans, 2); `what` is one of them."""
     one = what.capitalize()
     if not isinstance(spans, Collection) or isinstance(spans, str):
@@ -33,9 +34,7 @@ def checked_spans(spans: Any, number: int, n_characters: int, what: str) -> NDAr
     return np.array(list(spans), dtype=np.int64).reshape(-1, 2)
 
 
-def covered_words(
-    spans: NDArray[np.int64], word_spans: NDArray[np.int64]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def covered_words(spans: Integers, word_spans: Integers) -> tuple[Flags, Flags]:
     """Mark the words (T,) that overlap a span, completely or in part, and the spans with a word."""
     first = np.searchsorted(word_spans[:, 1], spans[:, 0], side="right")
     last = np.searchsorted(word_spans[:, 0], spans[:, 1], side="left")

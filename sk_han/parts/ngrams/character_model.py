@@ -24,6 +24,7 @@ from sk_han.parts.ngrams.sparse_model import SparseNgramModel
 from sk_han.parts.part import Part
 from sk_han.storage.schema import Array, Field, Schema, Sizes, Variants
 from sk_han.targets import Target
+from sk_han.utils.array_types import Floats
 
 _BOUNDARY = 1  # stands before and behind each word
 _FIRST = 2  # number of the first character of Unicode
@@ -129,14 +130,12 @@ class CharacterModel(Part):
                 "memory, portion by portion if they are many; or fit with linear_chars=None."
             )
 
-    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+    def logits(self, documents: DocumentArray) -> Floats:
         """Score documents, (D, K)."""
         some = divided(documents, _WORDS_AT_ONCE)
         return np.concatenate([self.ngrams.logits(self.table.read(each)) for each in some])
 
-    def attributions(
-        self, documents: DocumentArray, factors: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
         """Divide a linear score of the logits among the words, (T,): a word has its characters'."""
         characters = self.table.read(documents)
         found = self.ngrams.attributions(characters, factors)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sk_han.documents import LabelledDocuments
 from sk_han.parts.calibration import fit_scales
 from sk_han.parts.ngrams.sparse_model import MOST_DENSE
 from sk_han.parts.ngrams.stacking import LinearKinds, NgramLearner
 from sk_han.targets import Target
+from sk_han.utils.array_types import Floats
 
 # Documents of the trial, and what characters must add to what is told of labels. They added 0.5 and
 # more on Korean comments, 0.1 to 0.3 on messages of 28 labels, 0.05 to 0.2 on tweets and news, and
@@ -51,9 +51,7 @@ def characters_pay(data: LabelledDocuments, target: Target, kinds: LinearKinds) 
     return gained > _MUCH
 
 
-def _gained(
-    data: LabelledDocuments, known: NDArray[np.float64], target: Target
-) -> tuple[float, float]:
+def _gained(data: LabelledDocuments, known: Floats, target: Target) -> tuple[float, float]:
     """Return what the other models add to the first, as a share of what all together tell.
 
     Models tell of labels by how far their loss is below that of the frequencies of classes. `known`
@@ -61,7 +59,7 @@ def _gained(
     """
     weights = data.weights / data.weights.sum()
 
-    def losses(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    def losses(logits: Floats) -> Floats:
         scales = fit_scales(target, logits, data.targets, data.weights, np.ones(len(logits)))
         return target.loss(np.tensordot(scales, logits, 1), data.targets, weights)[0]
 

@@ -23,6 +23,7 @@ from sk_han.parts.ngrams.ngram_fitting import (
 )
 from sk_han.parts.ngrams.presence import document_counts, presences
 from sk_han.targets import Target
+from sk_han.utils.array_types import Floats, Integers
 
 # Occurrences of n-grams that are learnt from at once. With n-grams of 1 to 3 words, these are 8.4
 # million words (32,000 film reviews), whose matrix and solver take 1.2 GB. A chunk is half as
@@ -42,9 +43,7 @@ def n_chunks_of(documents: DocumentArray, ngram_range: tuple[int, int]) -> int:
     return min(-(-n_ngrams // _MOST_NGRAMS_OF_CHUNK), len(documents))
 
 
-def rows_of_chunks(
-    documents: DocumentArray, ngram_range: tuple[int, int]
-) -> list[NDArray[np.int64]]:
+def rows_of_chunks(documents: DocumentArray, ngram_range: tuple[int, int]) -> list[Integers]:
     """Return the rows of each chunk, drawn from all over the documents, which may be sorted.
 
     The order does not depend on a seed, nor does a model that is fitted to all at once.
@@ -58,7 +57,7 @@ def fit_ngram_models_in_chunks(
     data: LabelledDocuments,
     target: Target,
     ngram_range: tuple[int, int],
-    parts: Sequence[NDArray[np.int64]],
+    parts: Sequence[Integers],
     smoothing: float = SMOOTHING,
 ) -> list[NgramModel | None]:
     """Fit the model of `fit_to_presences` in passes over the documents, chunk by chunk.
@@ -106,7 +105,7 @@ def fit_ngram_models_in_chunks(
 
 
 def _chunks(
-    data: LabelledDocuments, ngram_range: tuple[int, int], buckets: NDArray[np.int64]
+    data: LabelledDocuments, ngram_range: tuple[int, int], buckets: Integers
 ) -> Iterator[tuple[LabelledDocuments, csr_matrix]]:
     """Yield each chunk with the presence of its n-grams, shape (D, F)."""
     for rows in rows_of_chunks(data.documents, ngram_range):
@@ -115,7 +114,7 @@ def _chunks(
             yield chunk, presences(chunk.documents, ngram_range, buckets)
 
 
-def _add(sums: NDArray[np.float32], present: csr_matrix, values: NDArray[np.float64]) -> None:
+def _add(sums: NDArray[np.float32], present: csr_matrix, values: Floats) -> None:
     """Add the values (D, B) of the documents with each n-gram to its sums, (F, B)."""
     found = (present.T @ csr_matrix(values)).tocoo()
     sums[found.row, found.col] += found.data.astype(np.float32)
@@ -124,7 +123,7 @@ def _add(sums: NDArray[np.float32], present: csr_matrix, values: NDArray[np.floa
 class _Coefficients(NamedTuple):
     """What is known of the coefficients, and of the intercept behind them."""
 
-    values: NDArray[np.float64]  # (B, F + 1)
+    values: Floats  # (B, F + 1)
     precision: NDArray[np.float32]  # (B, F + 1)
 
     def learn_from(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
+from sk_han.utils.array_types import Floats, Integers
 
 # 25,000 film reviews contain about a million distinct pairs of words. With 2**20 buckets,
 # collisions cost accuracy.
@@ -24,7 +25,7 @@ BATCH_SIZE = 256
 MIX_1 = np.uint64(0x9E3779B97F4A7C15)
 MIX_2 = np.uint64(0xBF58476D1CE4E5B9)
 
-_Sliceable = TypeVar("_Sliceable", DocumentArray, NDArray[np.float64])
+_Sliceable = TypeVar("_Sliceable", DocumentArray, Floats)
 
 
 def check_ngram_range(
@@ -43,7 +44,7 @@ def check_ngram_range(
 
 def hash_ngrams(
     documents: DocumentArray, ngram_range: tuple[int, int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Integers, Integers]:
     """Return the bucket of every n-gram, and the position of its first word in ``word_ids``."""
     keys, first_words, _ = keyed_ngrams(documents, ngram_range)
     return buckets_of(keys), first_words
@@ -51,7 +52,7 @@ def hash_ngrams(
 
 def keyed_ngrams(
     documents: DocumentArray, ngram_range: tuple[int, int]
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[NDArray[np.uint64], Integers, Integers]:
     """Return key, first word and number of words of every n-gram; keys differ within a bucket."""
     n_words = documents.n_words
     sentence = np.repeat(np.arange(documents.n_sentences), documents.words_per_sentence)
@@ -72,7 +73,7 @@ def keyed_ngrams(
     return np.concatenate(keys), np.concatenate(first_words), np.concatenate(sizes)
 
 
-def buckets_of(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+def buckets_of(keys: NDArray[np.uint64]) -> Integers:
     """Return the hash values of n-grams, by which models know them, from their keys."""
     return (keys >> np.uint64(64 - BITS)).astype(np.int64)
 
@@ -83,7 +84,7 @@ def batches(rows: _Sliceable) -> Iterator[_Sliceable]:
         yield rows[start : start + BATCH_SIZE]
 
 
-def column_table(buckets: NDArray[np.int64]) -> NDArray[np.int32]:
+def column_table(buckets: Integers) -> NDArray[np.int32]:
     """Return a look-up table from a hash value to the number of its column, from 1, else 0.
 
     The system gives a page of zeros when one of it is first read, so few n-grams cost little.
@@ -97,10 +98,10 @@ class Occurrences(NamedTuple):
     """Each occurrence of an n-gram that has a column."""
 
     keys: NDArray[np.uint64]
-    first_words: NDArray[np.int64]
-    sizes: NDArray[np.int64]  # in words
-    rows: NDArray[np.int64]  # its document
-    columns: NDArray[np.int64]
+    first_words: Integers
+    sizes: Integers  # in words
+    rows: Integers  # its document
+    columns: Integers
 
 
 def known_ngrams(

@@ -19,6 +19,7 @@ from sk_han.parts.ngrams.ngram_fitting import coefficients_of, update_problems
 from sk_han.parts.ngrams.one_vs_rest import logistic_regression
 from sk_han.parts.ngrams.presence import document_counts, presences
 from sk_han.targets import Target
+from sk_han.utils.array_types import Integers
 
 _RANK = 400
 _MIN_DOCUMENTS = 5  # an n-gram of fewer says little of others
@@ -36,7 +37,7 @@ class LatentSpace(NamedTuple):
     """Directions in which documents differ most, as combinations of n-grams."""
 
     ngram_range: tuple[int, int]
-    buckets: NDArray[np.int64]  # (F,), in rising order
+    buckets: Integers  # (F,), in rising order
     ratios: NDArray[np.float32]  # (F, 1), squared inverse document frequencies
     projection: NDArray[np.float32]  # (F, R), each direction times its singular value
 
@@ -89,7 +90,7 @@ def sampled_text(
     return documents[np.sort(rows)]
 
 
-def _least_documents(counts: NDArray[np.int64], n_problems: int) -> int:
+def _least_documents(counts: Integers, n_problems: int) -> int:
     """Return in how many documents an n-gram must be, so that there are not too many of them."""
     most = max(1, min(_MOST_NGRAMS, _MOST_WEIGHTS // n_problems))
     enough = counts[counts >= _MIN_DOCUMENTS]  # counts are mostly 0
@@ -107,7 +108,7 @@ class LatentLearner:
         self.vectors = space.vectors(data.documents[self.rows])
         self.targets, self.weights = data.targets[self.rows], data.weights[self.rows]
 
-    def fit(self, rows: NDArray[np.int64]) -> NgramModel | None:
+    def fit(self, rows: Integers) -> NgramModel | None:
         """Fit logistic regression to the documents of these rows; None if it cannot learn."""
         known, target, space = np.isin(self.rows, rows), self.target, self.space
         targets, weights = self.targets[known], self.weights[known]
@@ -129,7 +130,7 @@ class LatentLearner:
         )
 
 
-def _sample(targets: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sample(targets: Integers) -> Integers:
     """Return rows of at most 131,072 documents: all of rare classes, an equal share of others."""
     if len(targets) <= _MOST_DOCUMENTS:
         return np.arange(len(targets))

@@ -25,6 +25,7 @@ from sk_han.parts.ngrams.ngram_part import (
 )
 from sk_han.storage.schema import Array, Field, Schema, Sizes
 from sk_han.targets import Target
+from sk_han.utils.array_types import Flags, Floats, Integers
 
 _TASK_SIZE = 64  # documents that a thread takes at once
 
@@ -39,9 +40,9 @@ class NgramCounts(NamedTuple):
     n_seen: NDArray[np.float32]  # (F,), documents with the n-gram
     inside: NDArray[np.float32]  # (F, B), the sum of their weights in each class
     outside: NDArray[np.float32]  # (F, B), and outside of it
-    n_documents: NDArray[np.float64]  # (1 + B,), weights of all, and of each class
+    n_documents: Floats  # (1 + B,), weights of all, and of each class
 
-    def of(self, features: NDArray[np.bool_]) -> NgramCounts:
+    def of(self, features: Flags) -> NgramCounts:
         """Return the counts of some of the n-grams, marked in an array (F,)."""
         n_seen, inside, outside = (counts[features] for counts in self[:3])
         return NgramCounts(n_seen, inside, outside, self.n_documents)
@@ -120,7 +121,7 @@ class NgramModel(NgramPart):
         copies = {name: array.copy() for name, array in state["counts"].items()}
         return replace(model, counts=NgramCounts(**copies))
 
-    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+    def logits(self, documents: DocumentArray) -> Floats:
         """Score documents, (D, K)."""
         compiled = kernels("ngrams")
         if compiled is None:
@@ -131,18 +132,14 @@ class NgramModel(NgramPart):
         scores = np.concatenate(parts) + self.intercept
         return self.target.expand(scores).astype(np.float64, copy=False)  # (D, B) -> (D, K)
 
-    def attributions(
-        self, documents: DocumentArray, factors: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
         """Divide a linear score of the logits among the words; see `NgramPart`."""
         compiled = kernels("ngrams")
         if compiled is None:
             return super().attributions(documents, factors)
         return self._compiled(compiled, documents, self.target.restrict(factors))[1]
 
-    def ngram_attributions(
-        self, documents: DocumentArray, factors: NDArray[np.float64]
-    ) -> NgramAttributions:
+    def ngram_attributions(self, documents: DocumentArray, factors: Floats) -> NgramAttributions:
         """Divide a linear score of the logits of a batch among the occurrences of n-grams."""
         factors = self.target.restrict(factors)  # (D, K) -> (D, B)
         keys, first, n, rows, columns = self._known(documents)
@@ -170,8 +167,8 @@ class NgramModel(NgramPart):
         self,
         compiled: ModuleType,
         documents: DocumentArray,
-        factors: NDArray[np.float64] | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        factors: Floats | None = None,
+    ) -> tuple[Floats, Floats]:
         """Return scores without the intercept, and the words' shares of ``factors @ scores``."""
         n_scores = len(self.intercept)
         smallest, largest = self.ngram_range
@@ -202,7 +199,7 @@ class NgramModel(NgramPart):
         )
         return scores, contributions
 
-    def _scores(self, documents: DocumentArray) -> NDArray[np.float64]:
+    def _scores(self, documents: DocumentArray) -> Floats:
         """Return scores without the intercept, (D, B)."""
         known = self._known(documents)
         each_once = np.unique(known.rows * len(self.buckets) + known.columns)
@@ -211,14 +208,14 @@ class NgramModel(NgramPart):
         return _sums(rows, self.weights[columns], len(documents)) / lengths
 
     def _lengths(
-        self, rows: NDArray[np.int64], columns: NDArray[np.integer[Any]], n_documents: int
-    ) -> NDArray[np.float64]:
+        self, rows: Integers, columns: NDArray[np.integer[Any]], n_documents: int
+    ) -> Floats:
         """Return the norms of the documents' vectors of ratios, (D, B); 1 if it is 0."""
         lengths = np.sqrt(_sums(rows, self.ratios[columns] ** 2, n_documents))
         return np.where(lengths > 0, lengths, 1)
 
 
-def _sums(rows: NDArray[np.int64], values: NDArray[Any], n_rows: int) -> NDArray[np.float64]:
+def _sums(rows: Integers, values: NDArray[Any], n_rows: int) -> Floats:
     """Sum values of shape (n_pairs, S) by their rows, shape (n_rows, S)."""
     return np.stack([np.bincount(rows, column, n_rows) for column in values.T], axis=1)
 

@@ -18,6 +18,7 @@ from sk_han.parts.ngrams.model import NgramCounts, NgramModel
 from sk_han.parts.ngrams.one_vs_rest import one_vs_rest
 from sk_han.parts.ngrams.presence import frequent_ngrams
 from sk_han.targets import Target
+from sk_han.utils.array_types import Floats, Integers
 
 INVERSE_STRENGTH = 10.0  # of the L2 regularization; C of scikit-learn
 
@@ -30,7 +31,7 @@ MIN_DOCUMENTS = 2  # an n-gram of a single document does not help with others
 
 
 def fit_to_presences(
-    buckets: NDArray[np.int64],
+    buckets: Integers,
     present: csr_matrix,
     data: LabelledDocuments,
     target: Target,
@@ -107,9 +108,7 @@ def partial_fit_ngram_model(
     )
 
 
-def _counts(
-    present: csr_matrix, in_class: NDArray[np.float32], weights: NDArray[np.float64]
-) -> NgramCounts:
+def _counts(present: csr_matrix, in_class: NDArray[np.float32], weights: Floats) -> NgramCounts:
     """Count documents with each n-gram in and outside of each class; weights get a mean of 1."""
     weights = (weights / weights.mean())[:, np.newaxis]
     return NgramCounts(
@@ -120,9 +119,7 @@ def _counts(
     )
 
 
-def _sum_of_counts(
-    n_features: int, parts: list[tuple[NgramCounts, NDArray[np.int64]]]
-) -> NgramCounts:
+def _sum_of_counts(n_features: int, parts: list[tuple[NgramCounts, Integers]]) -> NgramCounts:
     """Add counts of n-grams, each with their columns among `n_features`."""
     n_scores = parts[0][0].inside.shape[1]
     n_seen = np.zeros(n_features, dtype=np.float32)
@@ -145,7 +142,7 @@ def log_count_ratios(counts: NgramCounts, smoothing: float) -> NDArray[np.float3
     return ratios.astype(np.float32)
 
 
-def coefficients_of(model: NgramModel) -> NDArray[np.float64]:
+def coefficients_of(model: NgramModel) -> Floats:
     """Return the coefficients of the ratios, (F, B); 0 where a ratio is."""
     nothing, known = np.zeros(model.weights.shape), model.ratios != 0
     return np.divide(model.weights, model.ratios, out=nothing, where=known)
@@ -155,8 +152,8 @@ def update_problems(
     features: Callable[[int], csr_matrix],
     data: LabelledDocuments,
     target: Target,
-    coefficients: NDArray[np.float64],
-    intercept: NDArray[np.float64],
+    coefficients: Floats,
+    intercept: Floats,
     strength: float,
     places: Any = slice(None),
 ) -> None:
@@ -177,12 +174,12 @@ def update_problems(
 def updated(
     features: csr_matrix,
     targets: NDArray[np.float32],
-    sample_weight: NDArray[np.float64],
-    coefficients: NDArray[np.float64],
+    sample_weight: Floats,
+    coefficients: Floats,
     intercept: float,
-    strength: float | NDArray[np.float64],
+    strength: float | Floats,
     gradient_tolerance: float | None = None,
-) -> tuple[NDArray[np.float64], float]:
+) -> tuple[Floats, float]:
     """Update the coefficients and the intercept of logistic regression by a portion's documents.
 
     `strength` is that of the penalty on the distance to the values before, one for all, or one for
@@ -191,7 +188,7 @@ def updated(
     signs = 2.0 * targets - 1
     start = np.append(coefficients, intercept)
 
-    def loss_and_gradient(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def loss_and_gradient(point: Floats) -> tuple[float, Floats]:
         margins = signs * (features @ point[:-1] + point[-1])
         # The penalty includes the intercept: with documents of one class it would grow for ever.
         step = point - start

@@ -22,6 +22,7 @@ from sk_han.parts.ngrams.hashing import (
 from sk_han.parts.part import Part
 from sk_han.storage.schema import Array, Field, Sizes
 from sk_han.targets import Target
+from sk_han.utils.array_types import Floats, Integers
 from sk_han.utils.caching import cached_property
 
 _MOST_WORDS = 1 << 31  # of an n-gram that a document can have
@@ -35,9 +36,9 @@ class NgramAttributions(NamedTuple):
     """What each occurrence of a known n-gram brings to a score."""
 
     keys: NDArray[np.uint64]  # as of `hashing.keyed_ngrams`
-    first_words: NDArray[np.int64]  # positions in `DocumentArray.word_ids`
-    sizes: NDArray[np.int64]  # in words
-    values: NDArray[np.float64]
+    first_words: Integers  # positions in `DocumentArray.word_ids`
+    sizes: Integers  # in words
+    values: Floats
 
 
 def _check_range(value: Any, where: str, sizes: Sizes) -> None:
@@ -65,7 +66,7 @@ class NgramPart(Part):
 
     target: Target
     ngram_range: tuple[int, int]
-    buckets: NDArray[np.int64]  # (F,), hash values of the known n-grams, in rising order
+    buckets: Integers  # (F,), hash values of the known n-grams, in rising order
 
     sums_ngrams = True
 
@@ -86,9 +87,7 @@ class NgramPart(Part):
         learnt = {name: state[name].copy() for name in state if name != "ngram_range"}
         return cls(target, tuple(state["ngram_range"]), **learnt)
 
-    def attributions(
-        self, documents: DocumentArray, factors: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
         """Divide a linear score of the logits among the words, exactly, (T,).
 
         That of an n-gram is divided evenly among its occurrences and, there, among its words. The
@@ -100,16 +99,14 @@ class NgramPart(Part):
         )
 
     @abstractmethod
-    def ngram_attributions(
-        self, documents: DocumentArray, factors: NDArray[np.float64]
-    ) -> NgramAttributions:
+    def ngram_attributions(self, documents: DocumentArray, factors: Floats) -> NgramAttributions:
         """Divide a linear score of the logits of a batch among the occurrences of n-grams."""
 
     def _known(self, documents: DocumentArray) -> Occurrences:
         return known_ngrams(documents, self.ngram_range, self._column_table)
 
 
-def _over_words(found: NgramAttributions, n_words: int) -> NDArray[np.float64]:
+def _over_words(found: NgramAttributions, n_words: int) -> Floats:
     """Divide what n-grams bring evenly among their words, (T,)."""
     word_values = found.values / found.sizes
     contributions = np.zeros(n_words)

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from sk_han.engines.engine_choice import kernels
 from sk_han.engines.tasks import n_threads, run_tasks
 from sk_han.parts.ngrams.features import Features, SameForAll
+from sk_han.utils.array_types import Flags, Floats
 
 # With a third of it the loss of other documents is the same; with three times it varies by 3 %.
 _TOLERANCE = 0.01
@@ -29,12 +30,12 @@ _NUMBERS_AT_ONCE, _MOST_NUMBERS = 4_000_000, 64_000_000
 def one_vs_rest(
     vectors: Features | SameForAll,
     is_positive: NDArray[np.float32],
-    weights: NDArray[np.float64],
+    weights: Floats,
     strength: float,
     tolerance: float = _TOLERANCE,
     *,
     is_penalized: bool = False,
-) -> Iterator[tuple[NDArray[np.float64], float]]:
+) -> Iterator[tuple[Floats, float]]:
     """Yield the coefficients (F,) and the intercept of each problem of (D, B) in turn.
 
     By a kernel on several threads, or by scikit-learn, a problem after the other. The kernel takes
@@ -80,10 +81,10 @@ def one_vs_rest(
 def logistic_regression(
     points: Any,
     is_positive: NDArray[np.float32],
-    weights: NDArray[np.float64],
+    weights: Floats,
     strength: float,
     **options: Any,
-) -> tuple[NDArray[np.float64], float]:
+) -> tuple[Floats, float]:
     """Return the coefficients (F,) and the intercept by scikit-learn.
 
     If all documents that count are on one side, the intercept is the log-odds of their numbers, and
@@ -103,6 +104,6 @@ def logistic_regression(
     return model.coef_[0], float(model.intercept_[0])
 
 
-def _log_odds(sides: NDArray[np.bool_]) -> float:
+def _log_odds(sides: Flags) -> float:
     n_positive = np.count_nonzero(sides)
     return float(np.log((n_positive + 0.5) / (len(sides) - n_positive + 0.5)))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
 from sk_han.documents import DocumentArray
 from sk_han.parts.ngrams.hashing import BITS, batches, column_table, hash_ngrams
+from sk_han.utils.array_types import Integers
 
 # So few occurrences are sorted in less time than an array of all hash values is walked through.
 _FEW = 1 << 16
 
 
 def presences(
-    documents: DocumentArray, ngram_range: tuple[int, int], buckets: NDArray[np.int64] | None = None
+    documents: DocumentArray, ngram_range: tuple[int, int], buckets: Integers | None = None
 ) -> csr_matrix:
     """Mark the n-grams of each document with 1, (D, F), or (D, number of hash values) for all.
 
@@ -44,7 +44,7 @@ def presences(
 
 def frequent_ngrams(
     documents: DocumentArray, ngram_range: tuple[int, int], least: int
-) -> tuple[NDArray[np.int64], csr_matrix]:
+) -> tuple[Integers, csr_matrix]:
     """Mark n-grams that occur in at least so many documents: their hash values (F,), and (D, F)."""
     present = presences(documents, ngram_range)
     buckets = None
@@ -57,7 +57,7 @@ def frequent_ngrams(
     return kept if buckets is None else buckets[kept].astype(np.int64), present[:, kept]
 
 
-def document_counts(documents: DocumentArray, ngram_range: tuple[int, int]) -> NDArray[np.int64]:
+def document_counts(documents: DocumentArray, ngram_range: tuple[int, int]) -> Integers:
     """Count the documents with each n-gram, shape (number of hash values,)."""
     counts = np.zeros(1 << BITS, dtype=np.int64)
     for batch in batches(documents):

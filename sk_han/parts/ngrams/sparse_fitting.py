@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix, vstack
 
 from sk_han.documents import LabelledDocuments
@@ -23,6 +22,7 @@ from sk_han.parts.ngrams.one_vs_rest import one_vs_rest
 from sk_han.parts.ngrams.presence import document_counts
 from sk_han.parts.ngrams.sparse_model import SparseNgramModel, Terms, range_of_sparse
 from sk_han.targets import Target
+from sk_han.utils.array_types import Floats, Integers
 
 _OF_LONGER = 0.5  # factor of n-grams for each word beyond the first
 _STRENGTHS = (3.0, 10.0, 30.0, 100.0)  # C of scikit-learn; documents decide
@@ -34,8 +34,8 @@ _SMALLEST = 0.02  # weights below this share of a problem's largest are left out
 class _Solution(NamedTuple):
     """What a binary problem has learnt."""
 
-    columns: NDArray[np.int64]  # of the weights that are not small
-    weights: NDArray[np.float64]
+    columns: Integers  # of the weights that are not small
+    weights: Floats
     intercept: float
 
 
@@ -64,9 +64,9 @@ class SparseLearner:
         self.features = self._features()
         self.strength = _STRENGTHS[0]
         # What was solved to choose the strength: the documents, and what each problem has learnt.
-        self.solved: tuple[NDArray[np.int64], dict[int, _Solution]] = np.empty(0, np.int64), {}
+        self.solved: tuple[Integers, dict[int, _Solution]] = np.empty(0, np.int64), {}
 
-    def choose_strength(self, rows: NDArray[np.int64], held_out: NDArray[np.int64]) -> None:
+    def choose_strength(self, rows: Integers, held_out: Integers) -> None:
         """Choose the strength of regularization by the loss of documents not learnt from."""
         t = self.target.problems(self.data.targets)
         n_positive = np.minimum(t[rows].sum(axis=0), t[held_out].sum(axis=0))
@@ -89,7 +89,7 @@ class SparseLearner:
                 self.strength = strength
                 self.solved = rows, dict(zip(problems.tolist(), solutions, strict=True))
 
-    def fit(self, rows: NDArray[np.int64]) -> SparseNgramModel | None:
+    def fit(self, rows: Integers) -> SparseNgramModel | None:
         """Fit a model to some of the documents; None if no problem has both sides."""
         if not len(self.buckets) or not self.target.is_learnable(self.data.targets[rows]):
             return None
@@ -111,7 +111,7 @@ class SparseLearner:
             intercept.astype(np.float32),
         )
 
-    def _factor_of_size(self) -> NDArray[np.float64]:
+    def _factor_of_size(self) -> Floats:
         """Return the factor of each n-gram for its words beyond the fewest, (F,)."""
         size = np.full(1 << BITS, self.ngram_range[0], dtype=np.int32)
         for batch in batches(self.data.documents):
@@ -131,9 +131,7 @@ class SparseLearner:
             found.append(csr_matrix((terms.values, terms.columns, starts), shape))
         return vstack(found, format="csr")
 
-    def _solutions(
-        self, rows: NDArray[np.int64], problems: NDArray[np.int64], strength: float
-    ) -> list[_Solution]:
+    def _solutions(self, rows: Integers, problems: Integers, strength: float) -> list[_Solution]:
         """Solve problems, and leave small weights out."""
         features, data = self.features[rows], self.data[rows]
         is_positive = self.target.problems(data.targets)
@@ -147,7 +145,7 @@ class SparseLearner:
             solutions.append(_Solution(kept, found[kept], intercept))
         return solutions
 
-    def _joined(self, solutions: list[_Solution]) -> tuple[csc_matrix, NDArray[np.float64]]:
+    def _joined(self, solutions: list[_Solution]) -> tuple[csc_matrix, Floats]:
         """Return the weights of B problems as a matrix, (F, B), and intercepts, (B,)."""
         starts = np.append(0, np.cumsum([len(each.columns) for each in solutions]))
         values = np.concatenate([each.weights for each in solutions])

@@ -19,6 +19,7 @@ from sk_han.parts.ngrams.ngram_part import (
     NgramPart,
 )
 from sk_han.storage.schema import Array, Field, Schema, Sizes
+from sk_han.utils.array_types import Floats, Integers
 from sk_han.utils.caching import cached_property
 
 # Problems that are learnt with ratios of their own: these are more accurate on opinions and short
@@ -37,11 +38,11 @@ def range_of_sparse(ngram_range: tuple[int, int]) -> tuple[int, int]:
 class Terms(NamedTuple):
     """The distinct known n-grams of documents, by document; their values have the length 1."""
 
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    values: NDArray[np.float64]
-    of_occurrence: NDArray[np.int64]  # the term of each occurrence of a known n-gram
-    counts: NDArray[np.int64]
+    rows: Integers
+    columns: Integers
+    values: Floats
+    of_occurrence: Integers  # the term of each occurrence of a known n-gram
+    counts: Integers
 
     @classmethod
     def of(cls, known: Occurrences, n_documents: int, idf: NDArray[np.float32]) -> Terms:
@@ -92,18 +93,16 @@ class SparseNgramModel(NgramPart):
     )
 
     @cached_property
-    def _starts(self) -> NDArray[np.int64]:
+    def _starts(self) -> Integers:
         """Where the weights of each n-gram start."""
         return np.cumsum(self.n_weights, dtype=np.int64) - self.n_weights
 
-    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+    def logits(self, documents: DocumentArray) -> Floats:
         """Score documents, (D, K)."""
         scores = np.concatenate([self._scores(batch) for batch in batches(documents)])
         return self.target.expand(scores + self.intercept)
 
-    def ngram_attributions(
-        self, documents: DocumentArray, factors: NDArray[np.float64]
-    ) -> NgramAttributions:
+    def ngram_attributions(self, documents: DocumentArray, factors: Floats) -> NgramAttributions:
         """Divide a linear score of the logits among the n-grams."""
         found = self._known(documents)
         terms = Terms.of(found, len(documents), self.idf)
@@ -124,7 +123,7 @@ class SparseNgramModel(NgramPart):
         weights[known[owner], self.problems[entries]] = of_terms
         return self.target.expand(weights)
 
-    def _scores(self, documents: DocumentArray) -> NDArray[np.float64]:
+    def _scores(self, documents: DocumentArray) -> Floats:
         terms = Terms.of(self._known(documents), len(documents), self.idf)
         owner, entries = self._entries(terms.columns)
         n_problems = len(self.intercept)
@@ -133,9 +132,7 @@ class SparseNgramModel(NgramPart):
         summed = np.bincount(cells, values, len(documents) * n_problems)
         return summed.astype(np.float64).reshape(len(documents), n_problems)
 
-    def _entries(
-        self, columns: NDArray[np.integer[Any]]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _entries(self, columns: NDArray[np.integer[Any]]) -> tuple[Integers, Integers]:
         """Return the weights of n-grams as the position among these, and that of the weight."""
         lengths = self.n_weights[columns]
         owner = np.repeat(np.arange(len(columns)), lengths)

@@ -30,6 +30,7 @@ from sk_han.parts.ngrams.sparse_model import MOST_DENSE, SparseNgramModel
 from sk_han.parts.part import Part
 from sk_han.parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NGRAMS, Pool
 from sk_han.targets import Target
+from sk_han.utils.array_types import Flags, Floats, Integers
 from sk_han.utils.warnings import warn_user
 
 # Scales of linear models beside each other, if no document can be scored by models that have not
@@ -130,9 +131,9 @@ def fit_linear_parts(
     data: LabelledDocuments,
     target: Target,
     kinds: LinearKinds,
-    held_out: NDArray[np.int64] | None,
+    held_out: Integers | None,
     views: Views = as_they_are,
-) -> tuple[Pool, NDArray[np.float64] | None]:
+) -> tuple[Pool, Floats | None]:
     """Fit the linear models to all documents, and their scales to scores of the same documents.
 
     Each of these scores comes from models of four fifths of the documents that do not include the
@@ -159,7 +160,7 @@ def fit_linear_parts(
     }
     latent = kinds.latent(sources, target)
 
-    def fit(rows: NDArray[np.int64]) -> dict[str, Part]:
+    def fit(rows: Integers) -> dict[str, Part]:
         return kinds.models({name: each.fit(rows) for name, each in (learners | latent).items()})
 
     models = fit(everything)
@@ -179,9 +180,7 @@ def fit_linear_parts(
     return Pool(target, models, dict(zip(models, scales.tolist(), strict=True))), scored
 
 
-def _fold_of_known(
-    data: LabelledDocuments, target: Target, folds: Iterator[NDArray[np.int64]]
-) -> NDArray[np.int64]:
+def _fold_of_known(data: LabelledDocuments, target: Target, folds: Iterator[Integers]) -> Integers:
     """Return the fold of which the other documents know the largest share; the first of equals."""
     filled = [fold for fold in folds if len(fold)]
     if not filled:
@@ -190,7 +189,7 @@ def _fold_of_known(
     return filled[int(np.argmax(shares))]
 
 
-def _are_known(target: Target, t: NDArray[Any], fold: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _are_known(target: Target, t: NDArray[Any], fold: Integers) -> Flags:
     """Return whether the other documents show each side on which one of the fold is, (fold,).
 
     A label that is a single group is in one fold alone, whose models have never seen it.
@@ -198,18 +197,18 @@ def _are_known(target: Target, t: NDArray[Any], fold: NDArray[np.int64]) -> NDAr
     positive = target.problems(t[fold]) > 0  # (fold, B)
     others = target.problems(np.delete(t, fold, axis=0))
     side_is_known = np.where(positive, (others > 0).any(axis=0), (others <= 0).any(axis=0))
-    known: NDArray[np.bool_] = np.all(side_is_known, axis=1)
+    known: Flags = np.all(side_is_known, axis=1)
     return known
 
 
 def cross_fitted_logits(
     data: LabelledDocuments,
     target: Target,
-    fit: Callable[[NDArray[np.int64]], Mapping[str, Part]],
+    fit: Callable[[Integers], Mapping[str, Part]],
     names: Collection[str],
-    folds: Iterator[NDArray[np.int64]],
+    folds: Iterator[Integers],
     views: Views = as_they_are,
-) -> tuple[NDArray[np.int64], list[NDArray[np.float64]]]:
+) -> tuple[Integers, list[Floats]]:
     """Score the documents of each fold by models of all other documents.
 
     `fit` takes the rows to learn from; a fold for which it has not all models of these names is
@@ -292,7 +291,7 @@ class NgramLearner:
         self,
         source: Source,
         target: Target,
-        split: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
+        split: tuple[Integers, Integers] | None,
     ) -> None:
         self.source, self.target = source, target
         data, ngram_range, of_words = source
@@ -307,7 +306,7 @@ class NgramLearner:
         else:
             self.frequent = frequent_ngrams(data.documents, ngram_range, MIN_DOCUMENTS)
 
-    def fit(self, rows: NDArray[np.int64]) -> NgramPart | None:
+    def fit(self, rows: Integers) -> NgramPart | None:
         """Fit a model to the documents of these rows; None if nothing can be learnt."""
         data, ngram_range, _ = self.source
         if self.sparse is not None:
