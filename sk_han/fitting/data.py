@@ -177,10 +177,9 @@ def read_data(given: Given, context: FitContext) -> FitData:
     """Check the user's data, tokenize it as the model before did, and hold out documents."""
     settings, before, is_whole = context.settings, context.before, not context.is_portion
     # Checks come before the texts are tokenized, which may take minutes.
-    checked = _checked(given, settings, before)
-    target = checked.target
+    target, checked = _checked(given, settings, before)
     # Only ratios of weights matter; after this division their sums are finite.
-    weights = checked.weights / checked.weights.max()
+    weights = checked.sample_weight / checked.sample_weight.max()
     rows = np.flatnonzero(weights > 0)
     texts = checked.X, given.X_unlabelled
     tokenizer, documents, unlabelled = _tokenized(settings, *texts, rows, before)
@@ -193,7 +192,7 @@ def read_data(given: Given, context: FitContext) -> FitData:
     if checked.highlights is not None and tokenizer is not None:
         marks = marks_of(checked.highlights, checked.X, documents, tokenizer)
     known = within_vocabulary(documents, vocabulary_size)
-    labelled = LabelledDocuments(known, checked.targets, weights, checked.groups, marks)[rows]
+    labelled = LabelledDocuments(known, checked.y, weights, checked.groups, marks)[rows]
     codes = target.codes(labelled.targets)
     first_of_same = first_of_same_words(_words(labelled.documents))
     conflicting = conflicting_rows(first_of_same, codes)
@@ -202,18 +201,16 @@ def read_data(given: Given, context: FitContext) -> FitData:
         labelled = replace(labelled, groups=groups_of_copies(first_of_same, codes))
     validation, training, held_out = None, np.arange(len(labelled)), None
     if checked.X_val is not None:
-        weights_val = target.weights_of_others(
-            checked.targets_val, checked.targets, settings.class_weight
-        )
+        weights_val = target.weights_of_others(checked.y_val, checked.y, settings.class_weight)
         validation = _validation(
-            checked.X_val, checked.targets_val, weights_val, tokenizer, vocabulary_size
+            checked.X_val, checked.y_val, weights_val, tokenizer, vocabulary_size
         )
     elif is_whole and settings.validation_fraction is not None:
         split = labelled.targets, settings.validation_fraction, context.rng, labelled.groups
         training, held_out = target.hold_out(*split)
     if is_whole:
         if target.has_one_label:
-            warn_of_classes_without_weight(checked.targets, labelled.targets, target.names)
+            warn_of_classes_without_weight(checked.y, labelled.targets, target.names)
         target.warn_of_rare(labelled.targets, given=validation is not None)
         n_words = labelled.documents.words_per_document[conflicting]
         warn_of_conflicts(rows[conflicting], n_words, len(labelled))
@@ -223,7 +220,7 @@ def read_data(given: Given, context: FitContext) -> FitData:
         tokenizer=tokenizer,
         vocabulary_size=vocabulary_size,
         documents=documents,
-        labels=target.decode(checked.targets),
+        labels=target.decode(checked.y),
         target=target,
         labelled=labelled,
         training=training,
@@ -277,20 +274,8 @@ def _of_words(labelled: LabelledDocuments) -> LabelledDocuments:
     return replace(labelled, documents=_words(labelled.documents))
 
 
-class _CheckedData(NamedTuple):
-    """The user's data, checked but not tokenized."""
-
-    X: Any
-    target: Target
-    targets: NDArray[Any]
-    weights: NDArray[np.float64]
-    X_val: Any
-    targets_val: Any
-    groups: NDArray[np.int64] | None
-    highlights: list[NDArray[np.int64]] | None
-
-
-def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _CheckedData:
+def _checked(given: Given, settings: Settings, before: FittedModel | None) -> tuple[Target, Given]:
+    """Check the user's data, and return it with encoded labels and the weights of documents."""
     options = settings.network_options
     options.check()
     check_ngram_range(settings.linear_ngrams)
@@ -333,7 +318,15 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
             "All documents are of one group, so none can be held out: the weights of the last "
             "epoch are kept, and scales are typical values."
         )
-    return _CheckedData(X, target, targets, weights, X_val, targets_val, groups, highlights)
+    return target, given._replace(
+        X=X,
+        y=targets,
+        sample_weight=weights,
+        X_val=X_val,
+        y_val=targets_val,
+        groups=groups,
+        highlights=highlights,
+    )
 
 
 def _tokenized(
