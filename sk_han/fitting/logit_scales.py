@@ -33,9 +33,8 @@ class Scaled(NamedTuple):
     """A pool, and how its scales came about."""
 
     pool: Pool
-    titles: tuple[str, ...]  # of the learners that have learnt something, the network's first
-    factors: tuple[Scale | None, ...]  # of each learner's scales; None without a common one
-    are_networks: tuple[bool, ...]
+    learnt: Sequence[Fitted]  # what is not empty, the network's first
+    factors: Sequence[Scale | None]  # of the scales of each; None without a common one
     unseen: UnseenLogits | None  # None if no document is new to all parts
 
     @property
@@ -54,8 +53,6 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
     The network's comes first.
     """
     learnt = [each for each in fitted if each.pool.parts]
-    titles = tuple(each.title for each in learnt)
-    are_networks = tuple(each.is_network for each in learnt)
     before = None if context.before is None else context.before.pool
     # The network of before may have learnt from any document that this fit could hold out.
     keeps = before is not None and data.given_validation is None
@@ -64,9 +61,8 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
     if keeps and before is not None and not any(each.is_of_new_kind for each in learnt):
         pool = reduce(Pool.beside, pools)
         if pool.parts.keys() == before.parts.keys():
-            factors = tuple(_common_factor(each, before) for each in pools)
-            pool = replace(pool, scales=before.scales)
-            return Scaled(pool, titles, factors, are_networks, unseen)
+            factors = [_common_factor(each, before) for each in pools]
+            return Scaled(replace(pool, scales=before.scales), learnt, factors, unseen)
     beside = learnt[0].beside or ScalePrior(_ALONE, 1.0)
     priors = [each.prior or beside for each in learnt]
     usual = np.array(
@@ -87,10 +83,9 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
     fitted_factors: list[Scale] = scales.tolist()
     if unseen is not None:
         reliance = data.target.reliance(data.training_data.targets)
-        fitted_factors = _by_label(fitted_factors, are_networks, reliance)
+        fitted_factors = _by_label(fitted_factors, learnt, reliance)
     scaled = [pool.scaled(factor) for pool, factor in zip(pools, fitted_factors, strict=True)]
-    pool = reduce(Pool.beside, scaled)
-    return Scaled(pool, titles, tuple(fitted_factors), are_networks, unseen)
+    return Scaled(reduce(Pool.beside, scaled), learnt, fitted_factors, unseen)
 
 
 def decided(scaled: Scaled, data: FitData, threshold: Any) -> Scaled:
@@ -118,19 +113,19 @@ def _unseen(learnt: Sequence[Fitted], data: FitData) -> UnseenLogits | None:
 
 
 def _by_label(
-    factors: list[Scale], are_networks: Sequence[bool], reliance: NDArray[np.float64] | None
+    factors: list[Scale], learnt: Sequence[Fitted], reliance: NDArray[np.float64] | None
 ) -> list[Scale]:
     """Move what networks are not relied on for (K,) from their factors to those of linear models.
 
     Of a rare label a network tells less than a linear model, which one factor for all does not see.
     """
-    whole = sum(each for each, of in zip(factors, are_networks, strict=True) if not of)
+    whole = sum(each for each, of in zip(factors, learnt, strict=True) if not of.is_network)
     if reliance is None or not whole:
         return factors
     moved = sum(factors) - whole
     return [
-        each * reliance if is_network else each * (1 + moved * (1 - reliance) / whole)
-        for each, is_network in zip(factors, are_networks, strict=True)
+        each * reliance if of.is_network else each * (1 + moved * (1 - reliance) / whole)
+        for each, of in zip(factors, learnt, strict=True)
     ]
 
 

@@ -131,13 +131,13 @@ def _scores(scaled: Scaled, data: FitData, threshold: Any) -> dict[str, Any]:
     together = logits.sum(axis=0)
     losses, _ = trained.loss(together, unseen.targets, unseen.weights / unseen.weights.sum())
     sizes = {
-        title: float(np.abs(each - each.mean(axis=1, keepdims=True)).mean())
-        for title, each in zip(scaled.titles, logits, strict=True)
+        of.title: float(np.abs(each - each.mean(axis=1, keepdims=True)).mean())
+        for of, each in zip(scaled.learnt, logits, strict=True)
     }
     whole = sum(sizes.values())
     network, *_ = unseen.of_learners
-    found = zip(unseen.of_learners, scaled.are_networks, strict=True)
-    linear = [logits for logits, is_network in found if not is_network]
+    found = zip(unseen.of_learners, scaled.learnt, strict=True)
+    linear = [logits for logits, of in found if not of.is_network]
     alone = trained.with_decisions(0.5, (unseen.targets, unseen.weights), None)
     return {
         "n_scored": len(unseen.targets),

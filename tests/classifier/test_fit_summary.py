@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score, f1_score, log_loss, recall_score
 
 from sk_han import HANClassifier, load, save
 from sk_han.datasets import make_reviews
+from sk_han.fitting.learner import Fitted
 from sk_han.fitting.logit_scales import Scaled, UnseenLogits
 from sk_han.fitting.summary import _decided, fault_in_unseen
 from sk_han.inspection.results.fit_summary import FitSummary
@@ -272,7 +273,8 @@ def scaled(epoch, targets, weights):
     part = SimpleNamespace(net=SimpleNamespace(history=2 * [epoch]))
     pool = Pool(classes(2), {NETWORK: part}, {NETWORK: 1.0})
     logits = np.ones((1, len(targets), 2))
-    return Scaled(pool, (NETWORK,), (1.0,), (True,), UnseenLogits(logits, targets, weights))
+    learnt = [Fitted(pool, NETWORK, logits[0], is_network=True)]
+    return Scaled(pool, learnt, [1.0], UnseenLogits(logits, targets, weights))
 
 
 def test_held_out_documents_of_one_class_do_not_tell():
