@@ -9,12 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sk_han.engines.numpy_recurrence import RecurrentLayer, gru_gates
-
-Array = NDArray[np.float32]
-Lengths = NDArray[np.int64]
+from sk_han.engines.numpy_recurrence import Array, Lengths, RecurrentLayer, gru_gates
 
 
 def attention_gradient(

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sk_han.engines.numpy_pooling import sums_of_sequences
-
-Array = NDArray[np.float32]
-Lengths = NDArray[np.int64]
+from sk_han.engines.numpy_recurrence import Array, Lengths
 
 BOUND = np.float32(10)  # of scores, as in `sk_han.nn.pooling.label_attention`
 _NUMBERS_AT_ONCE = 1 << 18  # of words times labels

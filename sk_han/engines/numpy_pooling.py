@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from sk_han.engines import arrays
 from sk_han.engines.engine_choice import kernels
-from sk_han.engines.numpy_recurrence import sigmoid
+from sk_han.engines.numpy_recurrence import Array, Lengths, sigmoid
 from sk_han.options import Attention, ContextAttention, NetworkOptions
 
-Array = NDArray[np.float32]
-Lengths = NDArray[np.int64]
 Weights = Mapping[str, Array]
 # Vectors (N, output_size), and weights (T, R).
 Pooled = tuple[Array, Array]

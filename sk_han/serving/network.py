@@ -12,13 +12,10 @@ from sk_han.documents import Coalitions, DocumentArray, packed, starts_of
 from sk_han.engines.numpy_gradients import attention_gradient, gru_gradient
 from sk_han.engines.numpy_labels import LabelAttention
 from sk_han.engines.numpy_pooling import pooling_of
-from sk_han.engines.numpy_recurrence import encoded, recurrent_layers
+from sk_han.engines.numpy_recurrence import Array, Lengths, encoded, recurrent_layers
 from sk_han.options import RNN, ContextAttention, NetworkOptions
 from sk_han.parts.network_part import Attribution, NetworkPart
 from sk_han.targets import Target
-
-Array = NDArray[np.float32]
-Lengths = NDArray[np.int64]
 
 _MOST_WORDS = 8_192  # that are encoded at once, if they are more than a sentence
 
