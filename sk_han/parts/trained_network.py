@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -28,6 +28,11 @@ _Score = Callable[[NDArray[Any]], Floats]
 
 class TrainedNetwork(NetworkPart):
     """A network that has learnt to read words."""
+
+    # What makes its net, and what finds its contributions; another network has others.
+    _make_net: ClassVar[Any] = staticmethod(document_net)
+    _at_attention: ClassVar[Any] = staticmethod(gradient_attention)
+    _at_vectors: ClassVar[Any] = staticmethod(gradient_input)
 
     def __init__(self, net: Net) -> None:
         self.net = net
@@ -74,13 +79,13 @@ class TrainedNetwork(NetworkPart):
 
     def gradient_attention(self, documents: DocumentArray, score: _Score) -> Attribution:
         """Multiply the attention by the gradient of a score at it."""
-        return self._attribution(gradient_attention, documents, score)
+        return self._attribution(self._at_attention, documents, score)
 
     def gradient_input(
         self, documents: DocumentArray, score: _Score, position: float = 1.0
     ) -> Attribution:
         """Multiply vectors by the gradient of a score at a multiple of them."""
-        return self._attribution(partial(gradient_input, by=position), documents, score)
+        return self._attribution(partial(self._at_vectors, by=position), documents, score)
 
     def to_state(self) -> dict[str, Any]:
         """Return sizes, options and weights."""
@@ -89,7 +94,7 @@ class TrainedNetwork(NetworkPart):
     @classmethod
     def from_state(cls, state: Any, target: Target, device: str) -> TrainedNetwork:
         """Restore a network, for prediction alone."""
-        return cls(stored_net(document_net, state, device))
+        return cls(stored_net(cls._make_net, state, device))
 
     def _attribution(
         self, attribution: Callable[..., Any], documents: DocumentArray, score: _Score

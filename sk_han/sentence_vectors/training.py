@@ -14,13 +14,12 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from sk_han.documents import DocumentArray, LabelledDocuments, SentenceArray
-from sk_han.parts.network_part import NETWORK_SCHEMAS, SENTENCE_NETWORK, Attribution
+from sk_han.parts.network_part import NETWORK_SCHEMAS, SENTENCE_NETWORK
 from sk_han.parts.trained_network import TrainedNetwork
 from sk_han.sentence_vectors.network import SentenceNetwork, sentence_gradient
 from sk_han.targets import Target
 from sk_han.training.history import best_of
 from sk_han.training.net import Net
-from sk_han.training.net_state import stored_net
 from sk_han.utils.warnings import taking_many_classes
 
 # Of the logistic regression on the mean sentence, whose vectors are scaled to entries of length 1.
@@ -188,19 +187,5 @@ class TrainedSentenceNetwork(TrainedNetwork):
     kind = SENTENCE_NETWORK
     SCHEMA = NETWORK_SCHEMAS[kind]
 
-    def gradient_attention(
-        self, documents: DocumentArray, score: Callable[..., Any]
-    ) -> Attribution:
-        """Multiply sentence vectors by the gradient of a score at them."""
-        return self._attribution(sentence_gradient, documents, score)
-
-    def gradient_input(
-        self, documents: DocumentArray, score: Callable[..., Any], position: float = 1.0
-    ) -> Attribution:
-        """Multiply sentence vectors by the gradient of a score at a multiple of them."""
-        return self._attribution(partial(sentence_gradient, by=position), documents, score)
-
-    @classmethod
-    def from_state(cls, state: Any, target: Target, device: str) -> TrainedSentenceNetwork:
-        """Restore a network, for prediction alone."""
-        return cls(stored_net(sentence_net, state, device))
+    _make_net = staticmethod(sentence_net)
+    _at_attention = _at_vectors = staticmethod(sentence_gradient)
