@@ -71,10 +71,13 @@ def _honesty(summary: Summarized) -> str:
 def _class(summary: Summarized, found: SummarizedClass) -> str:
     longest = max((abs(term.contribution) for term in found.terms), default=1.0)
     titles = side_titles(summary, found, isolated)
+    columns = "<span>brings</span><span>documents</span>"
+    if summary.removal is not None:
+        columns += "<span>decides</span>"
     blocks = []
     for part, title in PART_TITLES.items():
         sides = "".join(
-            _side(found.of(part, speaks_for=speaks_for), heading, longest)
+            _side(found.of(part, speaks_for=speaks_for), heading, columns, longest)
             for speaks_for, heading in titles.items()
         )
         blocks.append(f'<h4>{title}</h4><div class="han-terms">{sides}</div>')
@@ -83,11 +86,10 @@ def _class(summary: Summarized, found: SummarizedClass) -> str:
     return "".join(blocks)
 
 
-def _side(terms: Sequence[SummarizedTerm], heading: str, longest: float) -> str:
+def _side(terms: Sequence[SummarizedTerm], heading: str, columns: str, longest: float) -> str:
     rows = "".join(_term(term, longest) for term in terms) or '<div class="han-small">none</div>'
     head = (
-        f'<div class="han-term han-small"><span class="han-heading">{heading}</span>'
-        "<span>brings</span><span>documents</span><span>decides</span></div>"
+        f'<div class="han-term han-small"><span class="han-heading">{heading}</span>{columns}</div>'
     )
     return f'<div class="han-list">{head}{rows}</div>'
 

@@ -21,13 +21,15 @@ def legend(summary: Summarized) -> str:
     kind, becomes = "class", "another class would be predicted"
     if summary.several_labels:
         kind, becomes = "label", "another label would be the most probable one"
+    decides = (
+        f"A term decides in a document if without it {becomes}, and one of the two is the {kind} "
+        "shown; the share is of all documents that have the term, not only of those counted here. "
+    )
     return (
         f"A number is what a term brings to its {kind} on average, in the documents that have it: "
         f"plus speaks for the {kind}, minus against it. 0.69 doubles the odds of the {kind} (from "
-        "1:1 to 2:1, say), 1.39 makes them four times as high. A term decides in a document if "
-        f"without it {becomes}, and one of the two is the {kind} shown; the share is of all "
-        "documents that have the term, not only of those counted here. Strong and frequent terms "
-        "stand first."
+        "1:1 to 2:1, say), 1.39 makes them four times as high. "
+        f"{'' if summary.removal is None else decides}Strong and frequent terms stand first."
     )
 
 

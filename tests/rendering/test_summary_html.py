@@ -37,6 +37,20 @@ def test_two_classes_are_one_table():
     assert "for neg, against pos" in page.all_text
 
 
+def test_a_summary_that_measured_no_decisions_has_no_column_of_them():
+    classes = [
+        dataclasses.replace(
+            found,
+            terms=tuple(dataclasses.replace(term, decides=None) for term in found.terms),
+            removal=None,
+        )
+        for found in summarized().classes
+    ]
+    unmeasured = summarized(classes=tuple(classes), removal=None)
+    assert "decides" not in Page(unmeasured.to_html()).all_text + unmeasured.to_text()
+    assert Page(summarized().to_html()).all_text.count("decides") > 1
+
+
 def test_more_classes_are_ordered_by_documents_and_the_later_ones_folded():
     first = summarized().classes[0]
     classes = tuple(
