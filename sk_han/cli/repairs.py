@@ -16,7 +16,10 @@ BY_OPTIONS = {
     r"y holds a single class": "--label holds a single class",
     r"labels in y (is a class of the model\.) y holds": r"labels \1 --label holds",
     r"Documents come first, then their labels: fit\(X, y\)": "--text and --label name the columns",
-    r"sk_han\.describe\(.*\)\.conflicting has all rows": "sk-han audit shows all of them",
+    # After --hold-out, rows are those of the documents that are left, of which there is no table.
+    r" \(rows [^)]*\)(: nothing can .*)sk_han\.describe\(.*\)\.conflicting has all rows": (
+        r"\1sk-han audit shows all of them"
+    ),
     r", as by str\.strip\(\) and str\.lower\(\)": "",
     r"use sklearn\.model_selection\.FixedThresholdClassifier, or leave the default of 0\.5": (
         "use the probabilities of predict --proba; --separator reads several labels"

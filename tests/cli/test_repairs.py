@@ -37,7 +37,8 @@ CASES = {
     "--label holds a single class": ([(text, "pos") for text in TEXTS], ""),
     "labels is a class of the model. --label holds 'a', 'b'": (None, "report {model} other.csv"),
     "Are these the texts? --text and --label name the columns.": (LONG, ""),
-    "Check the labels; sk-han audit shows all of them.": (COPIES, ""),
+    "with another label: nothing can get both right. Check the labels; sk-han audit shows all of "
+    "them.": (COPIES, "--hold-out 0.2 held.csv"),
     "If they are the same, write them in one way.": (SPELT, ""),
     "use the probabilities of predict --proba; --separator reads several labels": (
         ROWS,
