@@ -30,7 +30,7 @@ from sk_han.cli.tables import (
     writing,
 )
 from sk_han.datasets.tables import Record
-from sk_han.documents.repeated import groups_of_same, text_key
+from sk_han.documents.repeated import first_of_same_text
 from sk_han.targets import learnt_target
 from sk_han.utils.progress import tell
 from sk_han.utils.visible_text import in_one_line
@@ -113,9 +113,7 @@ def _without_held_out(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit will tell of them
         target, encoded = learnt_target(labels, len(texts))
-    groups = np.arange(len(texts))
-    for same in groups_of_same(map(text_key, texts)):
-        groups[same] = same[0]
+    groups = first_of_same_text(texts)
     random_state = np.random.RandomState(arguments.seed)
     rows, held_out = target.hold_out(encoded, share, random_state, groups)
     if held_out is None:

@@ -20,6 +20,9 @@ from sk_han.documents.checks import UNKNOWN_ID
 from sk_han.documents.lazy import portions
 
 _WORDS = re.compile(r"\w+")
+# Documents of the same words stay together where documents are split: a held-out copy would be
+# known by heart. Of fewer different ones, where most are copies, too few could be held out.
+_MOST_COPIES, _ENOUGH_DIFFERENT = 0.5, 50
 
 
 def first_of_same_words(documents: DocumentArray) -> NDArray[np.int64]:
@@ -39,6 +42,14 @@ def text_key(text: str) -> str:
     return " ".join(_WORDS.findall(folded)) or "".join(folded.split())
 
 
+def first_of_same_text(texts: Iterable[str]) -> NDArray[np.int64]:
+    """Return the row of the first text with the same words, of each, (D,).
+
+    A blank text is like no other.
+    """
+    return _first_of_same(text_key(text) or None for text in texts)
+
+
 def groups_of_same(keys: Iterable[str]) -> list[list[int]]:
     """Return the positions of each key that occurs more than once; empty keys are like no other."""
     groups: dict[int, list[int]] = {}
@@ -54,6 +65,21 @@ def groups_by_label(groups: NDArray[np.int64], codes: NDArray[np.int64]) -> NDAr
     found = np.empty(len(codes), dtype=np.int64)
     found[by_label] = first[of_row]
     return found
+
+
+def groups_of_copies(
+    first_of_same: NDArray[np.int64], codes: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
+    """Return a group for each document (D,) that its copies share; None without copies.
+
+    `first_of_same` is of `first_of_same_words` or `first_of_same_text`, and `codes` are those of
+    the targets.
+    """
+    n_copies = int((first_of_same != np.arange(len(codes))).sum())
+    n_different = len(codes) - n_copies
+    if n_copies and (n_different >= _ENOUGH_DIFFERENT or n_copies < _MOST_COPIES * len(codes)):
+        return groups_by_label(first_of_same, codes)
+    return None
 
 
 def conflicting_rows(

@@ -16,7 +16,7 @@ from sk_han.documents import (
     LabelledDocuments,
     SentenceArray,
 )
-from sk_han.documents.repeated import conflicting_rows, first_of_same_words, groups_by_label
+from sk_han.documents.repeated import conflicting_rows, first_of_same_words, groups_of_copies
 from sk_han.embeddings.initial import check_embedding_init
 from sk_han.fitting.checkpoints.fingerprint import (
     crc_of,
@@ -57,10 +57,6 @@ from sk_han.validation.doubtful import (
     warn_of_order,
 )
 from sk_han.validation.labels import check_groups
-
-# Documents of the same words stay together where a fit splits its documents: a held-out copy would
-# be known by heart. Of fewer different ones, where most are copies, too few could be held out.
-_MOST_COPIES, _ENOUGH_DIFFERENT = 0.5, 50
 
 
 @dataclass(frozen=True)
@@ -352,20 +348,6 @@ def _tokenized(
     counting = X if len(rows) == len(X) else rows_of(X, rows)
     documents, unlabelled = tokenizer.fit_transform_both(counting, X_unlabelled=X_unlabelled)
     return tokenizer, documents if counting is X else as_documents(X, tokenizer), unlabelled
-
-
-def groups_of_copies(
-    first_of_same: NDArray[np.int64], codes: NDArray[np.int64]
-) -> NDArray[np.int64] | None:
-    """Return a group for each document (D,) that its copies share; None without copies.
-
-    `first_of_same` is of `first_of_same_words`, and `codes` are those of the targets.
-    """
-    n_copies = int((first_of_same != np.arange(len(codes))).sum())
-    n_different = len(codes) - n_copies
-    if n_copies and (n_different >= _ENOUGH_DIFFERENT or n_copies < _MOST_COPIES * len(codes)):
-        return groups_by_label(first_of_same, codes)
-    return None
 
 
 def _validation(

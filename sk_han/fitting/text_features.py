@@ -10,8 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
-from sk_han.documents.repeated import first_of_same_words
-from sk_han.fitting.data import groups_of_copies
+from sk_han.documents.repeated import first_of_same_words, groups_of_copies
 from sk_han.parts import Pool
 from sk_han.parts.pool import CHARACTERS
 from sk_han.targets import Target

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from sk_han.documents.repeated import first_of_same_text, groups_of_copies
 from sk_han.rendering.numbers import counted
 from sk_han.targets.any_of_labels import best_thresholds
 from sk_han.targets.splitting import dealt_out
@@ -66,7 +67,13 @@ def trained(
 def cross_validated(
     texts: Sequence[str], t: NDArray[Any], n_labels: int, groups: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-    """Return the same of baselines fitted to most of the others, none of them of the same group."""
+    """Return the same of baselines fitted to most of the others, none of them of the same group.
+
+    Without groups, copies of a text are one.
+    """
+    if groups is None:
+        codes = t if t.ndim == 1 else t.argmax(axis=1)
+        groups = groups_of_copies(first_of_same_text(texts), codes)
     probabilities = np.zeros((len(texts), n_labels))
     for these, others in _folds(t, groups):
         probabilities[these] = trained(

@@ -44,6 +44,14 @@ def test_no_document_is_predicted_by_a_baseline_that_learnt_its_group():
     assert abs(of_labels - 0.5).max() < 0.2
 
 
+def test_no_document_is_predicted_by_a_baseline_that_learnt_its_copy():
+    # Of each text the copy would give its label away.
+    texts = [f"Word{i}." if i < 60 else f"word{i - 60}" for i in range(120)]
+    targets = np.arange(120) % 2
+    np.testing.assert_allclose(cross_validated(texts, targets, 2), 0.5, atol=1e-6)
+    assert abs(cross_validated(texts, targets[:, np.newaxis] == 1, 1) - 0.5).max() < 0.2
+
+
 def test_a_label_of_a_single_document_is_no_error():
     targets = np.append(TARGETS, [2, 0])
     found = cross_validated([*TEXTS, "strange", "bad"], targets, 3)
