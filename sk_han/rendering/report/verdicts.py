@@ -166,6 +166,6 @@ def sureness_note(report: Reported) -> str:
         f"is right on {percent(accuracy, 1)} of the documents"
     )
     if low <= confidence <= high:
-        return f"{found}: as far as these documents tell, it is as sure as it should be."
+        return f"{found}: neither too sure nor too unsure on the whole, as far as they tell."
     verdict = "too sure of itself" if confidence > accuracy else "less sure than it could be"
     return f"{found}: it is {verdict}."
