@@ -165,21 +165,23 @@ def audit_labels(
         texts=texts,
         conflicts=tuple(map(tuple, same)),
         explanations=explanations,
-        notes=(*_notes(found, labels, judged, target), *note),
+        notes=(*_notes(found, labels, target, np.unique(entries["given"])), *note),
     )
 
 
 def _notes(
-    found: _LeftOut, labels: NDArray[Any], judged: NDArray[np.int64], target: Target
+    found: _LeftOut, labels: NDArray[Any], target: Target, doubted: NDArray[np.int64]
 ) -> list[str]:
-    """Say how far the models can be asked."""
-    p = found.probabilities[judged]
-    share = target.accuracy(p if target.has_one_label else log_odds(p), labels[judged])
+    """Say how far the models can be asked; the numbers of labels that are doubted come last."""
+    is_judged = found.known.any(axis=1)
+    p, given = found.probabilities[is_judged], labels[is_judged]
+    scores = p if target.has_one_label else log_odds(p)
+    share, is_right = target.accuracy(scores, given), target.decide(scores) == given
     what = "the labels" if target.has_one_label else "the sets of labels"
     notes = [f"The models predict {percent(share)} of {what} as they are given."]
-    if target.has_one_label and share <= target.majority_accuracy(labels):
+    if target.has_one_label and _may_be_chance(is_right, given):
         notes[0] += (
-            " That is no more than the most frequent one is given: by these models no label can be "
+            " They may know no more than which class is frequent: by these models no label can be "
             "doubted, and the doubts below say nothing."
         )
     elif share < _ENOUGH:
@@ -188,9 +190,21 @@ def _notes(
             "apart: fewer labels may be wrong than are expected to be, or, where errors go one "
             "way, more."
         )
-    if target.has_one_label and len(judged) < len(labels):
-        n = len(labels) - len(judged)
+    if target.has_one_label and not is_judged.all():
+        n = int(np.count_nonzero(~is_judged))
         notes.append(f"Not looked at, alone of their class or with its only group: {counted(n)}.")
+    if not target.has_one_label:
+        known, names = found.known[is_judged], target.names.tolist()
+        weak = [
+            names[i]
+            for i in doubted
+            if _may_be_chance(is_right[known[:, i], i], given[known[:, i], i])
+        ]
+        if weak:
+            notes.append(
+                "Of these labels the models may know no more than how frequent they are, and how "
+                f"many are expected to be wrong says little: {listed(weak)}."
+            )
     if not target.has_one_label and not found.known.all():
         names = target.names[~found.known.all(axis=0)].tolist()
         notes.append(
@@ -198,6 +212,16 @@ def _notes(
             f"did not know both sides of these labels: {listed(names)}."
         )
     return notes
+
+
+def _may_be_chance(is_right: NDArray[np.bool_], labels: NDArray[Any]) -> bool:
+    """Return whether models predict labels no better, or better by chance, than the most frequent.
+
+    That is within two standard errors of the difference.
+    """
+    values, counts = np.unique(labels, return_counts=True)
+    gained = is_right.astype(np.int64) - (labels == values[counts.argmax()])
+    return bool(gained.sum() <= 2 * np.sqrt(np.abs(gained).sum()))
 
 
 class _LeftOut(NamedTuple):

@@ -194,6 +194,17 @@ def test_models_that_learn_nothing_are_told():
         assert said.index("no label can be doubted") < said.index("expected to be wrong")
 
 
+def test_labels_of_which_models_learn_nothing_are_told():
+    """Of the second the texts tell nothing, though by chance they are right a little more often."""
+    Y = np.column_stack([TRUE == "good", np.random.RandomState(9).rand(120) < 0.5])
+    model = make_pipeline(TfidfVectorizer(), OneVsRestClassifier(LogisticRegression(C=10)))
+    found = audit_labels(model, TEXTS, Y, n_explained=0)
+    right = ((found.probabilities >= 0.5) == Y).sum(axis=0)
+    assert 120 >= right[1] > max(Y[:, 1].sum(), 120 - Y[:, 1].sum())
+    for said in (found.to_text(), found.to_html()):
+        assert said.index("says little: 1.") < said.index("expected to be wrong,")
+
+
 def test_numbers_of_models_that_often_err_may_be_wrong_either_way():
     is_wrong = np.random.RandomState(0).rand(120) < 0.25
     labels = np.where(is_wrong, np.roll(TRUE, 1), TRUE)
