@@ -83,7 +83,7 @@ def test_min_df_keeps_the_words_that_countvectorizer_keeps(min_df):
 
 
 def test_min_df_that_no_word_reaches_is_refused_with_the_repair():
-    with pytest.raises(ValueError, match=r"no word occurs in 2 of the 2 .*lower min_df"):
+    with pytest.raises(ValueError, match=r"no word occurs in 2 of 2 documents\. .*lower min_df"):
         HierarchicalTokenizer(min_df=2).fit(["a", "b"])
 
 

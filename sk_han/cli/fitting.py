@@ -32,6 +32,7 @@ from sk_han.cli.tables import (
 from sk_han.datasets.tables import Record
 from sk_han.documents.repeated import first_of_same_text
 from sk_han.targets import learnt_target
+from sk_han.utils.counts import agreeing, counted
 from sk_han.utils.progress import tell
 from sk_han.utils.visible_text import in_one_line
 
@@ -98,8 +99,9 @@ def _learnt_from(
     found, labels = _labelled(arguments.data, arguments)
     several = isinstance(labels, LabelColumns)
     names = labels.columns if several else np.unique(labels).tolist()
-    kind = "labels." if several else f"classes.{hint_of_several(names)}"
-    tell(f"Read {len(found):,} documents of {len(names)} {kind}", quiet=arguments.quiet)
+    classes = counted(len(names), "label" if several else "class")
+    hint = "" if several else hint_of_several(names)
+    tell(f"Read {counted(len(found))} of {classes}.{hint}", quiet=arguments.quiet)
     if share is not None:
         found, labels = _without_held_out(found, labels, share, arguments)
     return [record.text for record in found], labels, names
@@ -117,10 +119,10 @@ def _without_held_out(
     random_state = np.random.RandomState(arguments.seed)
     rows, held_out = target.hold_out(encoded, share, random_state, groups)
     if held_out is None:
-        few = "are too few to hold some of each label out"
+        few = f"{agreeing(len(texts), 'are')} too few to hold some of each label out"
         if share > 0.5:
-            few = "leave too few of some label to learn from"
-        raise ValueError(f"{share:g} of {len(texts):,} documents {few}.")
+            few = f"{agreeing(len(texts), 'leave')} too few of some label to learn from"
+        raise ValueError(f"{share:g} of {counted(len(texts))} {few}.")
     held_out = np.sort(held_out)
     written = [
         {name: cell_of(value) for name, value in found[i].row.items()}
@@ -132,7 +134,7 @@ def _without_held_out(
         writer = csv.DictWriter(file, columns, delimiter=separator_of(arguments) or ",")
         writer.writeheader()
         writer.writerows(written)
-    told = f"Held {len(held_out):,} documents out, in {in_one_line(table)}."
+    told = f"Held {counted(len(held_out))} out, in {in_one_line(table)}."
     tell(told, quiet=arguments.quiet)
     rows = np.sort(rows)
     return [found[row] for row in rows.tolist()], labels[rows]
@@ -158,7 +160,7 @@ def audit(arguments: argparse.Namespace) -> None:
     found = audit_labels(model, [record.text for record in documents], labels)
     if arguments.csv is not None:
         found.to_csv(arguments.csv)
-    write_result(found, f"Audited {len(documents):,} documents", started, arguments)
+    write_result(found, f"Audited {counted(len(documents))}", started, arguments)
 
 
 def _labelled(

@@ -31,8 +31,8 @@ from sk_han.datasets.tables import Record, is_json_lines
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.rendering.facts import table_lines
-from sk_han.rendering.numbers import counted
 from sk_han.serving import Scorer
+from sk_han.utils.counts import counted
 from sk_han.utils.metrics import figures, label_figures
 from sk_han.utils.progress import Progress, tell
 from sk_han.utils.visible_text import shortened_apart

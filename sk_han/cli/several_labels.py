@@ -17,6 +17,7 @@ from sk_han.datasets.tables import Record
 from sk_han.targets import AnyOfLabels, Target
 from sk_han.utils.caching import cached_property
 from sk_han.utils.containers import listed
+from sk_han.utils.counts import counted
 from sk_han.utils.warnings import warn_user
 
 _SEPARATOR = ";"  # of a model of several labels, if none is given
@@ -140,9 +141,9 @@ def read_labelled(
         names = sorted({label for pair in pairs for label in _labels_of(separator, *pair)})
         if len(names) < 2:
             raise ValueError(
-                f"{name}: {arguments.label!r} has {len(names)} labels between separators "
-                f"{separator!r}; several labels a document need two or more. Is another separator "
-                "meant, or a single label a document, without --separator?"
+                f"{name}: {arguments.label!r} has {counted(len(names), 'label')} between "
+                f"separators {separator!r}; several labels a document need two or more. Is another "
+                "separator meant, or a single label a document, without --separator?"
             )
         warn_of_joined(names)
     sets = LabelSets(ClassNames(names), separator)

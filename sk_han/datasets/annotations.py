@@ -183,5 +183,5 @@ def _span(span: Any, text: str, where: str) -> Span:
         if 0 <= start < end <= len(text):
             return start, end
     raise ValueError(
-        f"{where} has the span {span!r}, which is no place in its text of {len(text)} characters."
+        f"{where} has the span {span!r}, which is no place in its text of length {len(text)}."
     )

@@ -223,7 +223,8 @@ def _csv_rows(lines: TextIO, name: str, columns: list[str], delimiter: str) -> I
     for number, fields in records:
         if len(fields) != len(header):
             raise ValueError(
-                f"{name}, line {number}: {len(fields)} fields, but {len(header)} column names. "
+                f"{name}, line {number}: expected as many fields as column names, {len(header)}; "
+                f"got {len(fields)}. "
                 f"Put quotes around a text with a {called} or a line break in it."
             )
         row = dict(zip(header, fields, strict=True))

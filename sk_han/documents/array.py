@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sk_han.documents.checks import PADDING_ID, as_integers, as_starts, check_ids
 from sk_han.documents.offsets import concatenated_ranges, row_numbers, starts_of
 from sk_han.documents.spelling import Spelling
+from sk_han.utils.counts import counted
 
 
 class DocumentArray:
@@ -362,7 +363,7 @@ class DocumentArray:
             rows = rows[0]
         if isinstance(rows, (int, np.integer)) and not isinstance(rows, (bool, np.bool_)):
             if not -len(self) <= rows < len(self):
-                raise IndexError(f"document {rows} is out of range: there are {len(self)}.")
+                raise IndexError(f"document {rows} is out of bounds of {counted(len(self))}.")
             return self._document(int(rows) % len(self))
         return self._take(row_numbers(rows, len(self)))
 
@@ -372,8 +373,7 @@ class DocumentArray:
 
     def __repr__(self) -> str:
         counts = {"document": len(self), "sentence": self.n_sentences, "word": self.n_words}
-        counted = [f"{n} {name}{'' if n == 1 else 's'}" for name, n in counts.items()]
-        return f"DocumentArray({', '.join(counted)})"
+        return f"DocumentArray({', '.join(counted(n, name) for name, n in counts.items())})"
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:  # None for __dict__, and the slots
         state = {name: getattr(self, name) for name in DocumentArray.__slots__}

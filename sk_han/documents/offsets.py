@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.utils.counts import counted
+
 
 def starts_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
     """Return the offsets of consecutive pieces of these lengths: ``[0, 2, 5]`` of ``[2, 3]``."""
@@ -52,7 +54,7 @@ def row_numbers(rows: Any, n_documents: int) -> NDArray[np.int64]:
         return np.arange(n_documents)[chosen]
     if len(chosen) and not -n_documents <= chosen.min() <= chosen.max() < n_documents:
         wrong = chosen[(chosen < -n_documents) | (chosen >= n_documents)][0]
-        raise IndexError(f"document {wrong} is out of bounds: there are {n_documents}.")
+        raise IndexError(f"document {wrong} is out of bounds of {counted(n_documents)}.")
     numbers = chosen.astype(np.int64, copy=False)
     return np.where(numbers < 0, numbers + n_documents, numbers)
 

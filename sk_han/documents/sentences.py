@@ -12,6 +12,7 @@ from sk_han.documents.array import DocumentArray
 from sk_han.documents.checks import UNKNOWN_ID
 from sk_han.documents.offsets import concatenated_ranges, starts_of
 from sk_han.utils.containers import refuse_masked
+from sk_han.utils.counts import counted
 from sk_han.utils.model_format import LARGEST_NUMBER
 
 # Of the largest number of two vectors. Devices and versions of PyTorch differ by less, encoders by
@@ -123,20 +124,20 @@ class SentenceArray(DocumentArray):
             raise TypeError(f"sentence_numbers must be integers; got dtype {numbers.dtype}.")
         if numbers.shape != (n,):
             raise ValueError(
-                f"sentence_numbers must have one number for each of the {n} sentences; got shape "
-                f"{numbers.shape}."
+                f"sentence_numbers must have one number for each of {counted(n, 'sentence')}; got "
+                f"shape {numbers.shape}."
             )
         if n and not 0 <= numbers.min() <= numbers.max() < len(found):
             raise ValueError(
                 f"Sentences have the vectors {numbers.min()} to {numbers.max()}, and there are "
-                f"{len(found)} vectors for {n} sentences."
+                f"{counted(len(found), 'vector')} for {counted(n, 'sentence')}."
             )
         spans = None if sentence_spans is None else np.asarray(sentence_spans, dtype=np.int64)
         if spans is not None and spans.shape != (n, 2):
             raise ValueError(f"sentence_spans must have the shape {(n, 2)}; got {spans.shape}.")
         if encoder is not None and encoder.dimension != found.shape[1]:
             raise ValueError(
-                f"Vectors have {found.shape[1]} numbers, and those of their encoder "
+                f"Vectors have {counted(found.shape[1], 'number')}, and those of their encoder "
                 f"{encoder.dimension}."
             )
         self._fill(documents, found, numbers.astype(np.int64, copy=False), spans, encoder)
@@ -231,7 +232,7 @@ class SentenceArray(DocumentArray):
 
     def __repr__(self) -> str:
         words = super().__repr__().partition("(")[2][:-1]
-        return f"SentenceArray({words}, vectors of {self.dimension} numbers)"
+        return f"SentenceArray({words}, vectors of {counted(self.dimension, 'number')})"
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         own = {name: getattr(self, name) for name in SentenceArray.__slots__}

@@ -20,6 +20,7 @@ from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 from sk_han.embeddings.files import read_vectors
 from sk_han.utils.argument_checks import check_count
 from sk_han.utils.containers import listed
+from sk_han.utils.counts import counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +76,7 @@ class Embeddings(Mapping[str, NDArray[np.float32]]):
         return self
 
     def __repr__(self) -> str:
-        found = f"{len(self):,} words"
+        found = counted(len(self), "word")
         if self.coverage is not None:
             found = f"{self.n_known:,} of {self.n_words:,} words ({100 * self.coverage:.1f} %)"
         if self.running_coverage is not None:
@@ -236,8 +237,8 @@ def learn_embeddings(
     words = {word: row for word, row in ids.items() if learnt[row]}
     if not words:
         raise ValueError(
-            f"No two words of the vocabulary stand near each other in {len(documents)} documents "
-            f"of {documents.n_words} words: there is nothing to learn from."
+            f"No two words of the vocabulary stand near each other in {counted(len(documents))} of "
+            f"{counted(documents.n_words, 'word')}: there is nothing to learn from."
         )
     coverage = len(ids), len(words), _running_share(documents, np.flatnonzero(learnt))
     return Embeddings(words, vectors, *coverage)

@@ -15,6 +15,7 @@ from typing import BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.utils.counts import counted
 from sk_han.utils.visible_text import shortened
 
 # Bytes, unpacked: the numbers of 50,000 dimensions. A line without end would fill the memory.
@@ -63,8 +64,8 @@ def read_vectors(
         n_words += 1
     if n_announced not in (None, n_words):
         raise ValueError(
-            f"{path} has {n_words:,} words, but its first line announces {n_announced:,}. Fetch "
-            "the file again, or correct that line if you shortened the file yourself."
+            f"{path} has {counted(n_words, 'word')}, but its first line announces {n_announced:,}. "
+            "Fetch the file again, or correct that line if you shortened the file yourself."
         )
 
 

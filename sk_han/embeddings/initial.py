@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sk_han.documents import DocumentArray
 from sk_han.embeddings.alignment import embedding_matrix
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
+from sk_han.utils.counts import agreeing, counted
 
 
 def check_embedding_init(init: Any) -> None:
@@ -75,7 +76,8 @@ def _check_finite(vectors: NDArray[Any]) -> None:
         rows = np.unique(wrong[:, 0])
         raise ValueError(
             f"embedding_init holds {vectors[tuple(wrong[0])]} in row {rows[0]}; {len(rows):,} of "
-            f"{len(vectors):,} rows hold NaN, infinity or numbers beyond single precision. Replace "
-            "them, for example by np.nan_to_num(vectors, posinf=0, neginf=0), or give a mapping "
-            "without these words, which then start with random vectors."
+            f"{counted(len(vectors), 'row')} {agreeing(len(rows), 'hold')} NaN, infinity or "
+            "numbers beyond single precision. Replace them, for example by np.nan_to_num(vectors, "
+            "posinf=0, neginf=0), or give a mapping without these words, which then start with "
+            "random vectors."
         )

@@ -31,12 +31,12 @@ from sk_han.fitting.settings import AUTO, Settings
 from sk_han.fitting.state import FittedModel
 from sk_han.parts import Pool
 from sk_han.parts.ngrams.hashing import check_ngram_range
-from sk_han.rendering.numbers import counted
 from sk_han.targets import Target, check_same_kind, learnt_target
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer
 from sk_han.utils.caching import cached_property
 from sk_han.utils.containers import rows_of
+from sk_han.utils.counts import agreeing, counted
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.documents import (
     as_documents,
@@ -239,11 +239,14 @@ def _warn_of_none_held_out(
     why, repair = "validation_fraction is None", "Give X_val and y_val or more documents"
     if fraction is not None:
         n, share = len(labelled), f"validation_fraction={fraction:g}"
-        why = f"{n} documents of {target.n_scores} classes are too few to hold out {share}"
+        why = (
+            f"{counted(n)} of {counted(target.n_scores, 'class')} {agreeing(n, 'are')} too few to "
+            f"hold out {share}"
+        )
         split = labelled.targets, fraction, np.random.RandomState(0)
         if groups is not None and target.hold_out(*split, None)[1] is not None:
             n_groups = len(np.unique(groups))
-            in_groups = f"{n} documents in {counted(n_groups, 'group')}, which stay whole,"
+            in_groups = f"{counted(n)} in {counted(n_groups, 'group')}, which stay whole,"
             why = f"{in_groups} are too few for {share}"
             repair = "Give X_val and y_val, more groups or a larger validation_fraction"
             if patience is None and n_groups > 1:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sk_han.documents import MARKED, NOT_MARKED, DocumentArray, starts_of
 from sk_han.fitting.settings import Settings
 from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.utils.counts import agreeing, counted
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.documents import holds_word_ids
 from sk_han.validation.labels import check_number
@@ -41,7 +42,7 @@ def check_highlights(highlights: Any, X: Any, settings: Settings) -> list[NDArra
             "highlights must be a list with an entry for each document: spans (start, end), [] for "
             f"a document without any, None for one that nobody looked at; got {highlights!r}."
         )
-    check_number(highlights, len(X), "highlights (None for a document that nobody looked at)")
+    check_number(highlights, len(X), "highlight (None for a document that nobody looked at)")
     return [
         checked_spans([] if is_missing(spans) else spans, number, len(text), "highlight")
         for number, (spans, text) in enumerate(zip(highlights, X, strict=True))
@@ -67,8 +68,8 @@ def marks_of(
         n_empty += np.count_nonzero(~has_word)
     if n_empty:
         warn_user(
-            f"{n_empty:,} of {n_spans:,} highlights cover no word that is read, so they have no "
-            "effect: they lie behind what max_sentences or max_words of the tokenizer keep, or are "
-            "of signs or stop words that it leaves out."
+            f"{n_empty:,} of {counted(n_spans, 'highlight')} {agreeing(n_empty, 'cover')} no word "
+            "that is read, without any effect: what lies there is behind what max_sentences or "
+            "max_words of the tokenizer keep, or signs or stop words that it leaves out."
         )
     return documents.with_word_ids(marks) if n_spans > n_empty else None

@@ -21,11 +21,12 @@ from sk_han.inspection.explaining import explain
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.label_audit import LabelAudit
-from sk_han.rendering.numbers import counted, percent
+from sk_han.rendering.numbers import percent
 from sk_han.targets import OneOfClasses, Target, learnt_target
 from sk_han.targets.probabilities import log_odds
 from sk_han.utils.argument_checks import check_count
 from sk_han.utils.containers import listed, rows_of
+from sk_han.utils.counts import counted
 from sk_han.validation.doubtful import warn_of_order
 from sk_han.validation.labels import OF_DOCUMENTS, check_several_groups
 from sk_han.validation.texts import check_texts
@@ -291,8 +292,8 @@ def _per_document(params: dict[str, Any], n: int) -> tuple[set[str], NDArray[np.
             continue
         if len(value) != n:
             raise ValueError(
-                f"params[{name!r}] has {len(value):,} values; it needs one for each of the "
-                f"{n:,} documents."
+                f"params[{name!r}] has {counted(len(value), 'value')}; it needs one for each of "
+                f"{counted(n)}."
             )
         names.add(name)
         if what == "sample_weight":

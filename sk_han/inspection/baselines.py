@@ -15,9 +15,9 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sk_han.documents.repeated import first_of_same_text, groups_of_copies
-from sk_han.rendering.numbers import counted
 from sk_han.targets.any_of_labels import best_thresholds
 from sk_han.targets.splitting import dealt_out
+from sk_han.utils.counts import agreeing, counted
 from sk_han.utils.warnings import taking_many_classes
 
 FOLDS = 5
@@ -110,7 +110,7 @@ def _folds(
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Return the rows of each fold, and those of the others."""
     n = len(t)
-    too_few = ValueError(f"{counted(n)} {'is' if n == 1 else 'are'} too few to cross-validate it")
+    too_few = ValueError(f"{counted(n)} {agreeing(n, 'are')} too few to cross-validate it")
     if n < FEWEST_DOCUMENTS:
         raise too_few
     if t.ndim == 2:

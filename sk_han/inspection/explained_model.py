@@ -20,6 +20,7 @@ from sk_han.parts import Pool
 from sk_han.sentence_vectors.embedder import SentenceEmbedder
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.stateful import snapshot_of
+from sk_han.utils.counts import counted
 from sk_han.validation.documents import holds_word_ids, known_documents
 from sk_han.validation.texts import check_texts
 
@@ -43,7 +44,7 @@ class ExplainedModel(NamedTuple):
         if isinstance(estimator, Ensemble):
             n, place = len(estimator.members), _first_inside(estimator)
             raise TypeError(
-                f"{type(estimator.estimator).__name__} has {n} model{'s' if n > 1 else ''} behind "
+                f"{type(estimator.estimator).__name__} has {counted(n, 'model')} behind "
                 "it, and this measures one by itself: "
                 f"{f'take estimator.{place}' if place else 'a HANClassifier, and none is one'}."
             )

@@ -11,6 +11,7 @@ from sk_han.inspection.results.result import plain, written
 from sk_han.rendering.marking_page import marking_markup
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.containers import label_list
+from sk_han.utils.counts import counted
 from sk_han.validation.indicators import check_indicator, is_indicator
 from sk_han.validation.texts import check_texts
 
@@ -72,7 +73,7 @@ def _sets(labels: Any, n_texts: int) -> list[list[Any]]:
     given = label_list(labels)
     if len(given) != n_texts:
         raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: {n_texts} texts, "
-            f"{len(given)} labels."
+            "Found input variables with inconsistent numbers of samples: "
+            f"{counted(n_texts, 'text')}, {counted(len(given), 'label')}."
         )
     return [list(each) if isinstance(each, (list, tuple)) else [each] for each in given]

@@ -29,6 +29,7 @@ from sk_han.inspection.results.report import Report
 from sk_han.targets import AnyOfLabels
 from sk_han.utils.argument_checks import check_choice, check_count
 from sk_han.utils.containers import listed, rows_of
+from sk_han.utils.counts import agreeing, counted
 from sk_han.validation.doubtful import warn_of_order
 from sk_han.validation.indicators import check_indicator, in_order, is_indicator
 from sk_han.validation.labels import check_labels, check_several_groups
@@ -169,7 +170,7 @@ def report(
     explanations, unexplained = _explained(estimator, predicts_alone, held_out, X, found)
     learnt_from = held_out.learnt_from if predicts_alone else None
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
-    without_words = [f"{_counted(keys.count(''))} no words."] if "" in keys else []
+    without_words = [f"{_documents_have(keys.count(''))} no words."] if "" in keys else []
     return found.kind(
         **found.own,
         **compared,
@@ -232,13 +233,13 @@ def _on_classes(
         n = int((decided != probabilities.argmax(axis=1)).sum())
         notes.append(
             f"The model predicts another class than the most probable one for {n:,} of "
-            f"{len(decided):,} documents, as with a tuned threshold. Accuracy, calibration, "
+            f"{counted(len(decided))}, as with a tuned threshold. Accuracy, calibration, "
             "the confusion matrix and mistakes are those of its predictions."
         )
     unknown = [i for i in np.flatnonzero(counts).tolist() if i >= len(classes)]
     if unknown:
         notes.append(
-            f"{_counted(int(counts[unknown].sum()))} a label that the model does not know, "
+            f"{_documents_have(int(counts[unknown].sum()))} a label that the model does not know, "
             f"{listed([labels[i] for i in unknown])}: it cannot be right there, and each counts as "
             "a mistake."
         )
@@ -279,7 +280,7 @@ def _on_labels(
         "thresholds": thresholds,
     }
     notes = [
-        *([f"{_counted(n_without)} no label."] if n_without else []),
+        *([f"{_documents_have(n_without)} no label."] if n_without else []),
         *_note_on_missing(t.sum(axis=0), labels.tolist()),
     ]
     return _Found(MultilabelReport, own, worst, labels[most_wrong[worst]], notes)
@@ -404,7 +405,9 @@ def _baseline(
             )
         else:
             p = trained(words, words_train, t_train, n_labels)
-            note = f"The baseline learnt from the {len(words_train):,} training documents given."
+            note = (
+                f"The baseline learnt from {counted(len(words_train), 'training document')} given."
+            )
     except ValueError as error:
         return {"baseline": None, "baseline_note": f"{none}: {str(error).rstrip('.')}."}
     found: dict[str, Any] = {"baseline": p}
@@ -474,5 +477,5 @@ def _note_on_missing(counts: NDArray[np.int64], labels: list[Any]) -> Iterator[s
         )
 
 
-def _counted(n: int) -> str:
-    return "1 document has" if n == 1 else f"{n:,} documents have"
+def _documents_have(n: int) -> str:
+    return f"{counted(n)} {agreeing(n, 'have')}"

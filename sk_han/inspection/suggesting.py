@@ -18,6 +18,7 @@ from sk_han.inspection.results.suggestions import Suggestions
 from sk_han.targets import AnyOfLabels
 from sk_han.targets.probabilities import log_odds
 from sk_han.utils.argument_checks import check_count, check_share, random_source
+from sk_han.utils.counts import agreeing, counted
 from sk_han.validation.texts import check_texts
 
 # Cosine of the sets of words and pairs of words from which on two texts are much the same: a
@@ -120,7 +121,9 @@ def suggest(
     rows = np.array([*ranked, *drawn], dtype=np.int64)
     notes = []
     if n_documents < n:
-        notes.append(f"{n:,} were asked for, and the pool has {n_documents:,}.")
+        notes.append(
+            f"{counted(n)} {agreeing(n, 'were')} asked for, and the pool has {n_documents:,}."
+        )
     if len(rows) < min(n, n_documents):
         notes.append("The others are blank, or copies of these or of labelled ones.")
     if texts is None:

@@ -15,7 +15,8 @@ from sk_han.rendering.facts import (
     table_markup,
 )
 from sk_han.rendering.markup import fold, isolated
-from sk_han.rendering.numbers import counted, percent
+from sk_han.rendering.numbers import percent
+from sk_han.utils.counts import counted
 from sk_han.utils.progress import duration
 from sk_han.utils.visible_text import in_one_line
 
@@ -113,7 +114,7 @@ def _classes(description: Any) -> str:
     (most, n_most), (least, n_least) = by_size[0], by_size[-1]
     return (
         f"{len(by_size):,}, from {in_one_line(least)} with {n_least:,} to {in_one_line(most)} "
-        f"with {n_most:,} documents"
+        f"with {counted(n_most)}"
     )
 
 
@@ -144,5 +145,6 @@ def _sentences(description: Any, row: int) -> list[str]:
         shown = [in_one_line(word, _CHARACTERS_SHOWN) for word in words[:_WORDS_SHOWN]]
         lines.append(" | ".join(shown) + more)
     if len(sentences) > _SENTENCES_SHOWN:
-        lines.append(f"... and {len(sentences) - _SENTENCES_SHOWN:,} more sentences")
+        n_more = len(sentences) - _SENTENCES_SHOWN
+        lines.append(f"... and {counted(n_more, 'more sentence')}")
     return lines

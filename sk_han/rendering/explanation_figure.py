@@ -11,11 +11,11 @@ import numpy as np
 from sk_han.rendering.colors import shades, theme_of
 from sk_han.rendering.fonts import drawable, families_for
 from sk_han.rendering.notes import NO_WORDS, attention_note, methods_note, named, probabilities_of
-from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Explained, Quantity
 from sk_han.rendering.rows import FEWEST_WORDS, Row, chunks_of, rows_of, shortened, words_for_each
 from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
 from sk_han.utils.argument_checks import check_count
+from sk_han.utils.counts import counted
 from sk_han.utils.optional import import_optional
 from sk_han.utils.visible_text import in_one_line
 

@@ -29,10 +29,10 @@ from sk_han.rendering.notes import (
     probability_of,
     true_of,
 )
-from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Explained, ExplainedDocuments, Quantity
 from sk_han.rendering.rows import Piece, Row, folded, rows_of
 from sk_han.rendering.shading import Shading, shading_of, side_by_side
+from sk_han.utils.counts import counted
 from sk_han.utils.visible_text import in_one_line
 
 OPEN_SENTENCES = 30

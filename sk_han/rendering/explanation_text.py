@@ -23,11 +23,11 @@ from sk_han.rendering.notes import (
     target_of,
     true_of,
 )
-from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Explained, ExplainedDocuments, Quantity
 from sk_han.rendering.rows import Piece, Row, chunks_of, folded, rows_of, shortened, words_for_each
 from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of, side_by_side
 from sk_han.utils.argument_checks import check_count
+from sk_han.utils.counts import counted
 from sk_han.utils.visible_text import in_one_line
 
 OPEN_SENTENCES = 20

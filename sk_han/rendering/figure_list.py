@@ -16,10 +16,10 @@ from sk_han.rendering.explanation_figure import (
     sheet_on,
 )
 from sk_han.rendering.notes import comparison, explains_its_answer, named, true_of
-from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import ExplainedDocuments, Quantity
 from sk_han.rendering.shading import Shading, side_by_side
 from sk_han.utils.argument_checks import check_count
+from sk_han.utils.counts import counted
 from sk_han.utils.visible_text import in_one_line
 
 if TYPE_CHECKING:

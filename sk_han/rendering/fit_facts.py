@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sk_han.rendering.facts import Facts
-from sk_han.rendering.numbers import counted, percent
+from sk_han.rendering.numbers import percent
+from sk_han.utils.counts import counted
 from sk_han.utils.progress import duration
 from sk_han.utils.visible_text import in_one_line
 

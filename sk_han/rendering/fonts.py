@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from sk_han.utils.counts import counted
 from sk_han.utils.warnings import warn_user
 
 # Tried first, since they are made for running text: of systems, and of Linux packages.
@@ -74,7 +75,8 @@ def families_for(texts: Iterable[str]) -> list[str] | None:
     added, missing = _installed_with(frozenset(drawn), _installed())
     if missing:
         some = repr("".join(sorted(missing)[:10]))
-        more = f" and {len(missing) - 10} more characters" if len(missing) > 10 else ""
+        n_more = len(missing) - 10
+        more = f" and {counted(n_more, 'more character')}" if n_more > 0 else ""
         to_install = " and ".join(sorted(set(map(_font_of, missing)))[:3])
         warn_user(
             f"No installed font has {some}{more}: the figure shows boxes in their place. "

@@ -11,8 +11,8 @@ from sk_han.rendering.colors import themed_axes
 from sk_han.rendering.explanation_html import document_markup
 from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import EXCERPT, entry, escaped, excerpt, isolated, more, page, table
-from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Audited, Suggested
+from sk_han.utils.counts import counted
 from sk_han.utils.visible_text import in_one_line
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from sk_han.rendering.markup import escaped, isolated, page
-from sk_han.rendering.numbers import counted
+from sk_han.utils.counts import counted
 
 _HOW = (
     "Mark the words that tell the label: click a word, or draw over several with the mouse. Once "

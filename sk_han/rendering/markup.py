@@ -7,8 +7,8 @@ from html import escape
 from typing import Any
 
 from sk_han.rendering.colors import style, stylesheet
-from sk_han.rendering.numbers import counted
 from sk_han.rendering.shading import brief
+from sk_han.utils.counts import counted
 from sk_han.utils.visible_text import visible
 
 EXCERPT = 160  # characters
@@ -72,10 +72,8 @@ def entry(
         rest = len(text) - longest
         whole = escaped(text[:longest])
         if rest > 0:
-            whole += (
-                "\N{HORIZONTAL ELLIPSIS} "
-                f'<span class="han-small">and {rest:,} more characters</span>'
-            )
+            left_out = f"and {counted(rest, 'more character')}"
+            whole += f'\N{HORIZONTAL ELLIPSIS} <span class="han-small">{left_out}</span>'
         content = f'<div class="han-whole">{whole}</div>{link}'
     beginning = "" if text is None else excerpt(text, EXCERPT) or "no text"
     head = f'{head} <span class="han-small han-excerpt"><bdi>{beginning}</bdi></span>'

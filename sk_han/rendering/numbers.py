@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 
-def counted(n: int, what: str = "document") -> str:
-    """Write a number of things."""
-    plural = "es" if what.endswith("s") else "s"
-    return f"{n:,} {what}{'' if n == 1 else plural}"
-
-
 def percent(share: float, decimals: int | None = None) -> str:
     """Write a share as a percentage, by default with a decimal where it is near 0 or 1.
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.rendering.protocols import Explained
+from sk_han.utils.counts import counted
 from sk_han.utils.visible_text import in_reading_order
 
 # Most words that a rendering without folding shows of a document.
@@ -81,7 +82,8 @@ def chunks_of(row: Row) -> list[list[Piece]]:
     chunks: list[list[Piece]] = [[]]
     for piece in row.pieces:
         if piece.note or piece.unread:
-            note = piece.text if piece.note else f"[not read: {len(piece.text):,} characters]"
+            n_unread = counted(len(piece.text), "character")
+            note = piece.text if piece.note else f"[not read: {n_unread}]"
             chunks += [[Piece(note, note=True)], []]
             continue
         text = piece.text if piece.text.isspace() else piece.text[:LONGEST_PIECE]

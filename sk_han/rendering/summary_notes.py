@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from sk_han.rendering.markup import with_minus
-from sk_han.rendering.numbers import counted, decimal, percent
+from sk_han.rendering.numbers import decimal, percent
 from sk_han.rendering.protocols import Part, Removed, Summarized, SummarizedClass
 from sk_han.rendering.shading import number
+from sk_han.utils.counts import counted
 
 PART_TITLES: dict[Part, str] = {
     "network": "Words, by the network",

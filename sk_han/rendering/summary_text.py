@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sk_han.rendering.explanation_text import columns, line_width, prose
-from sk_han.rendering.numbers import counted, percent
+from sk_han.rendering.numbers import percent
 from sk_han.rendering.protocols import Summarized, SummarizedClass, SummarizedTerm
 from sk_han.rendering.shading import number
 from sk_han.rendering.summary_notes import (
@@ -17,6 +17,7 @@ from sk_han.rendering.summary_notes import (
     shown_classes,
     side_titles,
 )
+from sk_han.utils.counts import counted
 from sk_han.utils.visible_text import in_one_line
 
 CLASSES_SHOWN = 10

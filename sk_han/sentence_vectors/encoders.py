@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sk_han.documents import EncoderFingerprint
 from sk_han.documents.sentences import rows_beyond_limit
 from sk_han.utils.containers import refuse_masked
+from sk_han.utils.counts import counted
 from sk_han.utils.model_format import LARGEST_NUMBER
 from sk_han.utils.progress import progress_bar
 from sk_han.utils.signals import from_signal
@@ -149,13 +150,14 @@ def _checked(found: Any, sentences: list[str], encoder: Any) -> NDArray[np.float
         vectors = np.asarray([_on_cpu(each) for each in found] if tensors else _on_cpu(found))
     except ValueError as error:
         raise ValueError(f"The encoder {name} gives vectors of several sizes: {error}") from error
-    expected = f"one vector for each of {len(sentences)} sentences, shape ({len(sentences)}, d)"
+    n = len(sentences)
+    expected = f"one vector for each of {counted(n, 'sentence')}, shape ({n}, d)"
     if vectors.dtype.kind not in "biuf":
         raise TypeError(
             f"The encoder {name} must give {expected}; got a {type(found).__name__} of dtype "
             f"{vectors.dtype}."
         )
-    if vectors.ndim != 2 or len(vectors) != len(sentences) or vectors.shape[1] == 0:
+    if vectors.ndim != 2 or len(vectors) != n or vectors.shape[1] == 0:
         raise ValueError(f"The encoder {name} must give {expected}; got shape {vectors.shape}.")
     with np.errstate(over="ignore"):
         vectors = vectors.astype(np.float32)  # a copy: the encoder may fill its array again
@@ -163,7 +165,7 @@ def _checked(found: Any, sentences: list[str], encoder: Any) -> NDArray[np.float
     if len(wrong):
         raise ValueError(
             f"The encoder {name} gives NaN, infinity or a number beyond {LARGEST_NUMBER:g} for "
-            f"{len(wrong)} of {len(sentences)} sentences, such as {sentences[wrong[0]][:60]!r}."
+            f"{len(wrong):,} of {counted(n, 'sentence')}, such as {sentences[wrong[0]][:60]!r}."
         )
     return vectors
 

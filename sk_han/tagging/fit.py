@@ -19,6 +19,7 @@ from sk_han.tagging.token_checks import Token, as_sentences, as_tags, check_iob2
 from sk_han.tagging.training import LabelledSentences, Sentences, TaggingNet, sentences_of
 from sk_han.training.builder import epochs_of
 from sk_han.training.devices_and_threads import resolve_device
+from sk_han.utils.counts import counted
 from sk_han.utils.stage_times import Stages
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.labels import document_weights, encode_labels
@@ -149,10 +150,10 @@ def _warn_of_one_label(
     if len(predicted) == 1 and len(np.unique(some.targets)) > 1:
         label = classes.tolist()[predicted[0]]
         warn_user(
-            f"The tagger has learnt nothing: after {len(net.history)} epochs of {len(training):,} "
-            f"sentences it gives all their tokens the label {label!r}. Raise "
-            f"max_epochs={tagger.max_epochs!r}, lower batch_size={tagger.batch_size} so that an "
-            "epoch has more steps, give more sentences, or let rare labels count more by "
+            f"The tagger has learnt nothing: after {counted(len(net.history), 'epoch')} of "
+            f"{counted(len(training), 'sentence')} it gives all their tokens the label {label!r}. "
+            f"Raise max_epochs={tagger.max_epochs!r}, lower batch_size={tagger.batch_size} so that "
+            "an epoch has more steps, give more sentences, or let rare labels count more by "
             "class_weight.",
             ConvergenceWarning,
         )
@@ -169,8 +170,9 @@ def _split(
     held_out, rows = order[:n_held_out], np.sort(order[n_held_out:])
     if not len(rows):
         raise ValueError(
-            f"validation_fraction={tagger.validation_fraction} holds all {len(order)} sentences "
-            "out. Lower it, or give more sentences."
+            f"validation_fraction={tagger.validation_fraction} of "
+            f"{counted(len(order), 'sentence')} leaves none to learn from. Lower it, or give more "
+            "sentences."
         )
     if not n_held_out:
         share = f"{len(order)} is none"

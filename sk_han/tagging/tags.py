@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from sk_han.rendering.explanation_text import line_width, terminal_has_color, wrapped
 from sk_han.rendering.markup import escaped, isolated, page
+from sk_han.utils.counts import counted
 from sk_han.utils.visible_text import in_one_line
 
 # Black on backgrounds of the 256-colour palette, and shades of the style sheet, for labels in turn.
@@ -91,13 +92,15 @@ def tagged_html(sentences: Any, labels: Any, *, full_page: bool = True) -> str:
 def _read(sentences: Any, labels: Any) -> tuple[list[list[_Piece]], dict[str, int]]:
     """Return the pieces of each sentence, and the labels with numbers in alphabetical order."""
     if len(sentences) != len(labels):
-        raise ValueError(f"There are {len(sentences)} sentences and labels of {len(labels)}.")
+        raise ValueError(
+            f"Given are {counted(len(sentences), 'sentence')} and labels of {len(labels):,}."
+        )
     found = []
     for i, (tokens, tags) in enumerate(zip(sentences, labels, strict=True)):
         if len(tokens) != len(tags):
             raise ValueError(
-                f"Sentence {i} has {len(tokens)} tokens and {len(tags)} labels: give each token "
-                "one label."
+                f"Sentence {i} has {counted(len(tokens), 'token')} and "
+                f"{counted(len(tags), 'label')}: give each token one label."
             )
         words = [token if isinstance(token, str) else token[0] for token in tokens]
         found.append(_pieces(words, [str(tag) for tag in tags]))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.utils.counts import counted
 from sk_han.validation.labels import as_labels
 
 Token = tuple[str, ...]
@@ -28,9 +29,9 @@ def as_sentences(X: Any, n_columns: int | None = None) -> list[list[Token]]:
             n_columns = len(token) if n_columns is None else n_columns
             if len(token) != n_columns:
                 raise ValueError(
-                    f"Token {j} of sentence {i} of X has {len(token)} columns: {brief(token)}; "
-                    f"expected {n_columns}, as of the first token of the training sentences. Give "
-                    "every token as many: the word, then its further columns."
+                    f"Token {j} of sentence {i} of X has {counted(len(token), 'column')}: "
+                    f"{brief(token)}; expected {n_columns}, as of the first token of the training "
+                    "sentences. Give every token as many: the word, then its further columns."
                 )
         sentences.append(found)
     return sentences
@@ -48,14 +49,14 @@ def as_tags(y: Any, lengths: Sequence[int]) -> NDArray[Any]:
     ]
     if len(sequences) != len(lengths):
         raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: {len(lengths)} sentences "
-            f"in X, {len(sequences)} in y."
+            "Found input variables with inconsistent numbers of samples: "
+            f"{counted(len(lengths), 'sentence')} in X, {len(sequences):,} in y."
         )
     for i, (tags, n) in enumerate(zip(sequences, lengths, strict=True)):
         if len(tags) != n:
             raise ValueError(
-                f"Sentence {i} has {n} tokens in X and {len(tags)} labels in y: give each "
-                "token one label."
+                f"Sentence {i} has {counted(n, 'token')} in X and {counted(len(tags), 'label')} "
+                "in y: give each token one label."
             )
         for j, tag in enumerate(tags):
             if not isinstance(tag, (str, int, np.integer, np.bool_)):

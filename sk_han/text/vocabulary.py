@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.text.word_types import Numbering, WordTypes
+from sk_han.utils.counts import counted
 
 
 class WordCounts:
@@ -86,8 +87,8 @@ def learn_vocabulary(
         kept &= counts.documents >= least
         if not kept.any():
             raise ValueError(
-                f"After pruning, no terms remain: no word occurs in {least:g} of the "
-                f"{counts.n_documents} documents. Try a lower min_df."
+                f"After pruning, no terms remain: no word occurs in {least:g} of "
+                f"{counted(counts.n_documents)}. Try a lower min_df."
             )
     by_rank = sorted(np.flatnonzero(kept).tolist(), key=lambda i: (-occurrences[i], words[i]))[
         :max_features

@@ -15,6 +15,7 @@ from torch.optim.lr_scheduler import OneCycleLR
 from sk_han.training.builder import OPTIMIZERS
 from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.net import Net
+from sk_han.utils.counts import counted
 
 # What steps change of a schedule; the rest are its arguments.
 _STEPS_OF_A_SCHEDULE = ("last_epoch", "_step_count", "_last_lr", "_get_lr_called_within_step")
@@ -47,7 +48,7 @@ def restore_training(net: Net, state: Mapping[str, Any]) -> dict[str, Any]:
     """Bring a begun training to an earlier state; return what it has of the epoch that goes on."""
     epochs = [_checked_epoch(epoch) for epoch in state["history"]]
     if len(epochs) > net.max_epochs:
-        raise ValueError(f"it has {len(epochs)} epochs of {net.max_epochs}")
+        raise ValueError(f"it has {counted(len(epochs), 'epoch')} of {net.max_epochs}")
     net.module_.load_state_dict(_as_tensors(state["weights"]))
     net.criterion_.load_state_dict(_as_tensors(state["criterion"]))
     _restore_optimizer(net.optimizer_, _as_tensors(state["optimizer"]))

@@ -11,6 +11,7 @@ from sk_han.inspection.results.result import Result, plain
 from sk_han.rendering.markup import isolated, page
 from sk_han.rendering.matrix import plot_matrix
 from sk_han.rendering.shading import LEVELS
+from sk_han.utils.counts import counted
 from sk_han.utils.optional import import_optional
 from sk_han.utils.visible_text import in_one_line
 
@@ -127,7 +128,8 @@ class Alignment(Result):
         return page(f'<div style="overflow-x:auto">{table}</div>', "alignment", full_page)
 
     def __repr__(self) -> str:
-        return f"Alignment({len(self.target_words)} words to {len(self.source_words)} words)"
+        targets, sources = (counted(len(w), "word") for w in (self.target_words, self.source_words))
+        return f"Alignment({targets} to {sources})"
 
 
 def _cell(weight: float) -> str:

@@ -17,6 +17,7 @@ from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.devices_and_threads import resolve_device
 from sk_han.translation.surface import SIGN_PATTERN, learn_forms
 from sk_han.translation.training import TextPairs, TranslationNet
+from sk_han.utils.counts import agreeing, counted
 from sk_han.utils.stage_times import Stages
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import as_list, as_texts
@@ -60,8 +61,8 @@ def learnt_attributes(
         training = _readable(TextPairs(sources, targets, weights), max_words)
         if not len(training):
             raise ValueError(
-                f"None of {n_pairs} training pairs has 1 to max_words={max_words} words on both "
-                "sides: there is nothing to learn from."
+                f"Of {counted(n_pairs, 'training pair')} none has 1 to max_words={max_words} words "
+                "on both sides: there is nothing to learn from."
             )
         validation = _validation(held_out, tokenizers, max_words)
         if validation is None and X_val is not None:
@@ -161,8 +162,9 @@ def _readable(pairs: TextPairs, max_words: int) -> TextPairs:
     n_long = int((lengths > max_words).any(axis=0).sum())
     if n_long:
         warn_user(
-            f"{n_long} of {len(pairs)} pairs have more than max_words={max_words} words and are "
-            "left out. Split them into sentences, or raise max_words."
+            f"{n_long:,} of {counted(len(pairs), 'pair')} {agreeing(n_long, 'have')} more than "
+            f"max_words={max_words} words and {agreeing(n_long, 'are')} left out. Split them into "
+            "sentences, or raise max_words."
         )
     kept = np.flatnonzero(((lengths > 0) & (lengths <= max_words)).all(axis=0))
     chosen = pairs[kept]

@@ -7,6 +7,8 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from sk_han.utils.counts import counted
+
 _SECONDS_ON_TERMINAL = 0.2
 _SECONDS_IN_LOG = 30.0
 
@@ -98,8 +100,7 @@ class Progress:
         if self._quiet:
             return
         self._shown = time.monotonic()
-        documents = "document" if self._n_documents == 1 else "documents"
-        line = f"{self._done} {self._n_documents:,} {documents} in "
+        line = f"{self._done} {counted(self._n_documents)} in "
         line += f"{self._shown - self._started:.1f} s."
         start = "\r" if self._on_terminal else ""
         tell(f"{start}{line}", end=end)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sk_han.documents import PADDING_ID, UNKNOWN_ID
 from sk_han.utils.array_types import Integers
 from sk_han.utils.containers import listed
+from sk_han.utils.counts import agreeing
 from sk_han.utils.warnings import warn_user
 
 _FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1  # the last of rows with words
@@ -87,11 +88,11 @@ def warn_of_rare_classes(targets: Integers, classes: NDArray[np.generic]) -> Non
         return
     names = classes.tolist()
     named = [f"{names[i]!r} ({counts[i]})" for i in rare.tolist()]
-    have = "has" if len(rare) == 1 else "have"
     warn_user(
-        f"{len(rare):,} of {len(classes):,} classes {have} fewer than {_FEW} documents: "
-        f"{listed(named, write=str)}. That is too few to learn a class from, or to tell how well "
-        "it is recognized. Give more documents of them, merge them, or leave them out."
+        f"{len(rare):,} of {len(classes):,} classes {agreeing(len(rare), 'have')} fewer than "
+        f"{_FEW} documents: {listed(named, write=str)}. That is too few to learn a class from, or "
+        "to tell how well it is recognized. Give more documents of them, merge them, or leave them "
+        "out."
     )
 
 
@@ -109,7 +110,8 @@ def warn_of_single_documents(targets: Integers, classes: NDArray[Any], *, given:
     if are_texts:
         repair = "Are these the texts? Documents come first, then their labels: fit(X, y)."
     warn_user(
-        f"{len(single):,} of {len(classes):,} classes have a single document: "
+        f"{len(single):,} of {len(classes):,} classes {agreeing(len(single), 'have')} a single "
+        "document: "
         f"{listed(single, write=reprlib.repr if are_texts else repr)}. "
         f"{'' if given else not_held_out}{repair}"
     )
@@ -122,10 +124,10 @@ def warn_of_classes_without_weight(
     lacking = np.setdiff1d(targets, kept)
     if len(lacking):
         warn_user(
-            f"Of {len(classes):,} classes {len(lacking):,} occur only in documents of weight 0: "
-            f"{listed(classes[lacking].tolist())}. They stay among the classes, and no linear "
-            "model can be fitted, since one needs documents of each. Leave these documents out of "
-            "X and y."
+            f"Of {len(classes):,} classes {len(lacking):,} {agreeing(len(lacking), 'occur')} only "
+            f"in documents of weight 0: {listed(classes[lacking].tolist())}. Each stays a class, "
+            "and no linear model can be fitted, since one needs documents of each. Leave these "
+            "documents out of X and y."
         )
 
 
@@ -135,9 +137,10 @@ def warn_of_conflicts(rows: Integers, n_words: Integers, n_documents: int) -> No
     if n_documents < _ENOUGH_DOCUMENTS or len(rows) <= _DOUBTFUL_SHARE * n_documents:
         return
     warn_user(
-        f"{len(rows):,} of {n_documents:,} documents have {_SHORTEST} words or more, and the same "
-        f"words as one with another label (rows {listed(rows.tolist())}): nothing can get both "
-        "right. Check the labels; sk_han.describe(texts, labels).conflicting has all rows."
+        f"{len(rows):,} of {n_documents:,} documents {agreeing(len(rows), 'have')} {_SHORTEST} "
+        "words or more, and the same words as one with another label (rows "
+        f"{listed(rows.tolist())}): nothing can get both right. Check the labels; "
+        "sk_han.describe(texts, labels).conflicting has all rows."
     )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sk_han.utils.array_types import Flags, Floats
 from sk_han.utils.containers import listed, refuse_masked
+from sk_han.utils.counts import counted
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.labels import check_number
 from sk_han.validation.texts import is_missing
@@ -41,11 +42,11 @@ def check_indicator(y: Any, n_documents: int, name: str) -> tuple[Flags, NDArray
     columns = getattr(y, "columns", None)
     names = None if columns is None else check_names(columns, f"The columns of {name}")
     values = _values(y, name)
-    check_number(values, n_documents, f"rows in {name}")
+    check_number(values, n_documents, f"row in {name}")
     if values.shape[1] < 2:
         raise ValueError(
-            f"{name} has {values.shape[1]} columns; an indicator of several labels has two or "
-            "more. For one label give a single column of labels, of shape (n_documents,)."
+            f"{name} has {counted(values.shape[1], 'column')}; an indicator of several labels has "
+            "two or more. For one label give a single column of labels, of shape (n_documents,)."
         )
     return values, names
 
@@ -75,8 +76,8 @@ def in_order(values: Flags, columns: NDArray[Any] | None, names: NDArray[Any], n
     if columns is None:
         if values.shape[1] != len(names):
             raise ValueError(
-                f"{name} has {values.shape[1]} columns, and this classifier has {len(names)} "
-                "labels; each column is one, in the order of classes_."
+                f"{name} has {counted(values.shape[1], 'column')}, and this classifier has "
+                f"{counted(len(names), 'label')}; each column is one, in the order of classes_."
             )
         return values
     place = {column: number for number, column in enumerate(columns.tolist())}
@@ -136,9 +137,9 @@ def warn_of_labels(t: Flags, names: NDArray[Any]) -> None:
         if rows.any():
             found = names[rows].tolist()
             warn_user(
-                f"{len(found):,} of {len(names):,} labels cannot be learnt, since {what} them: "
-                f"{listed(found)}. Each gets about the same probability for all "
-                "documents."
+                f"{len(found):,} of {len(names):,} labels cannot be learnt, since {what} "
+                f"{'it' if len(found) == 1 else 'them'}: {listed(found)}. Each gets about the same "
+                "probability for all documents."
             )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sk_han.utils.array_types import Floats, Integers
 from sk_han.utils.containers import label_list, listed, refuse_masked
+from sk_han.utils.counts import counted
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import is_missing
 
@@ -78,16 +79,18 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
 def check_labels(y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
     """Return labels as an array of shape (D,); see `as_labels`."""
     labels = as_labels(y, name)
-    check_number(labels, n_documents, f"labels in {name}")
+    check_number(labels, n_documents, f"label in {name}")
     return labels
 
 
 def check_number(values: Any, n_documents: int, what: str) -> None:
-    """Raise a ValueError unless there is a value for each document."""
+    """Raise a ValueError unless there is a value for each document; `what` begins with its name."""
     if len(values) != n_documents:
+        name, *where = what.split(" ", 1)
         raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: {n_documents} documents "
-            f"in {'X_val' if what.endswith('y_val') else 'X'}, {len(values)} {what}."
+            "Found input variables with inconsistent numbers of samples: "
+            f"{counted(n_documents)} in {'X_val' if what.endswith('y_val') else 'X'}, "
+            f"{' '.join([counted(len(values), name), *where])}."
         )
 
 
@@ -116,7 +119,7 @@ def document_weights(
     except (ValueError, OverflowError) as error:
         raise ValueError(
             f"sample_weight: {str(error).rstrip('.!')}; it takes a finite number >= 0 for each of "
-            f"the {len(labels):,} documents."
+            f"{counted(len(labels))}."
         ) from error
     if not weights.any():
         raise ValueError("sample_weight is zero throughout: no document is left to learn from.")
@@ -251,7 +254,7 @@ def _kind(label: Any) -> str:
 def check_groups(groups: Any, n_documents: int) -> Integers:
     """Return the number of each document's group, (D,)."""
     names = label_list(groups)
-    check_number(names, n_documents, "groups")
+    check_number(names, n_documents, "group")
     missing = [row for row, name in enumerate(names) if is_missing(name)]
     if missing:
         raise ValueError(

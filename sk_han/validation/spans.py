@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sk_han.utils.array_types import Flags, Integers
+from sk_han.utils.counts import counted
 
 
 def checked_spans(spans: Any, number: int, n_characters: int, what: str) -> Integers:
@@ -29,7 +30,7 @@ def checked_spans(spans: Any, number: int, n_characters: int, what: str) -> Inte
         if not 0 <= start < end <= n_characters:
             raise ValueError(
                 f"{one} {position} of document {number} is ({start}, {end}); it must start "
-                f"before it ends and lie within the text of {n_characters} characters."
+                f"before it ends and lie within the text of {counted(n_characters, 'character')}."
             )
     return np.array(list(spans), dtype=np.int64).reshape(-1, 2)
 

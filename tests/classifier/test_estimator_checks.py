@@ -60,7 +60,7 @@ each_estimator = pytest.mark.parametrize(
 class TestOnRows:
     @parametrize_with_checks(row_estimators(), expected_failed_checks=explained_failures)
     @pytest.mark.filterwarnings("ignore:y holds a single class:UserWarning")
-    @pytest.mark.filterwarnings("ignore:Of 2 classes 1 occur only in documents of weight 0")
+    @pytest.mark.filterwarnings("ignore:Of 2 classes 1 occurs only in documents of weight 0")
     # A check of weights sets it, for estimators that look at the loss of their training documents.
     @pytest.mark.filterwarnings("ignore:n_iter_no_change=20 has no effect:UserWarning")
     def test_every_check_holds(self, estimator, check, monkeypatch):
@@ -91,7 +91,7 @@ class TestOnRows:
 
 
 class TestSampleWeight:
-    @pytest.mark.filterwarnings("ignore:1 of 3 classes have a single document:UserWarning")
+    @pytest.mark.filterwarnings("ignore:1 of 3 classes has a single document:UserWarning")
     def test_a_weight_equals_repetition_in_single_precision(self, monkeypatch):
         # A rounding error of 6e-8 grows in each of the steps, whose rate is 0.1 here. A weight that
         # is ignored changes probabilities by more than a half.
@@ -107,7 +107,7 @@ class TestSampleWeight:
 class TestOnSentenceVectors:
     @pytest.mark.thorough
     @pytest.mark.filterwarnings("ignore:n_iter_no_change=20 has no effect:UserWarning")
-    @pytest.mark.filterwarnings("ignore:Of 2 classes 1 occur only in documents of weight 0")
+    @pytest.mark.filterwarnings("ignore:Of 2 classes 1 occurs only in documents of weight 0")
     def test_every_check_holds(self, monkeypatch):
         monkeypatch.setenv("SCIPY_ARRAY_API", "1")
         results = results_of(sentence_estimator())

@@ -194,7 +194,7 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("given", "error", "message"),
         [
-            ([[(0, 3)]], ValueError, "18 documents in X, 1 highlights"),
+            ([[(0, 3)]], ValueError, "18 documents in X, 1 highlight "),
             ([None] * (N + 1), ValueError, "18 documents in X, 19 highlights"),
             (5, TypeError, "highlights must be a list with an entry for each"),
             ("text", TypeError, "highlights must be a list with an entry for each"),
@@ -247,7 +247,7 @@ class TestCutOff:
 
     def test_marks_of_signs_that_are_not_read_are_counted(self):
         model = tiny(tokenizer=HierarchicalTokenizer(tokens="words"))
-        with pytest.warns(UserWarning, match="1 of 1 highlights cover no word"):
+        with pytest.warns(UserWarning, match="1 of 1 highlight covers no word"):
             marked = model.fit(
                 ["... " + TEXTS[0], *TEXTS[1:]],
                 LABELS,

@@ -80,7 +80,7 @@ class TestSearches:
         np.testing.assert_array_equal(search.predict(TEXTS), LABELS)
 
     @pytest.mark.thorough
-    @pytest.mark.filterwarnings("ignore:1 of 2 classes have a single document")
+    @pytest.mark.filterwarnings("ignore:1 of 2 classes has a single document")
     def test_a_halving_search_gives_more_documents_to_fewer_candidates(self):
         search = HalvingGridSearchCV(
             quick(), {"lr": [TOO_SLOW, 1e-8, 0.1]}, cv=2, min_resources=8, random_state=0

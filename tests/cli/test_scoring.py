@@ -84,7 +84,7 @@ class TestPredict:
         rows = [(i, "Good.", "pos") for i in range(900)] + [("too", "few")]
         code, _, told = run("predict", model, table(rows), "-o", tmp_path / "out.csv")
         assert code == 1
-        assert "data.csv, line 902: 2 fields, but 3 column names" in told
+        assert "data.csv, line 902: expected as many fields as column names, 3; got 2" in told
         assert (tmp_path / "out.csv").read_text() == "old"
 
     def test_a_table_that_cannot_be_read_leaves_no_header(self, run, model, table):

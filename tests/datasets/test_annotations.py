@@ -140,7 +140,7 @@ def test_compressed_files_and_other_keys(tmp_path):
     ("record", "message"),
     [
         ({"text": TEXT, "spans": [{"start": 2, "end": 60}]}, "Record 2 .* no place in its text"),
-        ({"text": TEXT, "spans": [{"start": 6, "end": 2}]}, "no place in its text of 12 char"),
+        ({"text": TEXT, "spans": [{"start": 6, "end": 2}]}, "no place in its text of length 12"),
         ({"text": TEXT, "spans": [{"start": "/div[1]", "end": "/p"}]}, "no place in its text"),
         ({"text": TEXT, "label": [[2]]}, r"the span \[2\]"),
         ({"texts": TEXT}, r"Record 2 .* has no 'text' .* it has \['texts'\]"),

@@ -142,7 +142,7 @@ def test_csv_limit_is_as_before(write, csv_limit):
 
 
 def test_csv_limit_is_as_before_while_an_error_is_handled(write, csv_limit):
-    with pytest.raises(ValueError, match="2 fields"):
+    with pytest.raises(ValueError, match="names, 1; got 2"):
         load_csv(write("notes.csv", "text\na,b\n"), label=None)
     assert csv.field_size_limit() == csv_limit
 
@@ -203,9 +203,9 @@ REFUSED = [  # the name of a file, what it holds, what the message says
     ("a.tsv", "text,label\na,b\n", "seem to be separated by ','"),
     ("a.csv", "text,text,label\na,b,c\n", "2 columns 'text'; rename one"),
     # Rows
-    ("a.csv", f"{TWO_LINES}Late, and cold,complaint\n", r"a\.csv, line 4: 3 fields, but 2.*comma"),
-    ("a.csv", f"{TWO_LINES}All well.\n", r"a\.csv, line 4: 1 fields, but 2.*comma"),
-    ("a.tsv", "text\tlabel\na\tb\tc\n", "line 2: 3 fields, but 2 column names.*a tab"),
+    ("a.csv", f"{TWO_LINES}Late, and cold,complaint\n", r"a\.csv, line 4: .*, 2; got 3.*comma"),
+    ("a.csv", f"{TWO_LINES}All well.\n", r"a\.csv, line 4: expected .* names, 2; got 1.*comma"),
+    ("a.tsv", "text\tlabel\na\tb\tc\n", "line 2: expected .* names, 2; got 3.*a tab"),
     ("a.csv", 'text,label\na,b\n"c,d\ne,f\n', "line 3: unexpected end of data.*Close every quote"),
     ("a.csv", 'text,label\n"She said "no".",b\n', "line 2: .*expected after.*twice"),
     ("a.csv", "text,label\na,b\nc,\n", "line 3: 'label' is empty.*label=None"),

@@ -131,7 +131,7 @@ def test_chosen_rows_do_not_share_memory(documents: DocumentArray) -> None:
 
 @pytest.mark.parametrize("number", [5, -6])
 def test_a_number_out_of_range_is_an_index_error(documents: DocumentArray, number: int) -> None:
-    with pytest.raises(IndexError, match="out of range"):
+    with pytest.raises(IndexError, match="out of bounds of 5 documents"):
         documents[number]
     with pytest.raises(IndexError, match="out of bounds"):
         documents[[number]]

@@ -109,9 +109,9 @@ def test_arrays_are_read_once_and_only_those_of_the_rows(
 
 def test_rows_out_of_range_are_an_index_error(opened: DocumentArray) -> None:
     for rows in ([5], [-6], [0, 2**40]):
-        with pytest.raises(IndexError, match="out of bounds: there are 5"):
+        with pytest.raises(IndexError, match="out of bounds of 5 documents"):
             opened[rows]
-    with pytest.raises(IndexError, match="5 is out of range: there are 5"):
+    with pytest.raises(IndexError, match="5 is out of bounds of 5 documents"):
         opened[5]
     with pytest.raises(IndexError):
         opened[[True, False]]

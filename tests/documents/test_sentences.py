@@ -197,7 +197,7 @@ def test_vectors_that_are_all_alike_tell_no_encoder(vectors, expected) -> None:
         ({"vectors": np.full((4, 5), 1e300)}, ValueError, r"beyond 1e\+12"),
         ({"vectors": np.full((4, 5), -1.1e12)}, ValueError, r"beyond 1e\+12, which no model file"),
         ({"vectors": np.zeros((4, 3))}, ValueError, "their encoder 5"),
-        ({"sentence_numbers": [0, 1]}, ValueError, "each of the 5 sentences"),
+        ({"sentence_numbers": [0, 1]}, ValueError, "each of 5 sentences"),
         ({"sentence_numbers": [0, 1, 2, 3, 4]}, ValueError, "there are 4 vectors"),
         ({"sentence_numbers": [0.0] * 5}, TypeError, "must be integers"),
         ({"sentence_spans": [[0, 1]]}, ValueError, "sentence_spans must have the shape"),

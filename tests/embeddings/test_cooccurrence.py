@@ -170,7 +170,7 @@ def weights_of(classifier):
     return classifier.net_.weights["embedding.weight"]
 
 
-@pytest.mark.filterwarnings("ignore:. of 2 classes have a single document")
+@pytest.mark.filterwarnings("ignore:. of 2 classes (has|have) a single document")
 class TestInTheClassifier:
     def untrained(self, **params):
         training = {"max_epochs": 1, "validation_fraction": None, "freeze_embedding": True}

@@ -163,7 +163,7 @@ class TestRefused:
 
     def test_wrong_validation_labels_are_refused_before_a_text_is_read(self):
         classifier = tiny(tokenizer=HierarchicalTokenizer(word_tokenizer=never))
-        with pytest.raises(ValueError, match=r"2 documents in X_val, 1 labels in y_val"):
+        with pytest.raises(ValueError, match=r"2 documents in X_val, 1 label in y_val"):
             classifier.fit(TEXTS, LABELS, X_val=TEXTS[:2], y_val=["pos"])
 
     def test_a_label_that_partial_fit_was_not_told_of_is_named(self):

@@ -272,7 +272,7 @@ def test_weights_and_groups_of_a_fit_are_those_of_its_documents():
             LINEAR, TEXTS, LABELS, params={"logisticregression__sample_weight": weight}
         )
         np.testing.assert_allclose(found.probabilities, plain.probabilities)
-    with pytest.raises(ValueError, match=r"params\['sample_weight'\] has 119 values.* the 120 doc"):
+    with pytest.raises(ValueError, match=r"params\['sample_weight'\] has 119 values.* of 120 doc"):
         audit_labels(model, TEXTS, LABELS, params={"sample_weight": weights[1:]})
 
 
@@ -433,7 +433,7 @@ def test_a_label_of_one_fold_alone_is_not_looked_at(groups):
     assert len(found) == 0
     assert any("did not know both sides of these labels: 0, 1" in note for note in found.notes)
     features = HANClassifier(features="log_odds", max_epochs=1, embedding_dim=4, word_hidden=2)
-    with pytest.warns(UserWarning, match="no document has them: 1"):
+    with pytest.warns(UserWarning, match="no document has it: 1"):
         found = features.fit_transform(TEXTS, Y, groups=groups)
     assert not found[3].any()
 

@@ -176,7 +176,7 @@ def test_control_characters_stay_out_of_the_terminal():
     ("arguments", "error", "message"),
     [
         (("one text",), ValueError, "string object received"),
-        ((["a", "b"], ["x"]), ValueError, "2 documents in X, 1 labels in labels"),
+        ((["a", "b"], ["x"]), ValueError, "2 documents in X, 1 label in labels"),
         ((["a"], ["x"], "words"), TypeError, "must be a HierarchicalTokenizer; got a str"),
         (([" ", ""],), ValueError, "empty vocabulary"),
         ((HierarchicalTokenizer(), TEXTS), TypeError, "no estimator.*HierarchicalTokenizer"),

@@ -225,7 +225,7 @@ def test_a_wrong_number_of_targets_is_refused(fitted):
         fitted.explain(TEXTS[:3], target=["pos", "neg"])
     with pytest.raises(ValueError, match="target has 3 labels for 2 documents"):
         list(explain_iter(fitted, iter(TEXTS[:2]), target=["pos", "neg", "pos"]))
-    with pytest.raises(ValueError, match="target has 1 labels for 2 documents or more"):
+    with pytest.raises(ValueError, match="target has 1 label for 2 documents or more"):
         list(explain_iter(fitted, iter(TEXTS[:2]), target=["pos"]))
 
 
@@ -476,7 +476,7 @@ def test_classes_and_true_labels_come_in_any_container(of_three, container):
 def test_true_labels_of_explain_classes_are_those_of_documents(of_three):
     explanations = explain_classes(of_three, TEXTS[:2], classes=["pos", "neg"], y_true=LABELS[:2])
     assert explanations.y_true.tolist() == ["pos", "pos", "neg", "neg"]
-    with pytest.raises(ValueError, match=r"each of the 2 documents.*got the shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"each of 2 documents.*got the shape \(3,\)"):
         explain_classes(of_three, TEXTS[:2], y_true=LABELS[:3])
 
 

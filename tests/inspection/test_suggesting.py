@@ -167,7 +167,7 @@ def test_copies_far_apart_in_the_order_are_known(fitted):
 def test_all_are_ranked_where_more_are_asked_for_than_there_are(fitted):
     found = suggest(fitted, TEXTS[40:60], 100, random_state=0)
     assert sorted(found.documents.tolist()) == list(range(20))
-    assert found.notes == ("100 were asked for, and the pool has 20.",)
+    assert found.notes == ("100 documents were asked for, and the pool has 20.",)
     assert found.is_random.sum() == 2  # a tenth of the pool
 
 

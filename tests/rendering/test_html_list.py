@@ -191,7 +191,7 @@ def test_neighbours_with_one_number_and_another_text_are_two_documents():
     ("y_true", "shape"), [(["pos"], r"\(1,\)"), ("pos", r"\(\)"), ([["pos"]] * 2, r"\(2, 1\)")]
 )
 def test_true_labels_of_another_shape_are_refused(y_true, shape):
-    message = rf"y_true must hold one label for each of the 2 documents.*got the shape {shape}"
+    message = rf"y_true must hold a label for each of 2 documents.*got the shape {shape}"
     with pytest.raises(ValueError, match=message):
         predicting("pos", "neg").to_html(y_true=y_true)
 

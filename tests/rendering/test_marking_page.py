@@ -84,7 +84,7 @@ def test_an_indicator_names_the_labels_of_each_text():
 
 
 def test_a_label_too_few_is_refused():
-    with pytest.raises(ValueError, match="2 texts, 1 labels"):
+    with pytest.raises(ValueError, match=r"2 texts, 1 label\."):
         marking_page(["a", "b"], ["x"])
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sk_han.rendering.facts import rows_in_words
-from sk_han.rendering.numbers import counted, decimal, percent
+from sk_han.rendering.numbers import decimal, percent
 from sk_han.rendering.report.verdicts import points, probability
 from sk_han.rendering.shading import number
 
@@ -42,11 +42,6 @@ def test_what_rounds_to_0_has_no_sign():
         "-0.01",
         "1.01",
     ]
-
-
-def test_one_thing_is_singular_and_thousands_have_a_comma():
-    assert (counted(1), counted(1200, "label")) == ("1 document", "1,200 labels")
-    assert (counted(1, "class"), counted(2, "class")) == ("1 class", "2 classes")
 
 
 def test_a_long_list_of_rows_ends_in_the_number_of_the_others():

@@ -608,13 +608,13 @@ WARNINGS: list[Expected] = [
     # So may it of seven, two of which count for nothing.
     Expected(when(estimator=FOLDS, weights="some zero"), "a single document: "),
     # Of a class, or a label against the rest, it may be the only one.
-    Expected(when(weights="some zero"), "classes 1 occur only in documents of weight 0"),
+    Expected(when(weights="some zero"), "classes 1 occurs only in documents of weight 0"),
     Expected(when(classes=_FEW), "fewer than 5 documents: "),
     Expected(when(classes="one"), "y holds a single class"),
     Expected(when(labels="odd names"), "differ by blanks or capitals alone: '' and ' '"),
     # Of a short vocabulary, or of the first words, documents of two classes are the same.
     Expected(when(), "the same words as one with another label"),
-    Expected(when(highlights=_HIGHLIGHTED), "highlights cover no word that is read"),
+    Expected(when(highlights=_HIGHLIGHTED), "highlights? covers? no word that is read"),
     Expected(when(groups="one"), "All documents are of one group"),
     Expected(when(groups="list", classes="two documents"), "All documents are of one group"),
     Expected(when(groups=_GROUPED), "No document is held out: .* groups, which stay whole"),

@@ -177,7 +177,7 @@ class TestExplanations:
             ({"spread": 2}, "spread must be a number from 0 to 1"),
             ({"batch_size": 0}, "batch_size must be an integer of at least 1"),
             ({"target": "neutral"}, "the classes are"),
-            ({"target": ["pos"]}, "1 labels for 8 documents"),
+            ({"target": ["pos"]}, "1 label for 8 documents"),
         ],
     )
     def test_wrong_parameters_are_named(self, served, two, params, message):

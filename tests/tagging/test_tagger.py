@@ -177,9 +177,9 @@ class TestBadInput:
             (["a text"], [["O"]], "Sentence 0 of X is the string 'a text'.*split"),
             ([["a"], 5], [["O"], ["O"]], "Sentence 1 of X is a int"),
             ([["a"], ["b", None]], [["O"], ["O", "O"]], "Token 1 of sentence 1 of X is None"),
-            ([[("a", "X")], [("b",)]], [["O"], ["O"]], "Token 0 of sentence 1 of X has 1 columns"),
+            ([[("a", "X")], [("b",)]], [["O"], ["O"]], "Token 0 of sentence 1 of X has 1 column:"),
             ([[()]], [["O"]], r"Token 0 of sentence 0 of X is \(\)"),
-            ([["a"]], [["O", "O"]], "Sentence 0 has 1 tokens in X and 2 labels"),
+            ([["a"]], [["O", "O"]], "Sentence 0 has 1 token in X and 2 labels"),
             ([["a"], ["b"]], [["O"]], "2 sentences in X, 1 in y"),
             (
                 [["a"]],

@@ -62,7 +62,7 @@ def test_html_escapes_words_and_labels():
 
 def test_every_token_needs_a_label():
     for render in (tagged_text, tagged_html):
-        with pytest.raises(ValueError, match="Sentence 1 has 2 tokens and 1 labels"):
+        with pytest.raises(ValueError, match="Sentence 1 has 2 tokens and 1 label:"):
             render([["a"], ["b", "c"]], [["O"], ["O"]])
         with pytest.raises(ValueError, match="2 sentences and labels of 1"):
             render([["a"], ["b"]], [["O"]])

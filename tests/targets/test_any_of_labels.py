@@ -263,7 +263,7 @@ def test_a_missing_mark_of_a_nullable_column_is_told(dtype):
 
 def test_a_sparse_column_is_no_indicator_of_several_labels():
     sparse = pytest.importorskip("scipy.sparse")
-    with pytest.raises(ValueError, match="y has 1 columns; an indicator of several labels has two"):
+    with pytest.raises(ValueError, match="y has 1 column; an indicator of several labels has two"):
         learnt_target(sparse.csr_matrix([[1], [0]]), 2)
 
 

@@ -164,7 +164,9 @@ def test_parameters_set_after_the_fit_are_checked(translator, name, value):
 
 
 def test_pairs_beyond_the_limit_are_left_out_with_a_warning():
-    with pytest.warns(UserWarning, match="1 of 28 pairs have more than max_words=9 words"):
+    with pytest.warns(
+        UserWarning, match="1 of 28 pairs has more than max_words=9 words and is left"
+    ):
         tiny(max_words=9).fit([*SOURCES, "Hund " * 10], [*TARGETS, "dog"])
 
 

@@ -10,6 +10,7 @@ from sklearn.metrics import average_precision_score
 
 from sk_han.documents import DocumentArray, starts_of
 from sk_han.inspection.methods.explanations import Source
+from sk_han.utils.counts import counted
 from sk_han.validation.spans import checked_spans, covered_words
 
 Predict = Callable[[DocumentArray], NDArray[np.float64]]
@@ -90,13 +91,13 @@ def rationale_words(
     """Check rationales and mark the words (T,) that they cover, completely or in part."""
     if not isinstance(rationales, Collection):
         raise TypeError(
-            f"rationales must have one list of spans for each of the {len(sources)} documents; got "
+            f"rationales must have a list of spans for each of {counted(len(sources))}; got "
             f"{rationales!r}."
         )
     if len(rationales) != len(sources):
         raise ValueError(
-            f"rationales must have one list of spans for each of the {len(sources)} "
-            f"documents; got {len(rationales)}. A document without a rationale has an empty list."
+            f"rationales must have a list of spans for each of {counted(len(sources))}; got "
+            f"{len(rationales)}. A document without a rationale has an empty list."
         )
     covered = [
         covered_words(

@@ -27,6 +27,7 @@ from sk_han.inspection.faithfulness.measures import (
 )
 from sk_han.inspection.methods.by_name import METHODS
 from sk_han.inspection.results.faithfulness import FaithfulnessReport
+from sk_han.utils.counts import counted
 
 CONTROL = "random"
 REMOVALS = ("comprehensiveness", "sufficiency", "flip")
@@ -133,7 +134,7 @@ def faithfulness_report(
     with_words = np.flatnonzero(lengths)
     if len(with_words) == 0:
         raise ValueError(
-            f"None of the {len(documents)} documents has a word, so there is nothing to remove."
+            f"Of {counted(len(documents))} none has a word, so there is nothing to remove."
         )
     marked = None
     if rationales is not None:
@@ -244,15 +245,15 @@ def _checked_scores(
         )
     if len(scores) != len(lengths):
         raise ValueError(
-            f"The method {name!r} gave scores for {len(scores)} documents; there are "
-            f"{len(lengths)}."
+            f"The method {name!r} gave scores for {counted(len(scores))}; it was asked for "
+            f"{len(lengths):,}."
         )
     arrays = [np.asarray(document_scores, dtype=np.float64) for document_scores in scores]
     for i, (array, length) in enumerate(zip(arrays, lengths, strict=True)):
         if array.shape != (length,):
             raise ValueError(
                 f"The method {name!r} gave scores of the shape {array.shape} for document {i}; it "
-                f"has {length} words, those of explain(estimator, X)[{i}].words."
+                f"has {counted(length, 'word')}, those of explain(estimator, X)[{i}].words."
             )
         if not np.isfinite(array).all():
             word = int(np.isfinite(array).argmin())

@@ -13,6 +13,7 @@ from sk_han.parts import Pool
 from sk_han.parts.pool import NETWORK
 from sk_han.targets import OneOfClasses, Target
 from sk_han.utils.containers import label_list, listed
+from sk_han.utils.counts import counted
 from sk_han.utils.visible_text import in_one_line
 
 
@@ -65,7 +66,7 @@ class Asked:
         found = {}
         for name, numbers in (("target", self.targets), ("against", self.rivals)):
             if isinstance(numbers, np.ndarray) and len(numbers) < rows.stop:
-                raise _wrong_length(name, numbers, f"{rows.stop} documents or more")
+                raise _wrong_length(name, numbers, f"{counted(rows.stop)} or more")
             found[name] = numbers[rows] if isinstance(numbers, np.ndarray) else np.full(n, numbers)
         return Asked(found["target"], found["against"])
 
@@ -73,7 +74,7 @@ class Asked:
         """Check that no label is left over when all documents are read."""
         for name, numbers in (("target", self.targets), ("against", self.rivals)):
             if isinstance(numbers, np.ndarray) and n_read < len(numbers):
-                raise _wrong_length(name, numbers, f"{n_read} documents")
+                raise _wrong_length(name, numbers, counted(n_read))
 
     def labels(self, of: Target, logits: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the numbers of the explained labels, (D,): none is its own rival."""
@@ -152,15 +153,15 @@ def _class_numbers(
         numbers[i] = number
     if is_one:
         return int(numbers[0])
-    if n_documents not in (None, len(numbers)):
-        raise _wrong_length(argument, numbers, f"{n_documents} documents")
+    if n_documents is not None and n_documents != len(numbers):
+        raise _wrong_length(argument, numbers, counted(n_documents))
     return numbers
 
 
 def _wrong_length(argument: str, numbers: Any, documents: str) -> ValueError:
     return ValueError(
-        f"{argument} has {len(numbers)} labels for {documents}; give one label for each, or one "
-        "for all."
+        f"{argument} has {counted(len(numbers), 'label')} for {documents}; give one label for "
+        "each, or one for all."
     )
 
 

@@ -17,9 +17,9 @@ from sk_han.rendering.explanation_html import render_html_list
 from sk_han.rendering.explanation_tables import explanations_frame
 from sk_han.rendering.explanation_text import render_text_list
 from sk_han.rendering.figure_list import plot_explanations
-from sk_han.rendering.numbers import counted
 from sk_han.targets.probabilities import log_odds
 from sk_han.utils.containers import label_list, listed, plain_label
+from sk_han.utils.counts import agreeing, counted
 from sk_han.validation.indicators import check_indicator, in_order, is_indicator
 
 if TYPE_CHECKING:
@@ -328,8 +328,8 @@ def _checked_numbers(numbers: ArrayLike | None, n: int) -> tuple[int, ...]:
     found = np.asarray(numbers)
     if found.shape != (n,) or not (np.issubdtype(found.dtype, np.integer) or n == 0):
         raise ValueError(
-            f"numbers must be {n} integers, the number of the document of each explanation; got "
-            f"the shape {found.shape} and the type {found.dtype}."
+            f"numbers must be {counted(n, 'integer')}, the number of the document of each "
+            f"explanation; got the shape {found.shape} and the type {found.dtype}."
         )
     return tuple(found.tolist())
 
@@ -349,8 +349,7 @@ def _checked_positions(index: Any, n: int) -> list[int]:
     if chosen.dtype == bool:
         if len(chosen) != n:
             raise IndexError(
-                f"A boolean index needs one value for each of the {n} explanations; got "
-                f"{len(chosen)}."
+                f"A boolean index needs a value for each explanation: {n:,}; got {len(chosen):,}."
             )
         return np.flatnonzero(chosen).tolist()
     if not np.issubdtype(chosen.dtype, np.integer):
@@ -360,7 +359,8 @@ def _checked_positions(index: Any, n: int) -> list[int]:
         )
     outside = chosen[(chosen < -n) | (chosen >= n)]
     if len(outside):
-        raise IndexError(f"There are {n} explanations, and none at position {outside[0]}.")
+        there = f"There {agreeing(n, 'are')} {counted(n, 'explanation')}"
+        raise IndexError(f"{there}, and none at position {outside[0]}.")
     return (chosen % n).tolist()
 
 
@@ -393,7 +393,7 @@ def _checked_labels(y_true: Any, explanations: Sequence[DocumentExplanation]) ->
     true = label_list(y_true)
     if len(true) != n_documents or any(map(np.ndim, true)):
         raise ValueError(
-            f"y_true must hold one label for each of the {n_documents} documents, "
+            f"y_true must hold a label for each of {counted(n_documents)}, "
             f"shape ({n_documents},); got the shape {np.asarray(y_true, dtype=object).shape}."
         )
     for i, (label, explanation) in enumerate(zip(true, explanations, strict=True)):
@@ -424,8 +424,8 @@ def _label_sets(y_true: Any, classes: NDArray[Any], n_documents: int) -> list[tu
         unknown = {label for row in found for label in row} - set(classes.tolist())
         if len(found) != n_documents or unknown:
             raise ValueError(
-                f"y_true must hold the labels of each of the {n_documents} documents, of "
-                f"{listed(classes.tolist(), 20)}; got {len(found)} tuples"
+                f"y_true must hold the labels of each of {counted(n_documents)}, of "
+                f"{listed(classes.tolist(), 20)}; got {counted(len(found), 'tuple')}"
                 f"{', and unknown are ' * bool(unknown)}{listed(list(unknown))}."
             )
         return [tuple(label for label in classes.tolist() if label in row) for row in found]

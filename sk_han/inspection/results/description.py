@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sk_han.inspection.results.result import Result, plain
 from sk_han.rendering.description_facts import description_html, description_text
 from sk_han.rendering.matplotlib_bars import plot_bars
-from sk_han.rendering.numbers import counted
+from sk_han.utils.counts import counted
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ class TextDescription(Result):
         return description_html(self, full_page=full_page)
 
     def __repr__(self) -> str:
-        kind = "classes" if self.without_labels is None else "labels"
-        classes = "" if self.class_counts is None else f", {len(self.class_counts)} {kind}"
+        kind = "class" if self.without_labels is None else "label"
+        counts = self.class_counts
+        classes = "" if counts is None else f", {counted(len(counts), kind)}"
         return f"TextDescription({counted(self.n_documents)}{classes})"

@@ -23,6 +23,7 @@ from sk_han.rendering.explanation_html import render_html
 from sk_han.rendering.explanation_tables import columns_of, explanation_frame
 from sk_han.rendering.explanation_text import render_text
 from sk_han.utils.containers import plain_label
+from sk_han.utils.counts import counted
 from sk_han.utils.visible_text import in_one_line
 
 if TYPE_CHECKING:
@@ -362,7 +363,8 @@ class DocumentExplanation(ReadOnlyResult):
     def __repr__(self) -> str:
         return (
             f"DocumentExplanation({in_one_line(self.predicted)} {self.predicted_probability:.3f}, "
-            f"{len(self.sentence_spans)} sentences, {len(self.word_spans)} words, "
+            f"{counted(len(self.sentence_spans), 'sentence')}, "
+            f"{counted(len(self.word_spans), 'word')}, "
             f"method={self.method!r})"
         )
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from sk_han.inspection.results.result import Result
 from sk_han.rendering.facts import table_lines
 from sk_han.rendering.faithfulness_page import plot_faithfulness, render_faithfulness
-from sk_han.rendering.numbers import counted, decimal
+from sk_han.rendering.numbers import decimal
+from sk_han.utils.counts import agreeing, counted
 from sk_han.utils.frames import frame_of
 
 if TYPE_CHECKING:
@@ -152,7 +153,8 @@ class FaithfulnessReport(Result):
         if self.n_without_words:
             left_out = f", {self.n_without_words} of them without words and left out"
         if self.n_without_rationale:
-            left_out += f"; {self.n_without_rationale} without a marked word count for no rationale"
+            n = self.n_without_rationale
+            left_out += f"; {n:,} without a marked word {agreeing(n, 'count')} for no rationale"
         shares = ", ".join(f"{100 * fraction:g}" for fraction in self.fractions)
         return (
             f"{counted(self.n_documents)}{left_out}. Means with 95 % intervals (Student's t);\n"

@@ -12,7 +12,7 @@ from sk_han.inspection.results.result import Result
 from sk_han.rendering.facts import Facts, facts_page, facts_text
 from sk_han.rendering.fit_facts import ENDS, fit_facts, training_facts
 from sk_han.rendering.matplotlib_bars import plot_bars
-from sk_han.rendering.numbers import counted
+from sk_han.utils.counts import counted
 from sk_han.utils.progress import duration
 
 if TYPE_CHECKING:

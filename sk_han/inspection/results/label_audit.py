@@ -12,6 +12,7 @@ from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.listing import Listing
 from sk_han.inspection.results.result import freeze
 from sk_han.rendering.listings import audit_page, audit_text, plot_audit
+from sk_han.utils.counts import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -156,4 +157,4 @@ class LabelAudit(Listing[DoubtfulLabel]):
         return audit_page(self, full_page)
 
     def __repr__(self) -> str:
-        return f"LabelAudit({self.n_documents} documents, {self.n_expected():.0f} expected wrong)"
+        return f"LabelAudit({counted(self.n_documents)}, {self.n_expected():.0f} expected wrong)"

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from sk_han.inspection.results.report import HeldOutReport, What, largest_first
 from sk_han.inspection.results.result import Shape
-from sk_han.rendering.numbers import counted
 from sk_han.rendering.report.confusion import plot_taken
 from sk_han.rendering.report.multilabel_page import render_label_report
 from sk_han.rendering.report.report_tables import report_frame, taken_frame
 from sk_han.utils.caching import cached_property
+from sk_han.utils.counts import counted
 from sk_han.utils.metrics import (
     effective_groups,
     interval_of,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.utils.counts import counted
+
 # Weights come from softmax in float32; the error of their sum grows with the document's length.
 SUM_TOLERANCE = 1e-3
 
@@ -18,7 +20,7 @@ def check_spans(spans: NDArray[np.int64], name: str, length: int) -> None:
         i = wrong[0]
         raise ValueError(
             f"{name}[{i}] is {spans[i].tolist()}; it must start at or after {before[i]}, where "
-            f"the one before ends, and end within the text of {length} characters."
+            f"the one before ends, and end within the text of {counted(length, 'character')}."
         )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sk_han.inspection.results.listing import Listing
 from sk_han.inspection.results.result import freeze
 from sk_han.rendering.listings import plot_suggestions, suggestions_page, suggestions_text
+from sk_han.utils.counts import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,4 +118,4 @@ class Suggestions(Listing[SuggestedDocument]):
         return suggestions_page(self, full_page)
 
     def __repr__(self) -> str:
-        return f"Suggestions({len(self)} of {self.n_documents} documents)"
+        return f"Suggestions({len(self):,} of {counted(self.n_documents)})"

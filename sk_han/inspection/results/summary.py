@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sk_han.inspection.results.result import Result
-from sk_han.rendering.numbers import counted
 from sk_han.rendering.summary_figure import plot_summary
 from sk_han.rendering.summary_html import render_summary_html
 from sk_han.rendering.summary_text import render_summary_text
 from sk_han.utils.containers import listed
+from sk_han.utils.counts import counted
 from sk_han.utils.frames import frame_of
 
 if TYPE_CHECKING:
@@ -291,5 +291,5 @@ class Summary(Result):
         return render_summary_html(self, full_page=full_page)
 
     def __repr__(self) -> str:
-        kinds = "labels" if self.several_labels else "classes"
-        return f"Summary({len(self.classes)} {kinds}, {counted(self.n_documents)})"
+        classes = counted(len(self.classes), "label" if self.several_labels else "class")
+        return f"Summary({classes}, {counted(self.n_documents)})"

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sk_han.rendering.colors import theme_of
 from sk_han.rendering.markup import escaped, fold, isolated, more
 from sk_han.rendering.matrix import plot_matrix
-from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.report_documents import Bounds, entries_of, names_markup, prefix_of
 from sk_han.rendering.shading import LEVELS
+from sk_han.utils.counts import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

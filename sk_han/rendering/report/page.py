@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sk_han.rendering.markup import escaped, fold, isolated, more, page, table
-from sk_han.rendering.numbers import counted, percent
+from sk_han.rendering.numbers import percent
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.confusion import confusion
 from sk_han.rendering.report.report_charts import history_charts, length_chart, reliability_chart
@@ -28,6 +28,7 @@ from sk_han.rendering.report.verdicts import (
     sureness_note,
     three_decimals,
 )
+from sk_han.utils.counts import counted
 
 ON_A_PAGE = Bounds(documents=600, in_a_list=20, characters=1500, mistakes=100)
 IN_A_NOTEBOOK = Bounds(documents=120, in_a_list=8, characters=400, mistakes=5)

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle
 
 from sk_han.rendering.markup import escaped
-from sk_han.rendering.numbers import counted, percent
+from sk_han.rendering.numbers import percent
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.svg_charts import Axis, Chart, ticks
 from sk_han.rendering.report.verdicts import BASELINE
+from sk_han.utils.counts import counted
 from sk_han.utils.metrics import BINS, Bin
 
 _SHARES = [(i / 5, f"{20 * i} %") for i in range(6)]

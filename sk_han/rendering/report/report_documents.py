@@ -9,7 +9,6 @@ from sk_han.rendering.explanation_html import document_markup
 from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import entry, escaped, fold, isolated, more, with_minus
 from sk_han.rendering.notes import comparison, named
-from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.verdicts import (
     has_several,
@@ -19,6 +18,7 @@ from sk_han.rendering.report.verdicts import (
     sign_of_mistake,
 )
 from sk_han.rendering.shading import number
+from sk_han.utils.counts import agreeing, counted
 from sk_han.utils.visible_text import shortened_apart
 
 _LONGEST_NAME = 24  # characters: the style sheet cuts wider ones than 15rem at their end
@@ -159,7 +159,7 @@ def duplicates(report: Reported, bounds: Bounds) -> str:
         n = len(report.trained_on)
         rows = report.trained_on[: bounds.in_a_list].tolist()
         parts.append(
-            f"<p><b>{counted(n)}</b> {'stands' if n == 1 else 'stand'} among the training "
+            f"<p><b>{counted(n)}</b> {agreeing(n, 'stand')} among the training "
             "documents too: the model may have memorized them, and scores are too good."
             f"</p>{_judged(report, rows, bounds)}{more(n - len(rows), 'document')}"
         )

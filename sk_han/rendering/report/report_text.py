@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from sk_han.rendering.explanation_text import line_width
 from sk_han.rendering.facts import table_lines
-from sk_han.rendering.numbers import counted, percent
+from sk_han.rendering.numbers import percent
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.verdicts import (
     FIGURES,
@@ -25,6 +25,7 @@ from sk_han.rendering.report.verdicts import (
     sureness_note,
     three_decimals,
 )
+from sk_han.utils.counts import agreeing, counted
 from sk_han.utils.visible_text import in_one_line, in_reading_order, writer_apart
 
 NARROWEST, NARROWEST_OF_LABELS = 40, 80
@@ -128,10 +129,9 @@ def _labels(report: Reported, write: Callable[[object], str]) -> Iterator[str]:
 
 def _suspects(report: Reported) -> Iterator[str]:
     rows = report.suspects.tolist()
-    look = "looks" if len(rows) == 1 else "look"
     listed = f": {', '.join(map(str, rows[:ROWS]))}" if rows else ""
     more = ", ..." if len(rows) > ROWS else ""
-    yield f"{counted(len(rows))} that {look} mislabelled{listed}{more}"
+    yield f"{counted(len(rows))} that {agreeing(len(rows), 'look')} mislabelled{listed}{more}"
     if report.duplicates:
         n_conflicts = sum(map(report.has_conflict, report.duplicates))
         groups = counted(len(report.duplicates), "group")

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from sk_han.rendering.notes import named
-from sk_han.rendering.numbers import counted, percent
+from sk_han.rendering.numbers import percent
 from sk_han.rendering.protocols import Explained, Reported
+from sk_han.utils.counts import agreeing, counted
 
 # Of several labels: figures with an interval, and without one.
 MEASURES = {
@@ -75,8 +76,8 @@ def learnt_from_note(report: Reported) -> str:
         )
     n = len(report.trained_on)
     if n:
-        are = "is" if n == 1 else "are"
-        return f"{counted(n)} {are} among the training documents too, so the figures are too good."
+        found = f"{counted(n)} {agreeing(n, 'are')} among the training documents too"
+        return f"{found}, so the figures are too good."
     return "None of these documents has the words of a training document."
 
 

@@ -173,7 +173,7 @@ class TestRationaleWords:
         ("rationales", "error", "got"), [(5, TypeError, "5"), ([[]], ValueError, "1")]
     )
     def test_another_number_of_lists_is_refused(self, rationales, error, got):
-        with pytest.raises(error, match=f"each of the 2 documents; got {got}"):
+        with pytest.raises(error, match=f"each of 2 documents; got {got}"):
             rationale_words(rationales, [explained(TEXT)] * 2)
 
 

@@ -74,7 +74,7 @@ class TestMethods:
     @pytest.mark.parametrize(
         ("row", "scores", "message"),
         [
-            (8, [0.0], "gave scores for 9 documents; there are 8"),
+            (8, [0.0], "gave scores for 9 documents; it was asked for 8"),
             (3, np.zeros(9), r"gave scores of the shape \(9,\) for document 3; it has 10 words"),
             (7, [0.0, np.nan, 0, 0, 0, 0], "gave nan for word 1 of document 7"),
             (7, [-np.inf, 0, 0, 0, 0, 0], "gave -inf for word 0 of document 7"),
@@ -135,7 +135,7 @@ class TestDocuments:
         [
             (UNSEEN[0], "string object received"),
             ([], "0 sample"),
-            (["", " "], "None of the 2 documents has a word"),
+            (["", " "], "Of 2 documents none has a word"),
         ],
     )
     def test_what_has_nothing_to_remove_is_refused(self, classifier, X, message):

@@ -91,7 +91,7 @@ def test_a_column_of_a_table_chooses_documents():
     [
         ([4], IndexError, "4 explanations, and none at position 4"),
         ([-5], IndexError, "none at position -5"),
-        ([True], IndexError, "each of the 4 explanations; got 1"),
+        ([True], IndexError, "for each explanation: 4; got 1"),
         ([0.5], TypeError, "type float64, the first of them"),
         ("pos", TypeError, "got 'pos'"),
         ([[1]], TypeError, r"got \[\[1\]\]"),
@@ -188,5 +188,5 @@ def test_json_has_all_explanations_with_their_true_labels(tmp_path):
 
 def test_numbers_must_be_one_integer_for_each():
     for numbers in ([1, 2], [0.5]):
-        with pytest.raises(ValueError, match="numbers must be 1 integers"):
+        with pytest.raises(ValueError, match="numbers must be 1 integer,"):
             ExplanationList([explained()], numbers=numbers)

@@ -1,0 +1,18 @@
+"""Numbers of things as messages write them."""
+
+from sk_han.utils.counts import agreeing, counted
+
+
+def test_one_thing_is_singular_and_thousands_have_a_comma():
+    assert (counted(1), counted(1200, "label")) == ("1 document", "1,200 labels")
+    assert (counted(1, "class"), counted(2, "class")) == ("1 class", "2 classes")
+
+
+def test_a_verb_follows_the_number():
+    assert [agreeing(1, verb) for verb in ("are", "have", "were", "stand")] == [
+        "is",
+        "has",
+        "was",
+        "stands",
+    ]
+    assert [agreeing(n, "have") for n in (0, 2)] == ["have", "have"]
