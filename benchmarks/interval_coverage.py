@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from results import add_save, publish
 
-from sk_han.inspection.faithfulness.measuring import _interval as interval_of_mean
 from sk_han.inspection.results import multilabel_report
 from sk_han.inspection.results.collection import ExplanationList
-from sk_han.utils.metrics import difference_interval, interval_of
+from sk_han.utils.metrics import difference_interval, interval_of, mean_interval
 
 ALIKE = 0.1
 SUM = 10  # that of stored figures of faithfulness is 1 to 80
@@ -121,8 +120,8 @@ def of_explanations(random: np.random.Generator, true: float, sizes: NDArray[Any
     """Give intervals of a faithfulness report."""
     ours, control = random.beta(SUM * true, SUM * (1 - true), (2, len(sizes)))
     return {
-        "mean": (*interval_of_mean(ours, lowest=0.0), true),
-        "difference from an equal method": (*interval_of_mean(ours - control), 0.0),
+        "mean": (*mean_interval(ours, lowest=0.0), true),
+        "difference from an equal method": (*mean_interval(ours - control), 0.0),
     }
 
 

@@ -13,6 +13,7 @@ from sk_han.utils.multilabel_metrics import averages, log_losses
 
 BINS = 15
 _Z = 1.959964  # 95 % of a normal distribution
+_ALIKE = 1e-9  # values that differ by less are equal
 
 
 class Bin(NamedTuple):
@@ -162,6 +163,23 @@ def resampled_half_width(drawn: Floats, n: float) -> float:
 
     freedom = max(1.0, n - 1)
     return float(stdtrit(freedom, 0.975) * drawn.std() * math.sqrt(1 + 1 / freedom))
+
+
+def mean_interval(values: Floats, lowest: float = -1.0) -> tuple[float, float]:
+    """Return the 95 % interval of the mean of values from `lowest` to 1 (Student, 1908).
+
+    It is NaN for fewer than three values, and where all are the same and not 0: these do not tell
+    how others vary.
+    """
+    from scipy.special import stdtrit
+
+    n = len(values)
+    are_alike = n > 0 and np.ptp(values) < _ALIKE and abs(values[0]) >= _ALIKE
+    if n < 3 or are_alike:
+        return math.nan, math.nan
+    mean = float(values.mean())
+    half = float(stdtrit(n - 1, 0.975) * values.std(ddof=1)) / math.sqrt(n)
+    return max(lowest, mean - half), min(1.0, mean + half)
 
 
 def _worth(values: NDArray[Any], groups: Integers | None) -> float:

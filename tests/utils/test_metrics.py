@@ -10,6 +10,7 @@ from sk_han.utils.metrics import (
     effective_groups,
     figures,
     interval_of,
+    mean_interval,
     reliability,
     resampled_half_width,
     resampled_share_interval,
@@ -183,3 +184,31 @@ def test_the_interval_of_a_difference_turns_round_with_the_models():
     low, high = difference_interval(ours, theirs)
     assert 0 < low < ours.mean() - theirs.mean() < high
     assert difference_interval(theirs, ours) == pytest.approx((-high, -low))
+
+
+def test_equal_values_of_three_documents_do_not_tell_how_others_vary():
+    assert np.isnan(mean_interval(np.full(3, -0.875))).all()
+    assert mean_interval(np.zeros(3)) == (0, 0)
+
+
+def test_an_interval_is_that_of_the_normal_distribution_for_many_documents():
+    values = np.random.RandomState(0).normal(scale=0.1, size=2_000)
+    low, high = mean_interval(values)
+    error = values.std() / np.sqrt(len(values))
+    assert high - low == pytest.approx(2 * 1.96 * error, rel=0.01)
+
+
+def test_an_interval_of_few_documents_is_that_of_student():
+    # The 0.975 quantile of t is 4.3027 with 2 degrees of freedom; the standard error is 0.1.
+    values = 0.4 + 0.1 * np.sqrt(3) * np.array([-1, 0, 1])
+    assert mean_interval(values) == pytest.approx((0.4 - 0.43027, 0.4 + 0.43027), abs=1e-5)
+    assert mean_interval(values, lowest=0.0)[0] == 0
+    assert mean_interval(values + 0.5)[1] == 1
+
+
+@pytest.mark.parametrize("n", [3, 5, 10])
+def test_a_method_as_good_as_chance_rarely_seems_better_on_few_documents(n):
+    ours, chance = np.random.default_rng(0).beta(0.6, 1.2, size=(2, 500, n))
+    intervals = np.array([mean_interval(pairs) for pairs in ours - chance])
+    seems_to_differ = (intervals[:, 0] > 0) | (intervals[:, 1] < 0)
+    assert seems_to_differ.mean() < 0.07

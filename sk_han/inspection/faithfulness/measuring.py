@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
@@ -28,10 +27,10 @@ from sk_han.inspection.faithfulness.measures import (
 from sk_han.inspection.methods.by_name import METHODS
 from sk_han.inspection.results.faithfulness import FaithfulnessReport
 from sk_han.utils.counts import counted
+from sk_han.utils.metrics import mean_interval
 
 CONTROL = "random"
 REMOVALS = ("comprehensiveness", "sufficiency", "flip")
-_ALIKE = 1e-9  # values that differ by less are equal, and do not tell how others vary
 _FALLS = REMOVALS[:2]  # of a probability, which may rise; other measures are shares
 
 Method = str | Callable[[Any, Any], Sequence[NDArray[np.floating]]]
@@ -274,22 +273,10 @@ def _summed_up(values: Mapping[str, Mapping[str, NDArray[np.float64]]]) -> dict[
         found["means"][metric] = {
             name: float(of.mean()) if len(of) else math.nan for name, of in known.items()
         }
-        found["intervals"][metric] = {name: _interval(of, lowest) for name, of in known.items()}
+        found["intervals"][metric] = {name: mean_interval(of, lowest) for name, of in known.items()}
         found["differences"][metric] = {
-            name: _interval(of - known[CONTROL]) for name, of in known.items() if name != CONTROL
+            name: mean_interval(of - known[CONTROL])
+            for name, of in known.items()
+            if name != CONTROL
         }
     return found
-
-
-def _interval(values: NDArray[np.float64], lowest: float = -1.0) -> tuple[float, float]:
-    """Compute the 95 % interval of the mean of values from `lowest` to 1.
-
-    Student, 1908, The probable error of a mean, Biometrika 6.
-    """
-    n = len(values)
-    are_alike = n > 0 and np.ptp(values) < _ALIKE and abs(values[0]) >= _ALIKE
-    if n < 3 or are_alike:
-        return math.nan, math.nan
-    mean = float(values.mean())
-    half = float(stdtrit(n - 1, 0.975) * values.std(ddof=1)) / math.sqrt(n)
-    return max(lowest, mean - half), min(1.0, mean + half)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray, explain, faithfulness_report
-from sk_han.inspection.faithfulness.measuring import _interval
+from sk_han.utils.metrics import mean_interval
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, fitted_pipeline, tiny
 
 
@@ -205,35 +205,11 @@ class TestNumbers:
                 if np.ptp(report.values[metric][method]) > 0:
                     assert low <= report.means[metric][method] <= high
 
-    def test_equal_values_of_three_documents_do_not_tell_how_others_vary(self):
-        assert np.isnan(_interval(np.full(3, -0.875))).all()
-        assert _interval(np.zeros(3)) == (0, 0)
-
-    def test_an_interval_is_that_of_the_normal_distribution_for_many_documents(self):
-        values = np.random.RandomState(0).normal(scale=0.1, size=2_000)
-        low, high = _interval(values)
-        error = values.std() / np.sqrt(len(values))
-        assert high - low == pytest.approx(2 * 1.96 * error, rel=0.01)
-
-    def test_an_interval_of_few_documents_is_that_of_student(self):
-        # The 0.975 quantile of t is 4.3027 with 2 degrees of freedom; the standard error is 0.1.
-        values = 0.4 + 0.1 * np.sqrt(3) * np.array([-1, 0, 1])
-        assert _interval(values) == pytest.approx((0.4 - 0.43027, 0.4 + 0.43027), abs=1e-5)
-        assert _interval(values, lowest=0.0)[0] == 0
-        assert _interval(values + 0.5)[1] == 1
-
-    @pytest.mark.parametrize("n", [3, 5, 10])
-    def test_a_method_as_good_as_chance_rarely_seems_better_on_few_documents(self, n):
-        ours, chance = np.random.default_rng(0).beta(0.6, 1.2, size=(2, 500, n))
-        intervals = np.array([_interval(pairs) for pairs in ours - chance])
-        seems_to_differ = (intervals[:, 0] > 0) | (intervals[:, 1] < 0)
-        assert seems_to_differ.mean() < 0.07
-
     def test_an_interval_of_a_difference_is_that_of_the_pairs(self, classifier):
         found = report_of(classifier)
         for metric, by_method in found.values.items():
             pairs = by_method["first"] - by_method["random"]
-            expected = _interval(pairs[~np.isnan(pairs)])
+            expected = mean_interval(pairs[~np.isnan(pairs)])
             assert found.differences[metric] == {"first": expected}
 
     def test_a_method_that_is_the_control_differs_by_nothing(self, classifier):
