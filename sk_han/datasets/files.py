@@ -55,7 +55,8 @@ def load_csv(
         Name of the column, or key, of the texts. Several columns, such as title and body, are
         joined in this order with a blank line between them, where a sentence ends.
     label : str or None, default="label"
-        Name of the column, or key, of the labels. None loads the texts alone.
+        Name of the column, or key, of the labels; a blank one is refused. None loads the texts
+        alone.
     encoding : str, default="utf-8"
         Encoding of the file. A byte order mark is removed.
     separator : str or None, default=None

@@ -323,9 +323,9 @@ def _check_text(value: Any, where: str) -> str:
 
 
 def _check_label(value: Any, previous: Any, where: str) -> str | int | bool:
-    if value == "":
+    if isinstance(value, str) and not value.strip():
         raise ValueError(
-            f"{where} is empty. Leave the line out, or load the texts alone with label=None."
+            f"{where} is blank. Leave the line out, or load the texts alone with label=None."
         )
     if type(value) not in (str, int, bool):
         raise ValueError(

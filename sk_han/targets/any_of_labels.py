@@ -18,7 +18,7 @@ from sk_han.targets.splitting import N_FOLDS, dealt_out
 from sk_han.targets.target import Target, most_frequent, one_problem_each
 from sk_han.utils.array_types import Flags, Floats, Integers
 from sk_han.utils.warnings import warn_user
-from sk_han.validation.doubtful import warn_of_alike_names
+from sk_han.validation.doubtful import warn_of_names
 from sk_han.validation.indicators import (
     check_indicator,
     check_names,
@@ -78,7 +78,7 @@ class AnyOfLabels(Target):
         t = in_order(values, columns, names, "y")
         if classes is None:
             warn_of_labels(t, names)
-        warn_of_alike_names(names)
+        warn_of_names(names)
         return cls(names, np.full(len(names), 0.5)), t
 
     @classmethod

@@ -15,7 +15,7 @@ from sk_han.targets.target import Target, most_frequent
 from sk_han.utils.array_types import Flags, Floats, Integers
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.doubtful import (
-    warn_of_alike_names,
+    warn_of_names,
     warn_of_rare_classes,
     warn_of_single_documents,
 )
@@ -54,7 +54,7 @@ class OneOfClasses(Target):
         """Check labels, and number their classes."""
         labels = check_labels(y, n_documents)
         target = cls(np.unique(labels) if classes is None else cls.names_of(classes))
-        warn_of_alike_names(target.names)
+        warn_of_names(target.names)
         if target.n_scores == 1:
             warn_user(
                 f"y holds a single class, {target.names.tolist()[0]!r}, which every document will "

@@ -65,8 +65,8 @@ def warn_of_order(X: Any, y: Any, name: str, documents: str = "X") -> None:
         )
 
 
-def warn_of_alike_names(names: NDArray[Any]) -> None:
-    """Warn of names (C,) of classes or labels that differ by blanks or capitals alone."""
+def warn_of_names(names: NDArray[Any]) -> None:
+    """Warn of names (C,) that differ by blanks or capitals alone, or are blank."""
     alike: dict[str, list[str]] = {}
     for name in names.tolist():
         if isinstance(name, str):
@@ -77,6 +77,12 @@ def warn_of_alike_names(names: NDArray[Any]) -> None:
             f"Labels differ by blanks or capitals alone: {listed(found, write=str)}. They are "
             "learnt as different ones. If they are the same, write them in one way, as by "
             "str.strip() and str.lower()."
+        )
+    blank = [name for name in names.tolist() if isinstance(name, str) and not name.strip()]
+    if blank:
+        warn_user(
+            f"A label is blank, {blank[0]!r}, and learnt as any other. If it stands for no label, "
+            "leave it out of what is learnt."
         )
 
 

@@ -163,7 +163,7 @@ def test_a_folder_that_is_not_there_is_told_before_training(run, table, tmp_path
 def test_an_empty_label_is_named_by_its_line(fit, table):
     code, told, _ = fit(data=table([(0, "Good.", ""), (1, "Bad.", "neg")]))
     assert code == 1
-    assert "data.csv, line 2: 'label' is empty" in told
+    assert "data.csv, line 2: 'label' is blank" in told
 
 
 def rows_of(path):

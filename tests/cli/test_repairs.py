@@ -26,7 +26,7 @@ CASES = {
     "give the separator of its columns by --sep": (None, "fit data.txt -o m.han"),
     "perhaps by --encoding cp1252": (b"text,label\ncaf\xe9,pos\n", ""),
     "perhaps by --encoding utf-16": ("text,label\ncafé,pos\n".encode("utf-16"), ""),
-    "'label' is empty. Leave the line out.": ([("Good.", "")], ""),
+    "'label' is blank. Leave the line out.": ([("Good.", "")], ""),
     "true or false. fit --separator reads several labels.": (b'{"text":"a","label":["b"]}', ""),
     "Take --method occlusion or --method attention": (
         ROWS,

@@ -208,7 +208,8 @@ REFUSED = [  # the name of a file, what it holds, what the message says
     ("a.tsv", "text\tlabel\na\tb\tc\n", "line 2: expected .* names, 2; got 3.*a tab"),
     ("a.csv", 'text,label\na,b\n"c,d\ne,f\n', "line 3: unexpected end of data.*Close every quote"),
     ("a.csv", 'text,label\n"She said "no".",b\n', "line 2: .*expected after.*twice"),
-    ("a.csv", "text,label\na,b\nc,\n", "line 3: 'label' is empty.*label=None"),
+    ("a.csv", "text,label\na,b\nc,\n", "line 3: 'label' is blank.*label=None"),
+    ("a.csv", "text,label\na,b\nc, \n", "line 3: 'label' is blank.*label=None"),
     # Bytes
     ("a.csv", NO_UTF_8, "line 30002: byte 0xe9 is not utf-8.*cp1252"),
     ("a.csv.gz", NO_UTF_8, "line 30002: byte 0xe9 is not utf-8.*cp1252"),

@@ -557,7 +557,7 @@ REFUSALS: list[Refusal] = [
         "explain explain_classes", when(classes="many", door="plot"), ValueError, "has room for 10"
     ),
     Refusal("keep skops", when(tokenizer__word_tokenizer="str.split"), AttributeError, "builtins"),
-    Refusal("keep command line fit", when(labels="odd names"), RuntimeError, "'label' is empty"),
+    Refusal("keep command line.*", when(labels="odd names"), RuntimeError, "label.* is blank"),
     Refusal(
         "keep command line fit", when(classes=_FEWEST), RuntimeError, "too few to hold some of each"
     ),
@@ -612,6 +612,7 @@ WARNINGS: list[Expected] = [
     Expected(when(classes=_FEW), "fewer than 5 documents: "),
     Expected(when(classes="one"), "y holds a single class"),
     Expected(when(labels="odd names"), "differ by blanks or capitals alone: '' and ' '"),
+    Expected(when(labels="odd names"), "A label is blank, '"),
     # Of a short vocabulary, or of the first words, documents of two classes are the same.
     Expected(when(), "the same words as one with another label"),
     Expected(when(highlights=_HIGHLIGHTED), "highlights? covers? no word that is read"),

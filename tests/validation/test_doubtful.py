@@ -19,9 +19,9 @@ from sk_han import (
 )
 from sk_han.datasets import make_reviews
 from sk_han.validation.doubtful import (
-    warn_of_alike_names,
     warn_of_conflicts,
     warn_of_features,
+    warn_of_names,
     warn_of_order,
     warn_of_rare_classes,
 )
@@ -55,7 +55,7 @@ def test_names_that_differ_by_blanks_or_capitals_are_told():
     names = np.array(["bad", "b ad", "Bad ", "good", "go  od", "go od"])
     message = r"alone: 'Bad ' and 'bad', 'go  od' and 'go od'\. They"
     with pytest.warns(UserWarning, match=message):
-        warn_of_alike_names(np.unique(names))
+        warn_of_names(np.unique(names))
 
 
 @pytest.mark.parametrize("of_several", [False, True])
@@ -67,11 +67,21 @@ def test_a_fit_tells_them_once(of_several):
     assert len(told) == 1
 
 
+@pytest.mark.parametrize("of_several", [False, True])
+def test_a_fit_tells_of_a_blank_label(of_several):
+    frame = pd.DataFrame({"pos": [1, 0, 1] * 6, " ": [0, 1, 1] * 6})
+    y = frame if of_several else ["pos", " "] * 9
+    with pytest.warns(UserWarning, match="A label is blank, ' ', and learnt as any other") as told:
+        model = tiny().fit(TEXTS, y)
+    assert len(told) == 1
+    assert set(model.classes_.tolist()) == {"pos", " "}
+
+
 @pytest.mark.parametrize("names", [["a", "b", "ab"], [1, 11], [True, False], ["ss", "s"]])
 def test_other_names_are_not(names):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_of_alike_names(np.array(names))
+        warn_of_names(np.array(names))
 
 
 def test_conflicts_of_more_than_one_in_a_hundred_are_named():
