@@ -85,7 +85,8 @@ def explain(arguments: argparse.Namespace) -> None:
     for name in ("target", "against"):
         label = getattr(arguments, name)
         if label is not None:
-            asked[name] = classes.labels[classes.checked(label, f"--{name}")]
+            number = classes.checked(label, f"--{name}", "Give one of these.")
+            asked[name] = classes.labels[number]
     rows = _labelled_rows(sets, arguments)
     found: list[DocumentExplanation] = []
     numbers: list[int] = []  # of the document that each is about

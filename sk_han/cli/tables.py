@@ -21,6 +21,7 @@ from sk_han.utils.containers import listed
 from sk_han.utils.progress import tell
 
 _SHOWN = 20
+_IN_A_TABLE = "Correct it, leave the line out, or fit a model to documents of this class, too."
 
 # The arguments that name tables to read.
 _TABLES = ("data", "validation", "unlabelled", "labelled", "train")
@@ -135,12 +136,14 @@ class ClassNames:
         of_text = self._numbers.get(str(label))  # "True" was text where the model learnt it
         return self._numbers.get(self._value(named(label)), of_text)
 
-    def checked(self, label: Any, where: str) -> int:
+    def checked(self, label: Any, where: str, repair: str = _IN_A_TABLE) -> int:
         """Return the number of the class with a label, which stands somewhere in the input."""
         number = self.number(label)
         if number is None:
             known = listed(self.names, _SHOWN, lambda name: repr(name[:40]))
-            raise ValueError(f"{where}: {named(label)!r} is no class of the model; it has {known}.")
+            raise ValueError(
+                f"{where}: {named(label)!r} is no class of the model; it has {known}. {repair}"
+            )
         return number
 
     def _value(self, name: str) -> Any:

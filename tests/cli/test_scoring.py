@@ -139,7 +139,7 @@ class TestExplain:
     def test_a_target_that_is_no_class_is_refused(self, run, model, table):
         code, _, told = run("explain", model, table(), "--target", "neutral")
         assert code == 1
-        assert "--target: 'neutral' is no class of the model; it has 'neg', 'pos'." in told
+        assert "--target: 'neutral' is no class of the model; it has 'neg', 'pos'. Give one" in told
 
     def test_markup_in_a_text_is_escaped(self, run, model, table, tmp_path):
         path = table([(0, "<script>alert(1)</script> Good.", "pos")])
@@ -207,7 +207,8 @@ class TestEvaluate:
         assert (code, output) == (1, "")
         assert told == (
             f"sk-han: error: {path}, line 5: 'label': 'Neg' is no class of the model; it has "
-            "'neg', 'pos'.\n"
+            "'neg', 'pos'. Correct it, leave the line out, or fit a model to documents of this "
+            "class, too.\n"
         )
 
 
