@@ -107,14 +107,14 @@ def _classes(description: Any) -> str:
     by_size = sorted(counts.items(), key=lambda pair: -pair[1])
     if len(by_size) <= _CLASSES_SHOWN:
         shares = [
-            f"{in_one_line(label)} {n:,} ({percent(n / description.n_documents)})"
+            f"{in_one_line(repr(label))} {n:,} ({percent(n / description.n_documents)})"
             for label, n in by_size
         ]
         return ", ".join(shares)
     (most, n_most), (least, n_least) = by_size[0], by_size[-1]
     return (
-        f"{len(by_size):,}, from {in_one_line(least)} with {n_least:,} to {in_one_line(most)} "
-        f"with {counted(n_most)}"
+        f"{len(by_size):,}, from {in_one_line(repr(least))} with {n_least:,} to "
+        f"{in_one_line(repr(most))} with {counted(n_most)}"
     )
 
 

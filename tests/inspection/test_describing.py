@@ -165,7 +165,12 @@ def test_its_page_escapes_the_texts():
 def test_many_classes_are_summed_up():
     texts = [f"word {n}" for n in range(30)]
     shown = str(describe(texts, [f"c{n % 12:02}" for n in range(30)]))
-    assert "12, from c11 with 2 to c00 with 3 documents" in shown
+    assert "12, from 'c11' with 2 to 'c00' with 3 documents" in shown
+
+
+def test_classes_with_commas_are_told_apart():
+    shown = str(describe(["One.", "Two.", "Three."], ["a, b", "a", "a"]))
+    assert "'a' 2 (67 %), 'a, b' 1 (33 %)" in shown
 
 
 def test_control_characters_stay_out_of_the_terminal():
