@@ -138,8 +138,25 @@ class TestClassifier:
         classifier.fit(texts[:150], labels[:150], X_val=texts[150:], y_val=labels[150:])
         assert scales_of(classifier) != scales
 
+    @pytest.mark.parametrize("size", [2.0**-1020, 2.0**1020])
+    @pytest.mark.parametrize("name", ["sample_weight", "class_weight"])
+    def test_weights_may_be_of_any_size(self, reviews, name, size):
+        """Of a power of two, by which numbers are multiplied without rounding."""
+        texts, labels = (each[:80] for each in reviews)  # of more it takes seconds
+        found = []
+        for factor in (1.0, size):
+            of_class = {label: factor * (1 + n) for n, label in enumerate(np.unique(labels))}
+            weights = np.array([of_class[label] for label in labels.tolist()])
+            given = {"X_val": texts[:20], "y_val": labels[:20]}
+            if name == "class_weight":
+                model = small(class_weight=of_class).fit(texts, labels, **given)
+            else:
+                model = small().fit(texts, labels, weights, **given)
+            found.append(model.predict_proba(texts))
+        np.testing.assert_array_equal(*found)
+
     @pytest.mark.parametrize("size", [1e-50, 1e99])
-    def test_weights_may_be_of_any_size(self, reviews, size):
+    def test_weights_may_differ_widely(self, reviews, size):
         texts, labels = (each[:80] for each in reviews)  # of more it takes seconds
         weights = np.where(labels == labels[0], size, 1.0)
         assert np.isfinite(small().fit(texts, labels, weights).predict_proba(texts)).all()
