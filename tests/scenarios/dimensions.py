@@ -139,7 +139,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "validation_fraction": _named(0.1, None, 0.5),
     "n_iter_no_change": _named(None, 1),
     "random_state": {"0": 0, "RandomState": np.random.RandomState(7), "None": None},
-    "device": _named("cpu", "auto"),
+    "device": _named("cpu", "auto", "cuda"),
     "callbacks": {
         "None": None,
         "EpochScoring": [EpochScoring("accuracy", name="accuracy")],
@@ -312,6 +312,9 @@ def _of_one(**values: str | set[str]) -> list[Rule]:
 
 # What cannot come together, and why: what a signature or scikit-learn leaves out, not what fails.
 ILLEGAL: dict[str, list[Rule]] = {
+    "there is no GPU, or SK_HAN_TEST_GPU does not show it": (
+        [] if torch.cuda.is_available() else [when(device="cuda")]
+    ),
     "scikit-learn clones what is inside": [
         when(learning="warm start", estimator=_others("estimator", *ALONE, *PIPELINES, "column"))
     ],
@@ -436,8 +439,8 @@ def is_legal(scenario: Scenario) -> bool:
     return not any(_holds(rule, scenario) for rules in ILLEGAL.values() for rule in rules)
 
 
-# Left to the thorough suite, where they come in few scenarios: several fits, many steps, or tenths
-# of a second each.
+# Left to the thorough suite, where they come in few scenarios: several fits, many steps, tenths of
+# a second each, or a GPU.
 SLOW: dict[str, set[str]] = {
     "estimator": {*SEARCHES, "search of a threshold", "stack"},
     "classes": _others(
@@ -446,6 +449,7 @@ SLOW: dict[str, set[str]] = {
     "documents": {"long"},
     "max_epochs": {"2", "auto"},
     "batch_size": {"1"},
+    "device": {"cuda"},
     "explained": {"integrated_gradients", "explain_classes"},
     "asked": {
         "report",

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from tests.gpu import needs_gpu
 from tests.scenarios.__main__ import reproducer
 from tests.scenarios.dimensions import NAMES, PARAMETERS, SLOW, TOKENIZER, is_legal
 from tests.scenarios.drawing import Scenario, covering, missing_pairs, shortest
@@ -167,6 +168,12 @@ def quick_scenarios() -> list[Scenario]:
 @pytest.mark.parametrize("number", first_fast(range(N_QUICK), N_FAST))
 def test_a_scenario_passes(quick_scenarios, number):
     check({number: quick_scenarios[number]})
+
+
+@needs_gpu
+@pytest.mark.parametrize("number", range(N_QUICK))
+def test_a_scenario_passes_on_a_gpu(quick_scenarios, number):
+    check({number: quick_scenarios[number] | {"device": "cuda"}})
 
 
 @pytest.mark.thorough  # six minutes
