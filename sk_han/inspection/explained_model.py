@@ -185,6 +185,27 @@ def read(model: ExplainedModel | None, X: Any) -> ReadDocuments:
     )
 
 
+def seen_in_training(estimator: Any, X: Any) -> NDArray[np.int64] | None:
+    """Return documents with the words of one that a model, or models behind it, learnt from.
+
+    None if one does not know. What was learnt on top of models that had been fitted before, as by a
+    calibration of these, is known to none.
+    """
+    inside = opened(estimator)
+    if not isinstance(inside, Ensemble):
+        model = reader_of(estimator)[0]
+        return None if model is None else read(model, X).learnt_from
+    together, *members = (
+        each[-1] if isinstance(each, Pipeline) else each
+        for each in (inside.estimator, *inside.members)
+    )
+    if getattr(together, "cv", None) == "prefit" or FrozenEstimator in map(type, members):
+        return None
+    found = [seen_in_training(member, X) for member in inside.members]
+    known = [rows for rows in found if rows is not None]
+    return np.unique(np.concatenate(known)) if len(known) == len(found) else None
+
+
 def words_of(model: ExplainedModel | None, X: Any, name: str) -> Sequence[str] | None:
     """Return the words of documents that the model need not read itself, if they are texts."""
     if model is not None and model.are_raw_texts(X) and not model.steps:

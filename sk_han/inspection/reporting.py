@@ -19,6 +19,7 @@ from sk_han.inspection.explained_model import (
     ReadDocuments,
     read,
     reader_of,
+    seen_in_training,
     what_shows,
     words_of,
 )
@@ -112,7 +113,8 @@ def report(
 
     Notes
     -----
-    Beyond one prediction of X, its documents are read once more, mistakes are explained, and the
+    Beyond one prediction of X, its documents are read once more, by each model of a vote, stack or
+    calibration, mistakes are explained, and the
     baseline is fitted: once to `X_train` (six times where a model of several labels has thresholds
     of its own), or five times to four fifths of X. Documents look
     mislabelled if they are predicted wrong and their label is likelier wrong than right, by the
@@ -168,7 +170,9 @@ def report(
     if baseline is not None:
         compared = _baseline(held_out.words, t, words_train, t_train, found.own, groups)
     explanations, unexplained = _explained(estimator, predicts_alone, held_out, X, found)
-    learnt_from = held_out.learnt_from if predicts_alone else None
+    seen = held_out.learnt_from
+    if model and not predicts_alone:
+        seen = seen_in_training(estimator, X)
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
     without_words = [f"{_documents_have(keys.count(''))} no words."] if "" in keys else []
     return found.kind(
@@ -181,7 +185,7 @@ def report(
         mistakes=explanations,
         mistake_rows=found.worst,
         duplicates=tuple(map(tuple, groups_of_same(keys))),
-        trained_on=_in_training(keys, words_train, learnt_from),
+        trained_on=_in_training(keys, words_train, seen),
         history=tuple(model.classifier.history_) if model and predicts_alone else (),
         notes=(*found.notes, *_note_on_groups(groups, n), *without_words, *unexplained),
         groups=groups,
