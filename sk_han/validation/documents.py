@@ -12,7 +12,7 @@ from sk_han.documents import UNKNOWN_ID, DocumentArray, EncoderFingerprint, Sent
 from sk_han.documents.lazy import KnownDocuments, LazyDocuments, highest_id
 from sk_han.documents.sentences import check_same_encoder
 from sk_han.utils.warnings import warn_user
-from sk_han.validation.texts import check_texts, check_texts_without_labels
+from sk_han.validation.texts import NO_UNLABELLED, check_texts, check_texts_without_labels
 
 _MANY_IDS = 1 << 23  # with the default embedding_dim their vectors and moments are 20 GB
 
@@ -109,11 +109,9 @@ def check_unlabelled(X_unlabelled: Any, X: Any) -> None:
         )
     if holds_word_ids(X):
         check_word_ids(X_unlabelled, "X_unlabelled", "X_unlabelled=True")
-    if not hasattr(X_unlabelled, "__len__"):
-        return
-    if len(X_unlabelled) == 0:
-        raise ValueError("X_unlabelled has no documents; leave it out if there are none.")
-    if not holds_word_ids(X_unlabelled):
+        if len(X_unlabelled) == 0:
+            raise ValueError(NO_UNLABELLED)
+    elif hasattr(X_unlabelled, "__len__"):
         deque(check_texts_without_labels(X_unlabelled), maxlen=0)  # raises the errors of texts
 
 

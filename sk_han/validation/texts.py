@@ -15,10 +15,7 @@ _MOST_CHARACTERS = 1 << 25  # of these, but for the last one
 
 _NO_DOCUMENTS = "Found 0 sample(s) while a minimum of 1 is required: {} has no documents."
 _READ_BEFORE = "An iterator that was read before has none left"
-_NO_UNLABELLED = (
-    "X_unlabelled has no documents; leave it out if there are none. "
-    f"{_READ_BEFORE}: a Pipeline or a search needs a list."
-)
+NO_UNLABELLED = "X_unlabelled has no documents; leave it out if there are none."
 
 _ONE_COLUMN = "pass the column that holds the text, for example df['text']"
 
@@ -47,7 +44,10 @@ def text_portions(X: Any, *, divided: bool = False) -> Iterable[list[str]]:
 
 def check_texts_without_labels(X: Any) -> Iterator[list[str]]:
     """Check raw documents, and yield lists of them, as of `text_portions`."""
-    return _checked_chunks(X, "X_unlabelled", _NO_UNLABELLED)
+    if_none = NO_UNLABELLED
+    if not _has_length(X):
+        if_none += f" {_READ_BEFORE}: a Pipeline or a search needs a list."
+    return _checked_chunks(X, "X_unlabelled", if_none)
 
 
 def _checked_chunks(X: Any, name: str, if_none: str) -> Iterator[list[str]]:
@@ -100,7 +100,7 @@ def as_list(X: Any, name: str = "X") -> list[Any]:
     if isinstance(X, (Mapping, Set)):
         raise TypeError(
             f"{of}Documents need an order; got a {type(X).__name__}. Pass a list, for example "
-            f"list({'X.values()' if isinstance(X, Mapping) else 'X'})."
+            f"list({name}{'.values()' if isinstance(X, Mapping) else ''})."
         )
     if hasattr(X, "tocsr") or isinstance(X, DocumentArray):
         raise TypeError(
@@ -119,7 +119,8 @@ def as_list(X: Any, name: str = "X") -> list[Any]:
             return list(getattr(X, method)())
     if not isinstance(X, Iterable):
         raise TypeError(
-            f"{of}Iterable over raw text documents expected; got {X!r} of type {type(X).__name__}."
+            f"{of}Iterable over raw text documents expected; got {X!r} of type {type(X).__name__}. "
+            "Pass a list of strings."
         )
     return list(X)
 

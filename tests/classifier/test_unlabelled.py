@@ -2,9 +2,11 @@
 
 import joblib
 import numpy as np
+import polars as pl
 import pytest
 import sklearn
 import torch
+from scipy import sparse
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
@@ -189,14 +191,34 @@ class TestErrors:
         ("given", "error", "message"),
         [
             ("one text", ValueError, "string object received"),
-            ([], ValueError, "X_unlabelled has no documents; leave it out"),
-            (iter([]), ValueError, "X_unlabelled has no documents; leave it out"),
+            ([], ValueError, "X_unlabelled has no documents; leave it out if there are none\\.$"),
+            (iter([]), ValueError, "X_unlabelled has no documents; .* a search needs a list"),
             (["a text", None], TypeError, "Document 1 of X_unlabelled is missing"),
             ([["a", "list"]], TypeError, "Document 0 of X_unlabelled is a list"),
-            ({"a": "text"}, TypeError, "need an order"),
+            ({"a": "text"}, TypeError, r"need an order.* list\(X_unlabelled\.values\(\)\)"),
+            ({"a text"}, TypeError, r"need an order.* list\(X_unlabelled\)"),
+            (sparse.eye(3).tocsr(), TypeError, "X_unlabelled: .* csr_matrix, which holds numbers"),
+            (np.array("text"), ValueError, r"X_unlabelled: One text a document .* shape \(\)"),
+            (5, TypeError, "X_unlabelled: .* got 5 of type int. Pass a list of strings"),
+            (pl.Series(["a text", None]), TypeError, "Document 1 of X_unlabelled is missing"),
+            (pl.Series([1, 2]), TypeError, "Document 0 of X_unlabelled is a int, not a string"),
             (DocumentArray.from_nested([[[2]]]), TypeError, "of word ids, but X holds texts"),
         ],
-        ids=["string", "empty", "read iterator", "missing", "list", "dict", "word ids"],
+        ids=[
+            "string",
+            "empty",
+            "read iterator",
+            "missing",
+            "list",
+            "dict",
+            "set",
+            "sparse matrix",
+            "array of no dimension",
+            "number",
+            "missing of polars",
+            "numbers of polars",
+            "word ids",
+        ],
     )
     def test_what_is_no_text_is_named(self, given, error, message):
         classifier = small()
