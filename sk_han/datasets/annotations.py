@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from sk_han.datasets.tables import NO_GZIP, about_gzip
+
 Span = tuple[int, int]
 
 
@@ -92,8 +94,14 @@ def read_highlights(
 def _records(path: Path) -> Iterator[tuple[int, Any]]:
     """Yield the records with their number, from 1: of an array, or one a line."""
     read = gzip.open if path.suffix.lower() == ".gz" else open
-    with read(path, "rt", encoding="utf-8-sig") as file:
-        content = file.read()
+    try:
+        with read(path, "rt", encoding="utf-8-sig") as file:
+            content = file.read()
+    except UnicodeDecodeError as error:
+        repair = "Save it as UTF-8, or add .gz to its name if it is compressed."
+        raise ValueError(f"{path} is not UTF-8: {error}. {repair}") from error
+    except NO_GZIP as error:
+        raise ValueError(about_gzip(f"{path}", error)) from error
     if content.lstrip().startswith("["):
         yield from enumerate(_parsed(content, f"{path}"), 1)
         return

@@ -30,6 +30,8 @@ _PORTION = 64
 
 _CSV_LIMIT = threading.Lock()
 
+NO_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
+
 
 class Record(NamedTuple):
     """A document of a table: the line where it starts, text, label, values of other columns."""
@@ -147,11 +149,16 @@ def _open_text(table: Table) -> Iterator[TextIO]:
                 f"{table.name}: {error}. Pass the encoding that the file was written in, perhaps "
                 f'encoding="{likely}".'
             ) from error
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise ValueError(
-                f"{table.name} is not a whole gzip file ({error}). Fetch or compress it again; if "
-                "it was never compressed, take .gz off its name."
-            ) from error
+        except NO_GZIP as error:
+            raise ValueError(about_gzip(table.name, error)) from error
+
+
+def about_gzip(name: str, error: Exception) -> str:
+    """Return what to do with a file that is not a whole gzip file."""
+    return (
+        f"{name} is not a whole gzip file ({error}). Fetch or compress it again; if it was never "
+        "compressed, take .gz off its name."
+    )
 
 
 class _Counted(io.BufferedIOBase):
@@ -224,8 +231,8 @@ def _csv_rows(lines: TextIO, name: str, columns: list[str], delimiter: str) -> I
         if len(fields) != len(header):
             raise ValueError(
                 f"{name}, line {number}: expected as many fields as column names, {len(header)}; "
-                f"got {len(fields)}. "
-                f"Put quotes around a text with a {called} or a line break in it."
+                f"got {len(fields)}. Put quotes around a text with a {called} or a line break in "
+                "it."
             )
         row = dict(zip(header, fields, strict=True))
         yield number, [fields[place] for place in places], row

@@ -137,6 +137,25 @@ def test_compressed_files_and_other_keys(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "a.jsonl",
+            '{"text": "é"}'.encode("cp1252"),
+            r"a\.jsonl is not UTF-8: .* Save it as",
+        ),
+        ("a.jsonl", gzip.compress(b'{"text": "a"}'), r"a\.jsonl is not UTF-8: .* add \.gz"),
+        ("a.jsonl.gz", b'{"text": "a"}', r"a\.jsonl\.gz is not a whole gzip file .* take \.gz off"),
+        ("a.jsonl.gz", gzip.compress(b'{"text": "a"}')[:-4], r"a\.jsonl\.gz is not a whole gzip"),
+    ],
+)
+def test_a_file_of_other_bytes_is_named(name, content, message, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        read_highlights(tmp_path / name)
+
+
+@pytest.mark.parametrize(
     ("record", "message"),
     [
         ({"text": TEXT, "spans": [{"start": 2, "end": 60}]}, "Record 2 .* no place in its text"),
