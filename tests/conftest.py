@@ -30,9 +30,15 @@ settings.register_profile("sk_han", max_examples=50, deadline=None, derandomize=
 settings.load_profile("sk_han")
 
 
+def pytest_collection() -> None:
+    """Collect no garbage while modules and tests are made, which stay to the end."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Let the garbage collector pass over modules and tests, which stay to the end."""
+    """Let the garbage collector pass over them."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -127,12 +133,6 @@ def film_reviews() -> list[str]:
         "What a joy: a fine cast.",
         "The film is long. I left.",
     ]
-
-
-@pytest.fixture
-def film_labels() -> list[str]:
-    """What `film_reviews` think of the film."""
-    return ["good", "bad", "good", "bad"]
 
 
 @pytest.fixture
