@@ -257,6 +257,7 @@ def test_no_file_is_left_behind(classifier, tmp_path, monkeypatch):
     assert list(Path(tmp_path).iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_without_a_client_it_scores_and_leaves_dask_as_it_is(tmp_path):
     sk_han.save(fitted_classifier(), tmp_path / "model.han")
     code = (

@@ -156,6 +156,7 @@ def test_hostile_files_are_refused_or_sound() -> None:
     assert int(table["loads, and is sound"]) > 0
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="it limits the memory of forked processes")
 def test_a_hostile_file_that_loads_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import hostile_files
