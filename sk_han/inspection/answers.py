@@ -30,7 +30,6 @@ def for_answers(
             raise ValueError(f"{name} is {given!r} and targets {targets!r}; give one of them.")
     refuse_lone_text(X)
     how = how | {"random_state": random_source(how.get("random_state"))}
-    explains([], **how)  # says what is wrong with the estimator
 
     def explained() -> Iterator[tuple[int, DocumentExplanation]]:
         n_read, size = 0, how.get("batch_size") or PORTION

@@ -190,8 +190,7 @@ def explain(
     if targets is None:
         explained = explain_iter(estimator, X, target=target, against=against, **how)
         return ExplanationList(explained, y_true=y_true)
-    explains = partial(explain_iter, estimator)
-    return of_answers(for_answers(explains, X, target, against, targets, how), y_true)
+    return of_answers(_for_answers(estimator, X, target, against, targets, how), y_true)
 
 
 @takes_how
@@ -233,8 +232,7 @@ def explain_iter(
     'shapley'
     """
     if targets is not None:
-        explains = partial(explain_iter, estimator)
-        return (found for _, found in for_answers(explains, X, target, against, targets, how))
+        return (found for _, found in _for_answers(estimator, X, target, against, targets, how))
     refuse_lone_text(X)
     check_fitted(estimator)
     found = opened(estimator)
@@ -321,6 +319,16 @@ def explain_classes(
         y_true=None if true is None else np.repeat(true, len(labels)),
         numbers=np.repeat(np.arange(len(rows)), len(labels)),
     )
+
+
+def _for_answers(
+    estimator: Any, X: Any, target: Any, against: Any, targets: str, how: dict[str, Any]
+) -> Iterator[tuple[int, DocumentExplanation]]:
+    """Check at the call; explain each label that a document gets, with the document's number."""
+    explains = partial(explain_iter, estimator)
+    found = for_answers(explains, X, target, against, targets, how)
+    explains([], **how)  # says what is wrong with the estimator
+    return found
 
 
 def _explained_together(
