@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from sk_han import load, save
+from sk_han.parts.trained_network import TrainedNetwork
 from sk_han.training.builder import document_net
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier
 
@@ -109,7 +110,7 @@ def test_a_loaded_model_learns_on_as_one_that_was_loaded_with_an_optimizer(path,
         return document_net(**params | {"optimizer": torch.optim.SGD})
 
     without = load(path)
-    monkeypatch.setattr("sk_han.parts.trained_network.document_net", with_optimizer)
+    monkeypatch.setattr(TrainedNetwork, "_make_net", staticmethod(with_optimizer))
     models = [without, load(path)]
     assert [hasattr(model.net_, "optimizer_") for model in models] == [False, True]
     found = [m.partial_fit(TEXTS, LABELS).predict_proba(UNSEEN) for m in models]
