@@ -191,10 +191,12 @@ def seen_in_training(estimator: Any, X: Any) -> NDArray[np.int64] | None:
     None if one does not know. What was learnt on top of models that had been fitted before, as by a
     calibration of these, is known to none.
     """
+    model, predicts_alone = reader_of(estimator)
+    if model is None:
+        return None
+    if predicts_alone:
+        return read(model, X).learnt_from
     inside = opened(estimator)
-    if not isinstance(inside, Ensemble):
-        model = reader_of(estimator)[0]
-        return None if model is None else read(model, X).learnt_from
     together, *members = (
         each[-1] if isinstance(each, Pipeline) else each
         for each in (inside.estimator, *inside.members)

@@ -87,8 +87,10 @@ def test_several_models_know_what_each_learnt_from(together):
 
 def test_of_models_that_do_not_all_know_nothing_is_said(model):
     linear = make_pipeline(TfidfVectorizer(), LogisticRegression())
-    votes = VotingClassifier([("a", tiny()), ("b", linear)], voting="soft")
-    assert of_report(votes.fit(TRAINING, KINDS)).trained_on is None
+    stack = StackingClassifier([("c", linear)], cv=2, stack_method="decision_function")
+    for other in (linear, stack):  # no explanation can follow such a stack
+        votes = VotingClassifier([("a", tiny()), ("b", other)], voting="soft")
+        assert of_report(votes.fit(TRAINING, KINDS)).trained_on is None
     calibrated = CalibratedClassifierCV(FrozenEstimator(model)).fit(TEXTS, LABELS)
     assert of_report(calibrated).trained_on is None
 
