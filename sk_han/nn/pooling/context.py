@@ -121,10 +121,11 @@ class _Direction(nn.Module):
         device, H = states.device, states.shape[1]
         lengths = words_per_sentence[order]
         n_words = [int(step_lengths.sum()) for step_lengths in lengths.split(active)]
-        in_order = torch.arange(len(order), device=order.device)
-        place = torch.empty_like(order).index_copy(0, order, in_order)
+        starts = torch.cumsum(words_per_sentence, 0) - words_per_sentence
+        moved = starts[order] - (torch.cumsum(lengths, 0) - lengths)
         # The words with the sentences in this order, (T,).
-        words = torch.argsort(place[segment_numbers(words_per_sentence)], stable=True).to(device)
+        words = torch.repeat_interleave(moved, lengths)
+        words = (words + torch.arange(len(words), device=words.device)).to(device)
         states = states[words]  # (T, H)
         # Terms of the word alone are computed for all words at once, before the loop.
         projected = states @ self.weight.T  # (T, A)
