@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -69,16 +70,20 @@ def cross_validated(
 ) -> NDArray[np.float64]:
     """Return the same of baselines fitted to most of the others, none of them of the same group.
 
-    Without groups, copies of a text are one.
+    Without groups, none of them is a copy.
     """
+    text_of = np.arange(len(texts))
     if groups is None:
-        codes = t if t.ndim == 1 else t.argmax(axis=1)
-        groups = groups_of_copies(first_of_same_text(texts), codes)
+        any_label = np.zeros_like(text_of)  # groups of copies are in no order by label
+        copies = groups_of_copies(first_of_same_text(texts), any_label)
+        text_of = text_of if copies is None else copies
+    # A copy goes where the first one is: to split as many groups takes minutes.
+    _, first, text_of = np.unique(text_of, return_index=True, return_inverse=True)
     probabilities = np.zeros((len(texts), n_labels))
-    for these, others in _folds(t, groups):
-        probabilities[these] = trained(
-            [texts[i] for i in these], [texts[i] for i in others], t[others], n_labels
-        )
+    for numbers in _folds(t[first], groups):
+        is_left_out = np.isin(text_of, numbers)
+        these, others = (list(compress(texts, each)) for each in (is_left_out, ~is_left_out))
+        probabilities[is_left_out] = trained(these, others, t[~is_left_out], n_labels)
     return probabilities
 
 
@@ -99,23 +104,21 @@ def labels_by_f1(
         known = t_train, np.ones(len(t_train))
         return p >= best_thresholds(of_train, *known, *known)
     given = np.zeros(p.shape, dtype=bool)
-    for these, others in _folds(t, groups):
+    for these in _folds(t, groups):
+        others = np.setdiff1d(np.arange(len(t)), these)
         known = t[others], np.ones(len(others))
         given[these] = p[these] >= best_thresholds(p[others], *known, *known)
     return given
 
 
-def _folds(
-    t: NDArray[Any], groups: NDArray[np.int64] | None
-) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return the rows of each fold, and those of the others."""
+def _folds(t: NDArray[Any], groups: NDArray[np.int64] | None) -> list[NDArray[np.int64]]:
     n = len(t)
     too_few = ValueError(f"{counted(n)} {agreeing(n, 'are')} too few to cross-validate it")
     if n < FEWEST_DOCUMENTS:
         raise too_few
     if t.ndim == 2:
         fold = dealt_out(t, np.full(FOLDS, 1 / FOLDS), np.arange(n), groups)
-        return [(np.flatnonzero(fold == i), np.flatnonzero(fold != i)) for i in np.unique(fold)]
+        return [np.flatnonzero(fold == number) for number in np.unique(fold)]
     n_folds = min(FOLDS, int(np.bincount(t).max()), n if groups is None else len(np.unique(groups)))
     if n_folds < 2:
         raise too_few
@@ -124,7 +127,7 @@ def _folds(
     with warnings.catch_warnings(), taking_many_classes():
         # A class of fewer documents than folds is missing in some, which counts as a mistake.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        return [(these, others) for others, these in folds.split(np.zeros(n), t, groups)]
+        return [these for _, these in folds.split(np.zeros(n), t, groups)]
 
 
 def _better(texts: Sequence[str], targets: NDArray[np.int64]) -> Pipeline:

@@ -52,6 +52,13 @@ def test_no_document_is_predicted_by_a_baseline_that_learnt_its_copy():
     assert abs(cross_validated(texts, targets[:, np.newaxis] == 1, 1) - 0.5).max() < 0.2
 
 
+def test_copies_are_not_split_as_groups(monkeypatch):
+    """That takes minutes of 100,000 documents."""
+    monkeypatch.setattr("sk_han.inspection.baselines.StratifiedGroupKFold", None)
+    found = cross_validated([f"word{i % 60} and" for i in range(80)], np.arange(80) % 2, 2)
+    np.testing.assert_array_equal(found[:20], found[60:])
+
+
 def test_a_label_of_a_single_document_is_no_error():
     targets = np.append(TARGETS, [2, 0])
     found = cross_validated([*TEXTS, "strange", "bad"], targets, 3)
