@@ -69,7 +69,8 @@ def marks_of(
     if n_empty:
         warn_user(
             f"{n_empty:,} of {counted(n_spans, 'highlight')} {agreeing(n_empty, 'cover')} no word "
-            "that is read, without any effect: what lies there is behind what max_sentences or "
-            "max_words of the tokenizer keep, or signs or stop words that it leaves out."
+            f"that is read, and {agreeing(n_empty, 'have')} no effect: marked is text behind what "
+            "max_sentences or max_words of the tokenizer keep, or signs or stop words that it "
+            "leaves out."
         )
     return documents.with_word_ids(marks) if n_spans > n_empty else None

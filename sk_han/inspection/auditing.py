@@ -173,7 +173,7 @@ def audit_labels(
 def _notes(
     found: _LeftOut, labels: NDArray[Any], target: Target, doubted: NDArray[np.int64]
 ) -> list[str]:
-    """Say how far the models can be asked; the numbers of labels that are doubted come last."""
+    """Say how far the models can be asked; `doubted` are numbers of labels with a doubt."""
     is_judged = found.known.any(axis=1)
     p, given = found.probabilities[is_judged], labels[is_judged]
     scores = p if target.has_one_label else log_odds(p)

@@ -409,9 +409,8 @@ def _baseline(
             )
         else:
             p = trained(words, words_train, t_train, n_labels)
-            note = (
-                f"The baseline learnt from {counted(len(words_train), 'training document')} given."
-            )
+            n_train = counted(len(words_train), "training document")
+            note = f"The baseline learnt from the {n_train} given."
     except ValueError as error:
         return {"baseline": None, "baseline_note": f"{none}: {str(error).rstrip('.')}."}
     found: dict[str, Any] = {"baseline": p}

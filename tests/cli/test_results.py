@@ -67,7 +67,7 @@ def test_training_documents_are_learnt_by_the_baseline(run, model, table, tmp_pa
     code, _, _ = run("report", model, table(), "--train", train, "-o", page)
     assert code == 0
     text = Page(page.read_text("utf-8")).all_text
-    assert "from 18 training documents" in text
+    assert "from the 18 training documents given" in text
     assert "18 documents stand among the training documents too" in text
 
 

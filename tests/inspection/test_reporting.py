@@ -50,7 +50,7 @@ def test_texts_and_lengths_are_those_that_the_model_read(classifier, found):
 
 
 def test_the_baseline_learns_from_the_training_documents(found):
-    assert "from 18 training documents" in found.baseline_note
+    assert "from the 18 training documents given" in found.baseline_note
     assert found.scores["baseline"]["accuracy"] == 1
     np.testing.assert_allclose(found.baseline.sum(axis=1), 1)
 
