@@ -216,9 +216,9 @@ def _notes(
 
 
 def _may_be_chance(is_right: NDArray[np.bool_], labels: NDArray[Any]) -> bool:
-    """Return whether models predict labels no better, or better by chance, than the most frequent.
+    """Return whether models may predict labels no better than the most frequent one does.
 
-    That is within two standard errors of the difference.
+    A gain of up to two standard errors may be chance.
     """
     values, counts = np.unique(labels, return_counts=True)
     gained = is_right.astype(np.int64) - (labels == values[counts.argmax()])
