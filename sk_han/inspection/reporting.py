@@ -113,12 +113,12 @@ def report(
 
     Notes
     -----
-    Beyond one prediction of X, its documents are read once more, by each model of a vote, stack or
-    calibration, mistakes are explained, and the
-    baseline is fitted: once to `X_train` (six times where a model of several labels has thresholds
-    of its own), or five times to four fifths of X. Documents look
-    mislabelled if they are predicted wrong and their label is likelier wrong than right, by the
-    estimate of `audit_labels`. With several labels a document, each is looked at by itself.
+    Beyond one prediction of X, its documents are read once more (by each model of a vote, stack or
+    calibration), mistakes are explained, and the baseline is fitted: once to `X_train` (six times
+    where a model of several labels has thresholds of its own), or five times to four fifths of X.
+    Documents look mislabelled if they are predicted wrong and their label is likelier wrong than
+    right, by the estimate of `audit_labels`. With several labels a document, each is looked at by
+    itself.
 
     Examples
     --------
