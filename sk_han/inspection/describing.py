@@ -15,6 +15,7 @@ from sk_han.documents.repeated import conflicting_rows, first_of_same_words
 from sk_han.inspection.fit_cost import estimated_cost
 from sk_han.inspection.results.description import TextDescription
 from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.utils.counts import counted
 from sk_han.validation.doubtful import warn_of_order
 from sk_han.validation.indicators import check_indicator, is_indicator
 from sk_han.validation.labels import check_labels
@@ -83,6 +84,10 @@ def describe(
         )
     tokenizer = clone(tokenizer)
     documents, _ = tokenizer.fit_transform_both(texts)
+    if not documents.n_words:  # where no vocabulary is given, the tokenizer has refused them
+        raise ValueError(
+            f"Of {counted(len(texts))} none has a word, so there is nothing to describe."
+        )
     first = first_of_same_words(documents)
     conflicting = [] if targets is None else conflicting_rows(first, targets).tolist()
     dropped, dropped_share = _dropped(texts, tokenizer)

@@ -184,6 +184,11 @@ def test_control_characters_stay_out_of_the_terminal():
         ((["a", "b"], ["x"]), ValueError, "2 documents in X, 1 label in labels"),
         ((["a"], ["x"], "words"), TypeError, "must be a HierarchicalTokenizer; got a str"),
         (([" ", ""],), ValueError, "empty vocabulary"),
+        (
+            ([" ", ""], None, HierarchicalTokenizer(vocabulary={"a": 2})),
+            ValueError,
+            "Of 2 documents none has a word",
+        ),
         ((HierarchicalTokenizer(), TEXTS), TypeError, "no estimator.*HierarchicalTokenizer"),
     ],
 )
