@@ -61,11 +61,13 @@ def render_report(report: Reported, *, full_page: bool) -> str:
         for name, found in named_scores(report, isolated)
     ]
     # What the model does not know it can only take for something else; a note says so.
-    mixed = [cell for cell in report.mixed_up() if cell[0] < report.n_classes][:1]
+    mixed = [cell for cell in report.mixed_up() if cell[0] < report.n_classes]
+    is_tied = len(mixed) > 1 and mixed[0][2] == mixed[1][2]
+    which = "One of the most frequent mistakes" if is_tied else "The most frequent mistake"
     lead = [
-        f"The most frequent mistake: {isolated(report.labels[i])} taken for "
-        f"{isolated(report.labels[j])}, {counted(n)}."
-        for i, j, n in mixed
+        f"{which}: {isolated(report.labels[i])} taken for {isolated(report.labels[j])}, "
+        f"{counted(n)}."
+        for i, j, n in mixed[:1]
     ]
     sections = _sections(report, bounds_of(full_page))
     return report_page(report, tiles, lead, sections, full_page)

@@ -50,6 +50,13 @@ def test_every_link_has_its_place_on_the_page(report_, full_page):
     assert {link[1:] for link in links} <= set(places)
 
 
+def test_of_mistakes_that_are_equally_frequent_none_is_the_most_frequent():
+    both = "One of the most frequent mistakes: neg taken for pos, 1 document."
+    assert both in Page(made().to_html()).all_text.replace("\n", " ")
+    one = made(targets=np.array([0, 0, 0, 1, 0, 2]), probabilities=np.tile([0.2, 0.8], (6, 1)))
+    assert "The most frequent mistake: neg taken for pos" in Page(one.to_html()).all_text
+
+
 def test_hostile_text_is_text():
     report = hostile()
     page = Page(report.to_html())
