@@ -14,7 +14,7 @@ from sklearn.utils import column_or_1d, get_tags
 
 from sk_han.documents.repeated import groups_by_label, groups_of_same, text_key
 from sk_han.inspection.documents_given import listed_documents, n_documents_of, texts_of
-from sk_han.inspection.doubts import label_doubts
+from sk_han.inspection.doubts import label_doubts, may_be_chance
 from sk_han.inspection.ensembles import probability_array
 from sk_han.inspection.explained_model import check_classifier
 from sk_han.inspection.explaining import explain
@@ -180,7 +180,7 @@ def _notes(
     share, is_right = target.accuracy(scores, given), target.decide(scores) == given
     what = "the labels" if target.has_one_label else "the sets of labels"
     notes = [f"The models predict {percent(share)} of {what} as they are given."]
-    if target.has_one_label and _may_be_chance(is_right, given):
+    if target.has_one_label and may_be_chance(is_right, given):
         notes[0] += (
             " They may know no more than which class is frequent: by these models no label can be "
             "doubted, and the doubts below say nothing."
@@ -199,7 +199,7 @@ def _notes(
         weak = [
             names[i]
             for i in doubted
-            if _may_be_chance(is_right[known[:, i], i], given[known[:, i], i])
+            if may_be_chance(is_right[known[:, i], i], given[known[:, i], i])
         ]
         if weak:
             notes.append(
@@ -213,16 +213,6 @@ def _notes(
             f"did not know both sides of these labels: {listed(names)}."
         )
     return notes
-
-
-def _may_be_chance(is_right: NDArray[np.bool_], labels: NDArray[Any]) -> bool:
-    """Return whether models may predict labels no better than the most frequent one does.
-
-    A gain of up to two standard errors may be chance.
-    """
-    values, counts = np.unique(labels, return_counts=True)
-    gained = is_right.astype(np.int64) - (labels == values[counts.argmax()])
-    return bool(gained.sum() <= 2 * np.sqrt(np.abs(gained).sum()))
 
 
 class _LeftOut(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +92,16 @@ def suspected_labels(
         return np.empty(0, dtype=np.int64)
     doubts = label_doubts(probabilities, labels)
     return doubts.order[doubts.chances[doubts.order] > 0.5]
+
+
+def may_be_chance(is_right: NDArray[np.bool_], labels: NDArray[Any]) -> bool:
+    """Return whether models may predict labels no better than the most frequent one does.
+
+    A gain of up to two standard errors may be chance.
+    """
+    values, counts = np.unique(labels, return_counts=True)
+    gained = is_right.astype(np.int64) - (labels == values[counts.argmax()])
+    return bool(gained.sum() <= 2 * np.sqrt(np.abs(gained).sum()))
 
 
 def _tempered(p: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sk_han.documents.repeated import groups_of_same, text_key
 from sk_han.inspection.baselines import FOLDS, cross_validated, labels_by_f1, trained
 from sk_han.inspection.documents_given import listed_documents, n_documents_of
-from sk_han.inspection.doubts import suspected_labels
+from sk_han.inspection.doubts import may_be_chance, suspected_labels
 from sk_han.inspection.ensembles import check_fitted, probability_array, refuse_label_lists
 from sk_han.inspection.explained_model import (
     ExplainedModel,
@@ -31,12 +31,14 @@ from sk_han.targets import AnyOfLabels
 from sk_han.utils.argument_checks import check_choice, check_count
 from sk_han.utils.containers import listed, rows_of
 from sk_han.utils.counts import agreeing, counted
+from sk_han.utils.metrics import effective_groups
 from sk_han.validation.doubtful import warn_of_order
 from sk_han.validation.indicators import check_indicator, in_order, is_indicator
 from sk_han.validation.labels import check_labels, check_several_groups
 from sk_han.validation.texts import check_texts
 
 FEW = 30  # documents or groups
+_FEW_COPIES = 0.8  # of the documents without copies: intervals are up to 12 % too narrow then
 _OWN_THRESHOLDS = (
     " It gives labels from thresholds of its own on, as the model does: those of the highest F1, "
     "found by cross-validation."
@@ -44,6 +46,10 @@ _OWN_THRESHOLDS = (
 _NO_THRESHOLDS = (
     " It gives labels from one half on: there are too few documents to find thresholds by, as the "
     "model has them."
+)
+_NO_BETTER = (
+    "Of these labels the model may know no more here than how frequent they are, and their marks "
+    "that are listed as doubtful say little: "
 )
 
 
@@ -174,6 +180,7 @@ def report(
     if model and not predicts_alone:
         seen = seen_in_training(estimator, X)
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
+    same = groups_of_same(keys)
     without_words = [f"{_documents_have(keys.count(''))} no words."] if "" in keys else []
     return found.kind(
         **found.own,
@@ -184,10 +191,10 @@ def report(
         texts=held_out.texts,
         mistakes=explanations,
         mistake_rows=found.worst,
-        duplicates=tuple(map(tuple, groups_of_same(keys))),
+        duplicates=tuple(map(tuple, same)),
         trained_on=_in_training(keys, words_train, seen),
         history=tuple(model.classifier.history_) if model and predicts_alone else (),
-        notes=(*found.notes, *_note_on_groups(groups, n), *without_words, *unexplained),
+        notes=(*found.notes, *_note_on_units(groups, same, n), *without_words, *unexplained),
         groups=groups,
     )
 
@@ -221,6 +228,7 @@ def _on_classes(
     wrong = predicted != targets
     known = np.flatnonzero(targets < len(classes))
     suspects = known[suspected_labels(probabilities[known], targets[known])]
+    suspects = suspects[wrong[suspects]]
     worst = known[wrong[known]]
     order = np.argsort(-probabilities[worst, predicted[worst]], kind="stable")
     worst = worst[order[:n_mistakes]]
@@ -230,9 +238,14 @@ def _on_classes(
         "n_classes": len(classes),
         "probabilities": probabilities,
         "decided": decided,
-        "suspects": suspects[wrong[suspects]],
+        "suspects": suspects,
     }
     notes = []
+    if len(suspects) and may_be_chance(~wrong[known], targets[known]):
+        notes.append(
+            "The model may know no more here than which label is frequent: by such a model no "
+            "label can be doubted, and those listed as mislabelled say nothing."
+        )
     if decided is not None:
         n = int((decided != probabilities.argmax(axis=1)).sum())
         notes.append(
@@ -245,7 +258,7 @@ def _on_classes(
         notes.append(
             f"{_documents_have(int(counts[unknown].sum()))} a label that the model does not know, "
             f"{listed([labels[i] for i in unknown])}: it cannot be right there, and each counts as "
-            "a mistake."
+            "a mistake, but for log loss, which leaves it out."
         )
     notes += _note_on_missing(counts[: len(classes)], labels)
     return _Found(Report, own, worst, classes[predicted[worst]], notes)
@@ -275,16 +288,23 @@ def _on_labels(
     wrong = np.flatnonzero((predicted != t).any(axis=1))
     worst = wrong[np.argsort(-errors.max(axis=1)[wrong], kind="stable")[:n_mistakes]]
     n_without = int((~t.any(axis=1)).sum())
+    suspects = _suspects(probabilities, t, predicted)
+    weak = [
+        labels.tolist()[label]
+        for label in np.unique(suspects[:, 1]).tolist()
+        if may_be_chance(predicted[:, label] == t[:, label], t[:, label])
+    ]
     own = {
         "labels": tuple(labels.tolist()),
         "predicted": predicted,
         "probabilities": probabilities,
         "mistake_labels": most_wrong[worst],
-        "suspects": _suspects(probabilities, t, predicted),
+        "suspects": suspects,
         "thresholds": thresholds,
     }
     notes = [
         *([f"{_documents_have(n_without)} no label."] if n_without else []),
+        *([f"{_NO_BETTER}{listed(weak)}."] if weak else []),
         *_note_on_missing(t.sum(axis=0), labels.tolist()),
     ]
     return _Found(MultilabelReport, own, worst, labels[most_wrong[worst]], notes)
@@ -456,9 +476,11 @@ def _in_training(
     return given if learnt_from is None else np.union1d(given, learnt_from)
 
 
-def _note_on_groups(groups: NDArray[np.int64] | None, n_documents: int) -> Iterator[str]:
-    """Say what intervals are samples of, and whether there are few."""
-    n, units = n_documents, "documents"
+def _note_on_units(
+    groups: NDArray[np.int64] | None, same: Sequence[Sequence[int]], n_documents: int
+) -> Iterator[str]:
+    """Say what intervals are samples of, and whether there are few; `same` are rows of copies."""
+    n, units = float(n_documents), "documents"
     if groups is not None:
         n, units = int(groups.max()) + 1, "groups"
         yield (
@@ -466,6 +488,17 @@ def _note_on_groups(groups: NDArray[np.int64] | None, n_documents: int) -> Itera
             "one group tell less than as many of others. Whether the model has learnt from these "
             "groups is not known."
         )
+    else:
+        first = np.arange(n_documents)
+        for rows in same:
+            first[rows] = rows[0]
+        n = effective_groups(first)
+        if n < _FEW_COPIES * n_documents:
+            yield (
+                "Many documents have the words of another one: all together they tell about as "
+                f"much as {round(n):,} without copies, and the intervals, which count each, are "
+                "too narrow. With groups that number the texts they are not."
+            )
     if n < FEW:
         yield f"So few {units} tell little about others: mind the intervals."
 

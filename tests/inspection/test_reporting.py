@@ -7,7 +7,7 @@ from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import confusion_matrix, f1_score
+from sklearn.metrics import confusion_matrix, f1_score, log_loss
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -131,12 +131,41 @@ def test_flipped_labels_are_suspected(classifier):
     assert found.baseline is None
 
 
+def test_a_model_that_knows_no_more_than_frequencies_doubts_no_label(classifier):
+    def notes_on_chance(y):
+        found = report(classifier, HELD_OUT, y, baseline=None, n_mistakes=1)
+        assert len(found.suspects)
+        return [note for note in found.notes if "no label can be doubted" in note]
+
+    other = np.where(Y == "pos", "neg", "pos")
+    places = np.arange(len(Y))
+    assert not notes_on_chance(np.where(places == 0, other, Y))
+    assert len(notes_on_chance(np.where(places % 4 < 2, other, Y))) == 1
+
+
 def test_copies_conflicts_and_training_documents_are_found(classifier):
     texts = [*HELD_OUT, HELD_OUT[4].upper(), TEXTS[0]]
     found = report(classifier, texts, [*Y, "pos", "pos"], X_train=TEXTS, y_train=LABELS)
     assert found.duplicates == ((4, 36),)
     assert found.has_conflict(found.duplicates[0])
     assert found.trained_on.tolist() == [37]
+
+
+def test_many_copies_are_said_to_tell_less_than_as_many_documents(classifier):
+    def notes_on_copies(texts, **groups):
+        y = np.resize(Y, len(texts))
+        found = report(classifier, texts, y, baseline=None, n_mistakes=1, **groups)
+        return [note for note in found.notes if "copies" in note], found
+
+    (note,), copied = notes_on_copies(HELD_OUT * 3)
+    assert "as much as 36 without copies" in note
+    assert not any("So few" in note for note in copied.notes)
+    assert any("So few" in note for note in notes_on_copies(HELD_OUT[:20] * 3)[1].notes)
+    assert not notes_on_copies([*HELD_OUT, *HELD_OUT[:2]])[0]
+    none, grouped = notes_on_copies(HELD_OUT * 3, groups=np.tile(np.arange(36), 3))
+    assert not none
+    (narrow, wide) = (found.scores["model"]["accuracy_low"] for found in (copied, grouped))
+    assert wide < narrow
 
 
 def test_a_label_that_the_model_does_not_know_is_said(classifier):
@@ -146,7 +175,12 @@ def test_a_label_that_the_model_does_not_know_is_said(classifier):
     assert not found.right[2]
     assert 2 not in found.mistake_rows
     assert 2 not in found.suspects
-    assert any("1 document has a label" in note and "'strange'" in note for note in found.notes)
+    (note,) = (note for note in found.notes if "1 document has a label" in note)
+    assert "'strange'" in note
+    assert "but for log loss" in note
+    known = np.delete(np.arange(36), 2)
+    by_hand = log_loss(Y[known], classifier.predict_proba(np.array(HELD_OUT)[known]))
+    assert found.scores["model"]["log_loss"] == pytest.approx(by_hand, abs=1e-6)
 
 
 def test_labels_of_another_type_than_the_classes_are_an_error(classifier):

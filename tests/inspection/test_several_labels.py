@@ -444,6 +444,18 @@ def test_a_flipped_mark_is_suspected(fitted):
     found = report(fitted, X[TEST], flipped, baseline=None)
     assert [row, 0] in found.suspects.tolist()
     assert found.to_frame()["looks_mislabelled"][row]
+    assert "late" not in _little_known(found)
+
+
+def test_labels_of_which_a_model_knows_no_more_than_how_frequent_they_are_are_named(fitted):
+    turned = Y[TEST].copy()
+    turned.iloc[::2, 0] = 1 - turned.iloc[::2, 0]
+    found = report(fitted, X[TEST], turned, baseline=None)
+    assert "late" in _little_known(found)
+
+
+def _little_known(found):
+    return " ".join(note for note in found.notes if "listed as doubtful" in note)
 
 
 def test_all_doors_of_a_report_open(found):
