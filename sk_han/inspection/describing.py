@@ -14,6 +14,7 @@ from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.documents.repeated import conflicting_rows, first_of_same_words
 from sk_han.inspection.fit_cost import estimated_cost
 from sk_han.inspection.results.description import TextDescription
+from sk_han.rendering.description_facts import LOOKED_INTO
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.counts import counted
 from sk_han.validation.doubtful import warn_of_order
@@ -21,7 +22,6 @@ from sk_han.validation.indicators import check_indicator, is_indicator
 from sk_han.validation.labels import check_labels
 from sk_han.validation.texts import check_texts
 
-_LOOKED_INTO = 1_000  # texts; their characters are gone through one by one
 _DROPPED_SHOWN = 20
 _SAMPLES = 3
 
@@ -183,7 +183,7 @@ def _script(word: str) -> str | None:
 
 def _dropped(texts: list[str], tokenizer: HierarchicalTokenizer) -> tuple[dict[str, int], float]:
     """Count characters that belong to no word, in some texts, and their share of all."""
-    rows = np.linspace(0, len(texts) - 1, min(len(texts), _LOOKED_INTO)).astype(np.int64)
+    rows = np.linspace(0, len(texts) - 1, min(len(texts), LOOKED_INTO)).astype(np.int64)
     some = [texts[row] for row in rows.tolist()]
     unlimited = _without_limits(tokenizer)
     dropped: Counter[str] = Counter()

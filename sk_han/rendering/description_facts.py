@@ -20,6 +20,7 @@ from sk_han.utils.counts import counted
 from sk_han.utils.progress import duration
 from sk_han.utils.visible_text import in_one_line
 
+LOOKED_INTO = 1000  # texts; their characters are gone through one by one
 _CLASSES_SHOWN = 10
 _SCRIPTS_SHOWN = 5
 _DROPPED_SHOWN = 8
@@ -80,7 +81,9 @@ def _facts(description: Any) -> list[tuple[str, str]]:
         facts.append(("classes", _classes(description)))
     scripts = list(description.scripts.items())[:_SCRIPTS_SHOWN]
     shares = ", ".join(f"{name} {percent(share)}" for name, share in scripts)
-    facts.append(("scripts of known words" if description.unknown_share else "scripts", shares))
+    facts.append(
+        ("scripts of known words" if description.unknown_share else "scripts", shares or "none")
+    )
     facts.append(("without words", _count(description.without_words)))
     # Limits may leave out what tells texts apart.
     is_whole = not description.truncated and not description.unknown_share
@@ -127,7 +130,8 @@ def _dropped(description: Any) -> str:
         return "none"
     some = list(description.dropped_characters.items())[:_DROPPED_SHOWN]
     named = ", ".join(f"{_seen(character)} {n:,}" for character, n in some)
-    return f"{percent(description.dropped_share)}: {named}"
+    where = f" in {LOOKED_INTO:,} of the texts" if description.n_documents > LOOKED_INTO else ""
+    return f"{percent(description.dropped_share)}{where}: {named}"
 
 
 def _seen(character: str) -> str:

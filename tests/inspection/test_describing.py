@@ -72,6 +72,17 @@ def test_characters_outside_of_words_are_dropped(found):
     assert found.dropped_share == pytest.approx(2 / n_characters)
 
 
+def test_dropped_characters_of_many_texts_are_those_of_a_thousand_of_them():
+    assert "dropped characters  50 % in 1,000 of the texts: § 1,000\n" in str(
+        describe(["a §"] * 1001)
+    )
+    assert "dropped characters  50 %: § 1,000\n" in str(describe(["a §"] * 1000))
+
+
+def test_words_without_letters_are_of_no_script():
+    assert "\nscripts             none\n" in str(describe(["\N{GRINNING FACE} 12"]))
+
+
 def test_dropped_characters_that_are_not_seen_are_numbered():
     assert ": - 2, U+FE0F 1\n" in str(describe(["Fine - \u2764\ufe0f", "Bad -"]))
 
