@@ -193,7 +193,10 @@ def _notes(
         )
     if target.has_one_label and not is_judged.all():
         n = int(np.count_nonzero(~is_judged))
-        notes.append(f"Not looked at, alone of their class or with its only group: {counted(n)}.")
+        notes.append(
+            "Not looked at, since the models that judge them learnt from no document of their "
+            f"class: {counted(n)}."
+        )
     if not target.has_one_label:
         known, names = found.known[is_judged], target.names.tolist()
         weak = [
@@ -302,8 +305,8 @@ def _doubts_of_classes(
     if (given == given[0]).all():
         raise ValueError(
             "All documents that can be looked at are of the class "
-            f"{target.names.tolist()[given[0]]!r}: no other one can be meant. Other classes have a "
-            "single document, or are those of a single group."
+            f"{target.names.tolist()[given[0]]!r}: no other one can be meant. Of each other "
+            "class there is a single document or group, or none of a weight above 0."
         )
     doubts = label_doubts(found.probabilities[judged], given)
     rows = judged[doubts.order]

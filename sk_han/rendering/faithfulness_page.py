@@ -29,7 +29,7 @@ _MEANINGS = {
     "method ranks first: the further, the more it depended on them.",
     "sufficiency": "how far it falls when only these words are left; below 0 it rises.",
     "flip": "the smallest share of the words, taken out from the first on, that changes the "
-    "decision.",
+    "decision; 1 where none does.",
     "auprc": "whether the words that people marked come first: 1 if all do (average precision).",
     "token_f1": "of as many first words as people marked, how many they marked (F1).",
 }

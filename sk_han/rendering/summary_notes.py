@@ -24,7 +24,8 @@ def legend(summary: Summarized) -> str:
         kind, becomes = "label", "another label would be the most probable one"
     decides = (
         f"A term decides in a document if without it {becomes}, and one of the two is the {kind} "
-        "shown; the share is of all documents that have the term, not only of those counted here. "
+        "shown; the share is of all documents that have the term, or of up to 100 of them drawn at "
+        "random, not only of those counted here. "
     )
     return (
         f"A number is what a term brings to its {kind} on average, in the documents that have it: "

@@ -183,8 +183,20 @@ def test_the_only_document_of_a_class_is_not_looked_at():
     labels = [*LABELS[:-1], "alone"]
     found = audit_labels(LINEAR, TEXTS, labels)
     assert 119 not in found.documents
-    assert "alone of their class or with its only group: 1 document." in found.to_text()
+    assert "learnt from no document of their class: 1 document." in found.to_text()
     assert found.weights()[119] == 1
+
+
+def test_documents_of_a_class_without_weight_are_not_looked_at_and_not_called_alone():
+    weights = np.where(TRUE == "good", 0.0, 1.0)
+    with pytest.raises(ValueError, match="or none of a weight above 0"):
+        audit_labels(LINEAR, TEXTS, TRUE, params={"logisticregression__sample_weight": weights})
+    weights[np.flatnonzero(TRUE == "good")[0]] = 1
+    params = {"logisticregression__sample_weight": weights}
+    found = audit_labels(LINEAR, TEXTS, TRUE, params=params)
+    n_others = 120 - len(found.documents)
+    assert n_others > 1
+    assert f"learnt from no document of their class: {n_others} documents." in found.to_text()
 
 
 def test_models_that_learn_nothing_are_told():

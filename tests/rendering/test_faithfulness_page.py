@@ -38,6 +38,7 @@ def test_a_report_is_a_table_of_methods_and_metrics(report):
     assert len(page.attributes("td")) == len(METHODS) * (len(METRICS) + 1)
     assert {"0.250 to 0.750", "12.3 ms", "no interval"} <= set(page.data)
     assert "−0.125" in page.data
+    assert "that changes the decision; 1 where none does." in page.all_text
 
 
 def test_what_rounds_to_0_has_no_sign(report):

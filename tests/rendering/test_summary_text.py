@@ -1,5 +1,6 @@
 import dataclasses
 
+from sk_han.inspection.terms.removals import _MOST_REMOVALS
 from tests.by_hand import summarized
 
 
@@ -10,6 +11,11 @@ def test_lines_name_terms_and_numbers():
     assert "not good                      -1.500       1 document   decides in 100 %" in text
     assert "for neg, against pos" in text
     assert str(summarized()) == summarized().to_text()
+
+
+def test_the_legend_says_of_how_many_documents_decisions_are_measured():
+    said = " ".join(summarized().to_text().split())
+    assert f"that have the term, or of up to {_MOST_REMOVALS} of them drawn at random" in said
 
 
 def test_lines_keep_their_width():
