@@ -23,6 +23,7 @@ _WORDS = re.compile(r"\w+")
 # Documents of the same words stay together where documents are split: a held-out copy would be
 # known by heart. Of fewer different ones, where most are copies, too few could be held out.
 _MOST_COPIES, _ENOUGH_DIFFERENT = 0.5, 50
+_SHARE_HASHED = 0.5  # of the words of a document, of which more must be known
 
 
 def first_of_same_words(documents: DocumentArray) -> NDArray[np.int64]:
@@ -111,9 +112,13 @@ class TextHashes(NamedTuple):
         keys = [0 if each is None else each for each in _salted(documents, self.salt)]
         return np.isin(np.array(keys, dtype=np.uint64), self.hashes)
 
+    def are_compared(self, documents: DocumentArray) -> NDArray[np.bool_]:
+        """Return whether more than half of the words of each document (D,) are known."""
+        return _are_known(documents, _SHARE_HASHED)
+
 
 def _salted(documents: DocumentArray, salt: NDArray[np.uint8]) -> Iterator[int | None]:
-    for digest in _digests(documents, salt.tobytes(), 0.5):
+    for digest in _digests(documents, salt.tobytes(), _SHARE_HASHED):
         yield None if digest is None else max(int.from_bytes(digest[:8], "little"), 1)
 
 
@@ -137,7 +142,14 @@ def _digests(
         portion = portion.in_memory()
         ids = np.ascontiguousarray(portion.word_ids, dtype=np.int32).view(np.uint8).data
         starts = portion.word_starts
-        n_known = np.append(0, np.cumsum(portion.word_ids > UNKNOWN_ID))[starts]
-        is_known = np.diff(n_known) > share_known * np.diff(starts)
+        is_known = _are_known(portion, share_known)
         for known, (start, stop) in zip(is_known, pairwise(4 * starts), strict=True):
             yield blake2b(ids[start:stop], digest_size=16, salt=salt).digest() if known else None
+
+
+def _are_known(documents: DocumentArray, share_known: float) -> NDArray[np.bool_]:
+    """Return whether more than this share of the words of each document (D,) is known."""
+    starts = documents.word_starts
+    n_known = np.append(0, np.cumsum(documents.word_ids > UNKNOWN_ID))[starts]
+    found: NDArray[np.bool_] = np.diff(n_known) > share_known * np.diff(starts)
+    return found

@@ -149,6 +149,7 @@ class ReadDocuments(NamedTuple):
     texts: tuple[str, ...] | None  # to show; None if words are ids, written as numbers
     n_words: NDArray[np.int64] | None  # (D,)
     learnt_from: NDArray[np.int64] | None = None  # rows with the words of a training document
+    n_not_compared: int = 0  # with words of which too few are known to tell
 
 
 def reader_of(estimator: Any) -> tuple[ExplainedModel | None, bool]:
@@ -170,18 +171,21 @@ def read(model: ExplainedModel | None, X: Any) -> ReadDocuments:
         return ReadDocuments(texts, texts, n_words)
     words: list[str] = []
     lengths: list[int] = []
-    learnt_from, hashes = [np.empty(0, dtype=bool)], model.classifier.text_hashes_
+    hashes, compared = model.classifier.text_hashes_, [np.empty(0, dtype=bool)]
+    learnt_from = compared.copy()
     for documents, sources in model.batches(X, model.classifier.net_.valid_batch_size):
         words += [source.text for source in sources]
         lengths += documents.words_per_document.tolist()
         if hashes is not None:
             learnt_from.append(hashes.known(documents))
-    has_texts = model.tokenizer is not None
+            compared.append(hashes.are_compared(documents))
+    has_texts, is_compared = model.tokenizer is not None, np.concatenate(compared)
     return ReadDocuments(
         tuple(words),
         tuple(words) if has_texts else None,
         np.array(lengths),
-        None if hashes is None else np.flatnonzero(np.concatenate(learnt_from)),
+        np.flatnonzero(np.concatenate(learnt_from)) if is_compared.any() else None,
+        int(np.count_nonzero(np.array(lengths)[: len(is_compared)] * ~is_compared)),
     )
 
 

@@ -181,7 +181,7 @@ def report(
         seen = seen_in_training(estimator, X)
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
     same = groups_of_same(keys)
-    without_words = [f"{_documents_have(keys.count(''))} no words."] if "" in keys else []
+    n_not_compared = 0 if seen is None or words_train is not None else held_out.n_not_compared
     return found.kind(
         **found.own,
         **compared,
@@ -194,7 +194,12 @@ def report(
         duplicates=tuple(map(tuple, same)),
         trained_on=_in_training(keys, words_train, seen),
         history=tuple(model.classifier.history_) if model and predicts_alone else (),
-        notes=(*found.notes, *_note_on_units(groups, same, n), *without_words, *unexplained),
+        notes=(
+            *found.notes,
+            *_note_on_units(groups, same, n),
+            *_note_on_words(keys.count(""), n_not_compared),
+            *unexplained,
+        ),
         groups=groups,
     )
 
@@ -501,6 +506,16 @@ def _note_on_units(
             )
     if n < FEW:
         yield f"So few {units} tell little about others: mind the intervals."
+
+
+def _note_on_words(n_without: int, n_not_compared: int) -> Iterator[str]:
+    if n_without:
+        yield f"{_documents_have(n_without)} no words."
+    if n_not_compared:
+        yield (
+            f"{_documents_have(n_not_compared)} too few known words to be compared with what the "
+            "model has learnt from."
+        )
 
 
 def _note_on_missing(counts: NDArray[np.int64], labels: list[Any]) -> Iterator[str]:

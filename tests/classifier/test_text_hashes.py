@@ -38,6 +38,18 @@ def test_a_report_knows_training_documents_again(model):
     assert "2 documents are among the training documents too" in found.to_text()
 
 
+def test_documents_of_unknown_words_are_not_said_to_be_new(model):
+    said = "1 document has too few known words to be compared with what the model has learnt from."
+    assert said not in of_report(model).notes
+    more = [*NEW, "Zebra of zebra", ""], [*LABELS_OF_NEW, "pos", "neg"]
+    assert said in report(model, *more, baseline=None).notes
+    given = {"X_train": TRAINING, "y_train": KINDS}
+    assert said not in report(model, *more, baseline=None, **given).notes
+    few = make_pipeline(HierarchicalTokenizer(max_features=1), tiny()).fit(TRAINING, KINDS)
+    assert of_report(few).trained_on is None
+    assert "Nothing here tells." in of_report(few).to_text()
+
+
 def test_a_pickle_knows_them_and_a_file_only_if_asked(model, tmp_path):
     assert of_report(pickle.loads(pickle.dumps(model))).trained_on.tolist() == [1, 2]
     path = tmp_path / "model.han"

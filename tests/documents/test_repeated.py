@@ -81,6 +81,7 @@ def test_the_same_words_are_known_again_however_sentences_end():
 def test_documents_of_unknown_words_are_like_no_other():
     hashes = TextHashes.of(HASHED, SALT)
     assert hashes.known(HASHED).tolist() == [True, True, False, False, False, True]
+    assert hashes.are_compared(HASHED).tolist() == [True, True, False, False, False, True]
     assert len(hashes.hashes) == 3
 
 

@@ -78,7 +78,7 @@ def learnt_from_note(report: Reported) -> str:
     if n:
         found = f"{counted(n)} {agreeing(n, 'are')} among the training documents too"
         return f"{found}, so the figures are too good."
-    return "None of these documents has the words of a training document."
+    return "None of these documents is known to have the words of a training document."
 
 
 def sampled(report: Reported) -> str:

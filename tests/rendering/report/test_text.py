@@ -34,7 +34,7 @@ def test_the_short_form_of_many_documents_is_short():
     ("trained_on", "said"),
     [
         (None, "Has the model learnt from these documents? Nothing here tells."),
-        ([], "None of these documents has the words of a training document."),
+        ([], "None of these documents is known to have the words of a training document."),
         ([1, 2], "2 documents are among the training documents too, so the figures are too good."),
     ],
 )
