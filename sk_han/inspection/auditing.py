@@ -14,7 +14,7 @@ from sklearn.utils import column_or_1d, get_tags
 
 from sk_han.documents.repeated import groups_by_label, groups_of_same, text_key
 from sk_han.inspection.documents_given import listed_documents, n_documents_of, texts_of
-from sk_han.inspection.doubts import label_doubts, may_be_chance
+from sk_han.inspection.doubts import ENOUGH_RIGHT, label_doubts, may_be_chance
 from sk_han.inspection.ensembles import probability_array
 from sk_han.inspection.explained_model import check_classifier
 from sk_han.inspection.explaining import explain
@@ -33,8 +33,6 @@ from sk_han.validation.texts import check_texts
 
 # Of several labels a document, a label that is less doubtful is not listed: most of all are.
 _LEAST_DOUBT = 0.01
-# Of labels predicted as they are given; with fewer, mistakes of the models are many.
-_ENOUGH = 0.8
 
 
 def audit_labels(
@@ -185,7 +183,7 @@ def _notes(
             " They may know no more than which class is frequent: by these models no label can be "
             "doubted, and the doubts below say nothing."
         )
-    elif share < _ENOUGH:
+    elif share < ENOUGH_RIGHT:
         notes.append(
             "The others are wrong labels or mistakes of the models, which cannot always be told "
             "apart: fewer labels may be wrong than are expected to be, or, where errors go one "

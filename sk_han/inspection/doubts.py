@@ -10,6 +10,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 from sklearn.isotonic import isotonic_regression
 
+# Of labels predicted as they are given; with fewer, mistakes of the models are many.
+ENOUGH_RIGHT = 0.8
 # The surest documents of a class show how often its label is wrong: their share, and how many at
 # least. To their counts come at most _PRIOR with the rates of all classes.
 _SHARE, _AT_LEAST, _PRIOR = 0.1, 10, 100

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sk_han.documents.repeated import groups_of_same, text_key
 from sk_han.inspection.baselines import FOLDS, cross_validated, labels_by_f1, trained
 from sk_han.inspection.documents_given import listed_documents, n_documents_of
-from sk_han.inspection.doubts import may_be_chance, suspected_labels
+from sk_han.inspection.doubts import ENOUGH_RIGHT, may_be_chance, suspected_labels
 from sk_han.inspection.ensembles import check_fitted, probability_array, refuse_label_lists
 from sk_han.inspection.explained_model import (
     ExplainedModel,
@@ -27,6 +27,7 @@ from sk_han.inspection.explaining import explain
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.multilabel_report import MultilabelReport
 from sk_han.inspection.results.report import Report
+from sk_han.rendering.numbers import percent
 from sk_han.targets import AnyOfLabels
 from sk_han.utils.argument_checks import check_choice, check_count
 from sk_han.utils.containers import listed, rows_of
@@ -245,12 +246,7 @@ def _on_classes(
         "decided": decided,
         "suspects": suspects,
     }
-    notes = []
-    if len(suspects) and may_be_chance(~wrong[known], targets[known]):
-        notes.append(
-            "The model may know no more here than which label is frequent: by such a model no "
-            "label can be doubted, and those listed as mislabelled say nothing."
-        )
+    notes = list(_note_on_suspects(~wrong[known], targets[known])) if len(suspects) else []
     if decided is not None:
         n = int((decided != probabilities.argmax(axis=1)).sum())
         notes.append(
@@ -515,6 +511,21 @@ def _note_on_words(n_without: int, n_not_compared: int) -> Iterator[str]:
         yield (
             f"{_documents_have(n_not_compared)} too few known words to be compared with what the "
             "model has learnt from."
+        )
+
+
+def _note_on_suspects(is_right: NDArray[np.bool_], targets: NDArray[np.int64]) -> Iterator[str]:
+    """Say how far documents can be asked that look mislabelled."""
+    share = float(is_right.mean())
+    if may_be_chance(is_right, targets):
+        yield (
+            "The model may know no more here than which label is frequent: by such a model no "
+            "label can be doubted, and those listed as mislabelled say nothing."
+        )
+    elif share < ENOUGH_RIGHT:
+        yield (
+            f"The model is right on {percent(share)} of the documents: those listed as mislabelled "
+            "may well be mistakes of its own."
         )
 
 

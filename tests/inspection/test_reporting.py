@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from sk_han import explain, report
-from sk_han.inspection.reporting import _note_on_missing
+from sk_han.inspection.reporting import _note_on_missing, _note_on_suspects
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier, fitted_pipeline, tiny
 from tests.tiny_pairs import pairs
 from tests.tiny_pairs import tiny as tiny_translator
@@ -131,16 +131,24 @@ def test_flipped_labels_are_suspected(classifier):
     assert found.baseline is None
 
 
-def test_a_model_that_knows_no_more_than_frequencies_doubts_no_label(classifier):
-    def notes_on_chance(y):
+def test_a_model_that_knows_little_doubts_few_labels_or_none(classifier):
+    def notes_on_doubts(y):
         found = report(classifier, HELD_OUT, y, baseline=None, n_mistakes=1)
         assert len(found.suspects)
-        return [note for note in found.notes if "no label can be doubted" in note]
+        return [note for note in found.notes if "listed as mislabelled" in note]
 
     other = np.where(Y == "pos", "neg", "pos")
     places = np.arange(len(Y))
-    assert not notes_on_chance(np.where(places == 0, other, Y))
-    assert len(notes_on_chance(np.where(places % 4 < 2, other, Y))) == 1
+    assert not notes_on_doubts(np.where(places == 0, other, Y))
+    (note,) = notes_on_doubts(np.where(places % 4 < 2, other, Y))
+    assert "no label can be doubted" in note
+
+
+@pytest.mark.parametrize(("n_right", "said"), [(155, "right on 78"), (160, None)])
+def test_what_a_model_that_often_errs_lists_may_be_its_own_mistakes(n_right, said):
+    notes = list(_note_on_suspects(np.arange(200) < n_right, np.arange(200) % 2))
+    assert len(notes) == (said is not None)
+    assert all(said in note and "mistakes of its own" in note for note in notes)
 
 
 def test_copies_conflicts_and_training_documents_are_found(classifier):
