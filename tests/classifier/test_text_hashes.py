@@ -35,7 +35,7 @@ def of_report(model, **how):
 def test_a_report_knows_training_documents_again(model):
     found = of_report(model)
     assert found.trained_on.tolist() == [1, 2]
-    assert "2 documents are among the training documents too" in found.to_text()
+    assert "2 documents have the words of a training document, as far" in found.to_text()
 
 
 def test_documents_of_unknown_words_are_not_said_to_be_new(model):

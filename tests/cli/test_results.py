@@ -68,7 +68,7 @@ def test_training_documents_are_learnt_by_the_baseline(run, model, table, tmp_pa
     assert code == 0
     text = Page(page.read_text("utf-8")).all_text
     assert "from the 18 training documents given" in text
-    assert "18 documents stand among the training documents too" in text
+    assert "18 documents have the words of a training document" in text
 
 
 def test_a_label_that_the_model_does_not_know_is_told(run, model, table):

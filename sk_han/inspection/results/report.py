@@ -205,8 +205,8 @@ class Report(HeldOutReport):
     duplicates : sequence of sequence of int
         Groups of documents that have the same words.
     trained_on : ndarray of int64, shape (n_leaks,), or None
-        Documents whose words stand in a training document too; None if neither training documents
-        nor hashes of them were at hand.
+        Documents whose words, as far as the model reads them, stand in a training document too;
+        None if neither training documents nor hashes of them were at hand.
     baseline : ndarray of float64, shape (n_documents, n_labels), or None
         Probabilities by TF-IDF and logistic regression.
     baseline_note : str

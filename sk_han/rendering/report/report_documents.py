@@ -11,6 +11,7 @@ from sk_han.rendering.markup import entry, escaped, fold, isolated, more, with_m
 from sk_han.rendering.notes import comparison, named
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.verdicts import (
+    OF_TRAINING,
     has_several,
     misleading_sentence,
     mistake_note,
@@ -159,8 +160,8 @@ def duplicates(report: Reported, bounds: Bounds) -> str:
         n = len(report.trained_on)
         rows = report.trained_on[: bounds.in_a_list].tolist()
         parts.append(
-            f"<p><b>{counted(n)}</b> {agreeing(n, 'stand')} among the training "
-            "documents too: the model may have memorized them, and scores are too good."
+            f"<p><b>{counted(n)}</b> {agreeing(n, 'have')} {OF_TRAINING}: it may have memorized "
+            "them, and scores are too good."
             f"</p>{_judged(report, rows, bounds)}{more(n - len(rows), 'document')}"
         )
     groups = sorted(report.duplicates, key=lambda group: not report.has_conflict(group))

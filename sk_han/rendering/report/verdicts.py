@@ -23,6 +23,8 @@ FIGURES = {
     "log_loss": "log loss",
     "calibration_error": "calibration error",
 }
+# Of unknown words, and of those behind the limits of a tokenizer, nothing tells.
+OF_TRAINING = "the words of a training document, as far as the model reads them"
 BASELINE = "TF-IDF + logistic regression"
 LONGEST_SENTENCE = 1000
 
@@ -76,7 +78,7 @@ def learnt_from_note(report: Reported) -> str:
         )
     n = len(report.trained_on)
     if n:
-        found = f"{counted(n)} {agreeing(n, 'are')} among the training documents too"
+        found = f"{counted(n)} {agreeing(n, 'have')} {OF_TRAINING}"
         return f"{found}, so the figures are too good."
     return "None of these documents is known to have the words of a training document."
 

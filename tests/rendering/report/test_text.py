@@ -18,7 +18,7 @@ def test_the_short_form_says_what_matters():
     assert "misled by +1.00: Not bad." in text
     assert "1 document that looks mislabelled: 2" in text
     assert "2 groups of documents with the same words, 1 with different labels" in text
-    assert "1 document is among the training documents too, so the figures are too good." in text
+    assert "1 document has the words of a training document, as far" in text
 
 
 def test_documents_cannot_send_commands_to_the_terminal():
@@ -35,7 +35,10 @@ def test_the_short_form_of_many_documents_is_short():
     [
         (None, "Has the model learnt from these documents? Nothing here tells."),
         ([], "None of these documents is known to have the words of a training document."),
-        ([1, 2], "2 documents are among the training documents too, so the figures are too good."),
+        (
+            [1, 2],
+            "2 documents have the words of a training document, as far",
+        ),
     ],
 )
 @pytest.mark.parametrize("form", ["to_text", "to_html"])
