@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.targets import OneOfClasses
+from sk_han.utils.counts import counted
 
 if TYPE_CHECKING:
     from sklearn.ensemble import StackingClassifier, VotingClassifier
@@ -101,7 +102,14 @@ def probability_array(estimator: Any, X: Any) -> NDArray[np.float64]:
     """Return the probabilities of documents by labels, (D, K), of any classifier."""
     found = estimator.predict_proba(X)
     refuse_label_lists(estimator, found)
-    return np.asarray(found, dtype=np.float64)
+    probabilities = np.asarray(found, dtype=np.float64)
+    n_wrong = int((~np.isfinite(probabilities).all(axis=1)).sum())
+    if n_wrong:
+        raise ValueError(
+            f"predict_proba of {type(estimator).__name__} gives numbers that are not finite for "
+            f"{n_wrong:,} of {counted(len(probabilities))}."
+        )
+    return probabilities
 
 
 def refuse_label_lists(estimator: Any, probabilities: Any = None) -> None:

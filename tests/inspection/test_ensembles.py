@@ -15,6 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from sk_han import (
     HierarchicalTokenizer,
+    audit_labels,
     explain,
     explain_iter,
     faithfulness_report,
@@ -346,3 +347,20 @@ def test_a_frozen_tokenizer_tells_the_words():
     found = explain(frozen, TEXTS[:2])
     same(found, explain(make_pipeline(tokenizer, frozen[-1]), TEXTS[:2]))
     assert found[0].text == TEXTS[0]
+
+
+def test_probabilities_that_are_not_finite_are_refused():
+    class Divided(LogisticRegression):
+        def predict_proba(self, X):
+            found = super().predict_proba(X)
+            found[:2] = np.nan
+            return found
+
+    model = make_pipeline(TfidfVectorizer(), Divided()).fit(tiny_models.TEXTS, tiny_models.LABELS)
+    message = "of Pipeline gives numbers that are not finite for 2 of 18 documents."
+    with pytest.raises(ValueError, match=message):
+        report(model, tiny_models.TEXTS, tiny_models.LABELS)
+    with pytest.raises(ValueError, match=message):
+        suggest(model, tiny_models.TEXTS)
+    with pytest.raises(ValueError, match="not finite for 2 of "):
+        audit_labels(model, tiny_models.TEXTS, tiny_models.LABELS)
