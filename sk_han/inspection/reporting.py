@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sk_han.documents.repeated import groups_of_same, text_key
 from sk_han.inspection.baselines import FOLDS, cross_validated, labels_by_f1, trained
 from sk_han.inspection.documents_given import listed_documents, n_documents_of
-from sk_han.inspection.doubts import ENOUGH_RIGHT, may_be_chance, suspected_labels
+from sk_han.inspection.doubts import may_be_chance, suspected_labels
 from sk_han.inspection.ensembles import check_fitted, probability_array, refuse_label_lists
 from sk_han.inspection.explained_model import (
     ExplainedModel,
@@ -24,22 +24,26 @@ from sk_han.inspection.explained_model import (
     words_of,
 )
 from sk_han.inspection.explaining import explain
+from sk_han.inspection.report_notes import (
+    documents_have,
+    note_on_missing,
+    note_on_suspects,
+    note_on_units,
+    note_on_weak_labels,
+    note_on_words,
+)
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.multilabel_report import MultilabelReport
 from sk_han.inspection.results.report import Report
-from sk_han.rendering.numbers import percent
 from sk_han.targets import AnyOfLabels
 from sk_han.utils.argument_checks import check_choice, check_count
 from sk_han.utils.containers import listed, rows_of
-from sk_han.utils.counts import agreeing, counted
-from sk_han.utils.metrics import effective_groups
+from sk_han.utils.counts import counted
 from sk_han.validation.doubtful import warn_of_order
 from sk_han.validation.indicators import check_indicator, in_order, is_indicator
 from sk_han.validation.labels import check_labels, check_several_groups
 from sk_han.validation.texts import check_texts
 
-FEW = 30  # documents or groups
-_FEW_COPIES = 0.8  # of the documents without copies: intervals are up to 12 % too narrow then
 _OWN_THRESHOLDS = (
     " It gives labels from thresholds of its own on, as the model does: those of the highest F1, "
     "found by cross-validation."
@@ -47,10 +51,6 @@ _OWN_THRESHOLDS = (
 _NO_THRESHOLDS = (
     " It gives labels from one half on: there are too few documents to find thresholds by, as the "
     "model has them."
-)
-_NO_BETTER = (
-    "Of these labels the model may know no more here than how frequent they are, and their marks "
-    "that are listed as doubtful say little: "
 )
 
 
@@ -183,6 +183,7 @@ def report(
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
     same = groups_of_same(keys)
     n_not_compared = 0 if seen is None or words_train is not None else held_out.n_not_compared
+    told = *note_on_units(groups, same, n), *note_on_words(keys.count(""), n_not_compared)
     return found.kind(
         **found.own,
         **compared,
@@ -195,12 +196,7 @@ def report(
         duplicates=tuple(map(tuple, same)),
         trained_on=_in_training(keys, words_train, seen),
         history=tuple(model.classifier.history_) if model and predicts_alone else (),
-        notes=(
-            *found.notes,
-            *_note_on_units(groups, same, n),
-            *_note_on_words(keys.count(""), n_not_compared),
-            *unexplained,
-        ),
+        notes=(*found.notes, *told, *unexplained),
         groups=groups,
     )
 
@@ -246,7 +242,7 @@ def _on_classes(
         "decided": decided,
         "suspects": suspects,
     }
-    notes = list(_note_on_suspects(~wrong[known], targets[known])) if len(suspects) else []
+    notes = list(note_on_suspects(~wrong[known], targets[known])) if len(suspects) else []
     if decided is not None:
         n = int((decided != probabilities.argmax(axis=1)).sum())
         notes.append(
@@ -257,11 +253,11 @@ def _on_classes(
     unknown = [i for i in np.flatnonzero(counts).tolist() if i >= len(classes)]
     if unknown:
         notes.append(
-            f"{_documents_have(int(counts[unknown].sum()))} a label that the model does not know, "
+            f"{documents_have(int(counts[unknown].sum()))} a label that the model does not know, "
             f"{listed([labels[i] for i in unknown])}: it cannot be right there, and each counts as "
             "a mistake, but for log loss, which leaves it out."
         )
-    notes += _note_on_missing(counts[: len(classes)], labels)
+    notes += note_on_missing(counts[: len(classes)], labels)
     return _Found(Report, own, worst, classes[predicted[worst]], notes)
 
 
@@ -304,9 +300,9 @@ def _on_labels(
         "thresholds": thresholds,
     }
     notes = [
-        *([f"{_documents_have(n_without)} no label."] if n_without else []),
-        *([f"{_NO_BETTER}{listed(weak)}."] if weak else []),
-        *_note_on_missing(t.sum(axis=0), labels.tolist()),
+        *([f"{documents_have(n_without)} no label."] if n_without else []),
+        *note_on_weak_labels(weak),
+        *note_on_missing(t.sum(axis=0), labels.tolist()),
     ]
     return _Found(MultilabelReport, own, worst, labels[most_wrong[worst]], notes)
 
@@ -475,69 +471,3 @@ def _in_training(
     found = set(map(text_key, words_train)) - {""}
     given = np.array([i for i, key in enumerate(keys) if key in found], dtype=np.int64)
     return given if learnt_from is None else np.union1d(given, learnt_from)
-
-
-def _note_on_units(
-    groups: NDArray[np.int64] | None, same: Sequence[Sequence[int]], n_documents: int
-) -> Iterator[str]:
-    """Say what intervals are samples of, and whether there are few; `same` are rows of copies."""
-    n, units = float(n_documents), "documents"
-    if groups is not None:
-        n, units = int(groups.max()) + 1, "groups"
-        yield (
-            f"Intervals are those of samples of groups, of which there are {n:,}: documents of "
-            "one group tell less than as many of others. Whether the model has learnt from these "
-            "groups is not known."
-        )
-    else:
-        first = np.arange(n_documents)
-        for rows in same:
-            first[rows] = rows[0]
-        n = effective_groups(first)
-        if n < _FEW_COPIES * n_documents:
-            yield (
-                "Many documents have the words of another one: all together they tell about as "
-                f"much as {round(n):,} without copies, and the intervals, which count each, are "
-                "too narrow. With groups that number the texts they are not."
-            )
-    if n < FEW:
-        yield f"So few {units} tell little about others: mind the intervals."
-
-
-def _note_on_words(n_without: int, n_not_compared: int) -> Iterator[str]:
-    if n_without:
-        yield f"{_documents_have(n_without)} no words."
-    if n_not_compared:
-        yield (
-            f"{_documents_have(n_not_compared)} too few known words to be compared with what the "
-            "model has learnt from."
-        )
-
-
-def _note_on_suspects(is_right: NDArray[np.bool_], targets: NDArray[np.int64]) -> Iterator[str]:
-    """Say how far documents can be asked that look mislabelled."""
-    share = float(is_right.mean())
-    if may_be_chance(is_right, targets):
-        yield (
-            "The model may know no more here than which label is frequent: by such a model no "
-            "label can be doubted, and those listed as mislabelled say nothing."
-        )
-    elif share < ENOUGH_RIGHT:
-        yield (
-            f"The model is right on {percent(share)} of the documents: those listed as mislabelled "
-            "may well be mistakes of its own."
-        )
-
-
-def _note_on_missing(counts: NDArray[np.int64], labels: list[Any]) -> Iterator[str]:
-    missing = np.flatnonzero(counts == 0).tolist()
-    if missing:
-        label, it_is = ("the label", "it is") if len(missing) == 1 else ("the labels", "they are")
-        yield (
-            f"No document has {label} {listed([labels[i] for i in missing])}: nothing here tells "
-            f"how well {it_is} found."
-        )
-
-
-def _documents_have(n: int) -> str:
-    return f"{counted(n)} {agreeing(n, 'have')}"

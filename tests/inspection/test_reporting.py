@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from sk_han import explain, report
-from sk_han.inspection.reporting import _note_on_missing, _note_on_suspects
+from sk_han.inspection.report_notes import note_on_missing, note_on_suspects
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier, fitted_pipeline, tiny
 from tests.tiny_pairs import pairs
 from tests.tiny_pairs import tiny as tiny_translator
@@ -146,7 +146,7 @@ def test_a_model_that_knows_little_doubts_few_labels_or_none(classifier):
 
 @pytest.mark.parametrize(("n_right", "said"), [(155, "right on 78"), (160, None)])
 def test_what_a_model_that_often_errs_lists_may_be_its_own_mistakes(n_right, said):
-    notes = list(_note_on_suspects(np.arange(200) < n_right, np.arange(200) % 2))
+    notes = list(note_on_suspects(np.arange(200) < n_right, np.arange(200) % 2))
     assert len(notes) == (said is not None)
     assert all(said in note and "mistakes of its own" in note for note in notes)
 
@@ -197,7 +197,7 @@ def test_labels_of_another_type_than_the_classes_are_an_error(classifier):
 
 
 def test_classes_that_no_document_has_are_said_together():
-    (note,) = _note_on_missing(np.array([0, 3, 0]), ["a", "b", "c"])
+    (note,) = note_on_missing(np.array([0, 3, 0]), ["a", "b", "c"])
     nothing = "No document has the labels 'a', 'c': nothing here tells how well they are found."
     assert note == nothing
 
