@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -36,7 +36,8 @@ PREFERRED = (
 PLACEHOLDERS = ("Last Resort", ".LastResort")
 # White square, replacement character; what each font has stands last.
 BOXES = "\u25a1\ufffd?"
-EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULLWIDTH"}
+EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"}
+EAST_ASIAN |= {"IDEOGRAPHIC", "FULLWIDTH", "HALFWIDTH"}
 
 
 def families_for(texts: Iterable[str]) -> list[str] | None:
@@ -77,7 +78,7 @@ def families_for(texts: Iterable[str]) -> list[str] | None:
         some = repr("".join(sorted(missing)[:10]))
         n_more = len(missing) - 10
         more = f" and {counted(n_more, 'more character')}" if n_more > 0 else ""
-        to_install = " and ".join(sorted(set(map(_font_of, missing)))[:3])
+        to_install = " and ".join(sorted(_fonts_of(missing))[:3])
         warn_user(
             f"No installed font has {some}{more}: the figure shows boxes in their place. "
             f"Install {to_install} and start Python again."
@@ -165,11 +166,22 @@ def _installed_with(
     return chosen, frozenset(missing)
 
 
-def _font_of(character: str) -> str:
-    """Name a font that has the script of a character."""
-    script = unicodedata.name(character, "SYMBOL").split()[0]
-    if script in EAST_ASIAN:
+def _fonts_of(characters: Iterable[str]) -> set[str]:
+    """Name fonts that have the scripts of these characters."""
+    characters = set(characters)
+    scripts = {_script_of(c) for c in characters if unicodedata.category(c)[0] == "L"}
+    return {_font_of(character, scripts) for character in characters}
+
+
+def _font_of(character: str, scripts: Container[str]) -> str:
+    """Name a font for a letter, or for a sign that may be of one of these scripts."""
+    script = _script_of(character)
+    if script in EAST_ASIAN or "\u3000" <= character <= "\u303f":  # which has the signs of all
         return "Noto Sans CJK (Debian and Ubuntu: apt install fonts-noto-cjk)"
-    if unicodedata.category(character)[0] == "L":
+    if script in scripts:
         return f"Noto Sans {script.title()} (Debian and Ubuntu: apt install fonts-noto-core)"
     return "Noto Emoji or Symbola (Debian and Ubuntu: apt install fonts-symbola)"
+
+
+def _script_of(character: str) -> str:
+    return unicodedata.name(character, "SYMBOL").replace("-", " ").split()[0]

@@ -103,6 +103,22 @@ def test_chinese_japanese_and_korean_need_the_same_font():
         families_for(["\u6f14\u3042\uac00\u4e00"])
 
 
+@pytest.mark.parametrize(
+    ("text", "advised"),
+    [
+        # Letters, vowel signs, digits and the full stop of one script.
+        ("\u092b\u093f\u0932\u094d\u092e \u0969 \u0964", "Install Noto Sans Devanagari [^,]*core"),
+        # Quoted, with the mark of a long vowel, and in half width.
+        ("\u300c\u30b3\u30fc\u30d2\uff76\u300d", "Install Noto Sans CJK [^,]*cjk"),
+        ("\u4f60\U0001fae8", "Install Noto Emoji or Symbola [^,]* and Noto Sans CJK [^,]*cjk"),
+    ],
+    ids=["Hindi", "Japanese", "emoji"],
+)
+def test_signs_of_a_script_need_the_font_of_its_letters_alone(text, advised):
+    with pytest.warns(UserWarning, match=advised + r"\) and start Python again"):
+        families_for([text])
+
+
 def test_a_figure_of_an_explanation_has_no_boxes(install, tmp_path):
     install("Test Cuneiform", CUNEIFORM)
     ax = explained(f"Some {CUNEIFORM} words.", classes=["neg", "pos"]).plot()
