@@ -150,12 +150,16 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(BodyLimit, max_body=settings.max_body)
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         # FastAPI's own handler sends the documents back.
         found = [
             {"where": ".".join(map(str, each["loc"])), "what": each["msg"]}
             for each in error.errors()[:10]
         ]
+        sent = request.headers.get("content-type", "")
+        if "json" not in sent and any(each["where"] == "body" for each in found):
+            what = f"Send Content-Type: application/json; got {sent[:60] or 'no such header'}"
+            found = [{"where": "header.content-type", "what": what}]
         return JSONResponse({"detail": found}, status_code=422)
 
     def within_limits(documents: list[str]) -> list[str]:

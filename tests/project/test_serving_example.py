@@ -206,6 +206,15 @@ class TestRefusals:
     def test_what_is_no_json_object_is_an_error_of_the_client(self, server, body):
         assert server.ask("POST", "/predict", body).status in {400, 422}
 
+    def test_a_request_of_a_form_is_told_the_header_of_json(self, server):
+        body, form = '{"documents": ["A good day."]}', "application/x-www-form-urlencoded"
+        answer = server.ask("POST", "/predict", body, **{"Content-Type": form})  # curl -d
+        assert answer.status == 422
+        (found,) = answer.json()["detail"]
+        assert found["where"] == "header.content-type"
+        assert form in found["what"]
+        assert "Content-Type: application/json" in found["what"]
+
     def test_a_body_without_a_declared_length_is_bounded_too(self, server):
         answer = server.ask("POST", "/predict", iter([b"x" * 300_000] * 4))
         assert answer.status == 413
