@@ -28,7 +28,7 @@ BEFORE_NAME = _words("""
 # These may end a sentence. If they do, a capital follows.
 MAY_END = _words("""
     etc inc ltd co corp bros jr esq dept assn univ ave blvd rd gmbh bhd pty llc
-    jan feb aug sept oct nov dec mon tue tues wed thu thur thurs fri
+    jan feb aug sept oct okt nov dec dez mon tue tues wed thu thur thurs fri
     usw usf u.dgl mio mrd bd str tel enz blz osv dvs m.fl m.m itd itp atd apod ecc κ.λπ κ.ά
     и.т.д т.д т.п др гг руб тыс млн млрд стр
     min sec hrs hr yr yrs mos oz lb lbs ft tsp tbsp cm km kg
@@ -40,9 +40,10 @@ BEFORE_NUMBER = _words("""
     mar apr jun jul sun sat ver kl č str стр c г n º n° nº №
 """)
 
-# "am 3. Oktober": a small number before a month is an ordinal.
+# "am 3. Oktober", "am 3. Okt.": a small number before a month is an ordinal.
 MONTHS = _words("""
     januar februar märz april mai juni juli august september oktober november dezember jänner
+    jan feb mär mrz apr jun jul aug sept okt nov dez
 """)
 
 # After initials and acronyms ("the U.S. The") only these begin a new sentence.

@@ -222,4 +222,5 @@ def _is_ordinal(text: str, start: int, begin: int, end: int, number: str) -> boo
         return True
     if len(number) > 2:
         return False
-    return text[end].islower() or text[end : end + 10].split(maxsplit=1)[0].lower() in MONTHS
+    next_word = text[end : end + 10].split(maxsplit=1)[0]
+    return text[end].islower() or next_word.lower().rstrip(".") in MONTHS

@@ -66,6 +66,11 @@ APART = {
     "markdown": ["**A great film.**", "_See it._", "Twice."],
     "punctuation set apart": ["mr . lund arrives . . . late .", "the end ."],
     "german": ["Das ist z.B. gut, d.h. nicht schlecht.", "Am 3. Oktober kam er.", "Ja."],
+    "german short months": [
+        "Seit dem 3. Okt. 2021 zu.",
+        "Bis 24. Dez. offen.",
+        "Am 2. Apr. 2020.",
+    ],
     "german quotes": ["„Nein.“", "»Doch!«", "Er ging."],
     "french": ["« Tu viens ? »", "Il rit.", "M. Petit arrive !", "Bien."],
     "spanish": ["¿Quién es?", "¡La Sra. Gil!", "Vale."],
