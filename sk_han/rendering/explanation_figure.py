@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +11,16 @@ from sk_han.rendering.colors import shades, theme_of
 from sk_han.rendering.fonts import drawable, families_for
 from sk_han.rendering.notes import NO_WORDS, attention_note, methods_note, named, probabilities_of
 from sk_han.rendering.protocols import Explained, Quantity
-from sk_han.rendering.rows import FEWEST_WORDS, Row, chunks_of, rows_of, shortened, words_for_each
+from sk_han.rendering.reading_direction import in_order_of_places, reads_right_to_left
+from sk_han.rendering.rows import (
+    FEWEST_WORDS,
+    Piece,
+    Row,
+    chunks_of,
+    rows_of,
+    shortened,
+    words_for_each,
+)
 from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
 from sk_han.utils.argument_checks import check_count
 from sk_han.utils.counts import counted
@@ -99,6 +107,17 @@ def sheet_on(ax: Axes | None, width: float, explanations: Sequence[Explained], d
     methods = (each.method for each in explanations)
     texts = [*(each.text for each in explanations), *labels, *methods]
     return Sheet(ax, height, families=families_for(texts))
+
+
+class Placed(NamedTuple):
+    """A piece of a line, its artist (None of a blank) and its length."""
+
+    piece: Piece
+    artist: Any
+    length: float
+
+
+BLANK = Placed(Piece(" "), None, SPACE)
 
 
 class Sheet:
@@ -291,25 +310,45 @@ def _paint_margin(sheet: Sheet, shading: Shading, sentence: int) -> None:
 
 
 def _paint_words(sheet: Sheet, row: Row, shading: Shading) -> None:
-    right_to_left = _reads_right_to_left(row)
-    x = TEXT_LEFT
+    right_to_left = reads_right_to_left(piece.text for piece in row.pieces)
+    line: list[Placed] = []
     for chunk in chunks_of(row):
         artists = [sheet.text(0, piece.text) for piece in chunk]
         lengths = [sheet.length(artist) for artist in artists]
-        if x > TEXT_LEFT and x + sum(lengths) > sheet.width:
-            x, sheet.y = TEXT_LEFT, sheet.y + LINE
+        if line and _end_of(line) + sum(lengths) > sheet.width:
+            _paint_line(sheet, line, right_to_left, shading)
+            line = []
         for piece, artist, length in zip(chunk, artists, lengths, strict=True):
-            if x > TEXT_LEFT and x + length > sheet.width:
-                x, sheet.y = TEXT_LEFT, sheet.y + LINE
+            if line and _end_of(line) + length > sheet.width:
+                _paint_line(sheet, line, right_to_left, shading)
+                line = []
+            line.append(Placed(piece, artist, length))
+        line.append(BLANK)
+    _paint_line(sheet, line, right_to_left, shading)
+
+
+def _end_of(line: Sequence[Placed]) -> float:
+    return TEXT_LEFT + sum(placed.length for placed in line)
+
+
+def _paint_line(
+    sheet: Sheet, line: Sequence[Placed], right_to_left: bool, shading: Shading
+) -> None:
+    """Put what a line holds in its place, with shades, and go to the next line."""
+    x = TEXT_LEFT
+    for number, text in in_order_of_places([each.piece.text for each in line], right_to_left):
+        piece, artist, length = line[number]
+        if artist is not None:
             left = sheet.width - (x - TEXT_LEFT) - length if right_to_left else x
-            artist.set_position((left, sheet.y + BASELINE))
+            artist.set(position=(left, sheet.y + BASELINE))
+            if text != piece.text:
+                artist.set_text(drawable(text, sheet.families))
             level = 0 if piece.word is None else shading.levels[piece.word]
             if level:
                 sheet.box(left - 1, length + 2, _shade(sheet, shading, level))
             if piece.note:
                 artist.set_color(sheet.theme.muted)
-            x += length
-        x += SPACE
+        x += length
     sheet.y += LINE
 
 
@@ -370,9 +409,3 @@ def broken(sheet: Sheet, text: str, **style: Any) -> list[str]:
 
 def _shade(sheet: Sheet, shading: Shading, level: int) -> str:
     return shades(sheet.theme, shading.scale(level))[abs(level) - 1]
-
-
-def _reads_right_to_left(row: Row) -> bool:
-    """Return whether the first letter with a direction is written from right to left."""
-    directions = (unicodedata.bidirectional(c) for piece in row.pieces for c in piece.text)
-    return next((d in ("R", "AL") for d in directions if d in ("L", "R", "AL")), False)

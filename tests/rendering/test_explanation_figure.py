@@ -184,6 +184,25 @@ def test_hebrew_runs_from_the_right():
     assert positions["שתיים"] < positions["אחת"]
 
 
+@pytest.mark.parametrize(
+    ("text", "left_to_right"),
+    [
+        ("אחת 12,5 שתיים.", ". שתיים 12 , 5 אחת"),
+        ("אחת (one two) שתיים.", ". שתיים ( one two ) אחת"),
+        ("אחת 5, 12 שתיים.", ". שתיים 12 , 5 אחת"),
+        ("One אחת שתיים, two.", "One שתיים אחת , two ."),
+        ("One 12,5 two (אחת, שתיים).", "One 12 , 5 two ( שתיים , אחת )."),
+    ],
+    ids=["number", "english in hebrew", "numbers", "hebrew in english", "list"],
+)
+def test_words_of_both_directions_stand_as_they_are_read(text, left_to_right):
+    ax = plot_explanation(explained(text))
+    (y,) = {t.get_position()[1] for t in ax.texts if t.get_text() in ("אחת", "שתיים")}
+    line = [t for t in ax.texts if t.get_position()[1] == y and t.get_position()[0] > 100]
+    line.sort(key=lambda artist: artist.get_position()[0])
+    assert " ".join(artist.get_text() for artist in line) == left_to_right
+
+
 def test_what_was_not_read_is_counted():
     ax = plot_explanation(explained("Read this. But not that.", n_read=1))
     assert "[not read: 13 characters]" in texts(ax)

@@ -186,6 +186,10 @@ def test_boxes_stand_for_what_is_missing_alone():
     assert drawable(f"a {CHINESE[:2]} na\u00efve\x07\n") == "a \u25a1\u25a1 na\u00efve\n"
 
 
+def test_what_chooses_the_look_of_an_emoji_is_not_drawn_by_itself():
+    assert drawable("\u2764") + drawable("\ufe0f!") == "\u2764!"
+
+
 def test_where_the_font_has_no_box_a_question_mark_stands(install, monkeypatch):
     install("Test Plain", "?ab ")
     assert drawable(f"a {CHINESE[0]}", ["Test Plain"]) == "a ?"
