@@ -36,6 +36,7 @@ PREFERRED = (
 PLACEHOLDERS = ("Last Resort", ".LastResort")
 # White square, replacement character; what each font has stands last.
 BOXES = "\u25a1\ufffd?"
+_SELECTORS = dict.fromkeys(range(0xFE00, 0xFE10), "")
 EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"}
 EAST_ASIAN |= {"IDEOGRAPHIC", "FULLWIDTH", "HALFWIDTH"}
 
@@ -89,7 +90,8 @@ def families_for(texts: Iterable[str]) -> list[str] | None:
 def drawable(text: str, families: Sequence[str] | None = None, weight: str = "normal") -> str:
     """Replace what none of these fonts has by boxes, since matplotlib warns of each such glyph.
 
-    Invisible characters that no font has are left out. By default the families are the usual ones.
+    Invisible characters that no font has are left out, and variation selectors, which a font draws
+    as a circle where they begin a text. By default the families are the usual ones.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -102,7 +104,7 @@ def drawable(text: str, families: Sequence[str] | None = None, weight: str = "no
     ]
     lacking = {c for c in text if not any(_has(path, c) for path in paths)} - {"\n"}
     box = next((c for c in BOXES if any(_has(path, c) for path in paths)), "")
-    return text.translate({ord(c): box if _is_drawn(c) else "" for c in lacking})
+    return text.translate(_SELECTORS | {ord(c): box if _is_drawn(c) else "" for c in lacking})
 
 
 def written(texts: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
@@ -115,7 +117,7 @@ def written(texts: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
 def _is_drawn(character: str) -> bool:
     """Return whether a character has a glyph: no blanks, controls, joiners and selectors."""
     invisible = unicodedata.category(character) in ("Zs", "Zl", "Zp", "Cc", "Cf", "Cs")
-    return not (invisible or "\ufe00" <= character <= "\ufe0f")
+    return not (invisible or ord(character) in _SELECTORS)
 
 
 @lru_cache(maxsize=4096)
