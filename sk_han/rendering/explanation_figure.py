@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sk_han.rendering.colors import shades, theme_of
+from sk_han.rendering.colors import check_axes, shades, theme_of
 from sk_han.rendering.fonts import drawable, families_for
 from sk_han.rendering.notes import NO_WORDS, attention_note, methods_note, named, probabilities_of
 from sk_han.rendering.protocols import Explained, Quantity
@@ -102,6 +102,7 @@ def sheet_on(ax: Axes | None, width: float, explanations: Sequence[Explained], d
         figure, ax = pyplot.subplots(figsize=(width, 3))
         side = 0.16 / width
         figure.subplots_adjust(left=side, right=1 - side, top=0.98, bottom=0.02)
+    check_axes(ax)
     ax.set_axis_off()
     labels = (str(label) for each in explanations for label in each.classes.tolist())
     methods = (each.method for each in explanations)

@@ -12,7 +12,7 @@ matplotlib.use("agg")
 from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
-from sk_han.rendering.colors import DARK, LIGHT, shades  # noqa: E402
+from sk_han.rendering.colors import DARK, LIGHT, shades, themed_axes  # noqa: E402
 from sk_han.rendering.explanation_figure import plot_explanation  # noqa: E402
 from sk_han.rendering.rows import WORDS_SHOWN  # noqa: E402
 from tests.thorough import first_fast  # noqa: E402
@@ -201,6 +201,18 @@ def test_words_of_both_directions_stand_as_they_are_read(text, left_to_right):
     line = [t for t in ax.texts if t.get_position()[1] == y and t.get_position()[0] > 100]
     line.sort(key=lambda artist: artist.get_position()[0])
     assert " ".join(artist.get_text() for artist in line) == left_to_right
+
+
+@pytest.mark.parametrize("plot", [plot_explanation, lambda _, ax: themed_axes(ax, "plot")])
+def test_what_is_no_axes_is_named(plot):
+    figure, axes = plt.subplots(1, 2)
+    explanation = explained("aa bb.")
+    with pytest.raises(
+        TypeError, match=r"matplotlib.axes.Axes; got an array of 2.*ax=axes.flat\[0\]"
+    ):
+        plot(explanation, ax=axes)
+    with pytest.raises(TypeError, match=r"ax must be one matplotlib.axes.Axes; got Figure\.$"):
+        plot(explanation, ax=figure)
 
 
 def test_what_was_not_read_is_counted():
