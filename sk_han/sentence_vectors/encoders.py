@@ -64,9 +64,12 @@ def call_of(encoder: Any) -> Encode:
                 return lambda sentences: _checked(
                     method([_encodable(each) for each in sentences]), sentences, encoder
                 )
-    kind = encoder.__name__ if isinstance(encoder, type) else type(encoder).__name__
-    load = f" Load the model first: SentenceTransformer({encoder!r})."
-    repair = load if isinstance(encoder, str) else ""
+    repair = ""
+    if isinstance(encoder, str):
+        repair = f" Make the encoder first: SentenceTransformer({encoder!r})."
+    elif isinstance(encoder, type):
+        repair = f" Make the encoder first: {encoder.__name__}()."
+    kind = type(encoder).__name__
     raise TypeError(f"encoder must be {_CAN_BE_GIVEN}; got {encoder!r} ({kind}).{repair}")
 
 

@@ -37,6 +37,7 @@ from sk_han.text.document_reader import DocumentReader, DocumentSpans, documents
 from sk_han.text.tokenizer_state import stored_tokenizer
 from sk_han.text.tokens import TOKEN_PATTERNS
 from sk_han.utils.argument_checks import check_count, random_source
+from sk_han.utils.counts import counted
 from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
 from sk_han.validation.texts import check_texts
 
@@ -159,6 +160,10 @@ class Scorer:
             state = stored_classifier(model, arrays, ServedTokenizer).state
             check_all_taken(arrays)
             return cls(state, tokenizer)
+
+    def __repr__(self) -> str:
+        what = "class" if self.target.has_one_label else "label"
+        return f"Scorer({counted(len(self.classes_), what)})"
 
     @property
     def target(self) -> Target:

@@ -312,6 +312,15 @@ def test_what_is_no_encoder_is_refused(encoder):
         SentenceEmbedder(encoder).fit(TEXTS)
 
 
+@pytest.mark.parametrize(
+    ("encoder", "repair"),
+    [("a-model", r"SentenceTransformer\('a-model'\)"), (HashEncoder, r"HashEncoder\(\)")],
+)
+def test_an_encoder_that_must_be_made_first_is_named(encoder, repair):
+    with pytest.raises(TypeError, match=rf"Make the encoder first: {repair}\.$"):
+        SentenceEmbedder(encoder).fit(TEXTS)
+
+
 def test_what_is_no_text_is_refused():
     with pytest.raises(TypeError, match="Document 0 is a"):
         SentenceEmbedder(HashEncoder()).fit([3])

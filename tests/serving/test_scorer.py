@@ -230,6 +230,12 @@ def test_it_needs_neither_pytorch_nor_scikit_learn_nor_scipy(tmp_path, numba):
     np.testing.assert_allclose(found, expected, atol=2e-6)
 
 
+def test_it_says_what_it_predicts(served, two):
+    several = tiny(max_epochs=1).fit(TEXTS, np.eye(3, dtype=int)[np.arange(len(TEXTS)) % 3])
+    assert repr(served(two)) == "Scorer(2 classes)"
+    assert repr(served(several)) == "Scorer(3 labels)"
+
+
 def test_a_summary_is_that_of_the_classifier(served, two):
     found = served(two).summarize(TEXTS, k=3, max_documents=9)
     expected = sk_han.summarize(two, TEXTS, k=3, max_documents=9)

@@ -117,5 +117,5 @@ def _parts(model: Any) -> tuple[HANClassifier, HierarchicalTokenizer | None]:
     raise TypeError(
         "export_onnx takes a HANClassifier, or a Pipeline of a HierarchicalTokenizer and a "
         f"HANClassifier; got {type(model).__name__}{f' of {found}' if found else ''}. Of another "
-        "Pipeline, pass its last step pipeline[-1]."
+        "Pipeline, pass its last step pipeline[-1], if it reads words."
     )
