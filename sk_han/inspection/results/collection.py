@@ -119,9 +119,11 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         if isinstance(index, slice):
             return self._selected(range(len(self))[index])
         try:
-            return self._explanations[operator.index(index)]  # type: ignore[arg-type]
+            position = operator.index(index)  # type: ignore[arg-type]
         except TypeError:
             return self._selected(_checked_positions(index, len(self)))
+        (position,) = _checked_positions([position], len(self))
+        return self._explanations[position]
 
     def __len__(self) -> int:
         return len(self._explanations)

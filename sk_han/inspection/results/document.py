@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -267,8 +268,8 @@ class DocumentExplanation(ReadOnlyResult):
             In falling order of magnitude: contributions against `target` count as much as those
             toward it, and keep their minus. Ties are in the order of the text.
         """
-        if k is not None and k < 0:
-            raise ValueError(f"k must be None or at least 0; got {k!r}.")
+        if not (k is None or (isinstance(k, Integral) and k >= 0)):
+            raise ValueError(f"k must be an integer of at least 0, or None; got {k!r}.")
         found = columns_of(self, level)
         attention = found.get("combined_attention", found["attention"])
         columns = found["text"], found["start"], found["end"], found["contribution"], attention

@@ -90,6 +90,7 @@ def test_a_column_of_a_table_chooses_documents():
     ("index", "error", "message"),
     [
         ([4], IndexError, "4 explanations, and none at position 4"),
+        (4, IndexError, "4 explanations, and none at position 4"),
         ([-5], IndexError, "none at position -5"),
         ([True], IndexError, "for each explanation: 4; got 1"),
         ([0.5], TypeError, "type float64, the first of them"),

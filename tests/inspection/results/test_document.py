@@ -174,7 +174,8 @@ def test_top_sentences():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"), [((-1,), "k must be"), ((1, "words"), "level must be")]
+    ("arguments", "message"),
+    [((-1,), "k must be"), (("five",), "k must be"), ((1, "words"), "level must be")],
 )
 def test_top_refuses(arguments, message):
     with pytest.raises(ValueError, match=message):
