@@ -36,6 +36,7 @@ from sk_han.utils.compat import (
     StrOptions,
     fit_context,
 )
+from sk_han.utils.counts import a_kind
 from sk_han.utils.document_transformer import DocumentTransformer
 from sk_han.validation.params import POSITIVE, check_params
 from sk_han.validation.texts import check_texts, check_texts_without_labels, text_portions
@@ -480,7 +481,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         words = self.stop_words or ()
         for word in words:
             if not isinstance(word, str):
-                raise ValueError(f"stop_words holds {word!r}, a {type(word).__name__}; give words.")
+                raise ValueError(f"stop_words holds {word!r}, {a_kind(word)}; give words.")
         return words
 
     def _output(self, documents: DocumentArray) -> DocumentArray | NDArray[np.int32]:

@@ -416,7 +416,7 @@ def test_errors_of_callables_come_through_and_leave_the_earlier_state(parameter,
         ("text", ValueError, "string object received"),
         ([], ValueError, "0 sample"),
         (["a", None], TypeError, "Document 1 is missing"),
-        (["a", 3], TypeError, "Document 1 is a int"),
+        (["a", 3], TypeError, "Document 1 is an int"),
         ([b"\xff"], UnicodeDecodeError, "document 0"),
     ],
 )
@@ -595,7 +595,7 @@ def test_an_older_folder_stays_unless_it_is_replaced_by_a_whole_one(tmp_path: Pa
     before = arrays(tokenizer.transform(STREAMED, out=out))
     with pytest.raises(FileExistsError, match="overwrite=True"):
         tokenizer.transform(STREAMED[:3], out=out)
-    with pytest.raises(TypeError, match="Document 1 is a int"):
+    with pytest.raises(TypeError, match="Document 1 is an int"):
         tokenizer.transform(iter(["a", 1]), out=out, overwrite=True)
     assert arrays(DocumentArray.open(out)) == before
     after = tokenizer.transform(STREAMED[:3], out=out, overwrite=True)

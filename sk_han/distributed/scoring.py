@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.serving import Scorer
+from sk_han.utils.counts import a_kind
 from sk_han.utils.frames import column_dtype
 from sk_han.utils.optional import import_optional
 from sk_han.utils.warnings import warn_user
@@ -130,8 +131,8 @@ def _check_kind(documents: Any, caller: str) -> None:
     is_part = isinstance(documents, Delayed)
     if is_part or not (isinstance(documents, Bag) or is_list or _is_series(documents)):
         raise TypeError(
-            f"{caller} takes a bag, a Series or a list of delayed parts of Dask; got a "
-            f"{type(documents).__name__}. Of a list of texts make a bag first: "
+            f"{caller} takes a bag, a Series or a list of delayed parts of Dask; got "
+            f"{a_kind(documents)}. Of a list of texts make a bag first: "
             "dask.bag.from_sequence(texts). Of a table pass the column that holds the text, for "
             "example table['text']. Put a single part into a list: [part]."
         )
@@ -146,7 +147,7 @@ def _scorer(model: Any, caller: str) -> Any:
     if not hasattr(model, "predict_proba"):
         raise TypeError(
             f"{caller} takes a fitted HANClassifier or Pipeline, a Scorer, or the name of a file "
-            f"of sk_han.save; got a {type(model).__name__}."
+            f"of sk_han.save; got {a_kind(model)}."
         )
     from sklearn.utils.validation import check_is_fitted
 

@@ -20,7 +20,7 @@ from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 from sk_han.embeddings.files import read_vectors
 from sk_han.utils.argument_checks import check_count
 from sk_han.utils.containers import listed
-from sk_han.utils.counts import counted
+from sk_han.utils.counts import a_kind, counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -219,7 +219,7 @@ def learn_embeddings(
     ids = _ids_of(vocabulary)
     if not isinstance(documents, DocumentArray):
         raise TypeError(
-            f"documents is a {type(documents).__name__}; give the DocumentArray that the "
+            f"documents is {a_kind(documents)}; give the DocumentArray that the "
             "tokenizer makes of texts: tokenizer.transform(texts)."
         )
     check_count("embedding_dim", embedding_dim)
@@ -316,7 +316,7 @@ def _entries(path: Any) -> Iterable[tuple[str, Callable[[], Any]]]:
     words = getattr(path, "key_to_index", path)  # KeyedVectors are not iterable
     if not isinstance(words, Mapping):
         raise TypeError(
-            f"path is a {type(path).__name__}; give the path of a text file, gensim's "
+            f"path is {a_kind(path)}; give the path of a text file, gensim's "
             "KeyedVectors (model.wv), or a mapping of words to vectors."
         )
     return ((word, partial(path.__getitem__, word)) for word in words)
@@ -328,7 +328,7 @@ def _ids_of(vocabulary: Any) -> Mapping[str, int]:
         vocabulary = getattr(vocabulary, "vocabulary_", vocabulary)
     if not isinstance(vocabulary, Mapping):
         raise TypeError(
-            f"vocabulary is a {type(vocabulary).__name__}; give a fitted HierarchicalTokenizer or "
+            f"vocabulary is {a_kind(vocabulary)}; give a fitted HierarchicalTokenizer or "
             "its vocabulary_, a mapping of words to ids."
         )
     for word, number in vocabulary.items():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sk_han.documents import DocumentArray
 from sk_han.embeddings.alignment import embedding_matrix
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
-from sk_han.utils.counts import agreeing, counted
+from sk_han.utils.counts import a_kind, agreeing, counted
 
 
 def check_embedding_init(init: Any) -> None:
@@ -25,7 +25,7 @@ def check_embedding_init(init: Any) -> None:
             )
     elif isinstance(init, Sequence) or hasattr(init, "numpy"):
         raise TypeError(
-            f"embedding_init is a {type(init).__name__}; give {can_be_given}: np.asarray(...) "
+            f"embedding_init is {a_kind(init)}; give {can_be_given}: np.asarray(...) "
             "makes an array of it."
         )
     elif isinstance(init, np.ndarray):

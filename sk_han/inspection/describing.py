@@ -16,7 +16,7 @@ from sk_han.inspection.fit_cost import estimated_cost
 from sk_han.inspection.results.description import TextDescription
 from sk_han.rendering.description_facts import LOOKED_INTO
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.utils.counts import counted
+from sk_han.utils.counts import a_kind, counted
 from sk_han.validation.doubtful import warn_of_order
 from sk_han.validation.indicators import check_indicator, is_indicator
 from sk_han.validation.labels import check_labels
@@ -79,9 +79,7 @@ def describe(
     if tokenizer is None:
         tokenizer = HierarchicalTokenizer()
     elif not isinstance(tokenizer, HierarchicalTokenizer):
-        raise TypeError(
-            f"tokenizer must be a HierarchicalTokenizer; got a {type(tokenizer).__name__}."
-        )
+        raise TypeError(f"tokenizer must be a HierarchicalTokenizer; got {a_kind(tokenizer)}.")
     tokenizer = clone(tokenizer)
     documents, _ = tokenizer.fit_transform_both(texts)
     if not documents.n_words:  # where no vocabulary is given, the tokenizer has refused them

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.targets import OneOfClasses
-from sk_han.utils.counts import counted
+from sk_han.utils.counts import a_kind, counted
 
 if TYPE_CHECKING:
     from sklearn.ensemble import StackingClassifier, VotingClassifier
@@ -55,7 +55,7 @@ def check_fitted(estimator: Any) -> None:
     """Refuse what is no fitted estimator, without printing it: it may be all documents."""
     if not hasattr(estimator, "fit"):
         raise TypeError(
-            f"The first argument is a {type(estimator).__name__}, which is no estimator: a fitted "
+            f"The first argument is {a_kind(estimator)}, which is no estimator: a fitted "
             "classifier comes first, then the documents."
         )
     check_is_fitted(estimator)

@@ -26,6 +26,7 @@ from sk_han.rendering.notes import GRADIENT_METHODS
 from sk_han.training.devices_and_threads import computing
 from sk_han.utils.argument_checks import check_count, random_source
 from sk_han.utils.containers import rows_of
+from sk_han.utils.counts import a_kind
 
 # Those that give the network's part apart from that of the linear models.
 _METHODS = ("shapley", *GRADIENT_METHODS)
@@ -178,7 +179,7 @@ def _checked(explanations: list[Any], numbers: NDArray[np.int64]) -> Iterator[Do
         if not isinstance(explanation, DocumentExplanation):
             raise TypeError(
                 "summarize takes an estimator and documents, or DocumentExplanation objects; "
-                f"number {number} is a {type(explanation).__name__}."
+                f"number {number} is {a_kind(explanation)}."
             )
         if explanation.method not in _METHODS:
             raise ValueError(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sk_han.documents import EncoderFingerprint
 from sk_han.documents.sentences import rows_beyond_limit
 from sk_han.utils.containers import refuse_masked
-from sk_han.utils.counts import counted
+from sk_han.utils.counts import a_kind, counted
 from sk_han.utils.model_format import LARGEST_NUMBER
 from sk_han.utils.progress import progress_bar
 from sk_han.utils.signals import from_signal
@@ -157,7 +157,7 @@ def _checked(found: Any, sentences: list[str], encoder: Any) -> NDArray[np.float
     expected = f"one vector for each of {counted(n, 'sentence')}, shape ({n}, d)"
     if vectors.dtype.kind not in "biuf":
         raise TypeError(
-            f"The encoder {name} must give {expected}; got a {type(found).__name__} of dtype "
+            f"The encoder {name} must give {expected}; got {a_kind(found)} of dtype "
             f"{vectors.dtype}."
         )
     if vectors.ndim != 2 or len(vectors) != n or vectors.shape[1] == 0:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.utils.counts import counted
+from sk_han.utils.counts import a_kind, counted
 from sk_han.validation.labels import as_labels
 
 Token = tuple[str, ...]
@@ -125,7 +125,7 @@ def _listed(value: Any, what: str, of: str) -> Any:
             " Of a table with a token in each row, "
             "df.groupby('sentence')['word'].apply(list) makes one."
         )
-    raise TypeError(f"{what} is a {type(value).__name__}; {expected}{repair}")
+    raise TypeError(f"{what} is {a_kind(value)}; {expected}{repair}")
 
 
 def _token(token: Any, sentence: int, number: int) -> Token:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from sk_han.text.tokens import TOKEN_PATTERNS
+from sk_han.utils.counts import a_kind
 
 Span: TypeAlias = tuple[int, int]
 
@@ -29,7 +30,7 @@ def strings_of(returned: Any, parameter: str) -> list[str]:
             return pieces
         got = "objects of type " + ", ".join(sorted(kind.__name__ for kind in kinds))
     else:
-        got = f"a {type(returned).__name__}"
+        got = a_kind(returned)
     raise TypeError(
         f"{parameter} must return a list of strings; it returned {got}. For tokens of spaCy, "
         "return [token.text for token in doc]."

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sk_han.documents import UNKNOWN_ID, DocumentArray, EncoderFingerprint, SentenceArray
 from sk_han.documents.lazy import KnownDocuments, LazyDocuments, highest_id
 from sk_han.documents.sentences import check_same_encoder
+from sk_han.utils.counts import a_kind
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import NO_UNLABELLED, check_texts, check_texts_without_labels
 
@@ -40,7 +41,7 @@ def as_documents(X: Any, tokenizer: Any) -> DocumentArray:
     if not holds_word_ids(X):
         if tokenizer is None:
             raise TypeError(
-                f"X is a {type(X).__name__}, but this HANClassifier was fitted on word ids or on "
+                f"X is {a_kind(X)}, but this HANClassifier was fitted on word ids or on "
                 "sentence vectors. Give it what the tokenizer or SentenceEmbedder that made its "
                 "training data makes of X, or fit it on raw text."
             )
@@ -61,7 +62,7 @@ def check_sentence_vectors(
         if name != "X":  # which a Pipeline passes on as it is
             pipeline = f"enable metadata routing and Pipeline(..., transform_input=[{name!r}])"
         raise TypeError(
-            f"{name} is a {type(X).__name__}, but this HANClassifier reads sentence vectors"
+            f"{name} is {a_kind(X)}, but this HANClassifier reads sentence vectors"
             f"{known}. Give it a SentenceArray of the SentenceEmbedder that made its training "
             f"data, or {pipeline}."
         )
@@ -82,7 +83,7 @@ def check_validation(X_val: Any, y_val: Any, X: Any, has_ids: bool) -> Any:
         check_sentence_vectors(X_val, X.dimension, X.encoder, "X_val")
     if holds_word_ids(X_val) and not holds_word_ids(X) and not has_ids:
         raise TypeError(
-            f"X_val is a {type(X_val).__name__} of word ids, but X holds texts, whose words "
+            f"X_val is {a_kind(X_val)} of word ids, but X holds texts, whose words "
             "get ids in this fit. Give X_val as texts too."
         )
     return X_val
@@ -92,7 +93,7 @@ def check_word_ids(X: Any, name: str, request: str) -> None:
     """Refuse texts beside word ids, with the repair."""
     if not holds_word_ids(X):
         raise TypeError(
-            f"{name} is a {type(X).__name__}, but X holds word ids. In a Pipeline, "
+            f"{name} is {a_kind(X)}, but X holds word ids. In a Pipeline, "
             f"Pipeline(..., transform_input=[{name!r}]) has it tokenized, with metadata routing "
             f"enabled and set_fit_request({request})."
         )
@@ -104,7 +105,7 @@ def check_unlabelled(X_unlabelled: Any, X: Any) -> None:
         return
     if holds_word_ids(X_unlabelled) and not holds_word_ids(X):
         raise TypeError(
-            f"X_unlabelled is a {type(X_unlabelled).__name__} of word ids, but X holds texts. Give "
+            f"X_unlabelled is {a_kind(X_unlabelled)} of word ids, but X holds texts. Give "
             "texts without labels as texts too."
         )
     if holds_word_ids(X):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sk_han.utils.array_types import Floats, Integers
 from sk_han.utils.containers import label_list, listed, refuse_masked
-from sk_han.utils.counts import counted
+from sk_han.utils.counts import a_kind, counted
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import is_missing
 
@@ -179,8 +179,7 @@ def _only_kind(y: Any, name: str) -> str:
     labels = np.asarray(y, dtype=object)
     if labels.ndim == 0:
         raise ValueError(
-            f"{name} must be a list or array with a label for each document; got a "
-            f"{type(y).__name__}."
+            f"{name} must be a list or array with a label for each document; got {a_kind(y)}."
         )
     labels = labels.ravel()
     missing = [i for i, label in enumerate(labels) if is_missing(label) or _is_infinite(label)]

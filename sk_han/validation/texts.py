@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sk_han.documents import DocumentArray
+from sk_han.utils.counts import a_kind
 from sk_han.utils.visible_text import in_one_line
 
 _CHUNK_SIZE = 10_000  # documents of an iterator that are in memory at once
@@ -99,18 +100,16 @@ def as_list(X: Any, name: str = "X") -> list[Any]:
         )
     if isinstance(X, (Mapping, Set)):
         raise TypeError(
-            f"{of}Documents need an order; got a {type(X).__name__}. Pass a list, for example "
+            f"{of}Documents need an order; got {a_kind(X)}. Pass a list, for example "
             f"list({name}{'.values()' if isinstance(X, Mapping) else ''})."
         )
     if hasattr(X, "tocsr") or isinstance(X, DocumentArray):
         raise TypeError(
-            f"{of}Raw text documents expected; got a {type(X).__name__}, which holds numbers. "
+            f"{of}Raw text documents expected; got {a_kind(X)}, which holds numbers. "
             "Pass the texts from which it was made."
         )
     if hasattr(X, "collect"):  # lazy frames of polars
-        raise TypeError(
-            f"{of}Documents expected; got a {type(X).__name__}. Call its collect() first."
-        )
+        raise TypeError(f"{of}Documents expected; got {a_kind(X)}. Call its collect() first.")
     if getattr(X, "ndim", 1) != 1 or hasattr(X, "columns"):
         X = _only_column(X, of)
     # Arrow yields scalar objects when iterated, and pandas and NumPy lists are faster.
@@ -132,7 +131,7 @@ def _only_column(X: Any, of: str) -> Any:
         columns = getattr(X, "column_names", getattr(X, "columns", None))
         named = "" if columns is None else f" with the columns {list(map(str, columns))}"
         raise ValueError(
-            f"{of}One text a document expected; got a {type(X).__name__} of shape {shape}{named}: "
+            f"{of}One text a document expected; got {a_kind(X)} of shape {shape}{named}: "
             f"{_ONE_COLUMN}."
         )
     if hasattr(X, "iloc"):  # pandas
@@ -162,7 +161,7 @@ def _as_text(document: Any, called: str, name: str) -> str:
             "DocumentArray.from_nested."
         )
     shown = in_one_line(repr(document), 60)
-    raise TypeError(f"{called} is a {kind}, not a string: {shown}. {repair}")
+    raise TypeError(f"{called} is {a_kind(document)}, not a string: {shown}. {repair}")
 
 
 def _decoded(document: bytes, called: str) -> str:

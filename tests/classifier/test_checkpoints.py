@@ -227,7 +227,7 @@ class TestTheFolder:
             classifier_of().fit(TEXTS, LABELS, checkpoint=tmp_path)
 
     def test_something_else_is_refused(self):
-        with pytest.raises(TypeError, match="path of a folder or a Checkpoint; got a int"):
+        with pytest.raises(TypeError, match="path of a folder or a Checkpoint; got an int"):
             classifier_of().fit(TEXTS, LABELS, checkpoint=3)
 
     def test_on_a_full_disk_the_fit_goes_on_and_warns_once(self, tmp_path, monkeypatch):

@@ -201,7 +201,7 @@ class TestErrors:
             (np.array("text"), ValueError, r"X_unlabelled: One text a document .* shape \(\)"),
             (5, TypeError, "X_unlabelled: .* got 5 of type int. Pass a list of strings"),
             (pl.Series(["a text", None]), TypeError, "Document 1 of X_unlabelled is missing"),
-            (pl.Series([1, 2]), TypeError, "Document 0 of X_unlabelled is a int, not a string"),
+            (pl.Series([1, 2]), TypeError, "Document 0 of X_unlabelled is an int, not a string"),
             (DocumentArray.from_nested([[[2]]]), TypeError, "of word ids, but X holds texts"),
         ],
         ids=[

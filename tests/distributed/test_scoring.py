@@ -97,7 +97,7 @@ class TestSeries:
         assert read.compute()["label"].tolist() == classifier.predict(texts).tolist()
 
     def test_an_index_is_no_column_of_text(self, classifier):
-        with pytest.raises(TypeError, match=r"got a Index.*pass the column that holds the text"):
+        with pytest.raises(TypeError, match=r"got an Index.*pass the column that holds the text"):
             predict_proba(classifier, series().index)
 
     def test_numbers_as_labels_keep_their_type(self):
@@ -156,7 +156,7 @@ class TestDelayedParts:
         [
             (None, TypeError, "got None of type NoneType"),
             (5, TypeError, "got 5 of type int"),
-            (np.array("text"), ValueError, r"got a ndarray of shape \(\)"),
+            (np.array("text"), ValueError, r"got an ndarray of shape \(\)"),
             ("text", ValueError, "string object received"),
         ],
         ids=lambda value: type(value).__name__,
@@ -207,7 +207,7 @@ class TestModels:
         with pytest.raises(sk_han.ModelFormatError):
             predict_proba(tmp_path / "model.han", bag)
         for model in (HierarchicalTokenizer().fit(TEXTS), None):
-            with pytest.raises(TypeError, match=f"got a {type(model).__name__}"):
+            with pytest.raises(TypeError, match=f"got an? {type(model).__name__}"):
                 predict(model, bag)
 
 

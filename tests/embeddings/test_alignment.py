@@ -203,7 +203,7 @@ class TestLoadedVectors:
         assert len(load_embeddings(vectors, {"good": 2})) == 1
 
     def test_another_object_is_refused_with_what_would_do(self) -> None:
-        with pytest.raises(TypeError, match=r"path is a ndarray; give .* KeyedVectors"):
+        with pytest.raises(TypeError, match=r"path is an ndarray; give .* KeyedVectors"):
             load_embeddings(np.zeros((3, 2)))
 
 

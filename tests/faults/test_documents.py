@@ -153,7 +153,7 @@ REFUSED = {
         TypeError,
         "Document 7 is missing",
     ),
-    "integer": (with_document(3), TypeError, "Document 7 is a int"),
+    "integer": (with_document(3), TypeError, "Document 7 is an int"),
     "list of words": (with_document(["a", "word"]), TypeError, "Document 7 is a list.*join"),
     "bytes of Latin-1": (with_document(b"sch\xf6n"), UnicodeDecodeError, "document 7"),
     "a bare string": ("It was good.", ValueError, "string object received"),

@@ -175,7 +175,7 @@ class TestBadInput:
         [
             ("a text", [["O"]], "X is the string 'a text'"),
             (["a text"], [["O"]], "Sentence 0 of X is the string 'a text'.*split"),
-            ([["a"], 5], [["O"], ["O"]], "Sentence 1 of X is a int"),
+            ([["a"], 5], [["O"], ["O"]], "Sentence 1 of X is an int"),
             ([["a"], ["b", None]], [["O"], ["O", "O"]], "Token 1 of sentence 1 of X is None"),
             ([[("a", "X")], [("b",)]], [["O"], ["O"]], "Token 0 of sentence 1 of X has 1 column:"),
             ([[()]], [["O"]], r"Token 0 of sentence 0 of X is \(\)"),
@@ -192,7 +192,7 @@ class TestBadInput:
             ([["a"], FRAME], [["O"]] * 2, r"Sentence 1 of X is a DataFrame.*groupby"),
             (iter([["a"]]), [["O"]], r"X is a list_iterator.*list\(\.\.\.\)"),
             ([["a", float("nan")]], [["O"]], "Token 1 of sentence 0 of X is nan.*leave it out"),
-            ([["a"]], 3, "y is a int; expected a list"),
+            ([["a"]], 3, "y is an int; expected a list"),
             ([["a"]], {0: ["A"]}, "y is a dict; expected a list"),
             ([["a"]], [[1.0]], r"label 1.0 of type float.*str\(label\)"),
             ([["a", "b"]], [["O", None]], "Token 1 of sentence 0 has the label None"),

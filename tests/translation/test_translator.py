@@ -123,7 +123,7 @@ def test_score_without_sacrebleu_names_the_extra(translator, monkeypatch):
 BAD_PAIRS = {
     "source_texts has 26 texts and target_texts has 27": (SOURCES[:-1], TARGETS),
     "source_texts of pair 2 is missing": ([*SOURCES[:2], None, *SOURCES[3:]], TARGETS),
-    "target_texts of pair 3 is a int": (SOURCES, [*TARGETS[:3], 7, *TARGETS[4:]]),
+    "target_texts of pair 3 is an int": (SOURCES, [*TARGETS[:3], 7, *TARGETS[4:]]),
     "Found 0 pair": ([], []),
     "string object received": ("Ein Hund.", "A dog."),
     "target_texts: .*string object received": (SOURCES, "A dog."),

@@ -1,6 +1,8 @@
 """Numbers of things as messages write them."""
 
-from sk_han.utils.counts import agreeing, counted
+import numpy as np
+
+from sk_han.utils.counts import a_kind, agreeing, counted
 
 
 def test_one_thing_is_singular_and_thousands_have_a_comma():
@@ -16,3 +18,9 @@ def test_a_verb_follows_the_number():
         "stands",
     ]
     assert [agreeing(n, "have") for n in (0, 2)] == ["have", "have"]
+
+
+def test_a_kind_has_its_article():
+    values = (3, [], None, np.zeros(2), object(), "", 1.5)
+    expected = ["an int", "a list", "a NoneType", "an ndarray", "an object", "a str", "a float"]
+    assert [a_kind(value) for value in values] == expected

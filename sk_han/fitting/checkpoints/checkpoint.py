@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sk_han.utils.counts import a_kind
+
 _NAME = "checkpoint.han"
 
 
@@ -40,7 +42,7 @@ class Checkpoint:
     def __post_init__(self) -> None:
         if not isinstance(self.folder, (str, os.PathLike)):
             raise TypeError(
-                f"The folder of a checkpoint must be a path; got a {type(self.folder).__name__}."
+                f"The folder of a checkpoint must be a path; got {a_kind(self.folder)}."
             )
         if not os.fspath(self.folder):
             raise ValueError("The folder of a checkpoint has no name; give one, such as '.'.")
@@ -63,6 +65,5 @@ def as_checkpoint(checkpoint: Any) -> Checkpoint | None:
     if isinstance(checkpoint, (str, os.PathLike)):
         return Checkpoint(checkpoint)
     raise TypeError(
-        f"checkpoint must be the path of a folder or a Checkpoint; got a "
-        f"{type(checkpoint).__name__}."
+        f"checkpoint must be the path of a folder or a Checkpoint; got {a_kind(checkpoint)}."
     )

@@ -26,7 +26,7 @@ from sk_han.inspection.faithfulness.measures import (
 )
 from sk_han.inspection.methods.by_name import METHODS
 from sk_han.inspection.results.faithfulness import FaithfulnessReport
-from sk_han.utils.counts import counted
+from sk_han.utils.counts import a_kind, counted
 from sk_han.utils.metrics import mean_interval
 
 CONTROL = "random"
@@ -239,7 +239,7 @@ def _checked_scores(
     """Check the scores of all words and return them, shape (n_words,)."""
     if not hasattr(scores, "__len__"):
         raise TypeError(
-            f"The method {name!r} returned a {type(scores).__name__}; it must return a list of the "
+            f"The method {name!r} returned {a_kind(scores)}; it must return a list of the "
             "scores of each document's words."
         )
     if len(scores) != len(lengths):

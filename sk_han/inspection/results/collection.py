@@ -19,7 +19,7 @@ from sk_han.rendering.explanation_text import render_text_list
 from sk_han.rendering.figure_list import plot_explanations
 from sk_han.targets.probabilities import log_odds
 from sk_han.utils.containers import label_list, listed, plain_label
-from sk_han.utils.counts import agreeing, counted
+from sk_han.utils.counts import a_kind, agreeing, counted
 from sk_han.validation.indicators import check_indicator, in_order, is_indicator
 
 if TYPE_CHECKING:
@@ -435,7 +435,7 @@ def _label_sets(y_true: Any, classes: NDArray[Any], n_documents: int) -> list[tu
         raise ValueError(
             "A model of several labels a document has an indicator as y_true, of shape "
             f"({n_documents}, {len(classes)}): 1 where a document has the label of the column, "
-            f"else 0; got a {type(y_true).__name__}."
+            f"else 0; got {a_kind(y_true)}."
         )
     t = in_order(*check_indicator(y_true, n_documents, "y_true"), classes, "y_true")
     return [tuple(classes[row].tolist()) for row in t]
