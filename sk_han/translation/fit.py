@@ -55,9 +55,8 @@ def learnt_attributes(
             _tokenizer(translator.source_tokenizer, n_pairs),
             _tokenizer(translator.target_tokenizer, n_pairs),
         )
-        sources, targets = (
-            tokenizer.fit_transform(side) for tokenizer, side in zip(tokenizers, texts, strict=True)
-        )
+        names = "source_texts", "target_texts"
+        sources, targets = map(_learnt, tokenizers, texts, names)
         training = _readable(TextPairs(sources, targets, weights), max_words)
         if not len(training):
             raise ValueError(
@@ -147,6 +146,14 @@ def _validation(
     pairs = _readable(TextPairs(sides[0], sides[1], np.ones(len(held_out[0]))), max_words)
     order = np.argsort(pairs.translations.words_per_document, kind="stable")
     return pairs[order] if len(order) else None
+
+
+def _learnt(tokenizer: HierarchicalTokenizer, texts: list[str], name: str) -> DocumentArray:
+    """Learn the vocabulary of one side, and return its documents."""
+    try:
+        return tokenizer.fit_transform(texts)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
 
 
 def _tokenizer(given: HierarchicalTokenizer | None, n_pairs: int) -> HierarchicalTokenizer:

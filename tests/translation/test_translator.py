@@ -128,7 +128,8 @@ BAD_PAIRS = {
     "string object received": ("Ein Hund.", "A dog."),
     "target_texts: .*string object received": (SOURCES, "A dog."),
     "requires y to be passed, but the target y is None": (SOURCES, None),
-    "empty vocabulary": (["", " "], ["a", "b"]),
+    "source_texts: empty vocabulary": (["", " "], ["a", "b"]),
+    "target_texts: empty vocabulary": (["a", "b"], ["", " "]),
     "nothing to learn from": (["", "x"], ["a", ""]),
 }
 
