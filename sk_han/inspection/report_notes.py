@@ -39,7 +39,7 @@ def note_on_units(
             yield (
                 "Many documents have the words of another one: all together they tell about as "
                 f"much as {round(n):,} without copies, and the intervals, which count each, are "
-                "too narrow. With groups that number the texts they are not."
+                "too narrow. Give groups, one number for each different text, to mend that."
             )
     if n < _FEW:
         yield f"So few {units} tell little about others: mind the intervals."
