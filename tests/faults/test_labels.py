@@ -39,7 +39,7 @@ def kinds_of_labels():
     yield "arrow int", pa.array(numbers), [1, 3], "i"
     yield "whole floats", [float(number) for number in numbers], [1.0, 3.0], "f"
     yield "markup", twelve("<script>alert(1)</script>", '"&'), None, "U"
-    yield "odd characters", twelve("\ud800", ""), ["", "\ud800"], "U"
+    yield "odd characters", twelve("\ud800", "\u202e"), ["\u202e", "\ud800"], "U"
 
 
 KINDS = {name: values for name, *values in kinds_of_labels()}
