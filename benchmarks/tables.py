@@ -20,6 +20,7 @@ PAGES = [
     for name in (
         "README.md",
         "docs/index.md",
+        "docs/architecture.md",
         "docs/benchmarks.md",
         "docs/believing.md",
         "docs/how_to/audit_labels.md",

@@ -174,27 +174,25 @@ def test_a_hostile_file_that_loads_is_seen(tmp_path: Path, monkeypatch: pytest.M
     assert not tracemalloc.is_tracing()  # it would slow all later tests down
 
 
-class TestHops:
-    @pytest.mark.thorough
-    def test_the_ways_lead_through_files_of_the_package(self) -> None:
-        import hops
+def test_files_and_functions_entered_worked_by_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import hops
 
-        found = hops.ways()
-        ends = [(way.stack[0], way.stack[-1][0]) for way in found.values()]
-        assert ends[0] == (("classifier.py", "fit"), "tokenizer.py")
-        assert ends[1][0] == ("classifier.py", "predict_proba")
-        for way in found.values():
-            assert way.files - 1 <= way.hops <= way.hops_made
+    (tmp_path / "inner.py").write_text("def g():\n    return h()\ndef h():\n    return 1\n")
+    (tmp_path / "outer.py").write_text(
+        "import inner\ndef f():\n    return [inner.g() for _ in range(2)], sorted([0], key=k)\n"
+        "def k(_):\n    return inner.h()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(hops, "PACKAGE", str(tmp_path))
+    import outer
 
-    def test_a_call_that_leads_elsewhere_has_no_way(self) -> None:
-        import hops
-
-        code = {hops.file_of.__wrapped__.__code__}
-        with pytest.raises(LookupError, match=r"None of .* has called"):
-            hops.way(lambda: None, code, code)
-
-    def test_hops_worked_by_hand(self) -> None:
-        import hops
-
-        way = hops.Way([("a", "f"), ("b", "g"), ("b", "h"), ("a", "i"), ("c", "j")], 9)
-        assert (way.files, way.hops) == (3, 3)
+    functions, between = hops.entered(outer.f)
+    assert {Path(file).name: len(names) for file, names in functions.items()} == {
+        "inner.py": 2,
+        "outer.py": 2,
+    }
+    assert between == 3
+    for module in ("inner", "outer"):
+        monkeypatch.delitem(sys.modules, module)
