@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sk_han.persistence.exporting import export_safetensors
     from sk_han.persistence.loading import load
-    from sk_han.persistence.onnx import export_onnx
     from sk_han.persistence.saving import save
 
-__all__ = ["export_onnx", "export_safetensors", "load", "save"]
+__all__ = ["export_safetensors", "load", "save"]
 
 # A process that loads a model imports nothing of what writes one.
 _MODULE_OF = {
-    "export_onnx": "onnx",
     "export_safetensors": "exporting",
     "load": "loading",
     "save": "saving",

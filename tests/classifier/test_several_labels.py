@@ -269,25 +269,6 @@ def test_searches_and_scores_of_scikit_learn_take_it():
     assert 0 <= search.fit(texts, y).best_score_ <= 1
 
 
-@pytest.mark.thorough
-def test_the_exported_graph_gives_the_same_probabilities(fitted, tmp_path):
-    runtime = pytest.importorskip("onnxruntime")
-    from sk_han.persistence import export_onnx
-
-    export_onnx(fitted, tmp_path / "model.onnx")
-    session = runtime.InferenceSession(tmp_path / "model.onnx")
-    documents = fitted.tokenizer_.transform(X[TEST])
-    proba, *_ = session.run(
-        ["probabilities"],
-        {
-            "word_ids": documents.word_ids.astype("int64"),
-            "words_per_sentence": documents.words_per_sentence,
-            "sentences_per_document": documents.sentences_per_document,
-        },
-    )
-    np.testing.assert_allclose(proba, fitted.predict_proba(X[TEST]), atol=1e-5)
-
-
 def test_the_highest_f1_without_new_documents_is_warned_of():
     model = HANClassifier(**SMALL, max_epochs=1, threshold="f1", validation_fraction=None)
     with pytest.warns(UserWarning, match=r"threshold='f1' needs documents.*from .* 0\.5 on"):

@@ -13,11 +13,10 @@ from sk_han.datasets import make_reviews
 from sk_han.fitting import story
 from sk_han.fitting.learner import Fitted, Learner, ScalePrior
 from sk_han.parts import PARTS, Part, Pool
-from sk_han.persistence import export_onnx
 from sk_han.serving import Scorer
 from sk_han.storage.schema import Array, Field, Schema
 from sk_han.storage.stored_labels import labels
-from sk_han.targets import TARGETS, OneOfClasses, Target
+from sk_han.targets import TARGETS, Target
 from sk_han.targets.target import one_problem_each
 
 
@@ -249,21 +248,6 @@ def test_where_a_kind_is_unknown_its_files_are_refused_by_name(
     monkeypatch.delitem(registry, kind)
     with pytest.raises(sk_han.ModelFormatError, match=f"its {what}.*{kind}"):
         load(tmp_path / "model.han")
-
-
-def test_onnx_refuses_it_by_name(fitted, tmp_path):
-    pytest.importorskip("onnxruntime")
-    with pytest.raises(ValueError, match="does not cover the target 'sigmoid_each'"):
-        export_onnx(fitted, tmp_path / "model.onnx")
-
-
-def test_onnx_refuses_the_part_by_name(tmp_path):
-    pytest.importorskip("onnxruntime")
-    params = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "max_epochs": 1}
-    classifier = HANClassifier(**params, random_state=0).fit(TEXTS, LABELS)
-    assert isinstance(classifier.pool_.target, OneOfClasses)
-    with pytest.raises(ValueError, match="does not cover the part 'length'"):
-        export_onnx(classifier, tmp_path / "model.onnx")
 
 
 def test_it_learns_in_portions_and_goes_on(fitted):

@@ -459,7 +459,7 @@ SLOW: dict[str, set[str]] = {
         "audit_labels",
     },
     "door": {"plot"},
-    "kept": {"ONNX", "Dask", "skops", "command line report", "command line fit"},
+    "kept": {"Dask", "skops", "command line report", "command line fit"},
 }
 
 
@@ -524,9 +524,7 @@ REFUSALS: list[Refusal] = [
     Refusal("explain .*", when(estimator=NOT_EXPLAINED), TypeError, "explain needs a HANClass"),
     Refusal("ask .*", when(estimator=NOT_EXPLAINED), TypeError, "needs a HANClass"),
     Refusal("ask .*", when(estimator=ENSEMBLES), TypeError, "this measures one by itself"),
-    Refusal(
-        "keep .*", when(estimator=NOT_SAVED), TypeError, r"sk_han\.save takes|export_onnx takes"
-    ),
+    Refusal("keep .*", when(estimator=NOT_SAVED), TypeError, r"sk_han\.save takes"),
     # Of unknown words alone its members say the same of all documents, and it learns nothing.
     Refusal("(explain|ask) .*", when(estimator="stack"), ValueError, "does not move when the prob"),
     Refusal("ask report.*", when(estimator="hard vote"), TypeError, "A hard vote has no proba"),
@@ -567,13 +565,6 @@ REFUSALS: list[Refusal] = [
     ),
     Refusal("keep Dask", when(estimator=NOT_SAVED), TypeError, "takes a fitted HANClassifier"),
     Refusal("keep safetensors", when(estimator=NOT_SAVED), TypeError, "HANClassifier"),
-    Refusal("keep ONNX", when(linear_chars=_CHARACTERS), ValueError, "the part 'characters'"),
-    Refusal(
-        "keep ONNX",
-        when(pooling=_others("pooling", "Attention", "attention", "mean", "MultiHopAttention")),
-        ValueError,
-        "export_onnx does not cover",
-    ),
     Refusal(FITS, when(embedding_init="mapping"), ValueError, "No word of the vocabulary has"),
     *(
         Refusal(
@@ -587,10 +578,7 @@ REFUSALS: list[Refusal] = [
             when(pooling=_others("pooling", "Attention", "attention")),
         )
     ),
-    *(
-        Refusal("keep .*", rule, TypeError, "cannot be saved|is a function, which JSON cannot hold")
-        for rule in NOT_PLAIN
-    ),
+    *(Refusal("keep .*", rule, TypeError, "cannot be saved") for rule in NOT_PLAIN),
 ]
 
 

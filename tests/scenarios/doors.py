@@ -15,11 +15,9 @@ import joblib
 import numpy as np
 import sklearn
 from scipy.special import logit
-from sklearn.pipeline import Pipeline
 
 import sk_han
 from sk_han import (
-    DocumentArray,
     DocumentExplanation,
     ExplanationList,
     explain,
@@ -29,7 +27,7 @@ from sk_han import (
 )
 from sk_han.cli import main
 from sk_han.distributed import predict_proba as predict_proba_of_dask
-from sk_han.persistence import export_onnx, export_safetensors
+from sk_han.persistence import export_safetensors
 from sk_han.serving import Scorer
 
 if TYPE_CHECKING:
@@ -328,38 +326,6 @@ def _skops(trial: Trial) -> None:
     _same(trial, skops.io.loads(content, trusted=trusted))
 
 
-def _onnx(trial: Trial) -> None:
-    import onnxruntime
-
-    path = trial.folder / "model.onnx"
-    export_onnx(trial.estimator, path)
-    session = onnxruntime.InferenceSession(path.read_bytes())
-    documents = _documents(trial)
-    inputs = {
-        "word_ids": documents.word_ids.astype(np.int64),
-        "words_per_sentence": np.asarray(documents.words_per_sentence, dtype=np.int64),
-        "sentences_per_document": np.asarray(documents.sentences_per_document, dtype=np.int64),
-    }
-    probabilities = session.run(["probabilities"], inputs)[0]
-    np.testing.assert_allclose(probabilities, trial.probabilities, atol=1e-5)
-
-
-def _documents(trial: Trial) -> DocumentArray:
-    """Return some documents as the classifier reads them."""
-    if trial.outside is not None:
-        found = trial.outside.transform(trial.texts_of_some)
-    elif isinstance(trial.estimator, Pipeline):
-        found = trial.estimator[:-1].transform(trial.some)
-    else:
-        found = trial.inner.tokenizer_.transform(trial.texts_of_some)
-    of_ids = isinstance(found, np.ndarray) and found.dtype.kind == "i"
-    if not isinstance(found, DocumentArray) and not of_ids:
-        found = trial.inner.tokenizer_.transform(found)
-    found = found if isinstance(found, DocumentArray) else DocumentArray.from_padded(found)
-    known = np.where(found.word_ids < trial.inner.vocabulary_size_, found.word_ids, 1)
-    return found.with_word_ids(known)
-
-
 def _safetensors(trial: Trial) -> None:
     from safetensors.numpy import load_file
 
@@ -460,7 +426,6 @@ KEPT: dict[str, Callable[[Trial], None]] = {
     "pickle": _pickle,
     "joblib": _joblib,
     "skops": _skops,
-    "ONNX": _onnx,
     "safetensors": _safetensors,
     "command line": _command_line,
     "command line report": _command_line_report,

@@ -20,7 +20,6 @@ from sk_han.parts.ngrams.character_model import (
 from sk_han.parts.ngrams.character_trial import _gained
 from sk_han.parts.ngrams.hashing import keyed_ngrams
 from sk_han.parts.pool import CHARACTERS, LATENT_CHARACTERS, NGRAMS
-from sk_han.persistence import export_onnx
 from sk_han.serving import Scorer
 from sk_han.targets import learnt_target
 from tests.inflected_texts import inflected
@@ -422,8 +421,6 @@ class TestLatentModel:
             np.testing.assert_allclose(found, expected, atol=1e-5)
         copied = pickle.loads(pickle.dumps(latent))
         np.testing.assert_array_equal(copied.predict_proba(others[0]), expected)
-        with pytest.raises(ValueError, match=r"part 'characters'.*linear_chars=None"):
-            export_onnx(latent, tmp_path / "model.onnx")
 
     def test_a_file_with_counts_in_it_is_refused(self, latent):
         state = latent._state()
