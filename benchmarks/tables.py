@@ -26,7 +26,6 @@ PAGES = [
         "docs/how_to/audit_labels.md",
         "docs/how_to/first_parameters.md",
         "docs/how_to/gpu.md",
-        "docs/how_to/suggest_documents.md",
         "docs/how_to/large_collections.md",
         "docs/how_to/long_fits.md",
         "docs/how_to/mark_why.md",

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from sk_han.inspection.results.collection import ExplanationList
     from sk_han.inspection.results.document import DocumentExplanation
     from sk_han.inspection.results.summary import Summary
-    from sk_han.inspection.suggesting import suggest
     from sk_han.inspection.summarizing import summarize
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
     from sk_han.persistence import load, save
@@ -68,7 +67,6 @@ __all__ = [
     "report",
     "save",
     "show_versions",
-    "suggest",
     "summarize",
 ]
 
@@ -103,7 +101,6 @@ _MODULE_OF = {
     "report": "sk_han.inspection.reporting",
     "save": "sk_han.persistence",
     "show_versions": "sk_han.versions",
-    "suggest": "sk_han.inspection.suggesting",
     "summarize": "sk_han.inspection.summarizing",
 }
 

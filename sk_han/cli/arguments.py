@@ -17,7 +17,6 @@ examples:
   sk-han predict stars.han new.csv --text review --proba --keep id -o predicted.csv
   zcat new.csv.gz | sk-han predict stars.han - --text review | head
   sk-han audit train.csv --text review --label stars -o audit.html --csv decisions.csv
-  sk-han suggest stars.han new.csv --text review -n 50 --csv to_label.csv
   sk-han report stars.han test.csv --text review --label stars -o report.html
   sk-han explain stars.han new.csv --text review --rows 50 -o page.html
   sk-han fit news.csv --label topics --separator ";" -o topics.han
@@ -61,7 +60,6 @@ def parser() -> argparse.ArgumentParser:
     evaluate = _command(commands, "evaluate", "measure a model on labelled documents", "LABEL")
     evaluate.add_argument("--json", action="store_true", help="figures as one line of JSON")
     _command(commands, "audit", "find labels of a table that are likely wrong", "LABEL")
-    _suggest(_command(commands, "suggest", "say which documents of a table to label next"))
     _report(_command(commands, "report", "show where a model fails, on one page", "LABEL"))
     summary = "compile the kernels, so that no later process does; for images of containers"
     warm_up = commands.add_parser(
@@ -103,14 +101,13 @@ def _command(
             if label == "LABEL"
             else "column of the true labels: mistakes are marked on the page",
         )
-    if name != "suggest":
-        command.add_argument(
-            "--separator",
-            metavar="S",
-            help="documents have several labels, with this between them in their column"
-            if name in LEARNING
-            else "what stands between several labels of a document (default: ;)",
-        )
+    command.add_argument(
+        "--separator",
+        metavar="S",
+        help="documents have several labels, with this between them in their column"
+        if name in LEARNING
+        else "what stands between several labels of a document (default: ;)",
+    )
     _results_and_settings(command, name)
     command.add_argument("--sep", metavar="C", help='character between columns, such as ";" or tab')
     command.add_argument("--jsonl", action="store_true", help="standard input is JSON lines")
@@ -123,14 +120,14 @@ def _command(
 
 def _results_and_settings(command: argparse.ArgumentParser, name: str) -> None:
     """Add what several commands write, and what those that learn are told."""
-    if name in ("audit", "explain", "report", "suggest"):
+    if name in ("audit", "explain", "report"):
         command.add_argument(
             "-o",
             "--output",
             metavar="PAGE",
             help="HTML page to write, - for standard output; without it, text is printed",
         )
-    if name in ("audit", "suggest"):
+    if name == "audit":
         command.add_argument(
             "--csv", metavar="TABLE", help="CSV to write, with an empty column to fill in"
         )
@@ -144,7 +141,6 @@ def _results_and_settings(command: argparse.ArgumentParser, name: str) -> None:
             help="a parameter of HANClassifier, such as max_epochs=5, or of its tokenizer, such as "
             "tokenizer__tokens=web; may be given again",
         )
-    if name in (*LEARNING, "suggest"):
         command.add_argument(
             "--seed",
             type=int,
@@ -171,17 +167,6 @@ def _fit(command: argparse.ArgumentParser) -> None:
         help="learn nothing from a share of the documents, such as 0.2, and write them to a CSV "
         "with the columns of the table, for evaluate and report; texts of the same words stay "
         "together",
-    )
-
-
-def _suggest(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "-n", type=_positive, default=100, metavar="N", help="how many (default: 100)"
-    )
-    command.add_argument(
-        "--labelled",
-        metavar="TABLE",
-        help="documents that have labels, with the same column of texts: copies are left out",
     )
 
 

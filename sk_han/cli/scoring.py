@@ -1,4 +1,4 @@
-"""Commands of a stored model, of which suggest and report need PyTorch."""
+"""Commands of a stored model, of which report needs PyTorch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from sk_han.cli.tables import (
     ClassNames,
     cell_of,
     check_files,
-    check_page_and_table,
     named,
     needing_torch,
     records,
@@ -156,25 +155,6 @@ def evaluate(arguments: argparse.Namespace) -> None:
             return
         cells = ([name, *map(_written, row)] for name, row in zip(names, rows, strict=True))
         file.write("\n" + "\n".join(table_lines(head, cells)) + "\n")
-
-
-def suggest(arguments: argparse.Namespace) -> None:
-    """Write which documents to label next, as an HTML page or as text."""
-    check_page_and_table([arguments.model, arguments.data, arguments.labelled], arguments)
-    model = _loaded(arguments)
-    from sk_han import suggest as suggest_from
-
-    started = time.monotonic()
-    texts = [record.text for record in records(arguments.data, arguments)]
-    labelled = None
-    if arguments.labelled is not None:
-        labelled = [record.text for record in records(arguments.labelled, arguments)]
-    found = suggest_from(
-        model, texts, arguments.n, X_labelled=labelled, random_state=arguments.seed
-    )
-    if arguments.csv is not None:
-        found.to_csv(arguments.csv)
-    write_result(found, f"Read {counted(len(texts))}", started, arguments)
 
 
 def report(arguments: argparse.Namespace) -> None:

@@ -24,7 +24,7 @@ _SHOWN = 20
 _IN_A_TABLE = "Correct it, leave the line out, or fit a model to documents of this class, too."
 
 # The arguments that name tables to read.
-_TABLES = ("data", "validation", "unlabelled", "labelled", "train")
+_TABLES = ("data", "validation", "unlabelled", "train")
 
 
 def check_formats(arguments: argparse.Namespace) -> None:

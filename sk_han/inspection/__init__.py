@@ -8,7 +8,6 @@ from sk_han.inspection.results.label_audit import DoubtfulLabel, LabelAudit
 from sk_han.inspection.results.multilabel_report import LabelScores, MultilabelReport
 from sk_han.inspection.results.report import ClassScores, LengthBin, Report
 from sk_han.inspection.results.result import Result
-from sk_han.inspection.results.suggestions import SuggestedDocument, Suggestions
 from sk_han.inspection.results.summary import ClassSummary, Context, Removal, Term
 
 __all__ = [
@@ -27,8 +26,6 @@ __all__ = [
     "Report",
     "Result",
     "ScoredText",
-    "SuggestedDocument",
-    "Suggestions",
     "Term",
     "TextDescription",
     "TrainingSummary",

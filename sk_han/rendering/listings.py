@@ -1,4 +1,4 @@
-"""Lists of documents to look at, doubtful labels and suggestions, as text, page and figure."""
+"""The audit of labels as text, page and figure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sk_han.rendering.colors import themed_axes
 from sk_han.rendering.explanation_html import document_markup
 from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import EXCERPT, entry, escaped, excerpt, isolated, more, page, table
-from sk_han.rendering.protocols import Audited, Suggested
+from sk_han.rendering.protocols import Audited
 from sk_han.utils.counts import counted
 from sk_han.utils.visible_text import in_one_line
 
@@ -22,7 +22,7 @@ Write = Callable[[object], str]
 
 FIRST = 100
 _LINES, _IN_A_NOTEBOOK, _PAIRS, _CONFLICTS = 20, 20, 10, 20
-_DOUBTS_ON_A_PAGE, _SUGGESTIONS_ON_A_PAGE = 200, 500
+_DOUBTS_ON_A_PAGE = 200
 _HOW = (
     "Up to five models were fitted, each without a part of the documents, and predicted these. A "
     "doubt is an estimate of the chance that a label is wrong. It takes what the models are surest "
@@ -84,47 +84,6 @@ def plot_audit(audit: Audited, ax: Axes | None) -> Axes:
     return ax
 
 
-def suggestions_text(suggested: Suggested) -> str:
-    """Return the lines of `Suggestions.to_text`."""
-    lines = [
-        f"document {one.document}: {_guess(one, in_one_line)}{_beginning(one.text)}"
-        for one in suggested[:_LINES]
-    ]
-    return _text(suggested, [_least_decided(suggested), *suggested.notes], lines)
-
-
-def suggestions_page(suggested: Suggested, full_page: bool) -> str:
-    """Return the page of suggestions, or a fragment of one."""
-    shown = _SUGGESTIONS_ON_A_PAGE if full_page else _IN_A_NOTEBOOK
-    parts = [
-        entry(f"document {one.document:,}: {_guess(one, isolated)}", one.text, is_open=not place)
-        for place, one in enumerate(suggested[:shown])
-    ]
-    parts.append(more(len(suggested) - shown))
-    title = f"{counted(len(suggested))} to label"
-    head = f"<p><b>{_least_decided(suggested)}</b></p>{_notes(suggested)}"
-    return _page(head, parts, title, full_page)
-
-
-def plot_suggestions(suggested: Suggested, ax: Axes | None) -> Axes:
-    """Draw the margins, with those of random documents as marks of their own."""
-    ax, theme = themed_axes(ax, "Suggestions.plot", (6, 4))
-    places = np.arange(len(suggested))
-    for is_random, color, name in (
-        (False, theme.toward[1], "least decided"),
-        (True, theme.against[1], "at random"),
-    ):
-        rows = suggested.is_random == is_random
-        if rows.any():
-            ax.scatter(places[rows], suggested.margins[rows], s=8, color=color, label=name)
-    ax.set_xlabel("suggested documents, in their order")
-    ax.set_ylabel("margin to another decision")
-    if len(suggested):
-        ax.legend()
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
-
-
 def _text(listing: Any, head: Sequence[str], lines: Sequence[str]) -> str:
     rest = len(listing) - len(lines)
     left_out = [f"... and {rest:,} more"] if rest else []
@@ -180,22 +139,3 @@ def _conflicts(audit: Audited) -> str:
         beginning = "" if audit.texts is None else excerpt(audit.texts[group[0]], EXCERPT)
         found.append(f"<p>Documents {rows}: <bdi>{beginning}</bdi></p>")
     return "".join(found) + more(len(audit.conflicts) - _CONFLICTS)
-
-
-def _least_decided(suggested: Suggested) -> str:
-    """Say how many documents were chosen, and how."""
-    n_random = int(suggested.is_random.sum())
-    found = (
-        f"{counted(len(suggested))} of {suggested.n_documents:,} to label next: "
-        f"{len(suggested) - n_random:,} that the model is least decided on, and {n_random:,} at "
-        "random."
-    )
-    if n_random:
-        found += " Measure the model on random ones alone: the others are harder than the pool."
-    return found
-
-
-def _guess(one: Any, write: Write) -> str:
-    how = " (at random)" if one.is_random else ""
-    rival = "" if one.rival is None else f", or {write(one.rival)}"
-    return f"{write(one.guess)} {one.probability:.3f}{rival}{how}"

@@ -14,7 +14,6 @@ ExplainedDocuments: TypeAlias = Any  # ExplanationList
 Audited: TypeAlias = Any  # LabelAudit
 Measured: TypeAlias = Any  # FaithfulnessReport
 Reported: TypeAlias = Any  # Report
-Suggested: TypeAlias = Any  # Suggestions
 Summarized: TypeAlias = Any  # Summary, with its parts
 SummarizedClass: TypeAlias = Any
 SummarizedTerm: TypeAlias = Any

@@ -66,7 +66,6 @@ class TestUsage:
             ("predict {model} - --jsonl --sep ;", "--sep: JSON lines have no columns"),
             ("fit a.jsonl --validation b.jsonl.gz --sep ; -o {new}", "--sep: JSON lines have"),
             ("predict {model} {data} -o a.jsonl", "writes a table of columns; name it .csv"),
-            ("suggest {model} {data} --csv a.tsv", "--csv writes a .csv or .csv.gz; got 'a.tsv'"),
             ("audit {data} --csv a.txt", "--csv writes a .csv or .csv.gz; got 'a.txt'"),
             ("predict {model} {data} -o {model}", READ),
             ("predict {model} {data} -o {data}", READ),
@@ -75,10 +74,8 @@ class TestUsage:
             ("fit {data} -o -", "a model goes to a file"),
             ("fit {data} -o {data}", READ),
             ("audit {data} --csv {data}", READ),
-            ("suggest {model} {data} --labelled {other} --csv {other}", READ),
             ("audit {data} -o {new} --csv {new}", TWICE),
             ("audit {data} --csv -", "--csv writes a table to fill in: give the name of a file"),
-            ("suggest {model} {data} --csv -", "give the name of a file"),
             *((f"{each} {{model}} {{data}} --separator ;", CLASSES) for each in SEPARATED),
             *((f"{HOLD_OUT} {each} {{new}}", SHARE) for each in ("0", "1", "1.5", "-.2", "nan")),
             *((f"{HOLD_OUT} 0.2 {each}", TABLE) for each in ("{new}.tsv", "{new}.jsonl", "-")),
@@ -107,7 +104,7 @@ class TestUsage:
 
 
 class TestErrors:
-    @pytest.mark.parametrize("command", ["predict", "explain", "evaluate", "suggest", "report"])
+    @pytest.mark.parametrize("command", ["predict", "explain", "evaluate", "report"])
     def test_a_file_without_a_classifier_is_said(self, run, table, tmp_path, command):
         path = tmp_path / "tokenizer.han"
         sk_han.save(sk_han.HierarchicalTokenizer().fit(["Good.", "Bad."]), path)

@@ -1,4 +1,4 @@
-"""audit, suggest and report write what Python makes of the same data."""
+"""audit and report write what Python makes of the same data."""
 
 import numpy as np
 import pytest
@@ -15,10 +15,6 @@ def audited(path):
     return sk_han.audit_labels(model, TEXTS, LABELS)
 
 
-def suggested(path):
-    return sk_han.suggest(sk_han.load(path), TEXTS, 3, X_labelled=[TEXTS[0]], random_state=0)
-
-
 def reported(path):
     return sk_han.report(sk_han.load(path), TEXTS, LABELS, n_mistakes=2)
 
@@ -27,20 +23,14 @@ def reported(path):
     ("arguments", "of_python", "said"),
     [
         (["audit", "{data}", *QUICK], audited, "Audited 18 documents in "),
-        (
-            ["suggest", "{model}", "{data}", "-n", "3", "--labelled", "{labelled}"],
-            suggested,
-            "Read 18 documents in ",
-        ),
         (["report", "{model}", "{data}", "--mistakes", "2"], reported, "Read 18 documents in "),
     ],
-    ids=["audit", "suggest", "report"],
+    ids=["audit", "report"],
 )
 def test_page_text_and_table_are_those_of_python(
     run, model, table, tmp_path, arguments, of_python, said
 ):
-    labelled = table([(0, TEXTS[0], "")], "labelled.csv")
-    places = {"model": model, "data": table(), "labelled": labelled}
+    places = {"model": model, "data": table()}
     arguments = [each.format(**places) for each in arguments]
     expected, page, written = of_python(model), tmp_path / "page.html", tmp_path / "written.csv"
     to_fill_in = [] if of_python is reported else ["--csv", written]

@@ -19,7 +19,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
-from sk_han import HANClassifier, HierarchicalTokenizer, audit_labels, report, suggest
+from sk_han import (
+    HANClassifier,
+    HierarchicalTokenizer,
+    SequenceTagger,
+    audit_labels,
+    report,
+)
 from sk_han.inspection.results.label_audit import LabelAudit
 from tests.html_page import Page
 from tests.tiny_models import tiny
@@ -357,9 +363,7 @@ def test_tables_of_each_label_are_refused(constant):
     with pytest.raises(TypeError, match=r"of Pipeline returns no array .* OneVsRestClassifier"):
         audit_labels(model, TEXTS, Y)
     with pytest.raises(TypeError, match=r"of Pipeline returns no array .* OneVsRestClassifier"):
-        suggest(model.fit(TEXTS, Y), TEXTS, 3)
-    with pytest.raises(TypeError, match=r"of Pipeline returns no array .* OneVsRestClassifier"):
-        report(model, TEXTS, Y)
+        report(model.fit(TEXTS, Y), TEXTS, Y)
 
 
 def test_a_document_of_weight_0_makes_no_class_known():
@@ -454,3 +458,10 @@ def test_a_view_of_a_dict_is_read():
     model = make_pipeline(TfidfVectorizer(), LogisticRegression())
     found = audit_labels(model, dict(enumerate(TEXTS)).values(), LABELS)
     np.testing.assert_array_equal(found.doubts, audit_labels(model, TEXTS, LABELS).doubts)
+
+
+def test_a_tagger_is_refused_with_what_shows_its_tags():
+    sentences, tags = [["a", "b"], ["c"]] * 5, [["x", "y"], ["x"]] * 5
+    tagger = SequenceTagger(embedding_dim=4, hidden_size=4, max_epochs=1).fit(sentences, tags)
+    with pytest.raises(TypeError, match=r"classifier of documents.*SequenceTagger\..*tagged_text"):
+        audit_labels(tagger, sentences, tags)

@@ -20,7 +20,6 @@ from sk_han import (
     explain_iter,
     faithfulness_report,
     report,
-    suggest,
     summarize,
 )
 from tests import tiny_models
@@ -245,9 +244,8 @@ def test_a_stack_of_several_labels_is_refused_by_name():
     stack.fit(TEXTS, Y)
     with pytest.raises(TypeError, match="a stack of classifiers of one class a document"):
         explain(stack, TEXTS)
-    for ask in (lambda: suggest(stack, TEXTS, 2), lambda: report(stack, TEXTS, Y)):
-        with pytest.raises(TypeError, match="StackingClassifier returns no array"):
-            ask()
+    with pytest.raises(TypeError, match="StackingClassifier returns no array"):
+        report(stack, TEXTS, Y)
 
 
 @pytest.mark.parametrize("ensemble", [VotingClassifier, StackingClassifier])
@@ -360,7 +358,5 @@ def test_probabilities_that_are_not_finite_are_refused():
     message = "of Pipeline gives numbers that are not finite for 2 of 18 documents."
     with pytest.raises(ValueError, match=message):
         report(model, tiny_models.TEXTS, tiny_models.LABELS)
-    with pytest.raises(ValueError, match=message):
-        suggest(model, tiny_models.TEXTS)
     with pytest.raises(ValueError, match="not finite for 2 of "):
         audit_labels(model, tiny_models.TEXTS, tiny_models.LABELS)

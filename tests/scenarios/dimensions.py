@@ -528,8 +528,6 @@ REFUSALS: list[Refusal] = [
     # Of unknown words alone its members say the same of all documents, and it learns nothing.
     Refusal("(explain|ask) .*", when(estimator="stack"), ValueError, "does not move when the prob"),
     Refusal("ask report.*", when(estimator="hard vote"), TypeError, "A hard vote has no proba"),
-    Refusal("ask suggest", when(estimator="hard vote"), TypeError, "Classifier has none"),
-    Refusal("ask suggest", when(classes="one"), ValueError, "undecided nowhere"),
     Refusal("ask audit_labels", when(estimator="hard vote"), TypeError, "Classifier has none"),
     Refusal(
         "ask report of groups", when(classes="two documents"), ValueError, "are of one group, 0"

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import numpy as np
 import sklearn
-from scipy.special import logit
 
 import sk_han
 from sk_han import (
@@ -121,28 +120,6 @@ def _report(trial: Trial, **how: Any) -> Any:
     return found
 
 
-def _suggest(trial: Trial) -> Any:
-    found = sk_han.suggest(trial.estimator, trial.X, 5, random_state=0)
-    assert (np.diff(found.margins[~found.is_random]) >= 0).all()
-    if trial.has is None:
-        proba = trial.estimator.predict_proba(trial.X)
-        if "threshold" in trial.scenario["estimator"]:
-            _check_margins(found, proba[:, 1], trial)
-        else:
-            two = np.sort(proba[found.documents], axis=1)[:, -2:]
-            np.testing.assert_allclose(found.margins, two[:, 1] - two[:, 0], atol=1e-12)
-    return found
-
-
-def _check_margins(found: Any, p: np.ndarray, trial: Trial) -> None:
-    """Check log-odds from a threshold, which lies between documents of the two predictions."""
-    is_second = trial.estimator.predict(trial.X) == trial.estimator.classes_[1]
-    between = np.array([p[~is_second].max(initial=1e-9), p[is_second].min(initial=1 - 1e-9)])
-    away = logit(p[found.documents])[:, np.newaxis] - logit(between)
-    assert (found.margins <= np.abs(away).max(axis=1) + 1e-6).all()
-    assert (found.margins >= np.abs(away).min(axis=1) - 1e-6).all()
-
-
 def _audit(trial: Trial) -> Any:
     with sklearn.config_context(enable_metadata_routing=True):  # some pipelines hand data on
         return sk_han.audit_labels(trial.estimator, trial.X, trial.y, n_explained=2)
@@ -162,7 +139,6 @@ ASKED: dict[str, Callable[[Trial], Any]] = {
     ),
     "describe": lambda trial: sk_han.describe(trial.texts, trial.y),
     "audit_labels": _audit,
-    "suggest": _suggest,
     "faithfulness_report": lambda trial: sk_han.faithfulness_report(
         trial.estimator, trial.some, fractions=(0.5,), random_state=0
     ),

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, NamedTuple
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.listing import Listing
-from sk_han.inspection.results.result import freeze
+from sk_han.inspection.results.result import ReadOnlyResult, freeze
 from sk_han.rendering.listings import audit_page, audit_text, plot_audit
 from sk_han.utils.counts import counted
+from sk_han.utils.csv_files import write_csv
+from sk_han.utils.frames import frame_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from pandas import DataFrame
 
 
 class DoubtfulLabel(NamedTuple):
@@ -33,7 +37,7 @@ class DoubtfulLabel(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class LabelAudit(Listing[DoubtfulLabel]):
+class LabelAudit(ReadOnlyResult):
     """The labels of documents, and how likely each is wrong, the most doubtful first.
 
     `audit_labels` returns it. Arrays are of n_entries labels: one for each document or, of several
@@ -66,8 +70,6 @@ class LabelAudit(Listing[DoubtfulLabel]):
         What one must know to read the audit.
     """
 
-    to_fill_in = "decision"
-
     documents: NDArray[np.int64]
     given: NDArray[np.int64]
     suggested: NDArray[np.int64]
@@ -95,6 +97,24 @@ class LabelAudit(Listing[DoubtfulLabel]):
         )
         conflicts = tuple(tuple(map(int, group)) for group in self.conflicts)
         object.__setattr__(self, "conflicts", conflicts)
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __iter__(self) -> Iterator[DoubtfulLabel]:
+        return map(self._entry, range(len(self)))
+
+    @overload
+    def __getitem__(self, place: int) -> DoubtfulLabel: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[DoubtfulLabel]: ...
+
+    def __getitem__(self, place: int | slice) -> DoubtfulLabel | list[DoubtfulLabel]:
+        """Return the entry at a place of the order, from 0, or those of a slice."""
+        if isinstance(place, slice):
+            return list(map(self._entry, range(len(self))[place]))
+        return self._entry(place)
 
     @property
     def n_documents(self) -> int:
@@ -126,6 +146,27 @@ class LabelAudit(Listing[DoubtfulLabel]):
             pair = (entry.label, entry.marked if self.marked is not None else entry.suggested)
             sums[pair] = sums.get(pair, 0.0) + entry.doubt
         return sorted(((*pair, n) for pair, n in sums.items()), key=lambda found: -found[2])
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas DataFrame with a row for each entry, in their order.
+
+        Its columns are the fields of an entry, and ``text`` if there are texts. Of one label a
+        document ``marked`` is left out, of several labels ``suggested``.
+        """
+        return frame_of(self._columns(), "LabelAudit.to_frame")
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows of `to_frame` in UTF-8, with an empty column ``decision`` to fill in.
+
+        Parameters
+        ----------
+        path : path-like
+            Compressed if the name ends in .gz. The file begins with a byte order mark, as Excel
+            needs; Python's `open` leaves it out with ``encoding="utf-8-sig"``.
+        """
+        columns = self._columns()
+        rows = zip(*columns.values(), strict=True)
+        write_csv(path, [*columns, "decision"], ([*row, ""] for row in rows))
 
     def to_text(self) -> str:
         """Return how many labels are expected to be wrong, and the most doubtful, as lines."""

@@ -19,13 +19,11 @@ from sk_han.inspection import (
     FaithfulnessReport,
     FitSummary,
     LabelAudit,
-    Suggestions,
     TextDescription,
     TrainingSummary,
 )
 from sk_han.inspection.results.description import FitCost
 from sk_han.inspection.results.fit_summary import SummaryOfFit
-from sk_han.inspection.results.listing import Listing
 from sk_han.inspection.results.report import HeldOutReport
 from sk_han.inspection.results.result import ReadOnlyResult, Result, plain
 from sk_han.translation import Alignment
@@ -99,16 +97,6 @@ AUDIT = LabelAudit(
     labels=("a", "b"),
     texts=("one", "two"),
 )
-SUGGESTIONS = Suggestions(
-    documents=[4, 1],
-    is_random=[False, True],
-    margins=[0.1, 0.6],
-    nearest=[[1, 0], [1, 0]],
-    probabilities=[[0.45, 0.55], [0.2, 0.8]],
-    labels=("a", "b"),
-    n_documents=5,
-    texts=("one", "two"),
-)
 RESULTS = {
     type(result).__name__: result
     for result in (
@@ -122,7 +110,6 @@ RESULTS = {
         TRAINING,
         FAITHFULNESS,
         AUDIT,
-        SUGGESTIONS,
         Alignment("ein Hund", "a dog", ["ein", "Hund"], ["a", "dog"], [[0.75, 0.0], [0.0, 1.0]]),
     )
 }
@@ -138,7 +125,7 @@ def _figures_are_closed() -> Iterator[None]:
 def test_there_are_no_other_results():
     kinds = [
         kind
-        for base in (Result, ReadOnlyResult, HeldOutReport, Listing, SummaryOfFit)
+        for base in (Result, ReadOnlyResult, HeldOutReport, SummaryOfFit)
         for kind in base.__subclasses__()
     ]
     assert {kind.__name__ for kind in kinds if not isabstract(kind)} == RESULTS.keys()
