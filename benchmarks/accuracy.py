@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from splits import N_FOLDS, N_SEEDS, Split, corpus_name, held_out, published, shortened
 
-from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 
 
 class Model(NamedTuple):
@@ -73,23 +73,8 @@ MODELS = {
     "han-mean": Model("  pooling='mean'", han(pooling="mean")),
     "han-max": Model("  pooling='max'", han(pooling="max")),
     "han-last": Model("  pooling='last'", han(pooling="last")),
-    "han-sparsemax": Model("  sparsemax", han(pooling=Attention(normalizer="sparsemax"))),
-    "han-entmax15": Model("  entmax15", han(pooling=Attention(normalizer="entmax15"))),
-    "han-diversity": Model(
-        "  diversity_penalty=0.1", han(pooling=Attention(diversity_penalty=0.1))
-    ),
     "pure": Model("  linear_ngrams=None", han(linear_ngrams=None)),
     "pure-mean": Model("    pooling='mean'", han(linear_ngrams=None, pooling="mean")),
-    "pure-sparsemax": Model(
-        "    sparsemax", han(linear_ngrams=None, pooling=Attention(normalizer="sparsemax"))
-    ),
-    "pure-entmax15": Model(
-        "    entmax15", han(linear_ngrams=None, pooling=Attention(normalizer="entmax15"))
-    ),
-    "pure-diversity": Model(
-        "    diversity_penalty=0.1",
-        han(linear_ngrams=None, pooling=Attention(diversity_penalty=0.1)),
-    ),
     "pure-flat": Model("    a document one sentence", flat_han),
 }
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sk_han.engines import arrays
 from sk_han.engines.engine_choice import kernels
 from sk_han.engines.numpy_recurrence import Array, Lengths, sigmoid
-from sk_han.options import Attention, ContextAttention, NetworkOptions
+from sk_han.options import ContextAttention, NetworkOptions
 
 Weights = Mapping[str, Array]
 # Vectors (N, output_size), and weights (T, R).
@@ -32,20 +32,17 @@ def pooling_of(name: str, options: NetworkOptions, weights: Weights) -> Pooling:
         ways = ["forwards"] if attention.direction == "forward" else ["forwards", "backwards"]
         directions = [_of_prefix(weights, f"{name}.{way}.") for way in ways]
         return partial(_in_context, attention, directions)
-    return partial(_attended, attention, _of_prefix(weights, f"{name}."))
+    return partial(_attended, _of_prefix(weights, f"{name}."))
 
 
-def _attended(
-    attention: Attention, own: dict[str, Array], states: Array, lengths: Lengths, _: Lengths
-) -> Pooled:
-    covered = own["context"].ndim == 1 and attention.normalizer == "softmax"
-    if covered and kernels("attention") is not None:
+def _attended(own: dict[str, Array], states: Array, lengths: Lengths, _: Lengths) -> Pooled:
+    if own["context"].ndim == 1 and kernels("attention") is not None:
         weights = own["weight"], own["bias"], own["context"]
         found = arrays.attend(states, *weights, lengths)
         return found.pooled, found.weights[:, None]
     contexts = np.atleast_2d(own["context"])  # (R, A)
     u = np.tanh(states @ own["weight"].T + own["bias"])  # (T, A)
-    shares = [_normalized(attention, u @ context, lengths) for context in contexts]
+    shares = [_normalized(u @ context, lengths) for context in contexts]
     vectors = [sums_of_sequences(share[:, None] * states, lengths) for share in shares]
     return np.concatenate(vectors, axis=1), np.stack(shares, axis=1)
 
@@ -135,7 +132,7 @@ def _with_context(
                 share = sigmoid(gate)[:, None]
                 Wh, Vc = share * Wh, (1 - share) * Vc
             u = np.tanh(Wh + Vc + own["bias"])
-            shares[words] = _normalized(attention, u @ own["context"], lengths[i : i + 1])
+            shares[words] = _normalized(u @ own["context"], lengths[i : i + 1])
             vectors[i] = shares[words] @ h
             total = total + vectors[i]
         n_read += n_sentences
@@ -158,39 +155,14 @@ def sums_of_sequences(values: Array, lengths: Lengths) -> Array:
     return sums
 
 
-def _normalized(attention: Attention, scores: Array, lengths: Lengths) -> Array:
+def _normalized(scores: Array, lengths: Lengths) -> Array:
     """Turn the scores (T,) of each sequence into weights that sum to 1."""
     if not len(scores):
         return scores
     filled, starts = _filled(lengths)
     lengths = lengths[filled]
     z = scores - np.repeat(np.maximum.reduceat(scores, starts), lengths)
-    if attention.normalizer == "softmax":
-        with np.errstate(under="ignore"):
-            exponential = np.exp(z)
-            total = np.add.reduceat(exponential, starts, dtype=np.float64)
-            return (exponential / np.repeat(total, lengths)).astype(np.float32)
-    exact = z.astype(np.float64)
-    if attention.normalizer == "sparsemax":
-        return _above(exact, lengths, smooth=False).astype(np.float32)
-    return np.square(_above(exact / 2, lengths, smooth=True)).astype(np.float32)
-
-
-def _above(z: NDArray[np.float64], lengths: Lengths, *, smooth: bool) -> NDArray[np.float64]:
-    """Compute ``max(z - tau, 0)``, as `sk_han.nn.ragged.normalizers` does and explains."""
-    starts = np.cumsum(lengths) - lengths
-    sequence = np.repeat(np.arange(len(lengths)), lengths)
-    bounded = np.maximum(z, -2)
-    bounded = bounded[np.lexsort((-bounded, sequence))]  # by sequence, then by falling score
-    first = starts[sequence]
-    k = np.arange(1.0, len(z) + 1) - first
-    sums, squares = (
-        np.cumsum(values) - (np.cumsum(values) - values)[first]
-        for values in (bounded, np.square(bounded))
-    )
-    mean = sums / k
-    spread = squares - k * np.square(mean)
-    threshold = mean - (np.sqrt(np.maximum((1 - spread) / k, 0)) if smooth else 1 / k)
-    support = np.add.reduceat((bounded > threshold).astype(np.int64), starts)
-    tau = threshold[(starts + support - 1)[sequence]]
-    return np.maximum(z - tau, 0)
+    with np.errstate(under="ignore"):
+        exponential = np.exp(z)
+        total = np.add.reduceat(exponential, starts, dtype=np.float64)
+        return (exponential / np.repeat(total, lengths)).astype(np.float32)

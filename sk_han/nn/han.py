@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from sk_han.nn.dropout import dropout, row_dropout, word_dropout
 from sk_han.nn.encoders.bidirectional_gru import BidirectionalGRU, recurrent_encoder
 from sk_han.nn.initialization import normal_, parameter, with_memory, xavier_uniform_
-from sk_han.nn.penalties import conicity, document_conicity, document_overlap
+from sk_han.nn.penalties import document_overlap
 from sk_han.nn.pooling.factory import sentence_pooling, word_pooling
 from sk_han.nn.pooling.label_attention import LabelAttention
 from sk_han.nn.ragged.words import distinct_words, in_chunks
@@ -37,8 +37,7 @@ class HANOutput(NamedTuple):
     sentence_attention : Tensor, shape (N,)
         The same for the sentences of each document.
     penalty : Tensor, shape (D,)
-        Term that training adds to the loss of each document. It is zero except with several hops
-        or a `diversity_penalty`; the latter is computed in training mode only.
+        Term that training adds to the loss of each document. It is zero except with several hops.
     vectors : Tensor, shape (D, H)
         Document vectors, the input of the last layer.
     """
@@ -221,7 +220,7 @@ class HierarchicalAttentionNetwork(nn.Module):
             options, table = self.options, self.embedding.weight
             word_ids = word_dropout(word_ids, options.word_dropout, self.unknown_id, self.generator)
             kept = row_dropout(len(table), options.embedding_dropout, self.generator, table)
-        sentences, word_weights, word_conicity = self._sentences(word_ids, *lengths, kept)
+        sentences, word_weights = self._sentences(word_ids, *lengths, kept)
         p = self.options.dropout if self.training else 0.0
         level = self.read_sentences(sentences, sentences_per_document, p)
         penalty = level.logits.new_zeros(len(level.logits))
@@ -229,10 +228,6 @@ class HierarchicalAttentionNetwork(nn.Module):
         if isinstance(attention, MultiHopAttention) and attention.hops > 1 and attention.penalty:
             penalty = attention.penalty * document_overlap(
                 word_weights, words_per_sentence, level.weights, sentences_per_document
-            )
-        if self._diversity_penalty:
-            penalty = penalty + self._diversity_penalty * document_conicity(
-                word_conicity, words_per_sentence, level.states, sentences_per_document
             )
         return HANOutput(
             level.logits, word_weights.mean(1), level.weights.mean(1), penalty, level.vectors
@@ -329,24 +324,19 @@ class HierarchicalAttentionNetwork(nn.Module):
         words_per_sentence: Tensor,
         sentences_per_document: Tensor,
         kept: Tensor | None,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return vectors (N, H), weights (T, R), and the conicity (N,) of words if it counts."""
+    ) -> tuple[Tensor, Tensor]:
+        """Return vectors of sentences (N, H) and weights of words (T, R)."""
         pooling = self.word_attention
 
         def encode(ids: Tensor, lengths: Tensor) -> tuple[Tensor, ...]:
             states = self.encode_words(ids, lengths, kept)
-            similarity = states.new_zeros(len(lengths))
-            if self._diversity_penalty:
-                similarity = conicity(states, lengths)
-            if pooling.across_sequences:
-                return states, similarity
-            return *self.pool_words(states, lengths), similarity
+            return (states,) if pooling.across_sequences else self.pool_words(states, lengths)
 
-        *found, similarity = in_chunks(encode, word_ids, words_per_sentence, self.max_words)
+        found = in_chunks(encode, word_ids, words_per_sentence, self.max_words)
         if pooling.across_sequences:
-            found = [*self.pool_words(found[0], words_per_sentence, sentences_per_document)]
+            found = self.pool_words(found[0], words_per_sentence, sentences_per_document)
         sentences, weights = found
-        return sentences, weights, similarity
+        return sentences, weights
 
     @property
     def has_kernels(self) -> bool:
@@ -359,11 +349,6 @@ class HierarchicalAttentionNetwork(nn.Module):
     def _compiled_encoder(self) -> BidirectionalGRU | None:
         encoder = self.word_encoder
         return encoder if isinstance(encoder, BidirectionalGRU) and encoder.has_kernels else None
-
-    @property
-    def _diversity_penalty(self) -> float:
-        attention = self.options.attention
-        return attention.diversity_penalty if self.training and attention is not None else 0.0
 
     def tabulate(self) -> None:
         """Prepare predictions on the CPU: project the whole vocabulary once, join weights.

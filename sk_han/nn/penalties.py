@@ -1,4 +1,4 @@
-"""Terms that training adds to the loss: alike states, overlap of hops, marks that are missed."""
+"""Terms that training adds to the loss: overlap of hops, marks that are missed."""
 
 from __future__ import annotations
 
@@ -7,26 +7,8 @@ from torch import Tensor
 
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 
-# The gradient of a cosine grows without bound near zero, so shorter states count as zero.
-SHORTEST = 1e-4
-
 # Attention on marked words below this counts as none: its logarithm has no end.
 _LEAST_ATTENTION = 1e-4
-
-
-def conicity(states: Tensor, lengths: Tensor) -> Tensor:
-    """Compute the mean cosine between the states (T, H) of each sequence and their mean, (N,).
-
-    Near 1 any weights give about the same result, and attention explains nothing (Mohankumar et
-    al., 2020). It is zero for a sequence of no state, or of a single one, which is its own mean.
-    """
-    N = len(lengths)
-    segment = segment_numbers(lengths).to(states.device)  # (T,)
-    share = 1 / lengths.clamp(min=1).to(states).unsqueeze(1)  # (N, 1)
-    direction = _direction(segment_sum(states, segment, N))  # (N, H): that of sum and mean
-    # The mean of the cosines is the product of this direction and the states' mean direction.
-    directions = segment_sum(_direction(states), segment, N) * share  # (N, H)
-    return (directions * direction).sum(1) * (lengths > 1).to(states)
 
 
 def hop_overlap(weights: Tensor, lengths: Tensor) -> Tensor:
@@ -44,18 +26,6 @@ def hop_overlap(weights: Tensor, lengths: Tensor) -> Tensor:
     return overlap * (lengths > 0).to(overlap)
 
 
-def document_conicity(
-    word_conicity: Tensor,
-    words_per_sentence: Tensor,
-    sentence_states: Tensor,
-    sentences_per_document: Tensor,
-) -> Tensor:
-    """Add `conicity` of the sentences of documents to its mean over those of two words or more."""
-    counted = (words_per_sentence > 1).to(word_conicity)  # (N,)
-    mean = _document_mean(word_conicity, counted, sentences_per_document)
-    return mean + conicity(sentence_states, sentences_per_document)
-
-
 def document_overlap(
     word_weights: Tensor,
     words_per_sentence: Tensor,
@@ -64,7 +34,9 @@ def document_overlap(
 ) -> Tensor:
     """Add the mean `hop_overlap` of each document's sentences to that of the document, (D,)."""
     overlap = hop_overlap(word_weights, words_per_sentence)  # (N,)
-    mean = _document_mean(overlap, torch.ones_like(overlap), sentences_per_document)
+    document = segment_numbers(sentences_per_document).to(overlap.device)  # (N,)
+    total = segment_sum(overlap.unsqueeze(1), document, len(sentences_per_document)).squeeze(1)
+    mean = total / sentences_per_document.clamp(min=1).to(total)
     return mean + hop_overlap(sentence_weights, sentences_per_document)
 
 
@@ -88,16 +60,3 @@ def missed_marks(
     rows = torch.stack([sentence_weights * on_marked, n_marked], dim=1)  # (N, 2)
     on_marked, n_marked = segment_sum(rows, document, D).unbind(1)  # (D,)
     return -(on_marked + _LEAST_ATTENTION).log() * (n_marked > 0).to(on_marked)
-
-
-def _direction(vectors: Tensor) -> Tensor:
-    length = torch.linalg.vector_norm(vectors, dim=1, keepdim=True)
-    return vectors / length.clamp(min=SHORTEST)
-
-
-def _document_mean(values: Tensor, counted: Tensor, sentences_per_document: Tensor) -> Tensor:
-    """Average over the sentences that count 1; values (N,) of those that count 0 are 0."""
-    document = segment_numbers(sentences_per_document).to(values.device)  # (N,)
-    rows = torch.stack([values, counted], dim=1)  # (N, 2)
-    total, n_counted = segment_sum(rows, document, len(sentences_per_document)).unbind(1)
-    return total / n_counted.clamp(min=1)

@@ -56,13 +56,6 @@ class Attention(Options):
     ----------
     size : int, default=100
         Size A of the attention's hidden layer.
-    normalizer : {"softmax", "sparsemax", "entmax15"}, default="softmax"
-        How scores become weights. With "sparsemax" (Martins and Astudillo, 2016) many words have
-        the weight 0, with "entmax15" (Peters et al., 2019) somewhat fewer.
-    diversity_penalty : float, default=0.0
-        Factor in the loss of the conicity of the states at both levels: the mean cosine between a
-        state and the mean state of its sequence (Mohankumar et al., 2020). If all states are
-        similar, the attention to one of them explains nothing.
     per_label : {"auto"} or bool, default="auto"
         Whether each class or label has an attention of its own to the words of the document
         besides (Mullenbach et al., 2018), whose scores are added to those of the document vector.
@@ -74,27 +67,17 @@ class Attention(Options):
     Yang, Yang, Dyer, He, Smola, Hovy (2016). Hierarchical Attention Networks for Document
     Classification. NAACL.
 
-    Martins, Astudillo (2016). From Softmax to Sparsemax: A Sparse Model of Attention and
-    Multi-Label Classification. ICML.
-
-    Peters, Niculae, Martins (2019). Sparse Sequence-to-Sequence Models. ACL.
-
     Mullenbach, Wiegreffe, Duke, Sun, Eisenstein (2018). Explainable Prediction of Medical Codes
     from Clinical Text. NAACL.
-
-    Mohankumar, Nema, Narasimhan, Khapra, Srinivasan, Ravindran (2020). Towards Transparent and
-    Explainable Attention Models. ACL.
 
     Examples
     --------
     >>> from sk_han import Attention
-    >>> Attention(normalizer="sparsemax")
-    Attention(size=100, normalizer='sparsemax', diversity_penalty=0.0, per_label='auto')
+    >>> Attention(size=50)
+    Attention(size=50, per_label='auto')
     """
 
     size: int = option(100, _SIZE)
-    normalizer: str = option("softmax", Choice(("softmax", "sparsemax", "entmax15")))
-    diversity_penalty: float = option(0.0, _PENALTY)
     per_label: bool | str = option("auto", Choice(("auto", False, True)))
 
 
@@ -106,7 +89,7 @@ class MultiHopAttention(Attention):
 
     Parameters
     ----------
-    size, normalizer, diversity_penalty, per_label
+    size, per_label
         As of `Attention`.
     hops : int, default=4
         Number R of attentions.
@@ -133,7 +116,7 @@ class ContextAttention(Attention):
 
     Parameters
     ----------
-    size, normalizer, diversity_penalty, per_label
+    size, per_label
         As of `Attention`.
     direction : {"forward", "bidirectional"}, default="forward"
         Whether it depends on the sentences before, or on those before and after.
@@ -216,7 +199,7 @@ class NetworkOptions(Options):
 
 
 def _structure(options: NetworkOptions, name: str) -> Any:
-    """Return an option without penalties, which may change in further training.
+    """Return an option without the penalty, which may change in further training.
 
     Of decided options "auto" has no attention of each label, as False.
     """
@@ -225,6 +208,5 @@ def _structure(options: NetworkOptions, name: str) -> Any:
     attention = options.attention
     if name != "pooling" or attention is None:
         return getattr(options, name)
-    penalties = {"diversity_penalty", "penalty"} & attention.constraints().keys()
-    same = dict.fromkeys(penalties, 0.0) | {"per_label": options.attends_per_label}
-    return attention.copy().set_params(**same)
+    same = attention.copy().set_params(per_label=options.attends_per_label)
+    return same.set_params(penalty=0.0) if isinstance(same, MultiHopAttention) else same

@@ -68,12 +68,10 @@ class ServedNetwork(NetworkPart):
         self, documents: DocumentArray, score: Callable[[Array], NDArray[Any]]
     ) -> Attribution:
         """Multiply attention by the gradient at it, as `sk_han.nn.attribution` explains."""
-        attention = self._options.attention
-        has_softmax = attention is not None and attention.normalizer == "softmax"
-        if self._options.recurrent != RNN() or not has_softmax:
+        if self._options.recurrent != RNN() or self._options.attention is None:
             raise ValueError(
                 "'shapley', 'sentence_alone' and 'gradient_attention' are computed without PyTorch "
-                "for one layer of a bidirectional GRU and attention by softmax; this network has "
+                "for one layer of a bidirectional GRU and attention; this network has "
                 f"rnn={self._options.rnn!r} and pooling={self._options.pooling!r}. Take "
                 "'occlusion' or 'attention', or explain with sk_han.load(...)."
             )

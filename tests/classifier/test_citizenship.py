@@ -176,8 +176,6 @@ class TestParameters:
             "rnn__num_layers": 3,
             "rnn__bidirectional": True,
             "pooling__size": 7,
-            "pooling__normalizer": "softmax",
-            "pooling__diversity_penalty": 0.0,
             "pooling__per_label": "auto",
             "pooling__hops": 2,
             "pooling__penalty": 1.0,

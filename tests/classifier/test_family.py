@@ -17,8 +17,6 @@ from sk_han import (
     DocumentArray,
     HierarchicalTokenizer,
     MultiHopAttention,
-    load,
-    save,
 )
 from sk_han.documents import LabelledDocuments
 from sk_han.training.batches import document_tensors
@@ -36,18 +34,13 @@ MEMBERS = {
     "mean": {"pooling": "mean"},
     "max": {"pooling": "max"},
     "last": {"pooling": "last"},
-    "sparsemax": {"pooling": Attention(size=4, normalizer="sparsemax")},
-    "entmax15 hops": {
-        "pooling": MultiHopAttention(size=4, normalizer=np.str_("entmax15"), hops=np.int64(2))
-    },
-    "hops": {"pooling": MultiHopAttention(size=4, hops=2)},
+    "hops": {"pooling": MultiHopAttention(size=4, hops=np.int64(2))},
     "context": {"pooling": ContextAttention(size=4, direction="bidirectional", gated=True)},
     "sum of the sentences before": {"pooling": ContextAttention(size=4, summary="sum")},
     "all that is drawn": {
         "net_params": {"module__embedding_dropout": 0.2, "criterion__label_smoothing": 0.1}
     },
     "averaged weights": {"weight_averaging": 0.9},
-    "states that differ": {"pooling": Attention(size=4, diversity_penalty=0.5)},
 }
 
 tiny = partial(tiny_models.tiny, max_epochs=2, batch_size=16, linear_ngrams=None)
@@ -85,12 +78,9 @@ class TestEveryMember:
     first_fast(
         [
             {"pooling": "mean"},
-            {"pooling": Attention(size=4, normalizer="sparsemax")},
             {"rnn": RNN(cell="lstm", num_layers=2)},
             {"pooling": "max"},
-            {"pooling": Attention(size=4, normalizer="entmax15")},
             {"pooling": MultiHopAttention(size=4, hops=2)},
-            {"pooling": Attention(size=4, diversity_penalty=0.5)},
             {"pooling": ContextAttention(size=4, direction="bidirectional")},
         ],
         n=2,
@@ -116,27 +106,20 @@ def first_valid_loss(pooling):
     return classifier.fit(TEXTS, LABELS).history_[0]["valid_loss"]
 
 
-def with_hop_penalty(factor):
+def with_penalty(factor):
     return MultiHopAttention(size=4, hops=2, penalty=factor)
 
 
-def with_diversity_penalty(factor):
-    return Attention(size=4, diversity_penalty=factor)
-
-
-@pytest.mark.parametrize("pooling", [with_hop_penalty, with_diversity_penalty])
-class TestPenalties:
-    def test_they_enter_the_loss_by_their_factor(self, pooling):
-        plain, once, twice = (first_loss(pooling(factor)) for factor in (0, 1, 2))
+class TestHopPenalty:
+    def test_it_enters_the_loss_by_its_factor(self):
+        plain, once, twice = (first_loss(with_penalty(factor)) for factor in (0, 1, 2))
         assert once - plain > 0.1
         assert twice - plain == pytest.approx(2 * (once - plain), abs=1e-5)
 
-    def test_they_are_no_part_of_the_validation_loss(self, pooling):
-        plain, punished = (first_valid_loss(pooling(factor)) for factor in (0, 1))
+    def test_it_is_no_part_of_the_validation_loss(self):
+        plain, punished = (first_valid_loss(with_penalty(factor)) for factor in (0, 1))
         assert punished == pytest.approx(plain, abs=1e-5)
 
-
-class TestHopPenalty:
     def test_one_hop_is_not_punished(self):
         plain, punished = (
             first_loss(MultiHopAttention(size=4, hops=1, penalty=factor)) for factor in (0, 2)
@@ -169,57 +152,6 @@ class TestHopPenalty:
         twice = tiny(**settings).fit(X[rows], LABELS[rows])
         first, second = (c.history_[0]["train_loss"] for c in (weighted, twice))
         assert first == pytest.approx(second, abs=1e-5)
-
-
-@pytest.fixture(scope="module", params=["sparsemax", "entmax15"])
-def sparse(request):
-    settings = {"max_epochs": 15, "lr": 0.02, "validation_fraction": None}
-    # The fewer the words tell at first, the more of them get no attention.
-    settings |= {"embedding_init": "random", "adversarial_noise": 0}
-    pooling = Attention(size=4, normalizer=request.param)
-    tokenizer = HierarchicalTokenizer(tokens="words")
-    return tiny(pooling=pooling, tokenizer=tokenizer, **settings).fit(TEXTS, LABELS)
-
-
-class TestSparseAttention:
-    def test_words_get_the_weight_zero(self, sparse):
-        weights = np.concatenate([e.word_attention for e in sparse.explain(TEXTS[:6])])
-        assert (weights == 0).mean() > 0.1
-
-    def test_the_cue_word_does_not(self, sparse):
-        cues = {"good", "bad"}
-        for explanation in sparse.explain(TEXTS[:6]):
-            words = np.array([word.lower() for word in explanation.words])
-            assert (explanation.word_attention[np.isin(words, list(cues))] > 0).all()
-
-    def test_a_saved_file_predicts_the_same(self, sparse, tmp_path):
-        save(sparse, tmp_path / "sparse.han")
-        loaded = load(tmp_path / "sparse.han")
-        assert loaded.net_.module_.options.attention == sparse.pooling
-        assert np.array_equal(loaded.predict_proba(TEXTS), sparse.predict_proba(TEXTS))
-
-
-class TestDiversityPenalty:
-    def test_it_adds_up_with_that_of_the_hops(self):
-        none, hops, states, both = (
-            first_loss(MultiHopAttention(size=4, hops=2, penalty=hop, diversity_penalty=diversity))
-            for hop, diversity in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)]
-        )
-        assert both - none == pytest.approx((hops - none) + (states - none), abs=1e-5)
-
-    @pytest.mark.thorough
-    def test_states_come_to_differ(self):
-        found = []
-        for factor in (0.0, 1.0):
-            settings = {"max_epochs": 15, "lr": 0.02, "dropout": 0.0, "word_dropout": 0.0}
-            settings |= {"embedding_init": "random"}  # learnt vectors differ from the start
-            pooling = Attention(size=4, diversity_penalty=factor)
-            classifier = tiny(pooling=pooling, **settings).fit(TEXTS, LABELS)
-            network = classifier.net_.module_.train()
-            network.options.pooling.diversity_penalty = 1.0
-            documents = classifier.tokenizer_.transform(TEXTS[:6])
-            found.append(network.attend(*document_tensors(documents, "cpu")).penalty.mean())
-        assert found[1] < 0.7 * found[0]
 
 
 class TestLabelSmoothing:
@@ -284,7 +216,6 @@ class TestGoingOn:
             ({"rnn": RNN(bidirectional=False)}, r"bidirectional=False\) now, and 'gru'"),
             ({"pooling": "mean"}, r"pooling is 'mean' now, and Attention\(size=4"),
             ({"pooling": "attention"}, r"pooling is 'attention' now, and Attention\(size=4"),
-            ({"pooling": Attention(size=4, normalizer="sparsemax")}, "'sparsemax'.*'softmax'"),
             ({"word_hidden": 11}, "word_hidden is 11 now, and 5"),
             ({"pooling": MultiHopAttention(size=4, hops=2)}, r"hops=2.* now, and Attention\("),
             ({"pooling": ContextAttention(size=4)}, r"ContextAttention.* now, and Attention\("),
@@ -303,13 +234,13 @@ class TestGoingOn:
     def test_what_is_no_structure_may_change(self):
         pooling = MultiHopAttention(size=4, hops=2)
         warm = tiny(warm_start=True, max_epochs=1, pooling=pooling).fit(TEXTS, LABELS)
-        warm.set_params(pooling__diversity_penalty=0.5, pooling__penalty=0.25, weight_averaging=0.9)
+        warm.set_params(pooling__penalty=0.25, weight_averaging=0.9)
         warm.set_params(
             net_params={"module__embedding_dropout": 0.5, "criterion__label_smoothing": 0.2}
         )
         options = warm.fit(TEXTS, LABELS).net_.module_.options
         assert options.embedding_dropout == 0.5
-        assert (options.pooling.diversity_penalty, options.pooling.penalty) == (0.5, 0.25)
+        assert options.pooling.penalty == 0.25
 
     @pytest.mark.parametrize(
         "params", [{"rnn": "lstm"}, {"pooling": MultiHopAttention(size=4, hops=2)}], ids=str

@@ -231,7 +231,6 @@ class TestRefused:
         for pooling in (
             ContextAttention(),
             MultiHopAttention(hops=2),
-            Attention(normalizer="sparsemax"),
         ):
             tiny(pooling=pooling).fit(TEXTS, LABELS, highlights=MARKS)
 

@@ -31,8 +31,7 @@ SMALL = {
 def classifier():
     """Raw text, several attentions, an n-gram model that has learnt from two portions."""
     classifier = sk_han.HANClassifier(
-        **SMALL
-        | {"pooling": MultiHopAttention(size=4, hops=3, penalty=0.5, diversity_penalty=0.1)},
+        **SMALL | {"pooling": MultiHopAttention(size=4, hops=3, penalty=0.5)},
         embedding_init="random",
         class_weight={"good": 2.0, "bad": 1},
         validation_fraction=0.2,
@@ -66,9 +65,7 @@ def tokenizer():
 
 def word_ids():
     """Without a tokenizer, with vectors of the user's and labels of integers."""
-    attention = ContextAttention(
-        size=4, normalizer="entmax15", direction="bidirectional", summary="sum", gated=True
-    )
+    attention = ContextAttention(size=4, direction="bidirectional", summary="sum", gated=True)
     classifier = sk_han.HANClassifier(
         **SMALL | {"pooling": attention},
         embedding_init=np.linspace(-1, 1, 30, dtype=np.float32).reshape(6, 5),

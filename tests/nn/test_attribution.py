@@ -170,11 +170,8 @@ def test_the_table_of_projected_words_changes_nothing(make_network, batch, metho
 
 
 @each_method
-def test_a_network_in_training_mode_is_read_without_dropout_and_penalties(
-    make_network, batch, method
-):
-    pooling = Attention(size=19, diversity_penalty=1.0)
-    network = make_network(pooling=pooling, dropout=0.5, word_dropout=0.5, embedding_dropout=0.5)
+def test_a_network_in_training_mode_is_read_without_dropout(make_network, batch, method):
+    network = make_network(dropout=0.5, word_dropout=0.5, embedding_dropout=0.5)
     found = method(network.train(), *batch, fixed)
     expected = method(make_network().eval(), *batch, fixed)
     assert all(map(torch.equal, found, expected))

@@ -26,12 +26,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "max": {"pooling": "max"},
     "last": {"pooling": "last"},
     "last of one direction": {"pooling": "last", "rnn": RNN(bidirectional=False)},
-    "sparsemax": {"pooling": Attention(size=19, normalizer="sparsemax")},
-    "entmax15": {"pooling": Attention(size=19, normalizer="entmax15")},
     "hops": {"pooling": MultiHopAttention(size=19, hops=3)},
-    "hops of sparsemax": {"pooling": MultiHopAttention(size=19, hops=3, normalizer="sparsemax")},
     "labels": {"pooling": Attention(size=19, per_label=True)},
-    "states that differ": {"pooling": Attention(size=19, diversity_penalty=0.7)},
     "context": {"pooling": ContextAttention(size=19)},
     "context of both sides": {
         "pooling": ContextAttention(size=19, direction="bidirectional", summary="sum")
@@ -39,9 +35,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "gated context": {"pooling": ContextAttention(size=19, direction="bidirectional", gated=True)},
     "much at once": {
         "rnn": RNN(cell="lstm", num_layers=2, bidirectional=False),
-        "pooling": ContextAttention(
-            size=19, gated=True, normalizer="entmax15", diversity_penalty=0.7, per_label=True
-        ),
+        "pooling": ContextAttention(size=19, gated=True, per_label=True),
     },
 }
 each_member = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)

@@ -21,7 +21,7 @@ from sk_han.options import (
 )
 
 # Every class, with no option at its default.
-_OF_ALL = {"size": 19, "normalizer": "sparsemax", "diversity_penalty": 0.5, "per_label": True}
+_OF_ALL = {"size": 19, "per_label": True}
 CHANGED = [
     RNN(cell="lstm", num_layers=2, bidirectional=False),
     Attention(**_OF_ALL),
@@ -186,7 +186,7 @@ class TestRange:
 
     @pytest.mark.parametrize("value", [math.inf, -1e-9, math.nan])
     def test_what_is_no_penalty_is_refused(self, value: Any) -> None:
-        assert not Attention.constraints()["diversity_penalty"].accepts(value)
+        assert not MultiHopAttention.constraints()["penalty"].accepts(value)
 
     def test_it_says_what_is_allowed(self) -> None:
         assert str(RNN.constraints()["num_layers"]) == "an integer of at least 1"

@@ -19,8 +19,6 @@ from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention, 
         (RNN(num_layers=0), "num_layers"),
         (RNN(bidirectional=1), "bidirectional"),
         (Attention(size=0), "size"),
-        (Attention(normalizer="hard"), "normalizer"),
-        (Attention(diversity_penalty=-1.0), "diversity_penalty"),
         (MultiHopAttention(hops=0), "hops"),
         (MultiHopAttention(penalty=-1), "penalty"),
         (MultiHopAttention(size=1.5), "size"),
@@ -94,10 +92,6 @@ class TestSameStructure:
             ({"pooling": MultiHopAttention(size=17, hops=3)}, "pooling is .*size=17.*size=19"),
             ({"pooling": MultiHopAttention(size=19, hops=2)}, "pooling is .*hops=2.*hops=3"),
             (
-                {"pooling": MultiHopAttention(size=19, hops=3, normalizer="sparsemax")},
-                "pooling is .*'sparsemax'.* now, and .*'softmax'",
-            ),
-            (
                 {"pooling": MultiHopAttention(size=19, hops=3, per_label=True)},
                 "pooling is .*per_label=True.* now, and .*'auto'",
             ),
@@ -124,7 +118,6 @@ class TestSameStructure:
             {},
             {"dropout": 0.5, "word_dropout": 0.0, "embedding_dropout": 0.25},
             {"pooling": MultiHopAttention(size=19, hops=3, penalty=0.0)},
-            {"pooling": MultiHopAttention(size=19, hops=3, diversity_penalty=0.5)},
             {"pooling": MultiHopAttention(size=19, hops=3, per_label=False)},
             {"embedding_dim": np.int64(3)},
             {"rnn": RNN(num_layers=np.int64(2))},
@@ -140,7 +133,7 @@ class TestSameStructure:
         ("short", "written_out"),
         [
             ({"rnn": "lstm"}, {"rnn": RNN(cell="lstm")}),
-            ({"pooling": "attention"}, {"pooling": Attention(diversity_penalty=0.5)}),
+            ({"pooling": "attention"}, {"pooling": Attention()}),
         ],
     )
     def test_a_string_is_what_it_stands_for(
@@ -151,10 +144,10 @@ class TestSameStructure:
         options.check_same_structure(short_options)
 
     def test_neither_side_is_changed(self) -> None:
-        pooling = MultiHopAttention(diversity_penalty=0.5, penalty=0.25)
+        pooling = MultiHopAttention(penalty=0.25)
         options = NetworkOptions(pooling=pooling)
         options.check_same_structure(options.copy())
-        assert pooling == MultiHopAttention(diversity_penalty=0.5, penalty=0.25)
+        assert pooling == MultiHopAttention(penalty=0.25)
 
 
 def test_the_classifier_repeats_names_and_defaults() -> None:

@@ -70,7 +70,7 @@ def test_there_is_a_file_of_each_kind_and_format():
 class TestSecondFormat:
     def test_the_network_of_several_attentions_comes_back(self):
         classifier = golden("format_2")
-        attention = MultiHopAttention(size=4, hops=3, penalty=0.5, diversity_penalty=0.1)
+        attention = MultiHopAttention(size=4, hops=3, penalty=0.5)
         assert classifier.pooling == classifier.net_.module_.options.pooling == attention
         assert classifier.net_.module_.max_words == 50
 
@@ -115,7 +115,5 @@ class TestSecondFormat:
         assert classifier.tokenizer_ is None
         assert classifier.classes_.dtype == np.int16
         assert classifier.embedding_init.dtype == np.float32
-        attention = ContextAttention(
-            size=4, normalizer="entmax15", direction="bidirectional", summary="sum", gated=True
-        )
+        attention = ContextAttention(size=4, direction="bidirectional", summary="sum", gated=True)
         assert classifier.net_.module_.options.pooling == attention != Attention(size=4)

@@ -101,8 +101,6 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "mean": "mean",
         "max": "max",
         "last": "last",
-        "sparsemax": Attention(size=4, normalizer="sparsemax"),
-        "entmax15 and diversity": Attention(size=4, normalizer="entmax15", diversity_penalty=0.1),
         "MultiHopAttention": MultiHopAttention(size=4, hops=2),
         "ContextAttention": ContextAttention(size=4),
         "Attention of each label": Attention(size=4, per_label=True),

@@ -18,8 +18,6 @@ POOLINGS = [
     "max",
     "last",
     Attention(size=4),
-    Attention(size=4, normalizer="sparsemax"),
-    Attention(size=4, normalizer="entmax15"),
     MultiHopAttention(size=4, hops=3),
     Attention(size=4, per_label=True),
     ContextAttention(size=4, per_label=True),

@@ -8,8 +8,7 @@ from torch import Tensor, nn
 from sk_han.nn.initialization import parameter, uniform_, xavier_uniform_
 from sk_han.nn.kernel_functions import attention, kernels_cover
 from sk_han.nn.pooling.base import Pooling
-from sk_han.nn.ragged.normalizers import normalizer_of
-from sk_han.nn.ragged.segments import segment_numbers, segment_sum
+from sk_han.nn.ragged.segments import segment_numbers, segment_softmax, segment_sum
 
 
 class AttentionPooling(Pooling):
@@ -26,9 +25,6 @@ class AttentionPooling(Pooling):
         Size A of ``u_t`` and ``c``.
     generator : torch.Generator, optional
         Source of the initial weights; by default PyTorch's global one.
-    normalizer : {"softmax", "sparsemax", "entmax15"}
-        How scores become weights; the last two, in place of the softmax of the paper, give
-        weights that are exactly 0 (equations in `sk_han.nn.ragged.normalizers`).
 
     Examples
     --------
@@ -42,17 +38,12 @@ class AttentionPooling(Pooling):
     (torch.Size([2, 4]), [0.0, 0.0])
     """
 
+    has_kernels = True
+
     def __init__(
-        self,
-        input_size: int,
-        attention_dim: int,
-        generator: torch.Generator | None = None,
-        *,
-        normalizer: str = "softmax",
+        self, input_size: int, attention_dim: int, generator: torch.Generator | None = None
     ) -> None:
         super().__init__()
-        self.normalizer, self._normalize = normalizer, normalizer_of(normalizer)
-        self.has_kernels = normalizer == "softmax"
         self.weight = parameter(attention_dim, input_size)
         self.bias = parameter(attention_dim)
         self.context = parameter(attention_dim)
@@ -97,11 +88,11 @@ class AttentionPooling(Pooling):
         A query, shape (N, A), is added before the tanh: ``u_t = tanh(W h_t + b + query)``, as in
         the decoder of Bahdanau, Cho and Bengio (2015).
         """
-        if self.has_kernels and query is None and kernels_cover("attention", states):
+        if query is None and kernels_cover("attention", states):
             pooled, weights = attention(states, self.weight, self.bias, self.context, lengths)
             return pooled, weights.unsqueeze(1)
         segment = segment_numbers(lengths).to(states.device)  # (T,)
         u = torch.addmm(self.bias, states, self.weight.T)  # (T, A)
         u = torch.tanh(u if query is None else u + query[segment])
-        weights = self._normalize(u @ self.context, segment, len(lengths)).unsqueeze(1)  # (T, 1)
+        weights = segment_softmax(u @ self.context, segment, len(lengths)).unsqueeze(1)  # (T, 1)
         return segment_sum(weights * states, segment, len(lengths)), weights

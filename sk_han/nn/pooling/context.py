@@ -8,8 +8,7 @@ from torch import Tensor, nn
 from sk_han.nn.initialization import parameter, uniform_, xavier_uniform_
 from sk_han.nn.pooling.base import Pooling
 from sk_han.nn.ragged.layout import PackedLayout
-from sk_han.nn.ragged.normalizers import normalizer_of
-from sk_han.nn.ragged.segments import segment_numbers, segment_sum
+from sk_han.nn.ragged.segments import segment_numbers, segment_softmax, segment_sum
 
 
 class ContextPooling(Pooling):
@@ -41,8 +40,6 @@ class ContextPooling(Pooling):
         How ``c_i`` is computed from earlier sentence vectors.
     gated : bool
         Whether ``lambda_it`` weighs word and context.
-    normalizer : {"softmax", "sparsemax", "entmax15"}
-        How scores become weights, as of `AttentionPooling`.
     generator : torch.Generator, optional
         Source of the initial weights; by default PyTorch's global one.
     """
@@ -57,12 +54,11 @@ class ContextPooling(Pooling):
         bidirectional: bool,
         summary: str,
         gated: bool,
-        normalizer: str = "softmax",
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
         self.output_size = 2 * input_size if bidirectional else input_size
-        settings = (summary, gated, normalizer, generator)
+        settings = (summary, gated, generator)
         self.forwards = _Direction(input_size, attention_dim, *settings)
         self.backwards = _Direction(input_size, attention_dim, *settings) if bidirectional else None
 
@@ -95,11 +91,10 @@ class _Direction(nn.Module):
         attention_dim: int,
         summary: str,
         gated: bool,
-        normalizer: str,
         generator: torch.Generator | None,
     ) -> None:
         super().__init__()
-        self.summary, self.gated, self._normalize = summary, gated, normalizer_of(normalizer)
+        self.summary, self.gated = summary, gated
         self.weight = parameter(attention_dim, input_size)
         self.sentence_weight = parameter(attention_dim, input_size)
         self.bias = parameter(attention_dim)
@@ -150,7 +145,7 @@ class _Direction(nn.Module):
                 share = torch.sigmoid(wh + vc + self.gate_bias).unsqueeze(1)
                 Wh, Vc = share * Wh, (1 - share) * Vc
             u = torch.tanh(Wh + Vc + self.bias)
-            alpha = self._normalize(u @ self.context, sentence, n)
+            alpha = segment_softmax(u @ self.context, sentence, n)
             s = segment_sum(alpha.unsqueeze(1) * h, sentence, n)  # (n, H)
             total = total[:n] + s
             sentences.append(s)

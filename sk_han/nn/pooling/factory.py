@@ -24,7 +24,6 @@ def word_pooling(
             bidirectional=attention.direction == "bidirectional",
             summary=attention.summary,
             gated=attention.gated,
-            normalizer=attention.normalizer,
             generator=generator,
         )
     return sentence_pooling(options, input_size, generator)
@@ -41,7 +40,6 @@ def sentence_pooling(
         return MaxPooling(input_size)
     if attention is None:
         return LastPooling(input_size, options.recurrent.bidirectional)
-    size, normalizer = attention.size, attention.normalizer
     if isinstance(attention, MultiHopAttention) and attention.hops > 1:
-        return MultiHopPooling(input_size, size, attention.hops, generator, normalizer=normalizer)
-    return AttentionPooling(input_size, size, generator, normalizer=normalizer)
+        return MultiHopPooling(input_size, attention.size, attention.hops, generator)
+    return AttentionPooling(input_size, attention.size, generator)

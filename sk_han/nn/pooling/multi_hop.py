@@ -7,8 +7,7 @@ from torch import Tensor
 
 from sk_han.nn.initialization import parameter, uniform_, xavier_uniform_
 from sk_han.nn.pooling.base import Pooling
-from sk_han.nn.ragged.normalizers import normalizer_of
-from sk_han.nn.ragged.segments import segment_numbers, segment_sum
+from sk_han.nn.ragged.segments import segment_numbers, segment_softmax, segment_sum
 
 
 class MultiHopPooling(Pooling):
@@ -28,8 +27,6 @@ class MultiHopPooling(Pooling):
         Number R of context vectors.
     generator : torch.Generator, optional
         Source of the initial weights; by default PyTorch's global one.
-    normalizer : {"softmax", "sparsemax", "entmax15"}
-        How scores become weights, as of `AttentionPooling`.
     """
 
     def __init__(
@@ -38,11 +35,8 @@ class MultiHopPooling(Pooling):
         attention_dim: int,
         hops: int,
         generator: torch.Generator | None = None,
-        *,
-        normalizer: str = "softmax",
     ) -> None:
         super().__init__()
-        self.normalizer, self._normalize = normalizer, normalizer_of(normalizer)
         self.weight = parameter(attention_dim, input_size)
         self.bias = parameter(attention_dim)
         self.context = parameter(hops, attention_dim)
@@ -59,6 +53,6 @@ class MultiHopPooling(Pooling):
         u = torch.tanh(torch.addmm(self.bias, states, self.weight.T))  # (T, A)
         hop = torch.arange(R, device=states.device).unsqueeze(1) * N + segment  # (R, T)
         scores = (self.context @ u.T).flatten()  # (R * T,)
-        weights = self._normalize(scores, hop.flatten(), N * R).view(R, -1).T  # (T, R)
+        weights = segment_softmax(scores, hop.flatten(), N * R).view(R, -1).T  # (T, R)
         weighted = weights.unsqueeze(2) * states.unsqueeze(1)  # (T, R, H)
         return segment_sum(weighted.flatten(1), segment, N), weights

@@ -5,7 +5,6 @@ import pytest
 from sk_han.nn import AttentionPooling, ContextPooling, LastPooling, MaxPooling, MeanPooling
 from sk_han.nn.pooling.factory import sentence_pooling, word_pooling
 from sk_han.nn.pooling.multi_hop import MultiHopPooling
-from sk_han.nn.ragged.normalizers import NORMALIZERS
 from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention, NetworkOptions
 
 each_level = pytest.mark.parametrize("make", [word_pooling, sentence_pooling])
@@ -33,11 +32,10 @@ def test_both_levels_pool_alike(make, pooling, kind):
 
 @each_level
 @pytest.mark.parametrize("kind", [Attention, MultiHopAttention, ContextAttention])
-def test_size_and_normalizer_are_those_asked_for(make, kind):
-    found = make(NetworkOptions(pooling=kind(size=11, normalizer="entmax15")), 6, None)
+def test_the_size_is_that_asked_for(make, kind):
+    found = make(NetworkOptions(pooling=kind(size=11)), 6, None)
     found = found.forwards if isinstance(found, ContextPooling) else found
     assert found.weight.shape == (11, 6)
-    assert found._normalize is NORMALIZERS["entmax15"]
 
 
 @pytest.mark.parametrize("direction", ["forward", "bidirectional"])
