@@ -98,11 +98,9 @@ FIGURES := \
 	"accuracy.py --data airline --models tfidf characters nb-svm han words min-df-2 pure pure-mean --seeds 3" \
 	"accuracy.py --data imdb-2000 --models tfidf characters nb-svm han words min-df-2 --seeds 3" \
 	"accuracy.py --data 20news --models tfidf han words min-df-2 --seeds 3" \
-	"small_collections.py" \
 	"fit_speed.py --engines numba --documents 1000 2000 25000" \
 	"prediction_speed.py --documents 2000 --rounds 3" \
 	"serving_speed.py --data imdb --documents 2000 --rounds 3 --reviews 300" \
-	"tokenizing_speed.py --documents 2000 --rounds 3" \
 	"unlabelled.py --data imdb-1000 --only-with --seeds 3"
 figures: $(READY)
 	for figure in $(FIGURES); do echo "== $$figure"; $(ONE_THREAD) $(BIN)/python benchmarks/$$figure --save || exit 1; done

@@ -11,19 +11,16 @@ import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import linear
 import numpy as np
 import torch
 from results import add_save, save
-from scores import Scores, measure
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
-from splits import N_FOLDS, N_SEEDS, Split, corpus_name, held_out, published, shortened
+from scores import Scores, measure, row_of
+from splits import N_FOLDS, N_SEEDS, Split, corpus_name, held_out, published
 
-from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han import HANClassifier, HierarchicalTokenizer
 
 
 class Model(NamedTuple):
@@ -38,44 +35,16 @@ def han(**params: Any) -> Callable[[int], HANClassifier]:
     return lambda seed: HANClassifier(random_state=seed, **params)
 
 
-def flat_han(seed: int) -> Any:
-    """Make HANClassifier read the same words of each document as one sentence."""
-    return make_pipeline(
-        HierarchicalTokenizer(),
-        FunctionTransformer(one_sentence_each),
-        HANClassifier(linear_ngrams=None, random_state=seed),
-    )
-
-
-def one_sentence_each(documents: DocumentArray) -> DocumentArray:
-    """Forget where sentences end."""
-    starts = documents.sentence_starts[documents.document_starts]
-    has_words = np.diff(starts) > 0
-    n_sentences_before = np.append(0, np.cumsum(has_words))
-    return DocumentArray(
-        documents.word_ids, np.append(0, starts[1:][has_words]), n_sentences_before
-    )
-
-
 REFERENCE = "tfidf"
 MODELS = {
-    "tfidf-1": Model("TF-IDF(1) + LR", lambda seed: linear.tfidf((1, 1))),
     REFERENCE: Model("TF-IDF(1-2) + LR", lambda seed: linear.tfidf()),
     "characters": Model("TF-IDF of characters + LR", lambda seed: linear.tfidf_of_characters()),
     "nb-svm": Model("NB-SVM(1-2)", lambda seed: linear.nb_svm()),
-    "fasttext": Model("fastText(1-2)", lambda seed: linear.FastText(random_state=seed)),
     "han": Model("HANClassifier", han()),
     "words": Model("  tokens='words'", han(tokenizer=HierarchicalTokenizer(tokens="words"))),
     "min-df-2": Model("  min_df=2", han(tokenizer=HierarchicalTokenizer(min_df=2))),
-    "han-random": Model(
-        "  random vectors, no noise", han(embedding_init="random", adversarial_noise=0)
-    ),
-    "han-mean": Model("  pooling='mean'", han(pooling="mean")),
-    "han-max": Model("  pooling='max'", han(pooling="max")),
-    "han-last": Model("  pooling='last'", han(pooling="last")),
     "pure": Model("  linear_ngrams=None", han(linear_ngrams=None)),
     "pure-mean": Model("    pooling='mean'", han(linear_ngrams=None, pooling="mean")),
-    "pure-flat": Model("    a document one sentence", flat_han),
 }
 
 
@@ -88,31 +57,8 @@ def runs(name: str, seed: int, cross_validate: bool) -> Iterator[tuple[str, Spli
         yield f"{name}, seed {seed}, fold {fold}", held_out(name, fold, seed)
 
 
-def usable(names: list[str]) -> list[str]:
-    """Leave fastText out where it is not installed, and say so."""
-    if "fasttext" in names and find_spec("fasttext") is None:
-        print("fastText is left out: it is not installed (pip install '.[benchmarks]')")
-        return [name for name in names if name != "fasttext"]
-    return names
-
-
 def rows_of(scores: dict[str, list[Scores]]) -> list[dict[str, Any]]:
-    """Give a row for each model: means over the runs, and how far accuracy spreads."""
-    rows = []
-    for name, found in scores.items():
-        mean = Scores(*np.mean(found, axis=0))
-        spread = np.std([one.accuracy for one in found], ddof=1 if len(found) > 1 else 0)
-        rows.append(
-            {
-                "model": name,
-                "runs": len(found),
-                "accuracy": round(100 * mean.accuracy, 2),
-                "spread": round(100 * spread, 2),
-                "log loss": round(mean.log_loss, 3),
-                "calibration error": round(mean.calibration_error, 3),
-            }
-        )
-    return rows
+    return [{"model": name} | row_of(found) for name, found in scores.items()]
 
 
 def print_table(scores: dict[str, list[Scores]]) -> None:
@@ -152,16 +98,13 @@ def main() -> None:
         action="store_true",
         help="five folds of the training documents; test documents are not touched",
     )
-    parser.add_argument("--limit", type=int, help="documents to train on and to score, for a try")
     add_save(parser)
     arguments = parser.parse_args()
-    names = usable(arguments.models)
+    names = arguments.models
     for corpus in arguments.data:
         scores: dict[str, list[Scores]] = defaultdict(list)
         for seed in range(arguments.seeds):
             for what, split in runs(corpus, seed, arguments.cross_validate):
-                if arguments.limit:
-                    split = shortened(split, arguments.limit)
                 for name in names:
                     scores[name].append(measure(MODELS[name].make(seed), split))
                     accuracy = 100 * scores[name][-1].accuracy

@@ -1,7 +1,6 @@
 """What the model of characters brings, beside linear models of words, of characters and of both.
 
-``python benchmarks/characters.py --data nsmc`` takes 7 minutes. ``--dev`` scores held-out folds of
-the training documents, by which `linear_chars="auto"` was chosen.
+``python benchmarks/characters.py --data nsmc`` takes 7 minutes.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 from linear import tfidf, tfidf_of_both, tfidf_of_characters
 from results import add_save, publish
-from splits import corpus_name, held_out, published
+from splits import corpus_name, published
 
 from sk_han import HANClassifier
 
@@ -36,7 +35,6 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", type=corpus_name, default=["nsmc"])
     parser.add_argument("--models", nargs="+", type=int, default=range(len(MODELS)))
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--dev", action="store_true", help="score folds of training documents")
     add_save(parser)
     arguments = parser.parse_args()
     names = [name for number, name in enumerate(MODELS) if number in arguments.models]
@@ -45,7 +43,7 @@ def main() -> None:
         seconds: dict[str, list[float]] = {name: [] for name in names}
         kinds: dict[str, str] = {}
         for seed in range(arguments.seeds):
-            split = held_out(data, seed, seed) if arguments.dev else published(data, seed)
+            split = published(data, seed)
             for name in names:
                 model = MODELS[name](seed)
                 start = process_time()

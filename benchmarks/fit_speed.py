@@ -21,20 +21,6 @@ from corpora import imdb_without_labels, reviews
 from results import add_save, publish
 
 from sk_han import HANClassifier
-from sk_han.inspection.results.fit_summary import FitSummary
-
-STAGES = (
-    "texts",
-    "trial of characters",
-    "text without labels",
-    "teacher of pre-training",
-    "set-up",
-    "word vectors",
-    "pre-training",
-    "network",
-    "linear models",
-    "scales",
-)
 
 
 def seconds_of(
@@ -43,15 +29,6 @@ def seconds_of(
     start = now()
     model.fit(texts, labels, **given)
     return now() - start
-
-
-def row_of_stages(n: int, engine: str, fits: list[FitSummary]) -> dict[str, Any]:
-    """Give the median seconds of each stage of some fits, and of what is in none."""
-    row: dict[str, Any] = {"documents": n, "engine": engine}
-    for stage in STAGES:
-        row[f"{stage}, s"] = round(median(fit.seconds.get(stage, 0.0) for fit in fits), 1)
-    rest = median(fit.total_seconds - sum(fit.seconds.values()) for fit in fits)
-    return {**row, "rest, s": round(rest, 1)}
 
 
 def main() -> None:
@@ -69,11 +46,10 @@ def main() -> None:
     print(f"{what}, {torch.get_num_threads()} threads, medians of {arguments.rounds} rounds")
     unlabelled = imdb_without_labels()[: arguments.unlabelled] if arguments.unlabelled else None
     now = perf_counter if arguments.clock else process_time
-    rows, stages = [], []
+    rows: list[dict[str, Any]] = []
     for n in arguments.documents:
         seconds: dict[str, list[float]] = {}
         epochs = {}
-        fits: dict[str, list[FitSummary]] = {}
         for number in range(arguments.rounds):
             first = number * n % max(len(texts) - n + 1, 1)
             part = texts[first : first + n], labels[first : first + n]
@@ -86,7 +62,6 @@ def main() -> None:
                 taken = seconds_of(now, model, *part, X_unlabelled=unlabelled)
                 seconds.setdefault(name, []).append(taken)
                 epochs[name] = model.n_iter_
-                fits.setdefault(engine, []).append(model.fit_summary_)
         reference = seconds["TF-IDF(1-2) + LR"]
         for name, values in seconds.items():
             ratio = median(ours / theirs for ours, theirs in zip(values, reference, strict=True))
@@ -101,10 +76,8 @@ def main() -> None:
                     "epochs": epochs.get(name),
                 }
             )
-        stages += [row_of_stages(n, engine, found) for engine, found in fits.items()]
     kind = ("_unlabelled" if unlabelled else "") + ("_clock" if arguments.clock else "")
     publish(f"fit_speed{kind}", rows, arguments.save)
-    publish(f"fit_stages{kind}", stages, arguments.save)
 
 
 if __name__ == "__main__":

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import re
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
@@ -33,50 +28,6 @@ class LogCountRatio(TransformerMixin, BaseEstimator):
     def transform(self, X: csr_matrix) -> csr_matrix:
         """Scale."""
         return X.multiply(self.ratio_).tocsr()
-
-
-class FastText(ClassifierMixin, BaseEstimator):
-    """The fastText program on words and pairs, with the settings of its tutorial.
-
-    Joulin, Grave, Bojanowski, Mikolov (2017), Bag of tricks for efficient text classification.
-    Of its defaults, 5 epochs at the rate 0.1 are for millions of documents. It runs on all cores,
-    so two runs of one seed differ.
-    """
-
-    def __init__(self, *, random_state: int = 0) -> None:
-        self.random_state = random_state
-
-    def fit(self, X: list[str], y: Any) -> FastText:
-        """Train from a file, as fastText wants it."""
-        import fasttext
-
-        self.classes_, targets = np.unique(y, return_inverse=True)
-        with TemporaryDirectory() as folder:
-            path = Path(folder, "documents.txt")
-            with path.open("w", encoding="utf-8") as file:
-                for words, target in zip(map(_words, X), targets, strict=True):
-                    file.write(f"__label__{target} {words}\n")
-            self.model_ = fasttext.train_supervised(
-                str(path),
-                lr=1.0,
-                epoch=25,
-                wordNgrams=2,
-                bucket=200_000,
-                dim=50,
-                thread=os.cpu_count(),
-                seed=self.random_state,
-                verbose=0,
-            )
-        return self
-
-    def predict_proba(self, X: list[str]) -> NDArray:
-        """Give the probabilities; fastText has none for a document without known words."""
-        probabilities = np.full((len(X), len(self.classes_)), 1e-12)
-        found = zip(*self.model_.predict([_words(text) for text in X], k=-1), strict=True)
-        for row, (labels, values) in enumerate(found):
-            columns = [int(label.removeprefix("__label__")) for label in labels]
-            probabilities[row, columns] = values
-        return probabilities / probabilities.sum(axis=1, keepdims=True)
 
 
 def tfidf(ngram_range: tuple[int, int] = (1, 2)) -> Pipeline:
@@ -115,7 +66,3 @@ def nb_svm() -> Pipeline:
             make_pipeline(LogCountRatio(), LogisticRegression(C=1.0, max_iter=1000))
         ),
     )
-
-
-def _words(text: str) -> str:
-    return " ".join(re.findall(WORDS, text.lower()))

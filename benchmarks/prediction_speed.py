@@ -74,28 +74,6 @@ def main() -> None:
     ]
     publish("prediction_speed", rows, arguments.save)
 
-    torch.set_num_threads(1)
-    singles: dict[str, Callable[[str], object]] = {
-        "HANClassifier, numba": lambda text: classifier.predict_proba([text]),
-        "HANClassifier, torch": lambda text: plain.predict_proba([text]),
-        "explained, numba": lambda text: classifier.explain([text]),
-        "explained, torch": lambda text: plain.explain([text]),
-        "TF-IDF(1-2) + LR": lambda text: tfidf.predict_proba([text]),
-    }
-    taken_by: dict[str, list[float]] = {name: [] for name in singles}
-    for text in texts[:500]:
-        for name, contestant in singles.items():
-            taken_by[name].append(1000 * timed(lambda f=contestant, t=text: f(t)))
-    rows = [
-        {
-            "one document from raw text, one thread": name,
-            "median ms": round(median(values), 2),
-            "95 % ms": round(np.quantile(values, 0.95), 2),
-        }
-        for name, values in taken_by.items()
-    ]
-    publish("prediction_speed_one", rows, arguments.save)
-
 
 if __name__ == "__main__":
     main()

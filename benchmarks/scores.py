@@ -41,3 +41,16 @@ def measure(model: Any, split: Split, **fit_params: Any) -> Scores:
         fit_seconds=fitted - start,
         predict_seconds=predicted - fitted,
     )
+
+
+def row_of(found: list[Scores]) -> dict[str, Any]:
+    """Give means over runs of one model, and the standard deviation of the accuracy."""
+    mean = Scores(*np.mean(found, axis=0))
+    spread = np.std([one.accuracy for one in found], ddof=1 if len(found) > 1 else 0)
+    return {
+        "runs": len(found),
+        "accuracy": round(100 * mean.accuracy, 2),
+        "spread": round(100 * spread, 2),
+        "log loss": round(mean.log_loss, 3),
+        "calibration error": round(mean.calibration_error, 3),
+    }

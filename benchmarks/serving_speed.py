@@ -4,43 +4,69 @@
 skorch and joblib cannot be imported, and prints the seconds and the resident memory of import and
 load of `Scorer`, without and with a first prediction. Then it predicts single reviews from raw text
 on one thread, the contestants taking turns, beside the classifier and TF-IDF(1-2) with logistic
-regression; ratios are medians of those of single reviews. ``--install`` adds the size of what is
-installed: this package and what serving needs, in a new virtual environment, from a package index.
+regression; ratios are medians of those of single reviews.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import json
+import os
 import subprocess
 import sys
-import venv
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
-from typing import Any
+from typing import Any, NamedTuple
 
+import corpora
 import linear
 import numpy as np
-from cold_start import MEASURED, Cost, said
 from results import add_save, publish
-from served import HIDDEN, add_arguments, reviews, saved_model
 
-from sk_han import HANClassifier
+from sk_han import HANClassifier, load, save
+from sk_han.datasets import make_reviews
 from sk_han.engines.engine_choice import using_engine
 from sk_han.serving import Scorer
 
-ROOT = Path(__file__).parents[1]
+# A process that serves: what it does without cannot be imported there.
+MEASURED = """
+import sys, time
+sys.modules |= dict.fromkeys(["torch", "skorch", "sklearn", "scipy", "joblib"])
+wall, cpu = time.perf_counter(), time.process_time()
+{code}
+wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+import json
+from memory import resident_megabytes
+print(json.dumps([wall, cpu, resident_megabytes()]))
+"""
 LOAD = "from sk_han.serving import Scorer; scorer = Scorer.load({path!r})"
 STARTS = {
     "import and load": (LOAD, "torch"),
     "and predict, NumPy": (LOAD + "; scorer.predict_proba(['A good film.'])", "torch"),
     "and predict, Numba": (LOAD + "; scorer.predict_proba(['A good film.'])", "numba"),
 }
-INSTALLED = {"NumPy alone": ["numpy"], "with Numba": ["numpy", "numba", "llvmlite"]}
+
+
+class Cost(NamedTuple):
+    """What a process took."""
+
+    seconds: float
+    cpu_seconds: float
+    megabytes: float  # resident at the end
+
+
+def reviews(data: str, n_documents: int) -> tuple[list[str], Any, list[str]]:
+    """Give reviews with labels to fit, and others to predict."""
+    if data == "imdb":
+        (texts, labels), (sent, _) = corpora.imdb("train"), corpora.imdb("test")
+        step = max(1, len(texts) // n_documents)
+        return texts[::step], labels[::step], sent[:: len(sent) // 1_000]
+    return *make_reviews(n_documents, random_state=0), make_reviews(1_000, random_state=1)[0]
 
 
 def starts(path: Path, n_rounds: int) -> dict[str, Cost]:
@@ -48,10 +74,16 @@ def starts(path: Path, n_rounds: int) -> dict[str, Cost]:
     found: dict[str, list[Cost]] = {name: [] for name in STARTS}
     for number in range(n_rounds + 1):
         for name, (code, engine) in STARTS.items():
-            measured = HIDDEN + MEASURED.format(code=code.format(path=str(path)))
-            taken = Cost(*said(measured, {"SK_HAN_ENGINE": engine, "OPENBLAS_NUM_THREADS": "1"}))
+            measured = MEASURED.format(code=code.format(path=str(path)))
+            said = subprocess.run(
+                [sys.executable, "-c", measured],
+                check=True,
+                capture_output=True,
+                cwd=Path(__file__).parent,
+                env=os.environ | {"SK_HAN_ENGINE": engine, "OPENBLAS_NUM_THREADS": "1"},
+            ).stdout
             if number:  # the first round warms up
-                found[name].append(taken)
+                found[name].append(Cost(*json.loads(said)))
     return {name: Cost(*map(median, zip(*rounds, strict=True))) for name, rounds in found.items()}
 
 
@@ -111,36 +143,18 @@ def cost_of_one(
     return rows
 
 
-def report_installed() -> None:
-    """Print the size of what serving needs."""
-    print(f"\n{'installed':32}{'MB':>10}")
-    for name, packages in INSTALLED.items():
-        with TemporaryDirectory() as folder:
-            # Without pip, which serves nothing.
-            venv.create(Path(folder) / "new", with_pip=False)
-            python = Path(folder) / "new" / "bin" / "python"
-            pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
-            subprocess.run([*pip, "--no-deps", str(ROOT), *packages], check=True)
-            (site_packages,) = (Path(folder) / "new").glob("lib/python*/site-packages")
-            n_bytes = sum(
-                file.stat().st_size for file in site_packages.rglob("*") if file.is_file()
-            )
-            print(f"{name:32}{n_bytes / 1e6:10.0f}")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_arguments(parser)
+    parser.add_argument("--data", choices=("make_reviews", "imdb"), default="make_reviews")
+    parser.add_argument("--documents", type=int, default=1_000, help="that the model is fitted on")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--reviews", type=int, default=500)
-    parser.add_argument("--install", action="store_true")
     add_save(parser)
     arguments = parser.parse_args()
     with TemporaryDirectory() as folder:
-        found = reviews(arguments)
-        path = saved_model(arguments, found, Path(folder))
-        n_words = np.mean([len(text.split()) for text in found.sent])
-        print(f"{found.what}; {path.stat().st_size / 1e6:.0f} MB, reviews of {n_words:.0f} words")
+        texts, labels, sent = reviews(arguments.data, arguments.documents)
+        path = Path(folder) / "model.han"
+        save(HANClassifier(random_state=0, max_epochs=1, device="cpu").fit(texts, labels), path)
         rows = [
             {
                 "new process": name,
@@ -151,13 +165,9 @@ def main() -> None:
             for name, cost in starts(path, arguments.rounds).items()
         ]
         publish("serving_start", rows, arguments.save)
-        from sk_han import load
-
-        tfidf = linear.tfidf().fit(found.texts, found.labels)
-        rows = cost_of_one(load(path), path, found.sent[: arguments.reviews], tfidf)
+        tfidf = linear.tfidf().fit(texts, labels)
+        rows = cost_of_one(load(path), path, sent[: arguments.reviews], tfidf)
         publish("serving_one", rows, arguments.save)
-    if arguments.install:
-        report_installed()
 
 
 if __name__ == "__main__":

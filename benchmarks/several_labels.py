@@ -3,11 +3,10 @@
 ``python benchmarks/several_labels.py --data reuters`` fits to four fifths of the training part of
 Reuters-21578 (ModApte, 90 topics), once for each of ``--folds`` folds, and pools the decisions on
 the documents left out; ``--data goemotions`` fits to the training messages of GoEmotions (28
-labels) and scores the test messages (`--dev`: those to choose by). The thresholds of all models are
+labels) and scores the test messages. The thresholds of all models are
 those of the highest F1 on a tenth of the training documents: that of HANClassifier by
 ``threshold="f1"``, those of linear models by a fit to the other nine tenths. The seconds of a fit
-are with thresholds. ``--combinations`` fits HANClassifier to all training documents of Reuters,
-once with their topics and once with each combination of topics as a class.
+are with thresholds.
 """
 
 from __future__ import annotations
@@ -16,25 +15,16 @@ import argparse
 import csv
 import gzip
 import io
-import json
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
-from multiprocessing import get_context
-from pathlib import Path
-from time import perf_counter, process_time
+from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
 from corpora import data_folder
 from linear import tfidf_of_characters
-from memory import peak_megabytes
 from numpy.typing import NDArray
 from results import add_save, publish
 from scipy.special import expit
-from served import HIDDEN
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, f1_score
@@ -43,9 +33,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.svm import LinearSVC
 
-import sk_han
 from sk_han import HANClassifier
-from sk_han.serving import Scorer
 from sk_han.targets import AnyOfLabels
 
 LINEAR: dict[str, Callable[[], Any]] = {
@@ -61,24 +49,6 @@ TITLES = {
     "svc-characters": "TF-IDF of characters + LinearSVC",
     "han": "HANClassifier, threshold='f1'",
 }
-
-
-# Prints the memory of a process that serves, and the milliseconds of a single document.
-SERVE = (
-    HIDDEN
-    + """
-import json
-from time import perf_counter
-from memory import resident_megabytes
-from sk_han.serving import Scorer
-scorer, texts = Scorer.load(sys.argv[1]), json.load(sys.stdin)
-scorer.predict(texts[:1])
-start = perf_counter()
-for text in texts:
-    scorer.predict([text])
-print(resident_megabytes(), 1000 * (perf_counter() - start) / len(texts))
-"""
-)
 
 
 class Scored(NamedTuple):
@@ -98,14 +68,14 @@ def read(name: str) -> tuple[list[str], list[list[str]]]:
 
 
 def splits(
-    data: str, n_folds: int, dev: bool
+    data: str, n_folds: int
 ) -> Iterator[tuple[list[str], NDArray[Any], list[str], NDArray[Any]]]:
     """Yield texts and indicators to train on, and those to score."""
     texts, names = read(f"{data}/train.csv.gz")
     binarizer = MultiLabelBinarizer()
     y = binarizer.fit_transform(names).astype(bool)
     if data == "goemotions":
-        others, theirs = read(f"goemotions/{'dev' if dev else 'test'}.csv.gz")
+        others, theirs = read("goemotions/test.csv.gz")
         yield texts, y, others, binarizer.transform(theirs).astype(bool)
         return
     target = AnyOfLabels(binarizer.classes_, np.full(y.shape[1], 0.5))
@@ -150,13 +120,13 @@ def linear(name: str, texts: list[str], y: NDArray[Any], others: list[str]) -> S
     return Scored(scores >= thresholds, scores, proba, seconds)
 
 
-def han(texts: list[str], y: NDArray[Any], others: list[str], seed: int) -> tuple[Scored, Any]:
+def han(texts: list[str], y: NDArray[Any], others: list[str], seed: int) -> Scored:
     """Fit HANClassifier with its defaults but for the threshold, and score others."""
     start = process_time()
     model = HANClassifier(threshold="f1", random_state=seed).fit(texts, y)
     seconds = process_time() - start
     decided, proba = model.predict(others).astype(bool), model.predict_proba(others)
-    return Scored(decided, model.decision_function(others), proba, seconds), model
+    return Scored(decided, model.decision_function(others), proba, seconds)
 
 
 def row_of(title: str, found: list[Scored], y: NDArray[np.bool_], reference: float) -> Any:
@@ -180,92 +150,23 @@ def row_of(title: str, found: list[Scored], y: NDArray[np.bool_], reference: flo
     }
 
 
-def tell_cost(model: Any, texts: list[str]) -> None:
-    """Print the size of the file, and the milliseconds of a single document."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.han"
-        sk_han.save(model, path)
-        megabytes, scorer = os.path.getsize(path) / 1e6, Scorer.load(path)
-    scorer.predict(texts[:1])
-    start = perf_counter()
-    for text in texts[:50]:
-        scorer.predict([text])
-    took = 1000 * (perf_counter() - start) / len(texts[:50])
-    print(f"a file of {megabytes:.1f} MB; {took:.1f} ms a document by the Scorer")
-
-
-def costs() -> list[dict[str, Any]]:
-    """Measure fits to Reuters, of topics and of combinations as classes, in new processes."""
-    spawn, rows = get_context("spawn"), []
-    texts = read("reuters/train.csv.gz")[0][:200]
-    for what in ("topics", "combinations"):
-        with spawn.Pool(1) as pool, tempfile.TemporaryDirectory() as folder:
-            path = str(Path(folder) / "model.han")
-            n, seconds, peak = pool.apply(_fitted, (what, path))
-            size = os.path.getsize(path) / 1e6
-            said = subprocess.run(
-                [sys.executable, "-c", SERVE, path],
-                input=json.dumps(texts),
-                cwd=Path(__file__).parent,
-                capture_output=True,
-                check=True,
-                text=True,
-            ).stdout
-            served, took = map(float, said.split())
-        rows.append(
-            {
-                "": f"{n} {what}",
-                "fit, CPU s": round(seconds, 1),
-                "peak of the fit, MB": round(peak),
-                "file, MB": round(size, 1),
-                "served, MB": round(served),
-                "ms a document": round(took, 1),
-            }
-        )
-        print(rows[-1], flush=True)
-    return rows
-
-
-def _fitted(what: str, path: str) -> tuple[int, float, float]:
-    """Fit to all training documents and save; give the number of labels, seconds and peak MB."""
-    texts, topics = read("reuters/train.csv.gz")
-    y: Any = MultiLabelBinarizer().fit_transform(topics)
-    if what == "combinations":
-        y = [" ".join(sorted(each)) for each in topics]
-    start = process_time()
-    model = HANClassifier(random_state=0).fit(texts, y)
-    seconds = process_time() - start
-    peak = peak_megabytes()
-    sk_han.save(model, path)
-    return len(model.classes_), seconds, peak
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", choices=["reuters", "goemotions"], default="reuters")
     parser.add_argument("--models", nargs="+", choices=list(TITLES), default=list(TITLES))
     parser.add_argument("--folds", type=int, default=5, help="of Reuters")
-    parser.add_argument("--dev", action="store_true", help="score what defaults are chosen by")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=int, help="documents to train on and to score, for a try")
-    parser.add_argument("--combinations", action="store_true", help="costs alone")
     add_save(parser)
     arguments = parser.parse_args()
-    if arguments.combinations:
-        publish("several_labels-costs", costs(), arguments.save)
-        return
     found: dict[str, list[Scored]] = {name: [] for name in arguments.models}
     truths = []
-    for texts, y, others, theirs in splits(arguments.data, arguments.folds, arguments.dev):
-        n = arguments.limit
+    for texts, y, others, theirs in splits(arguments.data, arguments.folds):
         for name, scored in found.items():
             if name == "han":
-                one, model = han(texts[:n], y[:n], others[:n], arguments.seed)
-                tell_cost(model, others[:n])
+                scored.append(han(texts, y, others, arguments.seed))
             else:
-                one = linear(name, texts[:n], y[:n], others[:n])
-            scored.append(one)
-        truths.append(theirs[:n])
+                scored.append(linear(name, texts, y, others))
+        truths.append(theirs)
     reference = sum(each.seconds for each in found.get("svc-balanced", []))
     y = np.concatenate(truths)
     rows = [row_of(TITLES[name], each, y, reference) for name, each in found.items()]

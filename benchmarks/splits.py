@@ -86,19 +86,6 @@ def held_out(name: str, fold: int, seed: int) -> Split:
     return _chosen(texts, labels, rows, np.flatnonzero(fold_of == fold))
 
 
-def shortened(split: Split, limit: int) -> Split:
-    """Keep so many documents on either side, to try a script."""
-    rng = np.random.RandomState(0)
-    train = rng.permutation(len(split.train_texts))[:limit]
-    test = rng.permutation(len(split.test_texts))[:limit]
-    return Split(
-        [split.train_texts[row] for row in train],
-        split.train_labels[train],
-        [split.test_texts[row] for row in test],
-        split.test_labels[test],
-    )
-
-
 @cache
 def _training_documents(name: str) -> tuple[list[str], NDArray, NDArray]:
     """Give texts and labels that no published split scores on, and the fold of each."""

@@ -2,7 +2,8 @@
 
 ``python benchmarks/tables.py`` writes each table anew that stands between ``<!-- table: NAME -->``
 and ``<!-- end -->``, and under it where it comes from. NAME is that of a file in
-``benchmarks/results``, whose rows are drawn as they are, or one of those in `DRAWN`.
+``benchmarks/results``, whose rows are drawn as they are, or one of those in `DRAWN`. On a page with
+``<!-- marks -->``, commits and processors stand there, and a number for them under each table.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ PAGES = [
     )
 ]
 TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+WHEN = re.compile(r": (commit .+?)\.\*")
+MARKS = re.compile(r"(<!-- marks -->\n).*?(<!-- end -->)", re.DOTALL)
 CORPORA = {
     "imdb-2000": "IMDB, 2,000",
     "imdb-1000": "IMDB, 1,000",
@@ -50,6 +53,13 @@ MODELS = {
     "characters": "TF-IDF of characters + LR",
     "nb-svm": "NB-SVM(1-2)",
     "han": "`HANClassifier`",
+}
+CHARACTERS = {
+    "TF-IDF of words + LR": "words + LR",
+    "TF-IDF of characters + LR": "characters + LR",
+    "TF-IDF of both + LR": "both + LR",
+    "`HANClassifier(linear_chars=None)`": "`linear_chars=None`",
+    "`HANClassifier()`": "`HANClassifier`",
 }
 READINGS = {"han": "defaults", "words": '`tokens="words"`', "min-df-2": "`min_df=2`"}
 POOLINGS = {"pure": "attention (HN-ATT)", "pure-mean": "mean (HN-AVE)"}
@@ -66,7 +76,13 @@ UNLABELLED = (
 
 def drawn(text: str) -> str:
     """Draw the tables of a page anew."""
-    return TABLE.sub(lambda found: f"{found[1]}{draw(found[2])}\n{found[3]}", text)
+    text = TABLE.sub(lambda found: f"{found[1]}{draw(found[2])}\n{found[3]}", text)
+    if not MARKS.search(text):
+        return text
+    numbers: dict[str, int] = {}
+    text = WHEN.sub(lambda found: f" [{numbers.setdefault(found[1], len(numbers) + 1)}]*", text)
+    rows = "\n".join(f"{number}. {said}" for said, number in numbers.items())
+    return MARKS.sub(lambda found: f"{found[1]}{rows}\n{found[2]}", text)
 
 
 def draw(name: str) -> str:
@@ -112,6 +128,21 @@ def front() -> str:
     return f"{table}\n\n*Three seeds, defaults; {'; '.join(said)}.*"
 
 
+def characters(*corpora: str) -> str:
+    """Draw a row for each corpus, and what the model of characters adds to its accuracy."""
+    found, rows = [load(f"characters-{name}") for name in corpora], []
+    for name, result in zip(corpora, found, strict=True):
+        of = by(result, "model")
+        shown = {label: of.get(name, {}).get("accuracy, %") for name, label in CHARACTERS.items()}
+        rows.append({"accuracy, %": name, **shown})
+    return "\n".join(grid(rows)) + "\n\n" + origin(*found)
+
+
+def pooling() -> str:
+    """Draw runs whose commands stand under the first table."""
+    return accuracy(POOLINGS, ["imdb-1000", "airline", "make_reviews"]).rpartition("\n\n")[0]
+
+
 def unlabelled() -> str:
     """Draw what text without labels brings, beside the same labels alone."""
     rows, origins = [], []
@@ -146,7 +177,8 @@ def shown(row: dict[str, Any]) -> str:
 DRAWN = {
     "accuracy": lambda: accuracy(MODELS, CORPORA, "log loss", "calibration error"),
     "front": front,
-    "pooling": lambda: accuracy(POOLINGS, ["imdb-1000", "airline", "make_reviews"]),
+    "characters": lambda: characters("20news-1000", "20news", "airline", "imdb-2000"),
+    "pooling": pooling,
     "readings": lambda: accuracy(READINGS, ["20news", "airline", "imdb-2000"]),
     "text_beside_numbers": lambda: stacked(
         *(f"text_beside_numbers-{name}" for name in ("airline", "imdb", "movies"))

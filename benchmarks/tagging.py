@@ -3,9 +3,7 @@
 ``python benchmarks/tagging.py chunks`` finds phrases of words with given parts of speech: F1 by the
 rules of the task's ``conlleval``. ``python benchmarks/tagging.py parts`` finds parts of speech of
 words alone: accuracy of tokens. Both train on all training sentences and print the time of training
-and of prediction, in turns, on one thread. ``--select`` scores on every eighth training sentence,
-which is left out, where parameters were chosen; further arguments are parameters, such as
-``--select dropout=0.4``.
+and of prediction, in turns, on one thread.
 
 Word vectors are GloVe's (50 numbers, 50,000 words). python-crfsuite has the features of CRFsuite's
 own example for this task, and those of its tutorial for words alone; both with the parameters of
@@ -15,8 +13,6 @@ that tutorial. ``pip install "sk-han[benchmarks]"`` brings it.
 from __future__ import annotations
 
 import argparse
-import ast
-import contextlib
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,10 +121,8 @@ def ours(
     return found, trained - start, perf_counter() - trained
 
 
-def quality(task: str, n_seeds: int, select: bool, params: dict[str, Any], store: bool) -> None:
-    training = conll2000("train")
-    unseen = training[::8] if select else conll2000("test")
-    training = [s for i, s in enumerate(training) if i % 8] if select else training
+def quality(task: str, n_seeds: int, store: bool) -> None:
+    training, unseen = conll2000("train"), conll2000("test")
     n_columns, column = (2, 2) if task == "chunks" else (1, 1)
     X, unseen_X = ([[t[:n_columns] for t in s] for s in each] for each in (training, unseen))
     y, unseen_y = ([[t[column] for t in s] for s in each] for each in (training, unseen))
@@ -139,11 +133,10 @@ def quality(task: str, n_seeds: int, select: bool, params: dict[str, Any], store
     for seed in range(n_seeds):
         runs = {
             f"SequenceTagger, seed {seed}": lambda s=seed: ours(
-                X, y, unseen_X, PARAMS[task] | {"random_state": s} | params
-            )
+                X, y, unseen_X, PARAMS[task] | {"random_state": s}
+            ),
+            "python-crfsuite": lambda: crfsuite(task, X, y, unseen_X),
         }
-        if not select:
-            runs["python-crfsuite"] = lambda: crfsuite(task, X, y, unseen_X)
         seconds = []
         for who, run in runs.items():
             found, fit, predict = run()
@@ -154,26 +147,17 @@ def quality(task: str, n_seeds: int, select: bool, params: dict[str, Any], store
             seconds.append(fit)
         times.append(seconds)
     publish(f"tagging_{task}", rows, store)
-    if not select:
-        print(f"\ntraining against python-crfsuite: {median(a / b for a, b in times):.2f} times")
+    print(f"\ntraining against python-crfsuite: {median(a / b for a, b in times):.2f} times")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("task", choices=["chunks", "parts"])
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--select", action="store_true")
-    parser.add_argument("params", nargs="*", help="parameters of SequenceTagger: name=value")
     add_save(parser)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    params = {}
-    for pair in arguments.params:
-        name, _, value = pair.partition("=")
-        params[name] = value
-        with contextlib.suppress(ValueError, SyntaxError):
-            params[name] = ast.literal_eval(value)
-    quality(arguments.task, arguments.seeds, arguments.select, params, arguments.save)
+    quality(arguments.task, arguments.seeds, arguments.save)
 
 
 if __name__ == "__main__":

@@ -63,6 +63,16 @@ def test_a_table_worked_by_hand(stored):
     assert tables.drawn(drawn) == drawn
 
 
+def test_commits_stand_once_at_the_marks_of_a_page(stored):
+    for name in "ab":
+        (stored / f"{name}.json").write_text(json.dumps(ONE | {"rows": [{name: 1}]}))
+    tables_of = [f"<!-- table: {name} -->\n<!-- end -->\n" for name in "ab"]
+    drawn = tables.drawn("".join([*tables_of, "<!-- marks -->\n<!-- end -->\n"]))
+    assert drawn.count("*`python benchmarks/a.py` [1]*") == 2
+    assert drawn.endswith("<!-- marks -->\n1. commit abc, one, 2026-01-02\n<!-- end -->\n")
+    assert tables.drawn(drawn) == drawn
+
+
 def test_results_say_where_they_come_from(stored, monkeypatch):
     script = str(results.ROOT / "benchmarks" / "accuracy.py")
     monkeypatch.setattr("sys.argv", [script, "--data", "a b", "--save"])
