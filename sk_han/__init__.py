@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
-    from sk_han.datasets import read_highlights
     from sk_han.documents import DocumentArray, SentenceArray
     from sk_han.fitting.checkpoints import Checkpoint
     from sk_han.inspection.auditing import audit_labels
     from sk_han.inspection.describing import describe
     from sk_han.inspection.explaining import explain, explain_classes, explain_iter
     from sk_han.inspection.faithfulness import faithfulness_report
-    from sk_han.inspection.marking import marking_page
     from sk_han.inspection.reporting import report
     from sk_han.inspection.results.collection import ExplanationList
     from sk_han.inspection.results.document import DocumentExplanation
@@ -62,8 +60,6 @@ __all__ = [
     "explain_iter",
     "faithfulness_report",
     "load",
-    "marking_page",
-    "read_highlights",
     "report",
     "save",
     "show_versions",
@@ -96,8 +92,6 @@ _MODULE_OF = {
     "explain_iter": "sk_han.inspection.explaining",
     "faithfulness_report": "sk_han.inspection.faithfulness",
     "load": "sk_han.persistence",
-    "marking_page": "sk_han.inspection.marking",
-    "read_highlights": "sk_han.datasets",
     "report": "sk_han.inspection.reporting",
     "save": "sk_han.persistence",
     "show_versions": "sk_han.versions",

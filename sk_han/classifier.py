@@ -366,7 +366,6 @@ or ndarray of shape (n_labels,)
         X_unlabelled: Any = None,
         checkpoint: str | PathLike[str] | Checkpoint | None = None,
         groups: ArrayLike | None = None,
-        highlights: Any = None,
     ) -> HANClassifier:
         """Fit network and linear models to labelled documents, and to text without labels.
 
@@ -394,9 +393,6 @@ or ndarray of shape (n_labels,)
         groups : array-like of shape (n_documents,), default=None
             Which documents belong together, by author for example: those of a group are held out
             together, so that scales and scores are those for new groups.
-        highlights : list of length n_documents, default=None
-            Why people gave the labels: for each text the spans (start, end) of characters that tell
-            it, ``[]`` for none, None if nobody looked. The network learns to attend to these words.
 
         Returns
         -------
@@ -411,7 +407,7 @@ or ndarray of shape (n_labels,)
         FloatingPointError
             If the loss is no longer a finite number.
         """
-        others = {"X_val": X_val, "y_val": y_val, "groups": groups, "highlights": highlights}
+        others = {"X_val": X_val, "y_val": y_val, "groups": groups}
         given = Given(X, y, sample_weight, X_unlabelled, **others)
         return self._learn(given, goes_on=self.warm_start, checkpoint=checkpoint)
 

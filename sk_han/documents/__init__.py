@@ -3,14 +3,12 @@
 from sk_han.documents.array import DocumentArray
 from sk_han.documents.checks import PADDING_ID, UNKNOWN_ID
 from sk_han.documents.coalitions import Coalitions, each_sentence_alone
-from sk_han.documents.labelled import MARKED, NOT_MARKED, LabelledDocuments
+from sk_han.documents.labelled import LabelledDocuments
 from sk_han.documents.offsets import concatenated_ranges, packed, starts_of
 from sk_han.documents.sentences import EncoderFingerprint, SentenceArray
 from sk_han.documents.spelling import Spelling, code_points
 
 __all__ = [
-    "MARKED",
-    "NOT_MARKED",
     "PADDING_ID",
     "UNKNOWN_ID",
     "Coalitions",

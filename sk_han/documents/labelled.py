@@ -10,22 +10,18 @@ from numpy.typing import NDArray
 
 from sk_han.documents.array import DocumentArray
 
-NOT_MARKED, MARKED = 1, 2
-
 
 @dataclass(frozen=True)
 class LabelledDocuments:
     """D documents with their targets, encoded, positive weights in the loss, and groups (D,).
 
-    Documents of one group are held out and dealt out to folds together. `marks` are of the shape of
-    the documents: `MARKED` in the place of each word that people marked, and `NOT_MARKED`.
+    Documents of one group are held out and dealt out to folds together.
     """
 
     documents: DocumentArray
     targets: NDArray[Any]
     weights: NDArray[np.float64]
     groups: NDArray[np.int64] | None = None
-    marks: DocumentArray | None = None
 
     @property
     def inputs(self) -> DocumentArray:
@@ -37,7 +33,6 @@ class LabelledDocuments:
 
     def __getitem__(self, rows: Any) -> LabelledDocuments:
         groups = None if self.groups is None else self.groups[rows]
-        marks = None if self.marks is None else self.marks[rows]
         return LabelledDocuments(
-            self.documents[rows], self.targets[rows], self.weights[rows], groups, marks
+            self.documents[rows], self.targets[rows], self.weights[rows], groups
         )

@@ -26,7 +26,6 @@ from sk_han.fitting.checkpoints.fingerprint import (
     described,
 )
 from sk_han.fitting.context import FitContext
-from sk_han.fitting.highlights import check_highlights, marks_of
 from sk_han.fitting.settings import AUTO, Settings
 from sk_han.fitting.state import FittedModel
 from sk_han.parts import Pool
@@ -138,7 +137,7 @@ class FitData:
 
     def fingerprint(self) -> dict[str, str]:
         """Describe the data as short strings; documents are read batch by batch."""
-        given, groups, marks = self.given_validation, self.labelled.groups, self.labelled.marks
+        given, groups = self.given_validation, self.labelled.groups
         words = () if self.tokenizer is None else self.tokenizer.vocabulary_
         return {
             "the documents": crc_of_documents(self.labelled.documents),
@@ -149,7 +148,6 @@ class FitData:
             "the weights of documents": crc_of([self.labelled.weights]),
             "X_val": "" if given is None else crc_of_documents(given.documents),
             "the groups": "" if groups is None else crc_of([groups]),
-            "the highlights": "" if marks is None else crc_of_documents(marks),
             "y_val": "" if given is None else crc_of([given.targets]),
             "X_unlabelled": "" if self.unlabelled is None else crc_of_documents(self.unlabelled),
         }
@@ -166,7 +164,6 @@ class Given(NamedTuple):
     y_val: Any = None
     classes: Any = None
     groups: Any = None
-    highlights: Any = None
 
 
 def read_data(given: Given, context: FitContext) -> FitData:
@@ -184,11 +181,8 @@ def read_data(given: Given, context: FitContext) -> FitData:
         if before is None
         else before.vocabulary_size
     )
-    marks = None
-    if checked.highlights is not None and tokenizer is not None:
-        marks = marks_of(checked.highlights, checked.X, documents, tokenizer)
     known = within_vocabulary(documents, vocabulary_size)
-    labelled = LabelledDocuments(known, checked.y, weights, checked.groups, marks)[rows]
+    labelled = LabelledDocuments(known, checked.y, weights, checked.groups)[rows]
     codes = target.codes(labelled.targets)
     first_of_same = first_of_same_words(_words(labelled.documents))
     conflicting = conflicting_rows(first_of_same, codes)
@@ -294,14 +288,13 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> tu
         if isinstance(X, SentenceArray) and before.pool.network.dimension is None:
             X = X.words()  # the network reads nothing else of them
     check_unlabelled(given.X_unlabelled, X)
-    highlights = check_highlights(given.highlights, X, settings)
     if before is None:
         target, targets = learnt_target(given.y, len(X), given.classes)
     else:
         target = before.pool.target
         check_same_kind(given.y, target)
         targets = target.encode(given.y, len(X))
-    for name in ("y", "sample_weight", "groups", "highlights"):
+    for name in ("y", "sample_weight", "groups"):
         warn_of_order(given.X, getattr(given, name), name)
     target.check_threshold(settings.threshold)
     target, weights = target.weigh(targets, given.sample_weight, settings.class_weight)
@@ -324,7 +317,6 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> tu
         X_val=X_val,
         y_val=targets_val,
         groups=groups,
-        highlights=highlights,
     )
 
 

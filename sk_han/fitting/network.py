@@ -29,7 +29,6 @@ from sk_han.training.builder import batch_size_for, document_net, epochs_for, ep
 from sk_han.training.callbacks.freezing import epochs_frozen
 from sk_han.training.callbacks.stopping import StopOnInterrupt, stops_for_a_person
 from sk_han.training.history import plain_history
-from sk_han.training.loss import loss_of_marks
 from sk_han.training.net import Net
 from sk_han.training.net_state import copied_net
 from sk_han.training.pretraining import (
@@ -138,10 +137,9 @@ class WordsLearner(Learner):
 def _trained_on_words(data: FitData, context: FitContext, teacher: Pool | None, name: str) -> Net:
     """Train the network of that name in the pool: from word vectors, or from the net before."""
     settings = context.settings
-    of_marks = None if data.labelled.marks is None else loss_of_marks
     new = partial(
         _net_maker(data, context, vocabulary_size=data.vocabulary_size, unknown_id=UNKNOWN_ID),
-        make_net=_with_target(partial(document_net, further_loss=of_marks), data),
+        make_net=_with_target(document_net, data),
     )
     frozen = epochs_frozen(settings.freeze_embedding)
     with context.stages("set-up"):  # an optimizer of PyTorch's own loads its compiler

@@ -1,4 +1,4 @@
-"""Terms that training adds to the loss: overlap of hops, marks that are missed."""
+"""A term that training adds to the loss: the overlap of hops."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import torch
 from torch import Tensor
 
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum
-
-# Attention on marked words below this counts as none: its logarithm has no end.
-_LEAST_ATTENTION = 1e-4
 
 
 def hop_overlap(weights: Tensor, lengths: Tensor) -> Tensor:
@@ -38,25 +35,3 @@ def document_overlap(
     total = segment_sum(overlap.unsqueeze(1), document, len(sentences_per_document)).squeeze(1)
     mean = total / sentences_per_document.clamp(min=1).to(total)
     return mean + hop_overlap(sentence_weights, sentences_per_document)
-
-
-def missed_marks(
-    word_weights: Tensor,
-    words_per_sentence: Tensor,
-    sentence_weights: Tensor,
-    sentences_per_document: Tensor,
-    is_marked: Tensor,
-) -> Tensor:
-    """Compute the negative logarithm of a document's attention on its marked words, (D,).
-
-    Attention on a word is its weight (T,) times that of its sentence (N,). Other words cost nothing
-    but what they take away, so people need not mark all that tells (recall, Carton et al., 2022).
-    """
-    sentence = segment_numbers(words_per_sentence).to(word_weights.device)  # (T,)
-    document = segment_numbers(sentences_per_document).to(word_weights.device)  # (N,)
-    N, D = len(words_per_sentence), len(sentences_per_document)
-    rows = torch.stack([word_weights * is_marked, is_marked], dim=1)  # (T, 2)
-    on_marked, n_marked = segment_sum(rows, sentence, N).unbind(1)  # (N,)
-    rows = torch.stack([sentence_weights * on_marked, n_marked], dim=1)  # (N, 2)
-    on_marked, n_marked = segment_sum(rows, document, D).unbind(1)  # (D,)
-    return -(on_marked + _LEAST_ATTENTION).log() * (n_marked > 0).to(on_marked)

@@ -15,8 +15,8 @@ EXCERPT = 160  # characters
 LONGEST = 1_500  # characters of a text that is not explained
 
 
-def page(body: str, title: str, full_page: bool, kind: str = "", head: str = "") -> str:
-    """Return a body with the style sheet, as a fragment or a full page with more in its head.
+def page(body: str, title: str, full_page: bool, kind: str = "") -> str:
+    """Return a body with the style sheet, as a fragment or a full page.
 
     Pages of a kind have styles of their own, for them alone, since a notebook may hold several.
     """
@@ -31,7 +31,7 @@ def page(body: str, title: str, full_page: bool, kind: str = "", head: str = "")
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"{head}<title>{title}</title>\n{styles}\n</head>\n"
+        f"<title>{title}</title>\n{styles}\n</head>\n"
         f'<body class="{classes}">\n{body}\n</body>\n</html>\n'
     )
 

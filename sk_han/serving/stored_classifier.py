@@ -67,7 +67,6 @@ _METADATA = {
         "X_val",
         "checkpoint",
         "groups",
-        "highlights",
         "sample_weight",
         "y_val",
     ),

@@ -43,7 +43,6 @@ _OWN_PARAMS = {
     "criterion__reduction",
     "decide",
     "device",
-    "further_loss",
     "lr",
     "max_epochs",
     "measures",

@@ -48,9 +48,8 @@ class Net(NeuralNet):
     by their names in the history, take logits and targets of a validation batch as arrays; higher
     is better. `decide` takes scores and returns targets, by default the number of the highest.
     `noise` is the length of the adversarial noise relative to that of the word vectors, in one of
-    every `noise_every` steps of an epoch; half of the loss of these is with noise. `further_loss`
-    takes the network's output and the data of a batch, and returns a term of the loss of each
-    target. Without an optimizer (None), the net only predicts.
+    every `noise_every` steps of an epoch; half of the loss of these is with noise. Without an
+    optimizer (None), the net only predicts.
     """
 
     _ranks: Ranks | None = None  # while it trains together with other processes
@@ -68,7 +67,6 @@ class Net(NeuralNet):
         noise: float = 0.0,
         noise_every: int = 1,
         shuffle: np.random.RandomState | None = None,
-        further_loss: Callable[[Any, TrainingData], Tensor] | None = None,
         valid_batch_size: int = 256,
         **kwargs: Any,
     ) -> None:
@@ -86,7 +84,6 @@ class Net(NeuralNet):
         self.noise = noise
         self.noise_every = noise_every
         self.shuffle = shuffle
-        self.further_loss = further_loss
         self.valid_batch_size = valid_batch_size
 
     def train(
@@ -406,8 +403,6 @@ class Net(NeuralNet):
         output = self.module_.attend(*self.to_tensors(X.inputs, self.device))
         loss = self.get_loss(output.logits, y, X=X, training=True)
         penalty = output.penalty
-        if self.further_loss is not None:
-            penalty = penalty + self.further_loss(output, X)
         loss = loss + (weighted_mean(penalty, X.weights) if penalty.dim() else penalty)
         return loss, output.logits
 

@@ -16,7 +16,7 @@ from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import is_missing
 
 # Arguments of `fit` that have a value for each document.
-OF_DOCUMENTS = ("sample_weight", "groups", "highlights")
+OF_DOCUMENTS = ("sample_weight", "groups")
 
 # bool comes before number, since True is an int.
 _KINDS: dict[str, tuple[type, ...]] = {

@@ -36,14 +36,6 @@ def described(params, texts=TEXTS, labels=LABELS):
         return error
 
 
-def losses_with_highlights(params):
-    classifier = tiny(**params).fit(TEXTS, LABELS, highlights=[[(0, 2)], None] * 9)
-    try:
-        return [epoch["train_loss"] for epoch in classifier.history_]
-    except AttributeError:  # another rank has no model
-        return None
-
-
 class Press(Callback):
     """Press Ctrl-C in the third epoch, or do nothing."""
 
@@ -95,13 +87,6 @@ class TestFit:
         names = ["train_loss", "valid_loss", "valid_accuracy"]
         for found, expected in zip(history, alone.history_, strict=True):
             assert [found[n] for n in names] == pytest.approx([expected[n] for n in names], 1e-3)
-
-    def test_highlights_are_divided_with_their_documents(self, group):
-        params = {**SAME_AS_ALONE, "batch_size": 5}
-        alone, plain = losses_with_highlights(params), fitted(params).history_
-        together, _ = group.run(losses_with_highlights, params)
-        np.testing.assert_allclose(together, alone, rtol=1e-3)
-        assert alone[0] > 1.05 * plain[0]["train_loss"]
 
     @pytest.mark.parametrize("first", [True, False])
     def test_the_time_of_one_rank_ends_training_on_all(self, group, first):

@@ -319,17 +319,17 @@ def test_each_fold_reads_a_frame_of_texts_without_labels_as_a_fit_does():
     assert len(audit_labels(Frames(), TEXTS, LABELS, params=further, n_explained=0)) == len(TEXTS)
 
 
-def test_each_fold_has_the_highlights_of_its_documents():
-    class Marked(DummyClassifier):
-        def fit(self, X, y, highlights=None):
-            assert [len(each) for each in highlights] == [TEXTS.index(text) % 3 for text in X]
+def test_each_fold_has_the_groups_of_its_documents():
+    class Grouped(DummyClassifier):
+        def fit(self, X, y, groups=None):
+            assert list(groups) == [TEXTS.index(text) % 3 for text in X]
             return super().fit(X, y)
 
-    spans = [[(0, 3)] * (i % 3) for i in range(len(TEXTS))]
-    found = audit_labels(Marked(), TEXTS, LABELS, params={"highlights": spans}, n_explained=0)
+    groups = [i % 3 for i in range(len(TEXTS))]
+    found = audit_labels(Grouped(), TEXTS, LABELS, params={"groups": groups}, n_explained=0)
     assert len(found) == len(TEXTS)
-    with pytest.raises(ValueError, match=r"params\['highlights'\] has 119 values"):
-        audit_labels(Marked(), TEXTS, LABELS, params={"highlights": spans[1:]})
+    with pytest.raises(ValueError, match=r"params\['groups'\] has 119 values"):
+        audit_labels(Grouped(), TEXTS, LABELS, params={"groups": groups[1:]})
 
 
 def test_labels_in_another_order_are_warned_of_though_warnings_of_the_fits_are_not():

@@ -225,7 +225,6 @@ _REST: dict[str, list[str]] = {
     ],
     "weights": ["None", "ones", "some zero", "Series", "list of integers", "wide"],
     "groups": ["None", "list", "array", "Series of strings", "one"],
-    "highlights": ["None", "some", "all", "Series"],
     "validation": ["None", "list", "as X"],
     "unlabelled": ["None", "list", "generator", "Series", "as X"],
     "explained": list(doors.EXPLAINED),
@@ -291,7 +290,6 @@ _FRAMES = {"indicator frame", "polars indicator frame"}
 _NUMBERS = {"whole numbers", "negative numbers", "large numbers"}
 _GROUPED = _others("groups", "None")
 _CHARACTERS = _others("linear_chars", "auto", "None")
-_HIGHLIGHTED = _others("highlights", "None")
 # It fits to parts of the documents.
 LOG_ODDS = when(features="log_odds", estimator="vectors beside numbers")
 
@@ -379,7 +377,6 @@ ILLEGAL: dict[str, list[Rule]] = {
     "skops knows no metadata requests": [
         when(kept="skops", weights=WEIGHTED),
         when(kept="skops", groups=_GROUPED),
-        when(kept="skops", highlights=_HIGHLIGHTED),
         when(kept="skops", validation=VALIDATED),
         when(kept="skops", unlabelled=WITH_UNLABELLED),
         when(kept="skops", learning="checkpoint"),
@@ -416,14 +413,8 @@ ILLEGAL: dict[str, list[Rule]] = {
     ],
     "scikit-learn hands them on to its last model, too": [
         when(estimator="stack", groups=_GROUPED),
-        when(estimator="stack", highlights=_HIGHLIGHTED),
     ],
     "partial_fit holds nothing out": [when(learning="partial_fit", groups=_GROUPED)],
-    "partial_fit takes no highlights": [when(learning="partial_fit", highlights=_HIGHLIGHTED)],
-    # One refusal for all of them: tests/classifier/test_highlights.py has each.
-    "word ids have no characters": [
-        when(estimator=OF_WORD_IDS - {"word ids", "sentence vectors"}, highlights=_HIGHLIGHTED),
-    ],
     "it takes too long": [
         when(max_epochs="auto", batch_size="1"),
         when(max_epochs="auto", estimator=FOLDS | ENSEMBLES),
@@ -484,18 +475,6 @@ class Refusal(NamedTuple):
 
 REFUSALS: list[Refusal] = [
     Refusal(FITS, when(tokenizer__min_df={"2", "0.05"}), ValueError, "no terms remain"),
-    Refusal(
-        "begin|fit",
-        when(estimator={"word ids", "sentence vectors"}, highlights=_HIGHLIGHTED),
-        TypeError,
-        "highlights are of characters of texts",
-    ),
-    Refusal(
-        "begin|fit",
-        when(pooling={"mean", "max", "last"}, highlights=_HIGHLIGHTED),
-        ValueError,
-        "highlights teach attention",
-    ),
     *(
         Refusal(step, when(estimator="sentence vectors") | rule, ValueError, message)
         for step, rule, message in (
@@ -603,7 +582,6 @@ WARNINGS: list[Expected] = [
     Expected(when(labels="odd names"), "A label is blank, '"),
     # Of a short vocabulary, or of the first words, documents of two classes are the same.
     Expected(when(), "the same words as one with another label"),
-    Expected(when(highlights=_HIGHLIGHTED), "highlights? covers? no word that is read"),
     Expected(when(groups="one"), "All documents are of one group"),
     Expected(when(groups="list", classes="two documents"), "All documents are of one group"),
     Expected(when(groups=_GROUPED), "No document is held out: .* groups, which stay whole"),

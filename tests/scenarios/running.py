@@ -290,12 +290,6 @@ class Trial:
         group = groups[self.scenario["groups"]]()
         if group is not None:
             found["groups"] = group
-        kind = self.scenario["highlights"]
-        if kind != "None":
-            spans = [[(0, len(text) // 2 + 1)] if text else [] for text in self.texts]
-            if kind == "some":
-                spans = [None if i % 3 == 1 else each for i, each in enumerate(spans)]
-            found["highlights"] = pd.Series(spans) if kind == "Series" else spans
         how = self.scenario["validation"]
         if how != "None":
             container = "list" if how == "list" else None

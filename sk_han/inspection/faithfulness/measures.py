@@ -100,9 +100,7 @@ def rationale_words(
             f"{len(rationales)}. A document without a rationale has an empty list."
         )
     covered = [
-        covered_words(
-            checked_spans(spans, number, len(source.text), "rationale"), source.word_spans
-        )[0]
+        covered_words(checked_spans(spans, number, len(source.text)), source.word_spans)
         for number, (spans, source) in enumerate(zip(rationales, sources, strict=True))
     ]
     return np.concatenate(covered)
