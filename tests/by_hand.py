@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from sk_han.inspection.results.document import DocumentExplanation
-from sk_han.inspection.results.summary import ClassSummary, Context, Removal, Summary, Term
+from sk_han import DocumentExplanation, Summary
+from sk_han.inspection import ClassSummary, Context, Removal, Term
 
 REVIEW = "Great film. I loved it!"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sk_han.documents import LabelledDocuments
-from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS, SMOOTHING, fit_to_presences
 from sk_han.parts.ngrams.presence import frequent_ngrams
 from sk_han.targets import Target

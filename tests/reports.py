@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.multilabel_report import MultilabelReport
-from sk_han.inspection.results.report import Report
+from sk_han import ExplanationList
+from sk_han.inspection import MultilabelReport, Report
 from tests.by_hand import signed
 
 HOSTILE = "<script>alert(1)</script>\"'&</details></td>\x1b[31m"

@@ -17,7 +17,7 @@ from sk_han.datasets import make_reviews
 from sk_han.fitting.learner import Fitted
 from sk_han.fitting.logit_scales import Scaled, UnseenLogits
 from sk_han.fitting.summary import _decided, fault_in_unseen
-from sk_han.inspection.results.fit_summary import FitSummary
+from sk_han.inspection import FitSummary
 from sk_han.parts import Pool
 from sk_han.parts.pool import NETWORK
 from sk_han.targets import AnyOfLabels

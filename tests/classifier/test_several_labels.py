@@ -9,10 +9,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 from skorch.callbacks import EpochScoring
 
 import sk_han
-from sk_han import HANClassifier, SentenceArray
+from sk_han import HANClassifier, ModelFormatError, SentenceArray
 from sk_han.serving import Scorer
 from sk_han.targets.any_of_labels import best_thresholds
-from sk_han.utils.model_format import ModelFormatError
 from tests.labelled_reviews import HAS, OPINIONS, SMALL, TEST, TRAIN, N, X, Y, pandas
 
 

@@ -12,7 +12,7 @@ import pytest
 from sklearn.metrics import confusion_matrix
 
 import sk_han
-from sk_han.inspection.results.collection import ExplanationList
+from sk_han import ExplanationList
 from sk_han.serving import Scorer
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier, tiny, with_classes
 

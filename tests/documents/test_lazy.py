@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import train_test_split
 
 from sk_han import DocumentArray
-from sk_han.documents.checks import UNKNOWN_ID
+from sk_han.documents import UNKNOWN_ID
 from sk_han.documents.folder import DocumentFolder
 from sk_han.documents.lazy import (
     JoinedDocuments,

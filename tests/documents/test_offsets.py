@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sk_han.documents.offsets import concatenated_ranges, packed, sampled_rows, starts_of
+from sk_han.documents import concatenated_ranges, packed, starts_of
+from sk_han.documents.offsets import sampled_rows
 
 
 def test_offsets_worked_by_hand():

@@ -10,12 +10,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
-from sk_han.documents import (
-    DocumentArray,
-    EncoderFingerprint,
-    SentenceArray,
-    each_sentence_alone,
-)
+from sk_han import DocumentArray, SentenceArray
+from sk_han.documents import EncoderFingerprint, each_sentence_alone
 from sk_han.inspection.methods.by_name import without_each
 from sk_han.validation.documents import within_vocabulary
 

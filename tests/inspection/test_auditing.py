@@ -26,7 +26,7 @@ from sk_han import (
     audit_labels,
     report,
 )
-from sk_han.inspection.results.label_audit import LabelAudit
+from sk_han.inspection import LabelAudit
 from tests.html_page import Page
 from tests.tiny_models import tiny
 

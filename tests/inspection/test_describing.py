@@ -5,8 +5,8 @@ import json
 import pytest
 
 from sk_han import DocumentArray, HierarchicalTokenizer, describe
+from sk_han.inspection import TextDescription
 from sk_han.inspection.fit_cost import of_classes
-from sk_han.inspection.results.description import TextDescription
 from tests.html_page import Page
 
 TEXTS = [

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from sk_han import Attention
 from sk_han.nn import HierarchicalAttentionNetwork
-from sk_han.options import Attention
 
 
 class Batch(NamedTuple):

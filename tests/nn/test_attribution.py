@@ -7,11 +7,11 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
+from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.attribution import gradient_attention, gradient_input
 from sk_han.nn.encoders import packed_rnn
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum
-from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
 
 FACTORS = torch.tensor([[-1.0, 1.0], [2.0, 0.5], [0.25, -1.0], [1.0, 0.0], [0.5, 3.0]]).double()
 

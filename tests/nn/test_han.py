@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from sk_han import Attention
 from sk_han.nn import HANOutput, HierarchicalAttentionNetwork
-from sk_han.options import Attention
 
 pytestmark = pytest.mark.usefixtures("engine")
 

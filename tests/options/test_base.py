@@ -10,15 +10,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from sk_han.options import (
-    RNN,
-    Attention,
-    Choice,
-    ContextAttention,
-    MultiHopAttention,
-    NetworkOptions,
-    Options,
-)
+from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
+from sk_han.options import Choice, NetworkOptions, Options
 
 # Every class, with no option at its default.
 _OF_ALL = {"size": 19, "per_label": True}

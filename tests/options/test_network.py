@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sk_han import HANClassifier
-from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention, NetworkOptions
+from sk_han import RNN, Attention, ContextAttention, HANClassifier, MultiHopAttention
+from sk_han.options import NetworkOptions
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 import pytest
 
-from sk_han.inspection.results.collection import ExplanationList
+from sk_han import ExplanationList
 from sk_han.rendering.colors import DARK, LIGHT
 from sk_han.rendering.report.report_documents import prefix_of
 from tests.by_hand import explained, signed

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sk_han.inspection.results.collection import ExplanationList
+from sk_han import ExplanationList
 from sk_han.rendering.colors import stylesheet
 from sk_han.rendering.explanation_html import render_html
 from sk_han.rendering.notes import NOTES

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sk_han.inspection.results.collection import ExplanationList
+from sk_han import ExplanationList
 from sk_han.utils.visible_text import visible
 from tests.by_hand import explained, signed
 from tests.html_page import ANYTHING, Page

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from sk_han.inspection.results.collection import ExplanationList
+from sk_han import ExplanationList
 from sk_han.rendering.colors import style, stylesheet
 from tests.by_hand import explained, signed, summarized
 from tests.html_page import Page

@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 from hypothesis import given
 
-from sk_han.inspection.results.summary import Summary
+from sk_han import Summary
 from tests.by_hand import PLACE, REMOVAL, summarized
 from tests.html_page import ANYTHING, Page
 

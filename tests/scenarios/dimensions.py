@@ -19,11 +19,11 @@ from sk_han import (
     RNN,
     Attention,
     ContextAttention,
+    HierarchicalTokenizer,
     MultiHopAttention,
     StopAfter,
     StopOnInterrupt,
 )
-from sk_han.tokenizer import HierarchicalTokenizer
 from tests.scenarios import corpus, doors
 from tests.scenarios.drawing import Scenario
 

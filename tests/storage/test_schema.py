@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sk_han.options.base import Choice, Range
-from sk_han.options.network import RNN
+from sk_han import RNN
+from sk_han.options import Choice, Range
 from sk_han.storage.schema import (
     Array,
     ByName,

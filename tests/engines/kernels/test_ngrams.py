@@ -6,8 +6,8 @@ import pytest
 from sk_han import DocumentArray
 from sk_han.engines.engine_choice import using_engine
 from sk_han.engines.tasks import using_threads
+from sk_han.parts import NgramModel
 from sk_han.parts.ngrams.hashing import hash_ngrams
-from sk_han.parts.ngrams.model import NgramModel
 from tests.tiny_targets import classes
 
 pytest.importorskip("numba")

@@ -16,8 +16,8 @@ from sk_han import (
 )
 from sk_han.documents import LabelledDocuments
 from sk_han.inspection.methods.by_name import METHODS
+from sk_han.parts import NgramModel
 from sk_han.parts.ngrams.hashing import hash_ngrams
-from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.pool import NETWORK, NGRAMS
 from tests.ngram_models import fit_ngram_model
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny

@@ -7,7 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sk_han.inspection.results.collection import ExplanationList
+from sk_han import ExplanationList
 from sk_han.rendering import plot_explanation
 from tests.by_hand import explained, signed
 

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from sk_han.inspection.results.document import DocumentExplanation
+from sk_han import DocumentExplanation
 from tests.by_hand import explained, signed
 
 ARRAYS = [

@@ -17,15 +17,16 @@ import pytest
 from sk_han import ExplanationList
 from sk_han.inspection import (
     FaithfulnessReport,
+    FitCost,
     FitSummary,
     LabelAudit,
+    Result,
     TextDescription,
     TrainingSummary,
 )
-from sk_han.inspection.results.description import FitCost
 from sk_han.inspection.results.fit_summary import SummaryOfFit
 from sk_han.inspection.results.report import HeldOutReport
-from sk_han.inspection.results.result import ReadOnlyResult, Result, plain
+from sk_han.inspection.results.result import ReadOnlyResult, plain
 from sk_han.translation import Alignment
 from tests.by_hand import explained, signed, summarized
 from tests.reports import made, made_of_labels

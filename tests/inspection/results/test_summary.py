@@ -2,7 +2,7 @@ import pickle
 
 import pytest
 
-from sk_han.inspection.results.summary import Removal
+from sk_han.inspection import Removal
 from tests.by_hand import REMOVAL, summarized
 
 

@@ -7,10 +7,10 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
+from sk_han import RNN
 from sk_han.nn import BidirectionalGRU, PackedRNN
 from sk_han.nn.encoders import packed_rnn
 from sk_han.nn.encoders.bidirectional_gru import recurrent_encoder
-from sk_han.options import RNN
 
 LENGTHS = [3, 0, 7, 1, 2]
 KINDS = list(product(["gru", "lstm", "rnn"], [1, 2], [True, False]))

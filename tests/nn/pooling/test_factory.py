@@ -2,10 +2,17 @@
 
 import pytest
 
-from sk_han.nn import AttentionPooling, ContextPooling, LastPooling, MaxPooling, MeanPooling
+from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
+from sk_han.nn import (
+    AttentionPooling,
+    ContextPooling,
+    LastPooling,
+    MaxPooling,
+    MeanPooling,
+    MultiHopPooling,
+)
 from sk_han.nn.pooling.factory import sentence_pooling, word_pooling
-from sk_han.nn.pooling.multi_hop import MultiHopPooling
-from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention, NetworkOptions
+from sk_han.options import NetworkOptions
 
 each_level = pytest.mark.parametrize("make", [word_pooling, sentence_pooling])
 

@@ -7,10 +7,11 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from sk_han import Attention
 from sk_han.engines.numpy_labels import LabelAttention as NumpyLabelAttention
 from sk_han.nn import HierarchicalAttentionNetwork, LabelAttention
 from sk_han.nn.pooling import label_attention as module
-from sk_han.options import Attention, NetworkOptions
+from sk_han.options import NetworkOptions
 from sk_han.targets import AnyOfLabels, OneOfClasses
 
 L, H = 5, 3

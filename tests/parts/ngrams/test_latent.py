@@ -6,13 +6,13 @@ import pytest
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
 from sk_han.engines.tasks import using_threads
+from sk_han.parts import NgramModel
 from sk_han.parts.ngrams import latent as module
 from sk_han.parts.ngrams.latent import (
     LatentLearner,
     fit_latent_space,
     partial_fit_latent_model,
 )
-from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.presence import document_counts, presences
 from sk_han.storage.schema import check
 from tests.ngram_models import fit_ngram_model

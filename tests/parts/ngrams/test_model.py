@@ -5,8 +5,8 @@ import pytest
 
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
+from sk_han.parts import NgramModel
 from sk_han.parts.ngrams.hashing import buckets_of, check_ngram_range, hash_ngrams, keyed_ngrams
-from sk_han.parts.ngrams.model import NgramModel
 from sk_han.storage.schema import check
 from tests.ngram_models import fit_ngram_model
 from tests.tiny_targets import classes

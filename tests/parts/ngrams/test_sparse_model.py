@@ -6,10 +6,11 @@ import pytest
 import sk_han
 from sk_han import HANClassifier, HierarchicalTokenizer, explain, summarize
 from sk_han.documents import LabelledDocuments
+from sk_han.parts import SparseNgramModel
 from sk_han.parts.ngrams import sparse_fitting
 from sk_han.parts.ngrams.one_vs_rest import one_vs_rest
 from sk_han.parts.ngrams.sparse_fitting import SparseLearner
-from sk_han.parts.ngrams.sparse_model import MOST_DENSE, SparseNgramModel, Terms
+from sk_han.parts.ngrams.sparse_model import MOST_DENSE, Terms
 from sk_han.serving import Scorer
 from sk_han.storage.schema import check
 from sk_han.targets import AnyOfLabels, OneOfClasses

@@ -5,7 +5,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from sk_han.inspection.results.collection import ExplanationList
+from sk_han import ExplanationList
 from sk_han.rendering.report.verdicts import misleading_sentence
 from tests.by_hand import explained, signed
 from tests.html_page import Page
