@@ -32,7 +32,6 @@ PAGES = [
         "docs/how_to/other_languages.md",
         "docs/how_to/see_what_a_model_learnt.md",
         "docs/how_to/see_where_a_model_fails.md",
-        "docs/how_to/several_processes.md",
         "docs/how_to/small_data.md",
         "docs/how_to/text_beside_numbers.md",
     )

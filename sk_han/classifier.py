@@ -22,14 +22,13 @@ from sk_han.fitting.context import FitContext
 from sk_han.fitting.data import Given
 from sk_han.fitting.pool_attributes import PoolViews
 from sk_han.fitting.settings import Settings
-from sk_han.fitting.state import FittedModel, check_is_first_rank
+from sk_han.fitting.state import FittedModel
 from sk_han.fitting.text_features import FEATURES, TextFeatures
 from sk_han.inspection.methods.explain_params import takes_how
 from sk_han.options import NetworkOptions
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS
 from sk_han.training.callbacks.sklearn_callbacks import FitTasks
-from sk_han.training.data_parallel import joined_ranks
 from sk_han.training.stateful import StatefulEstimator, replace_attributes, snapshot_of
 from sk_han.utils.compat import (
     CallbackSupportMixin,
@@ -604,7 +603,6 @@ or ndarray of shape (n_labels,)
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        check_is_first_rank(self)
         return "pool_" in vars(self)
 
     @property
@@ -620,12 +618,10 @@ or ndarray of shape (n_labels,)
         settings = Settings(**self.get_params(deep=True))
         begin_task = partial(FitTasks, self, sample_weight=given.sample_weight)
         gradients = torch.inference_mode(mode=False)  # even inside of the caller's mode
-        with self._computing(), joined_ranks() as ranks, gradients:
-            context = FitContext(settings, before, ranks, begin_task=begin_task, **how)
+        with self._computing(), gradients:
+            context = FitContext(settings, before, begin_task=begin_task, **how)
             fitted = story.fit(given, context)
-        # Of several processes, the first alone has a model; others say which one they are.
-        attributes = {"_rank": fitted} if isinstance(fitted, str) else fitted.attributes()
-        replace_attributes(self, attributes)
+        replace_attributes(self, fitted.attributes())
         return self
 
     def _state(self) -> dict[str, Any]:

@@ -19,8 +19,6 @@ from sk_han.engines.engine_choice import engine_in_use, using_engine
 if TYPE_CHECKING:
     from torch import nn
 
-    from tests.process_group import ProcessGroup
-
 # Tests hold numbers of a CPU to the bit. `make test-gpu` shows PyTorch, which looks late, a GPU.
 if "SK_HAN_TEST_GPU" not in os.environ:
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -47,9 +45,9 @@ def shaken() -> Iterator[None]:
     if "SK_HAN_TEST_SHAKE" not in os.environ:
         yield
         return
-    from tests.shaking import shaken_as_asked  # which imports PyTorch
+    from tests.shaking import shaking  # which imports PyTorch
 
-    with shaken_as_asked():
+    with shaking(int(os.environ["SK_HAN_TEST_SHAKE"])):
         yield
 
 
@@ -85,15 +83,6 @@ def fill() -> Callable[[nn.Module], None]:
                 weight.copy_(0.5 * torch.sin(k + torch.arange(weight.numel())).view_as(weight))
 
     return fill_weights
-
-
-@pytest.fixture(scope="session")
-def group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessGroup]:
-    """Two processes of one thread in a group of torch.distributed, which start in seconds."""
-    from tests.process_group import ProcessGroup  # which imports PyTorch
-
-    with ProcessGroup(2, tmp_path_factory.mktemp("group")) as group:
-        yield group
 
 
 @pytest.fixture(params=["torch", "numba"])

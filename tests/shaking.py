@@ -5,14 +5,13 @@ each initial word vector, is multiplied by ``1 + 1e-6 z`` with a normal ``z``: s
 single precision. A test that is red then holds what chaos decided: it trained at so high a rate, or
 asked so narrow a question, that the last bits of the weights answer it. ``make test-shaken`` runs
 the fast tests under five seeds, without those marked ``drawn``, which hold the drawn numbers
-themselves. Of the processes that tests start, those of tests/process_group.py alone are shaken.
+themselves. Processes that tests start are not shaken.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from unittest.mock import patch
 
 import numpy as np
@@ -28,14 +27,6 @@ SIZE = 1e-6
 def factors(shape: tuple[int, ...], seed: int) -> NDArray[np.float64]:
     """Return ``1 + SIZE z``: the same for the same shape, so that equal weights stay equal."""
     return 1 + SIZE * np.random.default_rng((seed, *shape)).normal(size=shape)
-
-
-@contextmanager
-def shaken_as_asked() -> Iterator[None]:
-    """Shake networks by the seed in the environment; without one leave them as they are."""
-    seed = os.environ.get("SK_HAN_TEST_SHAKE")
-    with shaking(int(seed)) if seed else nullcontext():
-        yield
 
 
 @contextmanager

@@ -12,19 +12,8 @@ from sk_han.fitting.checkpoints.fit_checkpoints import FitCheckpoints
 from sk_han.fitting.settings import Settings
 from sk_han.fitting.state import FittedModel
 from sk_han.training.callbacks.sklearn_callbacks import FitTasks
-from sk_han.training.data_parallel import Ranks, next_number
 from sk_han.training.devices_and_threads import resolve_device
 from sk_han.utils.stage_times import Stages
-
-_MAY_DIFFER_BETWEEN_RANKS = {
-    "callbacks",
-    "device",
-    "engine",
-    "n_threads",
-    "the device",
-    "the engine",
-    "tokenizer__n_jobs",
-}
 
 
 class FitContext:
@@ -41,28 +30,20 @@ class FitContext:
         self,
         settings: Settings,
         before: FittedModel | None,
-        ranks: Ranks | None,
         *,
         begin_task: Callable[..., FitTasks],
         checkpoint: Any = None,
         is_portion: bool = False,
     ) -> None:
-        if ranks is not None and is_portion:
-            raise ValueError(
-                "partial_fit learns in a single process, and this one belongs to a group of "
-                f"{ranks.size}. Call fit, or torch.distributed.destroy_process_group() before it."
-            )
         self.settings, self.before, self.is_portion = settings, before, is_portion
-        self.ranks, self.begin_task = ranks, begin_task
+        self.begin_task = begin_task
         self.device = resolve_device(settings.device)
-        is_first = ranks is None or ranks.is_first
-        self.checkpoints = FitCheckpoints(checkpoint, writes=is_first)
+        self.checkpoints = FitCheckpoints(checkpoint)
         self.checkpoints.check(self._settings_fingerprint)
-        seed = settings.random_state if ranks is None else ranks.seed(settings.random_state)
         self.rng = self.checkpoints.random_state(
-            check_random_state(seed), own=settings.random_state is not None
+            check_random_state(settings.random_state), own=settings.random_state is not None
         )
-        self.stages = Stages(settings.verbose if is_first else 0)
+        self.stages = Stages(settings.verbose)
         self.is_stopped = False  # whether a callback has ended the training of a network
 
     @property
@@ -76,25 +57,8 @@ class FitContext:
         return self.before.history if self.before is not None and self.learns_on else []
 
     def check_same_fit(self, fingerprint: Callable[[], dict[str, str]]) -> None:
-        """Raise a ValueError unless a checkpoint is of these data, and all ranks have the same."""
+        """Raise a ValueError unless a checkpoint is of these data."""
         self.checkpoints.check(fingerprint)
-        if self.ranks is None:
-            return
-        settings = self._settings_fingerprint()
-        facts: dict[str, Any] = {
-            "random_state": next_number(self.rng),
-            "a fitted model to go on from": self.before is not None,
-            **fingerprint(),
-        }
-        same = {name: v for name, v in settings.items() if name not in _MAY_DIFFER_BETWEEN_RANKS}
-        self.ranks.check_same(same | facts)
-
-    def dismiss_others(self) -> str | None:
-        """Let the other ranks go; return which one this process is, or None for the first."""
-        if self.ranks is None:
-            return None
-        self.ranks.dismiss()
-        return None if self.ranks.is_first else f"rank {self.ranks.rank} of {self.ranks.size}"
 
     def _settings_fingerprint(self) -> dict[str, str]:
         weights = None if self.before is None else self.before.pool.network.net.weights

@@ -68,11 +68,10 @@ class NetworkLearner(Learner):
         """Return the learner by what the documents hold; a ValueError if it cannot share them."""
         if data.sentences is None:
             return cls()
-        if context.ranks is not None or context.checkpoints.is_kept:
+        if context.checkpoints.is_kept:
             raise ValueError(
-                "Training on sentence vectors is done by a single process and without checkpoints. "
-                "Leave checkpoint or torch.distributed out; SentenceEmbedder(memory=...) keeps "
-                "what took long, the vectors."
+                "Training on sentence vectors is done without checkpoints. Leave checkpoint out; "
+                "SentenceEmbedder(memory=...) keeps what took long, the vectors."
             )
         return _SentencesLearner()
 
@@ -161,7 +160,7 @@ def _trained_on_words(data: FitData, context: FitContext, teacher: Pool | None, 
         with context.stages("pre-training", tells=False):
             _pretrain(net, data, context, teacher, new)
     with context.stages("network", tells=False):
-        return net.train(data.training_data, data.validation, context.ranks)
+        return net.train(data.training_data, data.validation)
 
 
 def _fitted(
@@ -306,7 +305,7 @@ def _pretrain(
         random_state=own_rng,
     )
     pretrained.continue_from(net, with_moments=False)
-    pretrained.train(soft, None, context.ranks)
+    pretrained.train(soft, None)
     net.continue_from(pretrained, with_moments=False)
 
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sklearn.exceptions import NotFittedError
-
 from sk_han.documents import EncoderFingerprint
 from sk_han.documents.repeated import TextHashes
 from sk_han.inspection.results.fit_summary import FitSummary
@@ -86,15 +84,4 @@ class FittedModel:
             fit_summary=None if summary is None else FitSummary(**summary),
             text_hashes=None if hashes is None else TextHashes(**hashes),
             **training,
-        )
-
-
-def check_is_first_rank(estimator: Any) -> None:
-    """Raise a NotFittedError for an estimator fitted as one of several processes but the first."""
-    rank = vars(estimator).get("_rank")
-    if rank is not None:
-        raise NotFittedError(
-            f"This {type(estimator).__name__} was fitted as {rank}: the network was trained by "
-            "all ranks, and rank 0 alone has the fitted classifier. Use or save it under "
-            "`if torch.distributed.get_rank() == 0:`, and load it elsewhere."
         )

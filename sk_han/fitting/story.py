@@ -22,15 +22,15 @@ from sk_han.utils.progress import tell
 LEARNERS: list[type[Learner]] = [NetworkLearner, WordsLearner, LinearLearner]
 
 
-def fit(given: Given, context: FitContext) -> FittedModel | str:
-    """Learn from the user's data; on a rank but the first the result is its name."""
+def fit(given: Given, context: FitContext) -> FittedModel:
+    """Learn from the user's data."""
     settings = context.settings
     # Labels checked and encoded, texts to word ids, some documents held out.
     with context.stages("texts"):
         data = read_data(given, context)
     # Who has something to learn; what cannot be learnt, for want of memory say, is refused here.
     found = [kind.of(data, context) for kind in LEARNERS]
-    network, *others = learners = [learner for learner in found if learner is not None]
+    learners = [learner for learner in found if learner is not None]
     context.check_same_fit(data.fingerprint)
 
     # Text without labels gives the directions of the latent model. Where it is much, linear models
@@ -40,14 +40,9 @@ def fit(given: Given, context: FitContext) -> FittedModel | str:
     taught = [learner.teach(data, context) for learner in learners]
     teacher = next((pool for pool in taught if pool is not None), None)
 
-    # The network learns, from word vectors to its last epoch, if need be with other processes, and
-    # first of all from the teacher. Then the linear models learn, in this process alone.
-    learnt = [network.fit(data, context, teacher)]
-    rank = context.dismiss_others()
-    if rank is not None:
-        context.task.end({})
-        return rank
-    learnt += [learner.fit(data, context, teacher) for learner in others]
+    # The network learns, from word vectors to its last epoch, and first of all from the teacher.
+    # Then the linear models learn.
+    learnt = [learner.fit(data, context, teacher) for learner in learners]
 
     # Logits of held-out documents say by what factor the parts of each learner count. So
     # probabilities are calibrated.

@@ -14,7 +14,6 @@ from sk_han.documents.repeated import first_of_same_words, groups_of_copies
 from sk_han.parts import Pool
 from sk_han.parts.pool import CHARACTERS
 from sk_han.targets import Target
-from sk_han.training.data_parallel import joined_ranks
 from sk_han.training.stateful import snapshot_of
 from sk_han.utils.containers import rows_of
 from sk_han.validation.documents import holds_word_ids
@@ -81,8 +80,8 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Raises
         ------
         ValueError
-            If all documents of a class are of one group, several processes fit,
-            `embedding_init` is an array beside raw texts, or a fitted classifier has `warm_start`.
+            If all documents of a class are of one group, `embedding_init` is an array beside raw
+            texts, or a fitted classifier has `warm_start`.
         """
         if not hasattr(X, "__len__") and hasattr(X, "__iter__"):
             X = list(X)  # it is read twice
@@ -94,12 +93,6 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 "this classifier would go on from a fit that they do not know: their columns would "
                 "differ. Set warm_start=False, or call fit_transform of a clone."
             )
-        with joined_ranks() as ranks:
-            if ranks is not None:
-                raise ValueError(
-                    "features='log_odds' is cross-fitted by a single process, and several of "
-                    "torch.distributed fit here. Call fit_transform without it, or fit alone."
-                )
         if isinstance(self.embedding_init, np.ndarray) and not holds_word_ids(X):
             raise ValueError(
                 "features='log_odds' fits to parts of the texts, and embedding_init is an array "

@@ -6,7 +6,6 @@ import contextlib
 import copy
 import dataclasses
 import sys
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
@@ -24,7 +23,6 @@ from sk_han.nn.optimizers import clip_gradient_norm
 from sk_han.training.batches import Batches, TrainingData
 from sk_han.training.callbacks.progress import EpochTimer
 from sk_han.training.callbacks.stopping import StopOnInterrupt, StopTraining
-from sk_han.training.data_parallel import Ranks, next_number
 from sk_han.training.devices_and_threads import torch_threads
 from sk_han.training.loss import MEASURES, weighted_mean
 from sk_han.utils.signals import handlers_in_tracebacks, stands_for_one_from_signal
@@ -52,7 +50,6 @@ class Net(NeuralNet):
     optimizer (None), the net only predicts.
     """
 
-    _ranks: Ranks | None = None  # while it trains together with other processes
     # What ended training before its time, the epoch behind a step: "the time", "an interrupt".
     ended_by: str | None = None
 
@@ -86,10 +83,8 @@ class Net(NeuralNet):
         self.shuffle = shuffle
         self.valid_batch_size = valid_batch_size
 
-    def train(
-        self, training: TrainingData, validation: TrainingData | None, ranks: Ranks | None = None
-    ) -> Net:
-        """Train for `max_epochs`, alone or together with other processes, all with the same data.
+    def train(self, training: TrainingData, validation: TrainingData | None) -> Net:
+        """Train for `max_epochs`.
 
         FloatingPointError says that the loss, a weight or a logit is no longer a finite number.
         """
@@ -104,7 +99,7 @@ class Net(NeuralNet):
             for _, callback in self.callbacks_:
                 if isinstance(callback, StopOnInterrupt):
                     stack.enter_context(callback.watching())
-            with contextlib.suppress(StopTraining), self._own_settings(), self._together(ranks):
+            with contextlib.suppress(StopTraining), self._own_settings():
                 self.fit_loop(training, epochs=epochs)
         self.notify("on_train_end", X=training, y=None)
         for name, weight in self.module_.named_parameters():
@@ -120,11 +115,6 @@ class Net(NeuralNet):
         if self.device == "cpu" and hasattr(self.module_, "tabulate"):
             with self._own_settings():
                 self.module_.tabulate()
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether it trains without other processes."""
-        return self._ranks is None
 
     @property
     def dimension(self) -> int | None:
@@ -246,10 +236,6 @@ class Net(NeuralNet):
                         raise
                     request = stop
                     self.stop_requested = True  # checkpoints, which come last, store it
-        if self._ranks is not None and self._ranks.any(request is not None):
-            self.stop_requested = True
-            self.ended_by = self._ranks.first_given(self.ended_by)
-            raise StopTraining from request  # of any rank: all stop after the same epoch
         if request is not None:
             raise StopTraining from request
 
@@ -304,7 +290,7 @@ class Net(NeuralNet):
         """Give the batches of an epoch, which a callback may end behind each."""
         for batch in batches:
             yield batch
-            if self.ended_by is not None and self.is_alone:
+            if self.ended_by is not None:
                 return
 
     def on_batch_end(
@@ -330,32 +316,22 @@ class Net(NeuralNet):
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Compute gradients for a batch, in some steps with noise too, and clip them."""
         self._set_training(True)
-        (X, y), ranks = batch, self._ranks
+        X, y = batch
         embedding = self.module_.embedding
-        # Without word vectors any weight serves the exchange of gradients, which reads its rows.
-        vectors = self.module_.output.weight if embedding is None else embedding.weight
         noisy = (
             embedding is not None
             and self.noise > 0
-            and vectors.requires_grad
+            and embedding.weight.requires_grad
             and self._step % self.noise_every == 0
         )
         share = 0.5 if noisy else 1.0
         loss, logits = self._add_gradients(X, y, share)
-        losses = [loss]
         if noisy:
-            if ranks is not None:
-                ranks.sum_gradients([vectors], vectors)  # the noise of all follows the sum
-            with adversarial_noise(vectors, self.noise):
-                if ranks is not None and not ranks.is_first:
-                    vectors.grad = None  # what was added up counts once
-                losses.append(self._add_gradients(X, y, share)[0])
-        if ranks is not None:
-            losses = ranks.sum_gradients(list(self.module_.parameters()), vectors, losses)
-            self._check_finite(torch.stack(losses), "the loss")  # on all ranks alike
+            with adversarial_noise(embedding.weight, self.noise):
+                self._add_gradients(X, y, share)
         if self.clip_norm is not None:
             clip_gradient_norm(self.module_.parameters(), self.clip_norm)
-        return {"loss": losses[0], "y_pred": logits}
+        return {"loss": loss, "y_pred": logits}
 
     @property
     def _step(self) -> int:
@@ -364,11 +340,7 @@ class Net(NeuralNet):
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Compute the loss and the measures of a validation batch."""
-        step: dict[str, Tensor]
-        if self._ranks is None:
-            step = super().validation_step(batch, **fit_params)
-        else:
-            step = self._joint_validation_step(batch[0], batch[1], self._ranks)
+        step: dict[str, Tensor] = super().validation_step(batch, **fit_params)
         self._check_finite(step["loss"], "the validation loss")
         logits = step["y_pred"].numpy(force=True)
         for name, measure in self.measures.items():
@@ -383,18 +355,9 @@ class Net(NeuralNet):
     def _add_gradients(
         self, X: TrainingData, y: NDArray[np.int64], share: float
     ) -> tuple[Tensor, Tensor]:
-        """Add the gradients of a share of the loss of this rank's part; return loss and logits."""
-        if self._ranks is None:
-            loss, logits = self._training_loss(X, y)
-            self._check_finite(loss, "the loss")
-            (share * loss).backward()
-            return loss, logits
-        own, _ = self._ranks.part(X)
-        if len(own) == 0:  # fewer documents than ranks
-            nothing = torch.zeros(1, device=self.device)
-            return nothing.sum(), nothing[:0]
-        loss, logits = self._training_loss(own, own.targets)
-        loss = loss * float(own.weights.sum() / X.weights.sum())
+        """Add the gradients of a share of the loss of documents; return loss and logits."""
+        loss, logits = self._training_loss(X, y)
+        self._check_finite(loss, "the loss")
         (share * loss).backward()
         return loss, logits
 
@@ -405,37 +368,6 @@ class Net(NeuralNet):
         penalty = output.penalty
         loss = loss + (weighted_mean(penalty, X.weights) if penalty.dim() else penalty)
         return loss, output.logits
-
-    def _joint_validation_step(
-        self, X: TrainingData, y: NDArray[np.int64], ranks: Ranks
-    ) -> dict[str, Tensor]:
-        """Compute the logits of this rank's part of a batch; loss and measures see those of all."""
-        self._set_training(False)
-        own, rows = ranks.part(X)
-        with torch.no_grad():
-            logits = ranks.joined(self.infer(own), rows, len(y))
-            loss = self.get_loss(logits, y, X=X)
-        return {"loss": loss, "y_pred": logits}
-
-    @contextlib.contextmanager
-    def _together(self, ranks: Ranks | None) -> Any:
-        """Train with these ranks inside of the block."""
-        if ranks is not None:
-            # What a checkpoint brings, which all must have found.
-            steps = [state["step"] for state in self.optimizer_.state.values() if "step" in state]
-            facts = {
-                "the number of epochs so far": len(self.history),
-                "the number of steps so far": int(max(steps, default=0)),
-                "the next order of documents": next_number(self.shuffle),
-                "the next dropout": zlib.crc32(self.module_.generator.get_state().numpy()),
-            }
-            ranks.check_same(facts)
-            ranks.begin(self.module_)
-        self._ranks = ranks
-        try:
-            yield
-        finally:
-            self._ranks = None
 
     @contextlib.contextmanager
     def _own_settings(self) -> Any:

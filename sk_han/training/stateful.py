@@ -94,7 +94,7 @@ def snapshot_of(estimator: _Estimator) -> _Estimator:
 
 def replace_attributes(estimator: StatefulEstimator, attributes: Mapping[str, Any]) -> None:
     """Set all attributes in one assignment: another thread sees those of one fit."""
-    earlier = {*_fitted_names(type(estimator)), "_rank"}
+    earlier = _fitted_names(type(estimator))
     kept = {name: value for name, value in vars(estimator).items() if name not in earlier}
     estimator.__dict__ = {**kept, **attributes}
 

@@ -1,7 +1,6 @@
 """Log-odds by each part as features of another model: `features="log_odds"`."""
 
 import warnings
-from contextlib import nullcontext
 from functools import partial
 
 import numpy as np
@@ -186,12 +185,6 @@ def test_a_saved_model_gives_the_same(model, tmp_path):
     save(model, tmp_path / "model.han")
     again = load(tmp_path / "model.han")
     np.testing.assert_array_equal(again.transform(TEXTS), model.transform(TEXTS))
-
-
-def test_several_processes_are_refused_before_they_fit(monkeypatch):
-    monkeypatch.setattr("sk_han.fitting.text_features.joined_ranks", lambda: nullcontext("ranks"))
-    with pytest.raises(ValueError, match="cross-fitted by a single process"):
-        tiny().fit_transform(TEXTS, LABELS)
 
 
 def test_a_fit_that_goes_on_is_refused_since_its_copies_would_not():

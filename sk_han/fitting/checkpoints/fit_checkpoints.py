@@ -31,13 +31,12 @@ _ERRORS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError
 class FitCheckpoints:
     """The checkpoints of one fit, which goes on from the one that it finds; with None none.
 
-    Of several processes that train together one writes, and the others only read. A file that is
-    damaged or no checkpoint is a ModelFormatError, a folder that cannot be used an OSError.
+    A file that is damaged or no checkpoint is a ModelFormatError, a folder that cannot be used an
+    OSError.
     """
 
-    def __init__(self, checkpoint: Any, *, writes: bool) -> None:
+    def __init__(self, checkpoint: Any) -> None:
         self._checkpoint: Any = as_checkpoint(checkpoint)  # None to keep nothing
-        self._writes = writes
         self._fingerprint: dict[str, str] = {}
         self._random_state: Any = None
         self._found: dict[str, Any] | None = None
@@ -61,7 +60,7 @@ class FitCheckpoints:
 
     def check(self, describe: Callable[[], dict[str, str]]) -> None:
         """Add strings to the fingerprint; a ValueError if those of the checkpoint differ."""
-        if self._checkpoint is None or not self._writes:
+        if self._checkpoint is None:
             return
         part = describe()
         self._fingerprint |= part
@@ -111,7 +110,7 @@ class FitCheckpoints:
 
     def end(self) -> None:
         """Delete the checkpoint: the fit is whole, and no failure here may lose it."""
-        if self._checkpoint is None or not self._writes:
+        if self._checkpoint is None:
             return
         try:
             self._checkpoint.path.unlink(missing_ok=True)
@@ -132,8 +131,6 @@ class FitCheckpoints:
             return dict(found)
 
     def _write(self, stage: str, state: dict[str, Any]) -> None:
-        if not self._writes:
-            return
         content = {
             "checkpoint_format": _FORMAT,
             "fingerprint": self._fingerprint,
@@ -164,8 +161,7 @@ class FitCheckpoints:
 
     @contextmanager
     def _restoring(self, stage: str) -> Iterator[dict[str, Any] | None]:
-        if self._writes:
-            delete_unfinished(self._checkpoint.path)  # of this fit, when it was killed
+        delete_unfinished(self._checkpoint.path)  # of this fit, when it was killed
         found, self._found = self._found, None  # its arrays are needed no longer
         with self._explaining():
             yield None if found is None or found["stage"] != stage else found["training"]

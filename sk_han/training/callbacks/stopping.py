@@ -27,7 +27,7 @@ class StopTraining(Exception):  # noqa: N818  (no error: training is over)
 
 
 class _Stopping(Callback, ABC):
-    """End a training behind a step, whose epoch is scored; of several processes behind an epoch."""
+    """End a training behind a step; its epoch is scored."""
 
     reason: ClassVar[str]  # as `FitSummary.ended` has it
 
@@ -54,7 +54,7 @@ class StopAfter(_Stopping):
     reading texts before it and learning the linear models after it are not in them. The last epoch
     ends where the time does, and is scored as any other. The schedule of learning rates is followed
     by the share of the time that has passed, where that is more than the share of the steps: so
-    training ends at its low rates. Processes that train together end at the end of an epoch.
+    training ends at its low rates.
     Of a fit that goes on from a checkpoint, the seconds before it count.
 
     Parameters
@@ -97,7 +97,7 @@ class StopAfter(_Stopping):
 
     def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
         """Go on in the schedule, and end the epoch if the time is over."""
-        if training and net.is_alone:
+        if training:
             self._follow_schedule(net)
         super().on_batch_end(net, training, **kwargs)
 
@@ -144,8 +144,7 @@ class StopOnInterrupt(_Stopping):
     network. In an interactive shell and in a notebook a `fit` that is called by itself has the
     callback without being asked; searches and other wrappers of scikit-learn have not.
 
-    Only the main thread of a process receives Ctrl-C. Processes that train together end at the end
-    of an epoch.
+    Only the main thread of a process receives Ctrl-C.
 
     See Also
     --------
