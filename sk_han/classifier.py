@@ -123,9 +123,6 @@ ContextAttention, default="attention"
         Learning rate; the peak of the one-cycle schedule.
     lr_schedule : {"one_cycle", "constant"}, default="one_cycle"
         "one_cycle" rises for a third of the steps and falls to 0 (Smith and Topin, 2018).
-    weight_averaging : float, default=None
-        Decay of a moving average of the weights, such as 0.999, which replaces the weights in
-        validation and after training; None for no average. Each `fit` starts a new one.
     max_epochs : int or "auto", default="auto"
         Passes over the training documents. "auto" takes as many as make 400 steps of 16 documents,
         500 of 32 or 600 of 64, at least 2 and at most 20.
@@ -266,7 +263,6 @@ or ndarray of shape (n_labels,)
         "optimizer": [StrOptions(set(OPTIMIZERS)), type],
         "lr": [LEARNING_RATE],
         "lr_schedule": [StrOptions({"one_cycle", "constant"})],
-        "weight_averaging": [FRACTION, None],
         "max_epochs": [POSITIVE, StrOptions({"auto"})],
         "batch_size": [POSITIVE, StrOptions({"auto"})],
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
@@ -303,7 +299,6 @@ or ndarray of shape (n_labels,)
         optimizer: str | type[torch.optim.Optimizer] = "adamw",
         lr: float = 0.006,
         lr_schedule: str = "one_cycle",
-        weight_averaging: float | None = None,
         max_epochs: int | str = "auto",
         batch_size: int | str = "auto",
         class_weight: Any = None,
@@ -336,7 +331,6 @@ or ndarray of shape (n_labels,)
         self.optimizer = optimizer
         self.lr = lr
         self.lr_schedule = lr_schedule
-        self.weight_averaging = weight_averaging
         self.max_epochs = max_epochs
         self.batch_size = batch_size
         self.class_weight = class_weight

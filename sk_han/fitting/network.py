@@ -227,7 +227,6 @@ def _net_maker(data: FitData, context: FitContext, **inputs: int) -> Callable[..
         new_net,
         {**network, "n_classes": data.n_classes, **inputs},
         optimizer=settings.optimizer,
-        weight_averaging=settings.weight_averaging,
         net_params=settings.net_params,
         verbose=context.stages.verbose,
         device=context.device,

@@ -34,7 +34,6 @@ _PARAMETERS: dict[str, Constraint] = {
     "optimizer": Choice(("adam", "adamw", "sgd")),
     "lr": Range(Real, 0, 1e36, includes_low=False),
     "lr_schedule": Choice(("one_cycle", "constant")),
-    "weight_averaging": Either((_FRACTION, _NONE)),
     "max_epochs": Either((_POSITIVE, _AUTO)),
     "batch_size": Either((_POSITIVE, _AUTO)),
     "class_weight": Either((_DICT, InstanceOf(list), Choice(("balanced", None)))),

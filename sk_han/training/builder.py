@@ -17,7 +17,6 @@ from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.optimizers import RowwiseAdamW
 from sk_han.options import NetworkOptions, Range
 from sk_han.training.batches import document_tensors
-from sk_han.training.callbacks.averaging import WeightAveraging
 from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.callbacks.freezing import FrozenEmbedding
 from sk_han.training.callbacks.progress import progress_of
@@ -117,7 +116,6 @@ def new_net(
     frozen_epochs: float = 0.0,
     n_iter_no_change: int | None = None,
     callbacks: list[Any] | None = None,
-    weight_averaging: float | None = None,
     fit_tasks: Callback | None = None,
     checkpoints: Callback | None = None,
     net_params: Mapping[str, Any] | None = None,
@@ -140,8 +138,6 @@ def new_net(
         own_callbacks.append(("lr_schedule", one_cycle))
     if frozen_epochs > 0:
         own_callbacks.append(("frozen_embedding", FrozenEmbedding(frozen_epochs)))
-    if weight_averaging is not None:
-        own_callbacks.append(("weight_averaging", WeightAveraging(weight_averaging)))
     if verbose:
         own_callbacks.append(("progress", progress_of(n_steps, max_epochs, verbose)))
 

@@ -35,7 +35,7 @@ FAMILY = {
     "early stopping": {"n_iter_no_change": 3, "lr": 0.05},
     "adam": {"optimizer": "adam", "adversarial_noise": 0.0},
     "sgd": {"optimizer": "sgd", "lr": 0.1, "net_params": {"optimizer__momentum": 0.9}},
-    "no held-out documents": {"validation_fraction": None, "weight_averaging": 0.8},
+    "no held-out documents": {"validation_fraction": None},
     "another network": {"rnn": "lstm", "pooling": "max", "dropout": 0.5, "word_dropout": 0.3},
     "word vectors dropped": {"net_params": {"module__embedding_dropout": 0.2}},
 }
@@ -54,7 +54,7 @@ class TestTheSameBits:
     def test_wherever_it_stopped(self, place, engine, tmp_path):
         if engine == "numba":
             pytest.importorskip("numba")
-        params = {"engine": engine, "weight_averaging": 0.9}
+        params = {"engine": engine}
         stop_fit(classifier_of(**params), tmp_path, **place)
         again = classifier_of(**params).fit(TEXTS, LABELS, checkpoint=tmp_path)
         assert_same(again, whole_fit(**params))
@@ -395,7 +395,7 @@ class TestKilled:
         if engine == "numba":
             pytest.importorskip("numba")
         # Dropout, noise and the one-cycle schedule are defaults.
-        params = {"engine": engine, "weight_averaging": 0.9, "n_iter_no_change": 3}
+        params = {"engine": engine, "n_iter_no_change": 3}
         folder = tmp_path / "folder"
         command = [sys.executable, "-W", "ignore", "-m", "tests.interrupted_fits"]
         arguments = [str(folder), json.dumps(place), json.dumps(params)]

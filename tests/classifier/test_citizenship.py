@@ -44,7 +44,6 @@ ALL_PARAMS = {
     "optimizer": "sgd",
     "lr": 0.1,
     "lr_schedule": "constant",
-    "weight_averaging": 0.9,
     "max_epochs": 2,
     "batch_size": 8,
     "class_weight": {"pos": 2.0},

@@ -40,7 +40,6 @@ MEMBERS = {
     "all that is drawn": {
         "net_params": {"module__embedding_dropout": 0.2, "criterion__label_smoothing": 0.1}
     },
-    "averaged weights": {"weight_averaging": 0.9},
 }
 
 tiny = partial(tiny_models.tiny, max_epochs=2, batch_size=16, linear_ngrams=None)
@@ -184,7 +183,6 @@ class TestWrongOptions:
             ({"pooling": Attention(size=0)}, "'size' parameter of Attention must be an integer"),
             ({"pooling": MultiHopAttention(penalty=np.nan)}, "'penalty' parameter of MultiHop"),
             ({"pooling": ContextAttention(summary="max")}, "'summary' parameter"),
-            ({"weight_averaging": 1.0}, "'weight_averaging' parameter"),
             ({"net_params": {"module__embedding_dropout": 1.0}}, "module__embedding_dropout in"),
             ({"net_params": {"criterion__label_smoothing": 1.0}}, "criterion__label_smoothing in"),
             ({"net_params": {"optimizer__weight_decay": -0.1}}, "optimizer__weight_decay in"),
@@ -234,7 +232,7 @@ class TestGoingOn:
     def test_what_is_no_structure_may_change(self):
         pooling = MultiHopAttention(size=4, hops=2)
         warm = tiny(warm_start=True, max_epochs=1, pooling=pooling).fit(TEXTS, LABELS)
-        warm.set_params(pooling__penalty=0.25, weight_averaging=0.9)
+        warm.set_params(pooling__penalty=0.25)
         warm.set_params(
             net_params={"module__embedding_dropout": 0.5, "criterion__label_smoothing": 0.2}
         )

@@ -338,7 +338,7 @@ class TestSurroundings:
             {"rnn": "lstm"},
             {"pooling": ContextAttention(size=4, direction="bidirectional")},
             {"pooling": MultiHopAttention(size=4, hops=2)},
-            {"pooling": "max", "weight_averaging": 0.9},
+            {"pooling": "max"},
         ],
         ids=str,
     )

@@ -117,7 +117,6 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "optimizer": _named("adamw", "adam", "sgd") | {"Adagrad": torch.optim.Adagrad},
     "lr": _named(0.006, 0.0001),
     "lr_schedule": _named("one_cycle", "constant"),
-    "weight_averaging": _named(None, 0.9),
     "max_epochs": _named(1, 2, "auto"),
     "batch_size": _named("auto", 1, 7, 1000),
     "class_weight": {

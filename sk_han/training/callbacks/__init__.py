@@ -1,1 +1,1 @@
-"""Callbacks of a training: the best epoch, freezing, averaging, progress, stopping."""
+"""Callbacks of a training: the best epoch, freezing, progress, stopping."""

@@ -19,7 +19,7 @@ from tests.interrupted_fits import classifier_of, file_of, stop_fit
 from tests.tiny_models import LABELS, TEXTS
 
 STEP = 14  # of the third epoch
-PARAMS = {"weight_averaging": 0.9, "n_iter_no_change": 3, "max_epochs": 3}
+PARAMS = {"n_iter_no_change": 3, "max_epochs": 3}
 
 
 @pytest.fixture(scope="module")
@@ -119,8 +119,6 @@ ARRAYS = {
     "a weight": ("training", "weights", "embedding.weight"),
     "a moment": ("training", "optimizer", "state", 0, "exp_avg"),
     "a number of steps": ("training", "optimizer", "state", 0, "step"),
-    "an average": ("training", "callbacks", "weight_averaging", "averages", 0, "mean"),
-    "the age of an average": ("training", "callbacks", "weight_averaging", "averages", 0, "steps"),
     "a best weight": ("training", "callbacks", "early_stopping", "weights", "output.weight"),
     "the generator of noise": ("training", "noise"),
     "the order": ("training", "order", "state", "key"),
