@@ -1,4 +1,4 @@
-"""How faithful explanations are: our methods, LIME, SHAP and Captum on the same documents.
+"""How faithful explanations are: our methods, LIME and SHAP on the same documents.
 
 ``python benchmarks/faithfulness.py --data movies`` fits a HANClassifier with its defaults on the
 training documents, and measures explanations of others. Methods that take seconds a document
@@ -31,15 +31,7 @@ from sk_han.inspection import FaithfulnessReport
 Spans = list[list[tuple[int, int]]]
 
 DATA = ("movies", "imdb", "make_reviews")
-OURS = [
-    "shapley",
-    "sentence_alone",
-    "gradient_attention",
-    "gradient_input",
-    "integrated_gradients",
-    "occlusion",
-    "attention",
-]
+OURS = ["shapley", "gradient_attention", "attention"]
 CONTROL = "random"
 
 
@@ -174,9 +166,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", choices=DATA, default=["make_reviews"])
     parser.add_argument("--methods", nargs="+", choices=[*OURS, *OTHERS], default=[*OURS, *OTHERS])
     parser.add_argument("--documents", type=int, default=500, help="documents to explain, at most")
-    parser.add_argument(
-        "--slow-documents", type=int, default=50, help="of these for LIME, SHAP and Captum"
-    )
+    parser.add_argument("--slow-documents", type=int, default=50, help="of these for LIME and SHAP")
     parser.add_argument("--seed", type=int, default=0, help="of the classifier and the control")
     parser.add_argument(
         "--set",

@@ -1,4 +1,4 @@
-"""LIME, SHAP and Captum as people use them, for a HANClassifier fitted on raw text.
+"""LIME and SHAP as people use them, for a HANClassifier fitted on raw text.
 
 Each is a method for `faithfulness_report`: it takes the classifier and texts and gives, for each
 text, a score for each of the classifier's words, toward the predicted class. The packages are no
@@ -11,19 +11,15 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from sk_han import HANClassifier
 from sk_han.documents import concatenated_ranges
-from sk_han.training.batches import document_tensors
-from sk_han.validation.documents import within_vocabulary
 
 __all__ = ["OTHERS", "installed", "on_words"]
 
 LIME_SAMPLES = 1_000
 SHAP_EVALUATIONS = 500
-CAPTUM_STEPS = 50  # its default
 
 
 def lime(classifier: HANClassifier, texts: list[str]) -> list[NDArray]:
@@ -73,44 +69,7 @@ def shap(classifier: HANClassifier, texts: list[str]) -> list[NDArray]:
     return scores
 
 
-def captum(classifier: HANClassifier, texts: list[str]) -> list[NDArray]:
-    """Score by Captum's integrated gradients of the network; the n-gram model is outside it."""
-    from captum.attr import IntegratedGradients
-
-    documents = within_vocabulary(
-        classifier.tokenizer_.transform(texts), classifier.vocabulary_size_
-    )
-    network = classifier.net_.module_
-    scores = []
-    for row, (_, word_spans, predicted) in enumerate(_read(classifier, texts)):
-        if not len(word_spans):
-            scores.append(np.zeros(0))
-            continue
-        word_ids, words_per_sentence, sentences_per_document = document_tensors(
-            documents[row : row + 1], "cpu"
-        )
-
-        def logits(
-            vectors: torch.Tensor, words=words_per_sentence, sentences=sentences_per_document
-        ) -> torch.Tensor:
-            """Read copies of one document, word vectors of shape (copies, T, E)."""
-            n_copies = len(vectors)
-            words, sentences = words.repeat(n_copies), sentences.repeat(n_copies)
-            flat = vectors.flatten(0, 1)
-            states = network.word_encoder(flat, torch.arange(len(flat)), words)
-            pooled, _ = network.word_attention.pool(states, words)
-            states = network.sentence_encoder(pooled, torch.arange(len(pooled)), sentences)
-            return network.output(network.sentence_attention.pool(states, sentences)[0])
-
-        vectors = network.embedding(word_ids).detach()[None]  # (1, T, E)
-        attributions = IntegratedGradients(logits).attribute(
-            vectors, target=predicted, n_steps=CAPTUM_STEPS
-        )
-        scores.append(attributions.sum(-1)[0].numpy())
-    return scores
-
-
-OTHERS = {"lime": lime, "shap": shap, "captum": captum}
+OTHERS = {"lime": lime, "shap": shap}
 
 
 def installed(names: list[str]) -> list[str]:

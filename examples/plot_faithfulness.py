@@ -17,7 +17,7 @@ model = HANClassifier(random_state=0).fit(texts[:1_000], labels[:1_000])
 report = faithfulness_report(
     model,
     texts[1_000:],
-    methods=["shapley", "occlusion", "attention"],
+    methods=["shapley", "gradient_attention", "attention"],
     random_state=0,
 )
 

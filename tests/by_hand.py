@@ -58,7 +58,7 @@ def signed(text: str = REVIEW, **changes: Any) -> DocumentExplanation:
     return explained(
         text,
         **{
-            "method": "occlusion",
+            "method": "gradient_attention",
             "contributions": [(-1) ** i / (i + 1) for i in range(n_words)],
             "sentence_contributions": [(-1) ** i / (i + 1) for i in range(n_sentences)],
         }

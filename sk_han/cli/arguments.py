@@ -204,7 +204,7 @@ def _explain(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--method",
         default="shapley",
-        help="shapley (default), sentence_alone, gradient_attention, occlusion, attention, random",
+        help="shapley (default), gradient_attention, attention, random",
     )
 
 

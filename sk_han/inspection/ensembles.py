@@ -1,11 +1,10 @@
-"""Estimators around the model: what is explained of searches, calibrations, votes and stacks."""
+"""Estimators around the model: what is explained of searches and calibrations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,41 +13,26 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.inspection.results.document import DocumentExplanation
-from sk_han.targets import OneOfClasses
 from sk_han.utils.counts import a_kind, counted
-
-if TYPE_CHECKING:
-    from sklearn.ensemble import StackingClassifier, VotingClassifier
-
-# Of a change of the log-odds, to see how a stack follows one of its members.
-STEP = 0.1
-
-Weights = Callable[[Sequence[DocumentExplanation], int, int | None], NDArray[np.float64]]
 
 
 class Ensemble(NamedTuple):
-    """Several fitted models that predict together."""
+    """A calibration, whose models predict together."""
 
     estimator: Any  # predicts for all of them
     members: list[Any]
-    names: list[str]  # of the members, as attributes of the estimator
-    # Of the members' explanations of one document, the number of the class, and that of its rival
-    # or None: shape (n_members,).
-    weights: Weights
+    place: str  # of the first member, as an attribute of the estimator
 
-    def labels_of(self, member: int) -> NDArray[Any]:
-        """Return the classes as a member names them, in the order of the estimator's.
-
-        Votes and stacks hand the numbers of the classes to their members.
-        """
-        labels: NDArray[Any] = np.asarray(self.members[member].classes_)
-        known = np.asarray(self.estimator.classes_)
-        if len(labels) != len(known):
-            raise ValueError(
-                f"{self.names[member]} was fitted on {len(labels)} of {len(known)} classes, so its "
-                "explanations cannot be added to the others'. Fit it on documents of all classes."
-            )
-        return labels
+    def check_classes(self) -> None:
+        """Check that each model knows all classes."""
+        known = len(self.estimator.classes_)
+        for number, member in enumerate(self.members):
+            if len(member.classes_) != known:
+                raise ValueError(
+                    f"Model {number} of the calibration was fitted on {len(member.classes_)} of "
+                    f"{known} classes, so its explanations cannot be added to the others'. Fit it "
+                    "on documents of all classes."
+                )
 
 
 def check_fitted(estimator: Any) -> None:
@@ -62,9 +46,9 @@ def check_fitted(estimator: Any) -> None:
 
 
 def opened(estimator: Any) -> Any:
-    """Return the model that an estimator passes documents to, or an `Ensemble` of several.
+    """Return the model that an estimator passes documents to, or the `Ensemble` of a calibration.
 
-    The steps of a Pipeline before a search, a vote or the like are kept.
+    The steps of a Pipeline before a search or the like are kept.
     """
     if isinstance(estimator, Pipeline) and estimator.steps:
         return _opened_pipeline(estimator)
@@ -72,24 +56,11 @@ def opened(estimator: Any) -> Any:
         return opened(estimator.estimator)
     if hasattr(estimator, "best_estimator_"):  # searches of other packages have it too
         return opened(estimator.best_estimator_)
-    # By name: importing votes and stacks takes memory that an explanation must not fail for.
-    ours = (k for k in type(estimator).__mro__ if k.__module__.startswith("sklearn."))
-    kinds = {kind.__name__ for kind in ours}
-    if "CalibratedClassifierCV" in kinds:
+    # By the module: importing it takes memory that an explanation must not fail for.
+    if "sklearn.calibration" in {kind.__module__ for kind in type(estimator).__mro__}:
         check_is_fitted(estimator)
         members = [fold.estimator for fold in estimator.calibrated_classifiers_]
-        names = [f"calibrated_classifiers_[{i}].estimator" for i in range(len(members))]
-        return Ensemble(estimator, members, names, _constant(np.ones(len(members))))
-    if kinds & {"VotingClassifier", "StackingClassifier"}:
-        check_is_fitted(estimator)
-        if "VotingClassifier" in kinds:
-            weights = _constant(np.array(_votes(estimator)))
-        else:
-            _check_stack(estimator)
-            weights = partial(_slopes, estimator)
-        chosen = [name for name, member in estimator.named_estimators_.items() if member != "drop"]
-        names = [f"named_estimators_[{name!r}]" for name in chosen]
-        return Ensemble(estimator, list(estimator.estimators_), names, weights)
+        return Ensemble(estimator, members, "calibrated_classifiers_[0].estimator")
     if hasattr(estimator, "cv_results_"):
         raise TypeError(
             f"This {type(estimator).__name__} holds no fitted model, since refit=False. Fit an "
@@ -123,63 +94,27 @@ def refuse_label_lists(estimator: Any, probabilities: Any = None) -> None:
         )
 
 
-def probabilities_of(ensemble: Ensemble, X: Any) -> NDArray[np.float64]:
-    """Return the probabilities (D, K) of the ensemble, or the shares of its members' votes."""
-    estimator = ensemble.estimator
-    if hasattr(estimator, "predict_proba"):
-        return np.asarray(estimator.predict_proba(X), dtype=np.float64)
-    vote = estimator
-    while isinstance(vote, Pipeline):
-        X = vote[:-1].transform(X) if len(vote) > 1 else X
-        vote = vote[-1]
-    chosen = np.asarray(vote.transform(X))  # (D, members), numbers of classes
-    classes = np.arange(len(estimator.classes_))
-    votes = np.array(_votes(vote), dtype=np.float64)
-    return np.einsum("dmc,m->dc", chosen[:, :, None] == classes, votes / votes.sum())
-
-
 def combined(
-    ensemble: Ensemble, found: Sequence[DocumentExplanation], probabilities: NDArray[np.float64]
+    found: Sequence[DocumentExplanation], probabilities: NDArray[np.float64]
 ) -> DocumentExplanation:
-    """Add up what the members explain of one document; the probabilities are (K,)."""
-    first, classes = found[0], np.asarray(ensemble.estimator.classes_)
-    for name, other in zip(ensemble.names, found, strict=True):
-        if not (
-            np.array_equal(first.word_spans, other.word_spans)
-            and np.array_equal(first.sentence_spans, other.sentence_spans)
-        ):
-            raise ValueError(
-                f"{ensemble.names[0]} and {name} read different words or sentences of a document, "
-                "so their explanations cannot be added up. Explain each member by itself."
-            )
-    target = first.classes.tolist().index(first.target)
-    shares = np.full(len(found), 1 / len(found))
-    rival = None if first.against is None else first.classes.tolist().index(first.against)
-    weights = ensemble.weights(found, target, rival) if first.signed else shares
-
-    def mean(field: str, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-        return factors @ np.array([getattr(explanation, field) for explanation in found])
-
-    errors = [e.completeness_error for e in found if e.completeness_error is not None]
-    of_sentences = [e.sentence_errors for e in found if e.sentence_errors is not None]
-    bases = [e.base_value for e in found if e.base_value is not None]
+    """Average what the models of a calibration explain of one document; probabilities are (K,)."""
+    first = found[0]
+    fields = ["word_attention", "sentence_attention", "contributions"]
+    fields += ["sentence_contributions", "ngram_contributions", "base_value"]
+    means = {
+        name: np.mean([getattr(explanation, name) for explanation in found], axis=0)
+        for name in fields
+        if getattr(first, name) is not None
+    }
+    if first.sentence_errors is not None:
+        errors: Any = [explanation.sentence_errors for explanation in found]
+        means["sentence_errors"] = np.linalg.norm(errors, axis=0) / len(found)
     return replace(
         first,
-        word_attention=mean("word_attention", shares),
-        sentence_attention=mean("sentence_attention", shares),
-        contributions=mean("contributions", weights),
-        sentence_contributions=mean("sentence_contributions", weights),
-        ngram_contributions=mean("ngram_contributions", weights),
-        classes=classes,
+        **means,
         probabilities=probabilities,
-        predicted=classes[probabilities.argmax()],
-        target=classes[target],
-        against=None if rival is None else classes[rival],
+        predicted=first.classes[probabilities.argmax()],
         unknown=np.all([explanation.unknown for explanation in found], axis=0),
-        truncated=any(explanation.truncated for explanation in found),
-        completeness_error=float(np.abs(weights) @ errors) if errors else None,
-        sentence_errors=np.sqrt(weights**2 @ np.square(of_sentences)) if of_sentences else None,
-        base_value=float(weights @ bases) if bases else None,
     )
 
 
@@ -191,69 +126,5 @@ def _opened_pipeline(pipeline: Pipeline) -> Any:
     if not isinstance(inside, Ensemble):
         return Pipeline([*steps, (name, inside)])
     members = [Pipeline([*steps, (name, member)]) for member in inside.members]
-    names = [f"named_steps[{name!r}].{member}" for member in inside.names]
-    return Ensemble(Pipeline([*steps, (name, inside.estimator)]), members, names, inside.weights)
-
-
-def _constant(votes: NDArray[np.float64]) -> Weights:
-    return lambda found, target, rival: votes / votes.sum()
-
-
-def _votes(vote: VotingClassifier) -> list[float]:
-    """Return the weight of each member that was not dropped."""
-    if vote.weights is None:
-        return [1.0] * len(vote.estimators_)
-    pairs = zip(vote.estimators, vote.weights, strict=True)
-    return [float(weight) for (_, member), weight in pairs if member != "drop"]
-
-
-def _check_stack(stack: StackingClassifier) -> None:
-    if isinstance(stack.classes_, list):
-        raise TypeError(
-            "explain follows a stack of classifiers of one class a document, and this one has "
-            "several labels. Explain its members: explain(stack.estimators_[i], X)."
-        )
-    methods = set(stack.stack_method_)
-    if stack.passthrough or methods != {"predict_proba"} or not hasattr(stack, "predict_proba"):
-        raise TypeError(
-            "explain follows a stack through the probabilities of its members; this one has "
-            f"passthrough={stack.passthrough} and reads {sorted(methods)}. Explain those of its "
-            "members that hold a HANClassifier: explain(stack.estimators_[i], X), where a class is "
-            "its number in stack.classes_."
-        )
-
-
-def _slopes(
-    stack: StackingClassifier, found: Sequence[DocumentExplanation], target: int, rival: int | None
-) -> NDArray[np.float64]:
-    """Compute by how much the log-odds of a stack move with those of each member, (n_members,).
-
-    The slope at the document, by central differences: a member's log-odds of the target, against a
-    rival or all others, rise and fall by half a step, and its other classes keep their proportions.
-    """
-    of_members = np.array([explanation.probabilities for explanation in found])  # (M, C)
-    moved = np.repeat(of_members[None], 2 * len(found), axis=0)  # (2 M, M, C)
-    for i, probabilities in enumerate(of_members):
-        for row, step in ((2 * i, STEP / 2), (2 * i + 1, -STEP / 2)):
-            # Factors of the classes' odds, whatever the probability of the others.
-            odds = np.ones(len(probabilities))
-            odds[target] = np.exp(step if rival is None else step / 2)
-            if rival is not None:
-                odds[rival] = np.exp(-step / 2)
-            moved[row, i] = probabilities * odds / (probabilities @ odds)
-    if of_members.shape[1] == 2:
-        moved = moved[:, :, 1:]  # a stack leaves the first of two classes out
-    of_stack = stack.final_estimator_.predict_proba(moved.reshape(len(moved), -1))
-    scores = np.log(np.maximum(of_stack, np.finfo(float).tiny))
-    at = OneOfClasses(stack.classes_).log_odds(
-        scores, np.full(len(moved), target), -1 if rival is None else np.full(len(moved), rival)
-    )
-    slopes: NDArray[np.float64] = (at[::2] - at[1::2]) / STEP
-    if not slopes.any():
-        raise ValueError(
-            f"The final estimator {type(stack.final_estimator_).__name__} does not move when the "
-            "probabilities of its members move a little, as trees do not: so there is no slope to "
-            "explain it by. Explain its members: explain(stack.estimators_[0], X), where a class "
-            "is its number in stack.classes_."
-        )
-    return slopes
+    place = f"named_steps[{name!r}].{inside.place}"
+    return Ensemble(Pipeline([*steps, (name, inside.estimator)]), members, place)

@@ -42,11 +42,11 @@ class ExplainedModel(NamedTuple):
         check_fitted(estimator)
         estimator = opened(estimator)
         if isinstance(estimator, Ensemble):
-            n, place = len(estimator.members), _first_inside(estimator)
+            cls.of(estimator.members[0], by)
             raise TypeError(
-                f"{type(estimator.estimator).__name__} has {counted(n, 'model')} behind "
-                "it, and this measures one by itself: "
-                f"{f'take estimator.{place}' if place else 'a HANClassifier, and none is one'}."
+                f"{type(estimator.estimator).__name__} has "
+                f"{counted(len(estimator.members), 'model')} behind it, and this measures one by "
+                f"itself: take estimator.{estimator.place}."
             )
         *steps, classifier = _steps(estimator)
         if not isinstance(getattr(classifier, "pool_", None), Pool):
@@ -56,13 +56,13 @@ class ExplainedModel(NamedTuple):
                 else ""
             )
             holder = threshold_of(estimator)
-            repair = what_shows(estimator)
+            repair = what_shows(estimator) or _members_of(estimator)
             if holder is not None:
                 repair = (
                     f" The threshold of a {type(holder).__name__} moves no score: explain its "
                     "estimator_."
                 )
-            around = "a search, a calibration, a vote or a stack" if by == "explain" else "a search"
+            around = "a search or a calibration" if by == "explain" else "a search"
             raise TypeError(
                 f"{by} needs a HANClassifier, a Pipeline that ends in one, or {around} of such; "
                 f"got {type(estimator).__name__}{ends_in}.{repair}"
@@ -122,15 +122,16 @@ def check_classifier(estimator: Any, caller: str) -> None:
         raise TypeError(f"{caller} needs a classifier with predict_proba; {name} has none.")
 
 
-def _first_inside(ensemble: Ensemble) -> str | None:
-    """Return where the first classifier of an ensemble is, of ensembles inside it too."""
-    for name, member in zip(ensemble.names, ensemble.members, strict=True):
-        if reader_of(member)[1]:
-            return name
-        inside = opened(member)
-        if isinstance(inside, Ensemble) and (place := _first_inside(inside)):
-            return f"{name}.{place}"
-    return None
+def _members_of(estimator: Any) -> str:
+    """Return a sentence on how the members of a vote or a stack are explained."""
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    names = list(getattr(last, "named_estimators_", {}))
+    if not names:
+        return ""
+    return (
+        f" Take one of its members, such as named_estimators_[{names[0]!r}]; there a class is its "
+        "number in classes_."
+    )
 
 
 def _steps(estimator: Any) -> list[Any]:

@@ -18,7 +18,7 @@ from sk_han.inspection.documents_given import (
     listed_documents,
     refuse_lone_text,
 )
-from sk_han.inspection.ensembles import Ensemble, check_fitted, combined, opened, probabilities_of
+from sk_han.inspection.ensembles import Ensemble, check_fitted, combined, opened
 from sk_han.inspection.explained_model import ExplainedModel
 from sk_han.inspection.methods.by_name import METHODS
 from sk_han.inspection.methods.explain_params import How, takes_how
@@ -51,8 +51,8 @@ def explain(
     ----------
     estimator : HANClassifier, Pipeline, or an estimator around them
         Fitted: a `HANClassifier`, a Pipeline that ends in one, or a search (GridSearchCV,
-        RandomizedSearchCV, ...), FrozenEstimator, CalibratedClassifierCV, VotingClassifier or
-        StackingClassifier of such. Notes say what is explained where several models predict.
+        RandomizedSearchCV, ...), FrozenEstimator or CalibratedClassifierCV of such. Notes say what
+        is explained where several models predict.
     X : n_documents raw texts, DocumentArray, or ndarray of int
         As the estimator's ``predict`` takes them.
     y_true : array-like of n_documents labels, or indicator of several labels, default=None
@@ -74,14 +74,8 @@ def explain(
         "shapley": the Shapley value of each sentence: what it adds to the log-odds, on average over
         the orders in which the sentences can be added (Shapley, 1953); its words share the value in
         proportion to their "gradient_attention".
-        "sentence_alone": each sentence is read as a document of its own; its words get their
-        "gradient_attention" there, and share the rest of the change of the log-odds evenly.
         "gradient_attention": attention times the gradient of the score with respect to it
         (Serrano and Smith, 2019).
-        "gradient_input": word vector times the gradient with respect to it.
-        "integrated_gradients": the same with the mean gradient on the path from zero vectors
-        (Sundararajan et al., 2017).
-        "occlusion": how far the log-odds fall when the word, or the sentence, is left out.
         "attention": the attention weights, which have no sign and no target.
         "random": random numbers, a control.
     combine : {"product", "sqrt"}, default="product"
@@ -92,11 +86,6 @@ def explain(
     batch_size : int, default=None
         Documents that are read at once; None for as many as in prediction. Results do not
         depend on it.
-    steps : int, default=32
-        Points of "integrated_gradients", of a Gauss-Legendre quadrature.
-    spread : float, default=0.25
-        For "sentence_alone" and "gradient_attention": the share of a sentence's contribution by
-        the network that is divided evenly among its words, from 0 (as published) to 1.
     random_state : int, RandomState, Generator or None, default=None
         For "random".
 
@@ -113,8 +102,7 @@ def explain(
         If the estimator holds no HANClassifier, or one that cannot be explained from outside.
     ValueError
         If a target, a rival or a true label is no class, if their number is not that of the
-        documents, if a class is compared with itself, if another parameter is invalid, or if models
-        that predict together read different words.
+        documents, if a class is compared with itself, or if another parameter is invalid.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
 
@@ -135,46 +123,31 @@ def explain(
     the standard errors. With more than 64 sentences, groups of neighbouring sentences are added,
     and a group's value is shared by its sentences.
 
-    By "sentence_alone" the contribution of a sentence is the log-odds of the sentence alone less
-    those of a document without words. Their sum over a document is several times as large as
-    its log-odds. docs/believing.md has what was measured.
-
-    With two classes the score is linear in the logits. With more, "gradient_attention" and
-    "gradient_input" use its slope at the document's logits, and "integrated_gradients" the whole
-    path from a document without words. These three methods, "shapley" and "sentence_alone" add the
-    contributions of network and linear models. Those of the linear models are also in
-    ``ngram_contributions``. With two classes they are exact for the document by the three methods,
-    and for each sentence by "sentence_alone"; by "shapley" they are shares, too. The contribution
-    of an n-gram is divided evenly among its occurrences and their words; the intercept belongs to
-    no word. The contribution of a sentence is the sum over its words, except for "occlusion" and
-    "attention".
+    With two classes the score is linear in the logits. With more, "gradient_attention" uses its
+    slope at the document's logits. "shapley" and "gradient_attention" add the contributions of
+    network and linear models. Those of the linear models are also in ``ngram_contributions``. By
+    "gradient_attention" with two classes they are exact for the document; by "shapley" they are
+    shares, too. The contribution of an n-gram is divided evenly among its occurrences and their
+    words; the intercept belongs to no word. The contribution of a sentence is the sum over its
+    words, except for "attention".
 
     The state of a recurrent encoder depends on the words around its own, so the attended word is
-    not alone responsible: therefore `spread`; docs/what_was_tried.md has its benefit and cost.
+    not alone responsible.
 
-    Of a search, its best estimator is explained. Of a vote, and of the folds of a calibration, the
-    contributions are the mean of the members' own, by the weights of the vote: each member's
-    log-odds, before calibration and before votes are counted. This is exact where log-odds are
-    averaged; a vote averages probabilities, or counts labels, so there it is what the members say
-    on average. Of a stack, each member counts by how much the log-odds of the stack move with
-    its own, the slope at the document. All members must hold a HANClassifier. Probabilities are
-    those of the whole estimator, after calibration; of a hard vote, the shares of the votes.
-    Attention is the mean over the members. With n members all takes n times as long, and a
-    prediction.
+    Of a search, its best estimator is explained. Of a calibration, contributions and attention are
+    the mean over the models of its folds, before calibration; probabilities are calibrated. With n
+    models all takes n times as long, and a prediction. Of a vote or a stack, explain the members:
+    ``explain(vote.named_estimators_["han"], X)``, where a class is its number in ``vote.classes_``.
 
     With the default method a document takes five to seven times the time of its prediction, with
-    "sentence_alone" and "gradient_attention" two or three times. "gradient_input" adds a backward
-    pass over the words, "integrated_gradients" `steps` of them, and "occlusion" one prediction of
-    the document for each of its words and sentences. "shapley" of a network with
-    `ContextAttention` reads all words of each set of sentences again, and takes much longer.
+    "gradient_attention" two or three times. "shapley" of a network with `ContextAttention` reads
+    all words of each set of sentences again, and takes much longer.
 
     References
     ----------
     Serrano, Smith (2019). Is Attention Interpretable? ACL.
 
     Shapley (1953). A Value for n-Person Games. Contributions to the Theory of Games 2.
-
-    Sundararajan, Taly, Yan (2017). Axiomatic Attribution for Deep Networks. ICML.
 
     Examples
     --------
@@ -207,7 +180,7 @@ def explain_iter(
 
     Parameters
     ----------
-    estimator, target, against, targets, method, combine, batch_size, steps, spread, random_state
+    estimator, target, against, targets, method, combine, batch_size, random_state
         As of `explain`.
     X : as of `explain`, or an iterator of raw texts
         At most `batch_size` texts of an iterator are held at once.
@@ -263,7 +236,7 @@ def explain_classes(
     classes : sequence of labels, default=None
         The classes to explain, in the order of their columns; None for all.
     **how
-        ``method``, ``spread`` and other parameters of `explain`, but neither ``target`` nor
+        ``method`` and other parameters of `explain`, but neither ``target`` nor
         ``against``.
 
     Returns
@@ -334,27 +307,13 @@ def _for_answers(
 def _explained_together(
     ensemble: Ensemble, X: Any, target: Any, against: Any, how: dict[str, Any]
 ) -> Iterator[DocumentExplanation]:
-    """Check at the call that each member can be explained; explain portion by portion."""
-    of = OneOfClasses(ensemble.estimator.classes_)
+    """Check at the call that the models can be explained; explain portion by portion."""
+    known = np.asarray(ensemble.estimator.classes_)
+    of = OneOfClasses(known)
     asked = Asked.checked(target, against, of, length_of(X))
-    labels = [ensemble.labels_of(i) for i in range(len(ensemble.members))]
-    errors: dict[str, TypeError] = {}
-    for name, member in zip(ensemble.names, ensemble.members, strict=True):
-        try:
-            explain_iter(member, [], **how)
-        except TypeError as error:
-            errors[name] = error
-    if errors:
-        name, first = next(iter(errors.items()))
-        others = [f"estimator.{name}" for name in ensemble.names if name not in errors]
-        way = (
-            f" Explain those that can be: {', '.join(others)}. Votes and stacks give them the "
-            "numbers of the classes as labels."
-        )
-        raise TypeError(
-            f"The member {name} cannot be explained: {first}{way if others else ''}"
-        ) from first
-    # Each member draws by itself: they take turns batch by batch.
+    ensemble.check_classes()
+    explain_iter(ensemble.members[0], [], **how)
+    # Each model draws by itself: they take turns batch by batch.
     random = random_source(how.get("random_state"))
     draw = random.integers if isinstance(random, np.random.Generator) else random.randint
     sources = [np.random.default_rng(draw(2**31 - 1)) for _ in ensemble.members]
@@ -362,7 +321,7 @@ def _explained_together(
     def explained() -> Iterator[DocumentExplanation]:
         n_read = 0
         for portion in in_portions(X, how.get("batch_size") or PORTION):
-            probabilities = probabilities_of(ensemble, portion)
+            probabilities = np.asarray(ensemble.estimator.predict_proba(portion), np.float64)
             of_portion = asked.of(n_read, len(probabilities))
             numbers, rivals = of_portion.labels(of, probabilities), of_portion.rivals
             n_read += len(probabilities)
@@ -374,10 +333,10 @@ def _explained_together(
                     against=None if against is None else known[rivals],
                     **how | {"random_state": source},
                 )
-                for member, known, source in zip(ensemble.members, labels, sources, strict=True)
+                for member, source in zip(ensemble.members, sources, strict=True)
             ]
             for row, found in zip(probabilities, zip(*of_members, strict=True), strict=True):
-                yield combined(ensemble, found, row)
+                yield combined(found, row)
         asked.check_length(n_read)
 
     return explained()

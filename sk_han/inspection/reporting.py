@@ -71,8 +71,7 @@ def report(
     ----------
     estimator : classifier
         Fitted, with `classes_` and ``predict_proba``. Mistakes are explained if `explain` takes
-        it: a `HANClassifier`, a Pipeline that ends in one, or a search, a calibration, a vote or a
-        stack of these.
+        it: a `HANClassifier`, a Pipeline that ends in one, or a search or a calibration of these.
     X : n_documents raw texts, DocumentArray, or ndarray of int
         As the estimator's ``predict`` takes them. Held out: scores on documents that it was
         fitted on tell nothing about others.
@@ -120,7 +119,7 @@ def report(
 
     Notes
     -----
-    Beyond one prediction of X, its documents are read once more (by each model of a vote, stack or
+    Beyond one prediction of X, its documents are read once more (by each model of a
     calibration), mistakes are explained, and the baseline is fitted: once to `X_train` (six times
     where a model of several labels has thresholds of its own), or five times to four fifths of X.
     Documents look mislabelled if they are predicted wrong and their label is likelier wrong than

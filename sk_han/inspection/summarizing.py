@@ -22,14 +22,13 @@ from sk_han.inspection.terms.summing_up import (
     summary_of_model,
 )
 from sk_han.inspection.terms.tallies import Occurrences, Shown, Tallies, Values
-from sk_han.rendering.notes import GRADIENT_METHODS
 from sk_han.training.devices_and_threads import computing
 from sk_han.utils.argument_checks import check_count, random_source
 from sk_han.utils.containers import rows_of
 from sk_han.utils.counts import a_kind
 
 # Those that give the network's part apart from that of the linear models.
-_METHODS = ("shapley", *GRADIENT_METHODS)
+_METHODS = ("shapley", "gradient_attention")
 
 
 def summarize(

@@ -58,56 +58,6 @@ def gradient_attention(
     )
 
 
-def gradient_input(
-    network: HierarchicalAttentionNetwork,
-    word_ids: Tensor,
-    words_per_sentence: Tensor,
-    sentences_per_document: Tensor,
-    score: Score,
-    by: float = 1.0,
-) -> Attribution:
-    """Multiply each word vector by the gradient of the score at it, and sum over its entries.
-
-    InputXGradient of Atanasova et al. (2020), at word vectors times `by`; its mean over these from
-    0 to 1 is integrated gradients (Sundararajan et al., 2017).
-    """
-
-    def encode(ids: Tensor, lengths: Tensor) -> tuple[Tensor]:
-        each = torch.arange(len(ids), device=ids.device)
-        return (network.word_encoder(by * network.embedding(ids), each, lengths),)
-
-    with torch.no_grad():
-        (states,) = in_chunks(encode, word_ids, words_per_sentence, network.max_words)  # (T, H)
-    with torch.enable_grad():
-        states.requires_grad_()
-        sentences, word_weights = network.pool_words(
-            states, words_per_sentence, sentences_per_document
-        )
-        logits, sentence_weights, _, _ = network.read_sentences(sentences, sentences_per_document)
-        gradient = gradient_of(logits, score(logits.detach()), states)
-
-    def multiply(words: Tensor, lengths: Tensor) -> tuple[Tensor]:
-        # States are computed again with their graph, a chunk at a time: memory stays bounded.
-        each = torch.arange(len(words), device=words.device)
-        vectors = network.embedding(word_ids[words])  # (words of the chunk, E)
-        with torch.enable_grad():
-            scaled = (by * vectors).requires_grad_()
-            vector_gradient = gradient_of(
-                network.word_encoder(scaled, each, lengths), gradient[words], scaled
-            )
-        return ((vectors * vector_gradient).sum(1),)
-
-    every = torch.arange(len(word_ids), device=word_ids.device)
-    with torch.no_grad():
-        (products,) = in_chunks(multiply, every, words_per_sentence, network.max_words)
-    return Attribution(
-        logits.detach(),
-        word_weights.detach().mean(1),
-        sentence_weights.detach().mean(1),
-        products,
-    )
-
-
 def gradient_of(logits: Tensor, factors: Tensor, inputs: Tensor) -> Tensor:
     """Compute the gradient of the scores with respect to these inputs; weights get none."""
     if not logits.requires_grad:  # encoders build no graph if there is nothing to encode

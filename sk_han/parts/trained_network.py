@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sk_han.documents import Coalitions, DocumentArray
-from sk_han.nn.attribution import gradient_attention, gradient_input
+from sk_han.nn.attribution import gradient_attention
 from sk_han.parts.network_part import Attribution, NetworkPart
 from sk_han.targets import Target
 from sk_han.training.builder import document_net
@@ -32,7 +31,6 @@ class TrainedNetwork(NetworkPart):
     # What makes its net, and what finds its contributions; another network has others.
     _make_net: ClassVar[Any] = staticmethod(document_net)
     _at_attention: ClassVar[Any] = staticmethod(gradient_attention)
-    _at_vectors: ClassVar[Any] = staticmethod(gradient_input)
 
     def __init__(self, net: Net) -> None:
         self.net = net
@@ -79,13 +77,8 @@ class TrainedNetwork(NetworkPart):
 
     def gradient_attention(self, documents: DocumentArray, score: _Score) -> Attribution:
         """Multiply the attention by the gradient of a score at it."""
-        return self._attribution(self._at_attention, documents, score)
-
-    def gradient_input(
-        self, documents: DocumentArray, score: _Score, position: float = 1.0
-    ) -> Attribution:
-        """Multiply vectors by the gradient of a score at a multiple of them."""
-        return self._attribution(partial(self._at_vectors, by=position), documents, score)
+        found = self.net.attribute(self._at_attention, documents, _TensorScore(score))
+        return Attribution(*map(_array, found))
 
     def to_state(self) -> dict[str, Any]:
         """Return sizes, options and weights."""
@@ -95,12 +88,6 @@ class TrainedNetwork(NetworkPart):
     def from_state(cls, state: Any, target: Target, device: str) -> TrainedNetwork:
         """Restore a network, for prediction alone."""
         return cls(stored_net(cls._make_net, state, device))
-
-    def _attribution(
-        self, attribution: Callable[..., Any], documents: DocumentArray, score: _Score
-    ) -> Attribution:
-        found = self.net.attribute(attribution, documents, _TensorScore(score))
-        return Attribution(*map(_array, found))
 
 
 @dataclass(frozen=True)

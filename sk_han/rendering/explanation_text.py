@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sk_han.rendering.notes import (
-    GRADIENT_METHODS,
     NO_WORDS,
     NOTES,
     OF_SENTENCE,
@@ -260,8 +259,6 @@ def _help(explanation: Explained, shading: Shading, alone: bool) -> str:
         return f"{strongest.capitalize()}."
     if not shading.signed:
         return f"Attention of both levels ({explanation.combine}), {strongest}."
-    kind = "measured" if explanation.method in NOTES else "as given"
-    if explanation.method in (*GRADIENT_METHODS, "shapley"):
-        kind = "an estimate"
+    kind = "an estimate" if explanation.method in NOTES else "as given"
     method = in_one_line(explanation.method)
     return f"Log-odds by {method}, {kind}; {strongest}. More: help(sk_han.explain)"

@@ -17,25 +17,13 @@ NOTES = {
     "shapley": "what a sentence adds on average over the orders in which sentences can be put in, "
     "so that those of a document sum to its log-odds less those of a document without words; its "
     "words share it, an estimate",
-    "sentence_alone": "what the model says to each sentence alone; in its words, an estimate",
     "gradient_attention": "attention \N{MULTIPLICATION SIGN} gradient, an estimate",
-    "gradient_input": "word vector \N{MULTIPLICATION SIGN} gradient, an estimate",
-    "integrated_gradients": "gradients averaged while the words' vectors grow from zero",
-    "occlusion": "what is lost when one word, or one sentence, is left out (of sentence vectors a "
-    "sentence, whose words share it)",
 }
 # What the number before a sentence is, by the methods that do not add up its words.
 OF_SENTENCE = {
-    "occlusion": "what the document loses without the sentence",
     "shapley": "what the sentence adds on average, whichever others are there before it",
 }
 _COUNTS_FOR_NOTHING = 0.02
-GRADIENT_METHODS = (
-    "sentence_alone",
-    "gradient_attention",
-    "gradient_input",
-    "integrated_gradients",
-)
 
 
 def attention_note(combine: str) -> str:
@@ -133,7 +121,7 @@ def methods_note(explanations: Sequence[Explained], write: Callable[[Any], str])
     """
     groups: dict[tuple[object, ...], list[Explained]] = {}
     for explanation in explanations:
-        kind = (explanation.method, explanation.spread, _is_linear(explanation))
+        kind = (explanation.method, _is_linear(explanation))
         groups.setdefault(kind, []).append(explanation)
     return "; ".join(_method_note(group, write) for group in groups.values())
 
@@ -146,26 +134,17 @@ def _method_note(explanations: Sequence[Explained], write: Callable[[Any], str])
     note = f": {NOTES[method]}" if method in NOTES else ""
     summed = [e for e in explanations if e.base_value is not None and len(e.sentence_spans)]
     if not all(map(adds_up, summed)):
-        note += "; but a calibration, vote or stack has changed the probability that is shown"
+        note += "; but a calibration has changed the probability that is shown"
     has_ngrams = any(np.any(explanation.ngram_contributions) for explanation in explanations)
-    by_ngrams = method in GRADIENT_METHODS and has_ngrams
+    by_ngrams = method == "gradient_attention" and has_ngrams
     if by_ngrams and max(map(_network_share, explanations)) < _COUNTS_FOR_NOTHING:
         note += "; nearly all of it comes from n-grams, and next to nothing from the network"
-    elif first.spread:
-        note += (
-            f"; {100 * first.spread:.3g} % of what a sentence gets from the network is "
-            "shared evenly by its words"
-        )
     if by_ngrams and _is_linear(first):
         note += "; the n-grams' part is exact"
     given = (e.sentence_errors for e in explanations if e.sentence_errors is not None)
     of_sentences = [each.max(initial=0) for each in given]
     if any(of_sentences):
         note += f"; the standard error of a sentence is at most {brief(max(of_sentences))}"
-    errors = [e.completeness_error for e in explanations if e.completeness_error is not None]
-    if errors:
-        the_sum = "the sum is" if len(errors) == 1 else "the sums are at most"
-        note += f"; {the_sum} {brief(max(errors))} off"
     return (
         f"plus speaks for {target_of(explanations, write)}, minus against it, in log-odds "
         f"(0.69 doubles the odds), by {write(method)}{note}"

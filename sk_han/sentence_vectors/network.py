@@ -171,14 +171,13 @@ def sentence_gradient(
     words_per_sentence: Tensor,
     sentences_per_document: Tensor,
     score: Callable[[Tensor], Tensor],
-    by: float = 1.0,
 ) -> Attribution:
-    """Multiply scaled vectors by the gradient at them; words share it, as `gradient_input`."""
+    """Multiply scaled vectors by the gradient of the score at them; words share it evenly."""
     with torch.enable_grad():
-        sentences = network.scaled(vectors).detach()  # (N, E)
-        inputs = (by * sentences).requires_grad_()
-        logits, weights, _, _ = network.read_sentences(inputs, sentences_per_document)
-        gradient = gradient_of(logits, score(logits.detach()), inputs)
+        sentences = network.scaled(vectors).detach().requires_grad_()  # (N, E)
+        logits, weights, _, _ = network.read_sentences(sentences, sentences_per_document)
+        gradient = gradient_of(logits, score(logits.detach()), sentences)
+    sentences = sentences.detach()
     shares = shares_of_words(words_per_sentence).to(sentences)
     lengths = words_per_sentence.to(sentences.device)
     words = shares * torch.repeat_interleave((sentences * gradient).sum(1), lengths)

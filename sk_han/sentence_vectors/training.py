@@ -188,4 +188,4 @@ class TrainedSentenceNetwork(TrainedNetwork):
     SCHEMA = NETWORK_SCHEMAS[kind]
 
     _make_net = staticmethod(sentence_net)
-    _at_attention = _at_vectors = staticmethod(sentence_gradient)
+    _at_attention = staticmethod(sentence_gradient)

@@ -70,10 +70,10 @@ class ServedNetwork(NetworkPart):
         """Multiply attention by the gradient at it, as `sk_han.nn.attribution` explains."""
         if self._options.recurrent != RNN() or self._options.attention is None:
             raise ValueError(
-                "'shapley', 'sentence_alone' and 'gradient_attention' are computed without PyTorch "
-                "for one layer of a bidirectional GRU and attention; this network has "
+                "'shapley' and 'gradient_attention' are computed without PyTorch for one layer of "
+                "a bidirectional GRU and attention; this network has "
                 f"rnn={self._options.rnn!r} and pooling={self._options.pooling!r}. Take "
-                "'occlusion' or 'attention', or explain with sk_han.load(...)."
+                "'attention', or explain with sk_han.load(...)."
             )
         words, sentences = documents.words_per_sentence, documents.sentences_per_document
         read = self._read(documents, keep=True)

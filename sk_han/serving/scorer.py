@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
 from sk_han.inspection.answers import for_answers, of_answers
-from sk_han.inspection.methods.by_name import OF_ATTENTION
+from sk_han.inspection.methods.by_name import METHODS
 from sk_han.inspection.methods.explain_params import How, takes_how
 from sk_han.inspection.methods.explanations import Source, explanations_of, located
 from sk_han.inspection.methods.log_odds import Asked
@@ -223,11 +223,8 @@ class Scorer:
         Parameters
         ----------
         X, target, against, targets, **how
-            As of `sk_han.explain`, but for `method`.
-        method : {"shapley", "sentence_alone", "gradient_attention", "occlusion", "attention", \
-                "random"}, default="shapley"
-            As of `sk_han.explain`; the first three for networks with one layer of a bidirectional
-            GRU and attention by softmax.
+            As of `sk_han.explain`; the methods "shapley" and "gradient_attention" are for networks
+            with one layer of a bidirectional GRU and attention by softmax.
 
         Raises
         ------
@@ -237,7 +234,7 @@ class Scorer:
         X = X if holds_word_ids(X) else check_texts(X)
         if targets is not None:
             return of_answers(for_answers(self.explain, X, target, against, targets, how))
-        chosen = How.checked(how, OF_ATTENTION)
+        chosen = How.checked(how, METHODS)
         random = random_source(chosen.random_state)
         asked = Asked.checked(target, against, self.target, len(X))
         n_read, size = 0, chosen.batch_size or _BATCH_SIZE

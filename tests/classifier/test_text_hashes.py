@@ -5,10 +5,8 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import StackingClassifier, VotingClassifier
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.ensemble import VotingClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sk_han import HierarchicalTokenizer, ModelFormatError, load, report, save
@@ -82,14 +80,12 @@ def test_portions_and_warm_starts_add_theirs():
 @pytest.mark.parametrize(
     "together",
     [
-        VotingClassifier([("a", tiny()), ("b", tiny(random_state=1))], voting="soft"),
-        StackingClassifier([("a", tiny())], cv=2),
         CalibratedClassifierCV(tiny(validation_fraction=None), cv=2),
         make_pipeline(
             HierarchicalTokenizer(), CalibratedClassifierCV(tiny(), cv=2, ensemble=False)
         ),
     ],
-    ids=["vote", "stack", "calibration", "calibration behind a tokenizer"],
+    ids=["calibration", "calibration behind a tokenizer"],
 )
 def test_several_models_know_what_each_learnt_from(together):
     """Of two halves the first has one of the two documents, and the second the other one."""
@@ -98,11 +94,8 @@ def test_several_models_know_what_each_learnt_from(together):
 
 
 def test_of_models_that_do_not_all_know_nothing_is_said(model):
-    linear = make_pipeline(TfidfVectorizer(), LogisticRegression())
-    stack = StackingClassifier([("c", linear)], cv=2, stack_method="decision_function")
-    for other in (linear, stack):  # no explanation can follow such a stack
-        votes = VotingClassifier([("a", tiny()), ("b", other)], voting="soft")
-        assert of_report(votes.fit(TRAINING, KINDS)).trained_on is None
+    votes = VotingClassifier([("a", tiny())], voting="soft")
+    assert of_report(votes.fit(TRAINING, KINDS)).trained_on is None
     calibrated = CalibratedClassifierCV(FrozenEstimator(model)).fit(TEXTS, LABELS)
     assert of_report(calibrated).trained_on is None
 

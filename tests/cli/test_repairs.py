@@ -28,7 +28,7 @@ CASES = {
     "perhaps by --encoding utf-16": ("text,label\ncafé,pos\n".encode("utf-16"), ""),
     "'label' is blank. Leave the line out.": ([("Good.", "")], ""),
     "true or false. fit --separator reads several labels.": (b'{"text":"a","label":["b"]}', ""),
-    "Take --method occlusion or --method attention": (
+    "Take --method attention": (
         ROWS,
         "--set rnn=lstm && explain m.han other.csv",
     ),

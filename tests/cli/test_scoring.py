@@ -131,9 +131,9 @@ class TestExplain:
 
     def test_target_and_method_are_those_of_explain(self, run, model, table):
         _, output, _ = run(
-            *("explain", model, table(), "--rows", 1, "--target", "neg", "--method", "occlusion")
+            *("explain", model, table(), "--rows", 1, "--target", "neg", "--method", "attention")
         )
-        expected = Scorer.load(model).explain(TEXTS[:1], target="neg", method="occlusion")
+        expected = Scorer.load(model).explain(TEXTS[:1], target="neg", method="attention")
         assert output == f"{expected.to_text()}\n"
 
     def test_a_target_that_is_no_class_is_refused(self, run, model, table):

@@ -12,7 +12,6 @@ from sklearn.model_selection import KFold
 
 from sk_han import DocumentArray, SentenceArray
 from sk_han.documents import EncoderFingerprint, each_sentence_alone
-from sk_han.inspection.methods.by_name import without_each
 from sk_han.validation.documents import within_vocabulary
 
 # Documents of 2, 0 and 3 sentences; the second sentence occurs twice.
@@ -90,14 +89,6 @@ def test_words_beyond_the_vocabulary_become_unknown_and_vectors_stay() -> None:
     assert isinstance(X, SentenceArray)
     assert X.to_nested() == [[[2, 3], [4]], [], [[4], [1, 2, 2], [1]]]
     assert np.array_equal(X.sentence_vectors(), VECTORS[NUMBERS])
-
-
-def test_a_sentence_is_left_out_with_its_vector() -> None:
-    X = sentences()
-    copies = DocumentArray.concatenate([some for _, some in without_each(X, X.sentence_starts)])
-    assert isinstance(copies, SentenceArray)
-    assert copies.to_nested()[:2] == [[[4]], [[2, 3]]]
-    assert np.array_equal(copies[:2].sentence_vectors(), VECTORS[[1, 0]])
 
 
 def test_sentences_alone_share_vectors_and_encoder() -> None:

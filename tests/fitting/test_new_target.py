@@ -194,23 +194,11 @@ def test_linear_problems_are_those_of_the_target(fitted):
     assert fitted.ngram_model_.weights.shape[1] == 3
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        "shapley",
-        "sentence_alone",
-        "gradient_attention",
-        "gradient_input",
-        "integrated_gradients",
-        "occlusion",
-    ],
-)
+@pytest.mark.parametrize("method", ["shapley", "gradient_attention"])
 def test_explanations_explain_its_log_odds(fitted, method):
     (explanation,) = explain(fitted, TEXTS[:1], target="so so", method=method)
     assert explanation.target == "so so"
     assert np.isfinite(explanation.contributions).all()
-    if method == "integrated_gradients":
-        assert explanation.completeness_error < 1e-5
 
 
 def test_the_new_part_has_its_share_of_an_explanation(fitted):

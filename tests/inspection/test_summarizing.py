@@ -69,7 +69,7 @@ def test_chosen_explanations_keep_the_numbers_of_their_documents(fitted):
 
 
 def test_the_network_part_of_a_word_is_the_mean_of_its_contributions(fitted, summary):
-    explanations = fitted.explain(TEXTS, target="pos", method="gradient_attention", spread=0.0)
+    explanations = fitted.explain(TEXTS, target="pos", method="gradient_attention")
     found = by_word(explanations, [e.contributions - e.ngram_contributions for e in explanations])
     terms = [term for term in summary["pos"].terms if term.part == "network"]
     assert {"good", "bad", "very"} <= {term.text for term in terms} <= set(found)
@@ -244,9 +244,7 @@ def test_of_three_classes_each_document_speaks_for_the_likeliest_two(of_three):
     likeliest = np.argsort(-of_three.predict_proba(THREE), axis=1)[:, :2]
     for number, of_class in enumerate(found.classes):
         texts = [THREE[row] for row in np.flatnonzero((likeliest == number).any(axis=1))]
-        explanations = of_three.explain(
-            texts, target=of_class.label, method="gradient_attention", spread=0.0
-        )
+        explanations = of_three.explain(texts, target=of_class.label, method="gradient_attention")
         expected = by_word(
             explanations, [e.contributions - e.ngram_contributions for e in explanations]
         )
@@ -299,7 +297,7 @@ def test_beside_sentence_vectors_words_are_those_of_their_network_and_ngrams():
 
 class TestOfExplanations:
     def test_words_of_the_network_are_those_of_the_estimator(self, fitted, summary):
-        found = summarize(fitted.explain(TEXTS, method="gradient_attention", spread=0.0), k=1000)
+        found = summarize(fitted.explain(TEXTS, method="gradient_attention"), k=1000)
         values = [
             {t.text: t.contribution for t in s["pos"].terms if t.part == "network"}
             for s in (found, summary)

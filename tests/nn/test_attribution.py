@@ -1,15 +1,12 @@
 """What each word brings to a score, held against plain autograd."""
 
-import copy
-
 import pytest
 import torch
-from torch import nn
 from torch.testing import assert_close
 
 from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
 from sk_han.nn import HierarchicalAttentionNetwork
-from sk_han.nn.attribution import gradient_attention, gradient_input
+from sk_han.nn.attribution import gradient_attention
 from sk_han.nn.encoders import packed_rnn
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 
@@ -29,12 +26,6 @@ FAMILY = [
     {"rnn": RNN(cell="rnn", bidirectional=False)},
 ]
 each_member = pytest.mark.parametrize("params", FAMILY, ids=str)
-
-METHODS = {
-    "gradient_attention": gradient_attention,
-    "gradient_input": gradient_input,
-}
-each_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
 
 def fixed(logits):
@@ -123,106 +114,76 @@ def test_each_direction_counts_for_the_state_it_ended_on():
     assert parts.tolist() == [200.0, 0.0, 50.0, 87.0]
 
 
-def token_gradients(network, batch, by=1.0):
-    """Word vector and gradient of each token, from a network in which no word repeats."""
-    unique = copy.deepcopy(network)
-    vectors = network.embedding.weight[batch.word_ids].detach()
-    unique.embedding = nn.Embedding.from_pretrained(by * vectors, freeze=False)
-    logits = unique(torch.arange(len(vectors)), *batch[1:])
-    (FACTORS * logits).sum().backward()
-    return vectors, unique.embedding.weight.grad
-
-
-@pytest.mark.parametrize("by", [1.0, 0.25])
 @each_member
-def test_gradient_input_is_the_word_vector_times_its_gradient(make_network, batch, params, by):
+def test_logits_and_attention_are_those_of_the_network(make_network, batch, params):
     network = make_network(**params)
-    vectors, gradients = token_gradients(network, batch, by)
-    found = gradient_input(network, *batch, fixed, by=by)
-    assert_close(found.words, (vectors * gradients).sum(1), rtol=0, atol=1e-13)
-    network.embedding.weight.data *= by
-    assert_close(found.logits, network(*batch).detach(), rtol=0, atol=1e-13)
-
-
-@each_method
-@each_member
-def test_logits_and_attention_are_those_of_the_network(make_network, batch, method, params):
-    network = make_network(**params)
-    found, expected = method(network, *batch, fixed), network.attend(*batch)
+    found, expected = gradient_attention(network, *batch, fixed), network.attend(*batch)
     for name in ("logits", "word_attention", "sentence_attention"):
         assert_close(getattr(found, name), getattr(expected, name).detach(), rtol=0, atol=1e-13)
 
 
-@each_method
 @pytest.mark.parametrize("params", [{}, {"pooling": ContextAttention(size=19)}], ids=str)
-def test_parts_of_a_batch_change_nothing(make_network, batch, method, params):
-    whole = method(make_network(**params), *batch, fixed).words
-    in_chunks = method(make_network(max_words=4, **params), *batch, fixed).words
+def test_parts_of_a_batch_change_nothing(make_network, batch, params):
+    whole = gradient_attention(make_network(**params), *batch, fixed).words
+    in_chunks = gradient_attention(make_network(max_words=4, **params), *batch, fixed).words
     assert_close(in_chunks, whole, rtol=0, atol=1e-13)
 
 
-@each_method
-def test_the_table_of_projected_words_changes_nothing(make_network, batch, method):
+def test_the_table_of_projected_words_changes_nothing(make_network, batch):
     network = make_network()
-    expected = method(network, *batch, fixed).words
+    expected = gradient_attention(network, *batch, fixed).words
     network.tabulate()
-    assert_close(method(network, *batch, fixed).words, expected, rtol=0, atol=1e-13)
+    assert_close(gradient_attention(network, *batch, fixed).words, expected, rtol=0, atol=1e-13)
 
 
-@each_method
-def test_a_network_in_training_mode_is_read_without_dropout(make_network, batch, method):
+def test_a_network_in_training_mode_is_read_without_dropout(make_network, batch):
     network = make_network(dropout=0.5, word_dropout=0.5, embedding_dropout=0.5)
-    found = method(network.train(), *batch, fixed)
-    expected = method(make_network().eval(), *batch, fixed)
+    found = gradient_attention(network.train(), *batch, fixed)
+    expected = gradient_attention(make_network().eval(), *batch, fixed)
     assert all(map(torch.equal, found, expected))
 
 
-@each_method
 def test_recurrent_networks_go_backward_in_training_mode_and_stay_in_theirs(
-    make_network, batch, method, monkeypatch
+    make_network, batch, monkeypatch
 ):
     monkeypatch.setattr(packed_rnn, "_by_blocks", packed_rnn._at_once)  # as on a GPU
     network, modes = make_network(rnn="lstm").eval(), []
     network.sentence_encoder.rnn.register_forward_hook(
         lambda module, *_: modes.append((torch.is_grad_enabled(), module.training))
     )
-    method(network, *batch, fixed)
+    gradient_attention(network, *batch, fixed)
     assert (True, True) in modes  # cuDNN would refuse (True, False)
     assert (True, False) not in modes
     assert not any(module.training for module in network.modules())
 
 
-@each_method
-def test_nothing_is_left_behind(make_network, batch, method):
+def test_nothing_is_left_behind(make_network, batch):
     network = make_network()
-    found = method(network, *batch, fixed)
+    found = gradient_attention(network, *batch, fixed)
     assert not any(values.requires_grad for values in found)
     assert all(weight.grad is None for weight in network.parameters())
 
 
-@each_method
-def test_switched_off_gradients_and_frozen_weights_are_no_hindrance(make_network, batch, method):
+def test_switched_off_gradients_and_frozen_weights_are_no_hindrance(make_network, batch):
     network = make_network()
-    expected = method(network, *batch, fixed).words
+    expected = gradient_attention(network, *batch, fixed).words
     with torch.no_grad():
-        assert torch.equal(method(network, *batch, fixed).words, expected)
+        assert torch.equal(gradient_attention(network, *batch, fixed).words, expected)
     network.requires_grad_(False)
-    assert_close(method(network, *batch, fixed).words, expected, rtol=0, atol=1e-13)
+    assert_close(gradient_attention(network, *batch, fixed).words, expected, rtol=0, atol=1e-13)
 
 
-@each_method
 @each_member
-def test_documents_without_words_have_no_parts(make_network, method, params):
+def test_documents_without_words_have_no_parts(make_network, params):
     nothing = torch.empty(0, dtype=torch.int64)
-    found = method(
+    found = gradient_attention(
         make_network(**params), nothing, nothing, torch.zeros(5, dtype=torch.int64), fixed
     )
     assert found.words.shape == (0,)
     assert found.logits.shape == (5, 2)
 
 
-@each_method
-def test_the_score_is_asked_for_its_factors_where_the_documents_stand(make_network, batch, method):
+def test_the_score_is_asked_for_its_factors_where_the_documents_stand(make_network, batch):
     network = make_network()
     seen = []
 
@@ -230,6 +191,6 @@ def test_the_score_is_asked_for_its_factors_where_the_documents_stand(make_netwo
         seen.append(logits)
         return fixed(logits)
 
-    method(network, *batch, score)
+    gradient_attention(network, *batch, score)
     assert len(seen) == 1
     assert_close(seen[0], network(*batch).detach(), rtol=0, atol=1e-13)

@@ -73,7 +73,7 @@ classifier = HANClassifier(max_epochs=2, embedding_dim=8, word_hidden=4, warm_st
 classifier.fit(texts, labels, checkpoint=sys.argv[1], X_unlabelled=texts)
 classifier.partial_fit(texts, labels)
 classifier.explain(texts[:2])
-classifier.explain(texts[:2], method="integrated_gradients")
+classifier.explain(texts[:2], method="gradient_attention")
 print(*(set({NOT_NEEDED[:3]}) & sys.modules.keys()))
 """
     assert run_python(code, tmp_path / "fit.checkpoint", SK_HAN_ENGINE=engine) == []

@@ -194,9 +194,7 @@ class TestCraftedArrays:
         with pytest.raises(ModelFormatError, match="holds values beyond"):
             load_bytes(archive_of(description, arrays | {name: changed}))
 
-    @pytest.mark.parametrize(
-        "method", first_fast(["gradient_attention", "integrated_gradients", "occlusion"])
-    )
+    @pytest.mark.parametrize("method", first_fast(["gradient_attention", "shapley"]))
     def test_weights_within_the_bounds_predict_numbers_and_explain_none_that_is_none(
         self, load_bytes, method
     ):
@@ -214,8 +212,8 @@ class TestCraftedArrays:
             assert np.isfinite(model.predict_log_proba(texts)).all()
             found = []
             # A gradient is a product of the weights of all layers, which may overflow.
-            with contextlib.suppress(ValueError if "gradient" in method else ()):
-                found = model.explain(texts, method=method, steps=3)
+            with contextlib.suppress(ValueError):
+                found = model.explain(texts, method=method)
             assert all(np.isfinite(each.contributions).all() for each in found)
 
 

@@ -157,7 +157,7 @@ def test_long_labels_and_notes_wrap_within_the_axes():
 
 
 def test_the_legend_is_whole_at_another_resolution():
-    ax = plot_explanation(signed(method="gradient_attention", spread=0.25))
+    ax = plot_explanation(signed(method="gradient_attention"))
     ax.figure.set_dpi(70)
     right = ax.get_window_extent().x1
     assert max(text.get_window_extent().x1 for text in ax.texts) <= right + 1
@@ -166,7 +166,7 @@ def test_the_legend_is_whole_at_another_resolution():
 def test_the_legend_names_target_and_method():
     written = " ".join(texts(plot_explanation(signed(target="neg"))))
     assert "plus speaks for neg, minus against it, in log-odds (0.69 doubles the odds)" in written
-    assert "by occlusion: what is lost" in written
+    assert "by gradient_attention: attention" in written
 
 
 def test_a_figure_has_the_shades_of_its_theme():

@@ -160,7 +160,7 @@ def test_the_legend_of_signed_contributions_names_target_and_method():
         "</mark> 0</span>",
         "</mark> +1 toward</span>",
         "Plus speaks for <bdi>neg</bdi>, minus against it, in log-odds",
-        "by <bdi>occlusion</bdi>: what is lost",
+        "by <bdi>gradient_attention</bdi>: attention",
     ):
         assert entry in legend
     assert legend.count("></mark>") == 2 * LEVELS
@@ -181,28 +181,21 @@ def test_the_legend_says_what_the_numbers_of_each_method_are(method):
 THREE = {"classes": ["neg", "pos", "other"], "probabilities": [0.1, 0.8, 0.1]}
 NGRAMS = {"ngram_contributions": np.ones(5)}
 BY_NGRAMS = {"ngram_contributions": 0.99 * signed().contributions}
-SPREAD = "% of what a sentence gets from the network is shared"
 
 
 @pytest.mark.parametrize(
     ("method", "changes", "said", "not_said"),
     [
-        ("integrated_gradients", {"completeness_error": 0.0123}, "; the sum is 0.012 off.</p>", ""),
-        ("gradient_attention", {"spread": 0.25}, f"estimate; 25 {SPREAD}", ""),
-        ("gradient_attention", {"spread": 1.0}, f"estimate; 100 {SPREAD}", ""),
-        ("gradient_attention", {"spread": 1 / 3}, f"estimate; 33.3 {SPREAD}", ""),
-        ("gradient_attention", {"spread": None}, "estimate.</p>", SPREAD),
-        ("gradient_attention", {"spread": 0}, "estimate.</p>", SPREAD),
+        ("gradient_attention", {}, "estimate.</p>", "n-grams"),
         (
             "gradient_attention",
-            {"spread": 0.25, **BY_NGRAMS},
+            BY_NGRAMS,
             "nearly all of it comes from n-grams, and next to nothing from the network",
-            "shared evenly",
+            "",
         ),
-        ("gradient_input", NGRAMS, "; the n-grams' part is exact.</p>", ""),
-        ("gradient_input", NGRAMS | THREE, "estimate.</p>", "exact"),
-        ("gradient_input", {}, "estimate.</p>", "n-grams"),
-        ("occlusion", NGRAMS, "left out (of sentence vectors", "n-grams"),
+        ("gradient_attention", NGRAMS, "; the n-grams' part is exact.</p>", ""),
+        ("gradient_attention", NGRAMS | THREE, "estimate.</p>", "exact"),
+        ("shapley", NGRAMS, "an estimate.</p>", "n-grams"),
         ("<i>", {}, "by <bdi>&lt;i&gt;</bdi>.</p>", "<i>"),
     ],
 )
@@ -213,7 +206,7 @@ def test_the_legend_says_what_is_known_of_the_numbers(method, changes, said, not
 
 
 def test_the_legend_is_in_words_and_the_method_behind_a_fold():
-    legend = legend_of(render_html(signed(method="gradient_attention", spread=0.25)))
+    legend = legend_of(render_html(signed(method="gradient_attention")))
     open_part, fold = legend.split("<details>")
     for term in ("log-odds", "gradient", "attention", "0.69"):
         assert term not in open_part

@@ -55,8 +55,8 @@ def test_signed_contributions_are_marked_by_sign():
     text = plain(signed("a b c.", target="neg", contributions=[0.1, -0.5, 0.4]))
     assert "+1.000 ██████ a ~b~ *c*." in text
     text = " ".join(text.split())
-    assert "*Words* speak most for neg, ~words~ most against it; the number is what the" in text
-    assert "Log-odds by occlusion, measured; strongest word 0.5. More: help(" in text
+    assert "*Words* speak most for neg, ~words~ most against it; the number is the sum" in text
+    assert "Log-odds by gradient_attention, an estimate; strongest word 0.5. More: help(" in text
 
 
 def test_attention_is_shown_of_signed_explanations_on_request():
@@ -100,7 +100,7 @@ def test_in_color_the_legend_tells_what_codes_show():
 def test_legend_and_help_take_a_line_each():
     for explanation in (
         explained("a b."),
-        signed("a b.", method="gradient_attention", spread=0.25),
+        signed("a b.", method="gradient_attention"),
     ):
         lines = plain(explanation, width=100).splitlines()
         assert len(lines) == 1 + 1 + 2  # probabilities, the sentence, legend, help

@@ -129,9 +129,9 @@ def test_the_legend_names_the_class_that_all_documents_are_explained_for():
 
 
 def test_each_way_to_find_numbers_is_said_once():
-    html = ExplanationList([signed(), signed(method="gradient_input"), signed()]).to_html()
-    assert html.count("what is lost when one word") == 1
-    assert html.count("word vector × gradient") == 1
+    html = ExplanationList([signed(), signed(method="shapley"), signed()]).to_html()
+    assert html.count("attention × gradient") == 1
+    assert html.count("what a sentence adds on average over") == 1
 
 
 def of_classes(*texts, **changes):

@@ -264,10 +264,11 @@ OF_COLUMNS = {"column", "vectors beside numbers"}
 SEARCHES = {"search", "search of a pipeline"}
 THRESHOLDS = {"threshold", "search of a threshold"}
 FOLDS = {*SEARCHES, *THRESHOLDS, "calibration", "stack"}
-ENSEMBLES = {"calibration", "vote", "hard vote", "stack"}
 OF_WORD_IDS = {*PIPELINES, *OUTSIDE, "search of a pipeline"}
 NOT_SAVED = _others("estimator", *ALONE, "pipeline")
-NOT_EXPLAINED = {"vectors beside numbers", "one against the rest", *THRESHOLDS}
+VOTES = {"vote", "hard vote", "stack"}
+NOT_EXPLAINED = {"vectors beside numbers", "one against the rest", *THRESHOLDS, *VOTES}
+ENSEMBLES = {"calibration", *VOTES}
 # Parameters that are no data, which files of `save` hold alone.
 NOT_PLAIN = [
     when(callbacks={"EpochScoring", "stopping"}),
@@ -359,7 +360,7 @@ ILLEGAL: dict[str, list[Rule]] = {
     "scikit-learn hands on the numbers of classes, and no names": [
         when(
             class_weight={"of all classes", "of one class"},
-            estimator={"vote", "hard vote", "stack", "one against the rest"},
+            estimator={*VOTES, "one against the rest"},
         )
     ],
     "scikit-learn does not select rows from strings of Arrow outside of a Series": [
@@ -438,7 +439,7 @@ SLOW: dict[str, set[str]] = {
     "max_epochs": {"2", "auto"},
     "batch_size": {"1"},
     "device": {"cuda"},
-    "explained": {"integrated_gradients", "explain_classes"},
+    "explained": {"explain_classes"},
     "asked": {
         "report",
         "report with training documents",
@@ -499,10 +500,8 @@ REFUSALS: list[Refusal] = [
     Refusal(FITS, LOG_ODDS | when(embedding_init="array"), ValueError, "a mapping from words"),
     Refusal("explain .*", when(estimator=NOT_EXPLAINED), TypeError, "explain needs a HANClass"),
     Refusal("ask .*", when(estimator=NOT_EXPLAINED), TypeError, "needs a HANClass"),
-    Refusal("ask .*", when(estimator=ENSEMBLES), TypeError, "this measures one by itself"),
+    Refusal("ask .*", when(estimator="calibration"), TypeError, "this measures one by itself"),
     Refusal("keep .*", when(estimator=NOT_SAVED), TypeError, r"sk_han\.save takes"),
-    # Of unknown words alone its members say the same of all documents, and it learns nothing.
-    Refusal("(explain|ask) .*", when(estimator="stack"), ValueError, "does not move when the prob"),
     Refusal("ask report.*", when(estimator="hard vote"), TypeError, "A hard vote has no proba"),
     Refusal("ask audit_labels", when(estimator="hard vote"), TypeError, "Classifier has none"),
     Refusal(

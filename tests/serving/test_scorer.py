@@ -142,12 +142,10 @@ NUMBERS += ["contributions", "sentence_contributions", "ngram_contributions", "p
 
 @each_engine
 class TestExplanations:
-    @pytest.mark.parametrize(
-        "method", ["shapley", "sentence_alone", "gradient_attention", "occlusion", "attention"]
-    )
+    @pytest.mark.parametrize("method", ["shapley", "gradient_attention", "attention"])
     def test_they_are_those_of_the_classifier(self, served, three, method):
-        expected = three.explain(ODD[:8], method=method, target="b", spread=0.5)
-        found = served(three).explain(ODD[:8], method=method, target="b", spread=0.5)
+        expected = three.explain(ODD[:8], method=method, target="b")
+        found = served(three).explain(ODD[:8], method=method, target="b")
         for ours, theirs in zip(found, expected, strict=True):
             assert ours.words == theirs.words
             for name in ("text", "target", "predicted"):
@@ -172,9 +170,8 @@ class TestExplanations:
     @pytest.mark.parametrize(
         ("params", "message"),
         [
-            ({"method": "gradient_input"}, "method must be one of"),
+            ({"method": "occlusion"}, "method must be one of"),
             ({"combine": "sum"}, "combine must be one of"),
-            ({"spread": 2}, "spread must be a number from 0 to 1"),
             ({"batch_size": 0}, "batch_size must be an integer of at least 1"),
             ({"target": "neutral"}, "the classes are"),
             ({"target": ["pos"]}, "1 label for 8 documents"),
@@ -209,7 +206,7 @@ scorer = Scorer.load(sys.argv[1])
 texts = ["A good day. The sun shone.", "", "Bad!"] * 500
 found = scorer.predict_proba(texts)
 scorer.explain(texts[:3])[0].to_html()
-scorer.explain(texts[:3], method="occlusion")
+scorer.explain(texts[:3], method="attention")
 scorer.summarize(texts[:9]).to_html()
 print(",".join(f"{value:.6f}" for value in found[:3, 1]))
 """

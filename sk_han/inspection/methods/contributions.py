@@ -11,7 +11,7 @@ from sk_han.documents import DocumentArray
 from sk_han.inspection.methods.explain_params import How
 from sk_han.inspection.methods.log_odds import LogOdds
 from sk_han.parts import Pool
-from sk_han.parts.network_part import Attribution
+from sk_han.parts.network_part import Attribution, NetworkPart
 
 
 class Contributions(NamedTuple):
@@ -23,7 +23,6 @@ class Contributions(NamedTuple):
     words: NDArray[np.float64]  # (T,)
     sentences: NDArray[np.float64]  # (N,)
     ngrams: NDArray[np.float64]  # (T,), what the linear parts bring to words
-    completeness_error: NDArray[np.float64] | None = None  # (D,)
     sentence_errors: NDArray[np.float64] | None = None  # (N,), of "shapley"
     base_values: NDArray[np.float64] | None = None  # (D,), log-odds of documents without words
 
@@ -42,20 +41,18 @@ class Batch(NamedTuple):
         return self.score.pool
 
     @property
-    def network(self) -> Any:
-        """Its part with attention; a method may need more of it than `NetworkPart` has."""
+    def network(self) -> NetworkPart:
+        """Its part with attention."""
         return self.score.pool.network
 
 
-def with_other_parts(batch: Batch, found: Attribution, spread: float = 0.0) -> Contributions:
-    """Add the contributions of the networks, a share of them spread, and of the other parts."""
+def with_other_parts(batch: Batch, found: Attribution) -> Contributions:
+    """Add the contributions of the other parts to those of the network."""
     documents, logits = batch.documents, batch.score.logits(found.logits)
     factors = batch.score.factors(logits)
     network = found.words + batch.pool.beside_vectors.attributions(documents, factors)
     ngrams = batch.pool.linear.attributions(documents, factors)
-    lengths = documents.words_per_sentence
-    even = np.repeat(by_sentence(network, documents) / lengths, lengths)
-    words = (1 - spread) * network + spread * even + ngrams
+    words = network + ngrams
     sentences = by_sentence(words, documents)
     return Contributions(
         logits, found.word_attention, found.sentence_attention, words, sentences, ngrams

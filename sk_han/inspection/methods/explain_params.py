@@ -8,10 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from sk_han.inspection.results.document import COMBINATIONS
-from sk_han.utils.argument_checks import check_choice, check_count, check_share
-
-# The methods that `spread` is for.
-SPREADING = ("sentence_alone", "gradient_attention")
+from sk_han.utils.argument_checks import check_choice, check_count
 
 _FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
 
@@ -23,8 +20,6 @@ class How:
     method: str = "shapley"
     combine: str = "product"
     batch_size: int | None = None
-    steps: int = 32
-    spread: float = 0.25
     random_state: Any = None
 
     @classmethod
@@ -40,12 +35,10 @@ class How:
         how = cls(**given)
         check_choice("method", how.method, methods)
         check_choice("combine", how.combine, COMBINATIONS)
-        check_count("steps", how.steps)
-        check_share("spread", how.spread)
         if how.batch_size is not None:
             check_count("batch_size", how.batch_size)
             how = replace(how, batch_size=int(how.batch_size))
-        return replace(how, steps=int(how.steps), spread=float(how.spread))
+        return how
 
 
 def takes_how(function: _FunctionT) -> _FunctionT:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
 from sk_han.inspection.methods.by_name import METHODS
 from sk_han.inspection.methods.contributions import Batch
-from sk_han.inspection.methods.explain_params import SPREADING, How
+from sk_han.inspection.methods.explain_params import How
 from sk_han.inspection.methods.log_odds import Asked, LogOdds
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.result import read_only
@@ -92,7 +92,7 @@ def explanations_of(
     explained, rivals = asked.labels(target, found.logits), np.asarray(asked.rivals)
     word_starts = documents.word_starts
     unknown = documents.word_ids == UNKNOWN_ID
-    error, errors, base = found.completeness_error, found.sentence_errors, found.base_values
+    errors, base = found.sentence_errors, found.base_values
     explanations = []
     for i, source in enumerate(sources):
         words = slice(word_starts[i], word_starts[i + 1])
@@ -112,10 +112,8 @@ def explanations_of(
             unknown=unknown[words],
             combine=how.combine,
             ngram_contributions=found.ngrams[words],
-            completeness_error=None if error is None else float(error[i]),
             sentence_errors=None if errors is None else errors[sentences],
             base_value=None if base is None else float(base[i]),
-            spread=how.spread if how.method in SPREADING else None,
             labels=None if label_sets is None else label_sets[i],
             thresholds=thresholds,
         )

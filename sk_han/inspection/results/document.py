@@ -83,9 +83,8 @@ class DocumentExplanation(ReadOnlyResult):
         Contribution of each word toward (positive) or against (negative) `target`. With
         ``method="attention"`` the combined attention, which has no sign and no target.
     sentence_contributions : ndarray of float64, shape (n_sentences,)
-        Contribution of each sentence: the sum over its words, but by "occlusion" the fall of the
-        score when the sentence is left out, and by "attention" the sentence attention. By
-        "shapley" they sum to the log-odds of `target` less `base_value`.
+        Contribution of each sentence: the sum over its words, but by "attention" the
+        sentence attention. By "shapley" they sum to the log-odds of `target` less `base_value`.
     method : str
         How the contributions were computed.
     classes : ndarray, shape (n_classes,)
@@ -104,18 +103,13 @@ class DocumentExplanation(ReadOnlyResult):
         How `combined_attention` is computed from the attention of a word and of its sentence.
     ngram_contributions : ndarray of float64, shape (n_words,), default=None
         Contributions by the linear models alone, exact with two classes; zeros without them.
-        With methods by gradients, `contributions` include them.
-    completeness_error : float, default=None
-        Absolute difference between the sum of the contributions of "integrated_gradients" and the
-        change of the score; None for other methods.
+        By "shapley" and "gradient_attention", `contributions` include them.
     sentence_errors : ndarray of float64, shape (n_sentences,), default=None
         Standard error of each contribution of a sentence by "shapley", in documents of more than 64
         sentences of that of its group: 0 where all sets were read. None for other methods.
     base_value : float, default=None
         Log-odds of `target` in a document without words, from which the contributions by "shapley"
         start; None for other methods.
-    spread : float, default=None
-        As of `explain`, with "sentence_alone" and "gradient_attention"; None for other methods.
     labels : sequence, default=None
         Of a model of several labels a document, those that the document gets by the model's
         thresholds; None for a model of one class a document.
@@ -187,10 +181,8 @@ class DocumentExplanation(ReadOnlyResult):
     truncated: bool
     combine: str = "product"
     ngram_contributions: NDArray[np.float64] | None = None
-    completeness_error: float | None = None
     sentence_errors: NDArray[np.float64] | None = None
     base_value: float | None = None
-    spread: float | None = None
     labels: tuple[Any, ...] | None = None
     against: Any = None
     thresholds: NDArray[np.float64] | None = None
@@ -287,7 +279,7 @@ class DocumentExplanation(ReadOnlyResult):
         for i, sentence in enumerate(sentences):
             sentence["words"] = words[first[i] : first[i + 1]]
         of_document = (
-            *("text", "method", "signed", "combine", "spread", "completeness_error", "base_value"),
+            *("text", "method", "signed", "combine", "base_value"),
             *("classes", "probabilities", "thresholds", "predicted", "labels", "target", "against"),
             "truncated",
         )
@@ -386,8 +378,6 @@ class DocumentExplanation(ReadOnlyResult):
         check_nesting(self.word_spans, self.sentence_spans, self.sentence_of_word)
         if self.combine not in COMBINATIONS:
             raise ValueError(f"combine must be one of {COMBINATIONS}; got {self.combine!r}.")
-        if self.spread is not None and not 0 <= self.spread <= 1:
-            raise ValueError(f"spread must be None or a share from 0 to 1; got {self.spread!r}.")
         below_zero = {"ngram_contributions"}
         if self.signed:
             below_zero |= {"contributions", "sentence_contributions"}

@@ -6,7 +6,6 @@ import faithfulness
 import numpy as np
 import other_explainers
 import pytest
-import torch
 from faithfulness import documents_of, first_of, parameter, shortened, time_of_one
 from other_explainers import OTHERS, installed, on_words
 
@@ -66,20 +65,6 @@ class TestOthers:
         assert [len(found) for found in scores] == [
             len(e.words) for e in explain(classifier, UNSEEN)
         ]
-
-    def test_captum_gives_our_integrated_gradients(self):
-        pytest.importorskip("captum")
-        classifier = fitted_classifier(max_epochs=5, linear_ngrams=None)
-        output = classifier.net_.module_.output
-        with torch.no_grad():  # so that the log-odds, a difference of logits, are twice the logit
-            output.weight[1] = -output.weight[0]
-        explanations = explain(
-            classifier, UNSEEN, method="integrated_gradients", steps=other_explainers.CAPTUM_STEPS
-        )
-        factor = 2 * classifier.network_scale_
-        assert {e.predicted for e in explanations} == {"neg", "pos"}
-        for found, e in zip(other_explainers.captum(classifier, UNSEEN), explanations, strict=True):
-            np.testing.assert_allclose(factor * found, e.contributions, rtol=1e-4, atol=1e-6)
 
     def test_packages_that_are_missing_are_left_out_and_named(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -26,9 +26,9 @@ def test_all_that_explain_show_the_same_parameters(function: Callable[..., Any])
 
 def test_what_is_not_given_is_the_default():
     assert How.checked({}, METHODS) == How()
-    assert How.checked({"steps": 7}, METHODS) == How(steps=7)
+    assert How.checked({"batch_size": 7}, METHODS) == How(batch_size=7)
 
 
 def test_an_unknown_parameter_is_named_with_those_that_exist():
-    with pytest.raises(TypeError, match="argument 'step'; of how to explain it takes method, comb"):
-        How.checked({"step": 7}, METHODS)
+    with pytest.raises(TypeError, match=r"argument 'methods'; of how .* takes method, combine"):
+        How.checked({"methods": 7}, METHODS)

@@ -36,10 +36,8 @@ OTHERS = {
     "truncated": True,
     "combine": "sqrt",
     "ngram_contributions": [0.0, 1.0, 2.0, 3.0, 4.0],
-    "completeness_error": 0.25,
     "sentence_errors": [0.0, 0.5],
     "base_value": -0.5,
-    "spread": 0.25,
     "labels": ["pos"],
     "against": "neg",
     "thresholds": [0.5, 0.25],
@@ -129,7 +127,6 @@ def test_a_pickle_is_equal():
         ({"target": "maybe"}, "target must be one of"),
         ({"combine": "sum"}, r"combine must be one of .*'sqrt'.*; got 'sum'"),
         ({"ngram_contributions": [1.0]}, "ngram_contributions must have the shape"),
-        *(({"spread": s}, "spread must be None or a share from 0") for s in (-0.1, 1.1, np.nan)),
     ],
 )
 def test_inconsistent_fields_are_named(changes, message):

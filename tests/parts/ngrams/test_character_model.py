@@ -160,7 +160,7 @@ class TestInAClassifier:
         ):
             assert explanation.contributions.sum() == pytest.approx(score - nothing[0], abs=1e-5)
 
-    @pytest.mark.parametrize("method", ["gradient_attention", "occlusion"])
+    @pytest.mark.parametrize("method", ["gradient_attention", "attention"])
     def test_linear_models_bring_what_their_scores_say(self, fitted, others, method):
         others_alone = fitted.pool_.others
         (nothing,) = others_alone.logits(DocumentArray.from_nested([[]])) @ [-1, 1]
