@@ -8,13 +8,9 @@ are measured on the first few of these, beside all others on the same few.
 from __future__ import annotations
 
 import argparse
-import ast
 import gzip
 import json
 import sys
-from collections.abc import Callable
-from statistics import median
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import corpora
@@ -32,7 +28,6 @@ Spans = list[list[tuple[int, int]]]
 
 DATA = ("movies", "imdb", "make_reviews")
 OURS = ["shapley", "gradient_attention", "attention"]
-CONTROL = "random"
 
 
 class Documents(NamedTuple):
@@ -80,53 +75,10 @@ def movie_rationales(split: str) -> tuple[list[str], NDArray, Spans]:
     )
 
 
-def shortened(documents: Documents, limit: int) -> Documents:
-    """Keep so many documents to train on and to explain, to try the script."""
-    rows = np.random.RandomState(0).permutation(len(documents.train_texts))[:limit]
-    return Documents(
-        [documents.train_texts[row] for row in rows],
-        documents.train_labels[rows],
-        *first_of(documents, limit),
-    )
-
-
-def labelled_part(
-    documents: Documents, n_labels: int | None
-) -> tuple[list[str], NDArray, list[str] | None]:
-    """Give texts and labels to train on, and the other texts; None for none."""
-    texts, labels = documents.train_texts, documents.train_labels
-    if n_labels is None:
-        return texts, labels, None
-    rows = np.random.RandomState(0).permutation(len(texts))
-    labelled, others = rows[:n_labels], rows[n_labels:]
-    return [texts[row] for row in labelled], labels[labelled], [texts[row] for row in others]
-
-
 def first_of(documents: Documents, n: int) -> tuple[list[str], NDArray, Spans | None]:
     """Give the first documents to explain."""
     rationales = documents.rationales and documents.rationales[:n]
     return documents.texts[:n], documents.labels[:n], rationales
-
-
-def parameter(text: str) -> tuple[str, Any]:
-    """Read ``name=value``; a value that is no Python literal is a string."""
-    name, _, value = text.partition("=")
-    try:
-        return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return name, value
-
-
-def print_ratios(report: FaithfulnessReport) -> None:
-    """Say what each method has beside the control."""
-    for method in report.methods:
-        if method != CONTROL:
-            ratios = [
-                f"{metric} {of[method] / of[CONTROL]:.1f}"
-                for metric, of in report.means.items()
-                if metric in ("comprehensiveness", "auprc", "token_f1")
-            ]
-            print(f"  {method} over {CONTROL}: {', '.join(ratios)}")
 
 
 def rows_of(report: FaithfulnessReport) -> list[dict[str, Any]]:
@@ -141,26 +93,6 @@ def rows_of(report: FaithfulnessReport) -> list[dict[str, Any]]:
     return rows
 
 
-def time_of_one(classifier: HANClassifier, texts: list[str]) -> tuple[float, float, float]:
-    """Median ms of predicting and of explaining one document, and the median of the ratios."""
-
-    def timed(function: Callable[[Any], object], text: str) -> float:
-        start = perf_counter()
-        function([text])
-        return 1000 * (perf_counter() - start)
-
-    n_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    taken = [
-        (timed(classifier.predict_proba, text), timed(classifier.explain, text))
-        for text in [texts[0], *texts]
-    ][1:]  # the first round warms up
-    torch.set_num_threads(n_threads)
-    predicting, explaining = zip(*taken, strict=True)
-    ratios = [after / before for before, after in taken]
-    return median(predicting), median(explaining), median(ratios)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="+", choices=DATA, default=["make_reviews"])
@@ -168,20 +100,6 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=500, help="documents to explain, at most")
     parser.add_argument("--slow-documents", type=int, default=50, help="of these for LIME and SHAP")
     parser.add_argument("--seed", type=int, default=0, help="of the classifier and the control")
-    parser.add_argument(
-        "--set",
-        nargs="+",
-        type=parameter,
-        default=[],
-        metavar="NAME=VALUE",
-        help="parameters of HANClassifier that are not its defaults, such as pooling__size=50",
-    )
-    parser.add_argument(
-        "--labels",
-        type=int,
-        help="labels to use; the other training documents are texts without labels",
-    )
-    parser.add_argument("--limit", type=int, help="documents to train on and explain, for a try")
     add_save(parser)
     arguments = parser.parse_args()
     names = installed(arguments.methods)
@@ -189,15 +107,11 @@ def main() -> None:
     slow = {name: OTHERS[name] for name in names if name in OTHERS}
     for name in arguments.data:
         documents = documents_of(name, arguments.documents)
-        if arguments.limit:
-            documents = shortened(documents, arguments.limit)
         classifier = HANClassifier(pooling=Attention(), random_state=arguments.seed)
-        classifier.set_params(**dict(arguments.set))
-        texts, labels, without = labelled_part(documents, arguments.labels)
-        classifier.fit(texts, labels, X_unlabelled=without)
+        classifier.fit(documents.train_texts, documents.train_labels)
         accuracy = classifier.score(documents.texts, documents.labels)
         print(
-            f"\n{name}: {classifier}, fitted on {len(texts):,} labels, right "
+            f"\n{name}: {classifier}, fitted on {len(documents.train_texts):,} labels, right "
             f"about {100 * accuracy:.1f} % of {len(documents.texts)} others; "
             f"{torch.get_num_threads()} threads"
         )
@@ -214,15 +128,8 @@ def main() -> None:
                 random_state=arguments.seed,
             )
             print(f"\n{report}", flush=True)
-            print_ratios(report)
         if arguments.save:
             save(f"faithfulness-{name}", rows_of(report))
-        before, after, ratio = time_of_one(classifier, documents.texts[:100])
-        print(
-            f"\none document, 1 thread: predict_proba {before:.2f} ms, explain {after:.2f} ms, "
-            f"ratio {ratio:.2f}",
-            flush=True,
-        )
 
 
 if __name__ == "__main__":
