@@ -25,7 +25,7 @@ PAGES = [
         "docs/benchmarks.md",
         "docs/believing.md",
         "docs/how_to/audit_labels.md",
-        "docs/how_to/first_parameters.md",
+        "docs/how_to/search_parameters.md",
         "docs/how_to/gpu.md",
         "docs/how_to/large_collections.md",
         "docs/how_to/long_fits.md",

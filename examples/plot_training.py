@@ -2,20 +2,17 @@
 What happens in a fit
 =====================
 
-``describe`` looks at the texts before a fit. Then the history shows how the network learns, and the
-summary what network and n-gram model come to together: the accuracy that counts is theirs, not that
-of the network alone, which the history has.
+The history shows how the network learns, and the summary what network and n-gram model come to
+together: the accuracy that counts is theirs, not that of the network alone, which the history has.
 """
 
 from matplotlib import pyplot as plt
 
-from sk_han import HANClassifier, describe
+from sk_han import HANClassifier
 from sk_han.datasets import make_reviews
 from sk_han.rendering import plot_history
 
 texts, labels = make_reviews(600, random_state=0)
-description = describe(texts, labels)
-description
 
 # %%
 # Losses and accuracy of each epoch

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from sk_han.documents import DocumentArray, SentenceArray
     from sk_han.fitting.checkpoints import Checkpoint
     from sk_han.inspection.auditing import audit_labels
-    from sk_han.inspection.describing import describe
     from sk_han.inspection.explaining import explain, explain_classes, explain_iter
     from sk_han.inspection.faithfulness import faithfulness_report
     from sk_han.inspection.reporting import report
@@ -54,7 +53,6 @@ __all__ = [
     "StopOnInterrupt",
     "Summary",
     "audit_labels",
-    "describe",
     "explain",
     "explain_classes",
     "explain_iter",
@@ -86,7 +84,6 @@ _MODULE_OF = {
     "StopOnInterrupt": "sk_han.training.callbacks.stopping",
     "Summary": "sk_han.inspection.results.summary",
     "audit_labels": "sk_han.inspection.auditing",
-    "describe": "sk_han.inspection.describing",
     "explain": "sk_han.inspection.explaining",
     "explain_classes": "sk_han.inspection.explaining",
     "explain_iter": "sk_han.inspection.explaining",

@@ -614,7 +614,8 @@ or ndarray of shape (n_labels,)
         gradients = torch.inference_mode(mode=False)  # even inside of the caller's mode
         with self._computing(), gradients:
             context = FitContext(settings, before, begin_task=begin_task, **how)
-            fitted = story.fit(given, context)
+            with context.stages.never_silent():
+                fitted = story.fit(given, context)
         replace_attributes(self, fitted.attributes())
         return self
 

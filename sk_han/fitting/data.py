@@ -203,7 +203,7 @@ def read_data(given: Given, context: FitContext) -> FitData:
             warn_of_classes_without_weight(checked.y, labelled.targets, target.names)
         target.warn_of_rare(labelled.targets, given=validation is not None)
         n_words = labelled.documents.words_per_document[conflicting]
-        warn_of_conflicts(rows[conflicting], n_words, len(labelled))
+        warn_of_conflicts(n_words, len(labelled))
         if validation is None and held_out is None:
             _warn_of_none_held_out(labelled, target, settings, given_groups)
     return FitData(

@@ -92,7 +92,7 @@ class _SentencesLearner(NetworkLearner):
         """Train with the order of sentences and without it; held-out documents choose."""
         assert data.sentences is not None
         _begin_task(self.part, data, context, None)
-        with context.stages("network", tells=False):
+        with context.stages("network", has_bar=True):
             net = trained_sentence_net(
                 partial(
                     _net_maker(data, context, input_size=data.sentences.dimension),
@@ -157,9 +157,9 @@ def _trained_on_words(data: FitData, context: FitContext, teacher: Pool | None, 
         with context.stages("word vectors"):
             _set_initial_vectors(net, data, context)
     if teacher is not None and not context.checkpoints.has_passed("pretraining"):
-        with context.stages("pre-training", tells=False):
+        with context.stages("pre-training", has_bar=True):
             _pretrain(net, data, context, teacher, new)
-    with context.stages("network", tells=False):
+    with context.stages("network", has_bar=True):
         return net.train(data.training_data, data.validation)
 
 

@@ -150,7 +150,7 @@ def trained_attributes(
     net: Net, training: Any, validation: Any, unit: str, stages: Stages
 ) -> dict[str, Any]:
     """Train a net, and return the fitted attributes that tell of it."""
-    with stages("network", tells=False):
+    with stages("network", has_bar=True):
         net.train(training, validation)
     attributes = training_attributes(net)
     summary = TrainingSummary(

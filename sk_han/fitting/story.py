@@ -16,6 +16,7 @@ from sk_han.fitting.network import NetworkLearner, WordsLearner
 from sk_han.fitting.state import FittedModel
 from sk_han.fitting.summary import summary_of, warn_of_a_useless_network
 from sk_han.training.history import training_attributes
+from sk_han.utils.counts import counted
 from sk_han.utils.progress import tell
 
 # What learns in a fit, in this order; the network comes first.
@@ -28,6 +29,7 @@ def fit(given: Given, context: FitContext) -> FittedModel:
     # Labels checked and encoded, texts to word ids, some documents held out.
     with context.stages("texts"):
         data = read_data(given, context)
+    tell(_line_of(data), quiet=not context.stages.verbose)
     # Who has something to learn; what cannot be learnt, for want of memory say, is refused here.
     found = [kind.of(data, context) for kind in LEARNERS]
     learners = [learner for learner in found if learner is not None]
@@ -71,6 +73,18 @@ def fit(given: Given, context: FitContext) -> FittedModel:
     if summary.ended not in ("the time", "an interrupt"):  # these may go on from it
         context.checkpoints.end()
     return fitted
+
+
+def _line_of(data: FitData) -> str:
+    """Return what was read as a line."""
+    documents = data.labelled.documents
+    kind = "class" if data.target.has_one_label else "label"
+    held_out = "" if data.held_out is None else f"; {len(data.held_out):,} are held out"
+    return (
+        f"Read {counted(len(documents))} of {counted(data.n_classes, kind)}: "
+        f"{counted(documents.n_words, 'word')} in {counted(documents.n_sentences, 'sentence')}"
+        f"{held_out}"
+    )
 
 
 def _text_hashes(data: FitData, context: FitContext) -> TextHashes:

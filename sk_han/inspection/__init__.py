@@ -1,6 +1,5 @@
 """How predictions come about: explanations, summaries, reports and measures of them, as data."""
 
-from sk_han.inspection.results.description import FitCost, TextDescription
 from sk_han.inspection.results.document import ScoredText
 from sk_han.inspection.results.faithfulness import FaithfulnessReport
 from sk_han.inspection.results.fit_summary import FitSummary, TrainingSummary
@@ -16,7 +15,6 @@ __all__ = [
     "Context",
     "DoubtfulLabel",
     "FaithfulnessReport",
-    "FitCost",
     "FitSummary",
     "LabelAudit",
     "LabelScores",
@@ -27,6 +25,5 @@ __all__ = [
     "Result",
     "ScoredText",
     "Term",
-    "TextDescription",
     "TrainingSummary",
 ]

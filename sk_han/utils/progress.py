@@ -11,16 +11,24 @@ from sk_han.utils.counts import counted
 
 _SECONDS_ON_TERMINAL = 0.2
 _SECONDS_IN_LOG = 30.0
+_last_told = time.monotonic()
 
 
 def tell(message: object, *, quiet: bool = False, end: str = "\n") -> None:
     """Write on standard error, or in a notebook, which would show that as an error, as output."""
+    global _last_told
     stream = _stream()
     if quiet or stream is None:  # `print` would take standard output
         return
+    _last_told = time.monotonic()
     # No work is lost because a log is closed or its disk is full.
     with suppress(OSError, ValueError):
         print(message, end=end, file=stream, flush=True)
+
+
+def seconds_of_silence() -> float:
+    """Return how long ago something was told."""
+    return time.monotonic() - _last_told
 
 
 def rewrites_lines() -> bool:

@@ -137,16 +137,18 @@ def warn_of_classes_without_weight(
         )
 
 
-def warn_of_conflicts(rows: Integers, n_words: Integers, n_documents: int) -> None:
-    """Warn if many of the documents have ten words or more of one of another class."""
-    rows = rows[n_words >= _SHORTEST]
-    if n_documents < _ENOUGH_DOCUMENTS or len(rows) <= _DOUBTFUL_SHARE * n_documents:
+def warn_of_conflicts(n_words: Integers, n_documents: int) -> None:
+    """Warn if many documents have ten words or more, and the words of one of another class.
+
+    `n_words` are those of each document with such another one.
+    """
+    n_conflicting = int(np.count_nonzero(n_words >= _SHORTEST))
+    if n_documents < _ENOUGH_DOCUMENTS or n_conflicting <= _DOUBTFUL_SHARE * n_documents:
         return
     warn_user(
-        f"{len(rows):,} of {n_documents:,} documents {agreeing(len(rows), 'have')} {_SHORTEST} "
-        "words or more, and the same words as one with another label (rows "
-        f"{listed(rows.tolist())}): nothing can get both right. Check the labels; "
-        "sk_han.describe(texts, labels).conflicting has all rows."
+        f"{n_conflicting:,} of {n_documents:,} documents {agreeing(n_conflicting, 'have')} "
+        f"{_SHORTEST} words or more, and the same words as one with another label: nothing can get "
+        "both right. An audit lists them: audit_labels(...).conflicts, or sk-han audit."
     )
 
 

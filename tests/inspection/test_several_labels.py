@@ -23,7 +23,6 @@ from sk_han import (
     ExplanationList,
     HANClassifier,
     HierarchicalTokenizer,
-    describe,
     explain,
     explain_classes,
     explain_iter,
@@ -503,26 +502,6 @@ def test_labels_of_the_other_kind_are_refused(fitted):
     single = HANClassifier(**SMALL, max_epochs=1).fit(X[:40], OPINIONS[:40])
     with pytest.raises(ValueError, match="this model gives one class"):
         report(single, X[TEST], Y[TEST])
-
-
-def test_a_description_counts_labels():
-    texts = [*X[:9], X[0], X[0].upper()]
-    marks = Y.iloc[[*range(9), 0, 0]].copy()
-    marks.iloc[-1] = 1 - marks.iloc[-1]
-    found = describe(texts, marks)
-    t = marks.to_numpy()
-    assert found.class_counts == dict(zip(marks.columns, t.sum(axis=0).tolist(), strict=True))
-    assert found.lengths["labels a document"]["mean"] == pytest.approx(t.sum(axis=1).mean())
-    assert found.without_labels == np.flatnonzero(~t.any(axis=1)).tolist()
-    assert found.conflicting == [0, 9, 10]
-    assert "11 documents, 3 labels" in repr(found)
-    text = found.to_text()
-    assert "without a label" in text
-    assert "labels a document" in text
-    assert "<broken>" not in found.to_html()
-    assert json.loads(found.to_json())["without_labels"] == found.without_labels
-    assert describe(texts, marks.to_numpy()).class_counts.keys() == {0, 1, 2}
-    assert describe(texts).without_labels is None
 
 
 def test_a_summary_of_two_labels_takes_neither_for_the_opposite_of_the_other():

@@ -54,15 +54,10 @@ FAULTS = {
         [*TEXTS[:-2], *TEXTS[:2]], [*LABELS[:-2], *(OTHER[label] for label in LABELS[:2])]
     ),
     "a table of counts": lambda: fit(np.arange(6_000).reshape(60, 100) % 101),
-    "a line too short": lambda: load_csv("reviews.csv", text="review", label="stars"),
     "a column that is not there": lambda: load_csv("reviews.csv", text="text", label="stars"),
     "weights for a pipeline": lambda: make_pipeline(
         HierarchicalTokenizer(), HANClassifier(**SMALL)
     ).fit(TEXTS, LABELS, sample_weight=np.ones(60)),
-    "a parameter of no tokenizer": lambda: HANClassifier().set_params(tokenizer__min_df=2),
-    "vectors of another size": lambda: fit(embedding_dim=3, embedding_init={"good": [1, 2]}),
-    "rare words alone": lambda: HierarchicalTokenizer(min_df=1_000).fit(TEXTS),
-    "nothing to stop by": lambda: fit(n_iter_no_change=2, validation_fraction=None),
     "a learning rate too high": lambda: fit(max_epochs=3, lr=1e6),
     "words that occur once": lambda: fit(
         [f"word{i}" for i in range(600)],

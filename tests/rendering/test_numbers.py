@@ -2,7 +2,6 @@
 
 import pytest
 
-from sk_han.rendering.facts import rows_in_words
 from sk_han.rendering.numbers import decimal, percent
 from sk_han.rendering.report.verdicts import points, probability
 from sk_han.rendering.shading import number
@@ -42,13 +41,6 @@ def test_what_rounds_to_0_has_no_sign():
         "-0.01",
         "1.01",
     ]
-
-
-def test_a_long_list_of_rows_ends_in_the_number_of_the_others():
-    assert (rows_in_words([3]), rows_in_words(range(1, 8))) == (
-        "row 3",
-        "rows 1, 2, 3, 4, 5 and 2 more",
-    )
 
 
 def test_a_large_value_has_three_digits():

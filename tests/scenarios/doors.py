@@ -127,7 +127,6 @@ ASKED: dict[str, Callable[[Trial], Any]] = {
     "report of groups": lambda trial: _report(
         trial, groups=[i // 2 for i in range(len(trial.texts))]
     ),
-    "describe": lambda trial: sk_han.describe(trial.texts, trial.y),
     "audit_labels": _audit,
     "faithfulness_report": lambda trial: sk_han.faithfulness_report(
         trial.estimator, trial.some, fractions=(0.5,), random_state=0

@@ -8,7 +8,15 @@ from typing import Any
 from skorch.callbacks import Callback
 
 from sk_han.engines.engine_choice import compile_kernels
-from sk_han.utils.progress import duration, progress_bar, rewrites_lines, tell
+from sk_han.utils.progress import (
+    duration,
+    progress_bar,
+    rewrites_lines,
+    seconds_of_silence,
+    tell,
+)
+
+_LONGEST_SILENCE = 5.0  # seconds
 
 
 def progress_of(n_steps: int, n_epochs: int, verbose: int) -> Callback:
@@ -16,7 +24,7 @@ def progress_of(n_steps: int, n_epochs: int, verbose: int) -> Callback:
     with_rates = verbose > 1
     if rewrites_lines():
         return TrainingProgress(n_steps, with_rates)
-    return EpochLines(n_epochs, with_rates)
+    return EpochLines(n_epochs, n_steps // n_epochs, with_rates)
 
 
 class TrainingProgress(Callback):
@@ -77,16 +85,25 @@ class TrainingProgress(Callback):
 
 
 class EpochLines(Callback):
-    """Write a line of scores on standard error after each epoch, perhaps with rates."""
+    """Write a line of scores on standard error after each epoch, perhaps with rates.
 
-    def __init__(self, n_epochs: int, with_rates: bool) -> None:
-        self.n_epochs = n_epochs
+    Within an epoch that takes long, a line says every few seconds how many batches are done.
+    """
+
+    def __init__(self, n_epochs: int, n_batches: int, with_rates: bool) -> None:
+        self.n_epochs, self.n_batches = n_epochs, n_batches
         self.with_rates = with_rates
 
     def on_train_begin(self, net: Any, X: Any = None, **kwargs: Any) -> None:
         """Start the clock."""
         self.start_, self.n_done_ = perf_counter(), 0
         self.n_documents_, self.n_words_ = len(X), _words_of(X)
+
+    def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
+        """Write how many batches are done, if nothing was written for a while."""
+        if training and seconds_of_silence() > _LONGEST_SILENCE:
+            number, n_done = len(net.history), len(net.history[-1]["batches"])
+            tell(f"epoch {number} of {self.n_epochs}: {n_done:,} of {self.n_batches:,} batches")
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
         """Write the scores of the epoch, its time, and what is left."""
@@ -101,7 +118,7 @@ class EpochLines(Callback):
                 told.append(f"{self.n_words_ / epoch['dur']:,.0f} words/s")
         if number < self.n_epochs:
             left = (perf_counter() - self.start_) / self.n_done_ * (self.n_epochs - number)
-            told.append(f"{duration(left)} left")
+            told.append(f"{duration(left)} of training left")
         tell(f"epoch {number} of {self.n_epochs}: {', '.join(told)}")
 
 

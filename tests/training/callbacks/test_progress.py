@@ -33,6 +33,30 @@ def test_a_log_has_one_line_an_epoch(capsys):
     assert "\r" not in text
 
 
+def test_a_log_has_lines_within_a_long_epoch(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_LONGEST_SILENCE", 0.0)
+    assert "\nepoch 2 of 4: 2 of 3 batches\n" in told(capsys)
+
+
+def test_a_log_announces_each_stage_in_order(capsys):
+    lines = [
+        line
+        for line in told(capsys, linear_ngrams=(1, 2), linear_chars=(1, 3)).splitlines()
+        if line.endswith(" ...") or line.startswith(("Read ", "epoch 1 ", "Fitted "))
+    ]
+    assert re.fullmatch(r"epoch 1 of 4: .*", lines.pop(5))
+    assert re.fullmatch(r"Fitted to 18 documents of 2 classes in .*", lines.pop())
+    assert lines == [
+        "texts ...",
+        "Read 18 documents of 2 classes: 138 words in 36 sentences; 2 are held out",
+        "set-up ...",
+        "word vectors ...",
+        "network ...",
+        "linear models ...",
+        "scales ...",
+    ]
+
+
 def test_rates_are_told_at_verbose_2_alone(capsys):
     assert "/s" not in told(capsys)
     assert re.search(r" [\d,]+ documents/s, [\d,]+ words/s", told(capsys, verbose=2))
