@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
-from sk_han.utils.progress import duration, rewrites_lines, seconds_of_silence, tell
+from sk_han.utils.progress import rewrites_lines, seconds_of_silence, tell
 
 _LONGEST_SILENCE = 8.0  # seconds
 _SHORT = 0.95  # a log has the seconds of longer stages
@@ -69,8 +69,8 @@ class Stages:
     def _tell_until(self, ended: threading.Event) -> None:
         while not ended.wait(max(0.1, _LONGEST_SILENCE - seconds_of_silence())):
             if self._now and seconds_of_silence() >= _LONGEST_SILENCE:
-                so_far = duration(perf_counter() - self._now_start)
-                tell(f"{self._now}: {so_far} so far", end=_end())
+                seconds = perf_counter() - self._now_start
+                tell(f"{self._now}: {seconds:.0f} s so far", end=_end())
 
 
 def _end() -> str:
