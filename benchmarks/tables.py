@@ -158,12 +158,6 @@ def unlabelled() -> str:
     return "\n".join(grid(rows)) + "\n\n" + origin(*origins)
 
 
-def stacked(*names: str) -> str:
-    """Draw the rows of several results of one script in one table."""
-    found = [load(name) for name in names]
-    return "\n".join(grid([row for one in found for row in one["rows"]])) + "\n\n" + origin(*found)
-
-
 def by(found: dict[str, Any], key: str) -> dict[str, dict[str, Any]]:
     return {row[key]: row for row in found["rows"]}
 
@@ -178,9 +172,6 @@ DRAWN = {
     "characters": lambda: characters("20news-1000", "20news", "airline", "imdb-2000"),
     "pooling": pooling,
     "readings": lambda: accuracy(READINGS, ["20news", "airline", "imdb-2000"]),
-    "text_beside_numbers": lambda: stacked(
-        *(f"text_beside_numbers-{name}" for name in ("airline", "imdb", "movies"))
-    ),
     "unlabelled": unlabelled,
 }
 

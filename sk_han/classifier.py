@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray, EncoderFingerprint
@@ -23,7 +23,6 @@ from sk_han.fitting.data import Given
 from sk_han.fitting.pool_attributes import PoolViews
 from sk_han.fitting.settings import Settings
 from sk_han.fitting.state import FittedModel
-from sk_han.fitting.text_features import FEATURES, TextFeatures
 from sk_han.inspection.methods.explain_params import takes_how
 from sk_han.options import NetworkOptions
 from sk_han.tokenizer import HierarchicalTokenizer
@@ -59,7 +58,8 @@ _OPTIONS = {name: of_option(c) for name, c in NetworkOptions.constraints().items
 class HANClassifier(
     CallbackSupportMixin,
     ClassifierMixin,
-    TextFeatures,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
     PoolViews,
     StatefulEstimator,
 ):
@@ -136,9 +136,6 @@ ContextAttention, default="attention"
     threshold : float, array-like of shape (n_labels,) or "f1", default=0.5
         With several labels a document, the probability from which on a document gets a label. "f1"
         takes for each label the threshold of the highest F1 on held-out documents.
-    features : {"vectors", "log_odds"}, default="vectors"
-        What `transform` returns for a next model: document vectors of the network, or the log-odds
-        by each part, which `fit_transform` cross-fits by five more fits.
     validation_fraction : float, default=0.1
         Share of the training documents held out, stratified by class. They decide which epoch's
         weights are kept (highest accuracy, then lowest loss), and the scales of the parts. None
@@ -267,7 +264,6 @@ or ndarray of shape (n_labels,)
         "batch_size": [POSITIVE, StrOptions({"auto"})],
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
         "threshold": [FRACTION, "array-like", StrOptions({"f1"})],
-        "features": [StrOptions(FEATURES)],
         "validation_fraction": [FRACTION, None],
         "n_iter_no_change": [POSITIVE, None],
         "warm_start": ["boolean"],
@@ -303,7 +299,6 @@ or ndarray of shape (n_labels,)
         batch_size: int | str = "auto",
         class_weight: Any = None,
         threshold: Any = 0.5,
-        features: str = "vectors",
         validation_fraction: float | None = 0.1,
         n_iter_no_change: int | None = None,
         warm_start: bool = False,
@@ -335,7 +330,6 @@ or ndarray of shape (n_labels,)
         self.batch_size = batch_size
         self.class_weight = class_weight
         self.threshold = threshold
-        self.features = features
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
@@ -538,6 +532,26 @@ or ndarray of shape (n_labels,)
         fitted = snapshot_of(self)
         return fitted.pool_.target.decision_function(fitted._logits(X))
 
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Compute document vectors: what the network's last layer reads.
+
+        The network has memorized its training documents: a next model that learns from their
+        vectors overfits (see the user guide).
+
+        Parameters
+        ----------
+        X : as of `fit`
+
+        Returns
+        -------
+        ndarray of float32, shape (n_documents, n_features)
+            With the defaults ``2 * sentence_hidden`` features, all zeros for an empty document.
+        """
+        check_is_fitted(self)
+        fitted = snapshot_of(self)
+        with fitted._computing():
+            return fitted.pool_.network.vectors(fitted._documents(X))
+
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of documents that are right: with several labels, in all of them.
 
@@ -605,6 +619,11 @@ or ndarray of shape (n_labels,)
         check_is_fitted(self)
         with using_engine(self.engine):
             return engine_in_use() if self.device_ == "cpu" else "torch"
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of columns of `transform`, for scikit-learn's names of these."""
+        return int(self.pool_.network.net.module_.output.in_features)
 
     def _learn(self, given: Given, *, goes_on: bool, **how: Any) -> HANClassifier:
         """Fit, and set attributes at the end: a failed fit does not change an earlier state."""

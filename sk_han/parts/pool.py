@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -92,11 +92,6 @@ class Pool:
             total += self.scales[name] * part.coalitions(documents, coalitions)
         return total
 
-    def logits_by_part(self, documents: DocumentArray) -> Floats:
-        """Compute the scaled logits of each part, shape (P, D, K); `logits` is their sum."""
-        found = [np.stack(list(self._scaled(each.in_memory()))) for each in portions(documents)]
-        return np.concatenate(found, axis=1)
-
     def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
         """Divide a linear score of the pooled logits among the words, shape (n_words,)."""
         contributions = np.zeros(documents.n_words)
@@ -127,18 +122,9 @@ class Pool:
 
     def _logits(self, documents: DocumentArray) -> Floats:
         total = np.zeros((len(documents), self.target.n_scores))
-        for number, scaled in enumerate(self._scaled(documents)):
-            total = total + scaled if number else scaled
+        for name, part in self._counting.items():
+            total += self.scales[name] * part.logits(documents).astype(np.float64)
         return total
-
-    def _scaled(self, documents: DocumentArray) -> Iterator[Floats]:
-        """Yield the scaled logits of each part in turn, each of shape (D, K)."""
-        counting = self._counting
-        for name, part in self.parts.items():
-            if name in counting:
-                yield self.scales[name] * part.logits(documents).astype(np.float64)
-            else:
-                yield np.zeros((len(documents), self.target.n_scores))
 
     @property
     def _counting(self) -> dict[str, Part]:

@@ -38,7 +38,6 @@ _PARAMETERS: dict[str, Constraint] = {
     "batch_size": Either((_POSITIVE, _AUTO)),
     "class_weight": Either((_DICT, InstanceOf(list), Choice(("balanced", None)))),
     "threshold": Either((_FRACTION, *map(InstanceOf, (np.ndarray, list, tuple)), Choice(("f1",)))),
-    "features": Choice(("vectors", "log_odds")),
     "validation_fraction": Either((_FRACTION, _NONE)),
     "n_iter_no_change": Either((_POSITIVE, _NONE)),
     "warm_start": _FLAG,

@@ -48,7 +48,6 @@ ALL_PARAMS = {
     "batch_size": 8,
     "class_weight": {"pos": 2.0},
     "threshold": 0.5,  # others are for several labels a document
-    "features": "log_odds",
     "validation_fraction": 0.2,
     "n_iter_no_change": 3,
     "warm_start": True,

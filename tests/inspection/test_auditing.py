@@ -20,7 +20,6 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from sk_han import (
-    HANClassifier,
     HierarchicalTokenizer,
     SequenceTagger,
     audit_labels,
@@ -448,10 +447,6 @@ def test_a_label_of_one_fold_alone_is_not_looked_at(groups):
     found = audit_labels(tiny(), texts, Y, groups=groups)
     assert len(found) == 0
     assert any("did not know both sides of these labels: 0, 1" in note for note in found.notes)
-    features = HANClassifier(features="log_odds", max_epochs=1, embedding_dim=4, word_hidden=2)
-    with pytest.warns(UserWarning, match="no document has it: 1"):
-        found = features.fit_transform(texts, Y, groups=groups)
-    assert not found[3].any()
 
 
 def test_a_view_of_a_dict_is_read():

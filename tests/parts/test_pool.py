@@ -40,8 +40,6 @@ def pool():
 
 def test_a_part_of_scale_0_is_not_asked(pool):
     np.testing.assert_array_equal(pool.logits(DOCUMENTS), [[3.0, 6.0]] * 2)
-    by_part = pool.logits_by_part(DOCUMENTS)
-    np.testing.assert_array_equal(by_part, [[[3.0, 6.0]] * 2, [[0.0, 0.0]] * 2])
     np.testing.assert_array_equal(pool.attributions(DOCUMENTS, np.ones((2, 2))), 3 * np.ones(4))
     sets = Coalitions(np.array([0, 1, 2]), np.array([1, 2]))
     assert pool.coalitions(DOCUMENTS, sets).tolist() == [[3.0, 6.0]] * 2

@@ -113,7 +113,6 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "adversarial_noise": _named(0.03, 0.0),
     "linear_ngrams": _named((1, 3), (1, 1), (2, 2), None),
     "linear_chars": _named("auto", (2, 5), (1, 1), None),
-    "features": _named("vectors", "log_odds"),
     "optimizer": _named("adamw", "adam", "sgd") | {"Adagrad": torch.optim.Adagrad},
     "lr": _named(0.006, 0.0001),
     "lr_schedule": _named("one_cycle", "constant"),
@@ -290,8 +289,6 @@ _FRAMES = {"indicator frame", "polars indicator frame"}
 _NUMBERS = {"whole numbers", "negative numbers", "large numbers"}
 _GROUPED = _others("groups", "None")
 _CHARACTERS = _others("linear_chars", "auto", "None")
-# It fits to parts of the documents.
-LOG_ODDS = when(features="log_odds", estimator="vectors beside numbers")
 
 _NO_COLUMNS = {"booleans", "whole floats"}
 _ONE_LABEL = {*ENSEMBLES, *THRESHOLDS, "vectors beside numbers", "one against the rest"}
@@ -496,8 +493,6 @@ REFUSALS: list[Refusal] = [
             when(estimator=OF_WORD_IDS, tokenizer__output="padded"),
         )
     ),
-    Refusal("begin|fit", LOG_ODDS | when(groups=_GROUPED), ValueError, "they are of one group"),
-    Refusal(FITS, LOG_ODDS | when(embedding_init="array"), ValueError, "a mapping from words"),
     Refusal("explain .*", when(estimator=NOT_EXPLAINED), TypeError, "explain needs a HANClass"),
     Refusal("ask .*", when(estimator=NOT_EXPLAINED), TypeError, "needs a HANClass"),
     Refusal("ask .*", when(estimator="calibration"), TypeError, "this measures one by itself"),

@@ -19,7 +19,6 @@ from sk_han.utils.progress import tell
 
 # What may stand between a person and the fit: what fits one estimator, once.
 _DIRECT = ("sklearn.base", "sklearn.pipeline", "sklearn.compose", "sklearn.utils")
-_FITS_MANY = ("sk_han.fitting.text_features", "sk_han.inspection")
 
 
 class StopTraining(Exception):  # noqa: N818  (no error: training is over)
@@ -194,7 +193,7 @@ def stops_for_a_person() -> bool:
     while frame is not None:
         name = str(frame.f_globals.get("__name__", ""))
         is_wrapper = name.split(".")[0] in ("joblib", "sklearn") and not name.startswith(_DIRECT)
-        if is_wrapper or name.startswith(_FITS_MANY):
+        if is_wrapper or name.startswith("sk_han.inspection"):
             return False
         frame = frame.f_back  # type: ignore[assignment]
     return True

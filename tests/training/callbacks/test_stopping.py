@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from skorch.callbacks import Callback
 
-from sk_han import Checkpoint, HierarchicalTokenizer, StopAfter, StopOnInterrupt
+from sk_han import Checkpoint, HierarchicalTokenizer, StopAfter, StopOnInterrupt, audit_labels
 from sk_han.training.callbacks import stopping
 from tests.tiny_models import LABELS, TEXTS, tiny
 
@@ -143,7 +143,7 @@ class TestAPerson:
         with pytest.raises(KeyboardInterrupt):
             cross_val_score(classifier_of(CtrlC(2)), TEXTS, LABELS, cv=2)
         with pytest.raises(KeyboardInterrupt):
-            classifier_of(CtrlC(2), features="log_odds").fit_transform(TEXTS, LABELS)
+            audit_labels(classifier_of(CtrlC(2)), TEXTS, LABELS)
 
     def test_the_parameter_stays_as_it_is(self):
         found = tiny(callbacks=None).fit(TEXTS, LABELS)
