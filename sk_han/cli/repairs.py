@@ -24,7 +24,6 @@ BY_OPTIONS = {
     r"use sklearn\.model_selection\.FixedThresholdClassifier, or leave the default of 0\.5": (
         "use the probabilities of predict --proba; --separator reads several labels"
     ),
-    r"Take 'attention', or explain with sk_han\.load\(\.\.\.\)": "Take --method attention",
     r"Files of vectors are read by sk_han\.embeddings\.load_embeddings": "Files need Python",
     r"Try a lower min_df": "Try a lower --set tokenizer__min_df",
     r", for example with os\.makedirs\(.*\)": "",

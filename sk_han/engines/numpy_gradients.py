@@ -10,35 +10,32 @@ from typing import Any
 
 import numpy as np
 
-from sk_han.engines.numpy_recurrence import Array, Lengths, RecurrentLayer, gru_gates
+from sk_han.engines.numpy_pooling import AttentionPooling
+from sk_han.engines.numpy_recurrence import Array, BidirectionalGRU, Lengths, gru_gates
 
 
 def attention_gradient(
+    pooling: AttentionPooling,
     states: Array,  # (T, H)
-    shares: Array,  # (T, R)
+    share: Array,  # (T,)
     lengths: Lengths,  # (N,)
-    gradient: Array,  # (N, R * H), at the pooled vectors
-    weight: Array,  # (A, H)
-    bias: Array,  # (A,)
-    contexts: Array,  # (R, A)
+    gradient: Array,  # (N, H), at the pooled vectors
 ) -> Array:
     """Compute the gradient of a score with respect to the states that attention pools, (T, H)."""
     sequence = np.repeat(np.arange(len(lengths)), lengths)
-    u = np.tanh(states @ weight.T + bias)  # (T, A)
-    found = np.zeros_like(states)
-    for share, context, pooled in zip(
-        shares.T, contexts, np.split(gradient, len(contexts), axis=1), strict=True
-    ):
-        from_sum = pooled[sequence]  # (T, H)
-        of_share = (states * from_sum).sum(axis=1)  # (T,)
-        mean = np.bincount(sequence, share * of_share, len(lengths))[sequence]
-        of_score = (share * (of_share - mean)).astype(np.float32)
-        of_hidden = of_score[:, None] * context * (1 - u * u)  # (T, A)
-        found += share[:, None] * from_sum + of_hidden @ weight
+    u = np.tanh(states @ pooling.weight.T + pooling.bias)  # (T, A)
+    from_sum = gradient[sequence]  # (T, H)
+    of_share = (states * from_sum).sum(axis=1)  # (T,)
+    mean = np.bincount(sequence, share * of_share, len(lengths))[sequence]
+    of_score = (share * (of_share - mean)).astype(np.float32)
+    of_hidden = of_score[:, None] * pooling.context * (1 - u * u)  # (T, A)
+    found: Array = share[:, None] * from_sum + of_hidden @ pooling.weight
     return found
 
 
-def gru_gradient(layer: RecurrentLayer, inputs: Array, lengths: Lengths, gradient: Array) -> Array:
+def gru_gradient(
+    layer: BidirectionalGRU, inputs: Array, lengths: Lengths, gradient: Array
+) -> Array:
     """Return the gradient at a GRU's inputs (T, input_size) of that at its states, (T, 2 * H)."""
     _, H, _ = layer.states.shape
     by_direction = gradient.reshape(len(inputs), 2, H)
@@ -58,7 +55,7 @@ def gru_gradient(layer: RecurrentLayer, inputs: Array, lengths: Lengths, gradien
     return found
 
 
-def _steps(layer: RecurrentLayer, inputs: Array, lengths: Lengths) -> list[tuple[Any, ...]]:
+def _steps(layer: BidirectionalGRU, inputs: Array, lengths: Lengths) -> list[tuple[Any, ...]]:
     """Run the recurrence; return what each step leaves for its backward.
 
     Its tokens, reset and update gate, candidate, what the reset gate scales in it, and the states

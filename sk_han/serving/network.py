@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sk_han.documents import Coalitions, DocumentArray, packed, starts_of
 from sk_han.engines.numpy_gradients import attention_gradient, gru_gradient
 from sk_han.engines.numpy_labels import LabelAttention
-from sk_han.engines.numpy_pooling import pooling_of
-from sk_han.engines.numpy_recurrence import Array, Lengths, encoded, recurrent_layers
-from sk_han.options import RNN, ContextAttention, NetworkOptions
+from sk_han.engines.numpy_pooling import AttentionPooling
+from sk_han.engines.numpy_recurrence import Array, BidirectionalGRU, Lengths
+from sk_han.options import RNN, Attention, NetworkOptions
 from sk_han.parts.network_part import Attribution, NetworkPart
 from sk_han.targets import Target
 
@@ -21,18 +21,26 @@ _MOST_WORDS = 8_192  # that are encoded at once, if they are more than a sentenc
 
 
 class ServedNetwork(NetworkPart):
-    """A `HierarchicalAttentionNetwork` of a checked state, which only predicts, without PyTorch."""
+    """A `HierarchicalAttentionNetwork` of a checked state, which only predicts, without PyTorch.
+
+    It covers bidirectional GRUs of one layer and attention of one hop, of each label too.
+    """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         self._state = state
-        self._options = options = NetworkOptions.from_plain(state["options"])
-        self._weights = weights = state["weights"]
+        options, weights = NetworkOptions.from_plain(state["options"]), state["weights"]
+        if options.recurrent != RNN() or type(options.attention) is not Attention:
+            raise ValueError(
+                f"its network has rnn={options.rnn!r} and pooling={options.pooling!r}, and a "
+                "Scorer computes rnn='gru' with pooling='attention' or Attention(...) alone: "
+                "sk_han.load reads it"
+            )
         self._vectors: Array = weights["embedding.weight"]
         self._output = weights["output.weight"], weights["output.bias"]
-        self._word_layers = recurrent_layers(weights, "word_encoder", options.recurrent)
-        self._sentence_layers = recurrent_layers(weights, "sentence_encoder", options.recurrent)
-        self._pool_words = pooling_of("word_attention", options, weights)
-        self._pool_sentences = pooling_of("sentence_attention", options, weights)
+        self._word_encoder = BidirectionalGRU.of(weights, "word_encoder")
+        self._sentence_encoder = BidirectionalGRU.of(weights, "sentence_encoder")
+        self._word_attention = AttentionPooling.of(weights, "word_attention")
+        self._sentence_attention = AttentionPooling.of(weights, "sentence_attention")
         self._labels = LabelAttention.of(weights) if options.attends_per_label else None
 
     @classmethod
@@ -49,9 +57,7 @@ class ServedNetwork(NetworkPart):
         return self._read(documents).logits.astype(np.float64)
 
     def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> NDArray[np.float64]:
-        """Score sets of sentences, (M, K); words are read once where no sentence sees another's."""
-        if isinstance(self._options.attention, ContextAttention):
-            return super().coalitions(documents, coalitions)
+        """Score sets of sentences, (M, K); words are read once."""
         vectors, _, _ = self._read_words(documents)
         one_each = np.ones(len(vectors), dtype=np.int64)
         logits = [
@@ -68,39 +74,21 @@ class ServedNetwork(NetworkPart):
         self, documents: DocumentArray, score: Callable[[Array], NDArray[Any]]
     ) -> Attribution:
         """Multiply attention by the gradient at it, as `sk_han.nn.attribution` explains."""
-        if self._options.recurrent != RNN() or self._options.attention is None:
-            raise ValueError(
-                "'shapley' and 'gradient_attention' are computed without PyTorch for one layer of "
-                "a bidirectional GRU and attention; this network has "
-                f"rnn={self._options.rnn!r} and pooling={self._options.pooling!r}. Take "
-                "'attention', or explain with sk_han.load(...)."
-            )
         words, sentences = documents.words_per_sentence, documents.sentences_per_document
         read = self._read(documents, keep=True)
         factors = score(read.logits).astype(np.float32, copy=False)
-        of_pooled = factors @ self._output[0]  # (D, R * H)
-        weight, bias, context = (
-            self._weights[f"sentence_attention.{name}"] for name in ("weight", "bias", "context")
-        )
+        of_pooled = factors @ self._output[0]  # (D, H)
         of_states = attention_gradient(
+            self._sentence_attention,
             read.sentence_states,
             read.sentence_weights,
             sentences,
             of_pooled,
-            weight,
-            bias,
-            np.atleast_2d(context),  # (R, A)
         )
-        (layer,) = self._sentence_layers
         vectors, sums = self._parted(read.sentences)
-        of_sentences = gru_gradient(layer, vectors, sentences, of_states)  # (N, R * H)
-        n_hops = read.word_weights.shape[1]
+        gradient = gru_gradient(self._sentence_encoder, vectors, sentences, of_states)  # (N, H)
         sentence = np.repeat(np.arange(len(words)), words)
-        contributions = np.zeros(len(sentence), dtype=np.float32)
-        for share, gradient in zip(
-            read.word_weights.T, np.split(of_sentences, n_hops, axis=1), strict=True
-        ):
-            contributions += share * (read.word_states * gradient[sentence]).sum(axis=1)
+        contributions = read.word_weights * (read.word_states * gradient[sentence]).sum(axis=1)
         if self._labels is not None:
             contributions += self._labels.attributions(
                 read.word_states, sums, factors, words, sentences
@@ -119,15 +107,12 @@ class ServedNetwork(NetworkPart):
         self, documents: DocumentArray, *, keep: bool = False
     ) -> tuple[Array, Array, Array]:
         """Return sentence vectors, beside sums of a label attention; states, weights of words."""
-        words, sentences = documents.words_per_sentence, documents.sentences_per_document
-        # An attention that depends on other sentences pools those of a document at once.
-        depends = isinstance(self._options.attention, ContextAttention)
-        chunks = [(documents.word_ids, words)] if depends else _chunks(documents.word_ids, words)
-        kept, pooled = [np.empty((0, self._word_layers[-1].size), dtype=np.float32)], []
-        for ids, lengths in chunks:
+        H = self._sentence_encoder.inputs.shape[2]
+        kept, pooled = [np.empty((0, H), dtype=np.float32)], []
+        for ids, lengths in _chunks(documents.word_ids, documents.words_per_sentence):
             distinct, index = np.unique(ids, return_inverse=True)
-            states = encoded(self._word_layers, self._vectors[distinct], index, lengths)
-            vectors, weights = self._pool_words(states, lengths, sentences)
+            states = self._word_encoder.encode(self._vectors[distinct], index, lengths)
+            vectors, weights = self._word_attention.pool(states, lengths)
             if self._labels is not None:
                 vectors = np.hstack([vectors, self._labels.sums(states, lengths)])
             pooled.append((vectors, weights))
@@ -141,8 +126,8 @@ class ServedNetwork(NetworkPart):
     ) -> tuple[Array, Array, Array]:
         """Return logits of documents of chosen sentences, and states and weights of these."""
         vectors, sums = self._parted(vectors)
-        states = encoded(self._sentence_layers, vectors, chosen, lengths)
-        document_vectors, sentence_weights = self._pool_sentences(states, lengths, lengths)
+        states = self._sentence_encoder.encode(vectors, chosen, lengths)
+        document_vectors, sentence_weights = self._sentence_attention.pool(states, lengths)
         weight, bias = self._output
         logits = document_vectors @ weight.T + bias
         if self._labels is not None:
@@ -151,7 +136,7 @@ class ServedNetwork(NetworkPart):
 
     def _parted(self, pooled: Array) -> tuple[Array, Array]:
         """Return sentence vectors, and the sums of a label attention beside them."""
-        size = self._sentence_layers[0].inputs.shape[2]
+        size = self._sentence_encoder.inputs.shape[2]
         return np.ascontiguousarray(pooled[:, :size]), pooled[:, size:]
 
 
@@ -160,15 +145,14 @@ class _Reading(NamedTuple):
 
     logits: Array
     word_states: Array  # (T, H), or (0, H) where they were not to be kept
-    word_weights: Array  # (T, R)
-    sentences: Array  # (N, output_size), as of `_read_words`
+    word_weights: Array  # (T,)
+    sentences: Array  # (N, H), as of `_read_words`
     sentence_states: Array  # (N, H)
-    sentence_weights: Array  # (N, R)
+    sentence_weights: Array  # (N,)
 
     def attribution(self, contributions: NDArray[Any]) -> Attribution:
         """Return logits, attention and these contributions of words (T,), in double precision."""
-        attention = self.word_weights.mean(axis=1), self.sentence_weights.mean(axis=1)
-        found = (self.logits, *attention, contributions)
+        found = self.logits, self.word_weights, self.sentence_weights, contributions
         return Attribution(*(array.astype(np.float64) for array in found))
 
 

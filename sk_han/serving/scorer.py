@@ -87,7 +87,9 @@ class Scorer:
     """A fitted classifier in a file of `sk_han.save`, without PyTorch, scikit-learn and SciPy.
 
     NumPy is all it needs, and Numba makes it several times faster. Probabilities are those of the
-    classifier up to rounding, about 1e-6. Create one with `Scorer.load`; threads may share it.
+    classifier up to rounding, about 1e-6. Create one with `Scorer.load`; threads may share it. It
+    computes ``rnn="gru"`` with ``pooling="attention"`` or `Attention`, the default; `sk_han.load`
+    reads models of other networks.
 
     Attributes
     ----------
@@ -142,7 +144,7 @@ class Scorer:
         ------
         ModelFormatError
             If the file is empty, cut off, damaged, no file of `sk_han.save`, of a newer format,
-            or holds a tokenizer alone. It is a ValueError.
+            or holds a tokenizer alone or another network. It is a ValueError.
         OSError
             If the file cannot be read; FileNotFoundError if there is none.
         """
@@ -223,13 +225,12 @@ class Scorer:
         Parameters
         ----------
         X, target, against, targets, **how
-            As of `sk_han.explain`; the methods "shapley" and "gradient_attention" are for networks
-            with one layer of a bidirectional GRU and attention by softmax.
+            As of `sk_han.explain`.
 
         Raises
         ------
         ValueError
-            If a parameter is invalid, or the network is not one that the method is for.
+            If a parameter is invalid.
         """
         X = X if holds_word_ids(X) else check_texts(X)
         if targets is not None:
@@ -260,8 +261,7 @@ class Scorer:
         Raises
         ------
         ValueError
-            If a parameter is invalid, there are no documents, or the network is not one that
-            "gradient_attention" is for.
+            If a parameter is invalid, or there are no documents.
         """
         check_count("k", k)
         random = random_source(random_state)

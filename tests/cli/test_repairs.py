@@ -28,10 +28,6 @@ CASES = {
     "perhaps by --encoding utf-16": ("text,label\ncafé,pos\n".encode("utf-16"), ""),
     "'label' is blank. Leave the line out.": ([("Good.", "")], ""),
     "true or false. fit --separator reads several labels.": (b'{"text":"a","label":["b"]}', ""),
-    "Take --method attention": (
-        ROWS,
-        "--set rnn=lstm && explain m.han other.csv",
-    ),
     "a mapping of words to vectors. Files need Python.": (ROWS, "--set embedding_init=a.txt"),
     "Give --validation or more": (ROWS, "--set n_iter_no_change=2 --set validation_fraction=None"),
     "--label holds a single class": ([(text, "pos") for text in TEXTS], ""),

@@ -535,15 +535,16 @@ REFUSALS: list[Refusal] = [
     Refusal("keep safetensors", when(estimator=NOT_SAVED), TypeError, "HANClassifier"),
     Refusal(FITS, when(embedding_init="mapping"), ValueError, "No word of the vocabulary has"),
     *(
-        Refusal(
-            "keep Scorer that explains",
-            rule,
-            ValueError,
-            "are computed without PyTorch for one layer of a bidirectional GRU",
+        Refusal(step, rule, error, r"and a Scorer computes rnn='gru' .* alone: sk_han\.load reads")
+        for step, error in (
+            ("keep (Scorer.*|Dask)", ValueError),
+            ("keep command line", RuntimeError),
         )
         for rule in (
             when(rnn=_others("rnn", "gru")),
-            when(pooling=_others("pooling", "Attention", "attention")),
+            when(
+                pooling=_others("pooling", "Attention", "attention", "Attention of each label"),
+            ),
         )
     ),
     *(Refusal("keep .*", rule, TypeError, "cannot be saved") for rule in NOT_PLAIN),

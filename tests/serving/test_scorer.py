@@ -9,13 +9,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 import sk_han
-from sk_han import (
-    Attention,
-    ContextAttention,
-    HierarchicalTokenizer,
-    ModelFormatError,
-    MultiHopAttention,
-)
+from sk_han import Attention, HierarchicalTokenizer, ModelFormatError, MultiHopAttention
 from sk_han.datasets import make_reviews
 from sk_han.serving import Scorer
 from tests.crafted_files import WHOLE
@@ -59,15 +53,6 @@ def three():
 @pytest.fixture(scope="module", params=TOKENIZERS.values(), ids=TOKENIZERS)
 def pipeline(request):
     return make_pipeline(HierarchicalTokenizer(**request.param), tiny()).fit(TEXTS, LABELS)
-
-
-@pytest.fixture(
-    scope="module",
-    params=["last", Attention(size=4), MultiHopAttention(size=4), ContextAttention(size=4)],
-    ids=["last", "attention", "hops", "context"],
-)
-def member(request):
-    return fitted_classifier(pooling=request.param)
 
 
 @each_engine
@@ -120,8 +105,8 @@ class TestPredictions:
         assert two.ngram_model_.counts is not None
         assert served(two)._pool.parts["ngrams"].counts is None
 
-    def test_a_pickled_scorer_predicts_the_same(self, served, member):
-        scorer = served(member)
+    def test_a_pickled_scorer_predicts_the_same(self, served, two):
+        scorer = served(two)
         copied = pickle.loads(pickle.dumps(scorer))
         np.testing.assert_array_equal(copied.predict_proba(ODD), scorer.predict_proba(ODD))
 
@@ -162,11 +147,6 @@ class TestExplanations:
         for ours, theirs in zip(one_by_one, scorer.explain(UNSEEN), strict=True):
             np.testing.assert_allclose(ours.contributions, theirs.contributions, atol=1e-6)
 
-    def test_the_default_method_is_refused_where_it_is_not_computed(self, served):
-        scorer = served(fitted_classifier(rnn="lstm"))
-        with pytest.raises(ValueError, match="rnn='lstm'"):
-            scorer.explain(UNSEEN)
-
     @pytest.mark.parametrize(
         ("params", "message"),
         [
@@ -186,6 +166,13 @@ class TestRefused:
     def test_a_tokenizer_alone_is_no_model(self, served):
         with pytest.raises(ModelFormatError, match="holds no classifier"):
             served(HierarchicalTokenizer().fit(TEXTS))
+
+    def test_another_network_is_named_and_loads(self, served, tmp_path):
+        classifier = fitted_classifier(pooling=MultiHopAttention(size=4))
+        with pytest.raises(ModelFormatError, match=r"MultiHopAttention\(.*: sk_han\.load reads it"):
+            served(classifier)
+        loaded = sk_han.load(tmp_path / "model.han")
+        np.testing.assert_array_equal(loaded.predict(ODD), classifier.predict(ODD))
 
     def test_a_damaged_file_is_named(self, tmp_path):
         (tmp_path / "model.han").write_bytes(WHOLE.replace(b"good", b"food"))
