@@ -14,7 +14,7 @@ from sklearn.metrics import confusion_matrix
 import sk_han
 from sk_han import ExplanationList
 from sk_han.serving import Scorer
-from tests.tiny_models import LABELS, TEXTS, fitted_classifier, tiny, with_classes
+from tests.tiny_models import LABELS, TEXTS, tiny
 
 
 def rows_of(output, delimiter=","):
@@ -179,19 +179,6 @@ class TestEvaluate:
         _, output, _ = run("evaluate", str(path), table(rows))
         assert output.count("Electron\N{HORIZONTAL ELLIPSIS}laptops") == 2
         assert output.count("Electron\N{HORIZONTAL ELLIPSIS}rinters") == 2
-
-    def test_long_classes_that_differ_in_their_middle_alone_differ(self, run, table, tmp_path):
-        names = {
-            "neg": "a refund of the north, on a flight",
-            "pos": "a refund of the south, on a flight",
-        }
-        labels = [names[label] for label in LABELS]
-        classifier = with_classes(fitted_classifier(), np.array(list(names.values())))
-        sk_han.save(classifier, tmp_path / "long.han")
-        rows = [(i, *pair) for i, pair in enumerate(zip(TEXTS, labels, strict=True))]
-        _, output, _ = run("evaluate", str(tmp_path / "long.han"), table(rows))
-        starts = [line.split()[0] for line in output.splitlines()[-2:]]
-        assert starts == ["\N{HORIZONTAL ELLIPSIS}north,", "\N{HORIZONTAL ELLIPSIS}south,"]
 
     def test_json_is_one_line(self, run, model, table):
         _, output, _ = run("evaluate", model, table(), "--json")

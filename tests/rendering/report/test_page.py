@@ -220,11 +220,3 @@ def test_long_labels_that_begin_alike_differ_in_tables():
         assert "<bdi>Electronics,\N{HORIZONTAL ELLIPSIS}" in html
         assert f"{end}</bdi></span>" in html
     assert f'title="{labels[0]}"' in html
-
-
-def test_long_labels_that_differ_in_their_middle_alone_differ_in_tables_and_text():
-    labels = [f"A refund of a flight from the {part}, confirmed by staff" for part in "NESW"]
-    report = made(labels=labels[:3])
-    for part in "NES":
-        assert f"<bdi>\N{HORIZONTAL ELLIPSIS}{part}, " in report.to_html()
-        assert f"\N{HORIZONTAL ELLIPSIS}{part}, " in str(report)
