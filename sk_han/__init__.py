@@ -100,7 +100,6 @@ _MODULE_OF = {
 _MODULES = {
     "cli",
     "datasets",
-    "distributed",
     "documents",
     "embeddings",
     "inspection",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,12 @@ from sk_han.text.tokenizer_state import stored_tokenizer
 from sk_han.text.tokens import TOKEN_PATTERNS
 from sk_han.utils.argument_checks import check_count, random_source
 from sk_han.utils.counts import counted
+from sk_han.utils.optional import import_optional
 from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
-from sk_han.validation.texts import check_texts
+from sk_han.validation.texts import as_list, check_texts
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _NO_SENTENCE_VECTORS = "it reads sentence vectors, which a Scorer does not: sk_han.load reads it"
 
@@ -209,6 +213,54 @@ class Scorer:
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Score each document as `HANClassifier.decision_function` does; X is as of `predict`."""
         return self.target.decision_function(self._logits(X))
+
+    def predict_frame(self, X: Any) -> DataFrame:
+        """Predict decisions and probabilities as a table, for a partition of a large collection.
+
+        Dask, Spark and Ray map this method over partitions, some of which may be empty. A scorer
+        can be pickled, and needs no PyTorch where it is loaded.
+
+        Parameters
+        ----------
+        X : n_documents raw texts, DocumentArray, or ndarray of int
+            As of `predict`, and there may be none.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each document, with the index of X if it is a Series or frame of pandas. The
+            column ``prediction`` holds what `predict` returns; with several labels a document,
+            there is a column ``prediction_<label>`` of 1 and 0 for each label. A column
+            ``probability_<label>`` for each class or label follows, in the order of `classes_`.
+            Names and dtypes do not depend on X.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If pandas is missing.
+        TypeError
+            If a document is missing or not a text; the message has its row.
+        """
+        pandas = import_optional("pandas", None, "Scorer.predict_frame")
+        index = X.index if isinstance(X, (pandas.Series, pandas.DataFrame)) else None
+        X = X if holds_word_ids(X) else as_list(X)
+        z = self._logits(X) if len(X) > 0 else np.empty((0, len(self.classes_)))
+        decided = self.target.decode(self.target.decide(z))
+        if self.target.has_one_label:
+            names = ["prediction"]
+            try:
+                dtype = pandas.Series(self.classes_).dtype
+            except UnicodeEncodeError:  # pandas may keep strings as UTF-8
+                dtype = object
+            predictions = pandas.Series(decided, index, dtype)
+        else:
+            names = [f"prediction_{label}" for label in self.classes_]
+            predictions = pandas.DataFrame(decided, index)
+        names += [f"probability_{label}" for label in self.classes_]
+        probabilities = pandas.DataFrame(self.target.probabilities(z), index)
+        found = pandas.concat([predictions, probabilities], axis=1)
+        found.columns = pandas.Index(names, dtype=object)  # UTF-8 does not hold every name
+        return found
 
     @takes_how
     def explain(

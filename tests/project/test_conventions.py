@@ -41,7 +41,7 @@ FLOORS = [
     {"fitting"},
     {"classifier", "tagging", "translation", "versions"},
     {"persistence"},
-    {"cli", "distributed"},
+    {"cli"},
     {"__main__"},
 ]
 FLOOR_OF = {room: number for number, floor in enumerate(FLOORS) for room in floor}

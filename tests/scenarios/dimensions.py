@@ -380,7 +380,7 @@ ILLEGAL: dict[str, list[Rule]] = {
     ],
     "tables and collections hold texts alone": [
         when(
-            kept={"Dask", "command line", "command line report", "command line fit"},
+            kept={"command line", "command line report", "command line fit"},
             estimator=OUTSIDE | OF_COLUMNS,
         )
     ],
@@ -445,7 +445,7 @@ SLOW: dict[str, set[str]] = {
         "audit_labels",
     },
     "door": {"plot"},
-    "kept": {"Dask", "skops", "command line report", "command line fit"},
+    "kept": {"skops", "command line report", "command line fit"},
 }
 
 
@@ -531,7 +531,6 @@ REFUSALS: list[Refusal] = [
     Refusal(
         "keep command line fit", when(classes=_FEWEST), RuntimeError, "too few to hold some of each"
     ),
-    Refusal("keep Dask", when(estimator=NOT_SAVED), TypeError, "takes a fitted HANClassifier"),
     Refusal("keep safetensors", when(estimator=NOT_SAVED), TypeError, "HANClassifier"),
     Refusal(FITS, when(embedding_init="mapping"), ValueError, "No word of the vocabulary has"),
     *(
@@ -605,5 +604,4 @@ WARNINGS: list[Expected] = [
     Expected(when(door="plot"), "No installed font has"),
     Expected(when(tokenizer__output="padded"), _PADDED),
     Expected(when(estimator="padded word ids"), _PADDED),
-    Expected(when(kept="Dask"), "The workers predict with the"),
 ]

@@ -25,7 +25,6 @@ from sk_han import (
     summarize,
 )
 from sk_han.cli import main
-from sk_han.distributed import predict_proba as predict_proba_of_dask
 from sk_han.persistence import export_safetensors
 from sk_han.serving import Scorer
 
@@ -255,6 +254,12 @@ def _save(trial: Trial) -> None:
 def _scorer(trial: Trial) -> None:
     scorer = Scorer.load(_saved(trial))
     _same(trial, scorer, atol=1e-6)
+    frame = scorer.predict_frame(trial.some)
+    n_classes = len(scorer.classes_)
+    probabilities = frame.iloc[:, -n_classes:]
+    np.testing.assert_allclose(probabilities, trial.probabilities, atol=1e-6)
+    predicted = frame.iloc[:, :-n_classes].to_numpy().squeeze(axis=1 if trial.has is None else ())
+    np.testing.assert_array_equal(predicted, trial.predicted(trial.estimator))
     found = explain(trial.estimator, trial.some, method="attention")
     for one, other in zip(scorer.explain(trial.some, method="attention"), found, strict=True):
         np.testing.assert_allclose(one.contributions, other.contributions, atol=1e-4)
@@ -365,16 +370,6 @@ def _command_line_fit(trial: Trial) -> None:
     assert 0 <= found["accuracy" if trial.has is None else "subset_accuracy"] <= 1
 
 
-def _dask(trial: Trial) -> None:
-    import dask
-    import dask.bag
-
-    bag = dask.bag.from_sequence(trial.texts_of_some, npartitions=2)
-    with dask.config.set(scheduler="synchronous"):
-        found = predict_proba_of_dask(trial.estimator, bag).compute()
-    np.testing.assert_allclose(found, trial.probabilities, atol=trial.atol)
-
-
 def _learn_on(trial: Trial) -> None:
     """A copy learns on, and the model itself stays as it is."""
     before = trial.probabilities
@@ -395,6 +390,5 @@ KEPT: dict[str, Callable[[Trial], None]] = {
     "command line": _command_line,
     "command line report": _command_line_report,
     "command line fit": _command_line_fit,
-    "Dask": _dask,
     "learn on": _learn_on,
 }

@@ -1,0 +1,130 @@
+"""Two worker processes of Dask predict and search as one process does."""
+
+import os
+import signal
+
+import dask
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+import sk_han
+from sk_han import HierarchicalTokenizer
+from sk_han.datasets import make_reviews
+from sk_han.serving import Scorer
+from tests.tiny_models import fitted_classifier, tiny
+
+distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+dd = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+pytestmark = pytest.mark.thorough
+
+TEXTS, LABELS = make_reviews(1000, random_state=0)  # enough for a tokenizer of two processes
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.han"
+    sk_han.save(fitted_classifier(), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Give a table of Dask whose file has several partitions."""
+    path = tmp_path_factory.mktemp("tables") / "reviews.jsonl"
+    pd.DataFrame({"text": TEXTS}).to_json(path, orient="records", lines=True)
+    table = dd.read_json(path, lines=True, blocksize=path.stat().st_size // 4)
+    assert table.npartitions > 3
+    return table
+
+
+def mapped(texts, path, before=lambda: None):
+    """Predict a column of Dask by a scorer that each worker loads once."""
+
+    def predicted(texts, scorer):  # pickled by value, so that workers import no test
+        before()
+        return scorer.predict_frame(texts)
+
+    scorer, none = dask.delayed(Scorer.load)(path), Scorer.load(path).predict_frame([])
+    return texts.map_partitions(predicted, scorer, meta=none)
+
+
+def assert_are_those_of_the_model(found, path):
+    scorer = Scorer.load(path)
+    assert found["prediction"].tolist() == scorer.predict(TEXTS).tolist()
+    np.testing.assert_allclose(found.iloc[:, 1:], scorer.predict_proba(TEXTS), atol=1e-6)
+
+
+def test_a_file_of_several_partitions_is_predicted_as_by_one_process(client, path, table):
+    found = mapped(table["text"], path)
+    assert list(found.columns) == ["prediction", "probability_neg", "probability_pos"]
+    assert_are_those_of_the_model(found.compute(), path)
+
+
+def test_the_partition_of_a_worker_that_is_killed_is_predicted_by_another(
+    client, path, table, tmp_path
+):
+    mark = tmp_path / "killed"
+
+    def die_once():
+        if not mark.exists():
+            mark.write_text(str(os.getpid()))
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    found = mapped(table["text"], path, before=die_once).compute()
+    assert_are_those_of_the_model(found, path)
+    assert int(mark.read_text()) not in client.run(os.getpid).values()
+
+
+def test_a_partition_without_documents_has_no_rows(client, path):
+    of_two = dd.from_pandas(pd.DataFrame({"text": TEXTS[:6]}), npartitions=3)
+    texts = of_two["text"][of_two["text"] == TEXTS[4]]
+    found = mapped(texts, path).compute()
+    assert found.index.tolist() == [4]
+    expected = Scorer.load(path).predict_proba(TEXTS[4:5])
+    np.testing.assert_allclose(found.iloc[:, 1:], expected, atol=1e-6)
+
+
+def test_a_missing_text_is_an_error_with_its_row_in_the_partition(client, path):
+    texts = dd.from_pandas(pd.Series([*TEXTS[:5], None], dtype=object), npartitions=2)
+    with pytest.raises(TypeError, match=r"Document 2 is missing.*fillna\(''\)"):
+        mapped(texts, path).compute()
+    assert len(mapped(texts.fillna(""), path).compute()) == 6
+
+
+def spaced(sentence):
+    return sentence.split()
+
+
+@pytest.mark.parametrize(
+    ("model", "grid"),
+    [
+        (
+            make_pipeline(HierarchicalTokenizer(n_jobs=2, word_tokenizer=spaced), tiny(lr=0.02)),
+            {"hierarchicaltokenizer__max_features": [20, None]},
+        ),
+        (tiny(), {"lr": [1e-9, 0.02]}),
+    ],
+    ids=["pipeline", "raw texts"],
+)
+def test_a_search_has_the_scores_of_one_process(client, model, grid):
+    search = GridSearchCV(model, grid, cv=2, scoring="neg_log_loss", refit=False)
+    expected = search.fit(TEXTS, LABELS).cv_results_["mean_test_score"].tolist()
+    assert len(set(expected)) > 1
+    with joblib.parallel_config("dask"):
+        found = search.fit(TEXTS, LABELS).cv_results_["mean_test_score"].tolist()
+    assert found == pytest.approx(expected, rel=1e-5)

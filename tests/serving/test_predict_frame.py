@@ -1,0 +1,145 @@
+"""Decisions and probabilities as a table, for one partition of many."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sk_han
+from sk_han import HierarchicalTokenizer
+from sk_han.serving import Scorer
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, tiny, with_classes
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return fitted_classifier()
+
+
+@pytest.fixture
+def served(tmp_path):
+    def serve(estimator):
+        sk_han.save(estimator, tmp_path / "model.han")
+        return Scorer.load(tmp_path / "model.han")
+
+    return serve
+
+
+@pytest.fixture
+def scorer(served, classifier):
+    return served(classifier)
+
+
+@pytest.fixture
+def of_labels(served):
+    """Give a scorer of several labels, one of them with the name of a column."""
+    indicator = pd.DataFrame({"prediction": LABELS == "pos", "a b": [len(t) > 14 for t in TEXTS]})
+    return served(tiny(max_epochs=3, lr=0.05, threshold=[0.5, 0.3]).fit(TEXTS, indicator))
+
+
+def test_a_decision_and_a_probability_of_each_class_are_those_of_predict(scorer):
+    found = scorer.predict_frame(UNSEEN)
+    assert list(found.columns) == ["prediction", "probability_neg", "probability_pos"]
+    assert found["prediction"].tolist() == scorer.predict(UNSEEN).tolist()
+    np.testing.assert_array_equal(found.iloc[:, 1:], scorer.predict_proba(UNSEEN))
+
+
+def test_the_index_of_pandas_is_kept(scorer):
+    index = pd.Index(["b", "a", "b", *range(5)], name="id")  # "b" comes twice
+    for texts in (pd.Series(UNSEEN, index=index), pd.DataFrame({"text": UNSEEN}, index=index)):
+        found = scorer.predict_frame(texts)
+        pd.testing.assert_index_equal(found.index, index)
+        assert found["prediction"].tolist() == scorer.predict(UNSEEN).tolist()
+
+
+@pytest.mark.parametrize("texts", [UNSEEN, np.array(UNSEEN, dtype=object), iter(UNSEEN)])
+def test_rows_of_other_containers_are_numbered(scorer, texts):
+    pd.testing.assert_index_equal(scorer.predict_frame(texts).index, pd.RangeIndex(len(UNSEEN)))
+
+
+def test_each_of_several_labels_has_a_decision_and_a_probability(of_labels):
+    found = of_labels.predict_frame(UNSEEN)
+    names = ["prediction", "a b"]
+    decisions, probabilities = (
+        [f"{what}_{name}" for name in names] for what in ("prediction", "probability")
+    )
+    assert list(found.columns) == decisions + probabilities
+    np.testing.assert_array_equal(found[decisions], of_labels.predict(UNSEEN))
+    assert found[decisions].to_numpy().dtype == np.int64
+    np.testing.assert_array_equal(found[probabilities], of_labels.predict_proba(UNSEEN))
+
+
+@pytest.mark.parametrize(
+    ("classes", "dtype"),
+    [
+        (["prediction", "probability_prediction"], pd.Series(["text"]).dtype),
+        (["", "neg\ud800"], object),
+        ([3, 10], np.int64),
+        ([-0.5, 2.0], np.float64),
+        ([False, True], bool),
+    ],
+    ids=str,
+)
+def test_classes_keep_their_type_and_name_a_column_each(served, classifier, classes, dtype):
+    scorer = served(with_classes(classifier, np.array(classes)))
+    found = scorer.predict_frame(UNSEEN)
+    names = ["prediction", *(f"probability_{label}" for label in classes)]
+    assert list(found.columns) == names
+    assert found["prediction"].dtype == dtype
+    assert found["prediction"].tolist() == scorer.predict(UNSEEN).tolist()
+    assert set(found.dtypes.iloc[1:]) == {np.dtype(np.float64)}
+
+
+@pytest.mark.parametrize("model", ["scorer", "of_labels"])
+@pytest.mark.parametrize("texts", [[], pd.Series([], dtype=object), pd.Series([], dtype=float)])
+def test_an_empty_partition_has_the_same_columns_and_dtypes(request, model, texts):
+    scorer = request.getfixturevalue(model)
+    found, expected = scorer.predict_frame(texts), scorer.predict_frame(UNSEEN)
+    assert len(found) == 0
+    pd.testing.assert_series_equal(found.dtypes, expected.dtypes)
+
+
+def test_documents_of_word_ids_have_rows_too(served):
+    documents = HierarchicalTokenizer().fit_transform(TEXTS)
+    scorer = served(tiny().fit(documents, LABELS))
+    for some in (documents, documents[:0]):
+        found = scorer.predict_frame(some)
+        assert len(found) == len(some)
+    assert scorer.predict_frame(documents)["prediction"].tolist() == LABELS.tolist()
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
+def test_a_missing_text_is_named_with_its_row_and_the_repair(scorer, missing):
+    texts = pd.Series([*UNSEEN, missing], dtype=object)
+    with pytest.raises(TypeError, match=rf"Document {len(UNSEEN)} is missing.*fillna\(''\)"):
+        scorer.predict_frame(texts)
+
+
+def test_one_text_goes_into_a_list(scorer):
+    with pytest.raises(ValueError, match=r"Put a single document into a list: \[text\]"):
+        scorer.predict_frame("A good day.")
+
+
+def test_without_pandas_the_error_says_what_to_install(scorer, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match=r"Scorer.predict_frame needs pandas: pip inst"):
+        scorer.predict_frame(UNSEEN)
+
+
+@pytest.mark.thorough
+def test_a_pickled_scorer_needs_no_pytorch(scorer, tmp_path):
+    pickled, frame = tmp_path / "scorer.pickle", tmp_path / "frame.pickle"
+    pickled.write_bytes(pickle.dumps(scorer))
+    code = """
+import pickle, sys
+with open(sys.argv[1], "rb") as file:
+    scorer = pickle.load(file)
+scorer.predict_frame(["A good day.", "Bad."]).to_pickle(sys.argv[2])
+assert not sys.modules.keys() & {"torch", "skorch", "sklearn"}
+"""
+    subprocess.run([sys.executable, "-c", code, pickled, frame], check=True, timeout=120)
+    expected = scorer.predict_frame(["A good day.", "Bad."])
+    pd.testing.assert_frame_equal(pd.read_pickle(frame), expected)
