@@ -2,7 +2,6 @@
 
 import contextlib
 import pickle
-import struct
 import time
 import tracemalloc
 import zipfile
@@ -16,7 +15,6 @@ from tests.crafted_files import (
     golden_entries,
     golden_parts,
     npy,
-    sealed,
     set_at,
     without,
     zipped,
@@ -65,12 +63,6 @@ class TestCraftedZip:
         with pytest.raises(ModelFormatError, match=f"lacks the entry '?{name}"):
             load_bytes(zipped(entries))
 
-    def test_a_directory_of_very_many_entries_is_refused_unread(self, load_bytes):
-        names = (f"{number}{'a' * 60_000}.npy" for number in range(20))
-        many = zipped([*golden_entries(), *((name, b"") for name in names)])
-        with pytest.raises(ModelFormatError, match=r"it has a directory of 1,20\d,\d+ bytes"):
-            load_bytes(many)
-
     def test_a_zip_bomb_is_refused_before_it_is_unpacked(self, load_bytes):
         bomb = zipped([*golden_entries(), ("bomb.npy", bytes(10**8))], zipfile.ZIP_DEFLATED)
         tracemalloc.start()
@@ -79,24 +71,6 @@ class TestCraftedZip:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 10**7
-
-    def test_entries_that_share_bytes_are_refused(self, load_bytes):
-        # Two names in the directory for the same bytes in the file: more is declared than is there.
-        entries = [("first.npy", bytes(10**5)), ("other.npy", b"")]
-        content = zipped(entries)
-        directory = content.index(b"PK\x01\x02")
-        record = content[directory : content.index(b"PK\x01\x02", directory + 4)]
-        other = record.replace(b"first.npy", b"other.npy")
-        content = content[:directory] + record + other + content[directory + 2 * len(record) :]
-        with pytest.raises(ModelFormatError, match="declares more bytes than the file has"):
-            load_bytes(sealed(content))
-
-    def test_a_declared_size_beyond_the_file_is_refused(self, load_bytes):
-        content = bytearray(zipped(golden_entries()))
-        directory = content.index(b"PK\x01\x02")
-        struct.pack_into("<II", content, directory + 20, 10**9, 10**9)
-        with pytest.raises(ModelFormatError, match="declares more bytes than the file has"):
-            load_bytes(sealed(bytes(content)))
 
 
 def with_output_bias(content):

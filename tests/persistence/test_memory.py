@@ -2,9 +2,6 @@
 
 import itertools
 import json
-import struct
-import subprocess
-import sys
 import tempfile
 import tracemalloc
 from functools import cache
@@ -15,10 +12,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sk_han import HierarchicalTokenizer, ModelFormatError, SentenceEmbedder, load, save
+from sk_han import HierarchicalTokenizer, ModelFormatError, SentenceEmbedder, save
 from tests import tiny_pairs
 from tests.crafted_files import (
-    GOLDEN,
     WHOLE,
     archive_of,
     golden_entries,
@@ -26,7 +22,6 @@ from tests.crafted_files import (
     loads_or_is_a_format_error,
     npy,
     paths,
-    sealed,
     set_at,
     with_text,
     zipped,
@@ -115,15 +110,6 @@ class TestWhateverTheFileHolds:
             load_bytes(zipped(entries))
 
 
-@pytest.mark.parametrize("length", [10**8, 10**11])
-def test_strings_of_no_width_are_refused_at_any_length(load_bytes, length):
-    content = npy("<U0", f"({length},)", b"")
-    entries = [(n, content if n == "target.classes.npy" else data) for n, data in golden_entries()]
-    with pytest.raises(ModelFormatError, match=r"'target\.classes\.npy' is no array"):
-        load_bytes(zipped(entries))
-    takes_little(load_bytes, zipped(entries))
-
-
 def test_numbers_of_one_byte_as_classes_take_their_share(load_bytes):
     description, arrays = golden_parts()
     for classes in (np.zeros(10**6, bool), np.arange(300_000, dtype="u4").view("U1")):
@@ -205,62 +191,6 @@ class TestEveryKindOfModel:
         takes_little(load_bytes, archive_of(description, arrays | {name: content}))
 
 
-def grown(kind, n):
-    """Give a file of a model with n classes or labels, all else as it was."""
-    description, arrays = golden_parts(stored(kind))
-    (classes,) = (name for name in arrays if name.endswith("classes"))
-    arrays = dict(arrays) | {classes: np.array(sorted(f"I-{i:x}" for i in range(n)))}
-    for name in arrays:
-        if name.endswith(("weights.output.weight", "weights.output.bias")):
-            arrays[name] = np.zeros((n, *arrays[name].shape[1:]), "f4")
-    return archive_of(description, arrays)
-
-
-PEAKS = """
-import sys
-import sk_han
-
-def peak():
-    with open("/proc/self/status") as file:
-        return next(int(line.split()[1]) << 10 for line in file if line.startswith("VmHWM"))
-
-sk_han.load(sys.argv[1])
-for path in sys.argv[2:]:
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")  # the peak begins anew
-    before = peak()
-    try:
-        sk_han.load(path)
-        print("loaded", end=" ")
-    except sk_han.ModelFormatError:
-        print("refused", end=" ")
-    print(peak() - before)
-"""
-
-
-@pytest.mark.thorough
-@pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from Linux")
-def test_the_whole_process_takes_its_share(tmp_path):
-    """What the operating system counts, beyond a process that has loaded a model before.
-
-    What PyTorch takes, too: a table of all pairs of labels would be 400 MB and more.
-    """
-    kinds = ("tagger", "tagger with a chain", "classifier of sentence vectors")
-    units = ("[]", "[[]]", "[12345]", '["ab",12]', '"ab"', "1.5")
-    contents = [grown(kind, 20_000) for kind in kinds]
-    contents += [
-        with_text(repeated(unit, 4_000_000), ("model", "params", "net_params")) for unit in units
-    ]
-    paths = [tmp_path / f"{number}.han" for number in range(len(contents))]
-    for path, content in zip(paths, contents, strict=True):
-        path.write_bytes(content)
-    command = [sys.executable, "-c", PEAKS, str(GOLDEN / "format_2.han"), *map(str, paths)]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    assert told[0].startswith("loaded")
-    for line, path in zip(told, paths, strict=True):
-        assert int(line.split()[1]) <= TIMES * path.stat().st_size + CONSTANT, line
-
-
 class TestGiantValues:
     @pytest.mark.parametrize(
         "text",
@@ -318,56 +248,3 @@ class TestWhatSaveWrites:
         content = archive_of({"versions": {}, "model": tokenizer}, {})
         assert len(load_bytes(content).vocabulary_) == 40_000
         takes_little(load_bytes, content)
-
-
-class TestManyEntries:
-    @pytest.mark.thorough
-    def test_empty_ones_take_their_share(self, load_bytes):
-        takes_little(load_bytes, zipped([(f"{i}.npy", b"") for i in range(8_000)]))
-
-    def test_some_that_share_a_header_take_their_share(self, load_bytes):
-        content = zipped([("00000.npy", b"")])
-        first, end = content.index(b"PK\x01\x02"), content.index(b"PK\x05\x06")
-        record = content[first:end]
-        records = b"".join(record.replace(b"00000", b"%05x" % i) for i in range(8_000))
-        rest = bytearray(content[end:])
-        struct.pack_into("<I", rest, 12, len(records))
-        takes_little(load_bytes, sealed(content[:first] + records + bytes(rest)))
-
-
-@pytest.fixture
-def sparse(tmp_path):
-    """Give a function that writes a file of 200 GB that ends in some bytes, and its path."""
-
-    def write(ending):
-        path = tmp_path / "sparse.han"
-        with open(path, "wb") as file:
-            try:
-                file.truncate(200 * 10**9)
-            except OSError:
-                pytest.skip("this file system has no sparse files of 200 GB")
-            file.seek(0, 2)
-            file.write(ending)
-        return path
-
-    return write
-
-
-class TestSparseFiles:
-    @pytest.mark.parametrize(
-        "ending",
-        [
-            WHOLE[-len("sk_han format 2 sha256 ") - 64 :],
-            WHOLE[WHOLE.index(b"PK\x01\x02") :],
-            WHOLE[WHOLE.index(b"PK\x05\x06") :],
-        ],
-        ids=["seal", "directory", "end of a zip"],
-    )
-    def test_a_giant_without_a_directory_of_its_own_is_refused_unread(self, sparse, ending):
-        path = sparse(ending)
-        tracemalloc.start()
-        with pytest.raises(ModelFormatError, match="it has no directory where"):
-            load(path)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert peak < CONSTANT
