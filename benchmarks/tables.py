@@ -28,7 +28,6 @@ PAGES = [
         "docs/how_to/search_parameters.md",
         "docs/how_to/gpu.md",
         "docs/how_to/large_collections.md",
-        "docs/how_to/long_fits.md",
         "docs/how_to/other_languages.md",
         "docs/how_to/see_what_a_model_learnt.md",
         "docs/how_to/see_where_a_model_fails.md",

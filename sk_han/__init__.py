@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
     from sk_han.documents import DocumentArray, SentenceArray
-    from sk_han.fitting.checkpoints import Checkpoint
     from sk_han.inspection.auditing import audit_labels
     from sk_han.inspection.explaining import explain, explain_classes, explain_iter
     from sk_han.inspection.faithfulness import faithfulness_report
@@ -37,7 +36,6 @@ __all__ = [
     "RNN",
     "Attention",
     "AttentionTranslator",
-    "Checkpoint",
     "ContextAttention",
     "DocumentArray",
     "DocumentExplanation",
@@ -70,7 +68,6 @@ _MODULE_OF = {
     "AttentionTranslator": "sk_han.translation",
     "ContextAttention": "sk_han.options",
     "MultiHopAttention": "sk_han.options",
-    "Checkpoint": "sk_han.fitting.checkpoints",
     "DocumentArray": "sk_han.documents",
     "DocumentExplanation": "sk_han.inspection.results.document",
     "ExplanationList": "sk_han.inspection.results.collection",

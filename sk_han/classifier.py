@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from numbers import Integral
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +47,6 @@ from sk_han.validation.params import (
 )
 
 if TYPE_CHECKING:
-    from sk_han.fitting.checkpoints import Checkpoint
     from sk_han.inspection.results.collection import ExplanationList
     from sk_han.inspection.results.fit_summary import FitSummary
 
@@ -351,7 +349,6 @@ or ndarray of shape (n_labels,)
         X_val: Any = None,
         y_val: ArrayLike | None = None,
         X_unlabelled: Any = None,
-        checkpoint: str | PathLike[str] | Checkpoint | None = None,
         groups: ArrayLike | None = None,
     ) -> HANClassifier:
         """Fit network and linear models to labelled documents, and to text without labels.
@@ -374,9 +371,6 @@ or ndarray of shape (n_labels,)
             vectors and latent models learn from them and, from 5,000 on, a new network before it
             learns from labels (see the user guide). Leave out the texts that you will test on. An
             iterator is read 10,000 texts at a time. With None, a fit that goes on keeps its models.
-        checkpoint : path of a folder or Checkpoint, default=None
-            Where the state of training is stored, for the same call to go on from after an
-            interrupt or the end of the process (see the user guide). The whole fit deletes it.
         groups : array-like of shape (n_documents,), default=None
             Which documents belong together, by author for example: those of a group are held out
             together, so that scales and scores are those for new groups.
@@ -389,14 +383,13 @@ or ndarray of shape (n_labels,)
         Raises
         ------
         TypeError, ValueError
-            If documents, labels, weights or parameters are invalid, or the checkpoint is of
-            another fit or damaged (`ModelFormatError`).
+            If documents, labels, weights or parameters are invalid.
         FloatingPointError
             If the loss is no longer a finite number.
         """
         others = {"X_val": X_val, "y_val": y_val, "groups": groups}
         given = Given(X, y, sample_weight, X_unlabelled, **others)
-        return self._learn(given, goes_on=self.warm_start, checkpoint=checkpoint)
+        return self._learn(given, goes_on=self.warm_start)
 
     @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
@@ -625,14 +618,14 @@ or ndarray of shape (n_labels,)
         """Number of columns of `transform`, for scikit-learn's names of these."""
         return int(self.pool_.network.net.module_.output.in_features)
 
-    def _learn(self, given: Given, *, goes_on: bool, **how: Any) -> HANClassifier:
+    def _learn(self, given: Given, *, goes_on: bool, is_portion: bool = False) -> HANClassifier:
         """Fit, and set attributes at the end: a failed fit does not change an earlier state."""
         before = FittedModel.of(self) if goes_on and hasattr(self, "pool_") else None
         settings = Settings(**self.get_params(deep=True))
         begin_task = partial(FitTasks, self, sample_weight=given.sample_weight)
         gradients = torch.inference_mode(mode=False)  # even inside of the caller's mode
         with self._computing(), gradients:
-            context = FitContext(settings, before, begin_task=begin_task, **how)
+            context = FitContext(settings, before, begin_task=begin_task, is_portion=is_portion)
             with context.stages.never_silent():
                 fitted = story.fit(given, context)
         replace_attributes(self, fitted.attributes())

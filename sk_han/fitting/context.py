@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from sklearn.utils import check_random_state
 
-from sk_han.fitting.checkpoints.fingerprint import settings_fingerprint
-from sk_han.fitting.checkpoints.fit_checkpoints import FitCheckpoints
 from sk_han.fitting.settings import Settings
 from sk_han.fitting.state import FittedModel
 from sk_han.training.callbacks.sklearn_callbacks import FitTasks
@@ -32,17 +29,12 @@ class FitContext:
         before: FittedModel | None,
         *,
         begin_task: Callable[..., FitTasks],
-        checkpoint: Any = None,
-        is_portion: bool = False,
+        is_portion: bool,
     ) -> None:
         self.settings, self.before, self.is_portion = settings, before, is_portion
         self.begin_task = begin_task
         self.device = resolve_device(settings.device)
-        self.checkpoints = FitCheckpoints(checkpoint)
-        self.checkpoints.check(self._settings_fingerprint)
-        self.rng = self.checkpoints.random_state(
-            check_random_state(settings.random_state), own=settings.random_state is not None
-        )
+        self.rng = check_random_state(settings.random_state)
         self.stages = Stages(settings.verbose)
         self.is_stopped = False  # whether a callback has ended the training of a network
 
@@ -55,11 +47,3 @@ class FitContext:
     def earlier_history(self) -> list[dict[str, float]]:
         """The epochs of the portions before this one."""
         return self.before.history if self.before is not None and self.learns_on else []
-
-    def check_same_fit(self, fingerprint: Callable[[], dict[str, str]]) -> None:
-        """Raise a ValueError unless a checkpoint is of these data."""
-        self.checkpoints.check(fingerprint)
-
-    def _settings_fingerprint(self) -> dict[str, str]:
-        weights = None if self.before is None else self.before.pool.network.net.weights
-        return settings_fingerprint(vars(self.settings), self.device, weights)

@@ -18,13 +18,6 @@ from sk_han.documents import (
 )
 from sk_han.documents.repeated import conflicting_rows, first_of_same_words, groups_of_copies
 from sk_han.embeddings.initial import check_embedding_init
-from sk_han.fitting.checkpoints.fingerprint import (
-    crc_of,
-    crc_of_documents,
-    crc_of_spelling,
-    crc_of_words,
-    described,
-)
 from sk_han.fitting.context import FitContext
 from sk_han.fitting.settings import AUTO, Settings
 from sk_han.fitting.state import FittedModel
@@ -134,23 +127,6 @@ class FitData:
             n_iter=len(history),
             **others,
         )
-
-    def fingerprint(self) -> dict[str, str]:
-        """Describe the data as short strings; documents are read batch by batch."""
-        given, groups = self.given_validation, self.labelled.groups
-        words = () if self.tokenizer is None else self.tokenizer.vocabulary_
-        return {
-            "the documents": crc_of_documents(self.labelled.documents),
-            "the words of the documents": crc_of_spelling(self.labelled.documents),
-            "the vocabulary": f"{self.vocabulary_size} {crc_of_words(words)}",
-            "the classes": described(self.target.names.tolist()),
-            "the labels": crc_of([self.labelled.targets]),
-            "the weights of documents": crc_of([self.labelled.weights]),
-            "X_val": "" if given is None else crc_of_documents(given.documents),
-            "the groups": "" if groups is None else crc_of([groups]),
-            "y_val": "" if given is None else crc_of([given.targets]),
-            "X_unlabelled": "" if self.unlabelled is None else crc_of_documents(self.unlabelled),
-        }
 
 
 class Given(NamedTuple):

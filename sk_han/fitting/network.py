@@ -65,14 +65,9 @@ class NetworkLearner(Learner):
 
     @classmethod
     def of(cls, data: FitData, context: FitContext) -> NetworkLearner:
-        """Return the learner by what the documents hold; a ValueError if it cannot share them."""
+        """Return the learner by what the documents hold."""
         if data.sentences is None:
             return cls()
-        if context.checkpoints.is_kept:
-            raise ValueError(
-                "Training on sentence vectors is done without checkpoints. Leave checkpoint out; "
-                "SentenceEmbedder(memory=...) keeps what took long, the vectors."
-            )
         return _SentencesLearner()
 
     def fit(self, data: FitData, context: FitContext, teacher: Pool | None) -> Fitted:
@@ -156,7 +151,7 @@ def _trained_on_words(data: FitData, context: FitContext, teacher: Pool | None, 
     else:
         with context.stages("word vectors"):
             _set_initial_vectors(net, data, context)
-    if teacher is not None and not context.checkpoints.has_passed("pretraining"):
+    if teacher is not None:
         with context.stages("pre-training", has_bar=True):
             _pretrain(net, data, context, teacher, new)
     with context.stages("network", has_bar=True):
@@ -228,7 +223,7 @@ def _net_maker(data: FitData, context: FitContext, **inputs: int) -> Callable[..
         {**network, "n_classes": data.n_classes, **inputs},
         optimizer=settings.optimizer,
         net_params=settings.net_params,
-        verbose=context.stages.verbose,
+        verbose=settings.verbose,
         device=context.device,
         random_state=context.rng if context.before is None else _going_on(context),
     )
@@ -245,7 +240,6 @@ def _main_training(data: FitData, context: FitContext, teacher: Pool | None) -> 
         "keep_best": data.validation is not None,
         "n_iter_no_change": settings.n_iter_no_change,
         "callbacks": _with_stop(settings.callbacks),
-        "checkpoints": context.checkpoints.callback("training"),
     }
 
 
@@ -300,7 +294,6 @@ def _pretrain(
         lr=context.settings.lr,
         frozen_epochs=epochs_frozen(context.settings.freeze_embedding),
         keep_best=False,
-        checkpoints=context.checkpoints.callback("pretraining"),
         random_state=own_rng,
     )
     pretrained.continue_from(net, with_moments=False)

@@ -33,7 +33,6 @@ def fit(given: Given, context: FitContext) -> FittedModel:
     # Who has something to learn; what cannot be learnt, for want of memory say, is refused here.
     found = [kind.of(data, context) for kind in LEARNERS]
     learners = [learner for learner in found if learner is not None]
-    context.check_same_fit(data.fingerprint)
 
     # Text without labels gives the directions of the latent model. Where it is much, linear models
     # of the labelled documents become a teacher, which labels it for the network.
@@ -57,7 +56,7 @@ def fit(given: Given, context: FitContext) -> FittedModel:
     # A portion may have other class frequencies, and a loss of the user's no probabilities.
     if not context.is_portion and not settings.own_loss:
         warn_of_a_useless_network(summary, scaled, data.training_data, settings.lr)
-    if context.stages.verbose:
+    if settings.verbose:
         tell(summary)
     training = training_attributes(scaled.pool.network.net, context.earlier_history)
     fitted = data.model(
@@ -70,8 +69,6 @@ def fit(given: Given, context: FitContext) -> FittedModel:
         text_hashes=_text_hashes(data, context),
     )
     context.task.end(fitted.attributes())
-    if summary.ended not in ("the time", "an interrupt"):  # these may go on from it
-        context.checkpoints.end()
     return fitted
 
 

@@ -63,7 +63,6 @@ _METADATA = {
     "fit": (
         "X_unlabelled",
         "X_val",
-        "checkpoint",
         "groups",
         "sample_weight",
         "y_val",

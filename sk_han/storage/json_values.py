@@ -1,19 +1,17 @@
 """Plain Python values as JSON, and back without loss.
 
 JSON has no tuples and no infinity, and its keys are strings. So an object with a single key names
-the type: ``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}``, ``{"float": "inf"}``,
-``{"options": {...}}`` and ``{"array": name}``.
+the type: ``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}``, ``{"float": "inf"}`` and
+``{"options": {...}}``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from types import NoneType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sk_han.options import Options
 
@@ -21,8 +19,8 @@ _KEYS = (str, int, float, NoneType, np.bool_, np.number)
 _SPECIAL_FLOATS = ("nan", "inf", "-inf")
 
 
-def to_plain(value: Any, arrays: dict[str, NDArray[Any]] | None = None) -> Any:
-    """Return a value in JSON's types; arrays go into `arrays` under new names, if it is given."""
+def to_plain(value: Any) -> Any:
+    """Return a value in JSON's types."""
     if value is None or isinstance(value, (bool, np.bool_)):
         return None if value is None else bool(value)
     if isinstance(value, str):
@@ -34,41 +32,35 @@ def to_plain(value: Any, arrays: dict[str, NDArray[Any]] | None = None) -> Any:
         return number if math.isfinite(number) else {"float": str(number)}
     if isinstance(value, Options):
         return {"options": value.to_plain()}
-    if isinstance(value, np.ndarray) and arrays is not None:
-        name = f"array_{len(arrays)}"
-        arrays[name] = value
-        return {"array": name}
     if isinstance(value, list):
-        return [to_plain(item, arrays) for item in value]
+        return [to_plain(item) for item in value]
     if isinstance(value, tuple):
-        return {"tuple": [to_plain(item, arrays) for item in value]}
+        return {"tuple": [to_plain(item) for item in value]}
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, _KEYS):
                 raise TypeError(f"a key that is a {type(key).__qualname__} is no plain value")
             if _is_long(key):
                 raise TypeError("a key that is an integer beyond 64 bits is no plain value")
-        return {"dict": [[to_plain(key), to_plain(item, arrays)] for key, item in value.items()]}
+        return {"dict": [[to_plain(key), to_plain(item)] for key, item in value.items()]}
     raise TypeError(f"a {type(value).__module__}.{type(value).__qualname__} is no plain value")
 
 
-def from_plain(data: Any, arrays: Mapping[str, NDArray[Any]] | None = None) -> Any:
-    """Return the value of which `data` is the result of `to_plain`, with the same `arrays`."""
+def from_plain(data: Any) -> Any:
+    """Return the value of which `data` is the result of `to_plain`."""
     if isinstance(data, list):
-        return [from_plain(item, arrays) for item in data]
+        return [from_plain(item) for item in data]
     if not isinstance(data, dict):
         return data
     match data:
         case {"tuple": list(items)} if len(data) == 1:
-            return tuple(from_plain(item, arrays) for item in items)
+            return tuple(from_plain(item) for item in items)
         case {"dict": list(pairs)} if len(data) == 1:
-            return _dict_of(pairs, arrays)
+            return _dict_of(pairs)
         case {"options": dict(options)} if len(data) == 1:
             return Options.from_plain(options)
         case {"float": str(name)} if len(data) == 1 and name in _SPECIAL_FLOATS:
             return float(name)
-        case {"array": str(name)} if len(data) == 1 and arrays is not None and name in arrays:
-            return arrays[name]
     raise ValueError(f"an object with the keys {sorted(data)} stands where a value should")
 
 
@@ -77,7 +69,7 @@ def _is_long(key: Any) -> bool:
     return isinstance(key, int) and not -(2**63) <= key < 2**64
 
 
-def _dict_of(pairs: list[Any], arrays: Mapping[str, NDArray[Any]] | None) -> dict[Any, Any]:
+def _dict_of(pairs: list[Any]) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for pair in pairs:
         if not isinstance(pair, list) or len(pair) != 2:
@@ -89,5 +81,5 @@ def _dict_of(pairs: list[Any], arrays: Mapping[str, NDArray[Any]] | None) -> dic
                 raise ValueError(f"a dict has a key that is a {type(key).__name__} or too large")
         if key in found:
             raise ValueError(f"a dict has the key {repr(key)[:40]} twice")
-        found[key] = value if type(value) is int else from_plain(value, arrays)
+        found[key] = value if type(value) is int else from_plain(value)
     return found

@@ -36,12 +36,11 @@ class TrainingData(Protocol):
 
 @dataclass(frozen=True)
 class Batches:
-    """Batches of labelled data from the `first` on, in a new order each time with a `shuffle`."""
+    """Batches of labelled data, in a new order each time with a `shuffle`."""
 
     data: TrainingData
     batch_size: int
     shuffle: np.random.RandomState | None = None
-    first: int = 0
 
     def __len__(self) -> int:
         return -(-len(self.data) // self.batch_size)
@@ -55,7 +54,7 @@ class Batches:
             order = self.data.order(self.batch_size, self.shuffle)
         else:
             order = self.shuffle.permutation(n)
-        for start in range(self.first * self.batch_size, n, self.batch_size):
+        for start in range(0, n, self.batch_size):
             batch = self.data[order[start : start + self.batch_size]]
             yield batch, batch.targets
 

@@ -117,7 +117,6 @@ def new_net(
     n_iter_no_change: int | None = None,
     callbacks: list[Any] | None = None,
     fit_tasks: Callback | None = None,
-    checkpoints: Callback | None = None,
     net_params: Mapping[str, Any] | None = None,
 ) -> Net:
     """Create a net with initial weights, from the arguments of its network and of `HANClassifier`.
@@ -146,8 +145,6 @@ def new_net(
         own_callbacks.append(("early_stopping", EarlyStopping(n_iter_no_change)))
     if fit_tasks is not None:
         own_callbacks.append(("fit_tasks", fit_tasks))
-    if checkpoints is not None:  # after all whose state it stores
-        own_callbacks.append(("checkpoints", checkpoints))
 
     generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
     optimizer = check_optimizer(optimizer)

@@ -30,7 +30,7 @@ def end_of(net: Net) -> str:
     n_epochs = len(net.history)
     if net.ended_by is not None:
         return net.ended_by
-    if n_epochs >= net.max_epochs or not net.stop_requested:
+    if n_epochs >= net.max_epochs:
         return "all epochs"
     early = [c for _, c in net.callbacks_ if isinstance(c, EarlyStopping)]
     return "no improvement" if any(c.has_stopped(n_epochs) for c in early) else "a callback"

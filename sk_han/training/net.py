@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import dataclasses
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -91,16 +90,14 @@ class Net(NeuralNet):
         self.train_split = predefined_split(validation) if validation is not None else None
         if not self.initialized_:
             self.initialize()
-        self.stop_requested, self.ended_by, n_before = False, None, len(self.history)
+        self.ended_by = None
         self.notify("on_train_begin", X=training, y=None)
-        # A checkpoint, restored by its callback, brings epochs, and perhaps the request to stop.
-        epochs = 0 if self.stop_requested else self.max_epochs - (len(self.history) - n_before)
         with contextlib.ExitStack() as stack:
             for _, callback in self.callbacks_:
                 if isinstance(callback, StopOnInterrupt):
                     stack.enter_context(callback.watching())
             with contextlib.suppress(StopTraining), self._own_settings():
-                self.fit_loop(training, epochs=epochs)
+                self.fit_loop(training)
         self.notify("on_train_end", X=training, y=None)
         for name, weight in self.module_.named_parameters():
             self._check_finite(weight, f"the weight {name}")
@@ -235,7 +232,6 @@ class Net(NeuralNet):
                     if is_interrupt and stands_for_one_from_signal(stop, outer):
                         raise
                     request = stop
-                    self.stop_requested = True  # checkpoints, which come last, store it
         if request is not None:
             raise StopTraining from request
 
@@ -277,14 +273,9 @@ class Net(NeuralNet):
     def run_single_epoch(
         self, iterator: Batches | None, training: bool, prefix: str, *args: Any, **kwargs: Any
     ) -> None:
-        """Go on behind the steps that the epoch already has, which a checkpoint brings."""
-        n_steps = len(self.history[-1]["batches"]) if training else 0
-        if iterator is not None and n_steps:
-            iterator = dataclasses.replace(iterator, first=n_steps)
+        """Compute the steps of an epoch, which a callback may end behind each."""
         steps = self._steps(iterator) if training and iterator is not None else iterator
         super().run_single_epoch(steps, training, prefix, *args, **kwargs)
-        if n_steps:
-            self.history.record(f"{prefix}_batch_count", len(self.history[-1]["batches"]))
 
     def _steps(self, batches: Batches) -> Iterator[Any]:
         """Give the batches of an epoch, which a callback may end behind each."""

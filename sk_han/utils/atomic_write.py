@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import math
 import os
 import re
 import secrets
@@ -65,11 +64,6 @@ def check_replaceable(path: str | os.PathLike[str]) -> None:
     folder = _target(path).parent
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"{path} cannot be written: no permission to write to {folder}.")
-
-
-def delete_unfinished(path: str | os.PathLike[str]) -> None:
-    """Delete what killed processes have left of a file that no process writes now."""
-    _delete_unfinished(_target(path), older_than=-math.inf)
 
 
 def _target(path: str | os.PathLike[str]) -> Path:

@@ -143,9 +143,9 @@ def test_scoring_callbacks_of_skorch_see_the_labels():
     assert [epoch["share"] for epoch in history] == [epoch["valid_accuracy"] for epoch in history]
 
 
-def test_text_without_labels_and_checkpoints_work_as_for_classes(tmp_path):
+def test_text_without_labels_works_as_for_classes():
     model = HANClassifier(**SMALL, max_epochs=1)
-    model.fit(X[TRAIN], Y[TRAIN], X_unlabelled=X[TEST] * 3, checkpoint=tmp_path / "state")
+    model.fit(X[TRAIN], Y[TRAIN], X_unlabelled=X[TEST] * 3)
     assert model.latent_model_ is not None
     assert model.predict_proba(X[TEST]).shape == (40, 3)
 

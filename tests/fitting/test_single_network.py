@@ -8,9 +8,9 @@ from copy import deepcopy
 import numpy as np
 import pytest
 import torch
+from skorch.callbacks import Callback
 
 from tests import tiny_pairs, tiny_sentences
-from tests.interrupted_fits import Interrupt
 
 SOURCES, TARGETS = tiny_pairs.pairs()
 SIBLINGS = {
@@ -21,6 +21,21 @@ STAGES = {
     "sentence": ["sentences", "set-up", "word vectors", "network"],
     "pair": ["texts", "set-up", "network"],
 }
+
+
+class Interrupt(Callback):
+    """Raise an error behind the second step, as Ctrl-C does."""
+
+    def __init__(self, error=KeyboardInterrupt):
+        self.error = error
+
+    def on_train_begin(self, net, **kwargs):
+        self.n_steps = 0
+
+    def on_batch_end(self, net, **kwargs):
+        self.n_steps += 1
+        if self.n_steps == 2:
+            raise self.error
 
 
 @pytest.fixture(params=SIBLINGS)

@@ -217,7 +217,6 @@ _REST: dict[str, list[str]] = {
         "warm start",
         "partial_fit",
         "partial_fit behind fit",
-        "checkpoint",
         "deep copy",
         "pickle",
     ],
@@ -312,7 +311,6 @@ ILLEGAL: dict[str, list[Rule]] = {
         when(learning="warm start", estimator=_others("estimator", *ALONE, *PIPELINES, "column"))
     ],
     "they have no partial_fit": [when(learning=PORTIONS, estimator=_others("estimator", *ALONE))],
-    "several fits cannot have one checkpoint": [when(learning="checkpoint") | IN_PIPELINE],
     "partial_fit takes none": [when(learning="partial_fit", validation=VALIDATED)],
     "documented refusal": [when(learning=PORTIONS, class_weight="balanced")],
     "others have no validation documents, and folds may lack their classes": [
@@ -376,7 +374,6 @@ ILLEGAL: dict[str, list[Rule]] = {
         when(kept="skops", groups=_GROUPED),
         when(kept="skops", validation=VALIDATED),
         when(kept="skops", unlabelled=WITH_UNLABELLED),
-        when(kept="skops", learning="checkpoint"),
     ],
     "tables and collections hold texts alone": [
         when(
@@ -475,7 +472,6 @@ REFUSALS: list[Refusal] = [
     *(
         Refusal(step, when(estimator="sentence vectors") | rule, ValueError, message)
         for step, rule, message in (
-            ("fit", when(learning="checkpoint"), "by a single process and without checkpoints"),
             (FITS, when(net_params="max_words"), "unexpected keyword argument 'max_words'"),
             ("ask faithfulness_report", when(), "words cannot be left out"),
             ("keep .*", when(), "reads? sentence vectors"),

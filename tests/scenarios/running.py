@@ -176,8 +176,6 @@ class Trial:
         self.extra_names = list(self.extras())
         with sklearn.config_context(enable_metadata_routing=True):
             requested = dict.fromkeys(self.extra_names, True)
-            if scenario["learning"] == "checkpoint":
-                requested["checkpoint"] = True
             if requested:
                 self.classifier.set_fit_request(**requested)
             if "sample_weight" in requested:
@@ -317,8 +315,6 @@ class Trial:
                 X = self.given(self.texts[rows])
                 self.estimator.partial_fit(X, self.y[rows], **first, **some)
                 first = {}
-        elif learning == "checkpoint":
-            self._fit(**first, checkpoint=str(self.folder / "checkpoint"))
         else:
             self._fit(**first)
         if learning == "fit twice":

@@ -353,11 +353,6 @@ def test_a_classifier_of_words_reads_the_words_of_sentence_vectors(X):
     assert np.array_equal(of_words.predict_proba(X), of_words.predict_proba(X.words()))
 
 
-def test_a_checkpoint_is_refused(X, tmp_path):
-    with pytest.raises(ValueError, match="without checkpoints"):
-        quick().fit(X, LABELS, checkpoint=tmp_path / "folder")
-
-
 @pytest.mark.thorough
 def test_what_would_leave_words_out_is_refused(embedder, fitted):
     pipeline = Pipeline([("embed", embedder), ("han", fitted)])

@@ -102,27 +102,6 @@ class TestPlainValues:
         assert repr(from_plain(description["value"])) == repr(value)
 
 
-class TestArrays:
-    def test_they_come_back_from_where_they_were_put(self):
-        arrays: dict[str, np.ndarray] = {}
-        value = {0: [np.arange(3), (np.float32(2), np.array(5.0))], "b": {"array": "array_0"}}
-        data = to_plain(value, arrays)
-        assert sorted(arrays) == ["array_0", "array_1"]
-        found = from_plain(data, arrays)
-        assert found[0][0] is arrays["array_0"]
-        assert found[0][1] == (2.0, arrays["array_1"])
-        assert found["b"] == {"array": "array_0"}  # no array, but a dict of such a key
-
-    def test_without_a_place_for_them_they_are_refused(self):
-        with pytest.raises(TypeError, match="ndarray"):
-            to_plain([np.arange(3)])
-
-    @pytest.mark.parametrize("arrays", [None, {}, {"array_1": np.arange(3)}])
-    def test_one_that_is_not_there_is_refused(self, arrays):
-        with pytest.raises(ValueError, match="stands where a value should"):
-            from_plain({"array": "array_0"}, arrays)
-
-
 LABEL = ANY_STRING.filter(lambda label: not label.endswith("\0"))  # others are refused
 
 

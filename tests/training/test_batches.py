@@ -46,10 +46,3 @@ def test_the_last_batch_may_be_smaller_and_none_is_empty(data, n_documents, batc
     batches = Batches(data[:n_documents], batch_size)
     assert [len(X) for X, _ in batches] == sizes
     assert len(batches) == len(sizes)
-
-
-def test_batches_that_are_left_out_change_no_other(data):
-    whole = [X.targets.tolist() for X, _ in Batches(data, 5, np.random.RandomState(0))]
-    for first in range(6):
-        batches = Batches(data, 5, np.random.RandomState(0), first)
-        assert [X.targets.tolist() for X, _ in batches] == whole[first:]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sk_han import HierarchicalTokenizer, load, save
-from sk_han.utils.atomic_write import check_replaceable, delete_unfinished
+from sk_han.utils.atomic_write import check_replaceable
 from tests.tiny_models import TEXTS, UNSEEN, fitted_classifier
 
 IN_ANOTHER_PROCESS = """
@@ -229,12 +229,6 @@ class TestLeftovers:
         monkeypatch.setattr(os, "geteuid", lambda: 12345, raising=False)
         save_another(tmp_path / "model.han")
         assert left.exists()
-
-    def test_all_can_be_deleted_when_no_process_writes(self, leave, tmp_path):
-        left, other = [leave(days=days) for days in (0.0, 2.0, -30.0)], leave("other.han")
-        delete_unfinished(tmp_path / "model.han")
-        assert os.listdir(tmp_path) == [other.name]
-        assert not any(path.exists() for path in left)
 
     def test_a_name_of_the_greatest_length_has_them_too(self, leave, tmp_path):
         name = "m" * 255

@@ -10,7 +10,7 @@ from sk_han.engines import engine_choice
 from sk_han.storage import archive
 from sk_han.utils.signals import from_signal, stands_for_one_from_signal
 from tests.crafted_files import WHOLE
-from tests.tiny_models import LABELS, TEXTS, fitted_classifier, tiny
+from tests.tiny_models import fitted_classifier
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGUSR1")
 
@@ -74,13 +74,6 @@ def test_one_while_kernels_load_is_no_fault_of_numba(alarmed, monkeypatch):
         engine_choice.kernels("gru_recurrence")
     assert is_what_the_handler_raised(raised)
     assert engine_choice._LOADED == {}
-
-
-def test_one_while_a_checkpoint_is_written_ends_the_fit(alarmed, tmp_path, monkeypatch):
-    monkeypatch.setattr("sk_han.fitting.checkpoints.fit_checkpoints.write_archive", alarmed)
-    with pytest.raises(Exception) as raised:
-        tiny().fit(TEXTS, LABELS, checkpoint=tmp_path)
-    assert is_what_the_handler_raised(raised)
 
 
 @pytest.mark.parametrize("handler", [Handler(ValueError), Handler(ValueError).method])

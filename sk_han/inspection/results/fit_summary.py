@@ -109,9 +109,9 @@ class FitSummary(SummaryOfFit):
         What each part brings to the log-odds of these documents, as a share of all (mean absolute
         values); empty without scores.
     seconds : mapping of str to float
-        Of each stage, by the clock, in the process that ended the fit.
+        Of each stage, by the clock.
     total_seconds : float
-        Of the whole fit; after a checkpoint, without the time before it.
+        Of the whole fit.
     several_labels : bool, default=False
         Whether a document may have several labels. Accuracy is then the share of documents with all
         labels right, `loss` that of all labels together, and `majority_accuracy` that of always

@@ -45,18 +45,3 @@ class EarlyStopping(Callback):
         """Restore the best weights."""
         net.module_.load_state_dict(self.best_weights_)
         self.best_weights_ = {}
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the best epoch and its weights, for a checkpoint."""
-        return {
-            "score": self.best_score_,
-            "epoch": self.best_epoch_,
-            "weights": self.best_weights_,
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on with the best epoch of a checkpoint."""
-        accuracy, minus_loss = state["score"]
-        self.best_score_ = float(accuracy), float(minus_loss)
-        self.best_epoch_ = int(state["epoch"])
-        self.best_weights_ = dict(state["weights"])

@@ -49,7 +49,6 @@ class TrainingProgress(Callback):
     def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
         """Show the number of the epoch."""
         self.bar_.set_description(f"epoch {len(net.history)}", refresh=False)
-        self.n_before_ = sum(epoch["train_batch_count"] for epoch in net.history[:-1])
 
     def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
         """Advance by one training batch."""
@@ -58,9 +57,6 @@ class TrainingProgress(Callback):
             self.bar_.set_postfix(
                 loss=f"{loss:.3f}", **self.validation_, **self._rate(), refresh=False
             )
-            n_steps = self.n_before_ + len(net.history[-1]["batches"])
-            if n_steps > self.bar_.n + 1:  # a checkpoint brought them; they took no time here
-                self.bar_.initial = self.bar_.n = n_steps - 1
             self.bar_.update()
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
@@ -77,10 +73,10 @@ class TrainingProgress(Callback):
     def _rate(self) -> dict[str, str]:
         """Return the words a second, once a batch is done."""
         bar = self.bar_.format_dict
-        if self.words_per_step_ is None or bar["n"] == bar["initial"]:
+        if self.words_per_step_ is None or not bar["n"]:
             return {}
         # The bar has no rate before it was drawn again, as in a training of a tenth of a second.
-        rate = bar["rate"] or (bar["n"] - bar["initial"]) / max(bar["elapsed"], 1e-9)
+        rate = bar["rate"] or bar["n"] / max(bar["elapsed"], 1e-9)
         return {"words/s": f"{self.words_per_step_ * rate:,.0f}"}
 
 
@@ -96,7 +92,7 @@ class EpochLines(Callback):
 
     def on_train_begin(self, net: Any, X: Any = None, **kwargs: Any) -> None:
         """Start the clock."""
-        self.start_, self.n_done_ = perf_counter(), 0
+        self.start_ = perf_counter()
         self.n_documents_, self.n_words_ = len(X), _words_of(X)
 
     def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
@@ -107,8 +103,6 @@ class EpochLines(Callback):
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
         """Write the scores of the epoch, its time, and what is left."""
-        self.n_done_ += 1
-        # The epoch of `history`: a checkpoint brings those before it.
         number, epoch = len(net.history), net.history[-1]
         told = [f"{name} {score:.3f}" for name, score in _scores_of(net).items()]
         told.append(f"{epoch['dur']:.1f} s")
@@ -117,7 +111,7 @@ class EpochLines(Callback):
             if self.n_words_ is not None:
                 told.append(f"{self.n_words_ / epoch['dur']:,.0f} words/s")
         if number < self.n_epochs:
-            left = (perf_counter() - self.start_) / self.n_done_ * (self.n_epochs - number)
+            left = (perf_counter() - self.start_) / number * (self.n_epochs - number)
             told.append(f"{duration(left)} of training left")
         tell(f"epoch {number} of {self.n_epochs}: {', '.join(told)}")
 

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Real
 from typing import Any, ClassVar
@@ -54,7 +54,6 @@ class StopAfter(_Stopping):
     ends where the time does, and is scored as any other. The schedule of learning rates is followed
     by the share of the time that has passed, where that is more than the share of the steps: so
     training ends at its low rates.
-    Of a fit that goes on from a checkpoint, the seconds before it count.
 
     Parameters
     ----------
@@ -100,21 +99,6 @@ class StopAfter(_Stopping):
             self._follow_schedule(net)
         super().on_batch_end(net, training, **kwargs)
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return how much of the time is over, and where the schedule follows it."""
-        first = None if self.first_step_ is None else self.first_step_ - self.start_
-        seconds = time.monotonic() - self.start_
-        return {"seconds": seconds, "first_step": first, "is_ahead": self.is_ahead_}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on with the clock of a training that was interrupted."""
-        seconds, first = float(state["seconds"]), state["first_step"]
-        if not math.isfinite(seconds) or not math.isfinite(first or 0):
-            raise ValueError(f"its clock is at {seconds}, and at {first} for the first step")
-        self.start_ = time.monotonic() - seconds
-        self.first_step_ = None if first is None else self.start_ + float(first)
-        self.is_ahead_ = bool(state["is_ahead"])
-
     def is_due(self, net: Any) -> bool:
         """Return whether the time is over, or the schedule."""
         ends = [each.last_epoch >= each.total_steps - 1 for each in _one_cycles(net)]
@@ -137,11 +121,11 @@ class StopOnInterrupt(_Stopping):
     """Stop training at Ctrl-C, and keep the best epoch so far; a second Ctrl-C gives up.
 
     The epoch ends after the current step, and is scored as any other. Then the fit goes on to its
-    end, linear models and scales too, and ``fit_summary_.ended`` is ``"an interrupt"``. A
-    checkpoint stays: a fit with the same one goes on. Without this callback Ctrl-C ends the fit
-    with `KeyboardInterrupt` and changes nothing, as it does before and after the training of the
-    network. In an interactive shell and in a notebook a `fit` that is called by itself has the
-    callback without being asked; searches and other wrappers of scikit-learn have not.
+    end, linear models and scales too, and ``fit_summary_.ended`` is ``"an interrupt"``. Without
+    this callback Ctrl-C ends the fit with `KeyboardInterrupt` and changes nothing, as it does
+    before and after the training of the network. In an interactive shell and in a notebook a `fit`
+    that is called by itself has the callback without being asked; searches and other wrappers of
+    scikit-learn have not.
 
     Only the main thread of a process receives Ctrl-C.
 

@@ -9,7 +9,6 @@ from skorch.callbacks import EarlyStopping
 
 from sk_han import HierarchicalTokenizer
 from tests import tiny_models
-from tests.interrupted_fits import classifier_of, stop_fit
 
 skl_callback = pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
 
@@ -50,15 +49,6 @@ def recorded(recorder, **params):
 
 
 class TestEpochs:
-    def test_a_fit_that_goes_on_shows_the_epochs_that_are_left(self, tmp_path):
-        stop_fit(classifier_of(), tmp_path, epoch=2)
-        recorder = Recorder()
-        classifier = classifier_of().set_callbacks(recorder)
-        classifier.fit(tiny_models.TEXTS, tiny_models.LABELS, checkpoint=tmp_path)
-        begun = [call for call in recorder.calls if call.startswith("begin epoch")]
-        assert begun == ["begin epoch 0", "begin epoch 1"]
-        assert classifier.n_iter_ == 4
-
     def test_each_epoch_is_a_task_within_the_fit(self):
         recorder = Recorder()
         recorded(recorder, max_epochs=2)

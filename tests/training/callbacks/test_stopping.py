@@ -3,7 +3,6 @@
 import signal
 import sys
 import threading
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from skorch.callbacks import Callback
 
-from sk_han import Checkpoint, HierarchicalTokenizer, StopAfter, StopOnInterrupt, audit_labels
+from sk_han import HierarchicalTokenizer, StopAfter, StopOnInterrupt, audit_labels
 from sk_han.training.callbacks import stopping
 from tests.tiny_models import LABELS, TEXTS, tiny
 
@@ -109,19 +108,6 @@ class TestInterrupt:
         thread.join()
         assert found.fit_summary_.ended == "all epochs"
 
-    @pytest.mark.thorough
-    def test_a_checkpoint_stays_and_training_goes_on_from_it(self, tmp_path):
-        checkpoint = Checkpoint(tmp_path, minutes=0)
-        stopped = classifier_of(CtrlC(8), StopOnInterrupt())
-        stopped.fit(TEXTS, LABELS, checkpoint=checkpoint)
-        assert (tmp_path / "checkpoint.han").exists()
-        stopped.set_params(callbacks=[CtrlC(), StopOnInterrupt()])
-        stopped.fit(TEXTS, LABELS, checkpoint=checkpoint)
-        assert stopped.fit_summary_.ended == "all epochs"
-        assert not (tmp_path / "checkpoint.han").exists()
-        whole = classifier_of(CtrlC(), StopOnInterrupt()).fit(TEXTS, LABELS)
-        np.testing.assert_array_equal(stopped.predict_proba(TEXTS), whole.predict_proba(TEXTS))
-
 
 @pytest.mark.usefixtures("_ctrl_c")
 class TestAPerson:
@@ -176,34 +162,6 @@ class TestTime:
         Clock(monkeypatch)
         found = classifier_of(StopAfter(10), max_epochs=100, lr_schedule="constant")
         assert found.fit(TEXTS, LABELS).fit_summary_.ended == "the time"
-
-    def test_a_fit_goes_on_from_a_checkpoint_with_the_time_before_it(self, monkeypatch, tmp_path):
-        """The schedule of the first has come to its end, behind which there are no rates."""
-        Clock(monkeypatch)
-        checkpoint = Checkpoint(tmp_path, minutes=1e-9)
-        first = classifier_of(StopAfter(20)).fit(TEXTS, LABELS, checkpoint=checkpoint)
-        assert first.fit_summary_.ended == "the time"
-        again = classifier_of(StopAfter(3600)).fit(TEXTS, LABELS, checkpoint=checkpoint)
-        assert again.fit_summary_.ended == "the time"
-        steps = [sum(len(e["batches"]) for e in m.net_.history) for m in (first, again)]
-        assert steps[0] < steps[1] <= steps[0] + 1
-
-    def test_a_fit_that_was_killed_has_the_time_that_is_left(self, monkeypatch):
-        clock = Clock(monkeypatch)
-        net = SimpleNamespace(callbacks_=[], is_alone=True, ended_by=None)
-        killed, found = StopAfter(60), StopAfter(60)
-        killed.on_train_begin(net)
-        killed.on_batch_end(net, training=True)
-        clock.now += 40
-        state = killed.state_dict()
-        clock.now += 1000  # until the machine is there again
-        found.on_train_begin(net)
-        found.load_state_dict(state)
-        assert not found.is_due(net)
-        clock.now += 20
-        assert found.is_due(net)
-        with pytest.raises(ValueError, match="its clock is at nan"):
-            found.load_state_dict(state | {"seconds": float("nan")})
 
     @pytest.mark.parametrize("seconds", [np.int64(5), np.float32(5), 5])
     def test_seconds_are_any_number(self, seconds):
