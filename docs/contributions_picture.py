@@ -17,8 +17,7 @@ model.fit(texts[:2000], labels[:2000])
 explanation = explain(model, texts[2096:2097])[0]
 
 # Narrow, so that its letters can be read on a phone.
-figure, axes = plt.subplots(figsize=(6, 4.1))
-figure.subplots_adjust(left=0.02, right=0.98, top=0.98, bottom=0.02)
+figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
 explanation.plot(ax=axes)
 figure.savefig(
     here / "contributions.png",

@@ -8,7 +8,6 @@ ORDER = (
     # Why did it say so?
     "explanation",
     "contributions",
-    "classes_side_by_side",
     "attention",
     "hops",
     "faithfulness",

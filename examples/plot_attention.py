@@ -21,7 +21,7 @@ explanations = model.explain(texts[1_000:], target="positive")
 # -------------------------
 # Each line is a sentence, its bar is the attention to the sentence, and the greener a word is, the
 # more of it goes into the document's vector. Use it to see what the network reads at all.
-explanations[0].plot(show="attention")
+model.explain(texts[1_000:1_001], method="attention")[0]
 
 # %%
 # Attention beside contribution

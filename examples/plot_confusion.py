@@ -60,4 +60,4 @@ predicted = model.predict(test_texts)
 probabilities = model.predict_proba(test_texts).max(axis=1)
 wrong = [i for i, label in enumerate(test_labels) if predicted[i] != label]
 surest = max(wrong, key=lambda i: probabilities[i])
-model.explain([test_texts[surest]], y_true=[test_labels[surest]]).plot()
+model.explain([test_texts[surest]], y_true=[test_labels[surest]])

@@ -29,24 +29,18 @@ print(f"{len(mistakes)} of {len(explanations)} documents are misclassified")
 # are there before it. Begin with the longest bar, and ask whether its sentence is a reason. A
 # sentence of no judgement with a long bar, as one on a town, shows a model that has seen too few
 # documents.
-explanations.by_confidence()[:2].plot()
+explanations.by_confidence()[:2]
 
 # %%
 # The surest mistakes
 # -------------------
 # They say most about what the model has not understood: often a word of feeling that is about
 # something else, or one that a "not" turns round. Look here for wrong labels too.
-mistakes[:2].plot()
+# ``mistakes.to_html("mistakes.html")`` writes this page to a file.
+mistakes[:2]
 
 # %%
 # As a table
 # ----------
 # One row for each document; ``to_frame("word")`` has one for each word.
 mistakes.to_frame()[["document", "predicted", "true", "probability", "strongest_sentence"]].head()
-
-# %%
-# As a page
-# ---------
-# In a notebook the list shows itself like this; ``mistakes.to_html("mistakes.html")`` writes it to
-# a file.
-mistakes[:2]

@@ -19,16 +19,16 @@ print(f"accuracy on 100 other reviews: {model.score(texts[900:], labels[900:]):.
 # %%
 # As a figure
 # -----------
-# Each line is a sentence. Its bar is what it brings: to the right and blue for the predicted
-# label, to the left and orange against it. The shade of a word says the same of the word.
+# A bar is what its sentence brings: to the right and blue for the predicted label, to the left and
+# orange against it.
 explanations = explain(model, texts[900:])
 explanations[0].plot()
 
 # %%
 # As a page
 # ---------
-# The same explanation in a notebook, or in a file by ``to_html``. It needs no scripts, and is light
-# or dark as the reader's system is.
+# The same explanation in a notebook, or in a file by ``to_html``. The shade of a word says what the
+# word brings. The page needs no scripts, and is light or dark as the reader's system is.
 explanations[0]
 
 # %%
@@ -36,7 +36,7 @@ explanations[0]
 # ---------------
 # Attention says what the network read, not what decided: it has no sign, and the model has a linear
 # part that attends to nothing.
-explanations[0].plot(show="attention")
+explain(model, texts[900:901], method="attention")[0]
 
 # %%
 # As numbers

@@ -55,7 +55,7 @@ print(f"accuracy on unseen letters: {pipeline.score(unseen, truth):.2f}")
 # %%
 # Which sentences decided
 # -----------------------
-# The words of a sentence share its contribution.
+# Each bar is the contribution of a sentence.
 explain(pipeline, unseen[:1])[0].plot()
 
 # %%

@@ -17,22 +17,19 @@ model.fit(texts[:900], labels[:900])
 print(f"accuracy on 300 other reviews: {model.score(texts[900:], labels[900:]):.2f}")
 
 # %%
-# As a figure
-# -----------
-# On the left is what single words bring by the network, on the right what words and n-grams bring
-# by the linear model beside it. Blue speaks for the class, orange against it. A bar is the mean of
-# the documents that have the term; strong and frequent terms stand first. In these reviews every
+# What speaks for a class
+# -----------------------
+# Above is what single words bring by the network, below what words and n-grams bring by the linear
+# model beside it; each number is the mean of the documents that have the term, and strong and
+# frequent terms stand first. In these reviews every
 # second judgement is negated, so a word alone says little: "good" stands in "not good" as often as
 # not. The n-gram model needs its pairs of words, and the network reads what comes before. On your
 # own texts look for terms that should not count, as a name, a date or a number ("10" here): the
 # model has learnt them by heart, and more documents, or a text without them, make it forget them.
 summary = summarize(model, texts[900:])
-summary.plot()
 
 # %%
-# As a page
-# ---------
-# In a notebook, or in a file by ``to_html``. A click on a term shows where it stands. The first
+# In a notebook, or in a file by ``to_html``: a click on a term shows where it stands. The first
 # lines say how much to believe: what becomes of the predictions without the shown words, beside
 # as many words drawn at random.
 summary

@@ -242,7 +242,7 @@ def explain_classes(
     Returns
     -------
     ExplanationList of n_documents * n_classes DocumentExplanation
-        All classes of the first document, then those of the second, and so on. Pages and figures
+        All classes of the first document, then those of the second, and so on. Pages
         show the classes of a document side by side, with one scale of colours for all of them.
 
     Raises

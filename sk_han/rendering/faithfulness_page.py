@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sk_han.rendering.colors import themed_axes
-from sk_han.rendering.fonts import written
 from sk_han.rendering.markup import bar, escaped, fold, page, table, with_minus
 from sk_han.rendering.numbers import decimal
 from sk_han.rendering.protocols import Measured
@@ -106,8 +105,8 @@ def plot_faithfulness(report: Measured, ax: Axes | None) -> Axes:
             label=f"{metric} ({better} is better)",
         )
     ax.axvline(0, color=theme.rule, zorder=0)
-    names, style = written([in_one_line(method) for method in report.methods])
-    ax.set_yticks(rows, names, **style)
+    names = [in_one_line(method) for method in report.methods]
+    ax.set_yticks(rows, names, parse_math=False)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlabel("fall in the probability of the likeliest class or label")
     ax.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))

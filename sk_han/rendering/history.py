@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sk_han.rendering.colors import themed_axes
-from sk_han.rendering.fonts import written
 from sk_han.utils.visible_text import in_one_line
 
 if TYPE_CHECKING:
@@ -70,15 +69,10 @@ def plot_history(estimator: Any, ax: Axes | None = None) -> Axes:
             # The first two colours of most style sheets are like those of the losses.
             marker = SCORE_MARKERS[i % len(SCORE_MARKERS)]
             lines += _curve(twin, history, name, label, f"C{i + 2}", f"{marker}:")
-    labels, style = written([in_one_line(line.get_label()) for line in lines])
+    labels = [in_one_line(line.get_label()) for line in lines]
+    columns = min(3, len(lines))
     legend = ax.legend(
-        lines,
-        labels,
-        frameon=False,
-        ncols=min(3, len(lines)),
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1),
-        prop={"family": style["family"]} if "family" in style else None,
+        lines, labels, frameon=False, ncols=columns, loc="lower center", bbox_to_anchor=(0.5, 1)
     )
     for text in legend.get_texts():
         text.set_parse_math(False)

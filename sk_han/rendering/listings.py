@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from sk_han.rendering.colors import themed_axes
 from sk_han.rendering.explanation_html import document_markup
 from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import EXCERPT, entry, escaped, excerpt, isolated, more, page, table
@@ -16,7 +13,7 @@ from sk_han.utils.counts import counted
 from sk_han.utils.visible_text import in_one_line
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 Write = Callable[[object], str]
 
@@ -71,17 +68,6 @@ def audit_page(audit: Audited, full_page: bool) -> str:
     # How far the models can be asked comes first: where they say nothing, so does the number.
     head = f"{_notes(audit)}<p><b>{_expected(audit, isolated)}</b></p><p>{_HOW}</p>"
     return _page(head, parts, title, full_page)
-
-
-def plot_audit(audit: Audited, ax: Axes | None) -> Axes:
-    """Draw how many of the first labels are expected to be wrong."""
-    ax, theme = themed_axes(ax, "LabelAudit.plot", (6, 4))
-    sums = np.concatenate([[0.0], np.cumsum(audit.doubts)])
-    ax.plot(np.arange(len(sums)), sums, color=theme.toward[1])
-    ax.set_xlabel("labels, the most doubtful first")
-    ax.set_ylabel("of these expected to be wrong")
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
 
 
 def _text(listing: Any, head: Sequence[str], lines: Sequence[str]) -> str:

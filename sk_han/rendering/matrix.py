@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.rendering.colors import shades, themed_axes
-from sk_han.rendering.fonts import written
 from sk_han.utils.visible_text import in_one_line, shortened_apart
 
 if TYPE_CHECKING:
@@ -39,9 +38,8 @@ def plot_matrix(
     )
     if shares.size:
         ax.imshow(shares, cmap=scale, vmin=0, vmax=1, aspect="auto")
-    names, style = written(shown)
-    ax.set_xticks(range(len(columns)), names[: len(columns)], rotation=90, **style)
-    ax.set_yticks(range(len(rows)), names[len(columns) :], **style)
+    ax.set_xticks(range(len(columns)), shown[: len(columns)], rotation=90, parse_math=False)
+    ax.set_yticks(range(len(rows)), shown[len(columns) :], parse_math=False)
     ax.xaxis.tick_top()
     ax.tick_params(length=0, labelcolor=theme.text)
     ax.spines[:].set_color(theme.rule)

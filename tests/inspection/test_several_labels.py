@@ -260,13 +260,6 @@ def test_each_label_stands_with_its_threshold_and_what_people_marked():
     assert "missed" not in alone
 
 
-def test_figures_show_thresholds_and_what_people_marked():
-    pytest.importorskip("matplotlib")
-    drawn = " ".join(text.get_text() for text in by_hand().plot().texts)
-    assert "late 0.750 \N{GREATER-THAN OR EQUAL TO} 0.700" in drawn
-    assert "good 0.400 < 0.500 missed" in drawn
-
-
 def test_pages_of_one_class_have_no_thresholds():
     page = signed().to_html()
     assert "threshold" not in page
@@ -281,9 +274,10 @@ def test_mistakes_of_a_report_show_thresholds_and_marks(found):
 
 def test_figures_show_all_labels(fitted):
     pytest.importorskip("matplotlib")
-    found = explain(fitted, X[TEST][:2], targets="predicted", y_true=Y[TEST][:2])
-    ax = found.plot()
-    assert f"predicted {', '.join(found[0].labels)}" in " ".join(t.get_text() for t in ax.texts)
+    found = explain(fitted, X[TEST][:1], targets="predicted")[0]
+    title = found.plot().get_title()
+    assert f"predicted {', '.join(found.labels)}" in title
+    assert all(name in title for name in found.classes)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ from sklearn.pipeline import make_pipeline
 import sk_han
 from sk_han import HANClassifier, HierarchicalTokenizer
 from sk_han.datasets import load_csv, make_reviews
-from sk_han.rendering import families_for
 
 PAGE = Path(__file__).parents[2] / "docs" / "how_to" / "troubleshooting.md"
 SMALL = {
@@ -70,7 +69,6 @@ FAULTS = {
     "a GPU that is not there": lambda: fit(device="cuda"),
     "not fitted": lambda: HANClassifier().predict(TEXTS),
     "a file that is cut off": lambda: sk_han.load("model.han"),
-    "a figure without a font": lambda: families_for(["\u597d"]),
     "a function in a file": lambda: sk_han.save(
         HierarchicalTokenizer(word_tokenizer=str.split).fit(TEXTS), "tokenizer.han"
     ),
@@ -104,7 +102,6 @@ def files(tmp_path, monkeypatch):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_message_that_users_get_stands_on_the_page(files, fault, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    monkeypatch.setattr("sk_han.rendering.fonts._installed", lambda: ())
     assert told(FAULTS[fault]) in on_the_page()
 
 

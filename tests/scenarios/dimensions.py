@@ -519,9 +519,6 @@ REFUSALS: list[Refusal] = [
     Refusal(FITS, when(estimator="threshold"), ValueError, "makes constant predictions"),
     Refusal("explain against", when(classes=SEVERAL), ValueError, "do not exclude each other"),
     Refusal("explain against", when(classes="one"), ValueError, "the model knows no other class"),
-    Refusal(
-        "explain explain_classes", when(classes="many", door="plot"), ValueError, "has room for 10"
-    ),
     Refusal("keep skops", when(tokenizer__word_tokenizer="str.split"), AttributeError, "builtins"),
     Refusal("keep command line.*", when(labels="odd names"), RuntimeError, "label.* is blank"),
     Refusal(

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import pickle
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -188,10 +189,9 @@ def _plot(result: Any, folder: Path) -> None:
     import matplotlib.pyplot as plt
 
     try:
-        found = result.plot()
-        first = np.ravel(found)[0] if np.size(found) else None
-        if first is not None:
-            (getattr(first, "figure", None) or first).savefig(io.BytesIO(), dpi=20)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph .* missing from")
+            result.plot().figure.savefig(io.BytesIO(), dpi=20)
     finally:
         plt.close("all")
 

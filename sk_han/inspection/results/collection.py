@@ -1,4 +1,4 @@
-"""Explanations of several documents: selected, sorted, as tables, text, pages and figures."""
+"""Explanations of several documents: selected, sorted, as tables, text and pages."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from sk_han.inspection.results.result import Result, plain, written
 from sk_han.rendering.explanation_html import render_html_list
 from sk_han.rendering.explanation_tables import explanations_frame
 from sk_han.rendering.explanation_text import render_text_list
-from sk_han.rendering.figure_list import plot_explanations
 from sk_han.targets.probabilities import log_odds
 from sk_han.utils.containers import label_list, listed, plain_label
 from sk_han.utils.counts import a_kind, agreeing, counted
 from sk_han.validation.indicators import check_indicator, in_order, is_indicator
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from pandas import DataFrame
 
     from sk_han.rendering.protocols import Level, Quantity
@@ -51,7 +49,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
     -----
     An integer gives one explanation. A slice, integers and booleans (a list, an array or a column
     of pandas) give an `ExplanationList`. Neighbours with the same number are about one document:
-    pages and figures show these side by side, see `sk_han.explain_classes`. Two lists are equal if
+    pages show these side by side, see `sk_han.explain_classes`. Two lists are equal if
     their explanations and true labels are. Terminal text and notebooks show the first documents
     and the number of the others; `to_html` writes all of them.
 
@@ -249,34 +247,6 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             misclassified_first=misclassified_first, show=show, full_page=full_page
         )
         return written(html, path)
-
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        show: Quantity = "contributions",
-        max_documents: int = 5,
-        max_sentences: int = 10,
-    ) -> Axes:
-        """Draw documents below each other, and classes of one document side by side.
-
-        Parameters
-        ----------
-        ax, show
-            As of `rendering.plot_explanation`.
-        max_documents : int, default=5
-            Largest number of documents; the others are counted.
-        max_sentences : int, default=10
-            Largest number of sentences of each; those of the largest values are drawn.
-
-        Raises
-        ------
-        ValueError
-            If a document is explained for more than 10 classes.
-        """
-        return plot_explanations(
-            self, ax, show=show, max_documents=max_documents, max_sentences=max_sentences
-        )
 
     def by_document(self) -> Iterator[ExplanationList]:
         """Yield lists of the explanations of each document: neighbours of one number and text."""

@@ -340,15 +340,9 @@ class DocumentExplanation(ReadOnlyResult):
         """
         return written(self._markup(show=show, full_page=full_page), path)
 
-    def plot(self, ax: Axes | None = None, *, show: Quantity = "contributions") -> Axes:
-        """Draw sentences as rows of shaded words; see `rendering.plot_explanation`.
-
-        Parameters
-        ----------
-        ax, show
-            As of `rendering.plot_explanation`.
-        """
-        return plot_explanation(self, ax=ax, show=show)
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the contributions of sentences as bars; see `rendering.plot_explanation`."""
+        return plot_explanation(self, ax)
 
     def _markup(self, *, show: Quantity = "contributions", full_page: bool) -> str:
         return render_html(self, show=show, full_page=full_page)

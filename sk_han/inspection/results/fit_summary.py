@@ -6,17 +6,13 @@ import dataclasses
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from sk_han.inspection.results.result import Result
 from sk_han.rendering.facts import Facts, facts_page, facts_text
 from sk_han.rendering.fit_facts import ENDS, fit_facts, training_facts
-from sk_han.rendering.matplotlib_bars import plot_bars
 from sk_han.utils.counts import counted
 from sk_han.utils.progress import duration
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _Summary = TypeVar("_Summary", bound="SummaryOfFit")
 
@@ -60,10 +56,6 @@ class SummaryOfFit(Result):
     @abstractmethod
     def _facts(self) -> tuple[str, Facts]:
         """Return a title, and names with values."""
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the seconds of each stage as bars."""
-        return plot_bars(self.seconds, "seconds", ax, f"{type(self).__name__}.plot")
 
     def _markup(self, *, full_page: bool) -> str:
         return facts_page(*self._facts(), full_page)
@@ -165,23 +157,6 @@ class FitSummary(SummaryOfFit):
         measure = "subset accuracy" if self.several_labels else "accuracy"
         score = "" if self.accuracy is None else f"held-out {measure} {self.accuracy:.3f}, "
         return f"{documents}, {classes}, {score}{duration(self.total_seconds)}"
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the accuracies as bars; without held-out documents, the seconds of each stage."""
-        if self.accuracy is None:
-            return super().plot(ax)
-        measure, decided, kind = "accuracy on held-out documents", "", "class"
-        if self.several_labels:
-            measure = "share of held-out documents with all labels right"
-            decided, kind = ", labels from one half on", "labels"
-        accuracies = {
-            "whole model": self.accuracy,
-            f"network alone{decided}": self.network_accuracy,
-            f"linear models alone{decided}": self.linear_accuracy,
-            f"most frequent {kind}": self.majority_accuracy,
-        }
-        found = {name: value for name, value in accuracies.items() if value is not None}
-        return plot_bars(found, measure, ax, "FitSummary.plot")
 
     def _facts(self) -> tuple[str, Facts]:
         return fit_facts(self)

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.result import ReadOnlyResult, freeze
-from sk_han.rendering.listings import audit_page, audit_text, plot_audit
+from sk_han.rendering.listings import audit_page, audit_text
 from sk_han.utils.counts import counted
 from sk_han.utils.csv_files import write_csv
 from sk_han.utils.frames import frame_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from pandas import DataFrame
 
 
@@ -171,10 +170,6 @@ class LabelAudit(ReadOnlyResult):
     def to_text(self) -> str:
         """Return how many labels are expected to be wrong, and the most doubtful, as lines."""
         return audit_text(self)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how many of the first labels are expected to be wrong, over their number."""
-        return plot_audit(self, ax)
 
     def _entry(self, place: int) -> DoubtfulLabel:
         other = int(self.suggested[place])

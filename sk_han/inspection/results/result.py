@@ -63,21 +63,6 @@ class Result(ABC):
         return written(self._markup(full_page=full_page), path)
 
     @abstractmethod
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the result with matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default those of a new figure.
-
-        Raises
-        ------
-        ModuleNotFoundError
-            If matplotlib, of the extra ``plot``, is not installed.
-        """
-
-    @abstractmethod
     def _markup(self, *, full_page: bool) -> str:
         """Return the page, or the fragment of one."""
 

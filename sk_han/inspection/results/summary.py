@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sk_han.inspection.results.result import Result
-from sk_han.rendering.summary_figure import plot_summary
 from sk_han.rendering.summary_html import render_summary_html
 from sk_han.rendering.summary_text import render_summary_text
 from sk_han.utils.containers import listed
@@ -14,8 +13,6 @@ from sk_han.utils.counts import counted
 from sk_han.utils.frames import frame_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from pandas import DataFrame
 
     from sk_han.rendering.protocols import Part
@@ -264,28 +261,6 @@ class Summary(Result):
             Columns of a line; by default those of the terminal.
         """
         return render_summary_text(self, width=width)
-
-    def plot(self, ax: Any = None, *, label: Any = None) -> NDArray[np.object_]:
-        """Draw the terms for and against one class as bars, by the network and by the n-grams.
-
-        Parameters
-        ----------
-        ax : sequence of 2 matplotlib.axes.Axes, optional
-            For the network and for the n-grams; by default those of a new figure.
-        label : object, default=None
-            The class. By default the second of two classes, where what speaks against it speaks
-            for the first; of more classes the one that is predicted most often.
-
-        Returns
-        -------
-        ndarray of matplotlib.axes.Axes, shape (2,)
-
-        Raises
-        ------
-        KeyError
-            If there is no such class.
-        """
-        return plot_summary(self, ax, label)
 
     def _markup(self, *, full_page: bool) -> str:
         return render_summary_html(self, full_page=full_page)

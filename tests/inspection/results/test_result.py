@@ -94,6 +94,7 @@ RESULTS = {
         Alignment("ein Hund", "a dog", ["ein", "Hund"], ["a", "dog"], [[0.75, 0.0], [0.0, 1.0]]),
     )
 }
+DRAWN = [result for result in RESULTS.values() if hasattr(result, "plot")]
 each_result = pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
 
 
@@ -167,32 +168,12 @@ def test_print_shows_the_text(result: Result) -> None:
     assert len(str(result).splitlines()) > 1
 
 
-@each_result
-def test_it_is_drawn_on_axes_that_are_given(result: Result) -> None:
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    # A summary has a figure for the network, and one for the n-grams.
-    ax = pyplot.subplots(1, 2)[1] if type(result).__name__ == "Summary" else pyplot.subplots()[1]
-    drawn = result.plot(ax)
-    assert np.all(drawn == ax)
-    for each in np.ravel(drawn):
-        each.figure.canvas.draw()
-    assert result.plot() is not None
-
-
-def test_a_fit_without_scores_is_drawn_as_its_times():
-    unscored = dataclasses.replace(FIT, accuracy=None)
-    pytest.importorskip("matplotlib")
-    assert FIT.plot().get_xlabel() == "accuracy on held-out documents"
-    assert [patch.get_width() for patch in FIT.plot().patches] == [0.5, 0.5, 0.25]
-    assert unscored.plot().get_xlabel() == "seconds"
-
-
-def test_a_fit_to_several_labels_is_drawn_with_how_its_parts_decide():
-    pytest.importorskip("matplotlib")
-    ax = dataclasses.replace(FIT, several_labels=True).plot()
-    assert ax.get_xlabel() == "share of held-out documents with all labels right"
-    names = [label.get_text() for label in ax.get_yticklabels()]
-    assert "network alone, labels from one half on" in names
+@pytest.mark.parametrize("result", DRAWN, ids=lambda result: type(result).__name__)
+def test_it_is_drawn_on_axes_that_are_given(result: Any) -> None:
+    ax = pytest.importorskip("matplotlib.pyplot").subplots()[1]
+    assert result.plot(ax) is ax
+    ax.figure.canvas.draw()
+    assert result.plot() is not ax
 
 
 def test_the_figure_of_a_report_is_its_confusion_matrix():
