@@ -16,10 +16,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -32,6 +31,7 @@ _STANDARD_LIBRARY = "python"
 _NICKNAMES = {"sklearn": "scikit"}
 _ABBREVIATIONS = {"numpy": r"\bnp\b|\bnpt\b", "scipy": r"\bsp(?=\.)"}
 _MASK = "package"
+_FEWEST_WORDS, _MOST_WORDS = 20, 1_000
 
 # Folders that are not a package's own documentation; in those with an underscore there is little
 # for users, but for NumPy's core.
@@ -49,40 +49,10 @@ class _Docstring(NamedTuple):
 
     name: str  # such as sklearn.linear_model._ridge.Ridge.fit
     group: str  # the file it is from, as a module
-    kind: str
     text: str
 
 
-@overload
-def load_docstrings(
-    *,
-    label: str = ...,
-    packages: Sequence[str] | None = ...,
-    min_words: int = ...,
-    max_words: int = ...,
-    return_X_y: Literal[False] = ...,
-) -> Bunch: ...
-
-
-@overload
-def load_docstrings(
-    *,
-    label: str = ...,
-    packages: Sequence[str] | None = ...,
-    min_words: int = ...,
-    max_words: int = ...,
-    return_X_y: Literal[True],
-) -> tuple[list[str], NDArray[np.str_]]: ...
-
-
-def load_docstrings(
-    *,
-    label: str = "package",
-    packages: Sequence[str] | None = None,
-    min_words: int = 20,
-    max_words: int = 1000,
-    return_X_y: bool = False,
-) -> Bunch | tuple[list[str], NDArray[np.str_]]:
+def load_docstrings(*, packages: Sequence[str] | None = None) -> Bunch:
     """Load the documentation of functions and classes of installed packages: real text, offline.
 
     Source files are read and not imported, so no code of theirs runs. Nothing is downloaded or
@@ -90,35 +60,25 @@ def load_docstrings(
 
     Parameters
     ----------
-    label : {"package", "kind"}, default="package"
-        What to learn: the package that a text is from, whose names the text does not contain; or
-        whether it documents a "class", "function" or "method".
     packages : sequence of str, default=None
         Names to import, of packages whose sources are installed; "python" is the standard library.
         None takes those of "numpy", "scipy", "sklearn", "torch" and "python" that are there.
-    min_words : int, default=20
-        Texts of fewer words are left out.
-    max_words : int, default=1000
-        Texts of more words are left out.
-    return_X_y : bool, default=False
-        Whether to return texts and labels alone.
 
     Returns
     -------
     bunch : Bunch
-        ``data`` is the list of texts, ``target`` an ndarray of their labels (strings),
-        ``target_names`` the sorted list of different labels, ``names`` a list of what each text
-        documents, such as ``"sklearn.linear_model._ridge.Ridge.fit"``, ``groups`` an ndarray of the
-        modules they are from, and ``DESCR`` says which versions were read.
-    (data, target) : tuple
-        If `return_X_y` is true.
+        ``data`` is the list of texts of 20 to 1,000 words, ``target`` an ndarray of the packages
+        that they are from (strings), whose names they do not contain, ``target_names`` the sorted
+        list of these, ``names`` a list of what each text documents, such as
+        ``"sklearn.linear_model._ridge.Ridge.fit"``, ``groups`` an ndarray of the modules they are
+        from, and ``DESCR`` says which versions were read.
 
     Raises
     ------
     ModuleNotFoundError
         If a package of `packages` is not installed.
     ValueError
-        If `label` is unknown, the numbers of words contradict, or no text is found.
+        If `packages` is a string or empty, or no text is found.
 
     Notes
     -----
@@ -133,45 +93,34 @@ def load_docstrings(
     Examples
     --------
     >>> from sk_han.datasets import load_docstrings
-    >>> texts, kinds = load_docstrings(packages=["joblib"], label="kind", return_X_y=True)
-    >>> sorted(set(kinds.tolist()))
-    ['class', 'function', 'method']
+    >>> docstrings = load_docstrings(packages=["joblib"])
+    >>> docstrings.target_names
+    ['joblib']
     """
     from sklearn.utils import Bunch  # loading of files does without it
 
-    if label not in ("package", "kind"):
-        raise ValueError(f'label must be "package" or "kind"; got {label!r}.')
-    if not 1 <= min_words <= max_words:
-        raise ValueError(
-            "min_words must be at least 1 and at most max_words; got "
-            f"min_words={min_words!r}, max_words={max_words!r}."
-        )
     roots = _roots(packages)
     names = _names_of(roots)
     found: dict[str, tuple[_Docstring, str]] = {}  # by text, in the order of reading
     with _no_garbage_collection():
         for package, root in roots.items():
             for docstring in _docstrings(package, root):
-                if min_words <= len(docstring.text.split()) <= max_words:
+                if _FEWEST_WORDS <= len(docstring.text.split()) <= _MOST_WORDS:
                     found.setdefault(names.sub(_MASK, docstring.text), (docstring, package))
     if not found:
         raise ValueError(
-            f"No documentation of {min_words} to {max_words} words in the sources of "
-            f"{', '.join(roots)}. Name other packages, or allow other lengths."
+            f"No documentation of {_FEWEST_WORDS} to {_MOST_WORDS:,} words in the sources of "
+            f"{', '.join(roots)}. Name other packages."
         )
     documented = [docstring for docstring, _ in found.values()]
     by_package = [package for _, package in found.values()]
-    labels = by_package if label == "package" else [docstring.kind for docstring in documented]
-    data, target = list(found), np.array(labels)
-    if return_X_y:
-        return data, target
     return Bunch(
-        data=data,
-        target=target,
-        target_names=sorted(set(labels)),
+        data=list(found),
+        target=np.array(by_package),
+        target_names=sorted(set(by_package)),
         names=[docstring.name for docstring in documented],
         groups=np.array([docstring.group for docstring in documented]),
-        DESCR=_description(Counter(by_package), min_words, max_words),
+        DESCR=_description(Counter(by_package)),
     )
 
 
@@ -269,14 +218,12 @@ def _parsed(path: Path) -> ast.Module:
 def _documented(
     parent: ast.Module | ast.ClassDef, prefix: str, module: str
 ) -> Iterator[_Docstring]:
-    function = "method" if isinstance(parent, ast.ClassDef) else "function"
     for node in parent.body:
         if not isinstance(node, _DEFINITIONS) or node.name.startswith("_"):
             continue
         name, text = f"{prefix}.{node.name}", _text_of(node)
         if text:
-            kind = "class" if isinstance(node, ast.ClassDef) else function
-            yield _Docstring(name, module, kind, text)
+            yield _Docstring(name, module, text)
         if isinstance(node, ast.ClassDef):
             yield from _documented(node, name, module)
 
@@ -287,14 +234,14 @@ def _text_of(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> str
     return inspect.cleandoc(text.encode("utf-8", "ignore").decode("utf-8")).strip()
 
 
-def _description(counts: Counter[str], min_words: int, max_words: int) -> str:
+def _description(counts: Counter[str]) -> str:
     """Return what was read, as lines of text."""
     lines = [f"- {_with_version(name)}: {count:,} texts" for name, count in counts.items()]
     return "\n".join(
         [
             "Documentation of public functions, classes and methods, read from installed sources.",
-            f"{sum(counts.values()):,} different texts of {min_words} to {max_words:,} words, with "
-            f'the names of the packages replaced by "{_MASK}":',
+            f"{sum(counts.values()):,} different texts of {_FEWEST_WORDS} to {_MOST_WORDS:,} "
+            f'words, with the names of the packages replaced by "{_MASK}":',
             *lines,
             "The texts are under the licences of their packages.",
         ]

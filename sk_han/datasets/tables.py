@@ -8,7 +8,6 @@ import difflib
 import gzip
 import io
 import json
-import os
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
@@ -30,7 +29,7 @@ _PORTION = 64
 
 _CSV_LIMIT = threading.Lock()
 
-NO_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
+_NO_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
 
 
 class Record(NamedTuple):
@@ -126,7 +125,7 @@ def _next_portion(rows: Iterator[Row]) -> list[Row]:
 
 @contextmanager
 def _open_text(table: Table) -> Iterator[TextIO]:
-    """Open a table, compressed or not; an error names the line whose bytes are no text."""
+    """Open a table, compressed or not."""
     encoding = table.encoding
     try:
         "".encode(encoding)
@@ -137,50 +136,33 @@ def _open_text(table: Table) -> Iterator[TextIO]:
         ) from None
     if codecs.lookup(encoding).name == "utf-8":
         encoding = "utf-8-sig"  # the same, without the byte order mark that Excel writes
-    with _Counted(table) as binary:
-        try:
-            with io.TextIOWrapper(cast(BinaryIO, binary), encoding, newline="") as lines:
-                yield lines
-        except UnicodeDecodeError as error:
-            raise ValueError(_where_undecodable(table, encoding, binary, error)) from error
-        except UnicodeError as error:  # of UTF-16 or UTF-32 without a byte order mark
-            likely = "utf-32-le" if "32" in encoding else "utf-16-le"
+    source = table.source
+    binary = _open_bytes(source) if isinstance(source, Path) else source
+    lines = io.TextIOWrapper(binary, encoding, newline="")
+    try:
+        yield lines
+    except UnicodeDecodeError as error:
+        if error.object.startswith(b"\x1f\x8b"):
             raise ValueError(
-                f"{table.name}: {error}. Pass the encoding that the file was written in, perhaps "
-                f'encoding="{likely}".'
+                f"{table.name} is compressed. Add .gz to its name, or unpack it."
             ) from error
-        except NO_GZIP as error:
-            raise ValueError(about_gzip(table.name, error)) from error
-
-
-def about_gzip(name: str, error: Exception) -> str:
-    """Return what to do with a file that is not a whole gzip file."""
-    return (
-        f"{name} is not a whole gzip file ({error}). Fetch or compress it again; if it was never "
-        "compressed, take .gz off its name."
-    )
-
-
-class _Counted(io.BufferedIOBase):
-    """Bytes of a table with the number of line ends read so far."""
-
-    def __init__(self, table: Table) -> None:
-        self.n_lines = 0
-        self._opened = _open_bytes(table.source) if isinstance(table.source, Path) else None
-        self._binary: Any = table.source if self._opened is None else self._opened
-
-    def readable(self) -> bool:
-        return True
-
-    def read1(self, size: int = -1, /) -> bytes:
-        data: bytes = self._binary.read1(size)
-        self.n_lines += data.count(b"\n")
-        return data
-
-    def close(self) -> None:
-        if self._opened is not None:
-            self._opened.close()
-        super().close()
+        is_utf_8 = codecs.lookup(encoding).name.startswith("utf-8")
+        likely = '"cp1252" for a Western language' if is_utf_8 else '"utf-8"'
+        raise ValueError(
+            f"{table.name}: byte 0x{error.object[error.start]:02x} is not {error.encoding}. Pass "
+            f"the encoding that the file was written in, perhaps encoding={likely}, or save it as "
+            "UTF-8."
+        ) from error
+    except _NO_GZIP as error:
+        raise ValueError(
+            f"{table.name} is not a whole gzip file ({error}). Fetch or compress it again; if it "
+            "was never compressed, take .gz off its name."
+        ) from error
+    finally:
+        if isinstance(source, Path):
+            lines.close()
+        else:
+            lines.detach()
 
 
 def _open_bytes(path: Path) -> BinaryIO:
@@ -188,36 +170,11 @@ def _open_bytes(path: Path) -> BinaryIO:
         compressed = path.suffix.lower() == ".gz"
         return cast(BinaryIO, gzip.open(path) if compressed else path.open("rb"))
     except FileNotFoundError:
-        if path.is_symlink():
-            raise FileNotFoundError(
-                f"{path} is a link to {os.readlink(path)}, which does not exist."
-            ) from None
         folder = path.parent
         present = [file.name for file in folder.iterdir()] if folder.is_dir() else []
         raise FileNotFoundError(
             f"{path} does not exist.{_did_you_mean(path.name, present)}"
         ) from None
-
-
-def _where_undecodable(
-    table: Table, encoding: str, binary: _Counted, error: UnicodeDecodeError
-) -> str:
-    # The error counts from the start of the part that was read last.
-    if binary.n_lines - error.object.count(b"\n") == 0 and error.object.startswith(b"\x1f\x8b"):
-        if isinstance(table.source, Path):
-            return f"{table.name} is compressed. Add .gz to its name."
-        return f"{table.name} is compressed. Send it through gunzip."
-    line = binary.n_lines - error.object[error.start :].count(b"\n") + 1
-    # Excel's "Unicode text" begins with one of these marks.
-    is_utf_16 = line == 1 and error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    likely = 'encoding="utf-16"' if is_utf_16 else 'encoding="cp1252" for a Western language'
-    if not is_utf_16 and not codecs.lookup(encoding).name.startswith("utf-8"):
-        likely = 'encoding="utf-8"'
-    return (
-        f"{table.name}, line {line}: byte 0x{error.object[error.start]:02x} is not "
-        f"{error.encoding}. Pass the encoding that the file was written in, perhaps {likely}, or "
-        "save it as UTF-8."
-    )
 
 
 def _csv_rows(lines: TextIO, name: str, columns: list[str], delimiter: str) -> Iterator[Row]:
@@ -265,7 +222,6 @@ def _json_rows(lines: TextIO, name: str, columns: list[str]) -> Iterator[Row]:
         try:
             record = json.loads(line.rstrip())
         except json.JSONDecodeError as error:
-            _check_no_zeros(line, where)
             raise ValueError(
                 f"{where} is not JSON: {error.msg} at column {error.colno}. Write one whole "
                 "object on each line, as in "
@@ -288,21 +244,11 @@ def _place(column: str, present: list[str], where: str) -> int:
         return present.index(column)
     if column in present:
         raise ValueError(f"{where} has {present.count(column)} columns {column!r}; rename one.")
-    _check_no_zeros("".join(present), where)
     listed = ", ".join(repr(name[:40]) for name in present[:20])
     hint = _did_you_mean(column, present)
     if len(present) == 1:
         hint = _other_separator(present[0]) or hint
     raise ValueError(f"{where} has no column {column!r}. It has {listed}.{hint}")
-
-
-def _check_no_zeros(read: str, where: str) -> None:
-    if "\0" in read:
-        likely = "utf-16-be" if read.startswith("\0") else "utf-16-le"
-        raise ValueError(
-            f"{where} holds zero bytes, as text in UTF-16 does. Pass the encoding that the file "
-            f'was written in, perhaps encoding="{likely}".'
-        )
 
 
 def _other_separator(header: str) -> str:

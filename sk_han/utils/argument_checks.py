@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,6 @@ def check_count(name: str, value: Any) -> None:
     """Check that a parameter is an integer of at least 1."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
-
-
-def check_share(name: str, value: Any) -> None:
-    """Check that a parameter is a number from 0 to 1."""
-    if not isinstance(value, Real) or not 0 <= float(value) <= 1:
-        raise ValueError(f"{name} must be a number from 0 to 1; got {value!r}.")
 
 
 def random_source(random_state: Any) -> np.random.Generator | np.random.RandomState:

@@ -25,7 +25,6 @@ CASES = {
     "Or give it by --sep.": (b"text|label\nGood.|pos\n", ""),
     "give the separator of its columns by --sep": (None, "fit data.txt -o m.han"),
     "perhaps by --encoding cp1252": (b"text,label\ncaf\xe9,pos\n", ""),
-    "perhaps by --encoding utf-16": ("text,label\ncafé,pos\n".encode("utf-16"), ""),
     "'label' is blank. Leave the line out.": ([("Good.", "")], ""),
     "true or false. fit --separator reads several labels.": (b'{"text":"a","label":["b"]}', ""),
     "a mapping of words to vectors. Files need Python.": (ROWS, "--set embedding_init=a.txt"),

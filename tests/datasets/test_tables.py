@@ -56,14 +56,13 @@ def test_a_stream_is_not_closed():
     assert not table.source.closed
 
 
-def test_bytes_of_a_stream_that_are_no_text_are_named_by_their_line():
-    rows = "text\n" + "fine\n" * 30_000 + "déjà vu\n" + "fine\n" * 30_000
-    with pytest.raises(ValueError, match=r"standard input, line 30002: byte 0xe9 is not utf-8"):
-        list(read_records(stream(rows.encode("latin-1")), ["text"]))
+def test_bytes_of_a_stream_that_are_no_text_are_named():
+    with pytest.raises(ValueError, match=r"standard input: byte 0xe9 is not utf-8"):
+        list(read_records(stream("text\ndéjà vu\n".encode("latin-1")), ["text"]))
 
 
 def test_a_compressed_stream_is_recognised():
-    with pytest.raises(ValueError, match=r"standard input is compressed\. Send it through gunzip"):
+    with pytest.raises(ValueError, match=r"standard input is compressed\. Add .gz .*or unpack it"):
         list(read_records(stream(b"\x1f\x8b\x08\x00"), ["text"]))
 
 
