@@ -1,218 +1,107 @@
-"""More text than memory: tokenized to a folder, and learnt from there.
+"""Fits to many documents: seconds, memory and accuracy as their number grows.
 
-``python benchmarks/large_collection.py --documents 1000000`` makes reviews as long as those of IMDB
-from its 25,000 training reviews in ``$SK_HAN_DATA`` (else ``../shared/data``): the first of them as
-they are, all others with a tenth of their words dropped, replaced by words of other reviews,
-changed places with a neighbour or misspelt. Texts are made while they are read. They are tokenized
-to a folder (``--folder``; by default a temporary one, of about 4.3 bytes a word) with one and with
-two jobs; one epoch is then fitted on the folder, and on the first reviews in memory and on the
-disk. Every stage is a process of its own, whose peak memory and anonymous part of it are printed
-(anonymous: what no file stands for, and the disk cannot take back).
+``python benchmarks/large_collection.py`` makes reviews as long as those of IMDB from its 25,000
+training reviews in ``$SK_HAN_DATA`` (else ``../shared/data``): each is repeated with a fifth of its
+words replaced by words of all reviews. Labels are the true ones, or random for half or all of the
+documents. A fit is one epoch in a process of its own, and its seconds are those of processors.
+With ``--small`` the network has few units, so that almost all of the time is that of the rest.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import random
 import subprocess
 import sys
-import tempfile
-import threading
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
-import joblib
 import numpy as np
 from corpora import imdb
-from memory import anonymous_megabytes, peak_megabytes
+from memory import peak_megabytes
+from numpy.typing import NDArray
 from results import add_save, publish
 
-from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han import HANClassifier
 
-CHANGED = 0.1  # share of the words
-MISSPELT = 0.01  # of these
+CHANGED = 0.2  # share of the words
+RANDOM = {"true": 0.0, "half random": 0.5, "random": 1.0}  # share of the labels
+SMALL = {
+    "embedding_dim": 8,
+    "embedding_init": "random",
+    "word_hidden": 2,
+    "sentence_hidden": 2,
+    "adversarial_noise": 0.0,
+}
 
 
-def shuffled_training_reviews() -> tuple[list[str], np.ndarray]:
-    texts, labels = imdb("train")
-    rows = list(range(len(texts)))
-    random.Random(0).shuffle(rows)
-    return [texts[row] for row in rows], labels[rows]
-
-
-def collection(texts: list[str], n_documents: int) -> Iterator[str]:
-    """Yield the texts, and then changed ones, of which only one is in memory."""
-    words_of_some = [word for text in texts[:1000] for word in text.split(" ")]
+def collection(n_documents: int, labels: str) -> tuple[list[str], NDArray]:
+    """Give reviews, those beyond the 25,000 with changed words, and their labels."""
+    rng = np.random.RandomState(0)
+    texts, y = imdb("train")
+    order = rng.permutation(len(texts))
+    words = [texts[row].split(" ") for row in order]
+    every = np.concatenate([np.array(some, dtype=object) for some in words])
+    found = []
     for number in range(n_documents):
-        text = texts[number % len(texts)]
-        yield text if number < len(texts) else changed(text, number, words_of_some)
+        some = words[number % len(words)]
+        if number >= len(words):
+            places = np.flatnonzero(rng.random_sample(len(some)) < CHANGED)
+            some = some.copy()
+            for place, other in zip(places, rng.randint(len(every), size=len(places)), strict=True):
+                some[place] = every[other]
+        found.append(" ".join(some))
+    y = np.resize(y[order], n_documents)
+    is_random = rng.random_sample(n_documents) < RANDOM[labels]
+    y[is_random] = rng.choice(np.unique(y), is_random.sum())
+    return found, y
 
 
-def changed(text: str, seed: int, others: list[str]) -> str:
-    """Change words of a text: drop, replace or swap them, or misspell them now and then."""
-    rng = random.Random(seed)
-    words = text.split(" ")
-    for _ in range(max(1, int(CHANGED * len(words)))):
-        i, how = int(rng.random() * len(words)), rng.random()
-        if how < MISSPELT:
-            at = int(rng.random() * (len(words[i]) + 1))
-            words[i] = words[i][:at] + rng.choice("etaoinshrdlu") + words[i][at:]
-        elif how < 1 / 3:
-            words[i] = ""
-        elif how < 2 / 3:
-            words[i] = others[int(rng.random() * len(others))]
-        else:
-            words[i - 1], words[i] = words[i], words[i - 1]
-    return " ".join(words)
-
-
-class Watch:
-    """Seconds spent on making texts, and the highest anonymous memory of this process."""
-
-    def __init__(self) -> None:
-        self.making = self.anonymous = 0.0
-        threading.Thread(target=self._look, daemon=True).start()
-
-    def timed(self, texts: Iterator[str]) -> Iterator[str]:
-        """Yield texts, and add the time that they take to be made."""
-        while True:
-            start = time.perf_counter()
-            text = next(texts, None)
-            self.making += time.perf_counter() - start
-            if text is None:
-                return
-            yield text
-
-    def _look(self) -> None:
-        while True:
-            self.anonymous = max(self.anonymous, anonymous_megabytes())
-            time.sleep(0.05)
-
-    def found(self) -> dict[str, float]:
-        """Give the peaks so far, in MB."""
-        return {"peak": peak_megabytes(), "anonymous": self.anonymous}
-
-
-def tokenize(folder: Path, n_documents: int, n_jobs: int) -> dict[str, float]:
-    watch = Watch()
-    texts, _ = shuffled_training_reviews()
-    before = peak_megabytes()
-    start = time.perf_counter()
-    # A vocabulary grows with the collection, and word vectors with it; the rarest words go.
-    tokenizer = HierarchicalTokenizer(n_jobs=n_jobs, max_features=100_000)
-    documents = tokenizer.fit_transform(
-        watch.timed(collection(texts, n_documents)), out=folder / "train", overwrite=True
-    )
-    seconds = time.perf_counter() - start - watch.making
-    tokenizer.transform(imdb("test")[0], out=folder / "test", overwrite=True)
-    joblib.dump(tokenizer, folder / "tokenizer.joblib")
-    size = sum(path.stat().st_size for path in (folder / "train").iterdir())
+def measured(n_documents: int, labels: str, small: bool) -> dict[str, Any]:
+    """Fit in this process."""
+    texts, y = collection(n_documents, labels)
+    params = SMALL if small else {}
+    classifier = HANClassifier(max_epochs=1, random_state=0, device="cpu", **params)
+    start, wall = time.process_time(), time.perf_counter()
+    classifier.fit(texts, y)
+    seconds, wall = time.process_time() - start, time.perf_counter() - wall
+    peak = peak_megabytes()
+    stages = classifier.fit_summary_.seconds
+    test_texts, test_labels = imdb("test")
+    score = classifier.score(test_texts[::5], test_labels[::5])
     return {
-        "seconds": seconds,
-        "making": watch.making,
-        "words": documents.n_words,
-        "types": len(tokenizer.vocabulary_),
-        "bytes": size / documents.n_words,
-        "before": before,
-        **watch.found(),
+        "documents": n_documents,
+        "labels": labels,
+        "fit, s": round(seconds),
+        # The clock of stages goes on while other processes compute.
+        "linear models, s": round(stages["linear models"] * seconds / wall),
+        "peak MB": round(peak),
+        "test accuracy, %": round(100 * score, 1),
     }
-
-
-def fit(folder: Path, n_documents: int, where: str) -> dict[str, float]:
-    documents = DocumentArray.open(folder / "train")[:n_documents]
-    labels = shuffled_training_reviews()[1]
-    y = labels[np.arange(n_documents) % len(labels)]
-    if where == "memory":
-        documents = documents.in_memory()
-    watch = Watch()
-    classifier = HANClassifier(max_epochs=1, random_state=0, device="cpu")
-    start = time.perf_counter()
-    classifier.fit(documents, y)
-    seconds = time.perf_counter() - start
-    found = watch.found()
-    start = time.perf_counter()
-    score = classifier.score(DocumentArray.open(folder / "test"), imdb("test")[1])
-    return {
-        "seconds": seconds,
-        "epoch": classifier.history_[0]["dur"],
-        "words": documents.n_words,
-        "scoring": time.perf_counter() - start,
-        "score": score,
-        **found,
-    }
-
-
-def stage(*arguments: object) -> dict[str, float]:
-    """Run one stage in a new process."""
-    command = [sys.executable, __file__, "--stage", *map(str, arguments)]
-    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    found: dict[str, float] = json.loads(output.splitlines()[-1])
-    return found
-
-
-def run_stage(name: str, folder: str, n_documents: str, how: str) -> None:
-    if name == "tokenize":
-        found = tokenize(Path(folder), int(n_documents), int(how))
-    else:
-        found = fit(Path(folder), int(n_documents), how)
-    print(json.dumps(found))
-
-
-def measure(folder: Path, n_documents: int, n_jobs: list[int], store: bool) -> None:
-    print(f"{n_documents:,} documents\n")
-    print(
-        f"{'tokenized':24}{'s':>8}{'thousand words/s':>18}{'peak MB':>9}{'anonymous':>11}"
-        f"{'before':>8}",
-        flush=True,
-    )
-    for jobs in n_jobs:
-        found = stage("tokenize", folder, n_documents, jobs)
-        print(
-            f"{f'n_jobs={jobs}':24}{found['seconds']:8.0f}"
-            f"{found['words'] / found['seconds'] / 1e3:18,.0f}"
-            f"{found['peak']:9,.0f}{found['anonymous']:11,.0f}{found['before']:8,.0f}",
-            flush=True,
-        )
-    print(
-        f"\n{found['words']:,.0f} words, {found['bytes']:.2f} bytes each on the disk; a vocabulary "
-        f"of {found['types']:,.0f}; {found['making']:.0f} s to make the texts, not counted\n"
-    )
-    rows = []
-    n_first = min(n_documents, 25_000)
-    fits = dict.fromkeys([(n_first, "memory"), (n_first, "disk"), (n_documents, "disk")])
-    for n, where in fits:
-        found = stage("fit", folder, n, where)
-        rows.append(
-            {
-                "one epoch": f"{n:,} {'in memory' if where == 'memory' else 'on the disk'}",
-                "fit, s": round(found["seconds"]),
-                "thousand words a second": round(found["words"] / found["epoch"] / 1e3),
-                "peak MB": round(found["peak"]),
-                "anonymous MB": round(found["anonymous"]),
-                "test accuracy, %": round(100 * found["score"], 2),
-            }
-        )
-    publish("large_collection", rows, store)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--documents", type=int, default=50_000)
-    parser.add_argument("--folder", type=Path, help="kept; by default a temporary one")
-    parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--stage", nargs=4, help=argparse.SUPPRESS)
+    sizes = [25_000, 50_000, 100_000, 200_000]
+    parser.add_argument("--documents", type=int, nargs="+", default=sizes)
+    parser.add_argument("--labels", nargs="+", choices=RANDOM, default=["true"])
+    parser.add_argument("--small", action="store_true", help="a network of few units")
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     add_save(parser)
     arguments = parser.parse_args()
-    if arguments.stage:
-        run_stage(*arguments.stage)
-    elif arguments.folder:
-        arguments.folder.mkdir(parents=True, exist_ok=True)
-        measure(arguments.folder, arguments.documents, arguments.jobs, arguments.save)
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            measure(Path(folder), arguments.documents, arguments.jobs, arguments.save)
+    if arguments.one:
+        (n_documents,), (labels,) = arguments.documents, arguments.labels
+        print(json.dumps(measured(n_documents, labels, arguments.small)))
+        return
+    rows = []
+    for labels in arguments.labels:
+        for n_documents in arguments.documents:
+            command = [sys.executable, __file__, "--one", "--documents", str(n_documents)]
+            command += ["--labels", labels, *(["--small"] if arguments.small else [])]
+            output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+            rows.append(json.loads(output.splitlines()[-1]))
+            print(rows[-1], flush=True)
+    publish("large_collection" + ("_small" if arguments.small else ""), rows, arguments.save)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from itertools import zip_longest
 from numbers import Integral
 from typing import Any, Literal
@@ -14,11 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
-from sk_han.documents.folder import FolderWriter, writing
 from sk_han.text.document_reader import (
     UNKNOWN_WORD,
     DocumentReader,
@@ -198,18 +195,12 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
                 self._learn(portions, X_unlabelled)
             else:
                 deque(portions, maxlen=0)  # raises the errors of texts
-                self._take(self.vocabulary)
+                self.vocabulary_ = self._checked(self.vocabulary)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_transform(
-        self,
-        X: Any,
-        y: Any = None,
-        X_unlabelled: Any = None,
-        *,
-        out: str | os.PathLike[str] | None = None,
-        overwrite: bool = False,
+        self, X: Any, y: Any = None, X_unlabelled: Any = None
     ) -> DocumentArray | NDArray[np.int32]:
         """Learn the vocabulary and return the documents; read the texts once.
 
@@ -217,27 +208,15 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         ----------
         X, y, X_unlabelled
             As of `fit`.
-        out, overwrite
-            As of `transform`.
 
         Returns
         -------
         DocumentArray of shape (n_documents,) or ndarray of int32
             As of `transform`; those of `X_unlabelled` are not among them.
         """
-        if out is None:
-            if self.vocabulary is not None:
-                X_unlabelled = None  # nothing is learnt from it
-            return self._output(self.fit_transform_both(X, y, X_unlabelled)[0])
-        with self._vocabulary_kept_on_error(), self._writing(out, overwrite) as writer:
-            portions = text_portions(X, divided=True)
-            with self._fit_task(X, y):
-                if self.vocabulary is None:
-                    writer.replace_ids(self._learn(portions, X_unlabelled, writer.append))
-                else:
-                    self._take(self.vocabulary)
-                    self._read(portions, writer.append)
-        return DocumentArray.open(out)
+        if self.vocabulary is not None:
+            X_unlabelled = None  # nothing is learnt from it
+        return self._output(self.fit_transform_both(X, y, X_unlabelled)[0])
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_transform_both(
@@ -260,18 +239,20 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         portions = text_portions(X)
         documents: list[DocumentArray] = []
         unlabelled: list[DocumentArray] = []
-        with self._vocabulary_kept_on_error(), self._fit_task(X, y):
+        with self._fit_task(X, y):
             if self.vocabulary is None:
                 ids = self._learn(portions, X_unlabelled, documents.append, unlabelled.append)
                 for part in [*documents, *unlabelled]:
                     part.word_ids = ids[part.word_ids]
             else:
-                self._take(self.vocabulary)
-                self._read(portions, documents.append)
+                vocabulary = self._checked(self.vocabulary)
+                self._read(portions, vocabulary, documents.append)
+                self.vocabulary_ = vocabulary
         if X_unlabelled is None:
             return DocumentArray.concatenate(documents), None
         if self.vocabulary is not None:
-            self._read(check_texts_without_labels(X_unlabelled), unlabelled.append)
+            unread = check_texts_without_labels(X_unlabelled)
+            self._read(unread, self.vocabulary_, unlabelled.append)
         for part in unlabelled:  # no model reads it, and it takes as much memory as the ids
             part.spelling = None
         return DocumentArray.concatenate(documents), DocumentArray.concatenate(unlabelled)
@@ -299,43 +280,21 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         check_is_fitted(self)
         return None if X is None else self._documents(check_texts_without_labels(X))
 
-    def transform(
-        self, X: Any, *, out: str | os.PathLike[str] | None = None, overwrite: bool = False
-    ) -> DocumentArray | NDArray[np.int32]:
+    def transform(self, X: Any) -> DocumentArray | NDArray[np.int32]:
         """Turn texts into word ids.
 
         Parameters
         ----------
         X : iterable of str, shape (n_documents,)
             Of an iterator, 10,000 texts at a time are in memory.
-        out : str or path-like, default=None
-            Folder to write the documents to while texts are read, for more documents than memory
-            holds: what is returned lies there, see `DocumentArray.open`. After an error there is
-            no such folder, or the one that was there before.
-        overwrite : bool, default=False
-            Whether documents in the folder `out` are replaced, in one step at the end.
 
         Returns
         -------
         DocumentArray of shape (n_documents,), or ndarray of int32 of shape \
                 (n_documents, max_sentences, max_words) if `output` is "padded"
             Limits that are None are the longest document and sentence of X.
-
-        Raises
-        ------
-        FileExistsError
-            If `out` holds documents and `overwrite` is False, or holds other files.
-        OSError
-            If `out` cannot be written to or the disk is full.
-        ValueError
-            If `out` is given and `output` is "padded".
         """
-        if out is None:
-            return self._output(self.transform_ragged(X))
-        check_is_fitted(self)
-        with self._writing(out, overwrite) as writer:
-            self._read(text_portions(X, divided=True), writer.append)
-        return DocumentArray.open(out)
+        return self._output(self.transform_ragged(X))
 
     def inverse_transform(self, documents: Any) -> list[list[list[str]]]:
         """Turn word ids back into words.
@@ -388,9 +347,6 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         check_is_fitted(self)
         return self._reader().locate(check_texts(texts), self.vocabulary_)
 
-    # A Pipeline routes neither.
-    __metadata_request__transform = {"out": UNUSED, "overwrite": UNUSED}  # noqa: RUF012
-
     def _pattern(self) -> str:
         return TOKEN_PATTERNS[self.tokens] if self.token_pattern is None else self.token_pattern
 
@@ -416,22 +372,9 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         yield
         task.call_on_fit_task_end(estimator=self, X=given, y=y, reconstruction_attributes={})
 
-    @contextmanager
-    def _vocabulary_kept_on_error(self) -> Iterator[None]:
-        """Keep an earlier vocabulary if its documents come to nothing, as on a full disk."""
-        before = vars(self).get("vocabulary_")
-        try:
-            yield
-        except BaseException:
-            if before is not None:
-                self.vocabulary_ = before
-            elif hasattr(self, "vocabulary_"):
-                del self.vocabulary_
-            raise
-
-    def _take(self, vocabulary: Mapping[str, int] | Iterable[str]) -> None:
+    def _checked(self, vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
         compile_token_pattern(self._pattern())  # an error now rather than in transform
-        self.vocabulary_ = check_vocabulary(vocabulary)
+        return check_vocabulary(vocabulary)
 
     def _learn(
         self,
@@ -455,25 +398,21 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         )
         return counts.ids(self.vocabulary_)
 
-    def _read(self, portions: Iterable[list[str]], sink: Callable[[DocumentArray], None]) -> None:
+    def _read(
+        self,
+        portions: Iterable[list[str]],
+        vocabulary: dict[str, int],
+        sink: Callable[[DocumentArray], None],
+    ) -> None:
         """Hand the documents of each portion on."""
-        reader, vocabulary = self._reader(), self.vocabulary_
+        reader = self._reader()
         for portion in portions:
             sink(documents_of(*reader.read(portion), vocabulary))
 
     def _documents(self, portions: Iterable[list[str]]) -> DocumentArray:
         read: list[DocumentArray] = []
-        self._read(portions, read.append)
+        self._read(portions, self.vocabulary_, read.append)
         return DocumentArray.concatenate(read)
-
-    def _writing(
-        self, out: str | os.PathLike[str], overwrite: bool
-    ) -> AbstractContextManager[FolderWriter]:
-        if self.output == "padded":
-            raise ValueError(
-                "out= takes documents that are not padded; set output='ragged', its default."
-            )
-        return writing(out, overwrite=overwrite)
 
     def _stop_words(self) -> Iterable[str]:
         if isinstance(self.stop_words, str):

@@ -3,13 +3,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -22,7 +20,6 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
 from sk_han import DocumentArray, HierarchicalTokenizer
-from sk_han.documents.folder import FolderWriter
 from sk_han.tokenizer import UNKNOWN_WORD
 from sk_han.validation.texts import text_portions
 
@@ -490,7 +487,7 @@ def test_the_hash_seed_changes_nothing():
     assert one == other
 
 
-# More texts than memory holds
+# Texts of an iterator
 
 
 STREAMED = [f"{word} and the {word}. It was {other}!" for word in "abc" for other in "defgh"]
@@ -518,7 +515,7 @@ def chunks_of_four(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=str,
 )
 def test_texts_that_are_read_in_chunks_give_what_a_list_gives(
-    chunks_of_four: None, tmp_path: Path, params: dict[str, Any]
+    chunks_of_four: None, params: dict[str, Any]
 ) -> None:
     tokenizer = HierarchicalTokenizer(**params)
     expected = arrays(tokenizer.fit_transform(STREAMED))
@@ -526,28 +523,21 @@ def test_texts_that_are_read_in_chunks_give_what_a_list_gives(
     assert list(clone(tokenizer).fit(iter(STREAMED)).vocabulary_.items()) == vocabulary
     assert arrays(clone(tokenizer).fit_transform(iter(STREAMED))) == expected
     assert arrays(tokenizer.transform(iter(STREAMED))) == expected
-    for as_given in (iter, list):
-        fitted, folder = clone(tokenizer), tmp_path / as_given.__name__
-        assert arrays(fitted.fit_transform(as_given(STREAMED), out=folder)) == expected
-        assert list(fitted.vocabulary_.items()) == vocabulary
-        assert arrays(DocumentArray.open(folder)) == expected
-        written = tokenizer.transform(as_given(STREAMED), out=folder, overwrite=True)
-        assert arrays(written) == expected
 
 
-def test_further_texts_are_counted_in_chunks_too(chunks_of_four: None, tmp_path: Path) -> None:
+def test_further_texts_are_counted_in_chunks_too(chunks_of_four: None) -> None:
     tokenizer = HierarchicalTokenizer()
     X, further = STREAMED[:7], STREAMED[7:]
     expected = arrays(tokenizer.fit_transform(X, X_unlabelled=further))
     other = HierarchicalTokenizer()
-    found = other.fit_transform(iter(X), X_unlabelled=iter(further), out=tmp_path / "documents")
+    found = other.fit_transform(iter(X), X_unlabelled=iter(further))
     assert arrays(found) == expected
     assert other.vocabulary_ == tokenizer.vocabulary_
     both = HierarchicalTokenizer().fit_transform_both(iter(X), X_unlabelled=iter(further))
     assert [arrays(part) for part in both] == [expected, arrays(tokenizer.transform(further))]
 
 
-def test_no_more_than_a_chunk_of_texts_is_held(chunks_of_four: None, tmp_path: Path) -> None:
+def test_no_more_than_a_chunk_of_texts_is_held(chunks_of_four: None) -> None:
     held: set[int] = set()
     most = 0
 
@@ -564,8 +554,8 @@ def test_no_more_than_a_chunk_of_texts_is_held(chunks_of_four: None, tmp_path: P
             yield made
 
     tokenizer = HierarchicalTokenizer().fit(texts())
-    tokenizer.transform(texts(), out=tmp_path / "documents")
-    HierarchicalTokenizer().fit_transform(texts(), out=tmp_path / "others")
+    tokenizer.transform(texts())
+    HierarchicalTokenizer().fit_transform(texts())
     assert 4 <= most <= 9  # a chunk, and the next one
 
 
@@ -575,68 +565,17 @@ def test_long_texts_make_chunks_of_fewer(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [len(portion) for portion in portions] == [3, 1, 1]
 
 
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_texts_that_fail_while_they_are_read_leave_nothing_that_opens(
-    chunks_of_four: None, tmp_path: Path, overwrite: bool
-) -> None:
-    def texts() -> Iterator[Any]:
-        yield from STREAMED
-        yield None
-
+def test_a_vocabulary_stays_where_texts_cannot_be_read() -> None:
     tokenizer = HierarchicalTokenizer().fit(STREAMED)
-    for method in (tokenizer.transform, HierarchicalTokenizer().fit_transform):
-        with pytest.raises(TypeError, match="Document 15 is missing"):
-            method(texts(), out=tmp_path / "documents", overwrite=overwrite)
-        assert list(tmp_path.iterdir()) == []
-
-
-def test_an_older_folder_stays_unless_it_is_replaced_by_a_whole_one(tmp_path: Path) -> None:
-    tokenizer, out = HierarchicalTokenizer().fit(STREAMED), tmp_path / "documents"
-    before = arrays(tokenizer.transform(STREAMED, out=out))
-    with pytest.raises(FileExistsError, match="overwrite=True"):
-        tokenizer.transform(STREAMED[:3], out=out)
-    with pytest.raises(TypeError, match="Document 1 is an int"):
-        tokenizer.transform(iter(["a", 1]), out=out, overwrite=True)
-    assert arrays(DocumentArray.open(out)) == before
-    after = tokenizer.transform(STREAMED[:3], out=out, overwrite=True)
-    assert arrays(after) == arrays(tokenizer.transform(STREAMED[:3]))
-
-
-@pytest.mark.parametrize("vocabulary", [None, ["other", "words"]])
-def test_a_tokenizer_keeps_the_vocabulary_of_the_folder_that_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vocabulary: list[str] | None
-) -> None:
-    tokenizer, out = HierarchicalTokenizer(), tmp_path / "documents"
-    tokenizer.fit_transform(STREAMED, out=out)
     before = tokenizer.vocabulary_
-
-    def fail(writer: FolderWriter) -> dict[str, Any]:
-        raise OSError("disk full")
-
-    monkeypatch.setattr(FolderWriter, "description", fail)
-    tokenizer.set_params(vocabulary=vocabulary)
-    with pytest.raises(OSError, match="disk full"):
-        tokenizer.fit_transform(["Other words."], out=out, overwrite=True)
-    assert tokenizer.vocabulary_ == before
-    with pytest.raises(OSError, match="disk full"):
-        clone(tokenizer).fit_transform(["Other words."], out=tmp_path / "new")
+    for vocabulary in (None, ["other", "words"]):
+        with pytest.raises(TypeError, match="Document 1 is an int"):
+            tokenizer.set_params(vocabulary=vocabulary).fit_transform(iter(["a", 1]))
+        assert tokenizer.vocabulary_ == before
 
 
-def test_an_iterator_that_was_read_before_is_refused_with_the_repair(tmp_path: Path) -> None:
+def test_an_iterator_that_was_read_before_is_refused_with_the_repair() -> None:
     texts = iter(STREAMED)
     tokenizer = HierarchicalTokenizer().fit(texts)
     with pytest.raises(ValueError, match=r"X has no documents.*make it anew for each call"):
         tokenizer.transform(texts)
-    with pytest.raises(ValueError, match="Put a single document into a list"):
-        tokenizer.transform("A text.", out=tmp_path / "documents")
-
-
-def test_documents_on_the_disk_are_not_padded(tmp_path: Path) -> None:
-    tokenizer = HierarchicalTokenizer(output="padded").fit(STREAMED)
-    with pytest.raises(ValueError, match="set output='ragged'"):
-        tokenizer.transform(STREAMED, out=tmp_path / "documents")
-
-
-def test_a_pipeline_routes_no_folder() -> None:
-    with sklearn.config_context(enable_metadata_routing=True):
-        assert not hasattr(HierarchicalTokenizer(), "set_transform_request")

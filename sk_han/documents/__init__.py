@@ -1,6 +1,6 @@
 """Tokenized documents: word ids with the offsets of sentences and documents."""
 
-from sk_han.documents.array import DocumentArray
+from sk_han.documents.array import DocumentArray, divided
 from sk_han.documents.checks import PADDING_ID, UNKNOWN_ID
 from sk_han.documents.coalitions import Coalitions, each_sentence_alone
 from sk_han.documents.labelled import LabelledDocuments
@@ -19,6 +19,7 @@ __all__ = [
     "Spelling",
     "code_points",
     "concatenated_ranges",
+    "divided",
     "each_sentence_alone",
     "packed",
     "starts_of",

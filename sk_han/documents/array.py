@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sk_han.documents.checks import PADDING_ID, as_integers, as_starts, check_ids
-from sk_han.documents.offsets import concatenated_ranges, row_numbers, starts_of
+from sk_han.documents.offsets import concatenated_ranges, packed, row_numbers, starts_of
 from sk_han.documents.spelling import Spelling
 from sk_han.utils.counts import counted
 
@@ -48,7 +47,7 @@ class DocumentArray:
     masks, so scikit-learn's splitters and searches select documents without unpacking them.
     The arrays may be read-only memory maps, as joblib hands them to its workers. Documents that a
     `HierarchicalTokenizer` made also know how their words are written, even those that its
-    vocabulary lacks, for a model of characters. Pickles keep it, and folders of `save` do not.
+    vocabulary lacks, for a model of characters.
 
     Examples
     --------
@@ -129,7 +128,6 @@ class DocumentArray:
             )
         if len(parts) == 1:
             return parts[0]
-        from sk_han.documents.lazy import JoinedDocuments, LazyDocuments
         from sk_han.documents.sentences import SentenceArray
 
         of_sentences = [part for part in parts if isinstance(part, SentenceArray)]
@@ -137,8 +135,6 @@ class DocumentArray:
             return SentenceArray._joined(of_sentences)
         if of_sentences:
             raise TypeError("Documents with sentence vectors and without them cannot be joined.")
-        if any(isinstance(part, LazyDocuments) for part in parts):
-            return LazyDocuments(JoinedDocuments(tuple(parts)))
         none = np.empty(0, dtype=np.int64)
         return cls._of_lengths(
             np.concatenate([none.astype(np.int32), *(part.word_ids for part in parts)]),
@@ -190,72 +186,6 @@ class DocumentArray:
             starts_of(words_per_sentence[words_per_sentence > 0]),
             starts_of(sentences_per_document),
         )
-
-    @classmethod
-    def open(cls, folder: str | os.PathLike[str]) -> DocumentArray:
-        """Open the documents of a folder; they stay on the disk.
-
-        Parameters
-        ----------
-        folder : str or path-like
-            As `save` and `HierarchicalTokenizer.transform` write it.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such folder, or no whole one: its writing was interrupted.
-        ValueError
-            If the folder holds something else, is damaged, or is of a newer release. What only
-            the ids show is told when these are read.
-
-        Notes
-        -----
-        Rows chosen of it stay on the disk too, until one of their three arrays is asked for, which
-        is then kept with them. Lengths take 16 bytes a document. Its pickle is the path. Files are
-        read, not mapped into memory: what is read counts as memory only while it is used, and a
-        file that another program cuts off is an error, where a map ends the process.
-        """
-        from sk_han.documents.folder import DocumentFolder
-        from sk_han.documents.lazy import LazyDocuments
-
-        return LazyDocuments(DocumentFolder.open(folder))
-
-    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the documents to a folder, for `open`.
-
-        Parameters
-        ----------
-        folder : str or path-like
-            It is made; the folder around it must exist. It is whole or does not open.
-        overwrite : bool, default=False
-            Whether documents in this folder are replaced, in one step too.
-
-        Raises
-        ------
-        FileExistsError
-            If the folder holds documents and `overwrite` is False, or if it holds other files.
-        OSError
-            If it cannot be written to or the disk is full.
-
-        Notes
-        -----
-        A word takes 4 bytes, a sentence 4, a document 16.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> X = DocumentArray.from_nested([[[2, 3], [4]], [], [[5, 2, 2]]])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     X.save(f"{folder}/reviews")
-        ...     DocumentArray.open(f"{folder}/reviews")[[2, 0]].to_nested()
-        [[[5, 2, 2]], [[2, 3], [4]]]
-        """
-        from sk_han.documents.folder import writing
-        from sk_han.documents.lazy import portions
-
-        with writing(folder, overwrite=overwrite) as writer:
-            for portion in portions(self):
-                writer.append(portion)
 
     def pad(self, max_sentences: int | None = None, max_words: int | None = None) -> NDArray[Any]:
         """Return the documents as a cube padded with 0.
@@ -367,10 +297,6 @@ class DocumentArray:
             return self._document(int(rows) % len(self))
         return self._take(row_numbers(rows, len(self)))
 
-    def in_memory(self) -> DocumentArray:
-        """Return the documents in memory, where all are but those of an opened folder."""
-        return self
-
     def __repr__(self) -> str:
         counts = {"document": len(self), "sentence": self.n_sentences, "word": self.n_words}
         return f"DocumentArray({', '.join(counted(n, name) for name, n in counts.items())})"
@@ -396,3 +322,15 @@ class DocumentArray:
             starts_of(self.sentences_per_document[rows]),
             self.spelling and self.spelling.at(words),
         )
+
+
+def divided(documents: DocumentArray, most_words: int) -> Iterator[DocumentArray]:
+    """Yield documents in order, so many of so many words at a time, or one of more.
+
+    Few documents are yielded as they are, and no documents too.
+    """
+    if len(documents) <= 1 or documents.n_words <= most_words:
+        yield documents
+        return
+    for rows in packed(documents.words_per_document, most_words):
+        yield documents[rows]

@@ -24,16 +24,12 @@ def concatenated_ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> NDArray[
     return np.repeat(shift, lengths) + np.arange(int(lengths.sum()))
 
 
-def packed(sizes: NDArray[np.int64], most: int, most_pieces: int | None = None) -> Iterator[slice]:
-    """Yield runs of consecutive pieces whose sizes sum to at most `most`, or of one larger piece.
-
-    No run has more than `most_pieces`.
-    """
+def packed(sizes: NDArray[np.int64], most: int) -> Iterator[slice]:
+    """Yield runs of consecutive pieces of at most `most` in all, or of one larger piece."""
     ends, first = starts_of(sizes), 0
     while first < len(sizes):
         fitting = int(np.searchsorted(ends, ends[first] + most, side="right")) - 1
         last = max(fitting, first + 1)
-        last = last if most_pieces is None else min(last, first + most_pieces)
         yield slice(first, last)
         first = last
 

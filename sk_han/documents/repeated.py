@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from sk_han.documents.array import DocumentArray
 from sk_han.documents.checks import UNKNOWN_ID
-from sk_han.documents.lazy import portions
 
 _WORDS = re.compile(r"\w+")
 # Documents of the same words stay together where documents are split: a held-out copy would be
@@ -138,13 +137,10 @@ def _digests(
 
     None for a document of which no more than this share of the words is known.
     """
-    for portion in portions(documents):
-        portion = portion.in_memory()
-        ids = np.ascontiguousarray(portion.word_ids, dtype=np.int32).view(np.uint8).data
-        starts = portion.word_starts
-        is_known = _are_known(portion, share_known)
-        for known, (start, stop) in zip(is_known, pairwise(4 * starts), strict=True):
-            yield blake2b(ids[start:stop], digest_size=16, salt=salt).digest() if known else None
+    ids = np.ascontiguousarray(documents.word_ids, dtype=np.int32).view(np.uint8).data
+    is_known = _are_known(documents, share_known)
+    for known, (start, stop) in zip(is_known, pairwise(4 * documents.word_starts), strict=True):
+        yield blake2b(ids[start:stop], digest_size=16, salt=salt).digest() if known else None
 
 
 def _are_known(documents: DocumentArray, share_known: float) -> NDArray[np.bool_]:

@@ -116,7 +116,6 @@ class SentenceArray(DocumentArray):
         sentence_spans: ArrayLike | None = None,
         encoder: EncoderFingerprint | None = None,
     ) -> None:
-        documents = documents.in_memory()
         n = documents.n_sentences
         found = _finite_vectors(vectors)
         numbers = np.arange(n) if sentence_numbers is None else np.asarray(sentence_numbers)
@@ -222,13 +221,6 @@ class SentenceArray(DocumentArray):
             )
         spans = None if self.sentence_spans is None else self.sentence_spans[stays]
         return self._with(words, self.sentence_numbers[stays], spans)
-
-    def save(self, folder: Any, *, overwrite: bool = False) -> None:
-        """Raise a TypeError, which names the repair: a folder holds words alone."""
-        raise TypeError(
-            "A folder of documents holds words and no sentence vectors. joblib.dump(X, path) "
-            "stores both, and joblib.load(path, mmap_mode='r') leaves the vectors on the disk."
-        )
 
     def __repr__(self) -> str:
         words = super().__repr__().partition("(")[2][:-1]

@@ -15,7 +15,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
-from sk_han.documents.lazy import highest_id, portions
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 from sk_han.embeddings.files import read_vectors
 from sk_han.utils.argument_checks import check_count
@@ -225,7 +224,7 @@ def learn_embeddings(
     check_count("embedding_dim", embedding_dim)
     check_count("window", window)
     n_rows = max(ids.values(), default=UNKNOWN_ID) + 1
-    highest = highest_id(documents)
+    highest = int(documents.word_ids.max(initial=UNKNOWN_ID))
     if highest >= n_rows:
         raise ValueError(
             f"documents hold the word id {highest}, but the vocabulary ends at {n_rows - 1}: "
@@ -305,7 +304,7 @@ def _running_share(documents: DocumentArray | None, known: NDArray[np.int64]) ->
     """Return the share of the words that have one of some ids; None without words."""
     if documents is None or not documents.n_words:
         return None
-    found = sum(int(np.isin(part.word_ids, known).sum()) for part in portions(documents))
+    found = int(np.isin(documents.word_ids, known).sum())
     return found / documents.n_words
 
 

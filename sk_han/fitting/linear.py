@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents.lazy import LazyDocuments
 from sk_han.fitting.context import FitContext
 from sk_han.fitting.data import FitData
 from sk_han.fitting.learner import Fitted, Learner
@@ -155,14 +154,14 @@ def _kinds(data: FitData, context: FitContext, before: Pool | None) -> LinearKin
         return words_alone._replace(char_range=sizes, table=model.table)
     if sizes is None or (before is not None and (is_auto or context.is_portion)):
         return words_alone
-    is_known = not isinstance(documents, LazyDocuments) and documents.spelling is not None
+    is_known = documents.spelling is not None
     all_known = is_known and (given is None or knows_words(given.documents))
     if not all_known and not is_auto:
         raise ValueError(
             f"linear_chars={settings.linear_chars!r} reads the characters of words, and "
             f"{'X_val' if is_known else 'X'} holds word ids without their words. Give raw texts or "
-            "what a HierarchicalTokenizer makes of them in memory, or linear_chars='auto', which "
-            "leaves the model out here."
+            "what a HierarchicalTokenizer makes of them, or linear_chars='auto', which leaves the "
+            "model out here."
         )
     if is_auto:
         may_pay = all_known and len(documents) >= _FEWEST_DOCUMENTS

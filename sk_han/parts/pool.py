@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from sk_han.documents import Coalitions, DocumentArray
-from sk_han.documents.lazy import portions
 from sk_han.options.base import Range
 from sk_han.parts.part import Part
 from sk_han.storage.schema import Array, ByName, Field, Kind, Schema, Sizes, Variants, check
@@ -81,12 +80,13 @@ class Pool:
 
     def logits(self, documents: DocumentArray) -> Floats:
         """Compute the sum of the scaled logits, shape (D, K)."""
-        # What lies on the disk is read once for all parts.
-        pooled = [self._logits(portion.in_memory()) for portion in portions(documents)]
-        return pooled[0] if len(pooled) == 1 else np.concatenate(pooled)
+        total = np.zeros((len(documents), self.target.n_scores))
+        for name, part in self._counting.items():
+            total += self.scales[name] * part.logits(documents).astype(np.float64)
+        return total
 
     def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> Floats:
-        """Compute the sums for sets of sentences of documents in memory, shape (M, K)."""
+        """Compute the sums for sets of sentences of documents, shape (M, K)."""
         total = np.zeros((len(coalitions.lengths), self.target.n_scores))
         for name, part in self._counting.items():
             total += self.scales[name] * part.coalitions(documents, coalitions)
@@ -119,12 +119,6 @@ class Pool:
             parts[name] = kinds[stored["kind"]].from_state(stored["learnt"], target, device)
             scales[name] = stored["scale"]
         return cls(target, parts, scales)
-
-    def _logits(self, documents: DocumentArray) -> Floats:
-        total = np.zeros((len(documents), self.target.n_scores))
-        for name, part in self._counting.items():
-            total += self.scales[name] * part.logits(documents).astype(np.float64)
-        return total
 
     @property
     def _counting(self) -> dict[str, Part]:

@@ -338,7 +338,7 @@ def _split(tokenizer: HierarchicalTokenizer, X: Any) -> _Split:
     documents, spans = [], []
     number_of: dict[str, int] = {}
     numbers: list[int] = []
-    for texts in text_portions(X, divided=True):
+    for texts in text_portions(X):
         some, located = tokenizer.locate(texts)
         documents.append(some)
         spans += located

@@ -341,7 +341,7 @@ class Scorer:
         for first in range(0, len(given), _BATCH_SIZE):
             batch = given[first : first + _BATCH_SIZE]
             if isinstance(batch, DocumentArray):
-                yield batch.in_memory()
+                yield batch
             else:
                 yield self._tokenizer.transform(batch)
 

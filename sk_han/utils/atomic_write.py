@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
@@ -19,13 +18,12 @@ _ABANDONED_AFTER = 24 * 3600  # seconds
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[BinaryIO]:
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a binary file that replaces the one at `path` when the block ends without an error.
 
     Until then an existing file does not change: the new one is written beside it under another
     name, flushed to the disk, and moved in one step. The target of a symbolic link is replaced.
-    What a killed process has left of a file of this name is deleted after a day. Without
-    `overwrite` a file that is there by then is a FileExistsError.
+    What a killed process has left of a file of this name is deleted after a day.
     """
     target = _target(path)
     _delete_unfinished(target, older_than=_ABANDONED_AFTER)
@@ -38,25 +36,10 @@ def replacing(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterat
             yield file
             file.flush()
             os.fsync(file.fileno())
-        if overwrite or not _is_linked(unfinished, target):
-            os.replace(unfinished, target)
+        os.replace(unfinished, target)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
-
-
-def _is_linked(unfinished: Path, target: Path) -> bool:
-    """Give a file its name in one step, unless another has it; some file systems have no links."""
-    try:
-        os.link(unfinished, target)
-    except FileExistsError:
-        raise
-    except OSError:
-        if target.exists():  # another may still come between this and the move
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
-        return False
-    unfinished.unlink()
-    return True
 
 
 def check_replaceable(path: str | os.PathLike[str]) -> None:

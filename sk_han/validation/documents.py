@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray, EncoderFingerprint, SentenceArray
-from sk_han.documents.lazy import KnownDocuments, LazyDocuments, highest_id
 from sk_han.documents.sentences import check_same_encoder
 from sk_han.utils.counts import a_kind
 from sk_han.utils.warnings import warn_user
@@ -124,7 +123,8 @@ def vocabulary_size_of(
         return max(tokenizer.vocabulary_.values()) + 1
     # The last words of the vocabulary of given vectors may not occur in training.
     given = len(vectors) - 1 if isinstance(vectors, np.ndarray) else 0
-    found = [highest_id(each) for each in (documents, unlabelled) if each is not None]
+    given_documents = [each for each in (documents, unlabelled) if each is not None]
+    found = [int(each.word_ids.max(initial=UNKNOWN_ID)) for each in given_documents]
     size = max(given, *found) + 1
     if size > _MANY_IDS:
         warn_user(
@@ -149,9 +149,7 @@ def known_documents(
 
 
 def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> DocumentArray:
-    """Replace ids beyond the vocabulary by the unknown word, those on the disk when read."""
-    if isinstance(documents, LazyDocuments):
-        return LazyDocuments(KnownDocuments(documents, vocabulary_size))
+    """Replace ids beyond the vocabulary by the unknown word."""
     beyond = documents.word_ids >= vocabulary_size
     if not beyond.any():
         return documents

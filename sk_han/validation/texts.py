@@ -32,12 +32,9 @@ def check_texts(X: Any, *, name: str = "X", first: int = 0) -> list[str]:
     return as_texts(documents, first, name)
 
 
-def text_portions(X: Any, *, divided: bool = False) -> Iterable[list[str]]:
-    """Check raw documents, all at once or, those of an iterator, in portions while they are read.
-
-    With `divided`, a list is read in portions, too.
-    """
-    if not divided and _has_length(X):
+def text_portions(X: Any) -> Iterable[list[str]]:
+    """Check raw documents, all at once; those of an iterator in portions, while they are read."""
+    if _has_length(X):
         return [check_texts(X)]
     if_none = f"{_NO_DOCUMENTS.format('X')} {_READ_BEFORE}: make it anew for each call."
     return _checked_chunks(X, "X", if_none)

@@ -28,13 +28,6 @@ def test_documents_of_unknown_words_are_not_taken_for_the_same():
     assert first_of_same_words(vectors.words()).tolist() == [0, 1, 2]
 
 
-def test_documents_of_a_folder_are_compared_too(tmp_path):
-    DOCUMENTS.save(tmp_path / "documents")
-    stored = DocumentArray.open(tmp_path / "documents")
-    rows = np.array([6, 3, 0, 5])
-    assert first_of_same_words(stored[rows]).tolist() == [0, 1, 0, 3]
-
-
 def test_all_documents_of_the_same_words_conflict_if_one_has_another_class():
     first = first_of_same_words(DOCUMENTS)
     assert conflicting_rows(first, np.array([1, 0, 1, 0, 1, 0, 0])).tolist() == [0, 2, 6]

@@ -112,11 +112,6 @@ def test_vectors_without_text_have_an_unknown_word_for_each_sentence() -> None:
     assert np.array_equal(X.sentence_vectors(), VECTORS[:3])
 
 
-def test_a_folder_of_words_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"joblib\.dump"):
-        sentences().save("folder")
-
-
 def test_arrays_of_several_encoders_are_not_joined() -> None:
     other = EncoderFingerprint("Other", np.zeros((2, 5), np.float32))
     X = SentenceArray(DocumentArray.from_nested(NESTED), VECTORS, NUMBERS, encoder=other)

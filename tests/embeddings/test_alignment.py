@@ -14,17 +14,13 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from sk_han import DocumentArray, HierarchicalTokenizer
-from sk_han.datasets import make_reviews
-from sk_han.documents import lazy
 from sk_han.embeddings import (
     Embeddings,
-    cooccurrence,
     embedding_matrix,
     learn_embeddings,
     load_embeddings,
 )
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
-from tests.documents_in_portions import InPortions
 from tests.tiny_models import tiny
 
 FROZEN = {"freeze_embedding": True, "max_epochs": 1}
@@ -303,24 +299,3 @@ class TestLearnEmbeddings:
         documents, tokenizer = self.tokenized()
         with pytest.raises(ValueError, match="at least 1; got"):
             learn_embeddings(documents, tokenizer, **wrong)
-
-
-class TestDocumentsOnTheDisk:
-    @pytest.fixture(autouse=True)
-    def small_portions(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(lazy, "_AT_ONCE", 7)
-        monkeypatch.setattr(cooccurrence, "_MOST_WORDS", 300)  # about ten documents
-
-    def test_learnt_vectors_are_those_of_documents_in_memory(self) -> None:
-        tokenizer = HierarchicalTokenizer()
-        documents = tokenizer.fit_transform(make_reviews(100, random_state=0)[0])
-        expected = learn_embeddings(documents, tokenizer, embedding_dim=5, random_state=0)
-        stored = InPortions(documents, most=15)
-        found = learn_embeddings(stored, tokenizer, embedding_dim=5, random_state=0)
-        np.testing.assert_array_equal(found.vectors, expected.vectors)
-        assert found.running_coverage == expected.running_coverage
-
-    def test_an_id_beyond_the_vocabulary_is_found_in_any_batch(self) -> None:
-        stored = InPortions(DocumentArray.from_nested([[[2, 3]]] * 20 + [[[9]]]), most=15)
-        with pytest.raises(ValueError, match="the word id 9"):
-            learn_embeddings(stored, VOCABULARY)

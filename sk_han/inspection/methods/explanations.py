@@ -35,7 +35,7 @@ def located(X: Any, tokenizer: Any, size: int) -> Iterator[tuple[DocumentArray, 
     if holds_word_ids(X) or tokenizer is None:
         documents = as_documents(X, tokenizer)
         for first in range(0, len(documents), size):
-            batch = documents[first : first + size].in_memory()
+            batch = documents[first : first + size]
             yield batch, list(word_id_sources(batch, tokenizer))
         return
     texts = check_texts(X)

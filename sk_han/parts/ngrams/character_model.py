@@ -15,9 +15,9 @@ from sk_han.documents import (
     LabelledDocuments,
     code_points,
     concatenated_ranges,
+    divided,
     starts_of,
 )
-from sk_han.documents.lazy import LazyDocuments, divided, portions
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_part import NgramPart
 from sk_han.parts.ngrams.sparse_model import SparseNgramModel
@@ -48,8 +48,6 @@ class WordTable(NamedTuple):
 
     def read(self, documents: DocumentArray) -> DocumentArray:
         """Return the same documents with words for sentences, and their characters for words."""
-        if isinstance(documents, LazyDocuments):
-            documents = documents.in_memory()
         codes, lengths, rows = *self, documents.word_ids
         if documents.spelling is not None:
             types, words = documents.spelling.used()
@@ -70,19 +68,15 @@ class WordTable(NamedTuple):
 
 def knows_words(documents: DocumentArray) -> bool:
     """Return whether the vocabulary or the documents know how all words are written."""
-    for portion in portions(documents):
-        read = portion.in_memory()
-        unknown = read.word_ids == UNKNOWN_ID
-        if read.spelling is not None:
-            unknown &= read.spelling.types < 0
-        if unknown.any():
-            return False
-    return True
+    unknown = documents.word_ids == UNKNOWN_ID
+    if documents.spelling is not None:
+        unknown &= documents.spelling.types < 0
+    return not unknown.any()
 
 
 def words_by_id(documents: DocumentArray) -> dict[str, int]:
     """Return the words of documents that know how they are written, with their ids."""
-    if isinstance(documents, LazyDocuments) or documents.spelling is None:
+    if documents.spelling is None:
         return {}
     types, words = documents.spelling.used()
     ids = np.zeros(len(words), dtype=np.int64)
@@ -125,9 +119,9 @@ class CharacterModel(Part):
         if not knows_words(documents):
             raise ValueError(
                 "The documents have words that the vocabulary lacks, and do not hold how these are "
-                "written, as documents in a folder and word ids do not. This model reads the "
-                "characters of all words. Give raw texts, or what the tokenizer makes of them in "
-                "memory, portion by portion if they are many; or fit with linear_chars=None."
+                "written, as word ids alone do not. This model reads the characters of all words. "
+                "Give raw texts, or what the tokenizer makes of them; or fit with "
+                "linear_chars=None."
             )
 
     def logits(self, documents: DocumentArray) -> Floats:

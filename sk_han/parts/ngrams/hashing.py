@@ -16,7 +16,6 @@ from sk_han.utils.array_types import Floats, Integers
 # collisions cost accuracy.
 BITS = 22
 
-WORDS_AT_ONCE = 1 << 20  # of documents that compiled code reads; it bounds the memory of scoring
 # Documents whose n-grams are hashed at once, which bounds the memory. The number of a document and
 # a hash value have room in 32 bits (presence.py).
 BATCH_SIZE = 256

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from sk_han.documents import DocumentArray, LabelledDocuments
-from sk_han.documents.lazy import divided
+from sk_han.documents import DocumentArray, LabelledDocuments, divided
 from sk_han.documents.offsets import sampled_rows
 from sk_han.embeddings.svd import left_singular_vectors, sparse_product
 from sk_han.parts.ngrams.features import Features

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from sk_han.documents import DocumentArray
-from sk_han.parts.ngrams.chunks import n_chunks_of
 from sk_han.parts.ngrams.hashing import BITS
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS
@@ -23,8 +22,6 @@ _BYTES_OF_PORTION = (46, 8)
 # Of a model of one vector for all classes: features of all documents and of those that a problem
 # learns from, scikit-learn's copy of these, and indicators, weights and logits by class.
 _BYTES_OF_WORD, _BYTES_OF_LOGIT = 100, 20
-# In chunks: two models, and what is known of their coefficients.
-_BYTES_OF_CHUNK = (56, 44)
 
 
 def check_memory_of_linear_model(
@@ -50,16 +47,15 @@ def check_memory_of_linear_model(
         check_memory(bytes_of_sparse_model(n_classes, n_words, len(documents)), what, repair)
         return
     n_known = 0 if before is None else len(before.buckets)
-    n_chunks = n_chunks_of(documents, ngram_range)
     smallest, largest = ngram_range
     n_ngrams = n_known + min(n_words * (largest - smallest + 1), 1 << BITS)
-    sizes = len(documents), n_chunks, in_portions
-    if bytes_of_linear_model(n_classes, n_ngrams, *sizes) > limit:
+    how = len(documents), in_portions
+    if bytes_of_linear_model(n_classes, n_ngrams, *how) > limit:
         # Fewer, as a rule: that was one for every word. To count them takes longer.
         counts = document_counts(documents, ngram_range)
         kept = counts >= (1 if in_portions else MIN_DOCUMENTS)
         n_ngrams = n_known + int(np.count_nonzero(kept))
-    n_bytes = bytes_of_linear_model(n_classes, n_ngrams, *sizes)
+    n_bytes = bytes_of_linear_model(n_classes, n_ngrams, *how)
     check_memory(n_bytes, f"{what} and {n_ngrams:,} n-grams", repair)
 
 
@@ -69,11 +65,8 @@ def bytes_of_sparse_model(n_classes: int, n_words: int, n_documents: int) -> int
 
 
 def bytes_of_linear_model(
-    n_classes: int, n_ngrams: int, n_documents: int, n_chunks: int = 1, in_portions: bool = False
+    n_classes: int, n_ngrams: int, n_documents: int, in_portions: bool = False
 ) -> int:
     """Return about how many bytes of memory the classes take at the peak."""
     peaks = [_BYTES_OF_PORTION] if in_portions else [_BYTES_OF_FIT, _BYTES_OF_SCORES]
-    if n_chunks > 1:
-        peaks = [_BYTES_OF_CHUNK]
-    of_chunk = n_documents / n_chunks
-    return round(n_classes * max(a * n_ngrams + b * of_chunk for a, b in peaks))
+    return n_classes * max(a * n_ngrams + b * n_documents for a, b in peaks)

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.documents.lazy import divided
 from sk_han.engines.engine_choice import kernels
 from sk_han.engines.tasks import run_tasks
-from sk_han.parts.ngrams.hashing import WORDS_AT_ONCE, batches, buckets_of
+from sk_han.parts.ngrams.hashing import batches, buckets_of
 from sk_han.parts.ngrams.ngram_part import (
     LARGEST_RATIO,
     LARGEST_WEIGHT,
@@ -125,12 +124,11 @@ class NgramModel(NgramPart):
         """Score documents, (D, K)."""
         compiled = kernels("ngrams")
         if compiled is None:
-            parts = [self._scores(batch) for batch in batches(documents)]
+            scores = np.concatenate([self._scores(batch) for batch in batches(documents)])
         else:
-            portions = divided(documents, WORDS_AT_ONCE)
-            parts = [self._compiled(compiled, some)[0] for some in portions]
-        scores = np.concatenate(parts) + self.intercept
-        return self.target.expand(scores).astype(np.float64, copy=False)  # (D, B) -> (D, K)
+            scores, _ = self._compiled(compiled, documents)
+        # (D, B) -> (D, K)
+        return self.target.expand(scores + self.intercept).astype(np.float64, copy=False)
 
     def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
         """Divide a linear score of the logits among the words; see `NgramPart`."""

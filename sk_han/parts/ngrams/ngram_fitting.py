@@ -177,13 +177,11 @@ def updated(
     sample_weight: Floats,
     coefficients: Floats,
     intercept: float,
-    strength: float | Floats,
-    gradient_tolerance: float | None = None,
+    strength: float,
 ) -> tuple[Floats, float]:
     """Update the coefficients and the intercept of logistic regression by a portion's documents.
 
-    `strength` is that of the penalty on the distance to the values before, one for all, or one for
-    each coefficient and then the intercept. Without a tolerance SciPy's own rules hold.
+    `strength` is that of the penalty on the distance to the values before.
     """
     signs = 2.0 * targets - 1
     start = np.append(coefficients, intercept)
@@ -197,8 +195,5 @@ def updated(
         gradient = np.append(features.T @ residual, residual.sum()) + strength * step
         return float(loss), gradient
 
-    options = {}
-    if gradient_tolerance is not None:  # the other rule only where nothing moves any more
-        options = {"gtol": gradient_tolerance, "ftol": 64 * np.finfo(float).eps}
-    solution = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", options=options)
+    solution = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B")
     return solution.x[:-1], float(solution.x[-1])

@@ -9,11 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray, LabelledDocuments
-from sk_han.documents.lazy import divided
 from sk_han.parts.calibration import fit_scales
 from sk_han.parts.ngrams.character_model import CharacterModel, WordTable
-from sk_han.parts.ngrams.chunks import fit_ngram_models_in_chunks, n_chunks_of, rows_of_chunks
-from sk_han.parts.ngrams.hashing import WORDS_AT_ONCE
 from sk_han.parts.ngrams.latent import LatentLearner, LatentSpace, partial_fit_latent_model
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import (
@@ -58,17 +55,9 @@ class Source(NamedTuple):
         """As of `fit_to_presences`."""
         return SMOOTHING if self.of_words else SMOOTHING_OF_CHARACTERS
 
-    @property
-    def n_chunks(self) -> int:
-        """In how many chunks it is learnt from."""
-        return n_chunks_of(self.data.documents, self.ngram_range)
-
     def learnt_on(self, model: NgramModel | None, target: Target) -> Any:
-        """Update the model by a portion, or by parts of it that memory holds, one by one."""
-        for rows in rows_of_chunks(self.data.documents, self.ngram_range):
-            part = self.data[rows]
-            model = partial_fit_ngram_model(model, part, target, self.ngram_range, self.smoothing)
-        return model
+        """Update the model by a portion."""
+        return partial_fit_ngram_model(model, self.data, target, self.ngram_range, self.smoothing)
 
 
 class LinearKinds(NamedTuple):
@@ -138,8 +127,8 @@ def fit_linear_parts(
 
     Each of these scores comes from models of four fifths of the documents that do not include the
     scored one (stacking, Wolpert, 1992). With more than 10,000 documents only those of `held_out`
-    are scored, or a fifth; so they are where an n-gram model learns in chunks, or has more than 30
-    problems: see `NgramLearner`.
+    are scored, or a fifth; so they are where an n-gram model has more than 30 problems: see
+    `NgramLearner`.
 
     Return the pool and, for the rows of `held_out`, scaled logits (H, K) by models that have not
     learnt from them; NaN where there are none. Scales are fitted for the `views`.
@@ -147,11 +136,7 @@ def fit_linear_parts(
     everything, folds = np.arange(len(data)), target.folds(data.targets, data.groups)
     sources = kinds.sources(data)
     split = None
-    if (
-        target.n_problems > MOST_DENSE
-        or len(data) > MOST_CROSS_FITTED
-        or any(source.n_chunks > 1 for source in sources.values())
-    ):
+    if target.n_problems > MOST_DENSE or len(data) > MOST_CROSS_FITTED:
         fold = _fold_of_known(data, target, folds) if held_out is None else held_out
         folds = iter([fold])
         split = np.setdiff1d(everything, fold, assume_unique=True), fold
@@ -223,14 +208,9 @@ def cross_fitted_logits(
             continue
         models = fit(rest)
         if models.keys() >= set(names):
-            # Portion by portion: views of documents on the disk are in memory.
-            scored = [
-                [[models[name].logits(view) for name in names] for view in views(some)]
-                for some in divided(data.documents[fold], WORDS_AT_ONCE)
-            ]
-            for of_view in zip(*scored, strict=True):
+            for view in views(data.documents[fold]):
                 rows.append(fold)
-                parts.append([np.concatenate(each) for each in zip(*of_view, strict=True)])
+                parts.append([models[name].logits(view) for name in names])
     return np.concatenate(rows), [np.concatenate(part) for part in zip(*parts, strict=True)]
 
 
@@ -275,16 +255,13 @@ def _latent_learnt_on(model: Any, data: LabelledDocuments, n_documents: float) -
     if isinstance(model, CharacterModel):
         read = model.table.read_labelled(data)
         return CharacterModel(_latent_learnt_on(model.ngrams, read, n_documents), model.table)
-    for rows in rows_of_chunks(data.documents, model.ngram_range):
-        model = partial_fit_latent_model(model, data[rows], n_documents)
-    return model
+    return partial_fit_latent_model(model, data, n_documents)
 
 
 class NgramLearner:
     """Fits n-gram models to all documents, and to some of them, whose n-grams are counted once.
 
-    That of more than 25 million n-grams learns in chunks from the documents that are not scored,
-    and then on from the others. More than 30 problems are learnt by `SparseLearner`.
+    More than 30 problems are learnt by `SparseLearner`.
     """
 
     def __init__(
@@ -295,14 +272,11 @@ class NgramLearner:
     ) -> None:
         self.source, self.target = source, target
         data, ngram_range, of_words = source
-        self.sparse = self.in_chunks = self.frequent = None
+        self.sparse = self.frequent = None
         if target.n_problems > MOST_DENSE:
             self.sparse = SparseLearner(data, target, ngram_range, of_words=of_words)
             if split is not None and len(split[0]):
                 self.sparse.choose_strength(*split)
-        elif split is not None and source.n_chunks > 1:
-            given = data, target, ngram_range, split, source.smoothing
-            self.in_chunks = fit_ngram_models_in_chunks(*given)
         else:
             self.frequent = frequent_ngrams(data.documents, ngram_range, MIN_DOCUMENTS)
 
@@ -311,9 +285,6 @@ class NgramLearner:
         data, ngram_range, _ = self.source
         if self.sparse is not None:
             return self.sparse.fit(rows)
-        if self.in_chunks is not None:
-            of_rest, of_all = self.in_chunks
-            return of_all if len(rows) == len(data) else of_rest
         assert self.frequent is not None
         buckets, present = self.frequent
         if len(rows) < len(data):

@@ -191,14 +191,6 @@ class TestInAClassifier:
         np.testing.assert_array_equal(joblib.load(dumped).predict_proba(others[0]), expected)
         assert scorer._pool.parts[CHARACTERS].ngrams.counts is None
 
-    def test_documents_of_the_disk_are_read_by_the_vocabulary(self, fitted, tmp_path):
-        texts, _ = inflected(400)
-        documents = fitted.tokenizer_.transform(texts[:50])
-        stored = fitted.tokenizer_.transform(texts[:50], out=tmp_path / "documents")
-        np.testing.assert_allclose(
-            fitted.predict_proba(stored), fitted.predict_proba(documents), atol=1e-6
-        )
-
     def test_portions_go_on_with_it(self):
         texts, labels = inflected(400)
         classifier = HANClassifier(**TINY, random_state=0)
@@ -439,21 +431,19 @@ class TestLatentModel:
 
 
 class TestDocumentsThatDoNotKnowTheirWords:
-    """A folder and word ids do not hold how words are written that the vocabulary lacks."""
+    """Word ids do not hold how words are written that the vocabulary lacks."""
 
     @pytest.fixture
-    def given(self, fitted, others, tmp_path):
-        return fitted.tokenizer_.transform(iter(others[0]), out=tmp_path / "others")
+    def given(self, fitted, others):
+        return DocumentArray.from_nested(fitted.tokenizer_.transform(others[0]).to_nested())
 
     @pytest.mark.parametrize("method", ["predict", "predict_proba", "explain"])
     def test_they_are_refused(self, fitted, given, others, method):
         with pytest.raises(ValueError, match=r"do not hold how these are written.*raw texts"):
             getattr(fitted, method)(given)
-        with pytest.raises(ValueError, match=r"do not hold how these are written"):
-            getattr(fitted, method)(DocumentArray.from_nested(given.in_memory().to_nested()))
         some = fitted.tokenizer_.transform(others[0][:5])
         with pytest.raises(ValueError, match=r"do not hold how these are written"):
-            getattr(fitted, method)(DocumentArray.concatenate([some, given.in_memory()]))
+            getattr(fitted, method)(DocumentArray.concatenate([some, given]))
 
     def test_a_scorer_refuses_them_too(self, fitted, given, tmp_path):
         sk_han.save(fitted, tmp_path / "model.han")
