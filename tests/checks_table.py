@@ -19,7 +19,7 @@ STATUS = {"passed": "passed", "xfail": "explained", "skipped": "skipped", "faile
 def results_of(estimator):
     """Run all checks."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "y holds a single class")
+        warnings.filterwarnings("ignore", "The labels hold a single class")
         return check_estimator(
             estimator,
             expected_failed_checks=explained_failures(estimator),

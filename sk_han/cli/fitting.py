@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 
 from sk_han.cli.arguments import STANDARD, UsageError
-from sk_han.cli.several_labels import LabelColumns, hint_of_several, read_labelled, warn_of_joined
+from sk_han.cli.several_labels import LabelColumns, read_labelled, warn_of_joined
 from sk_han.cli.tables import (
     ClassNames,
     cell_of,
     check_files,
     check_is_csv,
-    check_page_and_table,
-    check_two_files,
     named,
     needing_torch,
     records,
@@ -81,7 +79,6 @@ def _share_held_out(arguments: argparse.Namespace) -> float | None:
         return None
     given, table = arguments.hold_out
     check_files([arguments.data, arguments.validation, arguments.unlabelled], table)
-    check_two_files(arguments.output, table)
     check_is_csv(table, "--hold-out")
     try:
         share = float(given)
@@ -99,9 +96,6 @@ def _learnt_from(
     found, labels = _labelled(arguments.data, arguments)
     several = isinstance(labels, LabelColumns)
     names = labels.columns if several else np.unique(labels).tolist()
-    classes = counted(len(names), "label" if several else "class")
-    hint = "" if several else hint_of_several(names)
-    tell(f"Read {counted(len(found))} of {classes}.{hint}", quiet=arguments.quiet)
     if share is not None:
         found, labels = _without_held_out(found, labels, share, arguments)
     return [record.text for record in found], labels, names
@@ -150,7 +144,10 @@ def _cell(labels: Any, row: int, arguments: argparse.Namespace) -> str:
 
 def audit(arguments: argparse.Namespace) -> None:
     """Write which labels of a table are likely wrong, as an HTML page or as text."""
-    check_page_and_table([arguments.data], arguments)
+    check_files([arguments.data], arguments.output)
+    if arguments.csv is not None:
+        check_is_csv(arguments.csv, "--csv")
+        check_files([arguments.data], arguments.csv)
     started = time.monotonic()
     model = _classifier(arguments).set_params(verbose=0)
     documents, labels = _labelled(arguments.data, arguments)

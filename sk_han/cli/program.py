@@ -13,7 +13,6 @@ from contextlib import suppress
 from typing import Any
 
 from sk_han.cli.arguments import LEARNING, UsageError, parser
-from sk_han.cli.repairs import by_options
 from sk_han.utils.progress import tell
 
 _FAILED, _USAGE, _INTERRUPTED, _NOT_READ = 1, 2, 130, 141
@@ -83,10 +82,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    if "data" in arguments:
-        from sk_han.cli.tables import check_formats
-
-        check_formats(arguments)
     if arguments.command in LEARNING:
         from sk_han.cli import fitting
 
@@ -113,7 +108,7 @@ def _tell(kind: str, message: object) -> None:
     """Write one line on standard error; names of files and labels cannot control the terminal."""
     from sk_han.utils.visible_text import in_one_line
 
-    line = by_options(in_one_line(message))
+    line = in_one_line(message)
     tell(f"sk-han: {kind}{': ' if line else ''}{line}")
 
 

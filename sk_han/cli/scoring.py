@@ -52,8 +52,6 @@ def predict(arguments: argparse.Namespace) -> None:
     labels = [named(label) for label in scorer.classes_.tolist()]
     of_classes = [f"probability_{label}" for label in labels] if arguments.proba else []
     header = [*arguments.keep, _PREDICTION, *of_classes]
-    if len(set(header)) < len(header):
-        raise UsageError(f"--keep: two columns of the result have one name: {header}.")
     rows = records(arguments.data, arguments, others=arguments.keep)
     of_tabs = (arguments.output or "").lower().removesuffix(".gz").endswith(".tsv")
     with _progress("Predicted", arguments) as progress, writing(arguments.output) as file:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from sk_han.cli.arguments import UsageError
 from sk_han.cli.tables import ClassNames, named, records, where_of
 from sk_han.datasets.tables import Record
 from sk_han.targets import AnyOfLabels, Target
-from sk_han.utils.caching import cached_property
 from sk_han.utils.containers import listed
 from sk_han.utils.counts import counted
 from sk_han.utils.warnings import warn_user
@@ -54,19 +52,11 @@ class LabelSets:
     def __post_init__(self) -> None:
         for name in self.classes.names:
             _check_whole(name, self.separator)
-            if not name.strip():
-                raise ValueError(f"the label {name!r} is blank, and a blank cell has no label.")
 
     def numbers(self, cell: Any, where: str) -> list[int]:
         """Return the numbers of the labels of a cell."""
-        labels = _labels_of(self.separator, cell, where, self._as_named)
+        labels = _labels_of(self.separator, cell, where)
         return [self.classes.checked(label, where) for label in labels]
-
-    @cached_property
-    def _as_named(self) -> dict[str, str]:
-        """The name of each label with and without blanks around it."""
-        names = self.classes.names
-        return {name.strip(): name for name in names} | {name: name for name in names}
 
     def indicator(self, numbers: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
         """Return a row for each set of numbers, (D, L)."""
@@ -107,18 +97,12 @@ def _checked(given: str | None) -> str:
     return separator
 
 
-def _labels_of(
-    separator: str, cell: Any, where: str, known: Mapping[str, str] = MappingProxyType({})
-) -> list[str]:
-    """Return the labels of a cell: none of an empty one, those of a list of JSON.
-
-    Blanks around a label of a cell do not count, but for a known label that has some.
-    """
+def _labels_of(separator: str, cell: Any, where: str) -> list[str]:
+    """Return the labels of a cell, without blanks around them: none of an empty one."""
     if cell is None:
         return []
     if isinstance(cell, str):
-        parts = [part if part in known else part.strip() for part in cell.split(separator)]
-        return [known.get(part, part) for part in parts if part]
+        return [part.strip() for part in cell.split(separator) if part.strip()]
     values = cell if isinstance(cell, list) else [cell]
     if not all(type(value) in (str, int, bool) for value in values):
         raise ValueError(f"{where} holds {cell!r}; labels are a string, or a list of strings.")
@@ -163,20 +147,6 @@ def warn_of_joined(names: Sequence[Any]) -> None:
                     f"these are several labels of a document, give --separator {separator!r}."
                 )
                 return
-
-
-def hint_of_several(classes: Sequence[Any]) -> str:
-    """Say that classes look like labels in one cell, if fewer remain where these are separated."""
-    names = [named(label) for label in classes]
-    for separator in ";|,":
-        joined = next((name for name in names if separator in name), None)
-        parts = {part.strip() for name in names for part in name.split(separator)}
-        if joined is not None and len(parts) < len(names):
-            return (
-                f" {joined[:40]!r} is one of them; if these are several labels of a document, give "
-                f"--separator {separator!r}."
-            )
-    return ""
 
 
 def _check_whole(label: str, separator: str, where: str = "") -> None:

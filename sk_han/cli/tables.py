@@ -23,19 +23,6 @@ from sk_han.utils.progress import tell
 _SHOWN = 20
 _IN_A_TABLE = "Correct it, leave the line out, or fit a model to documents of this class, too."
 
-# The arguments that name tables to read.
-_TABLES = ("data", "validation", "unlabelled", "train")
-
-
-def check_formats(arguments: argparse.Namespace) -> None:
-    """Refuse --sep and --jsonl where no table is of that format."""
-    given = (getattr(arguments, name, None) for name in _TABLES)
-    names = [name for name in given if name is not None]
-    if arguments.jsonl and STANDARD not in names:
-        raise UsageError("--jsonl is for standard input (-); name the file .jsonl.")
-    if arguments.sep is not None and all(_holds_json_lines(name, arguments) for name in names):
-        raise UsageError("--sep: JSON lines have no columns to separate; leave it out.")
-
 
 def check_files(inputs: Sequence[str | None], output: str | None) -> None:
     """Raise an error before work begins if files cannot be meant as they are given."""
@@ -53,29 +40,10 @@ def check_files(inputs: Sequence[str | None], output: str | None) -> None:
     check_replaceable(output)
 
 
-def check_page_and_table(read: Sequence[str | None], arguments: argparse.Namespace) -> None:
-    """Check what is written of a page, and of a table that people fill in."""
-    check_files(read, arguments.output)
-    if arguments.csv == STANDARD:
-        raise UsageError("--csv writes a table to fill in: give the name of a file.")
-    check_files(read, arguments.csv)
-    if arguments.csv is not None:
-        check_is_csv(arguments.csv, "--csv")
-    check_two_files(arguments.output, arguments.csv)
-
-
 def check_is_csv(path: str, option: str) -> None:
     """Raise an error if a table with commas would have the name of another kind."""
     if not path.lower().endswith((".csv", ".csv.gz")):
         raise UsageError(f"{option} writes a .csv or .csv.gz; got {path!r}.")
-
-
-def check_two_files(one: str | None, other: str | None) -> None:
-    """Raise an error if two outputs are the same file, there or not."""
-    if one is None or other is None or STANDARD in (one, other):
-        return
-    if _are_one(one, other):
-        raise UsageError(f"{other} would be written twice; give two files.")
 
 
 def _are_one(one: str, other: str) -> bool:
@@ -118,14 +86,7 @@ class ClassNames:
     """The classes of a model, of one type, as tables write them: a table in CSV has only text."""
 
     def __init__(self, labels: list[Any]) -> None:
-        self.labels = labels
-        self.names = [named(label) for label in labels]
-        values = [_as_number(name) for name in self.names]
-        # In CSV numbers are text, too; "007" is none.
-        pairs = zip(self.names, values, strict=True)
-        are_written = all(_is_nan(name) or str(value) == name for name, value in pairs)
-        of_text = are_written and len({*values}) == len(values)
-        self._are_numbers = type(labels[0]) in (int, float) or of_text
+        self.labels, self.names = labels, [named(label) for label in labels]
         self._numbers = {self._value(name): number for number, name in enumerate(self.names)}
 
     def number(self, label: Any) -> int | None:
@@ -133,8 +94,7 @@ class ClassNames:
 
         "True" of pandas and "true" of JSON are one boolean, "1.0" and "1" one number.
         """
-        of_text = self._numbers.get(str(label))  # "True" was text where the model learnt it
-        return self._numbers.get(self._value(named(label)), of_text)
+        return self._numbers.get(self._value(named(label)))
 
     def checked(self, label: Any, where: str, repair: str = _IN_A_TABLE) -> int:
         """Return the number of the class with a label, which stands somewhere in the input."""
@@ -150,21 +110,11 @@ class ClassNames:
         """Return what a name is compared by."""
         if type(self.labels[0]) is bool:
             return name.lower()
-        number = _as_number(name) if self._are_numbers else None
-        return name if number is None else number
-
-
-def _is_nan(name: str) -> bool:
-    return name.strip().lower().lstrip("+-") == "nan"
-
-
-def _as_number(name: str) -> float | None:
-    """Return the number that a name is, as Python writes it; none is NaN, which equals nothing."""
-    if name.isascii() and "_" not in name and not _is_nan(name):
-        for number in (int, float):
-            with suppress(ValueError):
-                return number(name)
-    return None
+        if type(self.labels[0]) in (int, float):
+            for number in (int, float):
+                with suppress(ValueError):
+                    return number(name)
+        return name
 
 
 def named(label: Any) -> str:

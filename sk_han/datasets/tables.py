@@ -147,11 +147,10 @@ def _open_text(table: Table) -> Iterator[TextIO]:
                 f"{table.name} is compressed. Add .gz to its name, or unpack it."
             ) from error
         is_utf_8 = codecs.lookup(encoding).name.startswith("utf-8")
-        likely = '"cp1252" for a Western language' if is_utf_8 else '"utf-8"'
+        likely = "cp1252 for a Western language" if is_utf_8 else "utf-8"
         raise ValueError(
-            f"{table.name}: byte 0x{error.object[error.start]:02x} is not {error.encoding}. Pass "
-            f"the encoding that the file was written in, perhaps encoding={likely}, or save it as "
-            "UTF-8."
+            f"{table.name}: byte 0x{error.object[error.start]:02x} is not {error.encoding}. Give "
+            f"the encoding that the file was written in, perhaps {likely}, or save it as UTF-8."
         ) from error
     except _NO_GZIP as error:
         raise ValueError(
@@ -277,9 +276,7 @@ def _check_text(value: Any, where: str) -> str:
 
 def _check_label(value: Any, previous: Any, where: str) -> str | int | bool:
     if isinstance(value, str) and not value.strip():
-        raise ValueError(
-            f"{where} is blank. Leave the line out, or load the texts alone with label=None."
-        )
+        raise ValueError(f"{where} is blank. Leave the line out.")
     if type(value) not in (str, int, bool):
         raise ValueError(
             f"{where} is a JSON {_kind(value)}. A label is a string, an integer, or true or false."

@@ -124,7 +124,8 @@ def audit_labels(
         target, labels = learnt_target(y, n)
     if target.has_one_label and len(target.names) < 2:
         raise ValueError(
-            f"y holds a single class, {target.names.tolist()[0]!r}: no other one can be meant."
+            f"The labels hold a single class, {target.names.tolist()[0]!r}: no other one can be "
+            "meant."
         )
     params = dict(params or {})
     per_document, counts = _per_document(params, n)

@@ -384,7 +384,7 @@ def _all_labels(classes: NDArray[Any], y: NDArray[Any], y_train: NDArray[Any] | 
     labels = dict.fromkeys(classes.tolist())
     if not any(label in labels for label in y.tolist()):
         raise ValueError(
-            "None of the labels in y is a class of the model. y holds "
+            "None of the labels is a class of the model. They are "
             f"{listed(np.unique(y).tolist())}; the classes are {listed(list(labels))}. Are they of "
             "another type, or of another task?"
         )

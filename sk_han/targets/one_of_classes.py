@@ -57,8 +57,8 @@ class OneOfClasses(Target):
         warn_of_names(target.names)
         if target.n_scores == 1:
             warn_user(
-                f"y holds a single class, {target.names.tolist()[0]!r}, which every document will "
-                "get."
+                f"The labels hold a single class, {target.names.tolist()[0]!r}, which every "
+                "document will get."
             )
         return target, encode_labels(labels, target.names, "y")
 

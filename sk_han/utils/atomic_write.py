@@ -57,10 +57,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
     if given.exists() and not given.is_file():
         raise OSError(f"{path} is a device or a pipe; give the name of a file.")
     if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"There is no folder {target.parent}; make it first, for example with "
-            f"os.makedirs({str(target.parent)!r})."
-        )
+        raise FileNotFoundError(f"There is no folder {target.parent}; make it first.")
     return target
 
 

@@ -75,8 +75,7 @@ def warn_of_names(names: NDArray[Any]) -> None:
     if found:
         warn_user(
             f"Labels differ by blanks or capitals alone: {listed(found, write=str)}. They are "
-            "learnt as different ones. If they are the same, write them in one way, as by "
-            "str.strip() and str.lower()."
+            "learnt as different ones. If they are the same, write them in one way."
         )
     blank = [name for name in names.tolist() if isinstance(name, str) and not name.strip()]
     if blank:
@@ -114,7 +113,7 @@ def warn_of_single_documents(targets: Integers, classes: NDArray[Any], *, given:
     lengths = [len(str(name)) if " " in str(name) else 0 for name in single]
     are_texts = len(single) > len(targets) / 2 and np.median(lengths) >= _TEXT
     if are_texts:
-        repair = "Are these the texts? Documents come first, then their labels: fit(X, y)."
+        repair = "Are texts and labels mixed up?"
     warn_user(
         f"{len(single):,} of {len(classes):,} classes {agreeing(len(single), 'have')} a single "
         "document: "

@@ -59,7 +59,7 @@ each_estimator = pytest.mark.parametrize(
 
 class TestOnRows:
     @parametrize_with_checks(row_estimators(), expected_failed_checks=explained_failures)
-    @pytest.mark.filterwarnings("ignore:y holds a single class:UserWarning")
+    @pytest.mark.filterwarnings("ignore:The labels hold a single class:UserWarning")
     @pytest.mark.filterwarnings("ignore:Of 2 classes 1 occurs only in documents of weight 0")
     # A check of weights sets it, for estimators that look at the loss of their training documents.
     @pytest.mark.filterwarnings("ignore:n_iter_no_change=20 has no effect:UserWarning")

@@ -108,7 +108,7 @@ def test_a_log_has_a_line_for_each_epoch(fit):
     _, told, model = fit()
     assert model.random_state == 0  # the default of --seed
     lines = told.splitlines()
-    assert lines[0] == "Read 18 documents of 2 classes."
+    assert lines[1].startswith("Read 18 documents of 2 classes: ")
     epochs = [line for line in lines if line.startswith("epoch")]
     assert [line.partition(":")[0] for line in epochs] == ["epoch 1 of 2", "epoch 2 of 2"]
     assert all("train_loss 0." in line and "valid_accuracy " in line for line in epochs)
@@ -243,12 +243,12 @@ class TestHoldOut:
         numbers = [number_of[row["text"]] for row in found]
         assert [row["more"] for row in found] == [f"[{i}]" if i else "" for i in numbers]
 
-    @pytest.mark.filterwarnings("always:y holds a single class")
+    @pytest.mark.filterwarnings("always:The labels hold a single class")
     def test_what_the_fit_warns_of_is_said_once(self, fit, table, tmp_path):
         rows = [(i, f"Good film {i}.", "pos") for i in range(40)]
         code, told, _ = fit("--hold-out", "0.2", tmp_path / "held.csv", data=table(rows))
         assert code == 0
-        assert told.count("holds a single class") == 1
+        assert told.count("hold a single class") == 1
 
     def test_too_few_documents_are_said(self, fit, table, tmp_path):
         rows = [(0, "Good.", "pos"), (1, "Bad.", "neg"), (2, "Good so.", "pos")]

@@ -91,8 +91,7 @@ class TestPredict:
         code, output, told = run("predict", model, table(), "--text", "review")
         assert (code, output) == (1, "")
         assert told == (
-            f"sk-han: error: {table()} has no column 'review'; options such as --text and --label "
-            "name columns. It has 'id', 'text', 'label'.\n"
+            f"sk-han: error: {table()} has no column 'review'. It has 'id', 'text', 'label'.\n"
         )
 
 

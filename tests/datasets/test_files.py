@@ -105,7 +105,7 @@ def test_other_encodings_are_read(write, encoding):
 @pytest.mark.parametrize(("given", "likely"), [("ascii", "utf-8"), ("utf-8", "cp1252")])
 def test_an_encoding_that_is_likelier_is_named(write, given, likely):
     path = write("notes.csv", "text\nÇa va\n", "utf-8" if given == "ascii" else "cp1252")
-    with pytest.raises(ValueError, match=f'perhaps encoding="{likely}"'):
+    with pytest.raises(ValueError, match=f"perhaps {likely}"):
         load_csv(path, label=None, encoding=given)
 
 
@@ -208,8 +208,8 @@ REFUSED = [  # the name of a file, what it holds, what the message says
     ("a.tsv", "text\tlabel\na\tb\tc\n", "line 2: expected .* names, 2; got 3.*a tab"),
     ("a.csv", 'text,label\na,b\n"c,d\ne,f\n', "line 3: unexpected end of data.*Close every quote"),
     ("a.csv", 'text,label\n"She said "no".",b\n', "line 2: .*expected after.*twice"),
-    ("a.csv", "text,label\na,b\nc,\n", "line 3: 'label' is blank.*label=None"),
-    ("a.csv", "text,label\na,b\nc, \n", "line 3: 'label' is blank.*label=None"),
+    ("a.csv", "text,label\na,b\nc,\n", "line 3: 'label' is blank"),
+    ("a.csv", "text,label\na,b\nc, \n", "line 3: 'label' is blank"),
     # Bytes
     ("a.csv", NO_UTF_8, "a.csv: byte 0xe9 is not utf-8.*cp1252"),
     ("a.csv.gz", NO_UTF_8, "a.csv.gz: byte 0xe9 is not utf-8.*cp1252"),

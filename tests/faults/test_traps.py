@@ -45,9 +45,7 @@ class TestClassesOfOneDocument:
     def test_texts_in_place_of_labels_are_told_and_shortened(self):
         texts = [f"{text} The day was number {i} of them." for i, text in enumerate(TEXTS)]
         (message,) = warnings_of(lambda: tiny().fit(LABELS, texts))
-        assert message.endswith(
-            "Are these the texts? Documents come first, then their labels: fit(X, y)."
-        )
+        assert message.endswith("Are texts and labels mixed up?")
         assert "...r 11 of them." in message
         assert len(message) < 500
 

@@ -243,7 +243,7 @@ def test_the_page_says_that_too_few_may_be_expected(audit):
 
 
 def test_what_cannot_be_audited_is_refused():
-    with pytest.raises(ValueError, match="y holds a single class, 'good': no other one can be"):
+    with pytest.raises(ValueError, match="The labels hold a single class, 'good': no other"):
         audit_labels(LINEAR, TEXTS, ["good"] * 120)
     with pytest.raises(ValueError, match="each is the only one of its class"):
         audit_labels(LINEAR, TEXTS[:4], [1, 2, 3, 4])
