@@ -12,15 +12,11 @@ NEWEST_PYTHON ?= $(PYTHON)
 # PyTorch alone stays at the tested release: the newest wheel for Linux brings gigabytes of CUDA along
 # where an index or a folder of wheels has a small one of the tested release. NEWEST_TORCH=torch frees it.
 NEWEST_TORCH ?= $(shell grep ^torch== constraints.txt)
-# What makes and checks a release, and what a user of the wheel has, each apart from what tests need.
+# What makes a release, apart from what tests need.
 RELEASE := .venv-release/bin
 RELEASE_READY := .venv-release/.ready
-RUNTIME := .venv-runtime
-RUNTIME_READY := .venv-runtime/.ready
 DEMO := .venv-demo/bin
 DEMO_READY := .venv-demo/.ready
-SBOM := dist/sk_han.cdx.json
-VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' sk_han/__init__.py)
 
 # Tests are fast unless marked; pyproject.toml says what the marks mean.
 FAST := not slow and not thorough
@@ -33,7 +29,7 @@ WHOLE := classifier faults inspection/faithfulness inspection/methods/test_gradi
 SHAKES ?= 1 2 3 4 5
 
 .PHONY: demo quick test kernels test-thorough test-slow test-oldest test-newest test-gpu test-processors test-shaken \
-	checks lint docs figures wheel sbom audit clean
+	checks lint docs wheel clean
 
 # With what a user of the package gets, and nothing for developers. One thread for each of the models that are timed.
 demo: $(DEMO_READY)
@@ -91,21 +87,6 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The figures of the front pages, in an hour on two cores: on one thread each, seconds are those of its processor.
-# SK_HAN_DATA names the folder of the corpora.
-FIGURES := \
-	"accuracy.py --data make_reviews imdb-1000 --models tfidf characters nb-svm han pure pure-mean --seeds 3" \
-	"accuracy.py --data airline --models tfidf characters nb-svm han words min-df-2 pure pure-mean --seeds 3" \
-	"accuracy.py --data imdb-2000 --models tfidf characters nb-svm han words min-df-2 --seeds 3" \
-	"accuracy.py --data 20news --models tfidf han words min-df-2 --seeds 3" \
-	"fit_speed.py --engines numba --documents 1000 2000 25000" \
-	"prediction_speed.py --documents 2000 --rounds 3" \
-	"serving_speed.py --data imdb --documents 2000 --rounds 3 --reviews 300" \
-	"unlabelled.py --data imdb-1000 --only-with --seeds 3"
-figures: $(READY)
-	for figure in $(FIGURES); do echo "== $$figure"; $(ONE_THREAD) $(BIN)/python benchmarks/$$figure --save || exit 1; done
-	$(BIN)/python benchmarks/tables.py
-
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
@@ -115,18 +96,6 @@ docs: $(READY)
 wheel: $(RELEASE_READY)
 	rm -f dist/*.whl dist/*.tar.gz
 	$(RELEASE)/python -m build
-
-# CycloneDX: each package that the wheel and its extras bring, with version and licence. The tool reads no
-# version from a module.
-sbom: $(RUNTIME_READY)
-	mkdir -p build dist
-	sed 's/^dynamic = .*/version = "$(VERSION)"/' pyproject.toml > build/sbom.toml
-	$(RELEASE)/cyclonedx-py environment --pyproject build/sbom.toml --mc-type library --validate \
-		--output-reproducible --output-format JSON --output-file $(SBOM) $(RUNTIME)/bin/python
-
-# Known weaknesses of these packages, where an index of advisories can be reached; not part of .ci/run.
-audit: sbom
-	$(RELEASE)/python -m tests.audit $(SBOM)
 
 clean:
 	rm -rf .venv .venv-* build dist docs/_build docs/generated docs/auto_examples explained.html
@@ -159,12 +128,5 @@ $(OLDEST_READY): pyproject.toml constraints-oldest.txt
 
 $(RELEASE_READY): Makefile
 	$(PYTHON) -m venv .venv-release
-	$(RELEASE)/python -m pip install build cyclonedx-bom pip-audit
-	touch $@
-
-# Without pip, which is no part of what the wheel brings.
-$(RUNTIME_READY): $(RELEASE_READY) constraints.txt pyproject.toml
-	$(PYTHON) -m venv --clear --without-pip $(RUNTIME)
-	$(RELEASE)/python -m pip --python $(RUNTIME)/bin/python install --constraint constraints.txt \
-		"./[plot,safetensors,serve]"
+	$(RELEASE)/python -m pip install build
 	touch $@

@@ -6,23 +6,18 @@ __all__ = ["ByQuestion"]
 
 ORDER = (
     # Why did it say so?
-    "explanation",
     "contributions",
-    "attention",
     "hops",
     "faithfulness",
     # What has it learnt, and where does it fail?
     "summary",
     "report",
-    "confusion",
     "several_labels",
     "calibration",
     # How is it trained?
     "learning_curve",
     "training",
-    "search",
     # What does it read?
-    "words",
     "other_languages",
     "word_vectors",
     "sentence_vectors",
