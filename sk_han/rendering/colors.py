@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sk_han.rendering.shading import LEVELS
 from sk_han.utils.optional import import_optional
@@ -76,19 +76,14 @@ def themed_axes(
     pyplot = import_optional("matplotlib.pyplot", "plot", door)
     if ax is None:
         _, ax = pyplot.subplots(figsize=size, layout="constrained")
-    check_axes(ax)
-    return ax, theme_of(ax)
-
-
-def check_axes(ax: Any) -> None:
-    """Refuse what is no axes, such as the array of them that ``plt.subplots(1, 2)`` returns."""
     from matplotlib.axes import Axes
 
     if not isinstance(ax, Axes):
         got = type(ax).__name__
-        if hasattr(ax, "flat"):
+        if hasattr(ax, "flat"):  # of plt.subplots(1, 2)
             got = f"an array of {ax.size}. Choose one of them, such as ax=axes.flat[0]"
         raise TypeError(f"ax must be one matplotlib.axes.Axes; got {got}.")
+    return ax, theme_of(ax)
 
 
 def stylesheet() -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from sk_han.rendering.notes import (
     NO_WORDS,
     NOTES,
-    OF_SENTENCE,
+    SHAPLEY_VALUE,
     comparison,
     explains_its_answer,
     fold_note,
@@ -242,9 +242,10 @@ def _legend(explanation: Explained, shading: Shading, color: bool, target: str) 
     else:
         toward, against = ("Blue", "orange") if color else ("*Words*", "~words~")
         speak = "speaks" if color else "speak"
+        by_shapley = explanation.method == "shapley"
         legend = (
             f"{toward} {speak} most for {target}, {against} most against it; the number is "
-            f"{OF_SENTENCE.get(explanation.method, 'the sum of its sentence')}."
+            f"{SHAPLEY_VALUE if by_shapley else 'the sum of its sentence'}."
         )
     if color and explanation.unknown.any():
         legend += " Underlined: not in the vocabulary."

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sk_han.rendering.colors import SCALES
 from sk_han.rendering.markup import brief_number, fold, isolated
-from sk_han.rendering.notes import NO_WORDS, OF_SENTENCE, attention_note, methods_note, target_of
+from sk_han.rendering.notes import NO_WORDS, SHAPLEY_VALUE, attention_note, methods_note, target_of
 from sk_han.rendering.protocols import Explained, Quantity
 from sk_han.rendering.shading import LEVELS, WEAK_SHARE, shading_of
 
@@ -16,7 +16,6 @@ _ATTENTION = (
     "reason: it speaks neither for a class nor against one, and a word that got much of it may "
     "have changed nothing. The bar before a sentence is the attention that the sentence got."
 )
-_OF_WORDS = "the sum of its words"
 _SCALE_OF_DOCUMENT = "Shades compare words of one document, not of two documents."
 _THRESHOLDS = (
     "Behind the probability of a label, and as a tick on its bar, stands the threshold from which "
@@ -44,7 +43,7 @@ def legend_markup(explanations: Sequence[Explained], show: Quantity) -> str:
     words, folded = [], []
     if signed:
         words.append(_colours(signed))
-        note = methods_note(signed, isolated)
+        note = methods_note(signed)
         folded += [_scale(signed, show), f"{note[0].upper()}{note[1:]}.", _LOG_ODDS]
     if random:
         words.append(_RANDOM)
@@ -67,8 +66,8 @@ def legend_markup(explanations: Sequence[Explained], show: Quantity) -> str:
 
 def _colours(explanations: Sequence[Explained]) -> str:
     target = target_of(explanations, isolated)
-    methods = {e.method for e in explanations}
-    weight = OF_SENTENCE.get(methods.pop(), _OF_WORDS) if len(methods) == 1 else _OF_WORDS
+    by_shapley = all(e.method == "shapley" for e in explanations)
+    weight = SHAPLEY_VALUE if by_shapley else "the sum of its words"
     return (
         f'<mark class="p6">Blue</mark> words speak for {target}, <mark class="m6">orange</mark> '
         "words against it: the stronger the colour, the more. The number before a sentence "

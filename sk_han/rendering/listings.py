@@ -1,9 +1,9 @@
-"""The audit of labels as text, page and figure."""
+"""The audit of labels as text and page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from sk_han.rendering.explanation_html import document_markup
 from sk_han.rendering.legend import legend_markup
@@ -11,9 +11,6 @@ from sk_han.rendering.markup import EXCERPT, entry, escaped, excerpt, isolated, 
 from sk_han.rendering.protocols import Audited
 from sk_han.utils.counts import counted
 from sk_han.utils.visible_text import in_one_line
-
-if TYPE_CHECKING:
-    pass
 
 Write = Callable[[object], str]
 
@@ -35,7 +32,9 @@ def audit_text(audit: Audited) -> str:
         f"{_beginning(_text_of(audit, one))}"
         for one in audit[:_LINES]
     ]
-    return _text(audit, [*audit.notes, _expected(audit, in_one_line)], lines)
+    rest = len(audit) - len(lines)
+    left_out = [f"... and {rest:,} more"] if rest else []
+    return "\n".join([*audit.notes, _expected(audit, in_one_line), *lines, *left_out])
 
 
 def audit_page(audit: Audited, full_page: bool) -> str:
@@ -66,21 +65,8 @@ def audit_page(audit: Audited, full_page: bool) -> str:
     parts.append(more(len(audit) - shown))
     title = f"Labels of {counted(audit.n_documents)}"
     # How far the models can be asked comes first: where they say nothing, so does the number.
-    head = f"{_notes(audit)}<p><b>{_expected(audit, isolated)}</b></p><p>{_HOW}</p>"
-    return _page(head, parts, title, full_page)
-
-
-def _text(listing: Any, head: Sequence[str], lines: Sequence[str]) -> str:
-    rest = len(listing) - len(lines)
-    left_out = [f"... and {rest:,} more"] if rest else []
-    return "\n".join([*head, *lines, *left_out])
-
-
-def _notes(listing: Any) -> str:
-    return "".join(f"<p>{escaped(note)}</p>" for note in listing.notes)
-
-
-def _page(head: str, parts: Sequence[str], title: str, full_page: bool) -> str:
+    notes = "".join(f"<p>{escaped(note)}</p>" for note in audit.notes)
+    head = f"{notes}<p><b>{_expected(audit, isolated)}</b></p><p>{_HOW}</p>"
     content = f"{head}{''.join(parts)}"
     return page(f"<main>{content}</main>" if full_page else content, title, full_page, "report")
 

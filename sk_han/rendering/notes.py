@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sk_han.rendering.markup import isolated
 from sk_han.rendering.protocols import Explained, ExplainedDocuments
 from sk_han.rendering.shading import Shading, adds_up, brief, number
 from sk_han.utils.visible_text import in_one_line
@@ -19,10 +20,8 @@ NOTES = {
     "words share it, an estimate",
     "gradient_attention": "attention \N{MULTIPLICATION SIGN} gradient, an estimate",
 }
-# What the number before a sentence is, by the methods that do not add up its words.
-OF_SENTENCE = {
-    "shapley": "what the sentence adds on average, whichever others are there before it",
-}
+# What the number before a sentence is.
+SHAPLEY_VALUE = "what the sentence adds on average, whichever others are there before it"
 _COUNTS_FOR_NOTHING = 0.02
 
 
@@ -114,19 +113,16 @@ def target_of(explanations: Sequence[Explained], write: Callable[[Any], str]) ->
     return f"the {kind} named above them"
 
 
-def methods_note(explanations: Sequence[Explained], write: Callable[[Any], str]) -> str:
-    """Describe contributions: their target, their unit, and each method that they were found by.
-
-    `write` formats target and method: control characters made visible, or escaped for HTML.
-    """
+def methods_note(explanations: Sequence[Explained]) -> str:
+    """Describe contributions: their target, their unit, and each method, for HTML."""
     groups: dict[tuple[object, ...], list[Explained]] = {}
     for explanation in explanations:
         kind = (explanation.method, _is_linear(explanation))
         groups.setdefault(kind, []).append(explanation)
-    return "; ".join(_method_note(group, write) for group in groups.values())
+    return "; ".join(_method_note(group) for group in groups.values())
 
 
-def _method_note(explanations: Sequence[Explained], write: Callable[[Any], str]) -> str:
+def _method_note(explanations: Sequence[Explained]) -> str:
     first = explanations[0]
     method = first.method
     if method == "random":
@@ -146,8 +142,8 @@ def _method_note(explanations: Sequence[Explained], write: Callable[[Any], str])
     if any(of_sentences):
         note += f"; the standard error of a sentence is at most {brief(max(of_sentences))}"
     return (
-        f"plus speaks for {target_of(explanations, write)}, minus against it, in log-odds "
-        f"(0.69 doubles the odds), by {write(method)}{note}"
+        f"plus speaks for {target_of(explanations, isolated)}, minus against it, in log-odds "
+        f"(0.69 doubles the odds), by {isolated(method)}{note}"
     )
 
 

@@ -20,8 +20,6 @@ _Summary = TypeVar("_Summary", bound="SummaryOfFit")
 class SummaryOfFit(Result):
     """What both kinds of summary share: they are read from files, and shown as facts."""
 
-    seconds: Mapping[str, float]
-
     @property
     @abstractmethod
     def in_short(self) -> str:
