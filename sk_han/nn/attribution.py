@@ -48,7 +48,7 @@ def gradient_attention(
         )
     with torch.enable_grad():
         sentences.requires_grad_()
-        logits, sentence_weights, _, _ = network.read_sentences(sentences, sentences_per_document)
+        logits, sentence_weights, _ = network.read_sentences(sentences, sentences_per_document)
         gradient = gradient_of(logits, score(logits.detach()), sentences)  # (N, H)
     return Attribution(
         logits.detach(),

@@ -54,7 +54,6 @@ class SentenceLevel(NamedTuple):
 
     logits: Tensor  # (D, C)
     weights: Tensor  # (N, R), of the pooling
-    states: Tensor  # (N, H)
     vectors: Tensor  # (D, H)
 
 
@@ -316,7 +315,7 @@ class HierarchicalAttentionNetwork(nn.Module):
         if self.label_attention is not None:
             sums = sentences[chosen, size:]
             logits = logits + self.label_attention.scores(sums, sentences_per_document)
-        return SentenceLevel(logits, weights, states, vectors)
+        return SentenceLevel(logits, weights, vectors)
 
     def _sentences(
         self,

@@ -151,7 +151,7 @@ class SentenceNetwork(nn.Module):
         pooled, weights = self.sentence_attention.pool(states, sentences_per_document)  # (D, H)
         mean, _ = self.mean.pool(sentences, sentences_per_document)  # (D, E)
         vectors = dropout(torch.cat([pooled, mean], dim=1), dropped, self.generator)  # (D, H + E)
-        return SentenceLevel(self.output(vectors), weights, states, vectors)
+        return SentenceLevel(self.output(vectors), weights, vectors)
 
     @property
     def has_kernels(self) -> bool:
@@ -175,7 +175,7 @@ def sentence_gradient(
     """Multiply scaled vectors by the gradient of the score at them; words share it evenly."""
     with torch.enable_grad():
         sentences = network.scaled(vectors).detach().requires_grad_()  # (N, E)
-        logits, weights, _, _ = network.read_sentences(sentences, sentences_per_document)
+        logits, weights, _ = network.read_sentences(sentences, sentences_per_document)
         gradient = gradient_of(logits, score(logits.detach()), sentences)
     sentences = sentences.detach()
     shares = shares_of_words(words_per_sentence).to(sentences)

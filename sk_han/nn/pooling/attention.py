@@ -31,11 +31,9 @@ class AttentionPooling(Pooling):
     >>> import torch
     >>> from sk_han.nn import AttentionPooling
     >>> pooling = AttentionPooling(input_size=4, attention_dim=3)
-    >>> states = torch.randn(2, 5, 4)
-    >>> mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], dtype=torch.bool)
-    >>> pooled, weights = pooling(states, mask)
-    >>> pooled.shape, weights[0, 3:].tolist()
-    (torch.Size([2, 4]), [0.0, 0.0])
+    >>> pooled, weights = pooling.pool(torch.randn(8, 4), torch.tensor([3, 5]))
+    >>> pooled.shape, weights.shape
+    (torch.Size([2, 4]), torch.Size([8, 1]))
     """
 
     has_kernels = True
@@ -55,25 +53,6 @@ class AttentionPooling(Pooling):
         xavier_uniform_(self.weight, generator)
         nn.init.zeros_(self.bias)
         uniform_(self.context, len(self.context) ** -0.5, generator)
-
-    def forward(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Pool padded sequences.
-
-        Parameters
-        ----------
-        states : Tensor, shape (N, L, H)
-        mask : Tensor of bool, shape (N, L)
-            True where a state is real. Other states are never read.
-
-        Returns
-        -------
-        pooled : Tensor, shape (N, H)
-            Zero for a sequence without a real state.
-        weights : Tensor, shape (N, L)
-            Zero on padding; the others of a sequence sum to 1.
-        """
-        pooled, weights = self.pool(states[mask], mask.sum(dim=1))
-        return pooled, weights.new_zeros(mask.shape).masked_scatter(mask, weights)  # (N, L)
 
     def pool(
         self,

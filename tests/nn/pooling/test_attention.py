@@ -1,4 +1,4 @@
-"""Attention pooling: weights that sum to 1, and padding that does not exist."""
+"""Attention pooling: the equations of the paper, with and without a query."""
 
 import math
 
@@ -28,19 +28,9 @@ def states():
 
 
 @pytest.fixture
-def mask():
-    return torch.arange(7) < torch.tensor(LENGTHS).unsqueeze(1)
-
-
-@pytest.fixture
 def query():
     """A question of size A = 11 for each of the 5 sequences."""
     return torch.sin(3 * torch.arange(55, dtype=torch.float64)).view(5, 11).requires_grad_()
-
-
-def padded(states, mask, padding):
-    cube = torch.full((*mask.shape, states.shape[1]), padding, dtype=states.dtype)
-    return cube.index_put((mask,), states)
 
 
 def test_pooling_worked_by_hand():
@@ -77,33 +67,6 @@ def test_no_states_pool_to_zero_with_gradients(pooling, lengths):
     assert weights.shape == (0, 1)
     pooled.sum().backward()
     assert all(p.grad is None or p.grad.eq(0).all() for p in pooling.parameters())
-
-
-def test_masked_equals_shortened(pooling, states, mask):
-    pooled, weights = pooling(padded(states, mask, 5.0), mask)
-    shortened, weights_of_states = pooling.pool(states, torch.tensor(LENGTHS))
-    assert_close(pooled, shortened, rtol=0, atol=1e-14)
-    assert_close(weights[mask], weights_of_states.squeeze(1), rtol=0, atol=1e-15)
-    assert weights[~mask].eq(0).all()
-
-
-def test_mask_may_have_holes(pooling, states):
-    mask = torch.tensor([[False, True, False, True, True]])
-    pooled, weights = pooling(states[:5].unsqueeze(0), mask)
-    shortened, _ = pooling.pool(states[[1, 3, 4]], torch.tensor([3]))
-    assert_close(pooled, shortened, rtol=0, atol=1e-14)
-    assert weights[0, [0, 2]].eq(0).all()
-
-
-@pytest.mark.parametrize("padding", [-1e30, math.nan, math.inf])
-def test_what_stands_in_padding_changes_nothing(pooling, states, mask, padding):
-    def outputs_and_gradients(padding):
-        pooled, weights = pooling(padded(states, mask, padding), mask)
-        loss = (pooled * torch.arange(15).view(5, 3)).sum()
-        return [pooled, weights, *torch.autograd.grad(loss, [states, *pooling.parameters()])]
-
-    found, expected = outputs_and_gradients(padding), outputs_and_gradients(0.0)
-    assert all(map(torch.equal, found, expected))
 
 
 @pytest.mark.parametrize("asked", [False, True])
