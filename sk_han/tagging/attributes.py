@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -36,16 +35,14 @@ def token_kinds(sentences: Iterable[Sequence[tuple[str, ...]]]) -> Kinds:
     return Kinds(list(index), np.array(numbers, dtype=np.int32), lengths)
 
 
-def learn_attributes(kinds: Kinds, *, min_df: float = 1) -> list[dict[str, int]]:
-    """Number the values of each attribute from 2, the most frequent first, without rare words."""
+def learn_attributes(kinds: Kinds) -> list[dict[str, int]]:
+    """Number the values of each attribute from 2, the most frequent first."""
     n_tokens = np.bincount(kinds.numbers, minlength=len(kinds.rows)).tolist()
     n_given = len(kinds.rows[0])
     counts: list[Counter[str]] = [Counter() for _ in range(N_FROM_WORD + n_given - 1)]
     for row, n in zip(kinds.rows, n_tokens, strict=True):
         for i, (counter, value) in enumerate(zip(counts, _attributes_of(row), strict=True)):
             counter[value] += n if i < n_given else 1  # letters are those of words, not of tokens
-    for word in _words_below(min_df, kinds):
-        del counts[0][word]
     least = [1] * n_given + [_LEAST_WORDS] * (N_FROM_WORD - 1)
     return [_numbered(counter, n) for counter, n in zip(counts, least, strict=True)]
 
@@ -88,21 +85,6 @@ def _attributes_of(token: tuple[str, ...]) -> tuple[str, ...]:
     lower = word.lower()
     prefixes, suffixes = (lower[:n] for n in PREFIXES), (lower[-n:] for n in SUFFIXES)
     return (lower, *columns, *prefixes, *suffixes, word_shape(word))
-
-
-def _words_below(min_df: float, kinds: Kinds) -> set[str]:
-    """Return the words, in lower case, that occur in fewer sentences."""
-    n_sentences = len(kinds.lengths)
-    least = min_df if isinstance(min_df, Integral) else min_df * n_sentences
-    if least <= 1:
-        return set()
-    words = [word.lower() for word, *_ in kinds.rows]
-    index = {word: i for i, word in enumerate(dict.fromkeys(words))}
-    of_tokens = np.array([index[word] for word in words])[kinds.numbers]  # (T,)
-    sentences = np.repeat(np.arange(n_sentences), kinds.lengths)  # (T,)
-    once = np.unique(sentences * len(index) + of_tokens)
-    found = np.bincount(once % len(index), minlength=len(index))
-    return {word for word, n in zip(index, found.tolist(), strict=True) if n < least}
 
 
 def _numbered(counts: Counter[str], least: int) -> dict[str, int]:

@@ -55,7 +55,7 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
         given = _checked(X, y, sample_weight, tagger.scheme, tagger.class_weight)
         rows, held_out = _split(tagger, given, rng)
         known = token_kinds([given.sentences[i] for i in rows])
-        vocabularies = learn_attributes(known, min_df=tagger.min_df)
+        vocabularies = learn_attributes(known)
         _add_words_of_vectors(vocabularies[0], tagger.embedding_init)
         data = LabelledSentences(
             encoded_sentences(given.kinds, vocabularies),

@@ -26,8 +26,6 @@ from sk_han.text.tokenizer_state import words
 from sk_han.training.stateful import snapshot_of
 from sk_han.utils.compat import (
     HasMethods,
-    Interval,
-    RealNotInt,
     StrOptions,
     check_sample_weight,
     fit_context,
@@ -101,8 +99,6 @@ mapping of word to vector, default="random"
     adversarial_noise : float, default=0.3
         Length of noise on the word vectors, relative to that of the vectors, in every other step,
         as of `HANClassifier`.
-    min_df : int or float, default=1
-        Words in fewer training sentences are unknown; a float is a share of the sentences.
     lr : float, default=0.006
         Learning rate; the peak of the one-cycle schedule.
     max_epochs : int or "auto", default="auto"
@@ -185,7 +181,6 @@ mapping of word to vector, default="random"
         "dropout": _OPTIONS["dropout"],
         "word_dropout": _OPTIONS["word_dropout"],
         "adversarial_noise": [NOT_NEGATIVE],
-        "min_df": [Interval(RealNotInt, 0, 1, closed="both"), POSITIVE],
         "lr": [LEARNING_RATE],
         "max_epochs": [POSITIVE, StrOptions({"auto"})],
         "batch_size": [POSITIVE],
@@ -212,7 +207,6 @@ mapping of word to vector, default="random"
         dropout: float = 0.5,
         word_dropout: float = 0.05,
         adversarial_noise: float = 0.3,
-        min_df: float = 1,
         lr: float = 0.006,
         max_epochs: int | str = "auto",
         batch_size: int = 32,
@@ -235,7 +229,6 @@ mapping of word to vector, default="random"
         self.dropout = dropout
         self.word_dropout = word_dropout
         self.adversarial_noise = adversarial_noise
-        self.min_df = min_df
         self.lr = lr
         self.max_epochs = max_epochs
         self.batch_size = batch_size

@@ -18,12 +18,11 @@ def test_vocabularies_are_numbered_by_falling_frequency():
     assert column == {"N": 2, "V": 3, "X": 4}
 
 
-def test_rare_words_and_letters_of_one_word_are_left_out():
+def test_letters_of_one_word_are_left_out():
     sentences = [[("go",), ("ox",), ("ox",)], [], [("gas",), ("Go",)]]
-    for min_df in (2, 0.5):
-        word, prefix, *_ = learn_attributes(token_kinds(sentences), min_df=min_df)
-        assert word == {"go": 2}
-        assert prefix == {"g": 2}
+    word, prefix, *_ = learn_attributes(token_kinds(sentences))
+    assert word == {"go": 2, "ox": 3, "gas": 4}
+    assert prefix == {"g": 2}
 
 
 def test_unknown_values_have_the_id_1():
