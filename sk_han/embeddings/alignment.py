@@ -162,7 +162,6 @@ def learn_embeddings(
     vocabulary: Any,
     *,
     embedding_dim: int = 200,
-    window: int = 5,
     random_state: Any = None,
 ) -> Embeddings:
     """Learn word vectors from text, labelled or not.
@@ -179,8 +178,6 @@ def learn_embeddings(
         The words of the ids in `documents`.
     embedding_dim : int, default=200
         Size of a vector.
-    window : int, default=5
-        Words are neighbours up to this distance; near ones have more weight.
     random_state : int, RandomState instance or None, default=None
         Source of the start of the decomposition, and of the sample of a large collection.
 
@@ -222,7 +219,6 @@ def learn_embeddings(
             "tokenizer makes of texts: tokenizer.transform(texts)."
         )
     check_count("embedding_dim", embedding_dim)
-    check_count("window", window)
     n_rows = max(ids.values(), default=UNKNOWN_ID) + 1
     highest = int(documents.word_ids.max(initial=UNKNOWN_ID))
     if highest >= n_rows:
@@ -231,7 +227,7 @@ def learn_embeddings(
             "tokenize them with the tokenizer of this vocabulary."
         )
     vectors, learnt = cooccurrence_vectors(
-        documents, (n_rows, int(embedding_dim)), window=int(window), random_state=random_state
+        documents, (n_rows, int(embedding_dim)), random_state=random_state
     )
     words = {word: row for word, row in ids.items() if learnt[row]}
     if not words:

@@ -16,6 +16,9 @@ from sk_han.embeddings.svd import left_singular_vectors
 # The exponent of Levy, Goldberg and Dagan (2015). Without it, rare contexts have too much weight.
 _CONTEXT_SMOOTHING = 0.75
 
+_WINDOW = 5  # words up to this distance are neighbours
+_UNIT = math.lcm(*range(1, _WINDOW + 1))  # a number that every distance divides
+
 _SCALE = 0.1  # deviation of the numbers in a vector, as of the network's random ones
 
 _WORDS_AT_ONCE = 1 << 20  # words counted at once; it bounds the memory of their pairs
@@ -27,7 +30,6 @@ def cooccurrence_vectors(
     shape: tuple[int, int],
     *,
     weights: NDArray[np.float64] | None = None,
-    window: int = 5,
     random_state: np.random.RandomState | int | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """Factorize the positive pointwise mutual information (PPMI) of words and their neighbours.
@@ -50,7 +52,7 @@ def cooccurrence_vectors(
     if documents.n_words > _MOST_WORDS:
         rows = sampled_rows(documents.words_per_document, _MOST_WORDS, rng)
         documents, weights = documents[rows], weights[rows]
-    counts = _counts(documents, weights, vocabulary_size, window)
+    counts = _counts(documents, weights, vocabulary_size)
     information = _positive_mutual_information(counts)
     learnt = information.getnnz(axis=1) > 0
     rank = min(embedding_dim, learnt.sum() - 1)
@@ -73,20 +75,15 @@ def _multiples(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.abs(multiples - whole) < 1e-12 * whole, whole, multiples)
 
 
-def _unit(window: int) -> int:
-    """Return a number that every distance up to `window` (or 20) divides."""
-    return math.lcm(*range(1, min(window, 20) + 1))
-
-
 def _counts(
-    documents: DocumentArray, weights: NDArray[np.float64], vocabulary_size: int, window: int
+    documents: DocumentArray, weights: NDArray[np.float64], vocabulary_size: int
 ) -> csr_matrix:
-    """Count how often two words are neighbours, times `_unit`, shape (V, V), symmetric.
+    """Count how often two words are neighbours, times `_UNIT`, shape (V, V), symmetric.
 
     If weights are whole numbers, counts are too, and their sums are exact in any order. This
     matters: if singular values are close, the last bit can change the vectors.
     """
-    shape, unit = (vocabulary_size, vocabulary_size), _unit(window)
+    shape = (vocabulary_size, vocabulary_size)
     counts = csr_matrix(shape, dtype=np.float64)
     # The last document of a sample may reach beyond the limit.
     document = np.repeat(np.arange(len(documents)), documents.words_per_document)[:_MOST_WORDS]
@@ -94,7 +91,7 @@ def _counts(
     for start in range(0, len(word_ids), _WORDS_AT_ONCE):
         stop = start + _WORDS_AT_ONCE
         lefts, rights, shares = [], [], []
-        for distance in range(1, window + 1):
+        for distance in range(1, _WINDOW + 1):
             # The right neighbour may lie beyond `stop`.
             right = word_ids[start + distance : stop + distance]
             left = word_ids[start:stop][: len(right)]
@@ -103,7 +100,7 @@ def _counts(
             near = known & (left_document == document[start + distance : stop + distance])
             lefts.append(left[near])
             rights.append(right[near])
-            shares.append(weights[left_document[near]] * (unit / distance))
+            shares.append(weights[left_document[near]] * (_UNIT / distance))
         pairs = (np.concatenate(lefts), np.concatenate(rights))
         counts += csr_matrix((np.concatenate(shares), pairs), shape)  # sums equal pairs
     return (counts + counts.T).tocsr()
