@@ -5,6 +5,7 @@ training reviews in ``$SK_HAN_DATA`` (else ``../shared/data``): each is repeated
 words replaced by words of all reviews. Labels are the true ones, or random for half or all of the
 documents. A fit is one epoch in a process of its own, and its seconds are those of processors.
 With ``--small`` the network has few units, so that almost all of the time is that of the rest.
+``--portions 5`` compares `partial_fit` to a fit with the defaults.
 """
 
 from __future__ import annotations
@@ -57,6 +58,18 @@ def collection(n_documents: int, labels: str) -> tuple[list[str], NDArray]:
     return found, y
 
 
+def in_portions(n_documents: int, n_portions: int) -> dict[str, Any]:
+    """Learn from all documents by `partial_fit`, or by one fit."""
+    texts, y = collection(n_documents, "true")
+    classifier = HANClassifier(random_state=0, device="cpu")
+    if n_portions == 1:
+        classifier.fit(texts, y)
+    for rows in np.array_split(np.arange(n_documents), n_portions) if n_portions > 1 else ():
+        classifier.partial_fit([texts[row] for row in rows], y[rows], classes=np.unique(y))
+    accuracy = round(100 * classifier.score(*imdb("test")), 1)
+    return {"documents": n_documents, "portions": n_portions, "test accuracy, %": accuracy}
+
+
 def measured(n_documents: int, labels: str, small: bool) -> dict[str, Any]:
     """Fit in this process."""
     texts, y = collection(n_documents, labels)
@@ -86,12 +99,18 @@ def main() -> None:
     parser.add_argument("--documents", type=int, nargs="+", default=sizes)
     parser.add_argument("--labels", nargs="+", choices=RANDOM, default=["true"])
     parser.add_argument("--small", action="store_true", help="a network of few units")
+    parser.add_argument("--portions", type=int, help="learn in so many by partial_fit, and at once")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     add_save(parser)
     arguments = parser.parse_args()
     if arguments.one:
         (n_documents,), (labels,) = arguments.documents, arguments.labels
         print(json.dumps(measured(n_documents, labels, arguments.small)))
+        return
+    if arguments.portions:
+        (n_documents,) = arguments.documents
+        found = [in_portions(n_documents, n) for n in (1, arguments.portions)]
+        publish("large_collection_portions", found, arguments.save)
         return
     rows = []
     for labels in arguments.labels:

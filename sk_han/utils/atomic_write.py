@@ -26,7 +26,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     What a killed process has left of a file of this name is deleted after a day.
     """
     target = _target(path)
-    _delete_unfinished(target, older_than=_ABANDONED_AFTER)
+    _delete_unfinished(target)
     # open() creates a file with the permissions of the umask; the tempfile module does not.
     unfinished = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}.tmp")
     try:
@@ -66,7 +66,7 @@ def _prefix(target: Path) -> str:
     return f".sk_han-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]}-"
 
 
-def _delete_unfinished(target: Path, *, older_than: float) -> None:
+def _delete_unfinished(target: Path) -> None:
     """Delete unfinished files of the target that this user has written, from an age in seconds."""
     ours = re.compile(re.escape(_prefix(target)) + r"[0-9a-f]{16}\.tmp")
     # A folder that cannot be listed, or a file that is gone meanwhile, is no reason to fail.
@@ -76,6 +76,6 @@ def _delete_unfinished(target: Path, *, older_than: float) -> None:
                 continue
             found = entry.stat(follow_symlinks=False)
             is_own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
-            is_old = time.time() - found.st_mtime > older_than
+            is_old = time.time() - found.st_mtime > _ABANDONED_AFTER
             if stat.S_ISREG(found.st_mode) and is_own and is_old:
                 os.unlink(entry.path)
