@@ -18,11 +18,6 @@ def resident_megabytes() -> float:
     return _megabytes("VmRSS")
 
 
-def anonymous_megabytes() -> float:
-    """Give the resident memory of this process that no file stands for."""
-    return _megabytes("RssAnon")
-
-
 def _megabytes(name: str) -> float:
     status = Path("/proc/self/status").read_text("ascii")
     line = next(line for line in status.splitlines() if line.startswith(name))
