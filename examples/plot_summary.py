@@ -21,11 +21,11 @@ print(f"accuracy on 300 other reviews: {model.score(texts[900:], labels[900:]):.
 # -----------------------
 # Above is what single words bring by the network, below what words and n-grams bring by the linear
 # model beside it; each number is the mean of the documents that have the term, and strong and
-# frequent terms stand first. In these reviews every
-# second judgement is negated, so a word alone says little: "good" stands in "not good" as often as
-# not. The n-gram model needs its pairs of words, and the network reads what comes before. On your
-# own texts look for terms that should not count, as a name, a date or a number ("10" here): the
-# model has learnt them by heart, and more documents, or a text without them, make it forget them.
+# frequent terms stand first. In these reviews every second judgement is negated, so a word alone
+# says little: "good" stands in "not good" as often as not. The n-gram model needs its pairs of
+# words, and the network reads what comes before. On your own texts look for terms that should not
+# count, as a name, a date or a number ("10" here): the model has learnt them by heart, and more
+# documents, or a text without them, make it forget them.
 summary = summarize(model, texts[900:])
 
 # %%

@@ -20,7 +20,6 @@ from sk_han.inspection.documents_given import (
 )
 from sk_han.inspection.ensembles import Ensemble, check_fitted, combined, opened
 from sk_han.inspection.explained_model import ExplainedModel
-from sk_han.inspection.methods.by_name import METHODS
 from sk_han.inspection.methods.explain_params import How, takes_how
 from sk_han.inspection.methods.explanations import Source, explanations_of
 from sk_han.inspection.methods.log_odds import Asked
@@ -210,7 +209,7 @@ def explain_iter(
     check_fitted(estimator)
     found = opened(estimator)
     model = None if isinstance(found, Ensemble) else ExplainedModel.of(found)
-    chosen = How.checked(how, METHODS)
+    chosen = How.checked(how)
     if model is None:
         return _explained_together(found, X, target, against, how)
     size = chosen.batch_size or model.classifier.net_.valid_batch_size

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
 from sk_han.inspection.answers import for_answers, of_answers
-from sk_han.inspection.methods.by_name import METHODS
 from sk_han.inspection.methods.explain_params import How, takes_how
 from sk_han.inspection.methods.explanations import Source, explanations_of, located
 from sk_han.inspection.methods.log_odds import Asked
@@ -287,7 +286,7 @@ class Scorer:
         X = X if holds_word_ids(X) else check_texts(X)
         if targets is not None:
             return of_answers(for_answers(self.explain, X, target, against, targets, how))
-        chosen = How.checked(how, METHODS)
+        chosen = How.checked(how)
         random = random_source(chosen.random_state)
         asked = Asked.checked(target, against, self.target, len(X))
         n_read, size = 0, chosen.batch_size or _BATCH_SIZE

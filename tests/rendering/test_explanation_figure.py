@@ -15,12 +15,6 @@ from tests.by_hand import explained, signed  # noqa: E402
 LONG = " ".join(f"Sentence {i}." for i in range(30))
 
 
-@pytest.fixture(autouse=True)
-def _figures_are_closed():
-    yield
-    plt.close("all")
-
-
 def names(ax):
     return [label.get_text() for label in ax.get_yticklabels()]
 

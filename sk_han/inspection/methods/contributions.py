@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.inspection.methods.explain_params import How
 from sk_han.inspection.methods.log_odds import LogOdds
 from sk_han.parts import Pool
 from sk_han.parts.network_part import Attribution, NetworkPart
+
+if TYPE_CHECKING:
+    from sk_han.inspection.methods.explain_params import How
 
 
 class Contributions(NamedTuple):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
+from sk_han.inspection.methods.by_name import METHODS
 from sk_han.inspection.results.document import COMBINATIONS
 from sk_han.utils.argument_checks import check_choice, check_count
 
@@ -23,8 +24,8 @@ class How:
     random_state: Any = None
 
     @classmethod
-    def checked(cls, given: Mapping[str, Any], methods: Collection[str]) -> How:
-        """Check what a user has given; `methods` are those that the model can be explained by."""
+    def checked(cls, given: Mapping[str, Any]) -> How:
+        """Check what a user has given."""
         names = [field.name for field in fields(cls)]
         for name in given:
             if name not in names:
@@ -33,7 +34,7 @@ class How:
                     f"takes {', '.join(names)}."
                 )
         how = cls(**given)
-        check_choice("method", how.method, methods)
+        check_choice("method", how.method, METHODS)
         check_choice("combine", how.combine, COMBINATIONS)
         if how.batch_size is not None:
             check_count("batch_size", how.batch_size)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import sk_han
-from sk_han.inspection.methods.by_name import METHODS
 from sk_han.inspection.methods.explain_params import How
 from sk_han.serving import Scorer
 
@@ -25,10 +24,10 @@ def test_all_that_explain_show_the_same_parameters(function: Callable[..., Any])
 
 
 def test_what_is_not_given_is_the_default():
-    assert How.checked({}, METHODS) == How()
-    assert How.checked({"batch_size": 7}, METHODS) == How(batch_size=7)
+    assert How.checked({}) == How()
+    assert How.checked({"batch_size": 7}) == How(batch_size=7)
 
 
 def test_an_unknown_parameter_is_named_with_those_that_exist():
     with pytest.raises(TypeError, match=r"argument 'methods'; of how .* takes method, combine"):
-        How.checked({"methods": 7}, METHODS)
+        How.checked({"methods": 7})
