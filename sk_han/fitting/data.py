@@ -42,7 +42,6 @@ from sk_han.validation.documents import (
     within_vocabulary,
 )
 from sk_han.validation.doubtful import (
-    warn_of_classes_without_weight,
     warn_of_conflicts,
     warn_of_early_stopping,
     warn_of_features,
@@ -175,8 +174,6 @@ def read_data(given: Given, context: FitContext) -> FitData:
         split = labelled.targets, settings.validation_fraction, context.rng, labelled.groups
         training, held_out = target.hold_out(*split)
     if is_whole:
-        if target.has_one_label:
-            warn_of_classes_without_weight(checked.y, labelled.targets, target.names)
         target.warn_of_rare(labelled.targets, given=validation is not None)
         n_words = labelled.documents.words_per_document[conflicting]
         warn_of_conflicts(n_words, len(labelled))

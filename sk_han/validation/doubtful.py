@@ -20,7 +20,6 @@ _FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1  # the last of rows with wo
 _FEW, _USUAL = 5, 20
 # Short texts ("ok") may have two labels for good reasons; of 14,640 tweets (airline) 0.2 % have.
 _SHORTEST, _DOUBTFUL_SHARE, _ENOUGH_DOCUMENTS = 10, 0.01, 50
-_TEXT = 30  # characters; names of classes are shorter
 
 
 def warn_of_features(X: Any) -> None:
@@ -110,30 +109,10 @@ def warn_of_single_documents(targets: Integers, classes: NDArray[Any], *, given:
         "It is trained on and not held out, so nothing tells how well such a class is recognized. "
     )
     repair = "Give more documents of these classes, merge them, or leave them out."
-    lengths = [len(str(name)) if " " in str(name) else 0 for name in single]
-    are_texts = len(single) > len(targets) / 2 and np.median(lengths) >= _TEXT
-    if are_texts:
-        repair = "Are texts and labels mixed up?"
     warn_user(
         f"{len(single):,} of {len(classes):,} classes {agreeing(len(single), 'have')} a single "
-        "document: "
-        f"{listed(single, write=reprlib.repr if are_texts else repr)}. "
-        f"{'' if given else not_held_out}{repair}"
+        f"document: {listed(single, write=reprlib.repr)}. {'' if given else not_held_out}{repair}"
     )
-
-
-def warn_of_classes_without_weight(
-    targets: Integers, kept: Integers, classes: NDArray[Any]
-) -> None:
-    """Warn of classes (C,) of some targets, and of none that is kept for its positive weight."""
-    lacking = np.setdiff1d(targets, kept)
-    if len(lacking):
-        warn_user(
-            f"Of {len(classes):,} classes {len(lacking):,} {agreeing(len(lacking), 'occur')} only "
-            f"in documents of weight 0: {listed(classes[lacking].tolist())}. Each stays a class, "
-            "and no linear model can be fitted, since one needs documents of each. Leave these "
-            "documents out of X and y."
-        )
 
 
 def warn_of_conflicts(n_words: Integers, n_documents: int) -> None:

@@ -60,7 +60,6 @@ each_estimator = pytest.mark.parametrize(
 class TestOnRows:
     @parametrize_with_checks(row_estimators(), expected_failed_checks=explained_failures)
     @pytest.mark.filterwarnings("ignore:The labels hold a single class:UserWarning")
-    @pytest.mark.filterwarnings("ignore:Of 2 classes 1 occurs only in documents of weight 0")
     # A check of weights sets it, for estimators that look at the loss of their training documents.
     @pytest.mark.filterwarnings("ignore:n_iter_no_change=20 has no effect:UserWarning")
     def test_every_check_holds(self, estimator, check, monkeypatch):
@@ -107,7 +106,6 @@ class TestSampleWeight:
 class TestOnSentenceVectors:
     @pytest.mark.thorough
     @pytest.mark.filterwarnings("ignore:n_iter_no_change=20 has no effect:UserWarning")
-    @pytest.mark.filterwarnings("ignore:Of 2 classes 1 occurs only in documents of weight 0")
     def test_every_check_holds(self, monkeypatch):
         monkeypatch.setenv("SCIPY_ARRAY_API", "1")
         results = results_of(sentence_estimator())

@@ -561,7 +561,6 @@ WARNINGS: list[Expected] = [
     # So may it of seven, two of which count for nothing.
     Expected(when(estimator=FOLDS, weights="some zero"), "a single document: "),
     # Of a class, or a label against the rest, it may be the only one.
-    Expected(when(weights="some zero"), "classes 1 occurs only in documents of weight 0"),
     Expected(when(classes=_FEW), "fewer than 5 documents: "),
     Expected(when(classes="one"), "The labels hold a single class"),
     Expected(when(labels="odd names"), "differ by blanks or capitals alone: '' and ' '"),

@@ -240,10 +240,3 @@ def test_word_ids_that_are_called_so_are_taken_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tiny().fit(DocumentArray.from_padded(ONE_HOT[: len(TEXTS)] + 1), LABELS)
-
-
-@pytest.mark.parametrize(("others", "n"), [(["a", "b"], 3), (["a"], 2)])
-def test_a_class_of_weight_0_alone_is_warned_of(others, n):
-    labels, weights = [*(others * 59)[:59], "typo"], np.append(np.ones(59), 0)
-    with pytest.warns(UserWarning, match=f"{n} classes 1 occurs only in .* of weight 0: 'typo'"):
-        tiny().fit(make_reviews(60, random_state=0)[0], labels, sample_weight=weights)
