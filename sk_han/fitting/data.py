@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,6 @@ from sk_han.parts.ngrams.hashing import check_ngram_range
 from sk_han.targets import Target, check_same_kind, learnt_target
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer
-from sk_han.utils.caching import cached_property
 from sk_han.utils.containers import rows_of
 from sk_han.utils.counts import agreeing, counted
 from sk_han.utils.warnings import warn_user

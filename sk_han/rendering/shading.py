@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.rendering.protocols import Explained, Quantity
-from sk_han.utils.caching import cached_property
 
 # Shades on each side of zero: about as many as readers can distinguish side by side.
 LEVELS = 8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,7 +9,6 @@ from typing import NamedTuple
 from sk_han.text.alignment import Span, locate_sentences, locate_words, strings_of
 from sk_han.text.sentences import sentence_spans
 from sk_han.text.tokens import compile_token_pattern
-from sk_han.utils.caching import cached_property
 
 
 class LocatedSentence(NamedTuple):
@@ -39,13 +37,13 @@ class TextAnalyzer:
         if self.word_tokenizer is not None:
             words = [self._words(text[start:end]) for start, end in self._sentences(text)]
         else:
-            findall = self._patterns[not text.isascii()].findall
+            findall = compile_token_pattern(self.token_pattern)[not text.isascii()].findall
             words = [findall(text, start, end) for start, end in self._sentences(text)]
         return list(filter(None, words))
 
     def locate(self, text: str) -> Iterator[LocatedSentence]:
         """Yield the same sentences with the offsets of sentences and words."""
-        pattern = self._patterns[not text.isascii()]
+        pattern = compile_token_pattern(self.token_pattern)[not text.isascii()]
         for start, end in self._sentences(text):
             if self.word_tokenizer is not None:
                 words = self._words(text[start:end])
@@ -66,7 +64,3 @@ class TextAnalyzer:
     def _words(self, sentence: str) -> list[str]:
         assert self.word_tokenizer is not None
         return strings_of(self.word_tokenizer(sentence), "word_tokenizer")
-
-    @cached_property
-    def _patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
-        return compile_token_pattern(self.token_pattern)

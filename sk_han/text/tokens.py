@@ -7,6 +7,7 @@ are made of (``- = _ ~ + | >``) are no words: else a line of them would be a sen
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from sk_han.text.characters import CHARACTER_MARKS, CHARACTER_WORDS, WORD_CHARACTERS
 
@@ -59,6 +60,7 @@ _ASCII_PATTERNS = {
 }
 
 
+@lru_cache
 def compile_token_pattern(token_pattern: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Compile a pattern with at most one group, which is the word: for text in ASCII, and for any.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,6 @@ from sk_han.inspection.results.result import Shape
 from sk_han.rendering.report.confusion import plot_taken
 from sk_han.rendering.report.multilabel_page import render_label_report
 from sk_han.rendering.report.report_tables import report_frame, taken_frame
-from sk_han.utils.caching import cached_property
 from sk_han.utils.counts import counted
 from sk_han.utils.metrics import (
     effective_groups,

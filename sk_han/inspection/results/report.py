@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +18,6 @@ from sk_han.rendering.report.confusion import plot_confusion
 from sk_han.rendering.report.page import render_report
 from sk_han.rendering.report.report_tables import confusion_frame, document_columns, report_frame
 from sk_han.rendering.report.report_text import render_report_text
-from sk_han.utils.caching import cached_property
 from sk_han.utils.counts import counted
 from sk_han.utils.metrics import (
     Bin,

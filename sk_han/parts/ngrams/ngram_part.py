@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,6 @@ from sk_han.parts.part import Part
 from sk_han.storage.schema import Array, Field, Sizes
 from sk_han.targets import Target
 from sk_han.utils.array_types import Floats, Integers
-from sk_han.utils.caching import cached_property
 
 _MOST_WORDS = 1 << 31  # of an n-gram that a document can have
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -20,7 +21,6 @@ from sk_han.parts.ngrams.ngram_part import (
 )
 from sk_han.storage.schema import Array, Field, Schema, Sizes
 from sk_han.utils.array_types import Floats, Integers
-from sk_han.utils.caching import cached_property
 
 # Problems that are learnt with ratios of their own: these are more accurate on opinions and short
 # texts (28 emotions), and less so on topics (90 of Reuters), where they cost ten times the time.
