@@ -14,7 +14,6 @@ from threading import RLock
 from time import perf_counter
 from types import ModuleType
 
-from sk_han.utils.signals import from_signal
 from sk_han.utils.warnings import warn_user
 
 ENGINES = ("auto", "numba", "torch")
@@ -134,8 +133,6 @@ def _load(name: str, requested: str) -> ModuleType | None:
             raise RuntimeError("NUMBA_DISABLE_JIT switches its compiler off")
         return import_module(f"sk_han.engines.kernels.{name}")
     except Exception as error:
-        if from_signal(error):
-            raise
         _warn(
             f"its kernels cannot be compiled or loaded ({type(error).__name__}: {error})",
             "PyTorch or NumPy computes instead: a fit takes three to four times as long, a "
@@ -156,8 +153,6 @@ def _load_for_gpu(try_them: Callable[[ModuleType], None]) -> ModuleType | None:
         try_them(module)
         return module
     except Exception as error:
-        if from_signal(error):
-            raise
         warn_user(
             f"Triton cannot compile kernels for the GPU ({type(error).__name__}: {error}). cuDNN "
             "computes instead, and a step of training takes several times as long. Triton needs a "

@@ -14,7 +14,6 @@ from sk_han.utils.containers import refuse_masked
 from sk_han.utils.counts import a_kind, counted
 from sk_han.utils.model_format import LARGEST_NUMBER
 from sk_han.utils.progress import progress_bar
-from sk_han.utils.signals import from_signal
 
 if TYPE_CHECKING:
     from sk_han.sentence_vectors.cache import VectorCache
@@ -115,8 +114,8 @@ def fingerprint_of(encoder: Any, probes: Sequence[str] = PROBES) -> EncoderFinge
     how: dict[str, Any] = {"dimension": vectors.shape[1], "batch_size": 1}
     try:
         last = encoded(encode, probes[-1:], **how, cache=None, progress=False)
-    except Exception as error:  # whatever it raises of a text that is longer than it can take
-        if probes is not PROBES or from_signal(error):
+    except Exception:  # whatever it raises of a text that is longer than it can take
+        if probes is not PROBES:
             raise
     else:
         vectors = np.concatenate([vectors, last])

@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.storage.file_checks import FORMAT_VERSION, N_DIGITS, check_format, sha256
-from sk_han.utils.signals import from_signal
 
 _DESCRIPTION = "model.json"
 _ENTRY = re.compile(r"model\.json|\w+(\.\w+)*\.npy", re.ASCII)
@@ -89,8 +88,6 @@ def _entries(file: BinaryIO) -> dict[str, bytes]:
     except (MemoryError, OSError):
         raise
     except Exception as error:  # zipfile raises a dozen types for hostile bytes
-        if from_signal(error):
-            raise
         raise ValueError(f"it is not as sk_han.save writes a zip: {error}") from error
 
 
@@ -121,8 +118,6 @@ def _parsed(text: bytes) -> Any:
     try:
         return json.loads(text.decode("utf-8", "surrogatepass"), parse_constant=_no_constant)
     except ValueError as error:
-        if from_signal(error):
-            raise
         raise ValueError(f"its entry {_DESCRIPTION} is no JSON text: {error}") from error
 
 

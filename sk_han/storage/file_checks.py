@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sk_han.utils.model_format import ModelFormatError
-from sk_han.utils.signals import from_signal
 from sk_han.utils.visible_text import shortened
 
 # Increased when an older release cannot read the file. Golden files of all formats from this one on
@@ -44,8 +43,6 @@ def model_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         try:
             yield file
         except (ValueError, TypeError, OverflowError) as error:
-            if from_signal(error):
-                raise
             reason = shortened(str(error).rstrip("."), 1000)  # a value may be as long as the file
             raise ModelFormatError(f"{path} cannot be loaded: {reason}.") from error
         except RecursionError as error:

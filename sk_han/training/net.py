@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
@@ -24,7 +23,7 @@ from sk_han.training.callbacks.progress import EpochTimer
 from sk_han.training.callbacks.stopping import StopOnInterrupt, StopTraining
 from sk_han.training.devices_and_threads import torch_threads
 from sk_han.training.loss import MEASURES, weighted_mean
-from sk_han.utils.signals import handlers_in_tracebacks, stands_for_one_from_signal
+from sk_han.utils.signals import handling_ctrl_c
 
 _Tensors = TypeVar("_Tensors", bound=tuple[Tensor, ...])
 
@@ -221,15 +220,23 @@ class Net(NeuralNet):
         if method_name != "on_epoch_end":
             super().notify(method_name, **cb_kwargs)
             return
-        request, outer = None, sys.exc_info()[1]
+        request, is_ctrl_c = None, False
+
+        def handle(interrupt: Callable[[], None]) -> None:
+            nonlocal is_ctrl_c
+            try:
+                interrupt()
+            except KeyboardInterrupt:
+                is_ctrl_c = True
+                raise
+
         self.on_epoch_end(self, **cb_kwargs)
-        with handlers_in_tracebacks():
+        with handling_ctrl_c(handle):
             for _, callback in self.callbacks_:
                 try:
                     callback.on_epoch_end(self, **cb_kwargs)
                 except (KeyboardInterrupt, StopTraining) as stop:
-                    is_interrupt = isinstance(stop, KeyboardInterrupt)
-                    if is_interrupt and stands_for_one_from_signal(stop, outer):
+                    if is_ctrl_c and isinstance(stop, KeyboardInterrupt):
                         raise
                     request = stop
         if request is not None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import signal
 import sys
-import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from numbers import Real
 from typing import Any, ClassVar
@@ -16,6 +14,7 @@ from typing import Any, ClassVar
 from skorch.callbacks import Callback, LRScheduler
 
 from sk_han.utils.progress import tell
+from sk_han.utils.signals import handling_ctrl_c
 
 # What may stand between a person and the fit: what fits one estimator, once.
 _DIRECT = ("sklearn.base", "sklearn.pipeline", "sklearn.compose", "sklearn.utils")
@@ -146,21 +145,14 @@ class StopOnInterrupt(_Stopping):
     def watching(self) -> Iterator[None]:
         """Note the first Ctrl-C within the block; further ones do what they did before."""
         self.is_interrupted_ = False
-        handler = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is not threading.main_thread() or not callable(handler):
-            yield
-            return
 
-        def handle(number: int, frame: Any) -> None:
+        def handle(interrupt: Callable[[], None]) -> None:
             is_further, self.is_interrupted_ = self.is_interrupted_, True
             if is_further:
-                handler(number, frame)
+                interrupt()
 
-        signal.signal(signal.SIGINT, handle)
-        try:
+        with handling_ctrl_c(handle):
             yield
-        finally:
-            signal.signal(signal.SIGINT, handler)
 
     def is_due(self, net: Any) -> bool:
         """Return whether Ctrl-C was pressed; say what happens."""
