@@ -25,8 +25,14 @@ from sk_han.sentence_vectors.training import (
     sentence_net,
     trained_sentence_net,
 )
-from sk_han.training.builder import batch_size_for, document_net, epochs_for, epochs_of, new_net
-from sk_han.training.callbacks.freezing import epochs_frozen
+from sk_han.training.builder import (
+    batch_size_for,
+    document_net,
+    epochs_for,
+    epochs_frozen,
+    epochs_of,
+    new_net,
+)
 from sk_han.training.callbacks.stopping import StopOnInterrupt, stops_for_a_person
 from sk_han.training.history import plain_history
 from sk_han.training.net import Net

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.base import clone
-from skorch.callbacks import Callback, LRScheduler
+from skorch.callbacks import Callback, Freezer, LRScheduler, Unfreezer
 
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.optimizers import RowwiseAdamW
 from sk_han.options import NetworkOptions, Range
 from sk_han.training.batches import document_tensors
 from sk_han.training.callbacks.early_stopping import EarlyStopping
-from sk_han.training.callbacks.freezing import FrozenEmbedding
 from sk_han.training.callbacks.progress import progress_of
 from sk_han.training.net import Net
 
@@ -98,6 +97,13 @@ def epochs_of(n_steps: float, n_samples: int, batch_size: int, *, least: int, mo
     return min(max(round(n_steps / steps_per_epoch), least), most)
 
 
+def epochs_frozen(freeze_embedding: bool | int) -> float:
+    """Return the number of epochs that `freeze_embedding` means: True means all epochs, not one."""
+    if isinstance(freeze_embedding, (bool, np.bool_)):
+        return math.inf if freeze_embedding else 0
+    return freeze_embedding
+
+
 def new_net(
     network: Mapping[str, Any],
     *,
@@ -136,7 +142,10 @@ def new_net(
         )
         own_callbacks.append(("lr_schedule", one_cycle))
     if frozen_epochs > 0:
-        own_callbacks.append(("frozen_embedding", FrozenEmbedding(frozen_epochs)))
+        own_callbacks.append(("freezer", Freezer("*embedding.weight")))
+        if frozen_epochs < max_epochs:
+            at = int(frozen_epochs) + 1
+            own_callbacks.append(("unfreezer", Unfreezer("*embedding.weight", at=at)))
     if verbose:
         own_callbacks.append(("progress", progress_of(n_steps, max_epochs, verbose)))
 

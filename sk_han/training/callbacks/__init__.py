@@ -1,1 +1,1 @@
-"""Callbacks of a training: the best epoch, freezing, progress, stopping."""
+"""Callbacks of a training: the best epoch, progress, stopping."""

@@ -9,7 +9,7 @@ import pytest
 from skorch.callbacks import Callback
 
 from sk_han import DocumentArray
-from sk_han.training.callbacks.freezing import epochs_frozen
+from sk_han.training.builder import epochs_frozen
 from tests.tiny_models import tiny
 
 X = DocumentArray.from_nested([[[2, 3]], [[3, 2], [2]]] * 6)
