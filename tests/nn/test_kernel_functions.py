@@ -6,7 +6,6 @@ import torch
 from sk_han.engines import arrays
 from sk_han.engines.engine_choice import kernels, using_engine
 from sk_han.engines.tasks import using_threads
-from sk_han.nn import AttentionPooling
 from sk_han.nn.kernel_functions import attention, gru_states, kernels_cover, projections
 
 pytest.importorskip("numba")
@@ -190,15 +189,6 @@ def test_single_precision_on_the_cpu_is_covered():
     assert kernels_cover("gru_recurrence", torch.zeros(1))
     assert not kernels_cover("gru_recurrence", torch.zeros(1, dtype=torch.float64))
     assert not kernels_cover("gru_recurrence", torch.zeros(1, device="meta"))
-
-
-def test_a_query_is_left_to_pytorch():
-    pooling, states = AttentionPooling(5, 7), numbers(3, 5, seed=0)
-    pooled, _ = pooling.pool(states, torch.tensor([1, 2]))
-    asked, _ = pooling.pool(states, torch.tensor([1, 2]), query=torch.zeros(2, 7))
-    assert type(pooled.grad_fn).__name__ == "_AttentionBackward"
-    assert type(asked.grad_fn).__name__ != "_AttentionBackward"
-    torch.testing.assert_close(asked, pooled)
 
 
 def test_a_given_gradient_is_left_alone():

@@ -55,23 +55,13 @@ class AttentionPooling(Pooling):
         uniform_(self.context, len(self.context) ** -0.5, generator)
 
     def pool(
-        self,
-        states: Tensor,
-        lengths: Tensor,
-        sequences_per_document: Tensor | None = None,
-        *,
-        query: Tensor | None = None,
+        self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Pool concatenated sequences, as `Pooling.pool` says.
-
-        A query, shape (N, A), is added before the tanh: ``u_t = tanh(W h_t + b + query)``, as in
-        the decoder of Bahdanau, Cho and Bengio (2015).
-        """
-        if query is None and kernels_cover("attention", states):
+        """Pool concatenated sequences, as `Pooling.pool` says."""
+        if kernels_cover("attention", states):
             pooled, weights = attention(states, self.weight, self.bias, self.context, lengths)
             return pooled, weights.unsqueeze(1)
         segment = segment_numbers(lengths).to(states.device)  # (T,)
-        u = torch.addmm(self.bias, states, self.weight.T)  # (T, A)
-        u = torch.tanh(u if query is None else u + query[segment])
+        u = torch.tanh(torch.addmm(self.bias, states, self.weight.T))  # (T, A)
         weights = segment_softmax(u @ self.context, segment, len(lengths)).unsqueeze(1)  # (T, 1)
         return segment_sum(weights * states, segment, len(lengths)), weights

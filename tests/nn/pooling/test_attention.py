@@ -1,4 +1,4 @@
-"""Attention pooling: the equations of the paper, with and without a query."""
+"""Attention pooling: the equations of the paper, and their gradients."""
 
 import math
 
@@ -27,12 +27,6 @@ def states():
     return torch.cos(torch.arange(39, dtype=torch.float64)).view(13, 3).requires_grad_()
 
 
-@pytest.fixture
-def query():
-    """A question of size A = 11 for each of the 5 sequences."""
-    return torch.sin(3 * torch.arange(55, dtype=torch.float64)).view(5, 11).requires_grad_()
-
-
 def test_pooling_worked_by_hand():
     # u is tanh of the first feature; the context vector makes the scores log(3) and 0.
     pooling = AttentionPooling(input_size=2, attention_dim=1).double()
@@ -45,15 +39,10 @@ def test_pooling_worked_by_hand():
     assert pooled[0].tolist() == pytest.approx([3 / 4, 3 + 2], abs=1e-15)
 
 
-@pytest.mark.parametrize("asked", [False, True])
-def test_each_sequence_is_pooled_as_the_paper_says(fill, states, query, asked):
-    pooling = AttentionPooling(3, 11).double()
-    fill(pooling)
-    given = query if asked else None
-    pooled, weights = pooling.pool(states, torch.tensor(LENGTHS), query=given)
-    sequences = zip(states.split(LENGTHS), query, pooled, weights.split(LENGTHS), strict=True)
-    for h, q, s, alpha in sequences:
-        u = torch.tanh(h @ pooling.weight.T + pooling.bias + (q if asked else 0))
+def test_each_sequence_is_pooled_as_the_paper_says(pooling, states):
+    pooled, weights = pooling.pool(states, torch.tensor(LENGTHS))
+    for h, s, alpha in zip(states.split(LENGTHS), pooled, weights.split(LENGTHS), strict=True):
+        u = torch.tanh(h @ pooling.weight.T + pooling.bias)
         expected = torch.softmax(u @ pooling.context, 0)
         assert_close(alpha, expected.unsqueeze(1), rtol=0, atol=1e-14)
         assert_close(s, expected @ h, rtol=0, atol=1e-14)
@@ -69,15 +58,13 @@ def test_no_states_pool_to_zero_with_gradients(pooling, lengths):
     assert all(p.grad is None or p.grad.eq(0).all() for p in pooling.parameters())
 
 
-@pytest.mark.parametrize("asked", [False, True])
-def test_gradients_equal_numerical_ones(pooling, states, query, asked):
+def test_gradients_equal_numerical_ones(pooling, states):
     names, parameters = zip(*pooling.named_parameters(), strict=True)
     pooling.forward = pooling.pool  # what functional_call calls
 
-    def pool(states, query, *parameters):
+    def pool(states, *parameters):
         given, lengths = dict(zip(names, parameters, strict=True)), torch.tensor([2, 0, 3])
-        asking = {"query": query} if asked else {}
-        return functional_call(pooling, given, (states, lengths), asking)
+        return functional_call(pooling, given, (states, lengths))
 
-    inputs = (states.detach()[:5].requires_grad_(), query.detach()[:3].requires_grad_(asked))
-    assert torch.autograd.gradcheck(pool, (*inputs, *parameters))
+    inputs = states.detach()[:5].requires_grad_(), *parameters
+    assert torch.autograd.gradcheck(pool, inputs)
