@@ -529,14 +529,12 @@ REFUSALS: list[Refusal] = [
     *(
         Refusal(step, rule, error, r"and a Scorer computes rnn='gru' .* alone: sk_han\.load reads")
         for step, error in (
-            ("keep (Scorer.*|Dask)", ValueError),
+            ("keep Scorer", ValueError),
             ("keep command line", RuntimeError),
         )
         for rule in (
             when(rnn=_others("rnn", "gru")),
-            when(
-                pooling=_others("pooling", "Attention", "attention", "Attention of each label"),
-            ),
+            when(pooling=_others("pooling", "Attention", "attention", "Attention of each label")),
         )
     ),
     *(Refusal("keep .*", rule, TypeError, "cannot be saved") for rule in NOT_PLAIN),

@@ -260,18 +260,12 @@ def _scorer(trial: Trial) -> None:
     np.testing.assert_allclose(probabilities, trial.probabilities, atol=1e-6)
     predicted = frame.iloc[:, :-n_classes].to_numpy().squeeze(axis=1 if trial.has is None else ())
     np.testing.assert_array_equal(predicted, trial.predicted(trial.estimator))
-    found = explain(trial.estimator, trial.some, method="attention")
-    for one, other in zip(scorer.explain(trial.some, method="attention"), found, strict=True):
-        np.testing.assert_allclose(one.contributions, other.contributions, atol=1e-4)
-        assert one.words == other.words
-
-
-def _scorer_explains(trial: Trial) -> None:
-    scorer = Scorer.load(_saved(trial))
-    for method in ("shapley", "gradient_attention"):
-        found = explain(trial.estimator, trial.some, method=method)
-        for one, other in zip(scorer.explain(trial.some, method=method), found, strict=True):
+    for method in ("shapley", "gradient_attention", "attention"):
+        explanations = explain(trial.estimator, trial.some, method=method)
+        of_scorer = scorer.explain(trial.some, method=method)
+        for one, other in zip(of_scorer, explanations, strict=True):
             np.testing.assert_allclose(one.contributions, other.contributions, atol=1e-4)
+            assert one.words == other.words
     scorer.summarize(trial.some, k=2).to_text()
     found = explain(trial.estimator, trial.some, targets="predicted")
     of_scorer = scorer.explain(trial.some, targets="predicted")
@@ -382,7 +376,6 @@ def _learn_on(trial: Trial) -> None:
 KEPT: dict[str, Callable[[Trial], None]] = {
     "save": _save,
     "Scorer": _scorer,
-    "Scorer that explains": _scorer_explains,
     "pickle": _pickle,
     "joblib": _joblib,
     "skops": _skops,
