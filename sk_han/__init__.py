@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from sk_han.inspection.results.summary import Summary
     from sk_han.inspection.summarizing import summarize
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
-    from sk_han.persistence import load, save
+    from sk_han.persistence.loading import load
+    from sk_han.persistence.saving import save
     from sk_han.sentence_vectors import SentenceEmbedder
     from sk_han.tagging import SequenceTagger
     from sk_han.tokenizer import HierarchicalTokenizer
@@ -85,9 +86,9 @@ _MODULE_OF = {
     "explain_classes": "sk_han.inspection.explaining",
     "explain_iter": "sk_han.inspection.explaining",
     "faithfulness_report": "sk_han.inspection.faithfulness",
-    "load": "sk_han.persistence",
+    "load": "sk_han.persistence.loading",
     "report": "sk_han.inspection.reporting",
-    "save": "sk_han.persistence",
+    "save": "sk_han.persistence.saving",
     "show_versions": "sk_han.versions",
     "summarize": "sk_han.inspection.summarizing",
 }
@@ -102,7 +103,6 @@ _MODULES = {
     "inspection",
     "nn",
     "options",
-    "persistence",
     "rendering",
     "sentence_vectors",
     "serving",

@@ -2,13 +2,12 @@
 
 import contextlib
 import copy
-import hashlib
 import io
 import json
-import struct
-import zipfile
+import tempfile
 from pathlib import Path
 
+from safetensors.numpy import save
 from sklearn.pipeline import Pipeline
 
 from sk_han import (
@@ -18,54 +17,59 @@ from sk_han import (
     ModelFormatError,
     SequenceTagger,
 )
-from sk_han.storage.archive import read_archive, write_archive
+from sk_han.storage import model_file
+from sk_han.storage.model_file import read_model, write_model
 
 # What a file may hold.
 KINDS = (HANClassifier, HierarchicalTokenizer, SequenceTagger, AttentionTranslator, Pipeline)
 GOLDEN = Path(__file__).parent / "golden"
-WHOLE = (GOLDEN / "format_2.han").read_bytes()
-
-
-def sealed(content):
-    """Give a file the checksum that belongs to it, as someone with malice would."""
-    return content[:-64] + hashlib.sha256(content[:-64]).hexdigest().encode()
+WHOLE = (GOLDEN / "classifier.han").read_bytes()
 
 
 def archive_of(description, arrays):
+    """Give a file of a description and of arrays, with the checksum that belongs to it."""
     file = io.BytesIO()
-    write_archive(file, description, arrays)
+    write_model(file, description, arrays)
     return file.getvalue()
-
-
-def zipped(entries, compression=zipfile.ZIP_STORED):
-    """Zip named entries as nothing but the names and the seal has been thought of."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", compression) as archive:
-        archive.comment = WHOLE[-len("sk_han format 2 sha256 ") - 64 :]
-        for name, content in entries:
-            archive.writestr(name, content)
-    return sealed(file.getvalue())
-
-
-def golden_entries(content=WHOLE):
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return [(name, archive.read(name)) for name in archive.namelist()]
 
 
 def golden_parts(content=WHOLE):
     """Give the description and the arrays of a file."""
-    description, arrays = read_archive(io.BytesIO(content))
-    return description, arrays
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.han"
+        path.write_bytes(content)
+        return read_model(path)
+
+
+def with_text(text, place=(), content=WHOLE):
+    """Give a file in whose description a JSON text stands, whatever it is."""
+    description, arrays = golden_parts(content)
+    whole = set_at([description], (0, *place), "HERE")[0]
+    strings = [name for name, array in arrays.items() if array.dtype.kind == "U"]
+    arrays |= {name: model_file._code_points(arrays[name]) for name in strings}
+    inside = {"format": model_file.FORMAT_VERSION, "strings": strings, "description": whole}
+    as_text = model_file._json(inside).replace('"HERE"', text)
+    digest = "0" * 64
+    with contextlib.suppress(ValueError, RecursionError):
+        digest = model_file._digest(json.loads(as_text), arrays)
+    return save(arrays, {"sk_han": f'{{"sha256":"{digest}",{as_text[1:]}'})
+
+
+def with_header(header, data=b""):
+    """Give a file with a header of safetensors, a value or bytes, and the bytes after it."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
+def header_of(content):
+    """Give the header of a file as a value, and the bytes of its arrays."""
+    end = 8 + int.from_bytes(content[:8], "little")
+    return json.loads(content[8:end]), content[end:]
 
 
 def loads_or_is_a_format_error(load_bytes, content):
     with contextlib.suppress(ModelFormatError):
         assert isinstance(load_bytes(content), KINDS)
-
-
-def npy(descr="<f4", shape="(2,)", data=bytes(8), fortran="False"):
-    header = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}\n".encode()
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
 
 
 def set_at(tree, path, value):
@@ -75,15 +79,6 @@ def set_at(tree, path, value):
         place = place[key]
     place[path[-1]] = value
     return tree
-
-
-def with_text(text, place=(), content=WHOLE):
-    """Give a file in whose description a JSON text stands, whatever it is."""
-    description, _ = golden_parts(content)
-    whole = json.dumps(set_at([description], (0, *place), "HERE")[0])
-    entries = [entry for entry in golden_entries(content) if entry[0] != "model.json"]
-    text = whole.replace('"HERE"', text).encode("utf-8", "surrogatepass")
-    return zipped([("model.json", text), *entries])
 
 
 def without(tree, path):

@@ -12,17 +12,15 @@ from sklearn.pipeline import Pipeline
 import sk_han
 from sk_han.classifier import HANClassifier
 from sk_han.serving.stored_classifier import check_all_taken, pipeline_params, stored_classifier
-from sk_han.storage.archive import read_archive
 from sk_han.storage.decoding import (
-    Arrays,
     classifier_fields,
     fields_of,
     fitted_state,
     model_of,
     steps_of,
 )
-from sk_han.storage.file_checks import model_file
 from sk_han.storage.json_values import from_plain
+from sk_han.storage.model_file import Arrays, model_file, read_model
 from sk_han.text.tokenizer_state import stored_tokenizer, tokenizer_params
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.compat import validate_parameter_constraints
@@ -88,7 +86,7 @@ def load(path: str | os.PathLike[str], *, encoder: Any = None) -> Saved | Pipeli
     file holds, loading takes at most 64 times its size, and 4 MB.
     """
     with model_file(path) as file:
-        return restored(*read_archive(file), encoder)
+        return restored(*read_model(file), encoder)
 
 
 def restored(description: Any, arrays: Arrays, encoder: Any) -> Any:
@@ -137,7 +135,7 @@ def _estimator(data: Any, arrays: Arrays, *, only: str | None = None) -> Any:
     if only not in (None, name):
         raise ValueError(f"it has {name!r} where a {only} should be")
     if name == "HierarchicalTokenizer":
-        return _tokenizer(data)
+        return _tokenizer(data, arrays)
     if name == "HANClassifier":
         return _classifier(data, arrays)
     if isinstance(name, str) and name in ESTIMATORS:
@@ -150,8 +148,8 @@ def _made(cls: Any, params: dict[str, Any], **others: Any) -> Any:
     return cls(**params, **others)
 
 
-def _tokenizer(data: Any) -> HierarchicalTokenizer:
-    stored = stored_tokenizer(data)
+def _tokenizer(data: Any, arrays: Arrays) -> HierarchicalTokenizer:
+    stored = stored_tokenizer(data, arrays)
     tokenizer = _with_params(HierarchicalTokenizer, stored.params)
     tokenizer.vocabulary_ = stored.vocabulary
     return tokenizer

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sklearn
 import torch
-from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import sk_han
 from sk_han.classifier import HANClassifier
 from sk_han.persistence.loading import ESTIMATORS, restored
-from sk_han.storage.archive import read_archive, write_archive
 from sk_han.storage.json_values import to_plain
+from sk_han.storage.model_file import Arrays, packed_words, read_model, write_model
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.atomic_write import replacing
 from sk_han.utils.compat import validate_parameter_constraints
@@ -26,8 +25,6 @@ from sk_han.utils.compat import validate_parameter_constraints
 if TYPE_CHECKING:
     from sk_han.persistence.loading import Saved
     from sk_han.sentence_vectors import SentenceEmbedder
-
-Arrays = dict[str, NDArray[Any]]
 
 _JOBLIB = (
     "Move it into a module that can be imported; joblib.dump then stores its name, for files that "
@@ -55,7 +52,8 @@ def save(
 ) -> None:
     """Save a fitted estimator to a file that contains data only.
 
-    The file is a zip of JSON and NumPy arrays. `load` reads it without running code from it.
+    The file is in the safetensors format: arrays by name, and the rest as JSON in its metadata.
+    `load` reads it without running code from it.
     An existing file is replaced only when the new one is complete.
 
     Parameters
@@ -116,30 +114,34 @@ def save(
     }
     description = {"versions": versions, "model": _described(estimator, arrays, text_hashes)}
     with replacing(path) as file:
-        write_archive(file, description, arrays)
+        write_model(file, description, arrays)
         # A file that cannot be loaded must not replace another.
-        restored(*read_archive(file), _encoder_given(estimator))
+        restored(*read_model(file.name), _encoder_given(estimator))
 
 
-def _described(estimator: Any, arrays: Arrays, text_hashes: bool = False) -> dict[str, Any]:
+def _described(
+    estimator: Any, arrays: Arrays, text_hashes: bool = False, name: str = "tokenizer"
+) -> dict[str, Any]:
+    """Describe an estimator; `name` is that of a tokenizer among the arrays."""
     if type(estimator) is Pipeline:
         return _pipeline(estimator, arrays, text_hashes)
-    name = type(estimator).__name__
-    if name not in ESTIMATORS or type(estimator) is not getattr(sk_han, name):
+    kind = type(estimator).__name__
+    if kind not in ESTIMATORS or type(estimator) is not getattr(sk_han, kind):
         raise TypeError(
             "sk_han.save takes a HANClassifier, a HierarchicalTokenizer or SentenceEmbedder, a "
             "Pipeline of one of these and a HANClassifier, a SequenceTagger or an "
-            f"AttentionTranslator; got {name}. After a search, save search.best_estimator_; for "
+            f"AttentionTranslator; got {kind}. After a search, save search.best_estimator_; for "
             "everything else there is joblib.dump."
         )
     check_is_fitted(estimator)
-    if name == "SentenceEmbedder":
+    if kind == "SentenceEmbedder":
         return _embedder(estimator, arrays)
     described = _unfitted(estimator, arrays)
     if type(estimator) is HierarchicalTokenizer:
         # A scorer has no scikit-learn to look them up in.
         of_english = sorted(estimator._stop_words()) if estimator.stop_words == "english" else None
-        fitted = {"vocabulary": to_plain(estimator.vocabulary_), "stop_words": of_english}
+        arrays |= packed_words(estimator.vocabulary_, name)
+        fitted = {"vocabulary": {"words": name}, "stop_words": of_english}
         return described | {"fitted": fitted}
     state = estimator.to_state()
     if "text_hashes" in state and not text_hashes:
@@ -171,7 +173,7 @@ def _encoded(value: Any, name: str, arrays: Arrays) -> Any:
     if isinstance(value, Mapping):
         return {"state": {key: _encoded(v, f"{name}.{key}", arrays) for key, v in value.items()}}
     if isinstance(value, HierarchicalTokenizer):
-        return _described(value, arrays)
+        return _described(value, arrays, name=name)
     if not isinstance(value, np.ndarray):
         return to_plain(value)
     if value.dtype.kind in "biufU":

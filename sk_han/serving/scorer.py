@@ -27,9 +27,8 @@ from sk_han.parts.pool import NETWORK
 from sk_han.serving.classifier_state import classifier_schema
 from sk_han.serving.network import ServedNetwork
 from sk_han.serving.stored_classifier import check_all_taken, pipeline_params, stored_classifier
-from sk_han.storage.archive import read_archive
 from sk_han.storage.decoding import model_of, steps_of
-from sk_han.storage.file_checks import model_file
+from sk_han.storage.model_file import Arrays, model_file, read_model
 from sk_han.storage.schema import check
 from sk_han.targets import Target
 from sk_han.text.document_reader import DocumentReader, DocumentSpans, documents_of, words_of
@@ -50,8 +49,8 @@ _NO_SENTENCE_VECTORS = "it reads sentence vectors, which a Scorer does not: sk_h
 class ServedTokenizer:
     """A fitted `HierarchicalTokenizer` that only transforms, of its description in a model file."""
 
-    def __init__(self, data: Any) -> None:
-        stored = stored_tokenizer(data)
+    def __init__(self, data: Any, arrays: Arrays) -> None:
+        stored = stored_tokenizer(data, arrays)
         self.vocabulary_, params = stored.vocabulary, stored.params
         if params["stop_words"] == "english":
             params["stop_words"] = stored.stop_words
@@ -89,10 +88,10 @@ def _without_counts(part: Part) -> Part:
 class Scorer:
     """A fitted classifier in a file of `sk_han.save`, without PyTorch, scikit-learn and SciPy.
 
-    NumPy is all it needs, and Numba makes it several times faster. Probabilities are those of the
-    classifier up to rounding, about 1e-6. Create one with `Scorer.load`; threads may share it. It
-    computes ``rnn="gru"`` with ``pooling="attention"`` or `Attention`, the default; `sk_han.load`
-    reads models of other networks.
+    It needs NumPy and safetensors, and Numba makes it several times faster. Probabilities are those
+    of the classifier up to rounding, about 1e-6. Create one with `Scorer.load`; threads may share
+    it. It computes ``rnn="gru"`` with ``pooling="attention"`` or `Attention`, the default;
+    `sk_han.load` reads models of other networks.
 
     Attributes
     ----------
@@ -101,9 +100,9 @@ class Scorer:
 
     Notes
     -----
-    In a clone, ``pip install --no-deps .`` and ``pip install numpy`` install what it needs, ``pip
-    install numba`` what makes it fast; ``import sk_han.serving`` imports no more. The first
-    prediction with Numba compiles, or reads from a cache.
+    In a clone, ``pip install --no-deps .`` and ``pip install numpy safetensors`` install what it
+    needs, ``pip install numba`` what makes it fast; ``import sk_han.serving`` imports no more. The
+    first prediction with Numba compiles, or reads from a cache.
 
     Examples
     --------
@@ -152,14 +151,14 @@ class Scorer:
             If the file cannot be read; FileNotFoundError if there is none.
         """
         with model_file(path) as file:
-            description, arrays = read_archive(file)
+            description, arrays = read_model(file)
             model, tokenizer = model_of(description), None
             if isinstance(model, dict) and model.get("class") == "Pipeline":
                 (_, described), (_, classifier) = steps_of(model)
                 if described.get("class") == "SentenceEmbedder":
                     raise ValueError(_NO_SENTENCE_VECTORS)
                 pipeline_params(model)
-                model, tokenizer = classifier, ServedTokenizer(described)
+                model, tokenizer = classifier, ServedTokenizer(described, arrays)
             if not isinstance(model, dict) or model.get("class") != "HANClassifier":
                 raise ValueError("it holds no classifier")
             state = stored_classifier(model, arrays, ServedTokenizer).state

@@ -11,8 +11,9 @@ import numpy as np
 from sk_han.engines.engine_choice import ENGINES
 from sk_han.options.base import Choice, Constraint, Either, InstanceOf, Range
 from sk_han.options.network import NetworkOptions
-from sk_han.storage.decoding import Arrays, classifier_fields, fields_of, fitted_state, taken
+from sk_han.storage.decoding import classifier_fields, fields_of, fitted_state
 from sk_han.storage.json_values import from_plain
+from sk_han.storage.model_file import Arrays, taken
 from sk_han.storage.schema import Field, Schema, Sizes, check
 from sk_han.text.tokenizer_state import tokenizer_params
 
@@ -92,7 +93,7 @@ class StoredClassifier(NamedTuple):
 
 
 def stored_classifier(
-    data: Any, arrays: Arrays, make_tokenizer: Callable[[Any], Any]
+    data: Any, arrays: Arrays, make_tokenizer: Callable[[Any, Arrays], Any]
 ) -> StoredClassifier:
     """Return a described classifier, whose arrays are taken out."""
     fields = classifier_fields(data)

@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sk_han.storage.json_values import from_plain
-
-Arrays = dict[str, NDArray[Any]]
+from sk_han.storage.model_file import Arrays, taken
 
 
 def fields_of(
@@ -52,7 +50,7 @@ def classifier_fields(data: Any) -> dict[str, Any]:
 
 
 def fitted_state(
-    fields: dict[str, Any], arrays: Arrays, make_tokenizer: Callable[[Any], Any]
+    fields: dict[str, Any], arrays: Arrays, make_tokenizer: Callable[[Any, Arrays], Any]
 ) -> dict[str, Any]:
     """Return the unchecked fitted state of `classifier_fields`; its arrays are taken out."""
 
@@ -67,14 +65,7 @@ def fitted_state(
                 array[:] = from_plain(labels)
                 return array
             case {"class": "HierarchicalTokenizer"}:
-                return make_tokenizer(data)
+                return make_tokenizer(data, arrays)
         return from_plain(data)
 
     return {name: decoded(value) for name, value in fields["fitted"].items()}
-
-
-def taken(arrays: Arrays, name: str) -> NDArray[Any]:
-    """Take an array out; each is named by the model once."""
-    if name not in arrays:
-        raise ValueError(f"it lacks the entry {name + '.npy'!r}")
-    return arrays.pop(name)

@@ -1,13 +1,15 @@
 """Plain Python values as JSON, and back without loss.
 
 JSON has no tuples and no infinity, and its keys are strings. So an object with a single key names
-the type: ``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}``, ``{"float": "inf"}`` and
-``{"options": {...}}``.
+the type: ``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}``, ``{"float": "inf"}``,
+``{"options": {...}}``, and ``{"code_points": [...]}`` for a string with lone surrogates, which
+UTF-8 lacks.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from types import NoneType
 from typing import Any
 
@@ -17,6 +19,7 @@ from sk_han.options import Options
 
 _KEYS = (str, int, float, NoneType, np.bool_, np.number)
 _SPECIAL_FLOATS = ("nan", "inf", "-inf")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def to_plain(value: Any) -> Any:
@@ -24,7 +27,9 @@ def to_plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, np.bool_)):
         return None if value is None else bool(value)
     if isinstance(value, str):
-        return str.__str__(value)  # str() of a member of an Enum is its name
+        text = str.__str__(value)  # str() of a member of an Enum is its name
+        has_surrogates = not text.isascii() and _SURROGATE.search(text)
+        return {"code_points": [*map(ord, text)]} if has_surrogates else text
     if isinstance(value, (int, np.integer)):
         return int(value)
     if isinstance(value, (float, np.floating)):
@@ -61,6 +66,8 @@ def from_plain(data: Any) -> Any:
             return Options.from_plain(options)
         case {"float": str(name)} if len(data) == 1 and name in _SPECIAL_FLOATS:
             return float(name)
+        case {"code_points": list(codes)} if len(data) == 1:
+            return "".join(map(chr, codes))
     raise ValueError(f"an object with the keys {sorted(data)} stands where a value should")
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from sk_han.options.base import Choice, Constraint, Either, InstanceOf, Range
 from sk_han.storage.decoding import fields_of
 from sk_han.storage.json_values import from_plain
+from sk_han.storage.model_file import Arrays, unpacked_words
 from sk_han.storage.schema import Field, ListOf, Schema, Sizes, check
 from sk_han.text.tokens import TOKEN_PATTERNS, compile_token_pattern
 from sk_han.text.vocabulary import check_vocabulary
@@ -108,16 +109,22 @@ def tokenizer_params(stored: Any, where: str) -> dict[str, Any]:
     return params
 
 
-def stored_tokenizer(data: Any) -> StoredTokenizer:
-    """Return a described tokenizer, checked; ValueError if it is none, or could not read texts."""
+def stored_tokenizer(data: Any, arrays: Arrays) -> StoredTokenizer:
+    """Return a described tokenizer, checked; its vocabulary is taken out of the arrays.
+
+    A ValueError reports a description that is wrong, or of a tokenizer that could not read texts.
+    """
     fields = fields_of(data, "the tokenizer", ["class", "params", "fitted"])
     if fields["class"] != "HierarchicalTokenizer":
         raise ValueError(f"it has {brief(fields['class'])} where a HierarchicalTokenizer should be")
     params = DEFAULTS | tokenizer_params(fields["params"], "tokenizer.params")
     _check_reading(params)
-    fitted = fields["fitted"]
-    if isinstance(fitted, dict) and "vocabulary" in fitted:
-        fitted = fitted | {"vocabulary": from_plain(fitted["vocabulary"])}
+    fitted = fields_of(fields["fitted"], "the fitted tokenizer", ["vocabulary", "stop_words"])
+    match fitted["vocabulary"]:
+        case {"words": str(name)}:
+            fitted = fitted | {"vocabulary": unpacked_words(arrays, name)}
+        case _:
+            raise ValueError("the vocabulary of its tokenizer does not name arrays")
     check(_FITTED, fitted, "tokenizer")
     if params["stop_words"] == "english" and fitted["stop_words"] is None:
         raise ValueError("its tokenizer lacks the words that stop_words='english' means")

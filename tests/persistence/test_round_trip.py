@@ -135,6 +135,7 @@ class TestLabels:
         "bool": LABELS == "pos",
         "int8": np.where(LABELS == "pos", 7, -2).astype(np.int8),
         "big-endian": np.where(LABELS == "pos", 7, 2).astype(">u4"),
+        "big-endian str": LABELS.astype(">U4"),
         "float": np.where(LABELS == "pos", 7.0, -2.0),
         "NUL and quotes": np.where(LABELS == "pos", 'a "quoted" \\ label', "an\0inner NUL"),
         "lone surrogates": np.where(LABELS == "pos", "\ud83d\ude00", "\U0001f600").astype(object),
@@ -144,7 +145,7 @@ class TestLabels:
     def test_classes_come_back_with_their_type(self, fitted, path, labels):
         classifier = with_classes(fitted, np.unique(labels))
         loaded = round_trip(classifier, path)
-        assert loaded.classes_.dtype == classifier.classes_.dtype
+        assert loaded.classes_.dtype == classifier.classes_.dtype.newbyteorder("=")
         assert loaded.classes_.tolist() == classifier.classes_.tolist()
         assert loaded.predict(UNSEEN).tolist() == classifier.predict(UNSEEN).tolist()
 

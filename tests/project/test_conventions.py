@@ -46,7 +46,16 @@ FLOORS = [
 ]
 FLOOR_OF = {room: number for number, floor in enumerate(FLOORS) for room in floor}
 
-CORE_PACKAGES = {"joblib", "numpy", "scipy", "sklearn", "skorch", "threadpoolctl", "torch"}
+CORE_PACKAGES = {
+    "joblib",
+    "numpy",
+    "safetensors",
+    "scipy",
+    "sklearn",
+    "skorch",
+    "threadpoolctl",
+    "torch",
+}
 
 
 def module_of(file: Path) -> str:

@@ -524,7 +524,6 @@ REFUSALS: list[Refusal] = [
     Refusal(
         "keep command line fit", when(classes=_FEWEST), RuntimeError, "too few to hold some of each"
     ),
-    Refusal("keep safetensors", when(estimator=NOT_SAVED), TypeError, "HANClassifier"),
     Refusal(FITS, when(embedding_init="mapping"), ValueError, "No word of the vocabulary has"),
     *(
         Refusal(step, rule, error, r"and a Scorer computes rnn='gru' .* alone: sk_han\.load reads")

@@ -26,7 +26,6 @@ from sk_han import (
     summarize,
 )
 from sk_han.cli import main
-from sk_han.persistence import export_safetensors
 from sk_han.serving import Scorer
 
 if TYPE_CHECKING:
@@ -290,14 +289,6 @@ def _skops(trial: Trial) -> None:
     _same(trial, skops.io.loads(content, trusted=trusted))
 
 
-def _safetensors(trial: Trial) -> None:
-    from safetensors.numpy import load_file
-
-    path = trial.folder / "model.safetensors"
-    export_safetensors(trial.inner, path)
-    assert all(np.isfinite(weight).all() for weight in load_file(path).values())
-
-
 def run_cli(*arguments: object) -> str:
     """Run the command line, and return its output; an error raises what it says."""
     output, errors = io.StringIO(), io.StringIO()
@@ -379,7 +370,6 @@ KEPT: dict[str, Callable[[Trial], None]] = {
     "pickle": _pickle,
     "joblib": _joblib,
     "skops": _skops,
-    "safetensors": _safetensors,
     "command line": _command_line,
     "command line report": _command_line_report,
     "command line fit": _command_line_fit,

@@ -38,7 +38,7 @@ HOSTILE: list[Any] = [
     {"state": {}},
     {"options": {"class": "RNN", "num_layers": 10**9}},
 ]
-MODELS = ["format_2", "format_2_pipeline", "format_2_word_ids"]
+MODELS = ["classifier", "pipeline", "word_ids"]
 
 
 def parts_of(name: str) -> tuple[Any, dict[str, Any]]:

@@ -1,7 +1,6 @@
 """Plain values as JSON; and that any of them, any words and any labels come back from a file."""
 
 import collections
-import io
 
 import numpy as np
 import pytest
@@ -16,8 +15,8 @@ from sk_han import (
     load,
     save,
 )
-from sk_han.storage.archive import read_archive, write_archive
 from sk_han.storage.json_values import from_plain, to_plain
+from tests.crafted_files import archive_of, golden_parts
 from tests.tiny_models import UNSEEN, fitted_classifier, with_classes
 
 # Lone surrogates, NUL and private characters too.
@@ -95,9 +94,7 @@ class TestPlainValues:
 
     @given(value=ANY_VALUE)
     def test_any_plain_value_comes_back_from_a_file(self, value):
-        file = io.BytesIO()
-        write_archive(file, {"value": to_plain(value)}, {})
-        description, _ = read_archive(file)
+        description, _ = golden_parts(archive_of({"value": to_plain(value)}, {}))
         # What is printed tells types, the sign of zero and surrogates apart, and nan is alike.
         assert repr(from_plain(description["value"])) == repr(value)
 

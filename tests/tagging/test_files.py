@@ -1,14 +1,12 @@
 """Files and states of a SequenceTagger: the same bits come back, damaged ones are refused."""
 
 import copy
-import io
 
 import numpy as np
 import pytest
 
 from sk_han import ModelFormatError, SequenceTagger, load, save
-from sk_han.storage.archive import read_archive
-from tests.crafted_files import archive_of
+from tests.crafted_files import archive_of, golden_parts
 from tests.tiny_sentences import UNSEEN, X, Y, tiny_tagger, with_columns
 
 
@@ -88,7 +86,7 @@ def test_a_state_without_a_summary_is_not_damaged(fitted):
 
 def test_a_file_with_a_changed_description_is_refused(fitted, path):
     save(fitted, path)
-    description, arrays = read_archive(io.BytesIO(path.read_bytes()))
+    description, arrays = golden_parts(path.read_bytes())
     changes = {"params": {"surprise": 1}, "fitted": {"surprise": 1}, "class": "HANClassifier"}
     for field, value in changes.items():
         wrong = copy.deepcopy(description)

@@ -1,6 +1,7 @@
-"""Make the golden files of format 2, once: `python -m tests.golden.make_format_2`.
+"""Make the golden files: `python -m tests.golden.make`.
 
-Files of a format that is out are never made anew: the test is that they keep loading.
+Until the first release they are made anew with each change of what a file holds, and never after
+it: the test is that they keep loading.
 """
 
 import json
@@ -78,10 +79,10 @@ def word_ids():
 
 
 MODELS = {
-    "format_2": classifier,
-    "format_2_pipeline": pipeline,
-    "format_2_tokenizer": tokenizer,
-    "format_2_word_ids": word_ids,
+    "classifier": classifier,
+    "pipeline": pipeline,
+    "tokenizer": tokenizer,
+    "word_ids": word_ids,
 }
 
 

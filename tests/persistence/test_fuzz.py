@@ -1,0 +1,155 @@
+"""Two thousand files, damaged by accident or crafted to do harm: none loads in silence."""
+
+import random
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from sk_han import DocumentArray, HierarchicalTokenizer, ModelFormatError, explain, load
+from sk_han.serving import Scorer
+from tests.crafted_files import (
+    GOLDEN,
+    archive_of,
+    golden_parts,
+    header_of,
+    paths,
+    set_at,
+    with_header,
+    with_text,
+    without,
+)
+
+FILES = [path.read_bytes() for path in sorted(GOLDEN.glob("*.han"))]
+TEXTS = ["It was a good day. The sun shone!", "", "A bad zebra; bad, bad. " * 20]
+WORD_IDS = [[[2, 3], [4]], [], [[5, 2, 2, 1, 6, 7]]]
+TIMES, CONSTANT = 64, 4 << 20  # the promise of docs/reliability.md
+N_OF_A_KIND, N_FLOODS = 250, 10  # of which each takes a second
+
+
+def flipped(draw, content):
+    changed = bytearray(content)
+    changed[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+    return bytes(changed)
+
+
+def cut_off(draw, content):
+    return content[: draw.randrange(len(content))]
+
+
+def swapped(draw, content):
+    a, b, c = sorted(draw.sample(range(len(content) + 1), 3))
+    return content[:a] + content[b:c] + content[a:b] + content[c:]
+
+
+def longer(draw, content):
+    more = draw.randbytes(draw.randint(1, 100))
+    return draw.choice([more + content, content + more])
+
+
+def zeroed(draw, content):
+    start, length = draw.randrange(len(content)), draw.randint(1, 4096)
+    return content[:start] + bytes(len(content[start : start + length])) + content[start + length :]
+
+
+HOSTILE = [None, True, -1, 0, 10**9, 10**30, 10**400, 1e308, -1e308, 5e-324, "", "\0"]
+HOSTILE += [[], [[1, "a"]], {"tuple": []}, {"dict": [["a", 1]]}, {"float": "inf"}, {"float": "nan"}]
+HOSTILE += [{"array": "target.classes"}, {"class": "HierarchicalTokenizer"}, {"labels": [1, 2]}]
+HOSTILE += [{"words": "tokenizer"}, {"code_points": [0x110000]}, {"code_points": ["a"]}]
+
+
+def with_another_value(draw, content):
+    description, arrays = golden_parts(content)
+    path = draw.choice(list(paths(description)))
+    if draw.random() < 0.2:
+        return archive_of(without(description, path), arrays)
+    return archive_of(set_at(description, path, draw.choice(HOSTILE)), arrays)
+
+
+def with_another_array(draw, content):
+    description, arrays = golden_parts(content)
+    name = draw.choice(sorted(arrays))
+    array = arrays[name]
+    changes = [
+        lambda: array[:-1],
+        lambda: array[..., None],
+        lambda: np.zeros(array.shape, draw.choice(["f8", "i1", "U1", "?"])),
+        lambda: np.frombuffer(draw.randbytes(array.nbytes), array.dtype).reshape(array.shape),
+    ]
+    if array.dtype.kind == "f":
+        largest = np.finfo(array.dtype).max
+        factor = draw.choice([-1, 0, 1e-45, 1e-20, 1e3, 1e6, 1e12, 1e20, 1e38])
+        changes.append(lambda: np.clip(array * np.float64(factor), -largest, largest))
+        changes.append(lambda: np.where(array > 0, draw.choice([np.nan, np.inf, largest]), array))
+    changed = np.asarray(draw.choice(changes)())
+    if changed.dtype == np.float64 and array.dtype.kind == "f":
+        changed = changed.astype(array.dtype)
+    return archive_of(description, arrays | {name: changed})
+
+
+def with_another_header(draw, content):
+    header, data = header_of(content)
+    names = [name for name in header if name != "__metadata__"]
+    entry = {
+        "dtype": draw.choice(["F32", "F64", "I64", "U8", "BOOL", "BF16", "F8_E4M3", "?", None]),
+        "shape": draw.choices([0, 1, 2, 10**8, 10**17, -1], k=draw.randint(0, 3)),
+        "data_offsets": draw.choices([0, 1, 8, len(data), 10**12, 2**64], k=2),
+    }
+    key = draw.choice([*entry])
+    header[draw.choice(names)] |= {key: entry[key]}
+    return with_header(header, data)
+
+
+def with_a_flood(draw, content):
+    unit = draw.choice(["[]", "[[]]", "{}", '{"":0}', "[12345]", '["ab",12]', "1.5", '"ab"'])
+    text = "[" + ",".join([unit] * (300_000 // len(unit))) + "]"
+    place = draw.choice(["net_params", "class_weight", "callbacks"])
+    return with_text(text, ("model", "params", place), FILES[0])
+
+
+DAMAGES = [flipped, cut_off, swapped, longer, zeroed]
+MALICE = [with_another_value, with_another_array, with_another_header, with_a_flood]
+
+
+def numbers_of(model):
+    """Let a model predict and explain."""
+    if isinstance(model, HierarchicalTokenizer):
+        model.transform(TEXTS)
+        return np.zeros(0)
+    needs_ids = getattr(model, "tokenizer_", True) is None
+    documents = DocumentArray.from_nested(WORD_IDS) if needs_ids else TEXTS
+    numbers = [model.predict_log_proba(documents).ravel()]
+    for explanation in explain(model, documents):
+        numbers += [explanation.contributions, explanation.word_attention]
+    return np.concatenate(numbers)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("change", [*DAMAGES, *MALICE], ids=lambda change: change.__name__)
+def test_a_changed_file_is_refused_or_sound(change, tmp_path):
+    draw = random.Random(change.__name__)
+    path = tmp_path / "model.han"
+    for content in FILES:  # what is imported late is there now
+        path.write_bytes(content)
+        assert np.isfinite(numbers_of(load(path))).all()
+    for number in range(N_FLOODS if change is with_a_flood else N_OF_A_KIND):
+        whole = draw.choice(FILES)
+        content = change(draw, whole)
+        if content == whole:
+            continue
+        path.write_bytes(content)
+        tracemalloc.start()
+        try:
+            model = load(path)
+        except ModelFormatError:
+            model = None
+        finally:
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        assert peak <= TIMES * len(content) + CONSTANT, number
+        if model is None:
+            with pytest.raises(ModelFormatError):
+                Scorer.load(path)
+            continue
+        assert change not in DAMAGES, number
+        assert np.isfinite(numbers_of(model)).all(), number
