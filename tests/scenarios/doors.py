@@ -7,7 +7,6 @@ import csv
 import io
 import json
 import pickle
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -188,9 +187,7 @@ def _plot(result: Any, folder: Path) -> None:
     import matplotlib.pyplot as plt
 
     try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Glyph .* missing from")
-            result.plot().figure.savefig(io.BytesIO(), dpi=20)
+        result.plot().figure.savefig(io.BytesIO(), dpi=20)
     finally:
         plt.close("all")
 
