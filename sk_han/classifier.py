@@ -165,8 +165,9 @@ ContextAttention, default="attention"
         Number of threads on the CPU, at most four for each core. None takes the number that
         PyTorch is set to (environment variable ``OMP_NUM_THREADS``), at most one for each core.
     verbose : int, default=0
-        1 shows the progress of each stage on standard error, as a bar where lines can be replaced,
-        and then ``fit_summary_``; `explain` shows its progress, too. 2 adds words a second.
+        1 shows on standard error what was read, the progress of each stage, as a bar where lines
+        can be replaced, at least every ten seconds, and then ``fit_summary_``; `explain` shows its
+        progress, too. 2 adds words a second.
 
     Attributes
     ----------

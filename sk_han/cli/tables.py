@@ -33,9 +33,7 @@ def check_files(inputs: Sequence[str | None], output: str | None) -> None:
         return
     output = str(output)
     for name in given:
-        exist = os.path.exists(name) and os.path.exists(output)
-        same = os.path.samefile(name, output) if exist else _are_one(name, output)
-        if name != STANDARD and same:
+        if name != STANDARD and os.path.realpath(name) == os.path.realpath(output):
             raise UsageError(f"{output} is read; write to another file.")
     check_replaceable(output)
 
@@ -44,10 +42,6 @@ def check_is_csv(path: str, option: str) -> None:
     """Raise an error if a table with commas would have the name of another kind."""
     if not path.lower().endswith((".csv", ".csv.gz")):
         raise UsageError(f"{option} writes a .csv or .csv.gz; got {path!r}.")
-
-
-def _are_one(one: str, other: str) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def separator_of(arguments: argparse.Namespace) -> str | None:
