@@ -88,7 +88,7 @@ def save(
     -----
     The file does not have the moments of the optimizer, callbacks set by ``set_callbacks``, and
     your own attributes. A process that is killed while it writes leaves a hidden file with the
-    ending ``.tmp`` in the folder, which a `save` of the same name deletes when it is a day old.
+    ending ``.tmp`` in the folder, which you may delete.
 
     Examples
     --------

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 import secrets
 import stat
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
-
-# Nobody writes at one file for so long; a younger one may belong to a process that does.
-_ABANDONED_AFTER = 24 * 3600  # seconds
 
 
 @contextmanager
@@ -23,12 +17,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     Until then an existing file does not change: the new one is written beside it under another
     name, flushed to the disk, and moved in one step. The target of a symbolic link is replaced.
-    What a killed process has left of a file of this name is deleted after a day.
     """
     target = _target(path)
-    _delete_unfinished(target)
     # open() creates a file with the permissions of the umask; the tempfile module does not.
-    unfinished = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}.tmp")
+    unfinished = target.with_name(f".sk_han-{secrets.token_hex(8)}.tmp")
     try:
         with open(unfinished, "x+b") as file:
             if target.exists():
@@ -59,23 +51,3 @@ def _target(path: str | os.PathLike[str]) -> Path:
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent}; make it first.")
     return target
-
-
-def _prefix(target: Path) -> str:
-    """Return the start of the names of unfinished files, short for a target of any length."""
-    return f".sk_han-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]}-"
-
-
-def _delete_unfinished(target: Path) -> None:
-    """Delete unfinished files of the target that this user has written, from an age in seconds."""
-    ours = re.compile(re.escape(_prefix(target)) + r"[0-9a-f]{16}\.tmp")
-    # A folder that cannot be listed, or a file that is gone meanwhile, is no reason to fail.
-    with suppress(OSError), os.scandir(target.parent) as entries:
-        for entry in entries:
-            if not ours.fullmatch(entry.name):
-                continue
-            found = entry.stat(follow_symlinks=False)
-            is_own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
-            is_old = time.time() - found.st_mtime > _ABANDONED_AFTER
-            if stat.S_ISREG(found.st_mode) and is_own and is_old:
-                os.unlink(entry.path)

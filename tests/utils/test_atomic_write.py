@@ -3,8 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -172,81 +170,6 @@ class TestAccidents:
         assert saved.read_bytes() == before
 
 
-class TestLeftovers:
-    @pytest.fixture
-    def leave(self, tmp_path, monkeypatch):
-        """Give a function that leaves an unfinished file as a killed process does, of some age."""
-
-        def leave(name="model.han", days=2.0):
-            with monkeypatch.context() as patched:
-                patched.setattr(Path, "unlink", lambda *args, **kwargs: None)
-                patched.setattr(os, "replace", Broken(KeyboardInterrupt()))
-                with pytest.raises(KeyboardInterrupt):
-                    save_another(tmp_path / name)
-            (left,) = (path for path in tmp_path.iterdir() if path.name not in seen)
-            seen.add(left.name)
-            then = time.time() - days * 24 * 3600
-            os.utime(left, (then, then))
-            return left
-
-        seen: set[str] = set()
-        return leave
-
-    def test_an_old_one_of_the_same_name_is_deleted(self, leave, tmp_path):
-        assert leave().suffix == ".tmp"
-        save_another(tmp_path / "model.han")
-        assert os.listdir(tmp_path) == ["model.han"]
-
-    @pytest.mark.parametrize("days", [0.0, 0.5, -30.0], ids=["new", "of today", "of a clock ahead"])
-    def test_one_that_another_process_may_be_writing_or_of_another_name_stays(
-        self, leave, tmp_path, days
-    ):
-        left = leave(days=days), leave("other.han")
-        save_another(tmp_path / "model.han")
-        assert all(path.exists() for path in left)
-
-    def test_what_is_not_ours_stays(self, leave, tmp_path):
-        left = leave()
-        others = [left.with_name(f"{left.name}.bak"), left.with_name(".0123456789abcdef.tmp")]
-        for other in others:
-            left.replace(other)
-            left.write_text("")
-            os.utime(other, (0, 0))
-        left.unlink()
-        target = tmp_path / "precious.txt"
-        target.write_text("precious")
-        left.symlink_to(target)
-        os.utime(left, (0, 0), follow_symlinks=False)
-        folder = left.with_name(left.name.replace(left.stem[-4:], "0000"))
-        folder.mkdir()
-        os.utime(folder, (0, 0))
-        save_another(tmp_path / "model.han")
-        assert all(path.exists() for path in [*others, left, target, folder])
-        assert left.is_symlink()
-
-    def test_one_of_another_user_stays(self, leave, tmp_path, monkeypatch):
-        left = leave()
-        monkeypatch.setattr(os, "geteuid", lambda: 12345, raising=False)
-        save_another(tmp_path / "model.han")
-        assert left.exists()
-
-    def test_a_name_of_the_greatest_length_has_them_too(self, leave, tmp_path):
-        name = "m" * 255
-        leave(name)
-        save_another(tmp_path / name)
-        assert os.listdir(tmp_path) == [name]
-
-    def test_a_nul_in_the_name_is_an_error_of_the_name(self, tmp_path):
-        with pytest.raises(ValueError, match="null"):
-            save_another(f"{tmp_path}/model\0.han")
-        assert os.listdir(tmp_path) == []
-
-    def test_a_folder_that_cannot_be_listed_is_no_obstacle(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(os, "scandir", Broken(PermissionError(13, "Permission denied")))
-        save_another(tmp_path / "model.han")
-        assert load(tmp_path / "model.han")
-
-
 class TestTheFile:
     def test_an_existing_file_keeps_its_rights(self, fitted, tmp_path):
         path = tmp_path / "model.han"
@@ -280,6 +203,11 @@ class TestTheFile:
         path = tmp_path / ("m" * 240 + ".han")
         save_another(path)
         assert isinstance(load(path), HierarchicalTokenizer)
+
+    def test_a_nul_in_the_name_is_an_error_of_the_name(self, tmp_path):
+        with pytest.raises(ValueError, match="null"):
+            save_another(f"{tmp_path}/model\0.han")
+        assert os.listdir(tmp_path) == []
 
 
 class TestWhatIsToldBefore:
