@@ -69,7 +69,7 @@ class ToPredict(BaseModel):
 class ToExplain(ToPredict):
     """Documents to explain.
 
-    Occlusion is left out: it reads a document again for each of its words.
+    "random" is left out: it is a control for measurements.
     """
 
     target: str | int | float | None = None

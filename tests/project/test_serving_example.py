@@ -189,7 +189,7 @@ class TestRefusals:
             ("/predict", {"documents": ["b" * 150_000] * 7}, 413, "more than 900,000 bytes"),
             ("/explain", {"documents": ["b" * 1001]}, 413, "SK_HAN_MAX_EXPLAINED"),
             ("/explain", {"documents": ["a"], "target": "good"}, 422, "the classes are"),
-            ("/explain", {"documents": ["a"], "method": "occlusion"}, 422, "body.method"),
+            ("/explain", {"documents": ["a"], "method": "random"}, 422, "body.method"),
             ("/explain?format=pdf", {"documents": ["a"]}, 422, "query.format"),
             ("/nowhere", {"documents": ["a"]}, 404, "Not Found"),
         ],
