@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from other_explainers import OTHERS, installed
 from results import add_save, save
 
-from sk_han import Attention, HANClassifier, faithfulness_report
+from sk_han import HANClassifier, faithfulness_report
 from sk_han.datasets import make_reviews
 from sk_han.inspection import FaithfulnessReport
 
@@ -107,7 +107,7 @@ def main() -> None:
     slow = {name: OTHERS[name] for name in names if name in OTHERS}
     for name in arguments.data:
         documents = documents_of(name, arguments.documents)
-        classifier = HANClassifier(pooling=Attention(), random_state=arguments.seed)
+        classifier = HANClassifier(random_state=arguments.seed)
         classifier.fit(documents.train_texts, documents.train_labels)
         accuracy = classifier.score(documents.texts, documents.labels)
         print(
