@@ -216,7 +216,7 @@ def test_the_summary_is_told_at_the_end(capsys):
     told = capsys.readouterr().err
     assert told.rstrip().endswith(str(model.fit_summary_))
     for stage in ("texts", "word vectors", "linear models"):
-        assert re.search(rf"^{stage}: \d+\.\d s$", told, re.M)
+        assert f"{stage} ...\n" in told
 
 
 def test_explanations_tell_how_far_they_are(fitted, capsys):
