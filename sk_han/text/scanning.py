@@ -74,7 +74,7 @@ def _scan_chunk(
         origin, n_decided = starts[i], compiled.UNDECIDED - counts[i, 1]
         row = origin + n_decided
         spans = sentence_spans(texts[i], start=sentences[row, 0] - origin)
-        sentences[row : row + len(spans)] = np.array(spans) + origin
+        sentences[row : row + len(spans)] = np.reshape(spans, (-1, 2)) + origin
         counts[i, 1] = n_decided + len(spans)
     rows = concatenated_ranges(starts[:-1], counts[:, 0])  # (T,)
     sentences = sentences[concatenated_ranges(starts[:-1], counts[:, 1])]  # (N, 2)

@@ -68,6 +68,10 @@ def test_random_texts_are_read_as_by_python(seed):
     assert_same(["".join(draw.choices(pieces, k=draw.randrange(80))) for _ in range(100)])
 
 
+def test_nothing_but_a_broken_tag_may_follow_a_sentence():
+    assert_same(["A fine film.<br /><br must see />", "<br see>"])
+
+
 @pytest.mark.parametrize("part", range(8))
 def test_listed_words_are_known_in_any_case(part):
     texts = []
