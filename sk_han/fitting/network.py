@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import zlib
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -92,19 +91,22 @@ class _SentencesLearner(NetworkLearner):
     def fit(self, data: FitData, context: FitContext, teacher: Pool | None) -> Fitted:
         """Train with the order of sentences and without it; held-out documents choose."""
         assert data.sentences is not None
+        dimension = data.sentences.dimension
         _begin_task(self.part, data, context, None)
         with context.stages("network", has_bar=True):
             net = trained_sentence_net(
-                partial(
-                    _net_maker(data, context, input_size=data.sentences.dimension),
+                lambda recurrent, is_last: _new_net(
+                    data,
+                    context,
+                    sentence_net,
+                    {"input_size": dimension, "recurrent": recurrent},
                     **_main_training(data, context, None),
                     lr=context.settings.lr * _SENTENCES_LR,
+                    fit_tasks=context.task if is_last else None,
                 ),
                 data.training_data,
                 data.validation,
                 data.target,
-                make_net=_with_target(sentence_net, data),
-                fit_tasks=context.task,
                 before=None if context.before is None else context.before.pool.network.net,
                 with_moments=context.is_portion,
             )
@@ -137,13 +139,13 @@ class WordsLearner(Learner):
 def _trained_on_words(data: FitData, context: FitContext, teacher: Pool | None, name: str) -> Net:
     """Train the network of that name in the pool: from word vectors, or from the net before."""
     settings = context.settings
-    new = partial(
-        _net_maker(data, context, vocabulary_size=data.vocabulary_size, unknown_id=UNKNOWN_ID),
-        make_net=_with_target(document_net, data),
-    )
     frozen = epochs_frozen(settings.freeze_embedding)
     with context.stages("set-up"):  # an optimizer of PyTorch's own loads its compiler
-        net = new(
+        net = _new_net(
+            data,
+            context,
+            document_net,
+            {"vocabulary_size": data.vocabulary_size, "unknown_id": UNKNOWN_ID},
             **_main_training(data, context, teacher),
             lr=settings.lr if teacher is None else settings.lr * _FINE_TUNING_LR,
             noise=float(settings.adversarial_noise),
@@ -159,7 +161,7 @@ def _trained_on_words(data: FitData, context: FitContext, teacher: Pool | None, 
             _set_initial_vectors(net, data, context)
     if teacher is not None:
         with context.stages("pre-training", has_bar=True):
-            _pretrain(net, data, context, teacher, new)
+            _pretrain(net, data, context, teacher)
     with context.stages("network", has_bar=True):
         return net.train(data.training_data, data.validation)
 
@@ -209,29 +211,39 @@ def _batch_size(data: FitData, context: FitContext) -> int:
     return batch_size_for(context.settings.batch_size, len(data.training))
 
 
-def _with_target(make_net: Callable[..., Net], data: FitData) -> Callable[..., Net]:
-    """Let a net learn by the loss of the target; a loss in `net_params` overrides it."""
-    return partial(
-        make_net,
-        criterion=data.target.criterion(),
-        measures={"valid_accuracy": data.target.accuracy},
-        decide=data.target.decide,
-    )
+def _new_net(
+    data: FitData,
+    context: FitContext,
+    make_net: Callable[..., Net],
+    inputs: Mapping[str, Any],
+    *,
+    random_state: np.random.RandomState | None = None,
+    **training: Any,
+) -> Net:
+    """Create a net with initial weights, which learns by the loss of the target.
 
-
-def _net_maker(data: FitData, context: FitContext, **inputs: int) -> Callable[..., Net]:
-    """Return `new_net` with what all nets of a fit share; `inputs` say what the network reads."""
+    `inputs` are the arguments of the network that its input decides, `training` further ones of
+    `new_net`. A loss in `net_params` replaces that of the target.
+    """
     settings = context.settings
     network = settings.network_options.decided(data.target.attends_per_label).get_params(deep=False)
     del network["embedding_dropout"]  # net_params may have it
-    return partial(
-        new_net,
+    if random_state is None:
+        random_state = context.rng if context.before is None else _going_on(context)
+    return new_net(
         {**network, "n_classes": data.n_classes, **inputs},
+        make_net=make_net,
+        loss={
+            "criterion": data.target.criterion(),
+            "measures": {"valid_accuracy": data.target.accuracy},
+            "decide": data.target.decide,
+        },
         optimizer=settings.optimizer,
         net_params=settings.net_params,
         verbose=settings.verbose,
         device=context.device,
-        random_state=context.rng if context.before is None else _going_on(context),
+        random_state=random_state,
+        **training,
     )
 
 
@@ -285,15 +297,17 @@ def _set_initial_vectors(net: Net, data: FitData, context: FitContext) -> None:
         net.set_embedding(vectors)
 
 
-def _pretrain(
-    net: Net, data: FitData, context: FitContext, teacher: Pool, new: Callable[..., Net]
-) -> None:
+def _pretrain(net: Net, data: FitData, context: FitContext, teacher: Pool) -> None:
     """Let a network learn from one half of a document what the teacher says of the other half."""
     own_rng = copy.deepcopy(context.rng)  # pre-training takes no numbers from the user's generator
     rows = sample_to_pretrain(data.text[0], own_rng)
     soft = _softly_labelled(data, rows, teacher)
     batch_size = PRETRAINING_BATCH_SIZE
-    pretrained = new(
+    pretrained = _new_net(
+        data,
+        context,
+        document_net,
+        {"vocabulary_size": data.vocabulary_size, "unknown_id": UNKNOWN_ID},
         n_documents=len(soft),
         max_epochs=epochs_of(PRETRAINING_STEPS, len(soft), batch_size, least=1, most=20),
         batch_size=batch_size,

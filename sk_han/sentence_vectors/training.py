@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,33 +34,27 @@ def sentence_net(**params: Any) -> Net:
 
 
 def trained_sentence_net(
-    new: Callable[..., Net],
+    new: Callable[[bool, bool], Net],
     training: LabelledDocuments,
     validation: LabelledDocuments | None,
     target: Target,
     *,
-    make_net: Callable[..., Net],
-    fit_tasks: Any,
     before: Net | None,
     with_moments: bool,
 ) -> Net:
     """Train on sentence vectors; held-out documents decide whether their order is read.
 
-    Nets without and with a recurrent network are trained by `new`, and the one of the lower loss is
-    kept; without validation the first. With `before`, training goes on from that net.
+    `new` creates a net, given whether it has a recurrent network and whether it is the last. Nets
+    without and with one are trained, and that of the lower loss is kept; without validation the
+    first. With `before`, training continues from that net.
     """
     if before is not None:
-        recurrent = before.module_.recurrent
-        net = new(make_net=partial(make_net, module__recurrent=recurrent), fit_tasks=fit_tasks)
+        net = new(before.module_.recurrent, True)
         net.continue_from(before, with_moments=with_moments)
         return net.train(training, validation)
     nets = []
     for recurrent in (False,) if validation is None else (False, True):
-        is_last = recurrent or validation is None
-        net = new(
-            make_net=partial(make_net, module__recurrent=recurrent),
-            fit_tasks=fit_tasks if is_last else None,
-        )
+        net = new(recurrent, recurrent or validation is None)
         _start_from_means(net, training, target)
         nets.append(net.train(training, validation))
         if net.ended_by is not None:

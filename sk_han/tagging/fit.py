@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -75,7 +74,8 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
                 "unknown_id": UNKNOWN_ID,
                 "chunks": None if given.chunks is None else torch.from_numpy(given.chunks),
             },
-            partial(TaggingNet, class_weights=given.class_weights),
+            TaggingNet,
+            loss={"class_weights": given.class_weights},
             n_documents=len(training),
             max_epochs=int(n_epochs),
             keep_best=validation is not None,

@@ -123,12 +123,14 @@ def new_net(
     n_iter_no_change: int | None = None,
     callbacks: list[Any] | None = None,
     fit_tasks: Callback | None = None,
+    loss: Mapping[str, Any] | None = None,
     net_params: Mapping[str, Any] | None = None,
 ) -> Net:
     """Create a net with initial weights, from the arguments of its network and of `HANClassifier`.
 
     The number of documents gives the length of the schedule, and the random state initial weights,
-    dropout and the order of documents. `make_net` makes the net, such as `document_net`.
+    dropout and the order of documents. `make_net` makes the net, such as `document_net`; `loss` are
+    the parameters of its loss and measures.
     """
     n_steps = max_epochs * math.ceil(n_documents / batch_size)
     own_callbacks: list[Any] = []
@@ -170,7 +172,7 @@ def new_net(
         "module__sparse": optimizer is RowwiseAdamW,
     }
     own |= {f"module__{name}": value for name, value in network.items()}
-    defaults: dict[str, Any] = {"clip_norm": CLIP_NORM, "noise_every": NOISE_EVERY}
+    defaults: dict[str, Any] = {"clip_norm": CLIP_NORM, "noise_every": NOISE_EVERY, **(loss or {})}
     if optimizer is RowwiseAdamW:
         defaults["optimizer__fused"] = True  # one kernel for all small weights
     if "weight_decay" in inspect.signature(optimizer).parameters:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,7 +81,8 @@ def learnt_attributes(
         smoothing = float(translator.label_smoothing)
         net = translator._new_net(
             {"source_size": source_size, "target_size": target_size},
-            partial(TranslationNet, criterion__label_smoothing=smoothing),
+            TranslationNet,
+            loss={"criterion__label_smoothing": smoothing},
             n_documents=len(training),
             max_epochs=translator.max_epochs,
             keep_best=validation is not None,
