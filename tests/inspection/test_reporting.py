@@ -192,7 +192,7 @@ def test_a_label_that_the_model_does_not_know_is_said(classifier):
 
 
 def test_labels_of_another_type_than_the_classes_are_an_error(classifier):
-    with pytest.raises(ValueError, match="y holds 0, 1; the classes are 'neg', 'pos'"):
+    with pytest.raises(ValueError, match="They are 0, 1; the classes are 'neg', 'pos'"):
         report(classifier, HELD_OUT, (Y == "pos").astype(int))
 
 
