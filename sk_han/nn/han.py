@@ -180,13 +180,6 @@ class HierarchicalAttentionNetwork(nn.Module):
             "options": self.options.to_plain(),
         }
 
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> HierarchicalAttentionNetwork:
-        """Create a network with new weights from the result of `to_plain`."""
-        options = NetworkOptions.from_plain(plain["options"]).get_params(deep=False)
-        sizes = {name: value for name, value in plain.items() if name != "options"}
-        return cls(**sizes, **options)
-
     def forward(
         self, word_ids: Tensor, words_per_sentence: Tensor, sentences_per_document: Tensor
     ) -> Tensor:
