@@ -241,18 +241,18 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         unlabelled: list[DocumentArray] = []
         with self._fit_task(X, y):
             if self.vocabulary is None:
-                ids = self._learn(portions, X_unlabelled, documents.append, unlabelled.append)
+                ids = self._learn(portions, X_unlabelled, documents, unlabelled)
                 for part in [*documents, *unlabelled]:
                     part.word_ids = ids[part.word_ids]
             else:
                 vocabulary = self._checked(self.vocabulary)
-                self._read(portions, vocabulary, documents.append)
+                documents += self._read(portions, vocabulary)
                 self.vocabulary_ = vocabulary
         if X_unlabelled is None:
             return DocumentArray.concatenate(documents), None
         if self.vocabulary is not None:
             unread = check_texts_without_labels(X_unlabelled)
-            self._read(unread, self.vocabulary_, unlabelled.append)
+            unlabelled += self._read(unread, self.vocabulary_)
         for part in unlabelled:  # no model reads it, and it takes as much memory as the ids
             part.spelling = None
         return DocumentArray.concatenate(documents), DocumentArray.concatenate(unlabelled)
@@ -380,39 +380,33 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         self,
         portions: Iterable[list[str]],
         X_unlabelled: Any,
-        *sinks: Callable[[DocumentArray], None],
+        *kept: list[DocumentArray],
     ) -> NDArray[np.int32]:
-        """Learn the vocabulary; hand documents of provisional ids on, and return their ids.
+        """Learn the vocabulary; keep documents of provisional ids, and return their ids.
 
-        `sinks` take the documents of X, and those of `X_unlabelled`.
+        `kept` are lists for the documents of X, and for those of `X_unlabelled`.
         """
         reader, counts = self._reader(), WordCounts(of_documents=needs_documents(self.min_df))
         further = () if X_unlabelled is None else check_texts_without_labels(X_unlabelled)
-        for given, sink in zip_longest((portions, further), sinks):
+        for given, read in zip_longest((portions, further), kept):
             for portion in given:
                 documents = counts.add(*reader.read(portion))
-                if sink is not None:
-                    sink(documents)
+                if read is not None:
+                    read.append(documents)
         self.vocabulary_ = learn_vocabulary(
             counts, min_df=self.min_df, max_features=self.max_features
         )
         return counts.ids(self.vocabulary_)
 
     def _read(
-        self,
-        portions: Iterable[list[str]],
-        vocabulary: dict[str, int],
-        sink: Callable[[DocumentArray], None],
-    ) -> None:
-        """Hand the documents of each portion on."""
+        self, portions: Iterable[list[str]], vocabulary: dict[str, int]
+    ) -> list[DocumentArray]:
+        """Return the documents of each portion."""
         reader = self._reader()
-        for portion in portions:
-            sink(documents_of(*reader.read(portion), vocabulary))
+        return [documents_of(*reader.read(portion), vocabulary) for portion in portions]
 
     def _documents(self, portions: Iterable[list[str]]) -> DocumentArray:
-        read: list[DocumentArray] = []
-        self._read(portions, self.vocabulary_, read.append)
-        return DocumentArray.concatenate(read)
+        return DocumentArray.concatenate(self._read(portions, self.vocabulary_))
 
     def _stop_words(self) -> Iterable[str]:
         if isinstance(self.stop_words, str):
