@@ -112,7 +112,7 @@ def audit_labels(
     if n_explained != 0:
         check_count("n_explained", n_explained)
     estimator = getattr(estimator, "best_estimator_", estimator)
-    check_classifier(estimator, "audit_labels")
+    check_classifier(estimator)
     X = listed_documents(X)
     n = n_documents_of(X)
     if n == 0:

@@ -113,13 +113,13 @@ def what_shows(estimator: Any) -> str:
     return "" if shown_by is None else f" {shown_by}"
 
 
-def check_classifier(estimator: Any, caller: str) -> None:
+def check_classifier(estimator: Any) -> None:
     """Check that an estimator gives documents probabilities."""
     name, shown_by = type(estimator).__name__, what_shows(estimator)
     if shown_by:
-        raise TypeError(f"{caller} needs a classifier of documents; got {name}.{shown_by}")
+        raise TypeError(f"audit_labels needs a classifier of documents; got {name}.{shown_by}")
     if not hasattr(estimator, "predict_proba"):
-        raise TypeError(f"{caller} needs a classifier with predict_proba; {name} has none.")
+        raise TypeError(f"audit_labels needs a classifier with predict_proba; {name} has none.")
 
 
 def _members_of(estimator: Any) -> str:
