@@ -10,15 +10,6 @@ def peak_megabytes() -> float:
 
     `resource.getrusage` would give that of the parent, where it was larger at the start.
     """
-    return _megabytes("VmHWM")
-
-
-def resident_megabytes() -> float:
-    """Give the resident memory of this process."""
-    return _megabytes("VmRSS")
-
-
-def _megabytes(name: str) -> float:
     status = Path("/proc/self/status").read_text("ascii")
-    line = next(line for line in status.splitlines() if line.startswith(name))
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) / 1024

@@ -375,7 +375,7 @@ ILLEGAL: dict[str, list[Rule]] = {
         when(kept="skops", validation=VALIDATED),
         when(kept="skops", unlabelled=WITH_UNLABELLED),
     ],
-    "tables and collections hold texts alone": [
+    "tables hold texts alone": [
         when(
             kept={"command line", "command line report", "command line fit"},
             estimator=OUTSIDE | OF_COLUMNS,
