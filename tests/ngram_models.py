@@ -10,11 +10,8 @@ from sk_han.targets import Target
 
 
 def fit_ngram_model(
-    data: LabelledDocuments,
-    target: Target,
-    ngram_range: tuple[int, int],
-    smoothing: float = SMOOTHING,
+    data: LabelledDocuments, target: Target, ngram_range: tuple[int, int]
 ) -> NgramModel | None:
     """Count n-grams that two documents have, and fit a model to them."""
     frequent = frequent_ngrams(data.documents, ngram_range, MIN_DOCUMENTS)
-    return fit_to_presences(*frequent, data, target, ngram_range, smoothing)
+    return fit_to_presences(*frequent, data, target, ngram_range, SMOOTHING)

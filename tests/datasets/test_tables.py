@@ -8,9 +8,9 @@ from sk_han.datasets import load_csv
 from sk_han.datasets.tables import Record, Table, read_records
 
 
-def stream(content, delimiter=",", encoding="utf-8"):
-    data = content if isinstance(content, bytes) else content.encode(encoding)
-    return Table(io.BufferedReader(io.BytesIO(data)), delimiter, "standard input", encoding)
+def stream(content, delimiter=","):
+    data = content if isinstance(content, bytes) else content.encode()
+    return Table(io.BufferedReader(io.BytesIO(data)), delimiter, "standard input")
 
 
 def test_a_record_has_line_text_label_and_other_columns():

@@ -54,9 +54,9 @@ def fit(unit, one_thread):
     return fitted
 
 
-def assert_same_weights(one, other, atol=0.0):
+def assert_same_weights(one, other):
     for name, weight in one.net_.weights.items():
-        np.testing.assert_allclose(weight, other.net_.weights[name], 0, atol, err_msg=name)
+        np.testing.assert_array_equal(weight, other.net_.weights[name], err_msg=name)
 
 
 def test_a_seed_gives_the_same_bits_and_leaves_global_random_state_alone(fit):

@@ -302,9 +302,9 @@ def fill(server: Server, answers: list[Answer]) -> list[Thread]:
     return threads
 
 
-def wait_for(found: Any, seconds: float = READY) -> Any:
+def wait_for(found: Any) -> Any:
     """Call until something is found."""
-    end = time.perf_counter() + seconds
+    end = time.perf_counter() + READY
     while not (result := found()):
         assert time.perf_counter() < end, "it did not come"
         time.sleep(0.01)

@@ -15,20 +15,20 @@ pytest.importorskip("numba")
 RANGES = [(1, 1), (1, 3), (2, 2), (3, 5), (7, 9), (2, 10**12)]
 
 
-def random_documents(n_documents=151, seed=0):
+def random_documents():
     """Documents of 0 to 6 sentences of 1 to 12 of 30 words, so that n-grams recur."""
-    rng = np.random.RandomState(seed)
+    rng = np.random.RandomState(0)
     return DocumentArray.from_nested(
         [
             [rng.randint(1, 31, rng.randint(1, 13)).tolist() for _ in range(rng.randint(7))]
-            for _ in range(n_documents)
+            for _ in range(151)
         ]
     )
 
 
-def random_model(ngram_range, n_scores=1, seed=0):
+def random_model(ngram_range, n_scores=1):
     """A model that knows every second n-gram of the documents; some ratios are 0."""
-    rng = np.random.RandomState(seed)
+    rng = np.random.RandomState(0)
     buckets = np.unique(hash_ngrams(random_documents(), ngram_range)[0])[::2]
     ratios, weights = rng.normal(size=(2, len(buckets), n_scores)).astype(np.float32)
     ratios[::5] = 0
