@@ -66,7 +66,6 @@ class FittedModel:
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> FittedModel:
         """Restore a model, after a check of all entries; a wrong one is a ModelFormatError."""
-        state = {"text_hashes": None, **state}  # files of `save` need not have them
         with restoring("HANClassifier"):
             check(classifier_schema(), state)
             pool = Pool.from_state(state, PARTS | NETWORKS, device_of(state))

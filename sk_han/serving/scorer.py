@@ -123,7 +123,7 @@ class Scorer:
     classes_: NDArray[Any]
 
     def __init__(self, state: dict[str, Any], tokenizer: ServedTokenizer | None) -> None:
-        check(classifier_schema(), {"text_hashes": None, **state})
+        check(classifier_schema(), state)
         if state["parts"][NETWORK]["kind"] != ServedNetwork.kind:
             raise ValueError(_NO_SENTENCE_VECTORS)
         kinds: dict[str, type[Part]] = {**PARTS, ServedNetwork.kind: ServedNetwork}

@@ -121,9 +121,3 @@ def test_damaged_hashes_are_refused(change):
     state["text_hashes"] = {**state["text_hashes"], **change}
     with pytest.raises(ModelFormatError, match="text_hashes"):
         tiny().from_state(state)
-
-
-def test_a_state_of_before_has_none():
-    state = tiny().fit(TEXTS, LABELS).to_state()
-    del state["text_hashes"]
-    assert tiny().from_state(state).text_hashes_ is None
