@@ -91,6 +91,18 @@ def test_words_beyond_the_vocabulary_become_unknown_and_vectors_stay() -> None:
     assert np.array_equal(X.sentence_vectors(), VECTORS[NUMBERS])
 
 
+def test_a_sentence_is_left_out_with_its_vector() -> None:
+    X = sentences()
+    starts = X.sentence_starts
+    kept = np.ones(X.n_words, dtype=bool)
+    kept[starts[1] : starts[2]] = False
+    left = X.keep_words(kept)
+    assert isinstance(left, SentenceArray)
+    assert left.to_nested()[0] == X.to_nested()[0][:1]
+    assert left.to_nested()[1:] == X.to_nested()[1:]
+    assert np.array_equal(left.sentence_vectors(), VECTORS[np.delete(NUMBERS, 1)])
+
+
 def test_sentences_alone_share_vectors_and_encoder() -> None:
     X = sentences()
     alone = each_sentence_alone(X)
