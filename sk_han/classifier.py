@@ -114,7 +114,8 @@ ContextAttention, default="attention"
     linear_chars : tuple of int, "auto" or None, default="auto"
         The same for characters; this model reads unknown words too. "auto" takes (1, 5) where a
         trial on up to 2,000 labelled documents shows that it pays; there is none without
-        `linear_ngrams`, on padded documents, or under 100 documents. None leaves it out.
+        `linear_ngrams`, on padded documents, under 100 documents or above 100 million characters.
+        None leaves it out.
     optimizer : {"adamw", "adam", "sgd"} or torch.optim.Optimizer class, default="adamw"
         "adamw" updates only the word vectors that a batch used (`RowwiseAdamW`).
     lr : float, default=0.006

@@ -13,7 +13,7 @@ from sk_han.fitting.data import FitData
 from sk_han.fitting.learner import Fitted, Learner
 from sk_han.fitting.settings import AUTO
 from sk_han.parts import Pool
-from sk_han.parts.ngrams.character_model import WordTable, knows_words, words_by_id
+from sk_han.parts.ngrams.character_model import WordTable, knows_words, n_characters, words_by_id
 from sk_han.parts.ngrams.character_trial import characters_pay
 from sk_han.parts.ngrams.latent import fit_latent_space, sampled_text
 from sk_han.parts.ngrams.memory_estimate import check_memory_of_linear_model
@@ -36,6 +36,7 @@ _ENOUGH_TO_PRETRAIN = 5_000
 _MOST_CHARACTER_WORDS = 1 << 22  # of text whose characters show the latent model directions
 
 _FEWEST_DOCUMENTS = 100  # with fewer it is not tried whether characters pay
+_MOST_CHARACTERS = 3 << 25  # with more neither: 200,000 reviews took 18 GB with a model of these
 
 _TITLES = {
     NGRAMS: "n-gram",
@@ -165,6 +166,7 @@ def _kinds(data: FitData, context: FitContext, before: Pool | None) -> LinearKin
         )
     if is_auto:
         may_pay = all_known and len(documents) >= _FEWEST_DOCUMENTS
+        may_pay = may_pay and n_characters(documents) <= _MOST_CHARACTERS
         if not may_pay or data.n_classes == 1 or settings.ngram_range is None:
             return words_alone
     if data.tokenizer is not None:

@@ -74,6 +74,14 @@ def knows_words(documents: DocumentArray) -> bool:
     return not unknown.any()
 
 
+def n_characters(documents: DocumentArray) -> int:
+    """Count the characters of documents that know how their words are written."""
+    assert documents.spelling is not None
+    types, words = documents.spelling
+    counts = np.bincount(types[types >= 0], minlength=len(words))
+    return int(counts @ np.fromiter(map(len, words), np.int64, len(words)))
+
+
 def words_by_id(documents: DocumentArray) -> dict[str, int]:
     """Return the words of documents that know how they are written, with their ids."""
     if documents.spelling is None:

@@ -14,6 +14,7 @@ from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.documents import LabelledDocuments
 from sk_han.parts.ngrams.character_model import (
     WordTable,
+    n_characters,
     words_by_id,
 )
 from sk_han.parts.ngrams.character_trial import _gained
@@ -199,6 +200,16 @@ class TestInAClassifier:
         classifier.partial_fit(texts[200:], labels[200:])
         assert len(classifier.character_model_.ngrams.buckets) > len(before.buckets)
         assert classifier.score(*inflected(100, seed=2)) > 0.8
+
+    @pytest.mark.parametrize("more", [0, 1])
+    def test_more_characters_than_memory_is_for_are_not_read(self, monkeypatch, more):
+        texts, labels = inflected(400)
+        documents = HierarchicalTokenizer().fit_transform(texts)
+        most = n_characters(documents) - more
+        assert n_characters(documents) == sum(len("".join(text.split())) for text in texts)
+        monkeypatch.setattr("sk_han.fitting.linear._MOST_CHARACTERS", most)
+        fitted = HANClassifier(**TINY, random_state=0).fit(documents, labels)
+        assert (CHARACTERS in fitted.pool_.parts) == (more == 0)
 
     @pytest.mark.thorough
     def test_a_warm_start_keeps_the_kinds_of_parts(self, fitted):
