@@ -49,10 +49,7 @@ def with_text(text, place=(), content=WHOLE):
     arrays |= {name: model_file._code_points(arrays[name]) for name in strings}
     inside = {"format": model_file.FORMAT_VERSION, "strings": strings, "description": whole}
     as_text = model_file._json(inside).replace('"HERE"', text)
-    digest = "0" * 64
-    with contextlib.suppress(ValueError, RecursionError):
-        digest = model_file._digest(json.loads(as_text), arrays)
-    return save(arrays, {"sk_han": f'{{"sha256":"{digest}",{as_text[1:]}'})
+    return save(arrays, {"sk_han": model_file._sealed(as_text, arrays)})
 
 
 def with_header(header, data=b""):

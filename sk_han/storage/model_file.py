@@ -33,6 +33,7 @@ Arrays = dict[str, NDArray[Any]]
 FORMAT_VERSION = 3
 
 _KEY = "sk_han"
+_SEAL_LENGTH = len('{"sha256":"",') + 64
 # A list or object in JSON takes up to 200 bytes in memory. The shortest that `save` writes in large
 # numbers, an entry of a dict, has 8 characters: ["a",12],
 _CHARACTERS_PER_BRACKET = 8
@@ -56,8 +57,7 @@ def write_model(file: BinaryIO, description: Any, arrays: Mapping[str, NDArray[A
         for name, array in native.items()
     }
     content = {"format": FORMAT_VERSION, "strings": strings, "description": description}
-    sealed = {"sha256": _digest(content, numbers), **content}
-    file.write(save(numbers, {_KEY: _json(sealed)}))
+    file.write(save(numbers, {_KEY: _sealed(_json(content), numbers)}))
     file.flush()
 
 
@@ -86,7 +86,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
         raise ValueError(_FOREIGN) from error
     if content.keys() != {"format", "sha256", "strings", "description"}:
         raise ValueError(f"its metadata have the entries {sorted(content)}")
-    if content.pop("sha256") != _digest(content, arrays):
+    if text != _sealed("{" + text[_SEAL_LENGTH:], arrays):
         raise ValueError("it is damaged: its SHA-256 is not the one that was stored")
     for name in content["strings"]:
         arrays[name] = _strings(name, arrays)
@@ -160,13 +160,14 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _digest(content: Any, arrays: Mapping[str, NDArray[Any]]) -> str:
-    digest = hashlib.sha256(_json(content).encode("utf-8", "surrogatepass"))
+def _sealed(text: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Return the JSON text of an object with the digest of this text and of arrays as an entry."""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
     for name in sorted(arrays):
         array = arrays[name]
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
         digest.update(array.reshape(-1).view(np.uint8).data)
-    return digest.hexdigest()
+    return f'{{"sha256":"{digest.hexdigest()}",{text[1:]}'
 
 
 def _code_points(array: NDArray[Any]) -> NDArray[np.uint32]:
