@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -52,11 +54,19 @@ class LabelSets:
     def __post_init__(self) -> None:
         for name in self.classes.names:
             _check_whole(name, self.separator)
+            if not name.strip():
+                raise ValueError(f"the label {name!r} is blank, and a blank cell has no label.")
 
     def numbers(self, cell: Any, where: str) -> list[int]:
         """Return the numbers of the labels of a cell."""
-        labels = _labels_of(self.separator, cell, where)
+        labels = _labels_of(self.separator, cell, where, self._as_named)
         return [self.classes.checked(label, where) for label in labels]
+
+    @cached_property
+    def _as_named(self) -> dict[str, str]:
+        """The name of each label with and without blanks around it."""
+        names = self.classes.names
+        return {name.strip(): name for name in names} | {name: name for name in names}
 
     def indicator(self, numbers: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
         """Return a row for each set of numbers, (D, L)."""
@@ -97,12 +107,18 @@ def _checked(given: str | None) -> str:
     return separator
 
 
-def _labels_of(separator: str, cell: Any, where: str) -> list[str]:
-    """Return the labels of a cell, without blanks around them: none of an empty one."""
+def _labels_of(
+    separator: str, cell: Any, where: str, known: Mapping[str, str] = MappingProxyType({})
+) -> list[str]:
+    """Return the labels of a cell: none of an empty one, those of a list of JSON.
+
+    Blanks around a label of a cell do not count, but for a known label that has some.
+    """
     if cell is None:
         return []
     if isinstance(cell, str):
-        return [part.strip() for part in cell.split(separator) if part.strip()]
+        parts = [part if part in known else part.strip() for part in cell.split(separator)]
+        return [known.get(part, part) for part in parts if part]
     values = cell if isinstance(cell, list) else [cell]
     if not all(type(value) in (str, int, bool) for value in values):
         raise ValueError(f"{where} holds {cell!r}; labels are a string, or a list of strings.")

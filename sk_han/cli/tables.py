@@ -80,7 +80,14 @@ class ClassNames:
     """The classes of a model, of one type, as tables write them: a table in CSV has only text."""
 
     def __init__(self, labels: list[Any]) -> None:
-        self.labels, self.names = labels, [named(label) for label in labels]
+        self.labels = labels
+        self.names = [named(label) for label in labels]
+        values = [_as_number(name) for name in self.names]
+        # In CSV numbers are text, too; "007" is none.
+        pairs = zip(self.names, values, strict=True)
+        are_written = all(_is_nan(name) or str(value) == name for name, value in pairs)
+        of_text = are_written and len({*values}) == len(values)
+        self._are_numbers = type(labels[0]) in (int, float) or of_text
         self._numbers = {self._value(name): number for number, name in enumerate(self.names)}
 
     def number(self, label: Any) -> int | None:
@@ -88,7 +95,8 @@ class ClassNames:
 
         "True" of pandas and "true" of JSON are one boolean, "1.0" and "1" one number.
         """
-        return self._numbers.get(self._value(named(label)))
+        of_text = self._numbers.get(str(label))  # "True" was text where the model learnt it
+        return self._numbers.get(self._value(named(label)), of_text)
 
     def checked(self, label: Any, where: str, repair: str = _IN_A_TABLE) -> int:
         """Return the number of the class with a label, which stands somewhere in the input."""
@@ -104,11 +112,21 @@ class ClassNames:
         """Return what a name is compared by."""
         if type(self.labels[0]) is bool:
             return name.lower()
-        if type(self.labels[0]) in (int, float):
-            for number in (int, float):
-                with suppress(ValueError):
-                    return number(name)
-        return name
+        number = _as_number(name) if self._are_numbers else None
+        return name if number is None else number
+
+
+def _is_nan(name: str) -> bool:
+    return name.strip().lower().lstrip("+-") == "nan"
+
+
+def _as_number(name: str) -> float | None:
+    """Return the number that a name is, as Python writes it; none is NaN, which equals nothing."""
+    if name.isascii() and "_" not in name and not _is_nan(name):
+        for number in (int, float):
+            with suppress(ValueError):
+                return number(name)
+    return None
 
 
 def named(label: Any) -> str:
