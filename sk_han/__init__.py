@@ -21,14 +21,13 @@ if TYPE_CHECKING:
     from sk_han.inspection.results.summary import Summary
     from sk_han.inspection.summarizing import summarize
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
-    from sk_han.persistence.loading import load
-    from sk_han.persistence.saving import save
+    from sk_han.persistence import load, save
     from sk_han.sentence_vectors import SentenceEmbedder
     from sk_han.tagging import SequenceTagger
     from sk_han.tokenizer import HierarchicalTokenizer
-    from sk_han.training.callbacks.stopping import StopAfter, StopOnInterrupt
+    from sk_han.training.callbacks import StopAfter, StopOnInterrupt
     from sk_han.translation import AttentionTranslator
-    from sk_han.utils.model_format import ModelFormatError
+    from sk_han.utils.files import ModelFormatError
     from sk_han.versions import show_versions
 
 __version__ = "0.1.0"
@@ -74,21 +73,21 @@ _MODULE_OF = {
     "ExplanationList": "sk_han.inspection.results.collection",
     "HANClassifier": "sk_han.classifier",
     "HierarchicalTokenizer": "sk_han.tokenizer",
-    "ModelFormatError": "sk_han.utils.model_format",
+    "ModelFormatError": "sk_han.utils.files",
     "SentenceArray": "sk_han.documents",
     "SentenceEmbedder": "sk_han.sentence_vectors",
     "SequenceTagger": "sk_han.tagging",
-    "StopAfter": "sk_han.training.callbacks.stopping",
-    "StopOnInterrupt": "sk_han.training.callbacks.stopping",
+    "StopAfter": "sk_han.training.callbacks",
+    "StopOnInterrupt": "sk_han.training.callbacks",
     "Summary": "sk_han.inspection.results.summary",
     "audit_labels": "sk_han.inspection.auditing",
     "explain": "sk_han.inspection.explaining",
     "explain_classes": "sk_han.inspection.explaining",
     "explain_iter": "sk_han.inspection.explaining",
     "faithfulness_report": "sk_han.inspection.faithfulness",
-    "load": "sk_han.persistence.loading",
+    "load": "sk_han.persistence",
     "report": "sk_han.inspection.reporting",
-    "save": "sk_han.persistence.saving",
+    "save": "sk_han.persistence",
     "show_versions": "sk_han.versions",
     "summarize": "sk_han.inspection.summarizing",
 }

@@ -15,36 +15,34 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray, EncoderFingerprint
 from sk_han.documents.repeated import TextHashes
-from sk_han.engines.engine_choice import ENGINES, engine_in_use, using_engine
 from sk_han.fitting import story
 from sk_han.fitting.context import FitContext
 from sk_han.fitting.data import Given
 from sk_han.fitting.pool_attributes import PoolViews
 from sk_han.fitting.settings import Settings
 from sk_han.fitting.state import FittedModel
-from sk_han.inspection.methods.explain_params import takes_how
+from sk_han.inspection.methods import takes_how
+from sk_han.kernels.engine import ENGINES, engine_in_use, using_engine
 from sk_han.options import NetworkOptions
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS
-from sk_han.training.callbacks.sklearn_callbacks import FitTasks
+from sk_han.training.callbacks import FitTasks
 from sk_han.training.stateful import StatefulEstimator, replace_attributes, snapshot_of
 from sk_han.utils.compat import (
+    FRACTION,
+    LEARNING_RATE,
+    NOT_NEGATIVE,
+    POSITIVE,
     CallbackSupportMixin,
     HasMethods,
     Interval,
     StrOptions,
+    check_nested_params,
     fit_context,
     of_option,
     validate_parameter_constraints,
 )
 from sk_han.validation.documents import as_documents, known_documents
-from sk_han.validation.params import (
-    FRACTION,
-    LEARNING_RATE,
-    NOT_NEGATIVE,
-    POSITIVE,
-    check_nested_params,
-)
 
 if TYPE_CHECKING:
     from sk_han.inspection.results.collection import ExplanationList

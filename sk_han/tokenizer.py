@@ -16,26 +16,27 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
-from sk_han.text.document_reader import (
+from sk_han.text.analyzer import TOKEN_PATTERNS, compile_token_pattern
+from sk_han.text.reader import (
     UNKNOWN_WORD,
     DocumentReader,
     DocumentSpans,
     documents_of,
     words_of,
 )
-from sk_han.text.tokens import TOKEN_PATTERNS, compile_token_pattern
 from sk_han.text.vocabulary import WordCounts, check_vocabulary, learn_vocabulary, needs_documents
 from sk_han.utils.compat import (
+    POSITIVE,
     CallbackSupportMixin,
     HasMethods,
     Interval,
     RealNotInt,
     StrOptions,
+    check_params,
     fit_context,
 )
-from sk_han.utils.counts import a_kind
 from sk_han.utils.document_transformer import DocumentTransformer
-from sk_han.validation.params import POSITIVE, check_params
+from sk_han.utils.messages import a_kind
 from sk_han.validation.texts import check_texts, check_texts_without_labels, text_portions
 
 __all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer"]

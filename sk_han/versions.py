@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 import torch
 
 import sk_han
-from sk_han.engines.engine_choice import engine_in_use
+from sk_han.kernels.engine import engine_in_use
 
 _PACKAGES = (
     "torch",

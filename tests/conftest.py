@@ -14,7 +14,7 @@ from hypothesis import settings
 
 import sk_han
 from sk_han import DocumentArray
-from sk_han.engines.engine_choice import engine_in_use, using_engine
+from sk_han.kernels.engine import engine_in_use, using_engine
 
 if TYPE_CHECKING:
     from torch import nn

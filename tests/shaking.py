@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from sk_han.embeddings import initial
-from sk_han.nn import initialization
+from sk_han.nn import encoders as initialization
 
 SIZE = 1e-6
 

@@ -12,17 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from sk_han.cli.arguments import STANDARD, UsageError
-from sk_han.cli.several_labels import LabelColumns, read_labelled, warn_of_joined
+from sk_han.cli.program import STANDARD, UsageError
 from sk_han.cli.tables import (
     ClassNames,
+    LabelColumns,
     cell_of,
     check_files,
     check_is_csv,
     named,
     needing_torch,
+    read_labelled,
     records,
     separator_of,
+    warn_of_joined,
     where_of,
     write_result,
     writing,
@@ -30,9 +32,8 @@ from sk_han.cli.tables import (
 from sk_han.datasets.tables import Record
 from sk_han.documents.repeated import first_of_same_text
 from sk_han.targets import learnt_target
-from sk_han.utils.counts import agreeing, counted
+from sk_han.utils.messages import agreeing, counted, in_one_line
 from sk_han.utils.progress import tell
-from sk_han.utils.visible_text import in_one_line
 
 # Parameters that have an option, or need Python.
 _ELSEWHERE = {

@@ -13,15 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from sk_han.cli.arguments import STANDARD, UsageError
-from sk_han.cli.several_labels import LabelSets, read_labelled, sets_of
+from sk_han.cli.program import STANDARD, UsageError
 from sk_han.cli.tables import (
     ClassNames,
+    LabelSets,
     cell_of,
     check_files,
     named,
     needing_torch,
+    read_labelled,
     records,
+    sets_of,
     where_of,
     write_result,
     writing,
@@ -29,12 +31,11 @@ from sk_han.cli.tables import (
 from sk_han.datasets.tables import Record, is_json_lines
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
-from sk_han.rendering.facts import table_lines
+from sk_han.rendering.fit_page import table_lines
 from sk_han.serving import Scorer
-from sk_han.utils.counts import counted
+from sk_han.utils.messages import counted, shortened_apart
 from sk_han.utils.metrics import figures, label_figures
 from sk_han.utils.progress import Progress, tell
-from sk_han.utils.visible_text import shortened_apart
 
 _BATCH_SIZE = 256  # documents read, scored and written at once
 _PREDICTION = "prediction"

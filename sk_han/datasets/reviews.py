@@ -10,12 +10,14 @@ from typing import Any, Literal, NamedTuple, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.datasets import phrases
-
 T = TypeVar("T")
+
+
 Span = tuple[int, int]
 
+
 _NOT = re.compile(r"\b(is|was|would) not ")
+
 
 # The grades of judgement, -2 to 2, of each class.
 GRADES: Mapping[int, Mapping[str, tuple[int, ...]]] = {
@@ -165,21 +167,21 @@ class _Writer:
         self._rng = rng
         self._scale = scale
         self._decks: dict[Sequence[Any], list[Any]] = {}
-        self._item = self._deal(phrases.ITEMS)
+        self._item = self._deal(ITEMS)
 
     def review(self, label: str) -> tuple[str, list[Span]]:
         """Write a review of this label; return it with the spans that carry the label."""
         body = [self._verdict(label) for _ in range(self._draw((1, 2, 3, 3)))]
         body += [self._digression() for _ in range(self._draw((1, 2, 3)))]
         body += [self._hearsay() for _ in range(self._draw((0, 1, 1)))]
-        body += [_Sentence(self._fill(phrases.FILLERS)) for _ in range(self._draw((3, 4)))]
-        opening = [_Sentence(self._fill(phrases.OPENINGS))]
-        closing = [_Sentence(self._fill(phrases.CLOSINGS))] if self._chance(0.3) else []
+        body += [_Sentence(self._fill(FILLERS)) for _ in range(self._draw((3, 4)))]
+        opening = [_Sentence(self._fill(OPENINGS))]
+        closing = [_Sentence(self._fill(CLOSINGS))] if self._chance(0.3) else []
         return self._join(opening + [body[i] for i in self._rng.permutation(len(body))] + closing)
 
     def _verdict(self, label: str) -> _Sentence:
         """Judge the item under review."""
-        item = self._fill(phrases.REVIEWED)
+        item = self._fill(REVIEWED)
         grade = self._draw(self._scale[label])
         clause = self._judgement(item, self._draw(("is", "was")), grade)
         return self._sentence(clause)
@@ -191,15 +193,15 @@ class _Writer:
     def _hearsay(self) -> _Sentence:
         """Quote the judgement of others about the item under review."""
         clause = f"this {self._item} is {self._predicate(self._any_grade())}"
-        return _Sentence(self._fill(phrases.HEARSAY, clause=clause) + self._stop())
+        return _Sentence(self._fill(HEARSAY, clause=clause) + self._stop())
 
     def _sentence(self, clause: str) -> _Sentence:
         """Make a sentence of a clause, sometimes with a judgement of something else in it."""
         before = after = ""
         if self._chance(0.06):
-            before = self._draw(phrases.LEADS)
+            before = self._draw(LEADS)
         elif self._chance(0.05):
-            before, joint = self._draw(phrases.CONTRASTS)
+            before, joint = self._draw(CONTRASTS)
             if self._chance(0.5):
                 after = joint + self._other_judgement()
             else:
@@ -209,20 +211,20 @@ class _Writer:
 
     def _other_judgement(self) -> str:
         if self._chance(0.4):
-            return self._judgement(self._fill(phrases.OTHER_THINGS), "was", self._any_grade())
-        item = self._item if self._chance(0.5) else self._deal(phrases.ITEMS)
-        subject = self._fill(phrases.OTHER_ITEMS, item=item)
+            return self._judgement(self._fill(OTHER_THINGS), "was", self._any_grade())
+        item = self._item if self._chance(0.5) else self._deal(ITEMS)
+        subject = self._fill(OTHER_ITEMS, item=item)
         return self._judgement(subject, self._draw(("is", "was")), self._any_grade())
 
     def _judgement(self, subject: str, copula: str, grade: int) -> str:
         if self._chance(0.8):
             clause = f"{subject} {copula} {self._predicate(grade)}"
         else:
-            clause = self._graded(grade, phrases.CLAUSES, phrases.BALANCED_CLAUSES, subject=subject)
+            clause = self._graded(grade, CLAUSES, BALANCED_CLAUSES, subject=subject)
         return _NOT.sub(r"\1n't ", clause) if self._chance(0.3) else clause
 
     def _predicate(self, grade: int) -> str:
-        return self._graded(grade, phrases.PREDICATES, phrases.BALANCED_PREDICATES)
+        return self._graded(grade, PREDICATES, BALANCED_PREDICATES)
 
     def _graded(
         self,
@@ -236,10 +238,10 @@ class _Writer:
         sign = 1 if (grade < 0) == negated else -1
         template = self._draw(unequal[negated, abs(grade) == 2] if grade else balanced)
         return template.format(
-            adjective=self._draw(phrases.ADJECTIVES[sign]),
-            opposite=self._draw(phrases.ADJECTIVES[-sign]),
-            pleased=self._draw(phrases.VERBS[sign]),
-            displeased=self._draw(phrases.VERBS[-sign]),
+            adjective=self._draw(ADJECTIVES[sign]),
+            opposite=self._draw(ADJECTIVES[-sign]),
+            pleased=self._draw(VERBS[sign]),
+            displeased=self._draw(VERBS[-sign]),
             **given,
         )
 
@@ -258,7 +260,7 @@ class _Writer:
         if name.startswith("an_"):
             noun = self._slot(name.removeprefix("an_"))
             return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
-        return self._deal(phrases.SLOTS[name])
+        return self._deal(SLOTS[name])
 
     def _join(self, sentences: Sequence[_Sentence]) -> tuple[str, list[Span]]:
         text, spans = "", []
@@ -282,3 +284,211 @@ class _Writer:
         left = self._decks.get(options) or list(options)
         self._decks[options] = left
         return left.pop(int(self._rng.random_sample() * len(left)))
+
+
+ITEMS = (
+    "kettle",
+    "toaster",
+    "blender",
+    "lamp",
+    "backpack",
+    "keyboard",
+    "tent",
+    "umbrella",
+    "camera",
+    "radio",
+    "armchair",
+    "vacuum cleaner",
+    "alarm clock",
+    "electric drill",
+    "iron",
+    "coffee grinder",
+)
+
+
+# Words of judgement, by sign. A negated clause has the opposite meaning, and only judgements
+# contain these words.
+ADJECTIVES = {
+    +1: ("good", "excellent", "wonderful", "pleasant", "impressive", "satisfying"),
+    -1: ("bad", "poor", "terrible", "dreadful", "disappointing", "annoying"),
+}
+
+
+VERBS = {
+    +1: ("pleased", "impressed", "delighted"),
+    -1: ("disappointed", "annoyed", "frustrated"),
+}
+
+
+# Phrases after "is", by (negated, strong).
+PREDICATES = {
+    (False, False): ("{adjective}", "rather {adjective}", "on the whole {adjective}"),
+    (False, True): ("truly {adjective}", "simply {adjective}", "{adjective} in every way"),
+    (True, False): ("not {adjective}", "hardly {adjective}", "not exactly {adjective}"),
+    (True, True): (
+        "anything but {adjective}",
+        "not {adjective} at all",
+        "at no time {adjective}",
+    ),
+}
+
+
+# Clauses, by (negated, strong); one in three has a verb, so that verbs are negated equally often.
+CLAUSES = {
+    (False, False): (
+        "I would call {subject} {adjective}",
+        "{subject} could fairly be called {adjective}",
+        "{subject} {pleased} me up to a point",
+    ),
+    (False, True): (
+        "I found {subject} {adjective} from beginning to end",
+        "anyone would call {subject} {adjective}",
+        "{subject} thoroughly {pleased} me",
+    ),
+    (True, False): (
+        "I would not call {subject} {adjective}",
+        "{subject} could hardly be called {adjective}",
+        "{subject} hardly {pleased} me",
+    ),
+    (True, True): (
+        "I never found {subject} {adjective}",
+        "nobody could call {subject} {adjective}",
+        "{subject} never once {pleased} me",
+    ),
+}
+
+
+# The same for neutral judgements.
+BALANCED_PREDICATES = (
+    "neither {adjective} nor {opposite}",
+    "{adjective} at first and {opposite} later on",
+    "{adjective} in some ways and {opposite} in others",
+    "half {adjective} and half {opposite}",
+)
+
+
+BALANCED_CLAUSES = (
+    "I would call {subject} neither {adjective} nor {opposite}",
+    "{subject} {pleased} me as often as it {displeased} me",
+)
+
+
+# Names of the reviewed item: only judgements of these carry the label.
+REVIEWED = (
+    "this {item}",
+    "the {item} itself",
+    "my new {item}",
+    "our new {item}",
+    "the {item} I ordered here",
+    "the {item} reviewed here",
+)
+
+
+# Other items of the same kind.
+OTHER_ITEMS = (
+    "my old {item}",
+    "my neighbour's {item}",
+    "my sister's {item}",
+    "the {item} at work",
+    "the {item} I had before",
+    "the {item} in our hotel room",
+    "the {item} of another brand",
+    "Mr. Hall's {item}",
+)
+
+
+# Things of other kinds, all in the past.
+OTHER_THINGS = (
+    "the film we watched meanwhile",
+    "the book I was reading that week",
+    "the café opposite the parcel office",
+    "the weather on that day",
+    "the concert the evening before",
+    "the music in the shop",
+    "the soup at the station",
+    "our last holiday",
+    "my daughter's school play",
+    "the hotel we stayed at in {city}",
+)
+
+
+# Judgements of other people about the reviewed item.
+HEARSAY = (
+    "some people say that {clause}",
+    "a magazine wrote that {clause}",
+    "before I ordered, I had read that {clause}",
+    "my brother-in-law insists that {clause}",
+    "a man in the shop told me that {clause}",
+    "other reviews on this page, e.g. the one from {month}, say that {clause}",
+    "{clause}, or so my dentist claims",
+    "{clause}, if you believe my colleagues",
+)
+
+
+# Beginnings of the writer's own judgements.
+LEADS = ("honestly, ", "all in all, ", "in short, ", "to be fair, ")
+
+
+# Two judgements in one sentence: (before the first, between the two).
+CONTRASTS = (("", ", but "), ("", ", whereas "), ("while ", ", "))
+
+
+OPENINGS = (
+    "I bought {an_item} in {month}, from {shop} in {city}, and this is my report.",
+    "At the end of {month} I needed {an_item}, so I ordered one from {shop} in {city}.",
+    "This is a review of {an_item} that I have owned for {number} weeks now.",
+    "We've had our {item} since {month}, and people keep asking us about it.",
+    "My {relative} gave me {an_item} in {month}, and I have used it on most days since.",
+    "I was looking for {an_item}, and {shop} had one for {price} euros.",
+)
+
+
+FILLERS = (
+    "It arrived on a {day}, {number} days after I had placed the order.",
+    "The parcel was left with Mrs. {surname} on the {floor} floor.",
+    "The box is {colour} and weighs about {kilos} kg.",
+    "I chose the {colour} one; there was also one in {colour}.",
+    "The manual has {number} pages and covers several languages, e.g. {language} and {language}.",
+    "Delivery cost another {number} euros, and I paid by card.",
+    "There are {number} of us in the household, and we share most things.",
+    "My {relative} lives in {city} and visits us in {month}.",
+    "We moved here from {city} in {month}.",
+    "I keep it in {room}, next to the {other_item}.",
+    "The serial number is on the back (mine ends in {number}).",
+    "The courier rang at {time} a.m. on {day}.",
+    'It says "made in {city}" on the label.',
+    "You can register it at www.example.com; I did so on {day}.",
+    "The guarantee runs until {month} of next year.",
+    "Did I mention that I live on the {floor} floor?",
+    "My {relative} unpacked it while I was on the phone with my {relative}.",
+    "A shop in {city} has {an_other_item} for {price} euros.",
+    "I use it about {number} times a week, usually in {room}.",
+    "In the box were the {item}, a manual and a {colour} card...",
+)
+
+
+CLOSINGS = (
+    "That's all from me for now.",
+    "I'll add photographs in {month}.",
+    "Questions? Write to me and I'll reply by {day}.",
+    "I hope this helps someone in {city}.",
+)
+
+
+SLOTS = {
+    "city": ("Leeds", "Porto", "Utrecht", "Graz", "Lyon", "Bergen", "Turin", "Cork"),
+    "colour": ("black", "white", "red", "green", "grey", "blue"),
+    "day": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"),
+    "floor": ("first", "second", "third", "fourth"),
+    "kilos": ("0.8", "1.5", "2.2", "3.4"),
+    "language": ("French", "Polish", "Greek", "Korean", "Welsh", "Finnish"),
+    "month": ("January", "March", "April", "June", "August", "October", "November"),
+    "number": ("two", "three", "four", "five", "six", "seven", "eight", "nine"),
+    "other_item": ITEMS,
+    "price": ("19", "24.90", "35", "49.50", "60", "79"),
+    "relative": ("aunt", "cousin", "uncle", "grandson", "niece"),
+    "room": ("the kitchen", "the hall", "my study", "the spare room", "the garage"),
+    "shop": ("a department store", "an online shop", "a dealer", "the corner shop"),
+    "surname": ("Ito", "Novak", "Okafor", "Lindqvist", "Moreau"),
+    "time": ("8.30", "9.15", "10.20", "11.45"),
+}

@@ -1,4 +1,4 @@
-"""Read rows of texts and labels from a table: CSV, TSV or JSON lines, a file or a stream."""
+"""Reading texts and labels from CSV files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import difflib
 import gzip
 import io
 import json
+import os
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
@@ -15,19 +16,30 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TextIO, cast
+from typing import Any, BinaryIO, NamedTuple, TextIO, cast, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 # The number of the line in which a document starts, its values in the requested columns, and all.
 Row = tuple[int, list[Any], dict[str, Any]]
 
+
 TAB = "\t"
+
+
 _DELIMITER_OF = {".csv": ",", ".tsv": TAB, ".jsonl": None}
+
+
 _CALLED = {",": "comma", TAB: "tab"}
+
 
 # Rows read at a time, while other threads that read tables wait.
 _PORTION = 64
 
+
 _CSV_LIMIT = threading.Lock()
+
 
 _NO_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
 
@@ -295,3 +307,100 @@ def _kind(value: Any) -> str:
     """Return JSON's name for the type of a value."""
     names = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
     return names.get(type(value), "number")
+
+
+@overload
+def load_csv(
+    path: str | os.PathLike[str],
+    *,
+    text: str | Sequence[str] = ...,
+    label: str = ...,
+    encoding: str = ...,
+    separator: str | None = ...,
+) -> tuple[list[str], NDArray[Any]]: ...
+
+
+@overload
+def load_csv(
+    path: str | os.PathLike[str],
+    *,
+    text: str | Sequence[str] = ...,
+    label: None,
+    encoding: str = ...,
+    separator: str | None = ...,
+) -> list[str]: ...
+
+
+def load_csv(
+    path: str | os.PathLike[str],
+    *,
+    text: str | Sequence[str] = "text",
+    label: str | None = "label",
+    encoding: str = "utf-8",
+    separator: str | None = None,
+) -> tuple[list[str], NDArray[Any]] | list[str]:
+    r"""Load texts and their labels from a table: CSV, TSV or JSON lines.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file named ``.csv``, ``.tsv`` or ``.jsonl``, or one of these with ``.gz`` appended. A
+        CSV or TSV file starts with a row of column names, and has quotes like a spreadsheet's; a
+        JSON lines file has an object on each line.
+    text : str or list of str, default="text"
+        Name of the column, or key, of the texts. Several columns, such as title and body, are
+        joined in this order with a blank line between them, where a sentence ends.
+    label : str or None, default="label"
+        Name of the column, or key, of the labels; a blank one is refused. None loads the texts
+        alone.
+    encoding : str, default="utf-8"
+        Encoding of the file. A byte order mark is removed.
+    separator : str or None, default=None
+        The character between columns, such as ``";"``. None takes that of the file's name: a comma
+        for ``.csv``, a tab for ``.tsv``. A file of columns may have any name if it is given.
+
+    Returns
+    -------
+    texts : list of str, length n_documents
+    labels : ndarray of shape (n_documents,)
+        Strings. From JSON lines also integers or booleans, if all labels are. Not returned if
+        `label` is None.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    TypeError
+        If `text` is no name and no list of names.
+    ValueError
+        If the name ends otherwise, the file has no document or lacks a column, or a line is
+        invalid. The message names the line and the likely repair.
+
+    Notes
+    -----
+    Other columns are not kept, and documents may have any size.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sk_han.datasets import load_csv
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "notes.csv")
+    ...     _ = path.write_text('note,kind\n"Out of ink, again.",complaint\nAll well.,praise\n')
+    ...     texts, labels = load_csv(path, text="note", label="kind")
+    >>> texts
+    ['Out of ink, again.', 'All well.']
+    >>> labels.tolist()
+    ['complaint', 'praise']
+    """
+    table = Table.at(Path(path), separator, encoding)
+    columns: list[Any] = list(text) if isinstance(text, (list, tuple)) else [text]
+    if not columns or not all(isinstance(column, str) for column in columns):
+        raise TypeError(f"text must be the name of a column, or a list of names; got {text!r}.")
+    texts: list[str] = []
+    labels: list[Any] = []
+    for record in read_records(table, columns, label):
+        texts.append(record.text)
+        labels.append(record.label)
+    return texts if label is None else (texts, np.array(labels))

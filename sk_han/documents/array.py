@@ -4,15 +4,158 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sk_han.documents.checks import PADDING_ID, as_integers, as_starts, check_ids
-from sk_han.documents.offsets import concatenated_ranges, packed, row_numbers, starts_of
-from sk_han.documents.spelling import Spelling
-from sk_han.utils.counts import counted
+from sk_han.utils.containers import refuse_masked
+from sk_han.utils.messages import counted
+
+PADDING_ID = 0
+
+
+UNKNOWN_ID = 1
+
+
+LARGEST_ID = int(np.iinfo(np.int32).max)
+
+
+def as_integers(array: ArrayLike, name: str, ndim: tuple[int, ...] = (1,)) -> NDArray[Any]:
+    """Return an array of integers; raise TypeError or ValueError for anything else."""
+    refuse_masked(array, name)
+    found = np.asarray(array)
+    if found.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold integers; got dtype {found.dtype}.")
+    if found.ndim not in ndim:
+        dimensions = " or ".join(map(str, ndim))
+        raise ValueError(f"{name} must have {dimensions} dimensions; got shape {found.shape}.")
+    return found
+
+
+def as_starts(array: ArrayLike, end: int, name: str, pieces: str) -> NDArray[np.int64]:
+    """Return offsets, which must rise from 0 to the end of what they divide."""
+    starts = as_integers(array, name).astype(np.int64, copy=False)
+    if len(starts) == 0 or starts[0] != 0 or starts[-1] != end or np.any(np.diff(starts) < 0):
+        raise ValueError(
+            f"{name} must rise from 0 to the number of {pieces}, {end}; got {starts!r}."
+        )
+    return starts
+
+
+def check_ids(ids: NDArray[Any]) -> None:
+    """Check that word ids are those of words."""
+    if not len(ids) or (ids.min() >= UNKNOWN_ID and ids.max() <= LARGEST_ID):
+        return
+    wrong = np.flatnonzero((ids < UNKNOWN_ID) | (ids > LARGEST_ID))[0]
+    raise ValueError(
+        f"Word {wrong} has the id {ids[wrong]}; ids run from {UNKNOWN_ID} (unknown word) to "
+        f"2**31 - 1, and {PADDING_ID} is the padding, which a DocumentArray does not hold "
+        "(DocumentArray.from_padded takes it off)."
+    )
+
+
+def starts_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the offsets of consecutive pieces of these lengths: ``[0, 2, 5]`` of ``[2, 3]``."""
+    starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts
+
+
+def concatenated_ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.int64]:
+    """Concatenate ``range(start, start + length)`` of all pieces."""
+    shift = starts - starts_of(lengths)[:-1]
+    return np.repeat(shift, lengths) + np.arange(int(lengths.sum()))
+
+
+def packed(sizes: NDArray[np.int64], most: int) -> Iterator[slice]:
+    """Yield runs of consecutive pieces of at most `most` in all, or of one larger piece."""
+    ends, first = starts_of(sizes), 0
+    while first < len(sizes):
+        fitting = int(np.searchsorted(ends, ends[first] + most, side="right")) - 1
+        last = max(fitting, first + 1)
+        yield slice(first, last)
+        first = last
+
+
+def row_numbers(rows: Any, n_documents: int) -> NDArray[np.int64]:
+    """Return the rows of a slice, a boolean mask or integers as numbers from 0."""
+    if isinstance(rows, slice):
+        return np.arange(*rows.indices(n_documents))
+    chosen = np.asarray(rows)
+    if chosen.size == 0 and chosen.dtype != bool:
+        chosen = chosen.astype(np.int64)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iub":
+        raise IndexError(
+            "Rows of a DocumentArray are chosen by a slice, integers or a boolean mask; got "
+            f"{type(rows).__name__} of dtype {chosen.dtype} and shape {chosen.shape}."
+        )
+    if chosen.dtype == bool:
+        return np.arange(n_documents)[chosen]
+    if len(chosen) and not -n_documents <= chosen.min() <= chosen.max() < n_documents:
+        wrong = chosen[(chosen < -n_documents) | (chosen >= n_documents)][0]
+        raise IndexError(f"document {wrong} is out of bounds of {counted(n_documents)}.")
+    numbers = chosen.astype(np.int64, copy=False)
+    return np.where(numbers < 0, numbers + n_documents, numbers)
+
+
+def sampled_rows(
+    words_per_document: NDArray[np.int64], n_words: int, random_state: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Draw rows in random order until their documents have so many words or more, or all rows."""
+    order = random_state.permutation(len(words_per_document))
+    reached = np.cumsum(words_per_document[order])
+    return order[: np.searchsorted(reached, n_words) + 1]
+
+
+NOT_KNOWN = -1  # how a word is written
+
+
+class Spelling(NamedTuple):
+    """The words of documents by their types; documents chosen of others share the list."""
+
+    types: NDArray[np.int32]  # (n_words,), the position of each word in the list, or `NOT_KNOWN`
+    words: list[str]
+
+    def at(self, chosen: NDArray[Any]) -> Spelling:
+        """Return the spelling of some of the words, by position or marked."""
+        return Spelling(self.types[chosen], self.words)
+
+    def used(self) -> Spelling:
+        """Return the same with a list that has no other words."""
+        known = self.types >= 0
+        rows, found = np.unique(self.types[known], return_inverse=True)
+        if len(rows) == len(self.words):
+            return self
+        types = np.full(len(self.types), NOT_KNOWN, dtype=np.int32)
+        types[known] = found
+        return Spelling(types, [self.words[row] for row in rows.tolist()])
+
+    @staticmethod
+    def joined(parts: Sequence[Spelling | None], lengths: Sequence[int]) -> Spelling | None:
+        """Return the spelling of several arrays' words, in order; None if none has one."""
+        lists = {id(part.words): part.words for part in parts if part is not None}
+        if not lists:
+            return None
+        starts = starts_of(np.array([len(words) for words in lists.values()])).astype(np.int32)
+        start_of = dict(zip(lists, starts[:-1], strict=True))
+        types = [
+            np.full(length, NOT_KNOWN, dtype=np.int32)
+            if part is None
+            else np.where(part.types < 0, NOT_KNOWN, part.types + start_of[id(part.words)])
+            for part, length in zip(parts, lengths, strict=True)
+        ]
+        words = [*chain.from_iterable(lists.values())]
+        return Spelling(np.concatenate(types).astype(np.int32, copy=False), words)
+
+
+def code_points(words: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the characters of words as numbers, one word after the other, and their lengths."""
+    # A lone surrogate, as broken texts have, is a character too.
+    text = "".join(words).encode("utf-32-le", "surrogatepass")
+    lengths = np.fromiter(map(len, words), np.int32, len(words))
+    return np.frombuffer(text, "<i4").astype(np.int32, copy=False), lengths
 
 
 class DocumentArray:

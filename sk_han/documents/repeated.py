@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents.array import DocumentArray
-from sk_han.documents.checks import UNKNOWN_ID
+from sk_han.documents.array import UNKNOWN_ID, DocumentArray
 
 _WORDS = re.compile(r"\w+")
+
+
 # Documents of the same words stay together where documents are split: a held-out copy would be
 # known by heart. Of fewer different ones, where most are copies, too few could be held out.
 _MOST_COPIES, _ENOUGH_DIFFERENT = 0.5, 50
+
+
 _SHARE_HASHED = 0.5  # of the words of a document, of which more must be known
 
 
@@ -149,3 +153,30 @@ def _are_known(documents: DocumentArray, share_known: float) -> NDArray[np.bool_
     n_known = np.append(0, np.cumsum(documents.word_ids > UNKNOWN_ID))[starts]
     found: NDArray[np.bool_] = np.diff(n_known) > share_known * np.diff(starts)
     return found
+
+
+@dataclass(frozen=True)
+class LabelledDocuments:
+    """D documents with their targets, encoded, positive weights in the loss, and groups (D,).
+
+    Documents of one group are held out and dealt out to folds together.
+    """
+
+    documents: DocumentArray
+    targets: NDArray[Any]
+    weights: NDArray[np.float64]
+    groups: NDArray[np.int64] | None = None
+
+    @property
+    def inputs(self) -> DocumentArray:
+        """The documents, under the name that all kinds of training data share."""
+        return self.documents
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __getitem__(self, rows: Any) -> LabelledDocuments:
+        groups = None if self.groups is None else self.groups[rows]
+        return LabelledDocuments(
+            self.documents[rows], self.targets[rows], self.weights[rows], groups
+        )

@@ -1,23 +1,24 @@
-"""Documents of sentences that are vectors too, beside their words."""
+"""Documents of sentence vectors, and coalitions of the sentences of any document."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sk_han.documents.array import DocumentArray
-from sk_han.documents.checks import UNKNOWN_ID
-from sk_han.documents.offsets import concatenated_ranges, starts_of
+from sk_han.documents.array import UNKNOWN_ID, DocumentArray, concatenated_ranges, packed, starts_of
 from sk_han.utils.containers import refuse_masked
-from sk_han.utils.counts import counted
-from sk_han.utils.model_format import LARGEST_NUMBER
+from sk_han.utils.files import LARGEST_NUMBER
+from sk_han.utils.messages import counted
 
 # Of the largest number of two vectors. Devices and versions of PyTorch differ by less, encoders by
 # more. The other is of the largest number of all vectors, for those that are 0 up to rounding.
 _SAME_WITHIN, _ROUNDING = 0.02, 1e-5
+
+
 _ROWS_AT_ONCE = 1 << 14
 
 
@@ -308,3 +309,36 @@ def _finite_vectors(vectors: ArrayLike) -> NDArray[np.float32]:
 def rows_beyond_limit(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
     """Return which vectors (n, d) hold NaN, infinity or a number that a model cannot bear."""
     return np.flatnonzero(~(np.abs(vectors) <= LARGEST_NUMBER).all(axis=1))
+
+
+def each_sentence_alone(documents: DocumentArray) -> DocumentArray:
+    """Return each sentence as a document of its own, shape (N,)."""
+    starts = np.arange(documents.n_sentences + 1)
+    alone = DocumentArray._checked(
+        documents.word_ids, documents.sentence_starts, starts, documents.spelling
+    )
+    if isinstance(documents, SentenceArray):
+        return documents._with(alone, documents.sentence_numbers, None)
+    return alone
+
+
+@dataclass(frozen=True)
+class Coalitions:
+    """M sets of sentences, each of one document and in its order; some may be empty."""
+
+    sentences: NDArray[np.int64]  # numbers among those of all documents, set by set
+    lengths: NDArray[np.int64]  # (M,), sentences of each set
+
+    def documents(self, source: DocumentArray) -> DocumentArray:
+        """Return a document of each set, shape (M,); `source` has the sentences."""
+        chosen: DocumentArray = each_sentence_alone(source)[self.sentences]
+        chosen.document_starts = starts_of(self.lengths)
+        return chosen
+
+    def portions(self, sizes: NDArray[np.int64], most: int) -> Iterator[Coalitions]:
+        """Yield consecutive sets: sizes (N,) of their sentences sum to `most`, or of one set."""
+        starts = starts_of(self.lengths)
+        of_sets = np.diff(starts_of(sizes[self.sentences])[starts])
+        for sets in packed(of_sets, most):
+            sentences = self.sentences[starts[sets.start] : starts[sets.stop]]
+            yield Coalitions(sentences, self.lengths[sets])

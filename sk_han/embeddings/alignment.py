@@ -17,9 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 from sk_han.embeddings.files import read_vectors
-from sk_han.utils.argument_checks import check_count
 from sk_han.utils.containers import listed
-from sk_han.utils.counts import a_kind, counted
+from sk_han.utils.messages import a_kind, check_count, counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,8 +15,7 @@ from typing import BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.utils.counts import counted
-from sk_han.utils.visible_text import shortened
+from sk_han.utils.messages import counted, shortened
 
 # Bytes, unpacked: the numbers of 50,000 dimensions. A line without end would fill the memory.
 _LONGEST_LINE = 1 << 20

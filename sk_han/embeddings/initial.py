@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sk_han.documents import DocumentArray
 from sk_han.embeddings.alignment import embedding_matrix
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
-from sk_han.utils.counts import a_kind, agreeing, counted
+from sk_han.utils.messages import a_kind, agreeing, counted
 
 
 def check_embedding_init(init: Any) -> None:

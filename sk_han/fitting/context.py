@@ -8,9 +8,9 @@ from sklearn.utils import check_random_state
 
 from sk_han.fitting.settings import Settings
 from sk_han.fitting.state import FittedModel
-from sk_han.training.callbacks.sklearn_callbacks import FitTasks
-from sk_han.training.devices_and_threads import resolve_device
-from sk_han.utils.stage_times import Stages
+from sk_han.training.callbacks import FitTasks
+from sk_han.training.devices import resolve_device
+from sk_han.utils.progress import Stages
 
 
 class FitContext:

@@ -28,8 +28,7 @@ from sk_han.targets import Target, check_same_kind, learnt_target
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer
 from sk_han.utils.containers import rows_of
-from sk_han.utils.counts import agreeing, counted
-from sk_han.utils.warnings import warn_user
+from sk_han.utils.messages import agreeing, counted, warn_user
 from sk_han.validation.documents import (
     as_documents,
     check_documents,

@@ -32,10 +32,9 @@ from sk_han.training.builder import (
     epochs_of,
     new_net,
 )
-from sk_han.training.callbacks.stopping import StopOnInterrupt, stops_for_a_person
+from sk_han.training.callbacks import StopOnInterrupt, stops_for_a_person
 from sk_han.training.history import plain_history
-from sk_han.training.net import Net
-from sk_han.training.net_state import copied_net
+from sk_han.training.net import Net, copied_net
 from sk_han.training.pretraining import (
     PRETRAINING_BATCH_SIZE,
     PRETRAINING_STEPS,

@@ -12,14 +12,21 @@ from numpy.typing import NDArray
 
 from sk_han.inspection.results.fit_summary import TrainingSummary
 from sk_han.options.base import Options
-from sk_han.options.shapes import Shapes
-from sk_han.storage.network_schema import check_weights, network_of
-from sk_han.storage.schema import Check, Field, Schema, Sizes, check
-from sk_han.storage.training_record import TRAINING, check_best_epoch
+from sk_han.options.network import Shapes
+from sk_han.storage.schema import (
+    TRAINING,
+    Check,
+    Field,
+    Schema,
+    Sizes,
+    check,
+    check_best_epoch,
+    check_weights,
+    network_of,
+)
 from sk_han.training.builder import new_net
 from sk_han.training.history import end_of, training_attributes
-from sk_han.training.net import Net
-from sk_han.training.net_state import predicting_net
+from sk_han.training.net import Net, predicting_net
 from sk_han.training.stateful import (
     StatefulEstimator,
     device_of,
@@ -27,8 +34,7 @@ from sk_han.training.stateful import (
     restored_training,
     restoring,
 )
-from sk_han.utils.progress import tell
-from sk_han.utils.stage_times import Stages
+from sk_han.utils.progress import Stages, tell
 from sk_han.validation.doubtful import warn_of_early_stopping
 from sk_han.validation.labels import document_weights
 

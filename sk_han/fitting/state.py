@@ -12,7 +12,7 @@ from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.parts import PARTS, Part, Pool
 from sk_han.parts.trained_network import TrainedNetwork
 from sk_han.sentence_vectors.training import TrainedSentenceNetwork
-from sk_han.serving.classifier_state import classifier_schema
+from sk_han.serving.stored_model import classifier_schema
 from sk_han.storage.schema import check
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.stateful import device_of, restored_training, restoring

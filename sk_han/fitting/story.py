@@ -16,7 +16,7 @@ from sk_han.fitting.network import NetworkLearner, WordsLearner
 from sk_han.fitting.state import FittedModel
 from sk_han.fitting.summary import summary_of, warn_of_a_useless_network
 from sk_han.training.history import training_attributes
-from sk_han.utils.counts import counted
+from sk_han.utils.messages import counted
 from sk_han.utils.progress import tell
 
 # What learns in a fit, in this order; the network comes first.

@@ -17,8 +17,8 @@ from sk_han.parts.pool import NETWORK, WORDS, Pool
 from sk_han.targets import Target
 from sk_han.training.history import best_of, end_of
 from sk_han.training.net import Net
-from sk_han.utils.multilabel_metrics import averages
-from sk_han.utils.warnings import warn_user
+from sk_han.utils.messages import warn_user
+from sk_han.utils.metrics import averages
 
 # Fewer tell too little: of 50, one is 2 %.
 _ENOUGH_TO_TELL = 50

@@ -11,24 +11,33 @@ from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 
 from sk_han.documents import DocumentArray
-from sk_han.inspection.answers import PORTION, for_answers, of_answers
-from sk_han.inspection.documents_given import (
+from sk_han.inspection.contributions import Asked
+from sk_han.inspection.explained_model import (
+    Ensemble,
+    ExplainedModel,
+    check_fitted,
+    combined,
+    opened,
+)
+from sk_han.inspection.methods import (
+    PORTION,
+    How,
+    Source,
+    explanations_of,
+    for_answers,
     in_portions,
     length_of,
     listed_documents,
+    of_answers,
     refuse_lone_text,
+    takes_how,
 )
-from sk_han.inspection.ensembles import Ensemble, check_fitted, combined, opened
-from sk_han.inspection.explained_model import ExplainedModel
-from sk_han.inspection.methods.explain_params import How, takes_how
-from sk_han.inspection.methods.explanations import Source, explanations_of
-from sk_han.inspection.methods.log_odds import Asked
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.targets import OneOfClasses
-from sk_han.training.devices_and_threads import computing
-from sk_han.utils.argument_checks import random_source
+from sk_han.training.devices import computing
 from sk_han.utils.containers import plain_label
+from sk_han.utils.messages import random_source
 from sk_han.utils.progress import Progress
 from sk_han.validation.doubtful import warn_of_order
 

@@ -9,23 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import starts_of
-from sk_han.inspection.documents_given import listed_documents
 from sk_han.inspection.explained_model import ExplainedModel
+from sk_han.inspection.methods import listed_documents
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.summary import Summary
-from sk_han.inspection.terms.summing_up import (
+from sk_han.inspection.summing_up import (
     Corpus,
     Measured,
     drawn,
     put_together,
     summary_of_model,
 )
-from sk_han.inspection.terms.tallies import Occurrences, Shown, Tallies, Values
-from sk_han.training.devices_and_threads import computing
-from sk_han.utils.argument_checks import check_count, random_source
+from sk_han.inspection.terms import Occurrences, Shown, Tallies, Values
+from sk_han.training.devices import computing
 from sk_han.utils.containers import rows_of
-from sk_han.utils.counts import a_kind
+from sk_han.utils.messages import a_kind, check_count, random_source
 
 # Those that give the network's part apart from that of the linear models.
 _METHODS = ("shapley", "gradient_attention")

@@ -2,22 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from sk_han.nn.dropout import dropout, row_dropout, word_dropout
-from sk_han.nn.encoders.bidirectional_gru import BidirectionalGRU, recurrent_encoder
-from sk_han.nn.initialization import normal_, parameter, with_memory, xavier_uniform_
-from sk_han.nn.penalties import document_overlap
-from sk_han.nn.pooling.factory import sentence_pooling, word_pooling
-from sk_han.nn.pooling.label_attention import LabelAttention
-from sk_han.nn.ragged.words import distinct_words, in_chunks
-from sk_han.options import MultiHopAttention, NetworkOptions
+from sk_han.nn.attention import (
+    AttentionPooling,
+    ContextPooling,
+    LabelAttention,
+    MultiHopPooling,
+    document_overlap,
+)
+from sk_han.nn.encoders import (
+    BidirectionalGRU,
+    dropout,
+    normal_,
+    parameter,
+    recurrent_encoder,
+    row_dropout,
+    with_memory,
+    word_dropout,
+    xavier_uniform_,
+)
+from sk_han.nn.pooling import LastPooling, MaxPooling, MeanPooling, Pooling
+from sk_han.nn.ragged import distinct_words, in_chunks
+from sk_han.options import ContextAttention, MultiHopAttention, NetworkOptions
+
+
+def word_pooling(
+    options: NetworkOptions, input_size: int, generator: torch.Generator | None
+) -> Pooling:
+    """Return the pooling of word states to sentence vectors."""
+    attention = options.attention
+    if isinstance(attention, ContextAttention):
+        return ContextPooling(
+            input_size,
+            attention.size,
+            bidirectional=attention.direction == "bidirectional",
+            summary=attention.summary,
+            gated=attention.gated,
+            generator=generator,
+        )
+    return sentence_pooling(options, input_size, generator)
+
+
+def sentence_pooling(
+    options: NetworkOptions, input_size: int, generator: torch.Generator | None
+) -> Pooling:
+    """Return the pooling of sentence states to document vectors."""
+    attention = options.attention
+    if options.pooling == "mean":
+        return MeanPooling(input_size)
+    if options.pooling == "max":
+        return MaxPooling(input_size)
+    if attention is None:
+        return LastPooling(input_size, options.recurrent.bidirectional)
+    if isinstance(attention, MultiHopAttention) and attention.hops > 1:
+        return MultiHopPooling(input_size, attention.size, attention.hops, generator)
+    return AttentionPooling(input_size, attention.size, generator)
+
 
 # Deviation of the numbers in an initial word vector.
 VECTOR_SCALE = 0.1
+
+
 # Initial input weights are PyTorch's times these. With PyTorch's, a word changes the argument of a
 # gate by about 0.1 and a sentence by less, so that the encoders begin as linear functions: what
 # depends on several words together, such as negation, is then found late or never
@@ -379,3 +429,62 @@ def _scale_inputs(encoder: nn.Module, factor: float) -> None:
         for name, weight in encoder.named_parameters():
             if "weight_ih_l0" in name:
                 weight.mul_(factor)
+
+
+# Takes logits (D, C), returns the factors (D, C) of the logits in the score of each document.
+Score = Callable[[Tensor], Tensor]
+
+
+class Attribution(NamedTuple):
+    """The logits and attention of a batch of documents, with the contribution of each word."""
+
+    logits: Tensor  # (D, C)
+    word_attention: Tensor  # (T,), as in `HANOutput`
+    sentence_attention: Tensor  # (N,)
+    words: Tensor  # (T,) contribution of each word to the score of its document
+
+
+def gradient_attention(
+    network: HierarchicalAttentionNetwork,
+    word_ids: Tensor,
+    words_per_sentence: Tensor,
+    sentences_per_document: Tensor,
+    score: Score,
+) -> Attribution:
+    """Multiply attention by the gradient of the score at it (Serrano and Smith, 2019).
+
+    Since ``s_i = sum_t alpha_it h_it``, a word contributes ``alpha_it h_it . d score / d s_i``, so
+    only the sentence level needs a backward pass. Attention that depends on other sentences is held
+    fixed; without attention, the part of the pooled vector from the state replaces that product.
+    """
+
+    def encode(ids: Tensor, lengths: Tensor) -> tuple[Tensor]:
+        return (network.encode_words(ids, lengths),)
+
+    with torch.no_grad():
+        (states,) = in_chunks(encode, word_ids, words_per_sentence, network.max_words)  # (T, H)
+        sentences, word_weights = network.pool_words(
+            states, words_per_sentence, sentences_per_document
+        )
+    with torch.enable_grad():
+        sentences.requires_grad_()
+        logits, sentence_weights, _ = network.read_sentences(sentences, sentences_per_document)
+        gradient = gradient_of(logits, score(logits.detach()), sentences)  # (N, H)
+    return Attribution(
+        logits.detach(),
+        word_weights.mean(1),
+        sentence_weights.detach().mean(1),
+        network.attributions(states, word_weights, gradient, words_per_sentence),
+    )
+
+
+def gradient_of(logits: Tensor, factors: Tensor, inputs: Tensor) -> Tensor:
+    """Compute the gradient of the scores with respect to these inputs; weights get none."""
+    if not logits.requires_grad:  # encoders build no graph if there is nothing to encode
+        return torch.zeros_like(inputs)
+    # A sum needs no factors to be given. For these PyTorch imports SymPy, in half a second; where
+    # memory ran out on the way, nothing could be explained in that process any more.
+    (gradient,) = torch.autograd.grad(
+        (logits * factors).sum(), inputs, allow_unused=True, materialize_grads=True
+    )
+    return gradient

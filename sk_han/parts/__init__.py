@@ -3,8 +3,7 @@
 from sk_han.parts.ngrams.character_model import CharacterModel
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.sparse_model import SparseNgramModel
-from sk_han.parts.part import Part
-from sk_han.parts.pool import Pool
+from sk_han.parts.pool import Part, Pool
 
 __all__ = ["PARTS", "Part", "Pool"]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from sk_han.targets import Target
-from sk_han.utils.array_types import Floats
+from sk_han.utils.containers import Floats
 
 _SMALLEST_ALONE = 0.01
 

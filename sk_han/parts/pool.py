@@ -1,27 +1,143 @@
-"""The fitted model: a pool of parts, whose scaled logits are added up."""
+"""The protocol of a part of a model: what scores documents."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sk_han.documents import Coalitions, DocumentArray
 from sk_han.options.base import Range
-from sk_han.parts.part import Part
-from sk_han.storage.schema import Array, ByName, Field, Kind, Schema, Sizes, Variants, check
+from sk_han.storage.schema import (
+    NETWORK_WEIGHTS,
+    Array,
+    ByName,
+    Field,
+    Kind,
+    Schema,
+    Sizes,
+    Variants,
+    check,
+)
 from sk_han.targets import Target, target_from_state
-from sk_han.utils.array_types import Floats
+from sk_han.utils.containers import Floats
+
+_WORDS_AT_ONCE = 1 << 18  # of documents that are copies of parts of others
+
+
+class Part(ABC):
+    """A model that scores documents, one of those that a `Pool` adds up.
+
+    A part is learnt once and does not change. Loading one loads neither PyTorch nor SciPy.
+    """
+
+    kind: ClassVar[str]  # the name under which its kind is stored
+    SCHEMA: ClassVar[Schema | Variants]  # of its state; letters: K scores, B binary problems
+    # Whether its scores are sums over n-grams; it then has `ngram_range`, `ngram_attributions` and
+    # `class_weights` of an `NgramModel`.
+    sums_ngrams: ClassVar[bool] = False
+
+    def check(self, documents: DocumentArray) -> None:  # noqa: B027  (most read word ids alone)
+        """Check that a user's documents hold what the part reads, or raise a ValueError."""
+
+    @abstractmethod
+    def logits(self, documents: DocumentArray) -> Floats:
+        """Score documents, shape (D, K)."""
+
+    def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> Floats:
+        """Score sets of sentences of the documents, shape (M, K)."""
+        portions = coalitions.portions(documents.words_per_sentence, _WORDS_AT_ONCE)
+        return np.concatenate([self.logits(some.documents(documents)) for some in portions])
+
+    @abstractmethod
+    def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
+        """Divide a linear score of the logits, by factors (D, K), among the words, (T,)."""
+
+    @abstractmethod
+    def to_state(self) -> dict[str, Any]:
+        """Return what it has learnt as arrays and plain values."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, state: Any, target: Target, device: str) -> Part:
+        """Restore a part for a device from a state that `SCHEMA` has checked."""
+
+
+SENTENCE_NETWORK = "sentence_network"  # the kind of the part that reads sentence vectors
+
+
+def _reading(what: str) -> Variants:
+    return Variants("reads", {what: NETWORK_WEIGHTS.schemas[what]})
+
+
+NETWORK_SCHEMAS = {"network": _reading("words"), SENTENCE_NETWORK: _reading("vectors")}
+
+
+class Attribution(NamedTuple):
+    """What a network says of a batch of documents, and what each word brings to a score."""
+
+    logits: Floats  # (D, K)
+    word_attention: Floats  # (T,)
+    sentence_attention: Floats  # (N,)
+    words: Floats  # (T,), zeros where no contributions were asked for
+
+
+class NetworkPart(Part):
+    """A network of words, sentences and documents, which pools them by attention."""
+
+    kind = "network"
+    SCHEMA = NETWORK_SCHEMAS[kind]
+
+    @abstractmethod
+    def attend(self, documents: DocumentArray) -> Attribution:
+        """Return logits and attention, without contributions."""
+
+    @abstractmethod
+    def gradient_attention(
+        self, documents: DocumentArray, score: Callable[[NDArray[Any]], Floats]
+    ) -> Attribution:
+        """Multiply the attention by the gradient of a score at it.
+
+        ``score(logits)`` is the factor of each, (D, K); ``score[rows]`` that of some documents.
+        """
+
+    def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
+        """Divide a linear score of the logits among the words; see `Part.attributions`."""
+        return self.gradient_attention(documents, ConstantScore(factors)).words
+
+
+@dataclass(frozen=True)
+class ConstantScore:
+    """A score whose factors are known, whatever the logits."""
+
+    factors: Floats
+
+    def __getitem__(self, rows: Any) -> ConstantScore:
+        return ConstantScore(self.factors[rows])
+
+    def __call__(self, logits: NDArray[Any]) -> Floats:
+        """Return the factors, (D, K)."""
+        return self.factors
+
 
 Scale = float | Floats  # one for all labels, or one for each, (K,)
+
+
 _LARGEST = 1e6  # far beyond what fits find; products with logits stay finite
+
 
 # Names of parts: the network, another of words beside one of sentence vectors, and linear models.
 NETWORK, WORDS = "network", "words"
+
+
 NGRAMS, CHARACTERS = "ngrams", "characters"
+
+
 LATENT, LATENT_CHARACTERS = "latent", "latent_characters"
 
 

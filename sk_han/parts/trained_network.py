@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sk_han.documents import Coalitions, DocumentArray
-from sk_han.nn.attribution import gradient_attention
-from sk_han.parts.network_part import Attribution, NetworkPart
+from sk_han.nn.han import gradient_attention
+from sk_han.parts.pool import Attribution, NetworkPart
 from sk_han.targets import Target
 from sk_han.training.builder import document_net
-from sk_han.training.net import Net
-from sk_han.training.net_state import net_to_state, stored_net
-from sk_han.utils.array_types import Floats
+from sk_han.training.net import Net, net_to_state, stored_net
+from sk_han.utils.containers import Floats
 
 _SENTENCES_AT_ONCE = 1 << 16  # of sets of them
 
@@ -92,7 +91,7 @@ class TrainedNetwork(NetworkPart):
 
 @dataclass(frozen=True)
 class _TensorScore:
-    """A score of PyTorch's tensors, as `sk_han.nn.attribution` needs it."""
+    """A score of PyTorch's tensors, as `sk_han.nn.han` needs it."""
 
     score: Any
 

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sk_han.rendering.colors import themed_axes
-from sk_han.rendering.markup import bar, escaped, fold, page, table, with_minus
-from sk_han.rendering.numbers import decimal
-from sk_han.rendering.protocols import Measured
-from sk_han.utils.visible_text import in_one_line
+from sk_han.rendering.html import bar, escaped, fold, page, table, with_minus
+from sk_han.rendering.shading import Measured, decimal, themed_axes
+from sk_han.utils.messages import in_one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

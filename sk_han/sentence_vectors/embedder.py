@@ -16,16 +16,13 @@ from sk_han.documents import DocumentArray, EncoderFingerprint, SentenceArray
 from sk_han.options.base import InstanceOf
 from sk_han.sentence_vectors.cache import VectorCache
 from sk_han.sentence_vectors.encoders import PROBES, call_of, encoded, fingerprint_of, own_probes
-from sk_han.sentence_vectors.pooled_words import PooledWordEncoder
-from sk_han.storage.network_schema import ENCODER
-from sk_han.storage.schema import Array, Field, ListOf, Schema, Sizes, check
-from sk_han.text.document_reader import DocumentSpans
-from sk_han.text.tokenizer_state import FittedTokenizer
+from sk_han.sentence_vectors.network import PooledWordEncoder
+from sk_han.storage.schema import ENCODER, Array, Field, ListOf, Schema, Sizes, check
+from sk_han.text.reader import DocumentSpans, FittedTokenizer
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.utils.compat import HasMethods, fit_context
+from sk_han.utils.compat import POSITIVE, HasMethods, fit_context
 from sk_han.utils.document_transformer import DocumentTransformer
-from sk_han.utils.warnings import warn_user
-from sk_han.validation.params import POSITIVE
+from sk_han.utils.messages import warn_user
 from sk_han.validation.texts import check_texts, text_portions
 
 

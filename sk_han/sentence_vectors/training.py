@@ -13,13 +13,13 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from sk_han.documents import DocumentArray, LabelledDocuments, SentenceArray
-from sk_han.parts.network_part import NETWORK_SCHEMAS, SENTENCE_NETWORK
+from sk_han.parts.pool import NETWORK_SCHEMAS, SENTENCE_NETWORK
 from sk_han.parts.trained_network import TrainedNetwork
 from sk_han.sentence_vectors.network import SentenceNetwork, sentence_gradient
 from sk_han.targets import Target
 from sk_han.training.history import best_of
 from sk_han.training.net import Net
-from sk_han.utils.warnings import taking_many_classes
+from sk_han.utils.messages import taking_many_classes
 
 # Of the logistic regression on the mean sentence, whose vectors are scaled to entries of length 1.
 # Vectors of length 1, as those of most encoders, have the C of 10 that benchmarks of them use.

@@ -11,32 +11,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.inspection.answers import for_answers, of_answers
-from sk_han.inspection.methods.explain_params import How, takes_how
-from sk_han.inspection.methods.explanations import Source, explanations_of, located
-from sk_han.inspection.methods.log_odds import Asked
+from sk_han.inspection.contributions import Asked
+from sk_han.inspection.methods import (
+    How,
+    Source,
+    explanations_of,
+    for_answers,
+    located,
+    of_answers,
+    takes_how,
+)
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.summary import Summary
-from sk_han.inspection.terms.summing_up import drawn, summary_of_model
+from sk_han.inspection.summing_up import drawn, summary_of_model
 from sk_han.parts import PARTS, Pool
 from sk_han.parts.ngrams.character_model import CharacterModel
 from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.part import Part
-from sk_han.parts.pool import NETWORK
-from sk_han.serving.classifier_state import classifier_schema
-from sk_han.serving.network import ServedNetwork
-from sk_han.serving.stored_classifier import check_all_taken, pipeline_params, stored_classifier
-from sk_han.storage.decoding import model_of, steps_of
+from sk_han.parts.pool import NETWORK, Part
+from sk_han.serving.stored_model import (
+    ServedNetwork,
+    check_all_taken,
+    classifier_schema,
+    pipeline_params,
+    stored_classifier,
+)
 from sk_han.storage.model_file import Arrays, model_file, read_model
-from sk_han.storage.schema import check
+from sk_han.storage.schema import check, model_of, steps_of
 from sk_han.targets import Target
-from sk_han.text.document_reader import DocumentReader, DocumentSpans, documents_of, words_of
-from sk_han.text.tokenizer_state import stored_tokenizer
-from sk_han.text.tokens import TOKEN_PATTERNS
-from sk_han.utils.argument_checks import check_count, random_source
-from sk_han.utils.counts import counted
-from sk_han.utils.optional import import_optional
+from sk_han.text.analyzer import TOKEN_PATTERNS
+from sk_han.text.reader import (
+    DocumentReader,
+    DocumentSpans,
+    documents_of,
+    stored_tokenizer,
+    words_of,
+)
+from sk_han.utils.messages import check_count, counted, import_optional, random_source
 from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
 from sk_han.validation.texts import as_list, check_texts
 

@@ -11,18 +11,27 @@ same ones, before memory is taken for what they declare.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from reprlib import repr as brief  # a value from a file may be as long as the file
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sk_han.options.base import Constraint, Options
+from sk_han.options.base import Choice, Constraint, InstanceOf, Options, Range
+from sk_han.options.network import NetworkOptions, Shapes, sentence_network_shapes, weight_shapes
+from sk_han.storage.model_file import Arrays, from_plain, taken
+from sk_han.utils.files import LARGEST_NUMBER
 
 Sizes = dict[str, int]
+
+
 # Checks a value at a place of a state, such as "network.weights"; binds letters, or compares.
 Check = Callable[[Any, str, Sizes], None]
+
+
 Kind = Check | Constraint  # what an entry may be
 
 
@@ -208,3 +217,199 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
         place = where or "fitted state"
         raise ValueError(f"its {place} is no mapping of names to values; got {brief(value)}")
     return value
+
+
+def fields_of(
+    data: Any, what: str, required: Iterable[str], optional: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return `data` if it is an object with these keys and no others; errors name `what`."""
+    if not isinstance(data, dict):
+        raise ValueError(f"{what} is a {type(data).__name__}, and should be an object")
+    lacking = [name for name in required if name not in data]
+    if lacking:
+        raise ValueError(f"{what} lacks {lacking}")
+    unknown = [name for name in data if name not in {*required, *optional}]
+    if unknown:
+        shown = [name[:40] for name in unknown[:5]]
+        raise ValueError(f"{what} has {shown}, which this release of sk_han does not know")
+    return data
+
+
+def model_of(description: Any) -> Any:
+    """Return the described model."""
+    return fields_of(description, "the description", ["versions", "model"])["model"]
+
+
+def steps_of(model: dict[str, Any]) -> tuple[tuple[str, Any], tuple[str, Any]]:
+    """Return the names and descriptions of the two steps of a described Pipeline."""
+    fields = fields_of(model, "the Pipeline", ["class", "params", "steps"])
+    match fields["steps"]:
+        case [[str(first), {} as tokenizer], [str(last), {} as classifier]] if first != last:
+            return (first, tokenizer), (last, classifier)
+    raise ValueError("the Pipeline has other steps than a tokenizer and a classifier")
+
+
+def classifier_fields(data: Any) -> dict[str, Any]:
+    """Return a described classifier by its fields."""
+    fields = fields_of(data, "the classifier", ["class", "params", "requests", "fitted"])
+    if not isinstance(fields["fitted"], dict):
+        raise ValueError("its fitted state is no object")
+    return fields
+
+
+def fitted_state(
+    fields: dict[str, Any], arrays: Arrays, make_tokenizer: Callable[[Any, Arrays], Any]
+) -> dict[str, Any]:
+    """Return the unchecked fitted state of `classifier_fields`; its arrays are taken out."""
+
+    def decoded(data: Any) -> Any:
+        match data:
+            case {"state": dict(values)} if len(data) == 1:
+                return {name: decoded(value) for name, value in values.items()}
+            case {"array": str(name)} if len(data) == 1:
+                return taken(arrays, name)
+            case {"labels": list(labels)} if len(data) == 1:
+                array = np.empty(len(labels), dtype=object)
+                array[:] = from_plain(labels)
+                return array
+            case {"class": "HierarchicalTokenizer"}:
+                return make_tokenizer(data, arrays)
+        return from_plain(data)
+
+    return {name: decoded(value) for name, value in fields["fitted"].items()}
+
+
+def labels(value: Any, where: str, sizes: Sizes) -> None:
+    """Check sorted labels: a kind of a schema, whose length is K."""
+    found = _checked(value, where, sizes)
+    if not np.all(value[:-1] < value[1:]):
+        raise ValueError(f"its {where} are not sorted and distinct")
+    if any(isinstance(label, float) and not math.isfinite(label) for label in found):
+        raise ValueError(f"its {where} are not finite")
+
+
+def label_names(value: Any, where: str, sizes: Sizes) -> None:
+    """Check names of labels in any order: a kind of a schema, whose length is K."""
+    found = _checked(value, where, sizes)
+    if any(type(name) not in (str, int) for name in found):
+        raise ValueError(f"its {where} are not all strings or all integers")
+    if len(set(found)) < len(found):
+        raise ValueError(f"its {where} are not distinct")
+
+
+def _checked(value: Any, where: str, sizes: Sizes) -> list[Any]:
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or len(value) == 0:
+        raise ValueError(f"its {where} are no array of labels")
+    _check_bits(value, where)
+    found: list[Any] = value.tolist()
+    kinds = {float if type(label) is int else type(label) for label in found}
+    if len(kinds) != 1 or not kinds <= {str, bool, float}:
+        raise ValueError(f"its {where} are not all strings, all numbers or all booleans")
+    if sizes.setdefault("K", len(value)) != len(value):
+        raise ValueError(f"its {where} are {len(value)}, and elsewhere in it K is {sizes['K']}")
+    return found
+
+
+def _check_bits(array: NDArray[Any], where: str) -> None:
+    """Check that bytes are characters or truth values, which NumPy does not check."""
+    if array.dtype.kind == "U":
+        codes = np.frombuffer(array.tobytes(), array.dtype.byteorder + "u4")
+        if codes.max(initial=0) > 0x10FFFF:
+            raise ValueError(f"its {where} hold what is no character")
+    if array.dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:
+        raise ValueError(f"its {where} hold what is neither true nor false")
+
+
+def _number(value: Any, where: str, sizes: Sizes) -> None:
+    if type(value) not in (int, float):  # NaN too: a diverged loss is told, and nothing computed
+        raise ValueError(f"its {where} is no number; got {brief(value)}")
+
+
+def _accuracy(value: Any, where: str, sizes: Sizes) -> None:
+    if type(value) is not float or not 0 <= value <= 1:
+        raise ValueError(f"its {where} must be an accuracy; got {brief(value)}")
+
+
+TRAINING = (
+    Field("history", ListOf(ByName(_number))),
+    Field("best_epoch", Range(Integral, 1), optional=True),
+    Field("best_score", _accuracy, optional=True),
+    Field("device", InstanceOf(str)),
+)
+
+
+def check_best_epoch(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+    """Check that the best epoch is one of the history: a rule of a schema with `TRAINING`."""
+    n_epochs, epoch, score = len(state["history"]), state["best_epoch"], state["best_score"]
+    if epoch is not None and epoch > n_epochs:
+        raise ValueError(f"its best_epoch must be one of {n_epochs}; got {epoch}")
+    if (epoch is None) != (score is None):
+        raise ValueError("its best_epoch and best_score go together: both or neither")
+
+
+def check_weights(weights: Mapping[str, Any], shapes: Shapes, where: str = "network") -> None:
+    """Check names, shapes and values of weights, before memory of their size is taken."""
+    kinds = {
+        name: Array("float32", " ".join(map(str, shape)), -LARGEST_NUMBER, LARGEST_NUMBER)
+        for name, shape in shapes.items()
+    }
+    fields = tuple(Field(name, kind) for name, kind in kinds.items())
+    check(Schema(fields), weights, f"{where}.weights")
+
+
+def _options_of(state: Mapping[str, Any], where: str) -> NetworkOptions:
+    """Return options whose shapes are no more than there are weights."""
+    options, weights = NetworkOptions.from_plain(state["options"]), state["weights"]
+    if options.recurrent.num_layers > len(weights):
+        raise ValueError(
+            f"its {where}.weights are {len(weights)} arrays for {options.recurrent.num_layers} "
+            "layers"
+        )
+    return options
+
+
+def _check_weights_of_words(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+    options = _options_of(state, where)
+    check_weights(state["weights"], weight_shapes(sizes["V"], sizes["K"], options), where)
+
+
+def _check_weights_of_vectors(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+    options = _options_of(state, where)
+    shapes = sentence_network_shapes(sizes["E"], sizes["K"], state["recurrent"], options)
+    check_weights(state["weights"], shapes, where)
+
+
+def network_of(options: type[Options]) -> Schema:
+    """Return the schema of a network whose sizes the state around it tells.
+
+    A rule there compares the weights, by `check_weights`.
+    """
+    return Schema((Field("options", OptionsOf(options)), Field("weights", InstanceOf(Mapping))))
+
+
+# What tells an encoder from others: its vectors of p sentences.
+ENCODER = Schema((Field("name", InstanceOf(str)), Field("vectors", Array("float32", "p E"))))
+
+
+_OF_BOTH = (
+    Field("n_classes", Size("K")),
+    Field("valid_batch_size", Range(Integral, 1)),
+    *network_of(NetworkOptions).fields,
+)
+
+
+# V word ids (padding and the unknown word have some too), K classes, E numbers of a vector.
+NETWORK_WEIGHTS = Variants(
+    "reads",
+    {
+        "words": Schema(
+            (Field("vocabulary_size", Size("V", 2)), Field("max_words", Range(Integral, 1)))
+            + _OF_BOTH,
+            (_check_weights_of_words,),
+        ),
+        "vectors": Schema(
+            (Field("input_size", Size("E")), Field("recurrent", Choice((False, True)))) + _OF_BOTH,
+            (_check_weights_of_vectors,),
+        ),
+    },
+)

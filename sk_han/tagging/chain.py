@@ -24,8 +24,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from sk_han.nn.ragged.layout import PackedLayout
-from sk_han.nn.ragged.segments import segment_numbers, segment_sum, sequence_ends
+from sk_han.nn.ragged import PackedLayout, segment_numbers, segment_sum, sequence_ends
 
 # Paths into the labels of a token differ by at most eight times this, and exp(-745) is not 0.
 _LARGEST_SCORE = 80.0

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -9,25 +13,226 @@ import torch
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from torch import Tensor
 
-from sk_han.documents import UNKNOWN_ID
+from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
 from sk_han.embeddings.initial import check_embedding_init, initial_vectors
 from sk_han.fitting.single_network import relative_weights, trained_attributes, warn_of_no_stop
-from sk_han.tagging.attributes import Kinds, attribute_ids, learn_attributes, n_values, token_kinds
-from sk_han.tagging.token_checks import Token, as_sentences, as_tags, check_iob2, chunks_of
-from sk_han.tagging.training import LabelledSentences, Sentences, TaggingNet, sentences_of
+from sk_han.tagging.network import TaggingNetwork
+from sk_han.tagging.tags import Token, as_sentences, as_tags, check_iob2, chunks_of
 from sk_han.training.builder import epochs_of
-from sk_han.training.devices_and_threads import resolve_device
-from sk_han.utils.counts import counted
-from sk_han.utils.stage_times import Stages
-from sk_han.utils.warnings import warn_user
+from sk_han.training.devices import resolve_device
+from sk_han.training.net import Net, weighted_mean
+from sk_han.utils.messages import counted, warn_user
+from sk_han.utils.progress import Stages
 from sk_han.validation.labels import document_weights, encode_labels
 
 if TYPE_CHECKING:
     from sk_han.tagging.tagger import SequenceTagger
 
 
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences of tokens, and the attributes of each kind of token."""
+
+    kinds: DocumentArray  # (D,); its ids are rows of `attributes`, from row 2
+    attributes: NDArray[np.int64]  # (n_kinds, n_attributes)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of tokens of each sentence, shape (D,)."""
+        return self.kinds.words_per_document
+
+    def words(self) -> DocumentArray:
+        """Return the ids of the words alone."""
+        words = self.attributes[self.kinds.word_ids, 0].astype(np.int32)
+        return sentences_of(words, self.lengths)
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def __getitem__(self, rows: Any) -> Sentences:
+        return Sentences(self.kinds[rows], self.attributes)
+
+
+@dataclass(frozen=True)
+class LabelledSentences:
+    """Sentences with the class of each token and the weight of each sentence."""
+
+    inputs: Sentences
+    labels: DocumentArray  # (D,); the number of the class of each token plus 1
+    weights: NDArray[np.float64]  # (D,); positive, of the tokens of each sentence in the loss
+
+    @property
+    def targets(self) -> NDArray[np.int64]:
+        """Number of the class of each token, from 0, shape (T,)."""
+        return self.labels.word_ids.astype(np.int64) - 1
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, rows: Any) -> LabelledSentences:
+        return LabelledSentences(self.inputs[rows], self.labels[rows], self.weights[rows])
+
+
+class TaggingNet(Net):
+    """`Net` whose losses are of sentences, and whose accuracy is that of decoded tokens.
+
+    The logarithms of `class_weights` (C,) are taken from the scores of tokens in the loss alone
+    (logit adjustment, Menon et al., 2021): in a random field there is no loss of a token to weight.
+    """
+
+    def __init__(
+        self,
+        module: type[TaggingNetwork] = TaggingNetwork,
+        *,
+        class_weights: NDArray[np.float64] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(module, **{"to_tensors": _tensors} | kwargs)
+        self.class_weights = class_weights
+
+    def get_loss(
+        self, y_pred: Tensor, y_true: NDArray[np.int64], X: Any = None, training: bool = False
+    ) -> Tensor:
+        """Compute the weighted mean over the tokens of a batch of their sentences' losses."""
+        if self.class_weights is not None:
+            y_pred = y_pred - torch.from_numpy(np.log(self.class_weights)).to(y_pred)
+        lengths = X.inputs.lengths
+        labels = torch.from_numpy(y_true).to(y_pred.device)
+        losses = self.module_.losses(y_pred, labels, torch.from_numpy(lengths))  # (D,)
+        n_tokens = float(lengths @ X.weights) / float(X.weights.sum())
+        return weighted_mean(losses, X.weights) / max(n_tokens, 1.0)
+
+    def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
+        """Compute the loss of a validation batch, and the accuracy of its decoded labels."""
+        step = super().validation_step(batch, **fit_params)
+        data, targets = batch
+        with torch.inference_mode():
+            lengths = torch.from_numpy(data.inputs.lengths)
+            found = self.module_.decode(step["y_pred"], lengths).numpy(force=True)
+        right = float((found == targets).mean()) if len(targets) else 1.0
+        self.history.record_batch("valid_accuracy", right)
+        return step
+
+    def read(self, sentences: Sentences, name: str) -> NDArray[Any]:
+        """Call "decode" (T,) or "probabilities" (T, C) of the network in batches."""
+        read, found = getattr(self.module_, name), []
+        for start in range(0, max(len(sentences), 1), self.valid_batch_size):
+            batch = sentences[start : start + self.valid_batch_size]
+            logits = self.attend(batch).logits
+            with torch.inference_mode():
+                found.append(read(logits, torch.from_numpy(batch.lengths)).numpy(force=True))
+        return np.concatenate(found)
+
+
+def sentences_of(ids: NDArray[np.integer[Any]], lengths: NDArray[np.int64]) -> DocumentArray:
+    """Return documents of one sentence each, without a sentence where a length is 0."""
+    filled = lengths > 0
+    return DocumentArray(ids, starts_of(lengths[filled]), starts_of(filled))
+
+
+def split_tokens(values: NDArray[Any], sentences: Sentences) -> list[NDArray[Any]]:
+    """Split values of all tokens into those of each sentence."""
+    return np.split(values, np.cumsum(sentences.lengths)[:-1]) if len(sentences) else []
+
+
+def _tensors(sentences: Sentences, device: str) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the arguments of `TaggingNetwork.attend`."""
+    return (
+        torch.from_numpy(sentences.kinds.word_ids.astype(np.int64)).to(device),
+        torch.from_numpy(sentences.attributes).to(device),
+        torch.from_numpy(sentences.lengths),
+    )
+
+
+PREFIXES, SUFFIXES = (1, 2, 3), (1, 2, 3, 4)
+
+
+N_FROM_WORD = 1 + len(PREFIXES) + len(SUFFIXES) + 1
+
+
+# A letter or shape that a single word has says no more than the word itself.
+_LEAST_WORDS = 2
+
+
+class Kinds(NamedTuple):
+    """The distinct tokens of D sentences of T tokens."""
+
+    rows: list[tuple[str, ...]]  # each a word and its further columns
+    numbers: NDArray[np.int32]  # the row of each token, shape (T,)
+    lengths: NDArray[np.int64]  # number of tokens of each sentence, shape (D,)
+
+
+def token_kinds(sentences: Iterable[Sequence[tuple[str, ...]]]) -> Kinds:
+    """Number the distinct tokens of sentences in the order in which they occur."""
+    found = list(sentences)
+    lengths = np.fromiter(map(len, found), np.int64, len(found))
+    index: dict[tuple[str, ...], int] = {}
+    numbers = [index.setdefault(token, len(index)) for token in chain.from_iterable(found)]
+    return Kinds(list(index), np.array(numbers, dtype=np.int32), lengths)
+
+
+def learn_attributes(kinds: Kinds) -> list[dict[str, int]]:
+    """Number the values of each attribute from 2, the most frequent first."""
+    n_tokens = np.bincount(kinds.numbers, minlength=len(kinds.rows)).tolist()
+    n_given = len(kinds.rows[0])
+    counts: list[Counter[str]] = [Counter() for _ in range(N_FROM_WORD + n_given - 1)]
+    for row, n in zip(kinds.rows, n_tokens, strict=True):
+        for i, (counter, value) in enumerate(zip(counts, _attributes_of(row), strict=True)):
+            counter[value] += n if i < n_given else 1  # letters are those of words, not of tokens
+    least = [1] * n_given + [_LEAST_WORDS] * (N_FROM_WORD - 1)
+    return [_numbered(counter, n) for counter, n in zip(counts, least, strict=True)]
+
+
+def n_values(vocabulary: Mapping[str, int]) -> int:
+    """Return the number of values of an attribute, with padding and the unknown one."""
+    return UNKNOWN_ID + 1 + len(vocabulary)
+
+
+def attribute_ids(
+    rows: Sequence[tuple[str, ...]], vocabularies: Sequence[Mapping[str, int]]
+) -> NDArray[np.int64]:
+    """Return the ids of the attributes of tokens, 1 if unknown, shape (n_rows, n_attributes)."""
+    columns = zip(*map(_attributes_of, rows), strict=True)
+    ids = [
+        [vocabulary.get(value, UNKNOWN_ID) for value in values]
+        for vocabulary, values in zip(vocabularies, columns, strict=False)
+    ]
+    return np.array(ids, dtype=np.int64).reshape(len(vocabularies), len(rows)).T
+
+
+def word_shape(word: str) -> str:
+    """Return the kinds of characters of a word, runs as one or two: "Berlin" gives "Xxx"."""
+    shape: list[str] = []
+    for character in word:
+        if character.isdigit():
+            kind = "d"
+        elif character.isupper():
+            kind = "X"
+        else:
+            kind = "x" if character.isalpha() else character
+        if shape[-2:] != [kind, kind]:
+            shape.append(kind)
+    return "".join(shape)
+
+
+def _attributes_of(token: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the word in lower case, further columns, prefixes, suffixes, and the shape."""
+    word, *columns = token
+    lower = word.lower()
+    prefixes, suffixes = (lower[:n] for n in PREFIXES), (lower[-n:] for n in SUFFIXES)
+    return (lower, *columns, *prefixes, *suffixes, word_shape(word))
+
+
+def _numbered(counts: Counter[str], least: int) -> dict[str, int]:
+    by_rank = sorted((-n, value) for value, n in counts.items() if n >= least)
+    return {value: rank for rank, (_, value) in enumerate(by_rank, start=UNKNOWN_ID + 1)}
+
+
 _N_STEPS = 2_000
+
+
 # Fewer sentences in all epochs together are a trial, and need teach nothing.
 _ENOUGH_READ = 200
 

@@ -10,14 +10,18 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from sk_han.nn.dropout import dropout, word_dropout
-from sk_han.nn.encoders.bidirectional_gru import BidirectionalGRU
-from sk_han.nn.initialization import normal_, parameter, with_memory, xavier_uniform_
-from sk_han.nn.ragged.segments import segment_numbers, segment_sum
-from sk_han.nn.ragged.words import distinct_words
+from sk_han.nn.encoders import (
+    BidirectionalGRU,
+    dropout,
+    normal_,
+    parameter,
+    with_memory,
+    word_dropout,
+    xavier_uniform_,
+)
+from sk_han.nn.ragged import distinct_words, segment_numbers, segment_sum
 from sk_han.options.base import Choice, Options, Range, option
-from sk_han.options.network import RNN
-from sk_han.options.shapes import Shapes, encoder_shapes
+from sk_han.options.network import RNN, Shapes, encoder_shapes
 from sk_han.tagging.chain import best_paths, log_partition, marginals, path_scores
 
 # Deviation of the numbers in an initial vector, and the factor of PyTorch's initial input weights.

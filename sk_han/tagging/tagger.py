@@ -11,27 +11,36 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.engines.engine_choice import ENGINES
 from sk_han.fitting.single_network import SingleNetworkEstimator, network_schema
+from sk_han.kernels.engine import ENGINES
 from sk_han.options.base import Choice, Range
-from sk_han.options.shapes import Shapes
-from sk_han.storage.schema import Field, ListOf, Sizes
-from sk_han.storage.stored_labels import labels
-from sk_han.tagging.attributes import N_FROM_WORD, n_values, token_kinds
-from sk_han.tagging.fit import encoded_sentences, learnt_attributes
+from sk_han.options.network import Shapes
+from sk_han.storage.schema import Field, ListOf, Sizes, labels
+from sk_han.tagging.fit import (
+    N_FROM_WORD,
+    Sentences,
+    TaggingNet,
+    encoded_sentences,
+    learnt_attributes,
+    n_values,
+    split_tokens,
+    token_kinds,
+)
 from sk_han.tagging.network import TaggingOptions, tagging_shapes
-from sk_han.tagging.token_checks import as_sentences, as_tags, chunks_of
-from sk_han.tagging.training import Sentences, TaggingNet, split_tokens
-from sk_han.text.tokenizer_state import words
+from sk_han.tagging.tags import as_sentences, as_tags, chunks_of
+from sk_han.text.reader import words
 from sk_han.training.stateful import snapshot_of
 from sk_han.utils.compat import (
+    FRACTION,
+    LEARNING_RATE,
+    NOT_NEGATIVE,
+    POSITIVE,
     HasMethods,
     StrOptions,
     check_sample_weight,
     fit_context,
     of_option,
 )
-from sk_han.validation.params import FRACTION, LEARNING_RATE, NOT_NEGATIVE, POSITIVE
 
 _OPTIONS = {name: of_option(c) for name, c in TaggingOptions.constraints().items()}
 

@@ -11,23 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.storage.schema import Array, Field, Schema
-from sk_han.storage.stored_labels import label_names
-from sk_han.targets.probabilities import log_sigmoid
+from sk_han.storage.schema import Array, Field, Schema, label_names
 from sk_han.targets.splitting import N_FOLDS, dealt_out
-from sk_han.targets.target import Target, most_frequent, one_problem_each
-from sk_han.utils.array_types import Flags, Floats, Integers
-from sk_han.utils.warnings import warn_user
+from sk_han.targets.target import Target, log_sigmoid, most_frequent, one_problem_each
+from sk_han.utils.containers import Flags, Floats, Integers
+from sk_han.utils.messages import warn_user
 from sk_han.validation.doubtful import warn_of_names
-from sk_han.validation.indicators import (
+from sk_han.validation.labels import (
     check_indicator,
     check_names,
+    document_weights,
     in_order,
     is_indicator,
     warn_of_labels,
     weights_of_sides,
 )
-from sk_han.validation.labels import document_weights
 
 # With so many documents of a label, the network counts half of what it counts for frequent ones.
 _FEW = 10.0
@@ -179,7 +177,7 @@ class AnyOfLabels(Target):
 
     def criterion(self) -> Any:
         """Return the sum of the binary cross-entropies, which takes probabilities too."""
-        from sk_han.targets.binary_losses import BinaryLosses
+        from sk_han.nn.training import BinaryLosses
 
         if self.sides is None:
             return BinaryLosses

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.storage.schema import Field, Schema, Sizes
-from sk_han.storage.stored_labels import labels
-from sk_han.targets.probabilities import log_softmax, log_sum_exp, softmax
-from sk_han.targets.target import Target, most_frequent
-from sk_han.utils.array_types import Flags, Floats, Integers
-from sk_han.utils.warnings import warn_user
+from sk_han.storage.schema import Field, Schema, Sizes, labels
+from sk_han.targets.target import Target, log_softmax, log_sum_exp, most_frequent, softmax
+from sk_han.utils.containers import Flags, Floats, Integers
+from sk_han.utils.messages import warn_user
 from sk_han.validation.doubtful import (
     warn_of_names,
     warn_of_rare_classes,

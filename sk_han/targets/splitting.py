@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sk_han.utils.array_types import Flags, Floats, Integers
+from sk_han.utils.containers import Flags, Floats, Integers
 
 N_FOLDS = 5
 

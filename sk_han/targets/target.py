@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sk_han.storage.schema import Schema, Sizes
 from sk_han.targets.splitting import folds_of, hold_out
-from sk_han.utils.array_types import Floats, Integers
+from sk_han.utils.containers import Floats, Integers
 
 
 def one_problem_each(state: Any, where: str, sizes: Sizes) -> None:
@@ -250,3 +250,42 @@ class Target(ABC):
     @abstractmethod
     def from_state(cls, state: dict[str, Any]) -> Target:
         """Restore a target from a state that `SCHEMA` has checked."""
+
+
+_SMALLEST = 1e-12
+
+
+def softmax(logits: Floats) -> Floats:
+    """Compute probabilities of shape (D, C) from logits of this shape; each row sums to 1."""
+    with np.errstate(under="ignore"):  # beside a very likely class, others may round to 0
+        exponential = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return exponential / exponential.sum(axis=1, keepdims=True)
+
+
+def log_softmax(logits: Floats) -> Floats:
+    """Compute the logarithms of `softmax`, finite also where a probability rounds to 0."""
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    with np.errstate(under="ignore"):
+        return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+
+def log_sum_exp(logits: Floats) -> Floats:
+    """Compute the logarithm of the sum of the exponentials of each row, shape (D,)."""
+    largest = logits.max(axis=1)
+    with np.errstate(under="ignore"):
+        shifted = np.exp(logits - largest[:, np.newaxis])
+        total: Floats = largest + np.log(shifted.sum(axis=1))
+    return total
+
+
+def log_sigmoid(logits: Floats) -> Floats:
+    """Compute the logarithm of the sigmoid of each logit."""
+    with np.errstate(under="ignore"):
+        found: Floats = -np.logaddexp(0, -logits)
+    return found
+
+
+def log_odds(probabilities: ArrayLike) -> Floats:
+    """Compute the log-odds of probabilities, finite also of 0 and 1."""
+    p = np.clip(probabilities, _SMALLEST, 1 - _SMALLEST)
+    return np.log(p) - np.log1p(-p)

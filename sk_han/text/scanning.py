@@ -1,27 +1,146 @@
-"""Words and sentences of texts by compiled kernels, equal to those of `TextAnalyzer`.
-
-The kernels decide the usual ends of sentences; from the first unusual one on, the rules of
-`sk_han.text.sentences` find the sentences of a text (in one IMDB review of four).
-"""
+"""What the compiled kernels must know of characters, abbreviations and HTML tags, as arrays."""
 
 from __future__ import annotations
 
 import random
+import re
+from functools import cache
 from itertools import pairwise
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import code_points, concatenated_ranges, packed, starts_of
-from sk_han.engines.tasks import run_tasks
-from sk_han.text.sentences import sentence_spans
-from sk_han.text.tables import Tables, tables
+from sk_han.kernels.engine import run_tasks
+from sk_han.text import sentences
+from sk_han.text.analyzer import EMOJI, JOINERS, MARKS, TOKEN_PATTERNS
+from sk_han.text.sentences import (
+    BEFORE_NAME,
+    BEFORE_NUMBER,
+    CHARACTER_MARKS,
+    CHARACTER_WORDS,
+    MAY_END,
+    STRONG_TERMINATORS,
+    WEAK_TERMINATORS,
+    WORD_CHARACTERS,
+    sentence_spans,
+)
+
+# Patterns whose words the kernels find too.
+COMPILED_PATTERNS = frozenset(TOKEN_PATTERNS[kind] for kind in ("words", "words+marks"))
+
+
+_N_CODES = 0x110000
+
+
+# Characters beyond are neither letters, digits nor spaces; asking about all of them would take a
+# new process 35 ms more.
+_WITH_PROPERTIES = 0x40000
+
+
+# Lower case is looked up for characters below it. No abbreviation has a character beyond, nor
+# one that is the lower case of a character beyond.
+_LOWER_CODES = 0x3000
+
+
+_N_SLOTS = 1 << 18  # one word in a thousand shares the place of an abbreviation
+
+
+class Tables(NamedTuple):
+    """Arrays that the kernels of `sk_han.kernels.text` read."""
+
+    bits: NDArray[np.int32]
+    lower: NDArray[np.int32]
+    abbreviations: NDArray[np.bool_]
+
+
+@cache
+def tables(compiled: ModuleType, token_pattern: str = TOKEN_PATTERNS["words"]) -> Tables:
+    """Return the tables for the module of kernels, which names the bits, and a pattern."""
+    if token_pattern == TOKEN_PATTERNS["words"]:
+        lower = [ord(chr(code).lower()[0]) for code in range(_LOWER_CODES)]
+        return Tables(_bits(compiled), np.array(lower, dtype=np.int32), _abbreviations())
+    of_words = tables(compiled)
+    return of_words._replace(bits=of_words.bits | _mark_bits(compiled))
+
+
+def _mark_bits(compiled: ModuleType) -> NDArray[np.int32]:
+    bits = np.zeros(_N_CODES, dtype=np.int32)
+    bits[[ord(mark) for mark in MARKS]] = compiled.MARK_WORD
+    for first, last in _ranges(EMOJI):
+        bits[first : last + 1] = compiled.EMOJI_WORD
+    return bits
+
+
+def _bits(compiled: ModuleType) -> NDArray[np.int32]:
+    bits = np.zeros(_N_CODES, dtype=np.int32)
+    for bit, ranges in (
+        (compiled.WORD, WORD_CHARACTERS),
+        (compiled.CHARACTER_WORD, CHARACTER_WORDS),
+        (compiled.MARK, CHARACTER_MARKS),
+        (compiled.JOINER, JOINERS),
+    ):
+        for first, last in _ranges(ranges):
+            bits[first : last + 1] |= bit
+    characters_of = {
+        compiled.WEAK: WEAK_TERMINATORS,
+        compiled.STRONG: STRONG_TERMINATORS,
+        compiled.LINE_END: sentences.LINE_ENDS,
+        compiled.TAG_OPENER: "<",
+        compiled.CLOSER: sentences.ALL_CLOSERS,
+        compiled.LATE_CLOSER: "“«‹",
+        compiled.FRENCH_SPACE: " \xa0\u202f",
+        compiled.OPENER: sentences.OPENERS,
+        compiled.ITEM_OPENER: "-*+•‣◦·–—=_~#(",
+        compiled.VIRAMA: "\u1039\u17d2",
+    }
+    for bit, letters in characters_of.items():
+        bits[[ord(letter) for letter in letters]] |= bit
+    in_words = compiled.WORD | compiled.CHARACTER_WORD | compiled.MARK
+    ambiguous = (bits & in_words > 0) & (bits & compiled.STRONG > 0)
+    bits[ambiguous] = compiled.AMBIGUOUS
+    every = np.arange(_WITH_PROPERTIES, dtype=np.uint32).view("<U1")
+    for bit, has in (
+        (compiled.SPACE, np.char.isspace),
+        (compiled.LOWER, np.char.islower),
+        (compiled.ALPHA, np.char.isalpha),
+        (compiled.DECIMAL | compiled.ITEM_OPENER, np.char.isdecimal),
+    ):
+        bits[:_WITH_PROPERTIES][has(every)] |= bit
+    return bits
+
+
+def _ranges(character_class: str) -> list[tuple[int, int]]:
+    """Return the code points between the brackets of a pattern as ranges."""
+    one = r"(\\u.{4}|\\U.{8}|[^\\-])"
+    return [
+        (_code(first), _code(last or first))
+        for first, last in re.findall(f"{one}(?:-{one})?", character_class)
+    ]
+
+
+def _code(written: str) -> int:
+    return ord(written) if len(written) == 1 else int(written[2:], 16)
+
+
+def _abbreviations() -> NDArray[np.bool_]:
+    may_be = np.zeros(_N_SLOTS, dtype=bool)
+    for word in BEFORE_NAME | MAY_END | BEFORE_NUMBER:
+        slot = 0
+        for letter in word.lower():
+            slot = 31 * slot + ord(letter)
+        may_be[slot % _N_SLOTS] = True
+    return may_be
+
 
 # Characters, with about 32 bytes each. With 1 << 20, beyond the cache, it took 1.1 times as long.
 _CODES_AT_ONCE = 1 << 17
+
+
 _TASK_SIZE = 8  # texts that a thread takes at once
+
 
 # Drawn once a process: nobody can write a text whose words share a hash value.
 _FACTOR = random.SystemRandom().getrandbits(64) | 1
@@ -32,7 +151,7 @@ def scan_texts(
 ) -> tuple[Any, ...] | None:
     """Find the words and sentences of texts, with spans if `located`: the fields of `WordTypes`.
 
-    `compiled` is `sk_han.engines.kernels.text`, and `token_pattern` one of `COMPILED_PATTERNS`.
+    `compiled` is `sk_han.kernels.text`, and `token_pattern` one of `COMPILED_PATTERNS`.
     Return None if a text has characters for which only Python's patterns are exact.
     """
     types, known = _Types(), tables(compiled, token_pattern)

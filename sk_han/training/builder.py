@@ -14,12 +14,10 @@ from sklearn.base import clone
 from skorch.callbacks import Callback, Freezer, LRScheduler, Unfreezer
 
 from sk_han.nn import HierarchicalAttentionNetwork
-from sk_han.nn.optimizers import RowwiseAdamW
+from sk_han.nn.training import RowwiseAdamW
 from sk_han.options import NetworkOptions, Range
-from sk_han.training.batches import document_tensors
-from sk_han.training.callbacks.early_stopping import EarlyStopping
-from sk_han.training.callbacks.progress import progress_of
-from sk_han.training.net import Net
+from sk_han.training.callbacks import EarlyStopping, progress_of
+from sk_han.training.net import Net, document_tensors
 
 OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,

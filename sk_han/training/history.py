@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
-from sk_han.training.callbacks.early_stopping import EarlyStopping
+from sk_han.training.callbacks import EarlyStopping
 from sk_han.training.net import Net
 
 

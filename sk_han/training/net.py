@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -15,15 +17,82 @@ from skorch.callbacks import PassthroughScoring
 from skorch.helper import predefined_split
 from torch import Tensor
 
-from sk_han.documents import Coalitions
-from sk_han.nn.adversarial import adversarial_noise
-from sk_han.nn.optimizers import clip_gradient_norm
-from sk_han.training.batches import Batches, TrainingData
-from sk_han.training.callbacks.progress import EpochTimer
-from sk_han.training.callbacks.stopping import StopOnInterrupt, StopTraining
-from sk_han.training.devices_and_threads import torch_threads
-from sk_han.training.loss import MEASURES, weighted_mean
+from sk_han.documents import Coalitions, DocumentArray
+from sk_han.nn.training import adversarial_noise, clip_gradient_norm
+from sk_han.options import NetworkOptions
+from sk_han.options.base import Options
+from sk_han.training.callbacks import EpochTimer, StopOnInterrupt, StopTraining
+from sk_han.training.devices import torch_threads
 from sk_han.utils.signals import handling_ctrl_c
+
+
+class TrainingData(Protocol):
+    """Inputs with their targets and weights, such as `LabelledDocuments`."""
+
+    @property
+    def inputs(self) -> Any:
+        """The network's inputs; they can be sliced."""
+
+    @property
+    def targets(self) -> NDArray[np.int64]:
+        """The targets of the loss, a row for each row of the logits."""
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Positive weight of each target in the loss."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any) -> TrainingData: ...
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Batches of labelled data, in a new order each time with a `shuffle`."""
+
+    data: TrainingData
+    batch_size: int
+    shuffle: np.random.RandomState | None = None
+
+    def __len__(self) -> int:
+        return -(-len(self.data) // self.batch_size)
+
+    def __iter__(self) -> Iterator[tuple[TrainingData, NDArray[np.int64]]]:
+        """Yield pairs that skorch expects: the data of a batch, and its targets."""
+        n = len(self.data)
+        if self.shuffle is None:
+            order = np.arange(n)
+        elif hasattr(self.data, "order"):  # whose batches are of similar length
+            order = self.data.order(self.batch_size, self.shuffle)
+        else:
+            order = self.shuffle.permutation(n)
+        for start in range(0, n, self.batch_size):
+            batch = self.data[order[start : start + self.batch_size]]
+            yield batch, batch.targets
+
+
+def document_tensors(documents: DocumentArray, device: str) -> tuple[Tensor, Tensor, Tensor]:
+    """Return word ids (T,) on the device; words per sentence (N,), sentences (D,) on the CPU."""
+    return (
+        torch.from_numpy(documents.word_ids.astype(np.int64)).to(device),
+        torch.from_numpy(documents.words_per_sentence),
+        torch.from_numpy(documents.sentences_per_document),
+    )
+
+
+def weighted_mean(values: Tensor, weights: NDArray[np.float64]) -> Tensor:
+    """Compute the mean of values, such as losses, by their weights, shape ()."""
+    shares = weights / weights.sum()  # in double precision, whatever the weights' size
+    return (values * torch.from_numpy(shares).to(values)).sum()
+
+
+def accuracy(logits: NDArray[Any], targets: NDArray[Any]) -> float:
+    """Compute the share of targets whose class has the highest logit."""
+    return float((logits.argmax(axis=1) == targets).mean())
+
+
+MEASURES = {"valid_accuracy": accuracy}
+
 
 _Tensors = TypeVar("_Tensors", bound=tuple[Tensor, ...])
 
@@ -184,7 +253,7 @@ class Net(NeuralNet):
         return np.concatenate([self.read_sentences(vectors, some) for some in halves])
 
     def attribute(self, attribution: Callable[..., _Tensors], inputs: Any, score: Any) -> _Tensors:
-        """Call a function of `sk_han.nn.attribution`; scores can be sliced as the inputs."""
+        """Call a function of `sk_han.nn.han`; scores can be sliced as the inputs."""
         with torch.inference_mode(False), self._own_settings():
             return self._in_halves(attribution, inputs, score)
 
@@ -388,3 +457,56 @@ class Net(NeuralNet):
                 "or net_params={'clip_norm': ...}, or scale initial vectors or adversarial_noise "
                 "down."
             )
+
+
+# What a state has beside the sizes of its network.
+_NO_SIZES = {"options", "reads", "valid_batch_size", "weights"}
+
+
+def net_to_state(net: Net) -> dict[str, Any]:
+    """Return what prediction needs: "reads", sizes, plain options, and the weights by name."""
+    plain = net.module_.to_plain()
+    plain.pop("unknown_id", None)  # the same in all documents
+    return {
+        "reads": "words" if net.dimension is None else "vectors",
+        **plain,
+        "valid_batch_size": int(net.valid_batch_size),
+        "weights": net.weights,
+    }
+
+
+def stored_net(make_net: Callable[..., Net], state: Mapping[str, Any], device: str) -> Net:
+    """Create a net of a checked state, for prediction."""
+    options = NetworkOptions.from_plain(state["options"])
+    params = {f"module__{name}": state[name] for name in state.keys() - _NO_SIZES}
+    params["valid_batch_size"] = state["valid_batch_size"]
+    return predicting_net(make_net, options, state["weights"], device, **params)
+
+
+@torch_threads()
+def predicting_net(
+    make_net: Callable[..., Net],
+    options: Options,
+    weights: Mapping[str, NDArray[Any]],
+    device: str,
+    **params: Any,
+) -> Net:
+    """Create a net with stored weights, for prediction: it has no optimizer."""
+    network = options.get_params(deep=False)
+    net: Net = make_net(
+        module__generator=torch.Generator(),  # the weights drawn here are replaced at once
+        optimizer=None,
+        device=device,
+        **{f"module__{name}": value for name, value in network.items()},
+        **params,
+    ).initialize()
+    own = {name: torch.tensor(weight, device="cpu") for name, weight in weights.items()}
+    net.module_.load_state_dict(own)
+    net.prepare_to_predict()
+    return net
+
+
+def copied_net(net: Net) -> Net:
+    """Return a copy of a net for prediction, which further training does not change."""
+    how = {name: getattr(net, name) for name in ("to_tensors", "measures", "decide")}
+    return stored_net(partial(Net, net.module, **how), net_to_state(net), net.device)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray, LabelledDocuments, concatenated_ranges, starts_of
-from sk_han.documents.offsets import sampled_rows
+from sk_han.documents.array import sampled_rows
 
 PRETRAINING_BATCH_SIZE = 64
 # Words of the documents whose halves are learnt from, which are in memory: 130,000 film reviews.

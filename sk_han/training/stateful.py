@@ -11,9 +11,9 @@ from typing import Any, ClassVar, TypeVar
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.training.devices_and_threads import available_devices, computing
+from sk_han.training.devices import available_devices, computing
 from sk_han.utils.compat import VisualBlock
-from sk_han.utils.model_format import ModelFormatError, checked_state
+from sk_han.utils.files import ModelFormatError, checked_state
 
 _Estimator = TypeVar("_Estimator")
 _Stateful = TypeVar("_Stateful", bound="StatefulEstimator")

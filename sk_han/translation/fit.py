@@ -2,27 +2,214 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
+from torch import Tensor
 
 from sk_han.documents import DocumentArray, concatenated_ranges
 from sk_han.fitting.single_network import relative_weights, trained_attributes, warn_of_no_stop
 from sk_han.targets.splitting import hold_out
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training.devices_and_threads import resolve_device
-from sk_han.translation.surface import SIGN_PATTERN, learn_forms
-from sk_han.translation.training import TextPairs, TranslationNet
-from sk_han.utils.counts import agreeing, counted
-from sk_han.utils.stage_times import Stages
-from sk_han.utils.warnings import warn_user
+from sk_han.training.devices import resolve_device
+from sk_han.training.net import Net
+from sk_han.translation.alignment import SIGN_PATTERN, learn_forms
+from sk_han.translation.network import END_ID, AttentionSeq2Seq
+from sk_han.utils.messages import agreeing, counted, warn_user
+from sk_han.utils.progress import Stages
 from sk_han.validation.texts import as_list, as_texts
 
 if TYPE_CHECKING:
     from sk_han.translation.translator import AttentionTranslator
+
+
+class Hypothesis(NamedTuple):
+    """What was found for a source."""
+
+    word_ids: Tensor  # (n_words,), without the end mark
+    attention: Tensor  # (n_words, source_length); the last source word is the end mark
+    score: float  # of words and end mark: log-probability / number ** length_penalty
+
+
+@torch.no_grad()
+def beam_search(
+    network: AttentionSeq2Seq,
+    source_ids: Tensor,
+    lengths: Tensor,
+    *,
+    beam_size: int,
+    length_penalty: float,
+    max_words: Tensor,
+) -> list[Hypothesis]:
+    """Find the best of the hypotheses that a beam of the best beginnings leads to.
+
+    A hypothesis that has ended keeps a place in the beam while it is among the best. A sum of
+    logarithms would prefer short ones, so it is divided by a power of their length (Wu et al.,
+    2016). Sources (X,), lengths (P,) as of `AttentionSeq2Seq.encode`; `max_words` (P,) on the CPU.
+    """
+    device, K = source_ids.device, beam_size
+    memory, state = network.encode(source_ids, lengths)
+    P, W = memory.mask.shape
+    pairs = torch.arange(P, device=device)  # those with an open hypothesis
+    found: list[Hypothesis | None] = [None] * P
+    # At first all hypotheses of a beam are equal: only one of them counts.
+    scores = memory.mask.new_full((P, K), float("-inf"))  # sums of logarithms
+    scores[:, 0] = 0
+    ended = torch.zeros(P, K, dtype=torch.bool, device=device)
+    n_words = torch.zeros(P, K, dtype=torch.int64, device=device)
+    words = torch.full((P * K, 1), END_ID, device=device)
+    attention = memory.mask.new_zeros(P * K, 0, W)
+    own = pairs.repeat_interleave(K)  # the pair of each row
+    memory, state = memory.of(own), state.of(own)
+    most = max_words.to(device)
+    for step in range(int(max_words.max()) + 1):
+        n = len(pairs)
+        state, weights = network.step(memory, state, words[:, -1])
+        logs = torch.log_softmax(network.logits(state.attentional), dim=1).view(n, K, -1)
+        V = logs.shape[2]
+        ends = ended | (step >= most[pairs]).unsqueeze(1)  # (n, K)
+        end_score = logs[:, :, END_ID].masked_fill(ended, 0)
+        logs = logs.masked_fill(ends.unsqueeze(2), float("-inf"))
+        logs[:, :, END_ID] = end_score
+        after = scores.unsqueeze(2) + logs  # (n, K, V)
+        length = (n_words + (~ended)).clamp(min=1).to(after)  # of words and end mark
+        ranked = after / length.pow(length_penalty).unsqueeze(2)
+        best, place = ranked.view(n, K * V).topk(K, dim=1)  # (n, K)
+        parent, word = place // V, place % V
+        scores = after.view(n, K * V).gather(1, place)
+        was_ended = ended.gather(1, parent)
+        n_words = n_words.gather(1, parent) + (~was_ended)
+        ended = was_ended | (word == END_ID) | scores.isneginf()  # the last: of no hypothesis
+        rows = (torch.arange(n, device=device).unsqueeze(1) * K + parent).view(-1)
+        words = torch.cat([words[rows], word.view(-1, 1)], dim=1)
+        attention = torch.cat([attention[rows], weights[rows].unsqueeze(1)], dim=1)
+        state = state.of(rows)
+
+        done = ended.all(dim=1)
+        for i in done.nonzero().squeeze(1).tolist():
+            pair, row, count = int(pairs[i]), i * K, int(n_words[i, 0]) - 1
+            attended = attention[row, :count, : int(lengths[pair])]
+            found[pair] = Hypothesis(words[row, 1 : 1 + count], attended, float(best[i, 0]))
+        if done.all():
+            break
+        if done.any():
+            kept = (~done).nonzero().squeeze(1)
+            rows = (kept.unsqueeze(1) * K + torch.arange(K, device=device)).view(-1)
+            pairs, scores, ended, n_words = pairs[kept], scores[kept], ended[kept], n_words[kept]
+            words, attention = words[rows], attention[rows]
+            memory, state = memory.of(rows), state.of(rows)
+    return [hypothesis for hypothesis in found if hypothesis is not None]
+
+
+# So many batches are sorted by length together, and taken in random order.
+SORTED_BATCHES = 50
+
+
+# Rows of the decoder at once, one for each beam of a source.
+ROWS_SEARCHED = 320
+
+
+@dataclass(frozen=True)
+class TextPairs:
+    """Sources with their targets, without end marks, and the weight of each pair."""
+
+    sources: DocumentArray  # (P,)
+    translations: DocumentArray  # (P,)
+    pair_weights: NDArray[np.float64]  # (P,); positive, of the words of each target in the loss
+
+    @property
+    def inputs(self) -> TextPairs:
+        """The pairs: a decoder reads the words before each word that it predicts."""
+        return self
+
+    @property
+    def targets(self) -> NDArray[np.int64]:
+        """Words of all targets with their end marks, shape (Y,)."""
+        return with_end_marks(self.translations)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weight of each of `targets`, shape (Y,)."""
+        return np.repeat(self.pair_weights, self.translations.words_per_document + 1)
+
+    def order(self, batch_size: int, shuffle: np.random.RandomState) -> NDArray[np.int64]:
+        """Draw an order whose batches have targets, then sources, of similar length."""
+        n, at_once = len(self), batch_size * SORTED_BATCHES
+        lengths = self.translations.words_per_document, self.sources.words_per_document
+        drawn = shuffle.permutation(n)
+        pools = [drawn[start : start + at_once] for start in range(0, n, at_once)]
+        rows = np.concatenate([p[np.lexsort((lengths[1][p], lengths[0][p]))] for p in pools])
+        n_full = n // batch_size
+        batches = rows[: n_full * batch_size].reshape(n_full, batch_size)
+        return np.concatenate(
+            [batches[shuffle.permutation(n_full)].ravel(), rows[n_full * batch_size :]]
+        )
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def __getitem__(self, rows: Any) -> TextPairs:
+        return TextPairs(self.sources[rows], self.translations[rows], self.pair_weights[rows])
+
+
+class TranslationNet(Net):
+    """`Net` that predicts words of targets, and searches for translations."""
+
+    def __init__(self, module: type[AttentionSeq2Seq] = AttentionSeq2Seq, **kwargs: Any) -> None:
+        super().__init__(module, **{"to_tensors": _tensors} | kwargs)
+
+    def search(
+        self,
+        sources: DocumentArray,
+        *,
+        beam_size: int,
+        length_penalty: float,
+        max_words: NDArray[np.int64],
+    ) -> list[Hypothesis]:
+        """Search for the translation of each source; arguments as of `beam_search`."""
+        found: list[Hypothesis] = []
+        order = np.argsort(sources.words_per_document, kind="stable")
+        at_once = max(1, ROWS_SEARCHED // beam_size)
+        with torch.inference_mode(), self._own_settings():
+            for start in range(0, len(order), at_once):
+                rows = order[start : start + at_once]
+                found += beam_search(
+                    self.module_,
+                    *_source_tensors(sources[rows], self.device),
+                    beam_size=beam_size,
+                    length_penalty=length_penalty,
+                    max_words=torch.from_numpy(max_words[rows]),
+                )
+        return [found[i] for i in np.argsort(order, kind="stable")]
+
+
+def with_end_marks(documents: DocumentArray, *, in_front: bool = False) -> NDArray[np.int64]:
+    """Return the words of all documents, each document with an end mark behind or in front."""
+    ends = np.cumsum(documents.words_per_document)
+    places = np.concatenate([[0], ends[:-1]]) if in_front else ends
+    return np.insert(documents.word_ids.astype(np.int64), places, END_ID)
+
+
+def _source_tensors(sources: DocumentArray, device: str) -> tuple[Tensor, Tensor]:
+    return (
+        torch.from_numpy(with_end_marks(sources)).to(device),
+        torch.from_numpy(sources.words_per_document + 1),
+    )
+
+
+def _tensors(pairs: TextPairs, device: str) -> tuple[Tensor, ...]:
+    """Return the arguments of `AttentionSeq2Seq.attend`."""
+    return (
+        *_source_tensors(pairs.sources, device),
+        torch.from_numpy(with_end_marks(pairs.translations, in_front=True)).to(device),
+        torch.from_numpy(pairs.translations.words_per_document + 1),
+    )
+
 
 # From so many pairs on, words of a single text are unknown: then the network learns what to do
 # with a word that it does not know.

@@ -10,15 +10,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from sk_han.nn.dropout import dropout, row_dropout
-from sk_han.nn.encoders.bidirectional_gru import BidirectionalGRU
-from sk_han.nn.initialization import normal_, parameter, uniform_, with_memory, xavier_uniform_
-from sk_han.nn.ragged.layout import PackedLayout
-from sk_han.nn.ragged.segments import sequence_ends
-from sk_han.nn.ragged.words import distinct_words
+from sk_han.nn.encoders import (
+    BidirectionalGRU,
+    dropout,
+    normal_,
+    parameter,
+    row_dropout,
+    uniform_,
+    with_memory,
+    xavier_uniform_,
+)
+from sk_han.nn.ragged import PackedLayout, distinct_words, sequence_ends
 from sk_han.options.base import Options, Range, option
-from sk_han.options.network import RNN
-from sk_han.options.shapes import Shapes, encoder_shapes
+from sk_han.options.network import RNN, Shapes, encoder_shapes
 from sk_han.translation.decoder import DecoderFunction, DecoderWeights
 
 # Ends a source, begins and ends a target. Padding has this id elsewhere, and there is none here.

@@ -14,18 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from sk_han.fitting.single_network import SingleNetworkEstimator, network_schema
 from sk_han.options.base import Choice, InstanceOf
 from sk_han.storage.schema import Array, Field, ListOf, Sizes
-from sk_han.text.tokenizer_state import FittedTokenizer
+from sk_han.text.reader import FittedTokenizer
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training.devices_and_threads import computing
+from sk_han.training.devices import computing
 from sk_han.training.stateful import snapshot_of
-from sk_han.translation.alignment import Alignment
-from sk_han.translation.fit import as_sequences, check_pairs, learnt_attributes
+from sk_han.translation.alignment import Alignment, written
+from sk_han.translation.fit import TranslationNet, as_sequences, check_pairs, learnt_attributes
 from sk_han.translation.network import TranslationOptions, translation_shapes
-from sk_han.translation.surface import written
-from sk_han.translation.training import TranslationNet
-from sk_han.utils.compat import Interval, fit_context, of_option
-from sk_han.utils.optional import import_optional
-from sk_han.validation.params import FRACTION, LEARNING_RATE, POSITIVE
+from sk_han.utils.compat import FRACTION, LEARNING_RATE, POSITIVE, Interval, fit_context, of_option
+from sk_han.utils.messages import import_optional
 from sk_han.validation.texts import check_texts
 
 _OPTIONS = {name: of_option(c) for name, c in TranslationOptions.constraints().items()}

@@ -1,12 +1,18 @@
-"""Labels and rows of any container: lists, NumPy, pandas, polars, Arrow."""
+"""Containers of users: lists, arrays, data frames."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sk_han.utils.messages import import_optional
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 def refuse_masked(values: Any, name: str) -> None:
@@ -51,3 +57,41 @@ def listed(values: Sequence[Any], most: int = 5, write: Callable[[Any], str] = r
     """Write the first of some values, and how many more there are, for a message."""
     more = f" and {len(values) - most:,} more" if len(values) > most else ""
     return ", ".join(map(write, values[:most])) + more
+
+
+def frame_of(columns: Mapping[str, Any], door: str) -> DataFrame:
+    """Return a pandas DataFrame of columns, those of strings as objects; the door asked for it."""
+    pandas = import_optional("pandas", None, door)
+    return pandas.DataFrame(
+        {
+            name: pandas.Series(values, dtype=column_dtype(values))
+            for name, values in columns.items()
+        }
+    )
+
+
+def column_dtype(values: Iterable[Any]) -> type | None:
+    """Return `object` if there are strings among the values, else None: pandas may choose."""
+    return object if any(isinstance(value, str) for value in values) else None
+
+
+Flags = NDArray[np.bool_]
+
+
+Floats = NDArray[np.float64]
+
+
+Integers = NDArray[np.int64]
+
+
+def tasks_at_once() -> int | None:
+    """Return how many tasks run at once in the worker that runs this one; None outside of Dask."""
+    # In a task of its backend for Dask joblib counts the cores of the cluster.
+    module = sys.modules.get("distributed.worker")  # a task has it
+    if module is None:
+        return None
+    try:
+        n_threads: int = module.get_worker().state.nthreads
+    except ValueError:  # "No worker found"
+        return None
+    return n_threads

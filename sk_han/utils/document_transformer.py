@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.utils.model_format import checked_state
+from sk_han.utils.files import checked_state
 
 _Transformer = TypeVar("_Transformer", bound="DocumentTransformer")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,8 @@ from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray, EncoderFingerprint, SentenceArray
 from sk_han.documents.sentences import check_same_encoder
-from sk_han.utils.counts import a_kind
-from sk_han.utils.warnings import warn_user
+from sk_han.utils.containers import Flags, Integers
+from sk_han.utils.messages import a_kind, counted, warn_user
 from sk_han.validation.texts import NO_UNLABELLED, check_texts, check_texts_without_labels
 
 _MANY_IDS = 1 << 23  # with the default embedding_dim their vectors and moments are 20 GB
@@ -156,3 +158,41 @@ def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> Documen
     known = documents.with_word_ids(np.where(beyond, UNKNOWN_ID, documents.word_ids))
     known.spelling = documents.spelling  # an unknown word is written as before
     return known
+
+
+def checked_spans(spans: Any, number: int, n_characters: int) -> Integers:
+    """Check the rationale of a document and return its spans, (n_spans, 2)."""
+    if not isinstance(spans, Collection) or isinstance(spans, str):
+        raise TypeError(
+            f"The rationales of document {number} must be a list of spans (start, end); got "
+            f"{spans!r}. A document without a rationale has an empty list."
+        )
+    for position, span in enumerate(spans):
+        if not _is_pair(span):
+            raise TypeError(
+                f"Rationale {position} of document {number} must be (start, end), two integers; "
+                f"got {span!r}."
+            )
+        start, end = span
+        if not 0 <= start < end <= n_characters:
+            raise ValueError(
+                f"Rationale {position} of document {number} is ({start}, {end}); it must start "
+                f"before it ends and lie within the text of {counted(n_characters, 'character')}."
+            )
+    return np.array(list(spans), dtype=np.int64).reshape(-1, 2)
+
+
+def covered_words(spans: Integers, word_spans: Integers) -> Flags:
+    """Mark the words (T,) that overlap a span, completely or in part."""
+    first = np.searchsorted(word_spans[:, 1], spans[:, 0], side="right")
+    last = np.searchsorted(word_spans[:, 0], spans[:, 1], side="left")
+    changes = np.zeros(len(word_spans) + 1, dtype=np.int64)
+    np.add.at(changes, first, 1)
+    np.add.at(changes, last, -1)
+    return np.cumsum(changes)[:-1] > 0
+
+
+def _is_pair(span: Any) -> bool:
+    if isinstance(span, (str, bytes)) or not isinstance(span, Collection) or len(span) != 2:
+        return False
+    return all(isinstance(edge, Integral) and not isinstance(edge, bool) for edge in span)

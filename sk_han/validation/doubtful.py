@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import PADDING_ID, UNKNOWN_ID
-from sk_han.utils.array_types import Integers
-from sk_han.utils.containers import listed
-from sk_han.utils.counts import agreeing
-from sk_han.utils.warnings import warn_user
+from sk_han.utils.containers import Integers, listed
+from sk_han.utils.messages import agreeing, warn_user
 
 _FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1  # the last of rows with words
 # Who has a hundred classes of three documents knows that they are few; who has three classes of a

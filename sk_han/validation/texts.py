@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from sk_han.documents import DocumentArray
-from sk_han.utils.counts import a_kind
-from sk_han.utils.visible_text import in_one_line
+from sk_han.utils.messages import a_kind, in_one_line
 
 _CHUNK_SIZE = 10_000  # documents of an iterator that are in memory at once
 _MOST_CHARACTERS = 1 << 25  # of these, but for the last one

@@ -19,7 +19,7 @@ from sk_han import (
     MultiHopAttention,
 )
 from sk_han.documents import LabelledDocuments
-from sk_han.training.batches import document_tensors
+from sk_han.training.net import document_tensors
 from tests import tiny_models
 from tests.thorough import first_fast
 from tests.tiny_models import BAD, GOOD

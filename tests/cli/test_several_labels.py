@@ -11,8 +11,7 @@ from sklearn.metrics import f1_score
 
 import sk_han
 from sk_han import ExplanationList
-from sk_han.cli.several_labels import LabelSets
-from sk_han.cli.tables import ClassNames
+from sk_han.cli.tables import ClassNames, LabelSets
 from sk_han.serving import Scorer
 from tests.cli.test_fitting import SMALL
 from tests.tiny_models import TEXTS, tiny

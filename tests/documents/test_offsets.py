@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_han.documents import concatenated_ranges, packed, starts_of
-from sk_han.documents.offsets import sampled_rows
+from sk_han.documents.array import sampled_rows
 
 
 def test_offsets_worked_by_hand():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix, random_array
 
-from sk_han.embeddings.svd import left_singular_vectors
-from sk_han.engines.tasks import using_threads
+from sk_han.embeddings.cooccurrence import left_singular_vectors
+from sk_han.kernels.engine import using_threads
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -8,8 +8,7 @@ import pytest
 import torch
 from skorch.callbacks import Callback
 
-from sk_han.engines.engine_choice import engine_in_use
-from sk_han.engines.tasks import n_threads
+from sk_han.kernels.engine import engine_in_use, n_threads
 from tests import tiny_models
 from tests.faults.test_accidents import LABELS, TEXTS, state_stays
 from tests.thorough import first_fast

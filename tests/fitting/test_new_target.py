@@ -14,8 +14,7 @@ from sk_han.fitting import story
 from sk_han.fitting.learner import Fitted, Learner, ScalePrior
 from sk_han.parts import PARTS, Part, Pool
 from sk_han.serving import Scorer
-from sk_han.storage.schema import Array, Field, Schema
-from sk_han.storage.stored_labels import labels
+from sk_han.storage.schema import Array, Field, Schema, labels
 from sk_han.targets import TARGETS, Target
 from sk_han.targets.target import one_problem_each
 

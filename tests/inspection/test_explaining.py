@@ -23,8 +23,7 @@ from sk_han import (
     explain_iter,
     report,
 )
-from sk_han.inspection.methods.by_name import METHODS
-from sk_han.inspection.methods.log_odds import Asked
+from sk_han.inspection.contributions import METHODS, Asked
 from sk_han.targets import OneOfClasses
 from tests import tiny_models
 

@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from sk_han import explain, report
-from sk_han.inspection.report_notes import note_on_missing, note_on_suspects
+from sk_han.inspection.reporting import note_on_missing, note_on_suspects
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier, fitted_pipeline, tiny
 from tests.tiny_pairs import pairs
 from tests.tiny_pairs import tiny as tiny_translator

@@ -32,9 +32,8 @@ from sk_han import (
 )
 from sk_han.inspection.baselines import labels_by_f1
 from sk_han.inspection.results import multilabel_report
-from sk_han.utils import multilabel_metrics
-from sk_han.utils.metrics import interval_of
-from sk_han.utils.multilabel_metrics import calibration_error_of_labels
+from sk_han.utils import metrics as multilabel_metrics
+from sk_han.utils.metrics import calibration_error_of_labels, interval_of
 from tests import labelled_reviews
 from tests.by_hand import signed
 from tests.html_page import Page

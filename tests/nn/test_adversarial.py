@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from sk_han.nn.adversarial import adversarial_noise
+from sk_han.nn.training import adversarial_noise
 
 
 def table(gradient, sparse):

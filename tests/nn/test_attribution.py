@@ -6,9 +6,9 @@ from torch.testing import assert_close
 
 from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
 from sk_han.nn import HierarchicalAttentionNetwork
-from sk_han.nn.attribution import gradient_attention
-from sk_han.nn.encoders import packed_rnn
-from sk_han.nn.ragged.segments import segment_numbers, segment_sum
+from sk_han.nn import encoders as packed_rnn
+from sk_han.nn.han import gradient_attention
+from sk_han.nn.ragged import segment_numbers, segment_sum
 
 FACTORS = torch.tensor([[-1.0, 1.0], [2.0, 0.5], [0.25, -1.0], [1.0, 0.0], [0.5, 3.0]]).double()
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from sk_han.nn.dropout import dropout, row_dropout, word_dropout
+from sk_han.nn.encoders import dropout, row_dropout, word_dropout
 
 
 def seeded(seed=0):

@@ -17,10 +17,11 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from sk_han.engines import engine_choice
-from sk_han.engines.engine_choice import using_engine
-from sk_han.nn import BidirectionalGRU, gpu_functions
-from sk_han.nn.gpu_functions import LARGEST_HIDDEN, gru_states_on_gpu, kernels_for
+from sk_han.kernels import engine as engine_choice
+from sk_han.kernels.engine import using_engine
+from sk_han.nn import BidirectionalGRU
+from sk_han.nn import functions as gpu_functions
+from sk_han.nn.functions import LARGEST_HIDDEN, gru_states_on_gpu, kernels_for
 from tests.gpu import needs_gpu
 
 LENGTHS = [3, 1, 7, 0, 2, 0, 40, *[5, 2] * 9]  # those with tokens are more than one program takes
@@ -32,7 +33,7 @@ def kernels():
         pytest.skip("needs Triton, which comes with PyTorch for CUDA")
     if not torch.cuda.is_available() and "TRITON_INTERPRET" not in os.environ:
         pytest.skip("needs a CUDA device, or TRITON_INTERPRET=1 for Triton's interpreter")
-    from sk_han.engines.kernels import gpu_recurrence
+    from sk_han.kernels import gpu_recurrence
 
     return gpu_recurrence
 

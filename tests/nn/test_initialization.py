@@ -5,7 +5,7 @@ import torch
 
 from sk_han import ContextAttention, MultiHopAttention
 from sk_han.nn import HierarchicalAttentionNetwork
-from sk_han.nn.initialization import normal_, uniform_, xavier_uniform_
+from sk_han.nn.encoders import normal_, uniform_, xavier_uniform_
 from sk_han.sentence_vectors import SentenceNetwork
 from sk_han.tagging import TaggingNetwork
 from sk_han.translation import AttentionSeq2Seq

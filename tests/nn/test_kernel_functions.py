@@ -3,10 +3,9 @@
 import pytest
 import torch
 
-from sk_han.engines import arrays
-from sk_han.engines.engine_choice import kernels, using_engine
-from sk_han.engines.tasks import using_threads
-from sk_han.nn.kernel_functions import attention, gru_states, kernels_cover, projections
+from sk_han.kernels import arrays
+from sk_han.kernels.engine import kernels, using_engine, using_threads
+from sk_han.nn.functions import attention, gru_states, kernels_cover, projections
 
 pytest.importorskip("numba")
 

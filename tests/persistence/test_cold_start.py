@@ -19,7 +19,7 @@ NOT_NEEDED = (
     "torch._dynamo",
     "torch._inductor",
     "sympy",
-    "sk_han.persistence.saving",
+    "sk_han.persistence",
     "sk_han.tagging",
     "sk_han.translation",
 )

@@ -30,7 +30,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 FLOORS = [
     {"options"},
     {"datasets", "utils"},
-    {"documents", "engines", "storage"},
+    {"documents", "kernels", "storage"},
     {"nn", "text", "validation"},
     {"embeddings", "targets", "tokenizer"},
     {"training"},

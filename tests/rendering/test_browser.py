@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sk_han import ExplanationList
-from sk_han.rendering.colors import DARK, LIGHT
-from sk_han.rendering.report.report_documents import prefix_of
+from sk_han.rendering.report_documents import prefix_of
+from sk_han.rendering.shading import DARK, LIGHT
 from tests.by_hand import explained, signed
 from tests.reports import hostile, made, of_size
 

@@ -9,7 +9,7 @@ from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from sk_han.rendering import plot_explanation  # noqa: E402
-from sk_han.rendering.colors import DARK, LIGHT  # noqa: E402
+from sk_han.rendering.shading import DARK, LIGHT  # noqa: E402
 from tests.by_hand import explained, signed  # noqa: E402
 
 LONG = " ".join(f"Sentence {i}." for i in range(30))

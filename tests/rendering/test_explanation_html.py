@@ -6,12 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_han import ExplanationList
-from sk_han.rendering.colors import stylesheet
 from sk_han.rendering.explanation_html import render_html
-from sk_han.rendering.notes import NOTES
-from sk_han.rendering.rows import folded, rows_of
-from sk_han.rendering.shading import LEVELS
-from sk_han.utils.visible_text import visible
+from sk_han.rendering.explanation_text import NOTES
+from sk_han.rendering.html import folded, rows_of
+from sk_han.rendering.shading import LEVELS, stylesheet
+from sk_han.utils.messages import visible
 from tests.by_hand import explained, signed
 from tests.html_page import ANYTHING, Page
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from sk_han import ExplanationList
-from sk_han.rendering.explanation_text import NO_WORDS, render_text
-from sk_han.rendering.notes import probability_of
-from sk_han.rendering.rows import WORDS_SHOWN
+from sk_han.rendering.explanation_text import NO_WORDS, probability_of, render_text
+from sk_han.rendering.html import WORDS_SHOWN
 from tests.by_hand import explained, signed
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")

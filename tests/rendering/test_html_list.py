@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_han import ExplanationList
-from sk_han.utils.visible_text import visible
+from sk_han.utils.messages import visible
 from tests.by_hand import explained, signed
 from tests.html_page import ANYTHING, Page
 

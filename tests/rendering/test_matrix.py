@@ -1,6 +1,6 @@
 import numpy as np
 
-from sk_han.rendering.matrix import plot_matrix
+from sk_han.rendering.html import plot_matrix
 
 
 def test_long_names_are_cut_and_leave_room_for_the_shades():

@@ -2,9 +2,8 @@
 
 import pytest
 
-from sk_han.rendering.numbers import decimal, percent
-from sk_han.rendering.report.verdicts import points, probability
-from sk_han.rendering.shading import number
+from sk_han.rendering.report_documents import points, probability
+from sk_han.rendering.shading import decimal, number, percent
 
 
 def test_a_probability_below_one_is_never_written_as_one():

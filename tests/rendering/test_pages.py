@@ -5,7 +5,7 @@ import re
 import pytest
 
 from sk_han import ExplanationList
-from sk_han.rendering.colors import style, stylesheet
+from sk_han.rendering.shading import style, stylesheet
 from tests.by_hand import explained, signed, summarized
 from tests.html_page import Page
 from tests.inspection.results.test_result import RESULTS

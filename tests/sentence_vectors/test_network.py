@@ -5,7 +5,7 @@ import torch
 
 from sk_han import Attention, MultiHopAttention
 from sk_han.options import NetworkOptions
-from sk_han.options.shapes import sentence_network_shapes
+from sk_han.options.network import sentence_network_shapes
 from sk_han.sentence_vectors import SentenceNetwork
 from sk_han.sentence_vectors.network import sentence_gradient
 

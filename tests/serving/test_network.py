@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from sk_han import RNN, Attention, ContextAttention, DocumentArray, MultiHopAttention
-from sk_han.nn.attribution import gradient_attention
-from sk_han.serving import network
-from sk_han.serving.network import ServedNetwork
-from sk_han.training.net_state import net_to_state
+from sk_han.nn.han import gradient_attention
+from sk_han.serving import stored_model as network
+from sk_han.serving.stored_model import ServedNetwork
+from sk_han.training.net import net_to_state
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 pytestmark = pytest.mark.usefixtures("engine")

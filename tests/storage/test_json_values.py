@@ -15,7 +15,7 @@ from sk_han import (
     load,
     save,
 )
-from sk_han.storage.json_values import from_plain, to_plain
+from sk_han.storage.model_file import from_plain, to_plain
 from tests.crafted_files import archive_of, golden_parts
 from tests.tiny_models import UNSEEN, fitted_classifier, with_classes
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from sk_han.options import NetworkOptions
-from sk_han.options.shapes import sentence_network_shapes, weight_shapes
-from sk_han.storage.network_schema import NETWORK
-from sk_han.storage.schema import check
+from sk_han.options.network import sentence_network_shapes, weight_shapes
+from sk_han.storage.schema import NETWORK_WEIGHTS, check
 
 OPTIONS = NetworkOptions(embedding_dim=5, word_hidden=3, sentence_hidden=2)
 SIZES: dict[str, dict[str, Any]] = {
@@ -34,7 +33,7 @@ def state_of(reads: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("reads", "sizes"), [("words", {"V": 11}), ("vectors", {"E": 13})])
 def test_one_as_it_should_be_passes_and_tells_its_sizes(reads: str, sizes: dict[str, int]) -> None:
-    assert check(NETWORK, state_of(reads)) == {**sizes, "K": 2}
+    assert check(NETWORK_WEIGHTS, state_of(reads)) == {**sizes, "K": 2}
 
 
 @pytest.mark.parametrize("reads", SIZES)
@@ -43,7 +42,7 @@ def test_a_missing_entry_is_named(reads: str, name: str) -> None:
     state = state_of(reads)
     del state[name]
     with pytest.raises(ValueError, match=rf"lacks \['{name}'\]"):
-        check(NETWORK, state)
+        check(NETWORK_WEIGHTS, state)
 
 
 @pytest.mark.parametrize("reads", SIZES)
@@ -52,9 +51,9 @@ def test_sizes_that_its_weights_do_not_have_are_refused(reads: str) -> None:
         if name == "max_words":
             continue
         with pytest.raises(ValueError, match=r"must have|too many"):
-            check(NETWORK, state_of(reads) | {name: not size if size is True else size + 1})
+            check(NETWORK_WEIGHTS, state_of(reads) | {name: not size if size is True else size + 1})
 
 
 def test_the_sizes_of_another_kind_are_too_many() -> None:
     with pytest.raises(ValueError, match=r"lacks .*'vocabulary_size'.*has .*'recurrent'"):
-        check(NETWORK, state_of("vectors") | {"reads": "words"})
+        check(NETWORK_WEIGHTS, state_of("vectors") | {"reads": "words"})

@@ -1,6 +1,6 @@
 import pytest
 
-from sk_han.tagging.attributes import attribute_ids, learn_attributes, token_kinds, word_shape
+from sk_han.tagging.fit import attribute_ids, learn_attributes, token_kinds, word_shape
 
 SENTENCES = [[("Ann", "N"), ("ran", "V")], [], [("ran", "V"), ("Ann", "N"), ("Ann", "X")]]
 

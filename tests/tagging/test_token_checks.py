@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from sk_han.tagging import TaggingNetwork
-from sk_han.tagging.token_checks import as_sentences, as_tags, check_iob2, chunks_of
+from sk_han.tagging.tags import as_sentences, as_tags, check_iob2, chunks_of
 
 
 def test_every_pair_of_iob2_labels():

@@ -1,6 +1,6 @@
 import numpy as np
 
-from sk_han.targets.probabilities import log_sigmoid, log_softmax, softmax
+from sk_han.targets.target import log_sigmoid, log_softmax, softmax
 
 
 def test_probabilities_worked_by_hand():

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sk_han.text.alignment import locate_sentences, locate_words
+from sk_han.text.analyzer import locate_sentences, locate_words
 from tests.growth import LIMIT, growth
 from tests.thorough import first_fast
 

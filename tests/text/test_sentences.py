@@ -4,9 +4,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sk_han.text.abbreviations import BEFORE_NAME, BEFORE_NUMBER, MAY_END, MONTHS
-from sk_han.text.sentences import _LONGEST_ABBREVIATION, sentence_spans
-from sk_han.text.tokens import TOKEN_PATTERNS, compile_token_pattern
+from sk_han.text.analyzer import TOKEN_PATTERNS, compile_token_pattern
+from sk_han.text.sentences import (
+    _LONGEST_ABBREVIATION,
+    BEFORE_NAME,
+    BEFORE_NUMBER,
+    MAY_END,
+    MONTHS,
+    sentence_spans,
+)
 from tests.growth import LIMIT, growth
 from tests.thorough import first_fast
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sk_han.text.characters import CHARACTER_MARKS, CHARACTER_WORDS, WORD_CHARACTERS
-from sk_han.text.tokens import TOKEN_PATTERNS, compile_token_pattern
+from sk_han.text.analyzer import TOKEN_PATTERNS, compile_token_pattern
+from sk_han.text.sentences import CHARACTER_MARKS, CHARACTER_WORDS, WORD_CHARACTERS
 
 PATTERNS = {kind: compile_token_pattern(pattern) for kind, pattern in TOKEN_PATTERNS.items()}
 

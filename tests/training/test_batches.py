@@ -5,7 +5,7 @@ import pytest
 
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
-from sk_han.training.batches import Batches
+from sk_han.training.net import Batches
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from sk_han.training.devices_and_threads import available_devices, resolve_device
+from sk_han.training.devices import available_devices, resolve_device
 
 
 @pytest.fixture

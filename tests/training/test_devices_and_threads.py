@@ -8,9 +8,9 @@ import pytest
 import torch
 from joblib import cpu_count
 
-from sk_han.engines.tasks import n_threads
-from sk_han.training import devices_and_threads as module
-from sk_han.training.devices_and_threads import _came_by_fork, computing, torch_threads
+from sk_han.kernels.engine import n_threads
+from sk_han.training import devices as module
+from sk_han.training.devices import _came_by_fork, computing, torch_threads
 from tests.dask_workers import in_a_task
 
 IMPORTED_IN_A_CHILD = """

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from sk_han.training.loss import accuracy, weighted_mean
+from sk_han.training.net import accuracy, weighted_mean
 
 LOGITS = torch.log(torch.tensor([[0.25, 0.75], [0.5, 0.5], [0.9, 0.1]]))
 TARGETS = torch.tensor([1, 0, 0])

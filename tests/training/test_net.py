@@ -12,8 +12,7 @@ import torch
 
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
-from sk_han.training.batches import document_tensors
-from sk_han.training.net import Net
+from sk_han.training.net import Net, document_tensors
 
 FORKED = """
 import multiprocessing

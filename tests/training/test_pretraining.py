@@ -7,8 +7,8 @@ import torch
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
 from sk_han.training import pretraining
-from sk_han.training.batches import Batches
 from sk_han.training.builder import document_net
+from sk_han.training.net import Batches
 from sk_han.training.pretraining import (
     halves,
     labelled_by_other_half,

@@ -5,7 +5,13 @@ import re
 import pytest
 
 from sk_han import HierarchicalTokenizer
-from sk_han.translation.surface import GLUED_AFTER, GLUED_BEFORE, SIGN_PATTERN, learn_forms, written
+from sk_han.translation.alignment import (
+    GLUED_AFTER,
+    GLUED_BEFORE,
+    SIGN_PATTERN,
+    learn_forms,
+    written,
+)
 
 TEXTS = [
     "A man in a T-shirt, with Anna.",

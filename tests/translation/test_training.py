@@ -3,8 +3,8 @@
 import numpy as np
 
 from sk_han import DocumentArray
-from sk_han.training.batches import Batches
-from sk_han.translation.training import TextPairs, with_end_marks
+from sk_han.training.net import Batches
+from sk_han.translation.fit import TextPairs, with_end_marks
 
 
 def documents(*lengths):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sk_han import HierarchicalTokenizer, load, save
-from sk_han.utils.atomic_write import check_replaceable
+from sk_han.utils.files import check_replaceable
 from tests.tiny_models import TEXTS, UNSEEN, fitted_classifier
 
 IN_ANOTHER_PROCESS = """

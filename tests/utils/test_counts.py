@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_han.utils.counts import a_kind, agreeing, counted
+from sk_han.utils.messages import a_kind, agreeing, counted
 
 
 def test_one_thing_is_singular_and_thousands_have_a_comma():

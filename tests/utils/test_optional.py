@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from sk_han.utils.optional import import_optional
+from sk_han.utils.messages import import_optional
 
 
 def test_an_installed_module_is_imported():

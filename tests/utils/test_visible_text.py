@@ -1,6 +1,6 @@
 import pytest
 
-from sk_han.utils.visible_text import in_one_line, in_reading_order, shortened_apart, visible
+from sk_han.utils.messages import in_one_line, in_reading_order, shortened_apart, visible
 
 
 @pytest.mark.parametrize(

@@ -16,15 +16,15 @@ from sk_han.inspection.results.result import Result, plain, written
 from sk_han.rendering.explanation_html import render_html_list
 from sk_han.rendering.explanation_tables import explanations_frame
 from sk_han.rendering.explanation_text import render_text_list
-from sk_han.targets.probabilities import log_odds
+from sk_han.targets.target import log_odds
 from sk_han.utils.containers import label_list, listed, plain_label
-from sk_han.utils.counts import a_kind, agreeing, counted
-from sk_han.validation.indicators import check_indicator, in_order, is_indicator
+from sk_han.utils.messages import a_kind, agreeing, counted
+from sk_han.validation.labels import check_indicator, in_order, is_indicator
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from sk_han.rendering.protocols import Level, Quantity
+    from sk_han.rendering.shading import Level, Quantity
 
 
 class ExplanationList(Result, Sequence[DocumentExplanation]):

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.inspection.results.result import Result
-from sk_han.rendering.facts import table_lines
 from sk_han.rendering.faithfulness_page import plot_faithfulness, render_faithfulness
-from sk_han.rendering.numbers import decimal
-from sk_han.utils.counts import agreeing, counted
-from sk_han.utils.frames import frame_of
+from sk_han.rendering.fit_page import table_lines
+from sk_han.rendering.shading import decimal
+from sk_han.utils.containers import frame_of
+from sk_han.utils.messages import agreeing, counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

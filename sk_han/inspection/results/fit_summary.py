@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from sk_han.inspection.results.result import Result
-from sk_han.rendering.facts import Facts, facts_page, facts_text
-from sk_han.rendering.fit_facts import ENDS, fit_facts, training_facts
-from sk_han.utils.counts import counted
+from sk_han.rendering.fit_page import ENDS, Facts, facts_page, facts_text, fit_facts, training_facts
+from sk_han.utils.messages import counted
 from sk_han.utils.progress import duration
 
 _Summary = TypeVar("_Summary", bound="SummaryOfFit")

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.result import ReadOnlyResult, freeze
-from sk_han.rendering.listings import audit_page, audit_text
-from sk_han.utils.counts import counted
-from sk_han.utils.csv_files import write_csv
-from sk_han.utils.frames import frame_of
+from sk_han.rendering.explanation_tables import audit_page, audit_text
+from sk_han.utils.containers import frame_of
+from sk_han.utils.files import write_csv
+from sk_han.utils.messages import counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -11,22 +11,19 @@ from numpy.typing import NDArray
 
 from sk_han.inspection.results.report import HeldOutReport, What, largest_first
 from sk_han.inspection.results.result import Shape
-from sk_han.rendering.report.confusion import plot_taken
-from sk_han.rendering.report.multilabel_page import render_label_report
-from sk_han.rendering.report.report_tables import report_frame, taken_frame
-from sk_han.utils.counts import counted
+from sk_han.rendering.charts import plot_taken
+from sk_han.rendering.report_page import render_label_report, report_frame, taken_frame
+from sk_han.utils.messages import counted
 from sk_han.utils.metrics import (
+    averages,
+    calibration_error_of_labels,
     effective_groups,
     interval_of,
+    log_losses,
+    resampled,
     resampled_half_width,
     resampled_share_interval,
     shares_of,
-)
-from sk_han.utils.multilabel_metrics import (
-    averages,
-    calibration_error_of_labels,
-    log_losses,
-    resampled,
 )
 
 if TYPE_CHECKING:

@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.result import ReadOnlyResult, Shape, freeze, plain
-from sk_han.rendering.report.confusion import plot_confusion
-from sk_han.rendering.report.page import render_report
-from sk_han.rendering.report.report_tables import confusion_frame, document_columns, report_frame
-from sk_han.rendering.report.report_text import render_report_text
-from sk_han.utils.counts import counted
+from sk_han.rendering.charts import plot_confusion
+from sk_han.rendering.report_page import (
+    confusion_frame,
+    document_columns,
+    render_report,
+    report_frame,
+)
+from sk_han.rendering.report_text import render_report_text
+from sk_han.utils.messages import counted
 from sk_han.utils.metrics import (
     Bin,
     difference_interval,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sk_han.utils.atomic_write import replacing
+from sk_han.utils.files import replacing
 
 # Of an array: lengths, None for any, and the type.
 Shape = tuple[tuple[int | None, ...], type[np.generic] | None]

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sk_han.inspection.results.result import Result
-from sk_han.rendering.summary_html import render_summary_html
-from sk_han.rendering.summary_text import render_summary_text
-from sk_han.utils.containers import listed
-from sk_han.utils.counts import counted
-from sk_han.utils.frames import frame_of
+from sk_han.rendering.summary import render_summary_html, render_summary_text
+from sk_han.utils.containers import frame_of, listed
+from sk_han.utils.messages import counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from sk_han.rendering.protocols import Part
+    from sk_han.rendering.shading import Part
 
 AROUND = 40  # characters of a context on each side of a term
 _LEAST_FALL = 0.05  # of which another is a share

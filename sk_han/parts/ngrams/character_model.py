@@ -21,10 +21,10 @@ from sk_han.documents import (
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_part import NgramPart
 from sk_han.parts.ngrams.sparse_model import SparseNgramModel
-from sk_han.parts.part import Part
+from sk_han.parts.pool import Part
 from sk_han.storage.schema import Array, Field, Schema, Sizes, Variants
 from sk_han.targets import Target
-from sk_han.utils.array_types import Floats
+from sk_han.utils.containers import Floats
 
 _BOUNDARY = 1  # stands before and behind each word
 _FIRST = 2  # number of the first character of Unicode

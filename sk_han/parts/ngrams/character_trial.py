@@ -11,7 +11,7 @@ from sk_han.parts.calibration import fit_scales
 from sk_han.parts.ngrams.sparse_model import MOST_DENSE
 from sk_han.parts.ngrams.stacking import LinearKinds, NgramLearner
 from sk_han.targets import Target
-from sk_han.utils.array_types import Floats
+from sk_han.utils.containers import Floats
 
 # Documents of the trial, and what characters must add to what is told of labels. They added 0.5 and
 # more on Korean comments, 0.1 to 0.3 on messages of 28 labels, 0.05 to 0.2 on tweets and news, and

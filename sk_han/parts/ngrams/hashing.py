@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.utils.array_types import Floats, Integers
+from sk_han.utils.containers import Floats, Integers
 
 # 25,000 film reviews contain about a million distinct pairs of words. With 2**20 buckets,
 # collisions cost accuracy.

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from sk_han.documents import DocumentArray, LabelledDocuments, divided
-from sk_han.documents.offsets import sampled_rows
-from sk_han.embeddings.svd import left_singular_vectors, sparse_product
+from sk_han.documents.array import sampled_rows
+from sk_han.embeddings.cooccurrence import left_singular_vectors, sparse_product
 from sk_han.parts.ngrams.features import Features
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import coefficients_of, update_problems
 from sk_han.parts.ngrams.one_vs_rest import logistic_regression
 from sk_han.parts.ngrams.presence import document_counts, presences
 from sk_han.targets import Target
-from sk_han.utils.array_types import Integers
+from sk_han.utils.containers import Integers
 
 _RANK = 400
 _MIN_DOCUMENTS = 5  # an n-gram of fewer says little of others

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.engines.engine_choice import kernels
-from sk_han.engines.tasks import run_tasks
+from sk_han.kernels.engine import kernels, run_tasks
 from sk_han.parts.ngrams.hashing import batches, buckets_of
 from sk_han.parts.ngrams.ngram_part import (
     LARGEST_RATIO,
@@ -24,7 +23,7 @@ from sk_han.parts.ngrams.ngram_part import (
 )
 from sk_han.storage.schema import Array, Field, Schema, Sizes
 from sk_han.targets import Target
-from sk_han.utils.array_types import Flags, Floats, Integers
+from sk_han.utils.containers import Flags, Floats, Integers
 
 _TASK_SIZE = 64  # documents that a thread takes at once
 

@@ -18,7 +18,7 @@ from sk_han.parts.ngrams.model import NgramCounts, NgramModel
 from sk_han.parts.ngrams.one_vs_rest import one_vs_rest
 from sk_han.parts.ngrams.presence import frequent_ngrams
 from sk_han.targets import Target
-from sk_han.utils.array_types import Floats, Integers
+from sk_han.utils.containers import Floats, Integers
 
 INVERSE_STRENGTH = 10.0  # of the L2 regularization; C of scikit-learn
 

@@ -20,10 +20,10 @@ from sk_han.parts.ngrams.hashing import (
     column_table,
     known_ngrams,
 )
-from sk_han.parts.part import Part
+from sk_han.parts.pool import Part
 from sk_han.storage.schema import Array, Field, Sizes
 from sk_han.targets import Target
-from sk_han.utils.array_types import Floats, Integers
+from sk_han.utils.containers import Floats, Integers
 
 _MOST_WORDS = 1 << 31  # of an n-gram that a document can have
 

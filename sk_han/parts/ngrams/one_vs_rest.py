@@ -12,10 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from sk_han.engines.engine_choice import kernels
-from sk_han.engines.tasks import n_threads, run_tasks
+from sk_han.kernels.engine import kernels, n_threads, run_tasks
 from sk_han.parts.ngrams.features import Features, SameForAll
-from sk_han.utils.array_types import Flags, Floats
+from sk_han.utils.containers import Flags, Floats
 
 # With a third of it the loss of other documents is the same; with three times it varies by 3 %.
 _TOLERANCE = 0.01

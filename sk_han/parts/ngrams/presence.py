@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix, vstack
 
 from sk_han.documents import DocumentArray
 from sk_han.parts.ngrams.hashing import BITS, batches, column_table, hash_ngrams
-from sk_han.utils.array_types import Integers
+from sk_han.utils.containers import Integers
 
 # So few occurrences are sorted in less time than an array of all hash values is walked through.
 _FEW = 1 << 16

@@ -22,7 +22,7 @@ from sk_han.parts.ngrams.one_vs_rest import one_vs_rest
 from sk_han.parts.ngrams.presence import document_counts
 from sk_han.parts.ngrams.sparse_model import SparseNgramModel, Terms, range_of_sparse
 from sk_han.targets import Target
-from sk_han.utils.array_types import Floats, Integers
+from sk_han.utils.containers import Floats, Integers
 
 _OF_LONGER = 0.5  # factor of n-grams for each word beyond the first
 _STRENGTHS = (3.0, 10.0, 30.0, 100.0)  # C of scikit-learn; documents decide

@@ -20,7 +20,7 @@ from sk_han.parts.ngrams.ngram_part import (
     NgramPart,
 )
 from sk_han.storage.schema import Array, Field, Schema, Sizes
-from sk_han.utils.array_types import Floats, Integers
+from sk_han.utils.containers import Floats, Integers
 
 # Problems that are learnt with ratios of their own: these are more accurate on opinions and short
 # texts (28 emotions), and less so on topics (90 of Reuters), where they cost ten times the time.

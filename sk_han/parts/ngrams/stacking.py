@@ -24,11 +24,10 @@ from sk_han.parts.ngrams.ngram_part import NgramPart
 from sk_han.parts.ngrams.presence import frequent_ngrams
 from sk_han.parts.ngrams.sparse_fitting import SparseLearner
 from sk_han.parts.ngrams.sparse_model import MOST_DENSE, SparseNgramModel
-from sk_han.parts.part import Part
-from sk_han.parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NGRAMS, Pool
+from sk_han.parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NGRAMS, Part, Pool
 from sk_han.targets import Target
-from sk_han.utils.array_types import Flags, Floats, Integers
-from sk_han.utils.warnings import warn_user
+from sk_han.utils.containers import Flags, Floats, Integers
+from sk_han.utils.messages import warn_user
 
 # Scales of linear models beside each other, if no document can be scored by models that have not
 # learnt from it; one alone has 1. Typical of benchmarks/unlabelled.py and characters.py.

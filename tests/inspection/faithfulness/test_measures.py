@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray
-from sk_han.inspection.faithfulness.measures import (
+from sk_han.inspection.faithfulness import (
     agreement,
     comprehensiveness_and_sufficiency,
     flip_shares,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sk_han
-from sk_han.inspection.methods.explain_params import How
+from sk_han.inspection.methods import How
 from sk_han.serving import Scorer
 
 EXPLAINING = (sk_han.explain, sk_han.explain_iter, sk_han.HANClassifier.explain, Scorer.explain)

@@ -11,7 +11,7 @@ from sk_han import (
     MultiHopAttention,
 )
 from sk_han.documents import LabelledDocuments
-from sk_han.inspection.methods.by_name import METHODS
+from sk_han.inspection.contributions import METHODS
 from sk_han.parts import NgramModel
 from sk_han.parts.ngrams.hashing import hash_ngrams
 from sk_han.parts.pool import NETWORK

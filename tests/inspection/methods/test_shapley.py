@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sk_han import RNN, ContextAttention, load, save
-from sk_han.inspection.methods.shapley import _design
+from sk_han.inspection.contributions import _design
 from sk_han.serving import Scorer
 from tests.tiny_models import LABELS, TEXTS, tiny
 

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from sk_han.inspection.terms import tallies as tallies_module
-from sk_han.inspection.terms.removals import Decisions
-from sk_han.inspection.terms.tallies import Shown, Tallies, Values
+from sk_han.inspection import terms as tallies_module
+from sk_han.inspection.terms import Decisions, Shown, Tallies, Values
 
 # Documents 0 and 1 are explained for class 0, document 2 for class 1. Term 5 stands twice in 0.
 ROWS = np.array([0, 0, 0, 1, 2])

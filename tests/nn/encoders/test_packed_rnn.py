@@ -9,8 +9,8 @@ from torch.testing import assert_close
 
 from sk_han import RNN
 from sk_han.nn import BidirectionalGRU, PackedRNN
-from sk_han.nn.encoders import packed_rnn
-from sk_han.nn.encoders.bidirectional_gru import recurrent_encoder
+from sk_han.nn import encoders as packed_rnn
+from sk_han.nn.encoders import recurrent_encoder
 
 LENGTHS = [3, 0, 7, 1, 2]
 KINDS = list(product(["gru", "lstm", "rnn"], [1, 2], [True, False]))

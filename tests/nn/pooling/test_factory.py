@@ -11,7 +11,7 @@ from sk_han.nn import (
     MeanPooling,
     MultiHopPooling,
 )
-from sk_han.nn.pooling.factory import sentence_pooling, word_pooling
+from sk_han.nn.han import sentence_pooling, word_pooling
 from sk_han.options import NetworkOptions
 
 each_level = pytest.mark.parametrize("make", [word_pooling, sentence_pooling])

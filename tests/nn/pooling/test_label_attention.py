@@ -8,9 +8,9 @@ import torch
 from torch.testing import assert_close
 
 from sk_han import Attention
-from sk_han.engines.numpy_labels import LabelAttention as NumpyLabelAttention
+from sk_han.kernels.numpy_network import LabelAttention as NumpyLabelAttention
 from sk_han.nn import HierarchicalAttentionNetwork, LabelAttention
-from sk_han.nn.pooling import label_attention as module
+from sk_han.nn import attention as module
 from sk_han.options import NetworkOptions
 from sk_han.targets import AnyOfLabels, OneOfClasses
 
@@ -88,7 +88,7 @@ def test_contributions_of_words_sum_to_a_score(attention, states):
 
 @pytest.mark.parametrize("size", [1 << 18, 7 * L])
 def test_numpy_computes_the_same(attention, states, monkeypatch, size):
-    monkeypatch.setattr("sk_han.engines.numpy_labels._NUMBERS_AT_ONCE", size)
+    monkeypatch.setattr("sk_han.kernels.numpy_network._NUMBERS_AT_ONCE", size)
     attention, states = attention.float(), states.float()
     plain = NumpyLabelAttention(attention.query.detach().numpy(), attention.value.detach().numpy())
     sums = plain.sums(states.numpy(), WORDS.numpy())

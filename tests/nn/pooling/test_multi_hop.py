@@ -5,7 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from sk_han.nn import MultiHopPooling
-from sk_han.nn.penalties import document_overlap, hop_overlap
+from sk_han.nn.attention import document_overlap, hop_overlap
 
 LENGTHS = [3, 0, 7, 1, 2]
 

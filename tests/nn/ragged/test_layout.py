@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pack_sequence
 
-from sk_han.nn.ragged.layout import PackedLayout
+from sk_han.nn.ragged import PackedLayout
 
 LENGTHS = {
     "several lengths": [3, 1, 7, 2, 5],

@@ -5,7 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from sk_han.nn import Pooling
-from sk_han.nn.ragged.segments import (
+from sk_han.nn.ragged import (
     segment_numbers,
     segment_softmax,
     segment_sum,

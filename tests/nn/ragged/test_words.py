@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from sk_han.nn.ragged.words import distinct_words, in_chunks
+from sk_han.nn.ragged import distinct_words, in_chunks
 
 
 def test_distinct_words_worked_by_hand():

@@ -8,7 +8,7 @@ import pytest
 
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
-from sk_han.engines.engine_choice import using_engine
+from sk_han.kernels.engine import using_engine
 from sk_han.parts import NgramModel
 from sk_han.parts.ngrams.hashing import hash_ngrams
 from tests.ngram_models import fit_ngram_model

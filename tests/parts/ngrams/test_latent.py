@@ -5,7 +5,7 @@ import pytest
 
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
-from sk_han.engines.tasks import using_threads
+from sk_han.kernels.engine import using_threads
 from sk_han.parts import NgramModel
 from sk_han.parts.ngrams import latent as module
 from sk_han.parts.ngrams.latent import (

@@ -7,8 +7,7 @@ from scipy.sparse import random as random_matrix
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sk_han.engines.engine_choice import using_engine
-from sk_han.engines.tasks import using_threads
+from sk_han.kernels.engine import using_engine, using_threads
 from sk_han.parts.ngrams.features import SameForAll
 from sk_han.parts.ngrams.one_vs_rest import logistic_regression, one_vs_rest
 

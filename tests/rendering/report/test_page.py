@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sk_han import ExplanationList
-from sk_han.rendering.report.verdicts import misleading_sentence
+from sk_han.rendering.report_documents import misleading_sentence
 from tests.by_hand import explained, signed
 from tests.html_page import Page
 from tests.reports import (

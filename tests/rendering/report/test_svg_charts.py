@@ -1,6 +1,6 @@
 import pytest
 
-from sk_han.rendering.report.svg_charts import Axis, Chart, ticks
+from sk_han.rendering.charts import Axis, Chart, ticks
 from tests.html_page import Page
 
 UNIT = Axis("share", 0, 1, ticks(0, 1))

@@ -3,8 +3,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from sk_han.training.callbacks.early_stopping import EarlyStopping
-from sk_han.training.callbacks.stopping import StopTraining
+from sk_han.training.callbacks import EarlyStopping, StopTraining
 
 
 def train(scores, n_iter_no_change):

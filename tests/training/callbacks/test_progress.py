@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from sk_han.training.callbacks import progress
+from sk_han.training import callbacks as progress
 from sk_han.utils.progress import rewrites_lines
 from tests.tiny_models import LABELS, TEXTS, tiny
 

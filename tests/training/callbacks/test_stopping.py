@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from skorch.callbacks import Callback
 
 from sk_han import HierarchicalTokenizer, StopAfter, StopOnInterrupt, audit_labels
-from sk_han.training.callbacks import stopping
+from sk_han.training import callbacks as stopping
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 N_STEPS = 6  # of each epoch, 18 documents, 3 at a time

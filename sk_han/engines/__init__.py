@@ -1,1 +1,0 @@
-"""Engines: which one computes, kernels that Numba compiles, bodies by NumPy."""

@@ -1,1 +1,0 @@
-"""Kernels that Numba compiles. `sk_han.engines.engine_choice` alone imports them."""

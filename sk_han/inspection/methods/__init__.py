@@ -1,1 +1,0 @@
-"""How contributions are found: numbers of words and sentences, whatever model they explain."""

@@ -1,1 +1,0 @@
-"""What a model says over many documents, by words and n-grams."""

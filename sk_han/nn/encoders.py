@@ -1,0 +1,415 @@
+"""Encoders: recurrent networks over ragged sequences."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+from torch.nn.utils.rnn import PackedSequence
+
+from sk_han.nn.functions import (
+    gru_states,
+    gru_states_on_gpu,
+    kernels_cover,
+    kernels_for,
+    projections,
+)
+from sk_han.nn.ragged import PackedLayout, check_lengths
+from sk_han.options import RNN
+
+_Module = TypeVar("_Module", bound=nn.Module)
+
+
+def parameter(*shape: int) -> nn.Parameter:
+    """Return a weight of zeros in single precision on the CPU, whatever PyTorch's defaults are."""
+    return nn.Parameter(torch.zeros(shape, dtype=torch.float32, device="cpu"))
+
+
+def with_memory(module: _Module) -> _Module:
+    """Give the weights of a layer from the meta device memory on the CPU, in single precision.
+
+    There PyTorch draws none by its global generator. Its own `to_empty` and `skip_init` import
+    SymPy, which takes half a second of a new process.
+    """
+    for name, weight in list(module.named_parameters()):
+        empty = torch.empty(weight.shape, dtype=torch.float32, device="cpu")
+        setattr(module, name, nn.Parameter(empty))
+    return module
+
+
+def uniform_(tensor: Tensor, bound: float, generator: torch.Generator | None) -> None:
+    """Fill with numbers between -bound and bound."""
+    _fill(tensor, _single(tensor).uniform_(-bound, bound, generator=generator))
+
+
+def normal_(tensor: Tensor, std: float, generator: torch.Generator | None) -> None:
+    """Fill with normal numbers of mean 0."""
+    _fill(tensor, _single(tensor).normal_(0.0, std, generator=generator))
+
+
+def xavier_uniform_(weight: Tensor, generator: torch.Generator | None) -> None:
+    """Fill a matrix of shape (out, in) as Glorot and Bengio (2010) advise."""
+    uniform_(weight, (6.0 / (weight.shape[0] + weight.shape[1])) ** 0.5, generator)
+
+
+@torch.no_grad()
+def _fill(tensor: Tensor, drawn: Tensor) -> None:
+    # Every drawn weight of every network comes through here: tests shake them (tests/shaking.py).
+    tensor.copy_(drawn)
+
+
+def _single(tensor: Tensor) -> Tensor:
+    # The weights of a seed must not depend on PyTorch's default dtype and device.
+    return torch.empty(tensor.shape, dtype=torch.float32, device="cpu")
+
+
+CELLS: dict[str, Callable[..., nn.RNNBase]] = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
+
+
+WEIGHTS = "weight_ih", "weight_hh", "bias_ih", "bias_hh"
+
+
+STEPS: dict[type, Callable[..., tuple[Tensor, ...]]] = {
+    nn.GRU: torch.gru,
+    nn.LSTM: torch.lstm,
+    nn.RNN: torch.rnn_tanh,
+}
+
+
+STEPS_A_BLOCK = 16
+
+
+# Of longer sequences, parts of so many steps are computed again in the backward.
+MOST_STEPS_KEPT = 1_024
+
+
+class PackedRNN(nn.Module):
+    """Recurrent network of any kind, depth and direction over ragged sequences.
+
+    For the input x_t of a token and the state h_{t-1} before it (each direction and layer has its
+    own weights; the input of a layer is the states of the layer below)::
+
+        "rnn"   h_t = tanh(W x_t + b + V h_{t-1} + c)                     (Elman, 1990)
+        "lstm"  i, f, o = sigmoid(W x_t + b + V h_{t-1} + c), each its own weights
+                g = tanh(W_g x_t + b_g + V_g h_{t-1} + c_g)
+                m_t = f * m_{t-1} + i * g,   h_t = o * tanh(m_t)          (Hochreiter and
+                                                                          Schmidhuber, 1997)
+        "gru"   as in `sk_han.kernels.arrays.recur`                       (Cho et al., 2014)
+
+    Parameters
+    ----------
+    rnn : {"gru", "lstm", "rnn"}
+        `torch.nn.GRU`, `torch.nn.LSTM` or `torch.nn.RNN` with tanh.
+    input_size : int
+        Size E of each input.
+    hidden_size : int
+        Size of the state of each direction.
+    num_layers : int
+        Number of layers, without dropout between them.
+    bidirectional : bool
+        Whether there is a backward direction; states of both have H = 2 * hidden_size.
+    generator : torch.Generator, optional
+        Source of the initial weights; by default PyTorch's global one.
+
+    Attributes
+    ----------
+    rnn : torch.nn.RNNBase
+        The weights, under PyTorch's names.
+    output_size : int
+        Size H of the states.
+    """
+
+    has_kernels = False
+
+    def __init__(
+        self,
+        rnn: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bidirectional: bool = True,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        shape = {"num_layers": num_layers, "bidirectional": bidirectional}
+        self.rnn = with_memory(CELLS[rnn](input_size, hidden_size, **shape, device="meta"))
+        self.output_size = hidden_size * (2 if bidirectional else 1)
+        self.reset_parameters(generator)
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw the weights as PyTorch does."""
+        for parameter in self.rnn.parameters():
+            uniform_(parameter, self.rnn.hidden_size**-0.5, generator)
+
+    def forward(self, inputs: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
+        """Encode concatenated sequences, as `BidirectionalGRU` does: the last layer's states."""
+        return packed_states(self.rnn, inputs, index, lengths)
+
+
+def packed_states(rnn: nn.RNNBase, inputs: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
+    """Return the states (T, H) of inputs (U, E) by a recurrent network of PyTorch."""
+    check_lengths(lengths, len(index))
+    layout = PackedLayout(lengths)
+    if not layout.active:  # PyTorch refuses a packed sequence without rows
+        n_directions = 2 if rnn.bidirectional else 1
+        states = inputs.new_zeros(0, n_directions * rnn.hidden_size)
+        # Weights get gradients of zero, as from kernels, and not none.
+        nothing = [each.flatten()[:0].sum() for each in (inputs, *rnn.parameters())]
+        return states + torch.stack(nothing).sum()
+    if inputs.device.type != "cpu":
+        return _at_once(rnn, inputs, index, layout)
+    if "torch._dynamo" in sys.modules:  # torch.compile cannot follow PyTorch's loop
+        return torch.compiler.disable(_by_blocks)(rnn, inputs, index, layout)
+    return _by_blocks(rnn, inputs, index, layout)
+
+
+def _at_once(rnn: nn.RNNBase, inputs: Tensor, index: Tensor, layout: PackedLayout) -> Tensor:
+    device = inputs.device
+    packed = PackedSequence(
+        inputs[index[layout.forward_token.to(device)]], torch.tensor(layout.active, device="cpu")
+    )
+    if torch.is_grad_enabled() and not rnn.training:
+        # cuDNN has a backward in training mode only. Without dropout between layers the mode
+        # changes no number. A shallow copy shares the weights and leaves the network's mode alone.
+        rnn = copy.copy(rnn)
+        rnn.training = True
+    states, _ = rnn(packed)
+    return states.data[layout.forward_row.to(device)]
+
+
+def _by_blocks(rnn: nn.RNNBase, inputs: Tensor, index: Tensor, layout: PackedLayout) -> Tensor:
+    """Compute some steps at once: PyTorch's backward fills an array of all rows at each step."""
+    active = torch.tensor(layout.active, device="cpu")
+    orders = [(layout.forward_token, layout.forward_row, "")]
+    if rnn.bidirectional:
+        orders.append((layout.backward_token, layout.backward_row, "_reverse"))
+    zeros = inputs.new_zeros(1, layout.n_filled, rnn.hidden_size)
+    before = (zeros,) * (2 if isinstance(rnn, nn.LSTM) else 1)  # states, an LSTM's memory cells
+    for layer in range(rnn.num_layers):
+        found = []
+        for token, row, direction in orders:
+            weights = (getattr(rnn, f"{kind}_l{layer}{direction}") for kind in WEIGHTS)
+            states, *_ = _advance(rnn, active, inputs[index[token]], *weights, *before)
+            found.append(states[row])
+        inputs = torch.cat(found, dim=1)  # (T, n_directions * H)
+        index = torch.arange(len(inputs))
+    return inputs
+
+
+def _advance(rnn: nn.RNNBase, active: Tensor, x: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """Advance by all steps, from `WEIGHTS` and states; return all states, and the last step's."""
+    weights = tensors[: len(WEIGHTS)]
+    before: Sequence[Tensor] = tensors[len(WEIGHTS) :]
+    advance, most_steps = _steps, STEPS_A_BLOCK
+    if torch.is_grad_enabled() and len(active) > MOST_STEPS_KEPT:
+        advance, most_steps = _Again.apply, MOST_STEPS_KEPT
+    blocks = active.split(most_steps)
+    found = []
+    for rows, block in zip(x.split([int(block.sum()) for block in blocks]), blocks, strict=True):
+        n = int(block[0])
+        states, *before = advance(rnn, block, rows, *weights, *(each[:, :n] for each in before))
+        found.append(states)
+    return torch.cat(found), *before
+
+
+def _steps(rnn: nn.RNNBase, active: Tensor, x: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """Advance by some steps, as `_advance` does, by one call of PyTorch."""
+    weights, before = tensors[: len(WEIGHTS)], tensors[len(WEIGHTS) :]
+    start = before if isinstance(rnn, nn.LSTM) else before[0]
+    # With biases, one layer, no dropout, not in training mode, one direction.
+    return STEPS[type(rnn)](x, active, start, weights, True, 1, 0.0, False, False)
+
+
+class _Again(torch.autograd.Function):
+    """`_advance` that keeps nothing, and computes the states again for their gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, rnn: nn.RNNBase, active: Tensor, *tensors: Tensor) -> Any:
+        ctx.rnn, ctx.active = rnn, active
+        ctx.save_for_backward(*tensors)
+        return _advance(rnn, active, *tensors)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        given = [each.detach().requires_grad_() for each in ctx.saved_tensors]
+        with torch.enable_grad():
+            outputs = _advance(ctx.rnn, ctx.active, *given)
+            # A sum needs no factors to be given, for which PyTorch imports SymPy, in half a second.
+            products = [(each * grad).sum() for each, grad in zip(outputs, grads, strict=True)]
+            total = torch.stack(products).sum()
+        return None, None, *torch.autograd.grad(total, given)
+
+
+class _Weights(NamedTuple):
+    """Weights of both directions, as kernels take them."""
+
+    inputs: Tensor  # (2, 3H/2, E)
+    input_bias: Tensor  # (2, 3H/2)
+    states: Tensor  # (2, H/2, 3H/2)
+    state_bias: Tensor  # (2, H/2)
+
+
+class BidirectionalGRU(nn.Module):
+    """Bidirectional GRU over ragged sequences of repeated inputs.
+
+    In single precision compiled kernels compute it, if there are any: they project distinct inputs
+    once, and both directions advance at once; on a GPU they cover states of up to 64 numbers a
+    direction. Elsewhere `torch.nn.GRU` computes over a packed sequence, on a GPU by cuDNN. All
+    return the same numbers.
+
+    Parameters
+    ----------
+    input_size : int
+        Size E of each input.
+    hidden_size : int
+        Size of the state of each direction; states of both together have H = 2 * hidden_size.
+    generator : torch.Generator, optional
+        Source of the initial weights; by default PyTorch's global one.
+
+    Attributes
+    ----------
+    gru : torch.nn.GRU
+        The weights, under PyTorch's names.
+    output_size : int
+        Size H of the states.
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, generator: torch.Generator | None = None
+    ) -> None:
+        super().__init__()
+        self.gru = with_memory(nn.GRU(input_size, hidden_size, bidirectional=True, device="meta"))
+        self.output_size = 2 * hidden_size
+        self.reset_parameters(generator)
+        self._joined: _Weights | None = None
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw the weights as `torch.nn.GRU` does."""
+        bound = self.gru.hidden_size**-0.5
+        for parameter in self.gru.parameters():
+            uniform_(parameter, bound, generator)
+
+    def forward(self, inputs: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
+        """Encode concatenated sequences.
+
+        Parameters
+        ----------
+        inputs : Tensor, shape (U, input_size)
+            Distinct inputs.
+        index : Tensor of int64, shape (T,)
+            The input at each token.
+        lengths : Tensor of int64 on the CPU, shape (N,)
+            Number of tokens of each sequence, together T.
+
+        Returns
+        -------
+        Tensor, shape (T, H)
+        """
+        gpu_kernels = kernels_for(self.gru.get_parameter("weight_ih_l0"))
+        if gpu_kernels is not None:
+            return gru_states_on_gpu(gpu_kernels, inputs, *self._weights(), index, lengths)
+        if not self.has_kernels:
+            return packed_states(self.gru, inputs, index, lengths)
+        weights = self._weights()
+        projected = projections(inputs, weights.inputs, weights.input_bias)
+        return gru_states(projected, weights.states, weights.state_bias, index, lengths)
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether compiled kernels compute here, on a CPU."""
+        weight = self.gru.get_parameter("weight_ih_l0")
+        return kernels_cover("projection", weight) and kernels_cover("gru_recurrence", weight)
+
+    def project(self, inputs: Tensor) -> Tensor:
+        """Return the projections of inputs (U, E) for both directions, (2, U, 3H/2), by kernels."""
+        weights = self._weights()
+        return projections(inputs, weights.inputs, weights.input_bias)
+
+    def recur(self, projected: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
+        """Return the states of projected inputs, shape (T, H), by kernels."""
+        weights = self._weights()
+        return gru_states(projected, weights.states, weights.state_bias, index, lengths)
+
+    def join_weights(self, join: bool) -> None:
+        """Keep the weights of both directions as predictions need them, or forget them.
+
+        Joining them takes a tenth of the time of one document. A change of weights needs it again.
+        """
+        self._joined = None
+        if join:
+            with torch.no_grad():
+                self._joined = self._weights()
+
+    def _weights(self) -> _Weights:
+        if self._joined is not None and not torch.is_grad_enabled():
+            return self._joined
+        gates = 2 * self.gru.hidden_size
+        bias, state_bias = self._both("bias_ih_l0"), self._both("bias_hh_l0")  # (2, 3H/2)
+        # The recurrent bias of the candidate is not included: the reset gate scales it.
+        input_bias = torch.cat([bias[:, :gates] + state_bias[:, :gates], bias[:, gates:]], dim=1)
+        return _Weights(
+            self._both("weight_ih_l0"),
+            input_bias,
+            self._both("weight_hh_l0").transpose(1, 2).contiguous(),
+            state_bias[:, gates:].contiguous(),
+        )
+
+    def _both(self, name: str) -> Tensor:
+        return torch.stack([getattr(self.gru, name), getattr(self.gru, f"{name}_reverse")])
+
+
+def recurrent_encoder(
+    rnn: RNN, input_size: int, hidden_size: int, generator: torch.Generator | None
+) -> BidirectionalGRU | PackedRNN:
+    """Return the fastest encoder for these options."""
+    if rnn == RNN():
+        return BidirectionalGRU(input_size, hidden_size, generator)
+    return PackedRNN(
+        rnn.cell, input_size, hidden_size, rnn.num_layers, rnn.bidirectional, generator
+    )
+
+
+def dropout(vectors: Tensor, p: float, generator: torch.Generator | None) -> Tensor:
+    """Set a share `p` of the entries to zero and scale the others (Srivastava et al., 2014)."""
+    if p == 0.0:
+        return vectors
+    keep = _bernoulli(vectors.shape, 1.0 - p, generator)
+    return vectors * keep.to(vectors).div_(1.0 - p)
+
+
+def word_dropout(
+    word_ids: Tensor, p: float, unknown_id: int, generator: torch.Generator | None
+) -> Tensor:
+    """Replace a share `p` of the words by the unknown word."""
+    if p == 0.0:
+        return word_ids
+    drop = _bernoulli(word_ids.shape, p, generator)
+    return word_ids.masked_fill(drop.to(word_ids.device), unknown_id)
+
+
+def _bernoulli(shape: torch.Size, p: float, generator: torch.Generator | None) -> Tensor:
+    """Draw True with probability `p`, to the nearest 1 / 65,536 but not less than that.
+
+    Four numbers of 16 bits from each of 64 take a seventh of the time of `Tensor.bernoulli_`.
+    """
+    n = shape.numel()
+    bits = torch.empty((n + 3) // 4, dtype=torch.int64, device="cpu")
+    bits.random_(-(2**63), None, generator=generator)
+    smallest = 2**15 - max(round(p * 2**16), 1)
+    return (bits.view(torch.int16)[:n] >= smallest).view(shape)
+
+
+def row_dropout(
+    n_rows: int, p: float, generator: torch.Generator | None, like: Tensor
+) -> Tensor | None:
+    """Draw factors (n_rows, 1) that drop a share `p` of the rows of a table; None where it is 0."""
+    if p == 0.0:
+        return None
+    keep = _bernoulli(torch.Size((n_rows, 1)), 1.0 - p, generator)
+    return keep.to(like).div_(1.0 - p)

@@ -1,1 +1,0 @@
-"""Encoders: recurrent networks over ragged sequences."""

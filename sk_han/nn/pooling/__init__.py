@@ -1,1 +1,0 @@
-"""Poolings: one vector from the states of a sequence."""

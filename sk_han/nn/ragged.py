@@ -1,0 +1,140 @@
+"""Operations on ragged sequences: many sequences one after the other, without padding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+
+class PackedLayout:
+    """Positions of the tokens of N sequences, of lengths (N,), processed step by step on the CPU.
+
+    Sequences are sorted by falling length, so that at step ``t`` the first ``active[t]`` of them
+    have a token; rows go by step, then by sequence, as in `torch.nn.utils.rnn.PackedSequence`.
+    """
+
+    def __init__(self, lengths: Tensor) -> None:
+        self.lengths = lengths
+        self.n_filled = int((lengths > 0).sum())  # sequences with a token, the first of `order`
+        self.order = torch.sort(lengths, descending=True, stable=True).indices  # (N,)
+        starts, lengths = (torch.cumsum(lengths, 0) - lengths)[self.order], lengths[self.order]
+        steps = torch.arange(int(lengths[0]) if len(lengths) else 0, device="cpu")
+        # A sequence is active at step t if it is longer than t.
+        active = torch.searchsorted(-lengths, -steps, right=False)
+        self.active: list[int] = active.tolist()
+        self._first_row = torch.cumsum(active, 0) - active  # of each step
+        # Of each row, (T,): its step, and the place of its sequence among those of the step.
+        self._step = torch.repeat_interleave(steps, active)
+        row = torch.arange(len(self._step), device="cpu")
+        self._place = row - self._first_row[self._step]
+        # The token of each row, forwards and backwards, (T,), and the row of each token.
+        self.forward_token = starts[self._place] + self._step
+        self.backward_token = starts[self._place] + lengths[self._place] - 1 - self._step
+        self.forward_row, self.backward_row = torch.empty_like(row), torch.empty_like(row)
+        self.forward_row[self.forward_token] = row
+        self.backward_row[self.backward_token] = row
+
+    @property
+    def previous_row(self) -> Tensor:
+        """Row of the state before each packed row, (T,), behind `active[0]` initial ones."""
+        first = self._first_row
+        previous = torch.cat([first.new_zeros(1), self.n_filled + first])[:-1]
+        return previous[self._step] + self._place
+
+
+def check_lengths(lengths: Tensor, n_rows: int) -> None:
+    """Refuse lengths that are not those of so many rows."""
+    if int(lengths.sum()) != n_rows or bool((lengths < 0).any()):
+        raise ValueError(
+            f"lengths must be at least 0 and add up to {n_rows} tokens; got {lengths.tolist()}."
+        )
+
+
+def segment_numbers(lengths: Tensor) -> Tensor:
+    """Return the number of the segment of every row: lengths ``[2, 0, 1]`` give ``[0, 0, 2]``."""
+    return torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths)
+
+
+def segment_softmax(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
+    """Compute the softmax of scores (n_rows,) over each segment.
+
+    `segment`, here and below, is the number of the segment of each row; it never falls.
+    """
+    # Subtracting a constant does not change softmax; without the maximum, exp would overflow.
+    highest = scores.new_zeros(n_segments).scatter_reduce(
+        0, segment, scores.detach(), "amax", include_self=False
+    )
+    exponential = torch.exp(scores - highest[segment])
+    # A sum of 100,000 rows needs double precision, which Apple's GPUs do not have.
+    precise = scores.dtype if scores.device.type == "mps" else torch.float64
+    total = segment_sum(exponential.to(precise).unsqueeze(1), segment, n_segments).squeeze(1)
+    return exponential / total.to(scores.dtype)[segment]
+
+
+def segment_sum(rows: Tensor, segment: Tensor, n_segments: int) -> Tensor:
+    """Add up the rows (n_rows, F) of each segment, (n_segments, F); zero for one without rows."""
+    if rows.is_cuda:  # where `scatter_add` adds in another order each time
+        starts = torch.searchsorted(segment, torch.arange(n_segments + 1, device=rows.device))
+        return torch.segment_reduce(
+            rows.contiguous(), "sum", offsets=starts, axis=0, initial=0, unsafe=True
+        )
+    sums = rows.new_zeros(n_segments, rows.shape[1])
+    # As `index_add`, which takes row by row on the CPU, and five times as long.
+    return sums.scatter_add(0, segment.unsqueeze(1).expand_as(rows), rows)
+
+
+def sequence_ends(lengths: Tensor, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the segments that have rows, the first row of each and the last, (n_filled,) each."""
+    filled = lengths.nonzero().squeeze(1)
+    last = (torch.cumsum(lengths, 0) - 1)[filled]
+    first = last + 1 - lengths[filled]
+    return filled.to(device), first.to(device), last.to(device)
+
+
+def distinct_words(word_ids: Tensor, vocabulary_size: int) -> tuple[Tensor, Tensor]:
+    """Return the distinct ids of a batch (U,), rising, and each word's position in them (T,)."""
+    if len(word_ids) and int(word_ids.min()) < 0:  # PyTorch would count from the end
+        raise IndexError(f"word ids must be at least 0; got {int(word_ids.min())}.")
+    occurs = torch.zeros(vocabulary_size, dtype=torch.bool, device=word_ids.device)
+    occurs[word_ids] = True
+    distinct = occurs.nonzero().squeeze(1)
+    position = torch.empty(vocabulary_size, dtype=torch.int64, device=word_ids.device)
+    position[distinct] = torch.arange(len(distinct), device=word_ids.device)
+    return distinct, position[word_ids]
+
+
+def in_chunks(
+    encode: Callable[[Tensor, Tensor], tuple[Tensor, ...]],
+    word_ids: Tensor,
+    words_per_sentence: Tensor,
+    max_words: int,
+) -> tuple[Tensor, ...]:
+    """Encode ids (T,) of sentences (N,), at most `max_words` words at once (or one sentence)."""
+    if len(word_ids) <= max_words:
+        return encode(word_ids, words_per_sentence)
+    check_lengths(words_per_sentence, len(word_ids))
+    if torch.is_grad_enabled():
+        # To save memory, each chunk computes its states again in its backward pass.
+        encode = partial(checkpoint, encode, use_reentrant=False, preserve_rng_state=False)
+    encoded = [
+        encode(ids, lengths) for ids, lengths in _chunks(word_ids, words_per_sentence, max_words)
+    ]
+    return tuple(torch.cat(rows) for rows in zip(*encoded, strict=True))
+
+
+def _chunks(
+    word_ids: Tensor, words_per_sentence: Tensor, max_words: int
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Cut a batch between sentences into chunks of at most `max_words` words."""
+    ends = torch.cumsum(words_per_sentence, 0)
+    sentence, word = 0, 0
+    while sentence < len(ends):
+        fitting = int(torch.searchsorted(ends, word + max_words, right=True))
+        next_sentence = max(fitting, sentence + 1)
+        next_word = int(ends[next_sentence - 1])
+        yield word_ids[word:next_word], words_per_sentence[sentence:next_sentence]
+        sentence, word = next_sentence, next_word

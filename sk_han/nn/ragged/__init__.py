@@ -1,1 +1,0 @@
-"""Operations on ragged sequences: many sequences one after the other, without padding."""

@@ -1,0 +1,452 @@
+"""Saving and loading models, in files that hold data only."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sklearn
+import torch
+from sklearn import config_context
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+import sk_han
+from sk_han.classifier import HANClassifier
+from sk_han.serving.stored_model import check_all_taken, pipeline_params, stored_classifier
+from sk_han.storage.model_file import (
+    Arrays,
+    from_plain,
+    model_file,
+    packed_words,
+    read_model,
+    to_plain,
+    write_model,
+)
+from sk_han.storage.schema import (
+    classifier_fields,
+    fields_of,
+    fitted_state,
+    model_of,
+    steps_of,
+)
+from sk_han.text.reader import stored_tokenizer, tokenizer_params
+from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.utils.compat import validate_parameter_constraints
+from sk_han.utils.files import replacing
+
+if TYPE_CHECKING:
+    from sk_han.sentence_vectors import SentenceEmbedder
+    from sk_han.tagging import SequenceTagger
+    from sk_han.translation import AttentionTranslator
+
+    Saved = (
+        HANClassifier
+        | HierarchicalTokenizer
+        | SentenceEmbedder
+        | SequenceTagger
+        | AttentionTranslator
+    )
+    from sk_han.sentence_vectors import SentenceEmbedder
+
+
+# Names in `sk_han`, which loads each of them on first use.
+ESTIMATORS = (
+    "HANClassifier",
+    "HierarchicalTokenizer",
+    "SentenceEmbedder",
+    "SequenceTagger",
+    "AttentionTranslator",
+)
+
+
+_OF_EMBEDDER = ("tokenizer", "batch_size", "random_state", "verbose")
+
+
+def load(path: str | os.PathLike[str], *, encoder: Any = None) -> Saved | Pipeline:
+    """Load an estimator that `save` wrote. No code is run from the file.
+
+    Parameters
+    ----------
+    path : str or path-like
+    encoder : object, default=None
+        The encoder that a `SentenceEmbedder` in the file was given, such as a
+        ``SentenceTransformer``: no file holds it. Its vectors of three sentences must be those that
+        it gave before.
+
+    Returns
+    -------
+    HANClassifier, HierarchicalTokenizer, SentenceEmbedder, Pipeline, SequenceTagger or \
+            AttentionTranslator
+        Fitted; on the machine that saved it, its predictions have the same bits. A classifier
+        computes on the device it was fitted on, or on the CPU if that is absent.
+
+    Raises
+    ------
+    ModelFormatError
+        If the file is empty, cut off, damaged, no file of `save`, or of a newer format; if it needs
+        another encoder, or none. It is a ValueError.
+    OSError
+        If the file cannot be read, or is a pipe or device; FileNotFoundError if there is none.
+
+    See Also
+    --------
+    save : Write the file, with an example.
+
+    Notes
+    -----
+    The SHA-256 in the file detects accidents, not attacks: whoever changes the file can change it
+    too, and cause other predictions, or slow ones by a `token_pattern` made for that. Whatever the
+    file holds, loading takes at most 64 times its size, and 4 MB.
+    """
+    with model_file(path) as file:
+        return restored(*read_model(file), encoder)
+
+
+def restored(description: Any, arrays: Arrays, encoder: Any) -> Any:
+    """Create the estimator that a file describes; errors are those of `model_file`."""
+    model = model_of(description)
+    is_pipeline = isinstance(model, dict) and model.get("class") == "Pipeline"
+    first = steps_of(model)[0][1] if is_pipeline else model
+    if isinstance(first, dict) and first.get("class") == "SentenceEmbedder":
+        embedder = _embedder(first, arrays, encoder)
+        estimator = _pipeline(model, arrays, embedder) if is_pipeline else embedder
+    elif encoder is not None:
+        raise ValueError("it holds no SentenceEmbedder, and takes no encoder")
+    else:
+        estimator = _pipeline(model, arrays) if is_pipeline else _estimator(model, arrays)
+    check_all_taken(arrays)
+    return estimator
+
+
+def _pipeline(
+    model: dict[str, Any], arrays: Arrays, embedder: SentenceEmbedder | None = None
+) -> Pipeline:
+    (first, tokenizer), (last, classifier) = steps_of(model)
+    params = pipeline_params(model)
+    steps = [
+        (first, embedder or _estimator(tokenizer, arrays, only="HierarchicalTokenizer")),
+        (last, _estimator(classifier, arrays, only="HANClassifier")),
+    ]
+    return _made(Pipeline, params, steps=steps)
+
+
+def _embedder(data: Any, arrays: Arrays, encoder: Any) -> SentenceEmbedder:
+    from sk_han.sentence_vectors.embedder import restore  # imports scikit-learn's decompositions
+
+    fields = fields_of(data, "the SentenceEmbedder", ["class", "params", "fitted"])
+    stored = fields_of(fields["params"], "params of the SentenceEmbedder", [], _OF_EMBEDDER)
+    params = {name: _parameter(name, value) for name, value in stored.items()}
+    embedder: SentenceEmbedder = _with_params(sk_han.SentenceEmbedder, params)
+    fields_of(fields["fitted"], "the state of the SentenceEmbedder", ["embedder"])
+    restore(embedder, fitted_state(fields, arrays, _tokenizer)["embedder"], encoder)
+    return embedder
+
+
+def _estimator(data: Any, arrays: Arrays, *, only: str | None = None) -> Any:
+    """Return one of `ESTIMATORS`, fitted."""
+    name = data.get("class") if isinstance(data, dict) else None
+    if only not in (None, name):
+        raise ValueError(f"it has {name!r} where a {only} should be")
+    if name == "HierarchicalTokenizer":
+        return _tokenizer(data, arrays)
+    if name == "HANClassifier":
+        return _classifier(data, arrays)
+    if isinstance(name, str) and name in ESTIMATORS:
+        return _sibling(getattr(sk_han, name), data, arrays)
+    raise ValueError(f"it holds a model of the class {name!r}, which sk_han.save does not write")
+
+
+def _made(cls: Any, params: dict[str, Any], **others: Any) -> Any:
+    validate_parameter_constraints(cls._parameter_constraints, params, caller_name=cls.__name__)
+    return cls(**params, **others)
+
+
+def _tokenizer(data: Any, arrays: Arrays) -> HierarchicalTokenizer:
+    stored = stored_tokenizer(data, arrays)
+    tokenizer = _with_params(HierarchicalTokenizer, stored.params)
+    tokenizer.vocabulary_ = stored.vocabulary
+    return tokenizer
+
+
+def _classifier(data: Any, arrays: Arrays) -> HANClassifier:
+    stored = stored_classifier(data, arrays, _tokenizer)
+    params = dict(stored.params)
+    if isinstance(params.get("tokenizer"), dict):
+        params["tokenizer"] = _with_params(HierarchicalTokenizer, params["tokenizer"])
+    if isinstance(params.get("embedding_init"), np.ndarray):
+        params["embedding_init"] = params["embedding_init"].copy()  # writable, as the saved one
+    classifier = _with_params(HANClassifier, params)
+    _request(classifier, stored.requests)
+    return classifier.from_state(stored.state)
+
+
+def _sibling(cls: Any, data: Any, arrays: Arrays) -> Any:
+    """Return an estimator whose parameters are checked by its own constraints alone."""
+    fields = classifier_fields(data)
+    known = cls._parameter_constraints
+    stored = fields_of(fields["params"], f"params of the {cls.__name__}", [], known)
+    estimator = _with_params(cls, {key: _parameter(key, value) for key, value in stored.items()})
+    _request(estimator, from_plain(fields["requests"]))
+    return estimator.from_state(fitted_state(fields, arrays, _tokenizer))
+
+
+def _parameter(name: str, value: Any) -> Any:
+    match value:
+        case {"class": "HierarchicalTokenizer"} if name.endswith("tokenizer"):
+            fields = fields_of(value, f"the parameter {name}", ["class", "params"])
+            params = tokenizer_params(fields["params"], f"params.{name}")
+            return _with_params(HierarchicalTokenizer, params)
+    return from_plain(value)
+
+
+def _with_params(cls: Any, params: dict[str, Any]) -> Any:
+    """Return an estimator with these parameters, and defaults for others."""
+    return _made(cls, cls().get_params(deep=False) | params)
+
+
+def _request(estimator: Any, requests: Any) -> None:
+    """Set the metadata requests of `set_fit_request` and similar methods."""
+    methods = [m for m in ("fit", "partial_fit", "score") if hasattr(estimator, m)]
+    fields_of(requests, "the metadata requests", [], methods)
+    with config_context(enable_metadata_routing=True):
+        for method, requested in requests.items():
+            fields_of(requested, f"the requests of {method}", [], requested)
+            if requested:
+                getattr(estimator, f"set_{method}_request")(**requested)
+
+
+_JOBLIB = (
+    "Move it into a module that can be imported; joblib.dump then stores its name, for files that "
+    "only people you trust hand to joblib.load."
+)
+
+
+_REPAIRS = {
+    "callbacks": "set_params(callbacks=None) first; predicting needs none.",
+    "net_params": "Take out what is no plain value, or set_params(net_params=None); the fitted "
+    "network keeps what it needs.",
+    "optimizer": "set_params(optimizer='adamw') first; predicting needs none.",
+    "embedding_init": "set_params(embedding_init='cooccurrence') first; the fitted vectors stay.",
+    "random_state": "set_params(random_state=0), or another integer, first.",
+    "sentence_splitter": _JOBLIB,
+    "strip_accents": _JOBLIB,
+    "source_tokenizer": "set_params(source_tokenizer=None) first; the fitted tokenizer stays.",
+    "target_tokenizer": "set_params(target_tokenizer=None) first; the fitted tokenizer stays.",
+    "tokenizer": "set_params(tokenizer=None) first; the fitted tokenizer stays.",
+    "vocabulary": "Give a dict or a list of words.",
+    "word_tokenizer": _JOBLIB,
+}
+
+
+def save(
+    estimator: Saved | Pipeline, path: str | os.PathLike[str], *, text_hashes: bool = False
+) -> None:
+    """Save a fitted estimator to a file that contains data only.
+
+    The file is in the safetensors format: arrays by name, and the rest as JSON in its metadata.
+    `load` reads it without running code from it.
+    An existing file is replaced only when the new one is complete.
+
+    Parameters
+    ----------
+    estimator : HANClassifier, HierarchicalTokenizer, SentenceEmbedder, Pipeline of one of the \
+            two and a HANClassifier, SequenceTagger or AttentionTranslator
+        Fitted. An encoder that a SentenceEmbedder was given is in no file; `load` takes it.
+    path : str or path-like
+        The file, by convention with the ending ``.han``.
+    text_hashes : bool, default=False
+        Whether a classifier's `text_hashes_` go into the file, so that `report` and others that
+        load it know its training documents. Whoever has such a file can test whether a text was
+        among them.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+    TypeError
+        If the estimator is none of these, or a parameter is no plain value: a function, a
+        callback, an optimizer class, a RandomState. The message names the repair.
+    ValueError
+        If the estimator was changed so that `load` would raise an error.
+    OSError
+        If the file cannot be written.
+
+    See Also
+    --------
+    load : Read the file.
+
+    Notes
+    -----
+    The file does not have the moments of the optimizer, callbacks set by ``set_callbacks``, and
+    your own attributes. A process that is killed while it writes leaves a hidden file with the
+    ending ``.tmp`` in the folder, which you may delete.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import sk_han
+    >>> from sk_han.datasets import make_reviews
+    >>> texts, labels = make_reviews(40, random_state=0)
+    >>> classifier = sk_han.HANClassifier(embedding_dim=8, max_epochs=1, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "reviews.han")
+    ...     sk_han.save(classifier.fit(texts, labels), path)
+    ...     loaded = sk_han.load(path)
+    >>> bool((loaded.predict_proba(texts) == classifier.predict_proba(texts)).all())
+    True
+    """
+    arrays: Arrays = {}
+    versions = {
+        "sk_han": sk_han.__version__,
+        "torch": torch.__version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+    description = {"versions": versions, "model": _described(estimator, arrays, text_hashes)}
+    with replacing(path) as file:
+        write_model(file, description, arrays)
+        # A file that cannot be loaded must not replace another.
+        restored(*read_model(file.name), _encoder_given(estimator))
+
+
+def _described(
+    estimator: Any, arrays: Arrays, text_hashes: bool = False, name: str = "tokenizer"
+) -> dict[str, Any]:
+    """Describe an estimator; `name` is that of a tokenizer among the arrays."""
+    if type(estimator) is Pipeline:
+        return _stored_pipeline(estimator, arrays, text_hashes)
+    kind = type(estimator).__name__
+    if kind not in ESTIMATORS or type(estimator) is not getattr(sk_han, kind):
+        raise TypeError(
+            "sk_han.save takes a HANClassifier, a HierarchicalTokenizer or SentenceEmbedder, a "
+            "Pipeline of one of these and a HANClassifier, a SequenceTagger or an "
+            f"AttentionTranslator; got {kind}. After a search, save search.best_estimator_; for "
+            "everything else there is joblib.dump."
+        )
+    check_is_fitted(estimator)
+    if kind == "SentenceEmbedder":
+        return _stored_embedder(estimator, arrays)
+    described = _unfitted(estimator, arrays)
+    if type(estimator) is HierarchicalTokenizer:
+        # A scorer has no scikit-learn to look them up in.
+        of_english = sorted(estimator._stop_words()) if estimator.stop_words == "english" else None
+        arrays |= packed_words(estimator.vocabulary_, name)
+        fitted = {"vocabulary": {"words": name}, "stop_words": of_english}
+        return described | {"fitted": fitted}
+    state = estimator.to_state()
+    if "text_hashes" in state and not text_hashes:
+        state["text_hashes"] = None
+    fitted = {name: _encoded(value, name, arrays) for name, value in state.items()}
+    return described | {"requests": _requests(estimator), "fitted": fitted}
+
+
+def _stored_embedder(embedder: SentenceEmbedder, arrays: Arrays) -> dict[str, Any]:
+    if embedder.memory is not None:
+        raise TypeError(
+            "memory of the SentenceEmbedder cannot be saved: it names a folder of this machine. "
+            "set_params(memory=None) first."
+        )
+    from sk_han.sentence_vectors.embedder import state_of
+
+    described = _unfitted(embedder, arrays, but=("encoder", "memory"))
+    return described | {"fitted": {"embedder": _encoded(state_of(embedder), "embedder", arrays)}}
+
+
+def _encoder_given(estimator: Any) -> Any:
+    """Return the encoder that a file does not hold, which is fitted in no case."""
+    first = estimator[0] if type(estimator) is Pipeline else estimator
+    return first.encoder if type(first) is sk_han.SentenceEmbedder else None
+
+
+def _encoded(value: Any, name: str, arrays: Arrays) -> Any:
+    """Return a value of the fitted state in JSON's types; add its arrays to `arrays` by name."""
+    if isinstance(value, Mapping):
+        return {"state": {key: _encoded(v, f"{name}.{key}", arrays) for key, v in value.items()}}
+    if isinstance(value, HierarchicalTokenizer):
+        return _described(value, arrays, name=name)
+    if not isinstance(value, np.ndarray):
+        return to_plain(value)
+    if value.dtype.kind in "biufU":
+        arrays[name] = value
+        return {"array": name}
+    plain = (str, bool, int, float, np.bool_, np.number)
+    if value.dtype == object and all(isinstance(label, plain) for label in value):
+        return {"labels": to_plain(value.tolist())}
+    raise TypeError(
+        f"{name}_ of dtype {value.dtype} cannot be saved. Fit on labels that are strings, integers "
+        "or booleans."
+    )
+
+
+def _stored_pipeline(pipeline: Pipeline, arrays: Arrays, text_hashes: bool) -> dict[str, Any]:
+    steps = [type(step) for _, step in pipeline.steps]
+    reading = HierarchicalTokenizer, sk_han.SentenceEmbedder
+    if len(steps) != 2 or steps[0] not in reading or steps[1] is not HANClassifier:
+        raise TypeError(
+            "sk_han.save takes a Pipeline of a HierarchicalTokenizer or a SentenceEmbedder, and a "
+            f"HANClassifier; got one of {[step.__name__ for step in steps]}. If it ends in them, "
+            "save pipeline[-2:], or if it ends in the classifier alone, pipeline[-1], and give the "
+            "loaded one what the steps before it return; or joblib.dump saves the whole Pipeline."
+        )
+    if pipeline.memory is not None:
+        raise TypeError(
+            "memory of the Pipeline cannot be saved: it names a folder of pickles, from which a "
+            "loaded model should not read. set_params(memory=None) first."
+        )
+    params = {
+        name: _stored_parameter(pipeline, name, value, arrays)
+        for name, value in pipeline.get_params(deep=False).items()
+        if name not in ("steps", "memory")
+    }
+    described = [[name, _described(step, arrays, text_hashes)] for name, step in pipeline.steps]
+    return {"class": "Pipeline", "params": params, "steps": described}
+
+
+def _unfitted(estimator: Any, arrays: Arrays, but: Sequence[str] = ()) -> dict[str, Any]:
+    name, params = type(estimator).__name__, estimator.get_params(deep=False)
+    # Parameters that load would not accept are not saved.
+    validate_parameter_constraints(estimator._parameter_constraints, params, caller_name=name)
+    described = {
+        key: _stored_parameter(estimator, key, value, arrays)
+        for key, value in params.items()
+        if key not in but
+    }
+    return {"class": name, "params": described}
+
+
+def _stored_parameter(estimator: Any, name: str, value: Any, arrays: Arrays) -> Any:
+    if type(value) is HierarchicalTokenizer:
+        return _unfitted(value, arrays)  # `fit` clones it, so its fitted state is not needed
+    if name == "embedding_init" and type(value) is np.ndarray and value.dtype.kind in "iuf":
+        arrays[name] = value
+        return {"array": name}
+    if name == "threshold" and not isinstance(value, str):
+        value = np.asarray(value).tolist()
+    try:
+        return to_plain(value)
+    except TypeError as error:
+        repair = _REPAIRS.get(name, f"set_params({name}=...) to a plain value first.")
+        raise TypeError(
+            f"{name} of the {type(estimator).__name__} cannot be saved: {error}. {repair}"
+        ) from error
+
+
+def _requests(estimator: Any) -> Any:
+    """Return the metadata requests that `set_fit_request` and similar methods have set."""
+    routing = estimator.get_metadata_routing()
+    return to_plain(
+        {
+            method: {
+                name: request
+                for name, request in getattr(routing, method).requests.items()
+                if request is not None
+            }
+            for method in ("fit", "partial_fit", "score")
+            if hasattr(estimator, method)
+        }
+    )

@@ -1,1 +1,0 @@
-"""Files of models that contain data only: saving and loading."""

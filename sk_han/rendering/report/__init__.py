@@ -1,1 +1,0 @@
-"""A report as a page, as text for a terminal, and as tables."""

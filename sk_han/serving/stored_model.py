@@ -1,0 +1,406 @@
+"""A classifier as it is stored, for prediction without PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents import Coalitions, DocumentArray, packed, starts_of
+from sk_han.inspection.results.fit_summary import FitSummary
+from sk_han.kernels.engine import ENGINES
+from sk_han.kernels.numpy_network import (
+    Array as Floats,
+)
+from sk_han.kernels.numpy_network import (
+    AttentionPooling,
+    BidirectionalGRU,
+    LabelAttention,
+    Lengths,
+    attention_gradient,
+    gru_gradient,
+)
+from sk_han.options import RNN, Attention, NetworkOptions
+from sk_han.options.base import Choice, Constraint, Either, InstanceOf, Range
+from sk_han.parts import PARTS
+from sk_han.parts.ngrams.character_model import CharacterModel
+from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.ngrams.sparse_model import SparseNgramModel
+from sk_han.parts.pool import (
+    CHARACTERS,
+    LATENT,
+    LATENT_CHARACTERS,
+    NETWORK,
+    NETWORK_SCHEMAS,
+    NGRAMS,
+    SENTENCE_NETWORK,
+    WORDS,
+    Attribution,
+    NetworkPart,
+    pool_fields,
+)
+from sk_han.storage.model_file import Arrays, from_plain, taken
+from sk_han.storage.schema import (
+    ENCODER,
+    TRAINING,
+    Array,
+    Field,
+    Schema,
+    Size,
+    Sizes,
+    check,
+    check_best_epoch,
+    classifier_fields,
+    fields_of,
+    fitted_state,
+)
+from sk_han.targets import TARGETS, Target
+from sk_han.text.reader import FittedTokenizer, tokenizer_params
+
+
+def classifier_schema() -> Schema:
+    """Return the schema, with the kinds of parts and targets that are known now.
+
+    K classes, V word ids, E numbers of a sentence vector, p sentences that tell encoders apart.
+    """
+    parts = {kind: part.SCHEMA for kind, part in PARTS.items()} | NETWORK_SCHEMAS
+    targets = {kind: target.SCHEMA for kind, target in TARGETS.items()}
+    return Schema(
+        (
+            Field("vocabulary_size", Size("V", 2)),
+            *pool_fields(parts, targets),
+            Field("encoder", ENCODER, optional=True),
+            Field("tokenizer", FittedTokenizer("V"), optional=True),
+            *TRAINING,
+            Field("fit_summary", _summary, optional=True),
+            Field("text_hashes", _TEXT_HASHES, optional=True),
+        ),
+        rules=(check_best_epoch, _check_network, _check_linear_models),
+    )
+
+
+_OF_CHARACTERS = (CHARACTERS, LATENT_CHARACTERS)
+
+
+_HAVE_COUNTS = {NGRAMS: True, CHARACTERS: True, LATENT: False, LATENT_CHARACTERS: False}
+
+
+_TEXT_HASHES = Schema(
+    (Field("salt", Array("uint8", "16")), Field("hashes", Array("uint64", "t", rising=True)))
+)
+
+
+def _summary(value: Any, where: str, sizes: Sizes) -> None:
+    FitSummary.from_dict(value)
+
+
+def _check_network(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+    network = state["parts"].get(NETWORK)
+    if network is None or network["kind"] not in NETWORK_SCHEMAS:
+        raise ValueError("its parts have no network")
+    if state["encoder"] is not None and network["kind"] != SENTENCE_NETWORK:
+        raise ValueError("its network and its encoder of sentences do not belong together")
+    beside = state["parts"].get(WORDS)
+    if beside is not None and (network["kind"], beside["kind"]) != (SENTENCE_NETWORK, "network"):
+        raise ValueError(f"its part {WORDS} is no network over words beside one over vectors")
+
+
+def _check_linear_models(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+    for name, part in state["parts"].items():
+        if (name in _OF_CHARACTERS) != (part["kind"] == CharacterModel.kind):
+            raise ValueError(f"its part {name[:50]} is of the kind {part['kind']}")
+    for name, has_counts in _HAVE_COUNTS.items():
+        part = state["parts"].get(name)
+        if part is None:
+            continue
+        kind, learnt = part["kind"], part["learnt"]
+        if name in _OF_CHARACTERS:
+            learnt = learnt["ngrams"]
+            kind = learnt["kind"]
+        if has_counts and kind == SparseNgramModel.kind:
+            continue
+        if kind != NgramModel.kind:
+            raise ValueError(f"its part {name} is of the kind {kind}")
+        if (learnt["counts"] is not None) != has_counts:
+            raise ValueError(f"its part {name} {'lacks' if has_counts else 'has'} counts")
+
+
+_NONE, _FLAG, _AUTO = Choice((None,)), Choice((False, True)), Choice(("auto",))
+
+
+_POSITIVE, _FRACTION = Range(Integral, 1), Range(Real, 0, 1, includes_low=False)
+
+
+_DICT = InstanceOf(dict)
+
+
+# What HANClassifier allows of what a file can hold; a test compares its constraints with these.
+_PARAMETERS: dict[str, Constraint] = {
+    **{n: c for n, c in NetworkOptions.constraints().items() if n != "embedding_dropout"},
+    "tokenizer": Either((_DICT, _NONE)),  # the parameters of one
+    "embedding_init": Either(
+        tuple(InstanceOf(kind) for kind in (str, np.ndarray, dict, list, tuple))
+    ),
+    "freeze_embedding": Either((_FLAG, Range(Integral, 0))),
+    "adversarial_noise": Range(Real, 0),
+    "linear_ngrams": Either((InstanceOf(tuple), _NONE)),
+    "linear_chars": Either((InstanceOf(tuple), _AUTO, _NONE)),
+    "optimizer": Choice(("adam", "adamw", "sgd")),
+    "lr": Range(Real, 0, 1e36, includes_low=False),
+    "lr_schedule": Choice(("one_cycle", "constant")),
+    "max_epochs": Either((_POSITIVE, _AUTO)),
+    "batch_size": Either((_POSITIVE, _AUTO)),
+    "class_weight": Either((_DICT, InstanceOf(list), Choice(("balanced", None)))),
+    "threshold": Either((_FRACTION, *map(InstanceOf, (np.ndarray, list, tuple)), Choice(("f1",)))),
+    "validation_fraction": Either((_FRACTION, _NONE)),
+    "n_iter_no_change": Either((_POSITIVE, _NONE)),
+    "warm_start": _FLAG,
+    "random_state": Either((Range(Integral, 0, 1 << 32), _NONE)),
+    "device": InstanceOf(str),
+    "callbacks": Either((InstanceOf(list), _NONE)),
+    "net_params": Either((_DICT, _NONE)),
+    "engine": Choice(ENGINES),
+    "n_threads": Either((_POSITIVE, _NONE)),
+    "verbose": Either((_FLAG, Range(Integral, 0))),
+}
+
+
+_PARAMS = Schema(tuple(Field(*each) for each in _PARAMETERS.items()), may_lack=True)
+
+
+def _request(value: Any, where: str, sizes: Sizes) -> None:
+    is_name = isinstance(value, str) and value.isidentifier()
+    if value is not None and not isinstance(value, bool) and not is_name:
+        raise ValueError(f"its {where} is no request: True, False, None or a name")
+
+
+# What metadata methods of HANClassifier take, which scikit-learn's routing asks about.
+_METADATA = {
+    "fit": (
+        "X_unlabelled",
+        "X_val",
+        "groups",
+        "sample_weight",
+        "y_val",
+    ),
+    "partial_fit": ("X_unlabelled", "classes", "sample_weight"),
+    "score": ("sample_weight",),
+}
+
+
+_REQUESTS = Schema(
+    tuple(
+        Field(method, Schema(tuple(Field(name, _request) for name in names), may_lack=True))
+        for method, names in _METADATA.items()
+    ),
+    may_lack=True,
+)
+
+
+_PIPELINE = Schema(
+    (Field("transform_input", Either((InstanceOf(list), _NONE))), Field("verbose", _FLAG)),
+    may_lack=True,
+)
+
+
+class StoredClassifier(NamedTuple):
+    """A classifier of a file."""
+
+    params: dict[str, Any]  # plain values and an array; of a tokenizer its parameters
+    requests: dict[str, dict[str, Any]]  # by method, those of its metadata
+    state: dict[str, Any]  # the fitted one, still to be checked
+
+
+def stored_classifier(
+    data: Any, arrays: Arrays, make_tokenizer: Callable[[Any, Arrays], Any]
+) -> StoredClassifier:
+    """Return a described classifier, whose arrays are taken out."""
+    fields = classifier_fields(data)
+    stored = fields_of(fields["params"], "params of the classifier", [], _PARAMETERS)
+    params = {name: _parameter(name, value, arrays) for name, value in stored.items()}
+    check(_PARAMS, params, "params")
+    requests = from_plain(fields["requests"])
+    check(_REQUESTS, requests, "requests")
+    return StoredClassifier(params, requests, fitted_state(fields, arrays, make_tokenizer))
+
+
+def pipeline_params(model: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a described Pipeline, without its steps."""
+    names = [field.name for field in _PIPELINE.fields]
+    stored = fields_of(model["params"], "the Pipeline's params", [], names)
+    params = {name: from_plain(value) for name, value in stored.items()}
+    check(_PIPELINE, params, "params")
+    return params
+
+
+def check_all_taken(arrays: Arrays) -> None:
+    """Check that a model has named all arrays of its file."""
+    if arrays:
+        raise ValueError(f"it has arrays that its model does not name: {sorted(arrays)}")
+
+
+def _parameter(name: str, value: Any, arrays: Arrays) -> Any:
+    match value:
+        case {"class": "HierarchicalTokenizer"} if name == "tokenizer":
+            fields = fields_of(value, "the parameter tokenizer", ["class", "params"])
+            return tokenizer_params(fields["params"], "params.tokenizer")
+        case {"array": "embedding_init"} if name == "embedding_init":
+            vectors = taken(arrays, name)
+            if vectors.dtype.kind not in "iuf":
+                raise ValueError(f"the array {name!r} holds {vectors.dtype}, which are no numbers")
+            return vectors
+    plain = from_plain(value)
+    if name == "tokenizer" and plain is not None:
+        raise ValueError("its params.tokenizer must be None or the parameters of a tokenizer")
+    return plain
+
+
+_MOST_WORDS = 8_192  # that are encoded at once, if they are more than a sentence
+
+
+class ServedNetwork(NetworkPart):
+    """A `HierarchicalAttentionNetwork` of a checked state, which only predicts, without PyTorch.
+
+    It covers bidirectional GRUs of one layer and attention of one hop, of each label too.
+    """
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self._state = state
+        options, weights = NetworkOptions.from_plain(state["options"]), state["weights"]
+        if options.recurrent != RNN() or type(options.attention) is not Attention:
+            raise ValueError(
+                f"its network has rnn={options.rnn!r} and pooling={options.pooling!r}, and a "
+                "Scorer computes rnn='gru' with pooling='attention' or Attention(...) alone: "
+                "sk_han.load reads it"
+            )
+        self._vectors: Floats = weights["embedding.weight"]
+        self._output = weights["output.weight"], weights["output.bias"]
+        self._word_encoder = BidirectionalGRU.of(weights, "word_encoder")
+        self._sentence_encoder = BidirectionalGRU.of(weights, "sentence_encoder")
+        self._word_attention = AttentionPooling.of(weights, "word_attention")
+        self._sentence_attention = AttentionPooling.of(weights, "sentence_attention")
+        self._labels = LabelAttention.of(weights) if options.attends_per_label else None
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], target: Target, device: str) -> ServedNetwork:
+        """Restore a network; this engine computes on the CPU alone."""
+        return cls(state)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what it was restored from."""
+        return dict(self._state)
+
+    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+        """Score documents, shape (D, K)."""
+        return self._read(documents).logits.astype(np.float64)
+
+    def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> NDArray[np.float64]:
+        """Score sets of sentences, (M, K); words are read once."""
+        vectors, _, _ = self._read_words(documents)
+        one_each = np.ones(len(vectors), dtype=np.int64)
+        logits = [
+            self._read_sentences(vectors, some.sentences, some.lengths)[0]
+            for some in coalitions.portions(one_each, _MOST_WORDS)
+        ]
+        return np.concatenate(logits).astype(np.float64)
+
+    def attend(self, documents: DocumentArray) -> Attribution:
+        """Score documents, and return the attention to their words and sentences."""
+        return self._read(documents).attribution(np.zeros(documents.n_words))
+
+    def gradient_attention(
+        self, documents: DocumentArray, score: Callable[[Floats], NDArray[Any]]
+    ) -> Attribution:
+        """Multiply attention by the gradient at it, as `sk_han.nn.han` explains."""
+        words, sentences = documents.words_per_sentence, documents.sentences_per_document
+        read = self._read(documents, keep=True)
+        factors = score(read.logits).astype(np.float32, copy=False)
+        of_pooled = factors @ self._output[0]  # (D, H)
+        of_states = attention_gradient(
+            self._sentence_attention,
+            read.sentence_states,
+            read.sentence_weights,
+            sentences,
+            of_pooled,
+        )
+        vectors, sums = self._parted(read.sentences)
+        gradient = gru_gradient(self._sentence_encoder, vectors, sentences, of_states)  # (N, H)
+        sentence = np.repeat(np.arange(len(words)), words)
+        contributions = read.word_weights * (read.word_states * gradient[sentence]).sum(axis=1)
+        if self._labels is not None:
+            contributions += self._labels.attributions(
+                read.word_states, sums, factors, words, sentences
+            )
+        return read.attribution(contributions)
+
+    def _read(self, documents: DocumentArray, *, keep: bool = False) -> _Reading:
+        """Read documents; keep the states of words if they are needed."""
+        vectors, word_states, word_weights = self._read_words(documents, keep=keep)
+        logits, states, weights = self._read_sentences(
+            vectors, np.arange(len(vectors)), documents.sentences_per_document
+        )
+        return _Reading(logits, word_states, word_weights, vectors, states, weights)
+
+    def _read_words(
+        self, documents: DocumentArray, *, keep: bool = False
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return sentence vectors, beside sums of a label attention; states, weights of words."""
+        H = self._sentence_encoder.inputs.shape[2]
+        kept, pooled = [np.empty((0, H), dtype=np.float32)], []
+        for ids, lengths in _chunks(documents.word_ids, documents.words_per_sentence):
+            distinct, index = np.unique(ids, return_inverse=True)
+            states = self._word_encoder.encode(self._vectors[distinct], index, lengths)
+            vectors, weights = self._word_attention.pool(states, lengths)
+            if self._labels is not None:
+                vectors = np.hstack([vectors, self._labels.sums(states, lengths)])
+            pooled.append((vectors, weights))
+            if keep:
+                kept.append(states)
+        vectors, word_weights = (np.concatenate(part) for part in zip(*pooled, strict=True))
+        return vectors, np.concatenate(kept), word_weights
+
+    def _read_sentences(
+        self, vectors: Floats, chosen: NDArray[np.int64], lengths: Lengths
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return logits of documents of chosen sentences, and states and weights of these."""
+        vectors, sums = self._parted(vectors)
+        states = self._sentence_encoder.encode(vectors, chosen, lengths)
+        document_vectors, sentence_weights = self._sentence_attention.pool(states, lengths)
+        weight, bias = self._output
+        logits = document_vectors @ weight.T + bias
+        if self._labels is not None:
+            logits += self._labels.scores(sums[chosen], lengths)
+        return logits, states, sentence_weights
+
+    def _parted(self, pooled: Floats) -> tuple[Floats, Floats]:
+        """Return sentence vectors, and the sums of a label attention beside them."""
+        size = self._sentence_encoder.inputs.shape[2]
+        return np.ascontiguousarray(pooled[:, :size]), pooled[:, size:]
+
+
+class _Reading(NamedTuple):
+    """What the network computes of D documents with N sentences and T words."""
+
+    logits: Floats
+    word_states: Floats  # (T, H), or (0, H) where they were not to be kept
+    word_weights: Floats  # (T,)
+    sentences: Floats  # (N, H), as of `_read_words`
+    sentence_states: Floats  # (N, H)
+    sentence_weights: Floats  # (N,)
+
+    def attribution(self, contributions: NDArray[Any]) -> Attribution:
+        """Return logits, attention and these contributions of words (T,), in double precision."""
+        found = self.logits, self.word_weights, self.sentence_weights, contributions
+        return Attribution(*(array.astype(np.float64) for array in found))
+
+
+def _chunks(
+    word_ids: NDArray[np.int32], lengths: Lengths
+) -> Iterator[tuple[NDArray[np.int32], Lengths]]:
+    """Yield the words of consecutive sentences, and their lengths; at least one chunk."""
+    starts = starts_of(lengths)
+    for rows in packed(lengths, _MOST_WORDS) if len(lengths) else [slice(0, 0)]:
+        yield word_ids[starts[rows.start] : starts[rows.stop]], lengths[rows]

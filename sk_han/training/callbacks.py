@@ -1,0 +1,391 @@
+"""Callbacks of a training: the best epoch, progress, stopping."""
+
+from __future__ import annotations
+
+import copy
+import math
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from numbers import Real
+from time import perf_counter
+from typing import Any, ClassVar
+
+from skorch.callbacks import Callback, LRScheduler
+
+from sk_han.kernels.engine import compile_kernels
+from sk_han.utils.progress import (
+    duration,
+    progress_bar,
+    rewrites_lines,
+    seconds_of_silence,
+    tell,
+)
+from sk_han.utils.signals import handling_ctrl_c
+
+_LONGEST_SILENCE = 5.0  # seconds
+
+
+def progress_of(n_steps: int, n_epochs: int, verbose: int) -> Callback:
+    """Return a bar where a line can be rewritten; elsewhere, as in a log, a line for each epoch."""
+    with_rates = verbose > 1
+    if rewrites_lines():
+        return TrainingProgress(n_steps, with_rates)
+    return EpochLines(n_epochs, n_steps // n_epochs, with_rates)
+
+
+class TrainingProgress(Callback):
+    """One bar over all epochs: loss, validation score, remaining time, perhaps words a second."""
+
+    def __init__(self, n_steps: int, with_rates: bool) -> None:
+        self.n_steps = n_steps
+        self.with_rates = with_rates
+
+    def on_train_begin(self, net: Any, X: Any = None, **kwargs: Any) -> None:
+        """Open the bar."""
+        seconds = compile_kernels() if net.device == "cpu" else 0.0
+        if seconds > 1:
+            tell(
+                f"Compiled the kernels in {seconds:.1f} s; later processes read them from a cache."
+            )
+        self.bar_ = progress_bar(self.n_steps, desc="epoch 1", unit="batch")
+        self.validation_: dict[str, str] = {}
+        n_words = _words_of(X) if self.with_rates else None
+        self.words_per_step_ = None if n_words is None else n_words * net.max_epochs / self.n_steps
+
+    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+        """Show the number of the epoch."""
+        self.bar_.set_description(f"epoch {len(net.history)}", refresh=False)
+
+    def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
+        """Advance by one training batch."""
+        if training:
+            loss = net.history[-1, "batches", -1, "train_loss"]
+            self.bar_.set_postfix(
+                loss=f"{loss:.3f}", **self.validation_, **self._rate(), refresh=False
+            )
+            self.bar_.update()
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Show the scores of the epoch on the held-out documents."""
+        shown = {name: f"{score:.3f}" for name, score in _scores_of(net).items()}
+        loss = shown.pop("train_loss")
+        self.validation_ = shown
+        self.bar_.set_postfix(loss=loss, **shown, **self._rate())
+
+    def on_train_end(self, net: Any, **kwargs: Any) -> None:
+        """Close the bar."""
+        self.bar_.close()
+
+    def _rate(self) -> dict[str, str]:
+        """Return the words a second, once a batch is done."""
+        bar = self.bar_.format_dict
+        if self.words_per_step_ is None or not bar["n"]:
+            return {}
+        # The bar has no rate before it was drawn again, as in a training of a tenth of a second.
+        rate = bar["rate"] or bar["n"] / max(bar["elapsed"], 1e-9)
+        return {"words/s": f"{self.words_per_step_ * rate:,.0f}"}
+
+
+class EpochLines(Callback):
+    """Write a line of scores on standard error after each epoch, perhaps with rates.
+
+    Within an epoch that takes long, a line says every few seconds how many batches are done.
+    """
+
+    def __init__(self, n_epochs: int, n_batches: int, with_rates: bool) -> None:
+        self.n_epochs, self.n_batches = n_epochs, n_batches
+        self.with_rates = with_rates
+
+    def on_train_begin(self, net: Any, X: Any = None, **kwargs: Any) -> None:
+        """Start the clock."""
+        self.start_ = perf_counter()
+        self.n_documents_, self.n_words_ = len(X), _words_of(X)
+
+    def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
+        """Write how many batches are done, if nothing was written for a while."""
+        if training and seconds_of_silence() > _LONGEST_SILENCE:
+            number, n_done = len(net.history), len(net.history[-1]["batches"])
+            tell(f"epoch {number} of {self.n_epochs}: {n_done:,} of {self.n_batches:,} batches")
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Write the scores of the epoch, its time, and what is left."""
+        number, epoch = len(net.history), net.history[-1]
+        told = [f"{name} {score:.3f}" for name, score in _scores_of(net).items()]
+        told.append(f"{epoch['dur']:.1f} s")
+        if self.with_rates:
+            told.append(f"{self.n_documents_ / epoch['dur']:,.0f} documents/s")
+            if self.n_words_ is not None:
+                told.append(f"{self.n_words_ / epoch['dur']:,.0f} words/s")
+        if number < self.n_epochs:
+            left = (perf_counter() - self.start_) / number * (self.n_epochs - number)
+            told.append(f"{duration(left)} of training left")
+        tell(f"epoch {number} of {self.n_epochs}: {', '.join(told)}")
+
+
+def _scores_of(net: Any) -> dict[str, float]:
+    """Return loss and measures of the last epoch."""
+    epoch = net.history[-1]
+    names = ["train_loss", "valid_loss", *net.measures]
+    return {name: epoch[name] for name in names if name in epoch}
+
+
+def _words_of(data: Any) -> int | None:
+    """Return the number of words that an epoch reads, None for what has no words."""
+    return getattr(getattr(data, "inputs", None), "n_words", None)
+
+
+class EpochTimer(Callback):
+    """Record the seconds of each epoch as "dur", by a clock that is not set back as skorch's is."""
+
+    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+        """Start the clock."""
+        self.start_ = perf_counter()
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Stop it."""
+        net.history.record("dur", perf_counter() - self.start_)
+
+
+# What may stand between a person and the fit: what fits one estimator, once.
+_DIRECT = ("sklearn.base", "sklearn.pipeline", "sklearn.compose", "sklearn.utils")
+
+
+class StopTraining(Exception):  # noqa: N818  (no error: training is over)
+    """Raised by a callback to end training; the current weights are kept."""
+
+
+class _Stopping(Callback, ABC):
+    """End a training behind a step; its epoch is scored."""
+
+    reason: ClassVar[str]  # as `FitSummary.ended` has it
+
+    def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
+        """End the epoch if it is time."""
+        if training and net.ended_by is None and self.is_due(net):
+            net.ended_by = self.reason
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """End the training if the epoch was ended, or if it is time now."""
+        if net.ended_by is not None or self.is_due(net):
+            net.ended_by = net.ended_by or self.reason
+            raise StopTraining
+
+    @abstractmethod
+    def is_due(self, net: Any) -> bool:
+        """Return whether training is to end."""
+
+
+class StopAfter(_Stopping):
+    """Stop training after some seconds, and keep the best epoch so far.
+
+    The seconds are those of the network's training by the clock, whatever the number of epochs:
+    reading texts before it and learning the linear models after it are not in them. The last epoch
+    ends where the time does, and is scored as any other. The schedule of learning rates is followed
+    by the share of the time that has passed, where that is more than the share of the steps: so
+    training ends at its low rates.
+
+    Parameters
+    ----------
+    seconds : float
+        Above 0.
+
+    Raises
+    ------
+    ValueError
+        If the seconds are no positive finite number.
+
+    See Also
+    --------
+    StopOnInterrupt : Stops when a person says so.
+
+    Examples
+    --------
+    >>> from sk_han import HANClassifier, StopAfter
+    >>> from sk_han.datasets import make_reviews
+    >>> texts, labels = make_reviews(60, random_state=0)
+    >>> classifier = HANClassifier(callbacks=[StopAfter(0.01)], max_epochs=50, random_state=0)
+    >>> classifier.fit(texts, labels).fit_summary_.ended
+    'the time'
+    """
+
+    reason = "the time"
+
+    def __init__(self, seconds: float) -> None:
+        is_number = isinstance(seconds, Real) and not isinstance(seconds, bool)
+        if not is_number or not math.isfinite(seconds) or seconds <= 0:
+            raise ValueError(f"seconds must be a positive finite number; got {seconds!r}.")
+        self.seconds = seconds
+
+    def on_train_begin(self, net: Any, **kwargs: Any) -> None:
+        """Start the clock."""
+        self.start_ = time.monotonic()
+        self.first_step_: float | None = None
+        self.is_ahead_ = False  # of the schedule by steps alone
+
+    def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
+        """Go on in the schedule, and end the epoch if the time is over."""
+        if training:
+            self._follow_schedule(net)
+        super().on_batch_end(net, training, **kwargs)
+
+    def is_due(self, net: Any) -> bool:
+        """Return whether the time is over, or the schedule."""
+        ends = [each.last_epoch >= each.total_steps - 1 for each in _one_cycles(net)]
+        return (self.is_ahead_ and any(ends)) or time.monotonic() - self.start_ >= self.seconds
+
+    def _follow_schedule(self, net: Any) -> None:
+        """Advance to the share of the time that has passed since the first step."""
+        now = time.monotonic()
+        if self.first_step_ is None:
+            self.first_step_ = now
+        left = self.seconds - (self.first_step_ - self.start_)
+        share = min((now - self.first_step_) / left, 1.0) if left > 0 else 1.0
+        for schedule in _one_cycles(net):
+            while schedule.last_epoch < int(share * (schedule.total_steps - 1)):
+                self.is_ahead_ = True
+                schedule.step()
+
+
+class StopOnInterrupt(_Stopping):
+    """Stop training at Ctrl-C, and keep the best epoch so far; a second Ctrl-C gives up.
+
+    The epoch ends after the current step, and is scored as any other. Then the fit goes on to its
+    end, linear models and scales too, and ``fit_summary_.ended`` is ``"an interrupt"``. Without
+    this callback Ctrl-C ends the fit with `KeyboardInterrupt` and changes nothing, as it does
+    before and after the training of the network. In an interactive shell and in a notebook a `fit`
+    that is called by itself has the callback without being asked; searches and other wrappers of
+    scikit-learn have not.
+
+    Only the main thread of a process receives Ctrl-C.
+
+    See Also
+    --------
+    StopAfter : Stops after some seconds.
+
+    Examples
+    --------
+    >>> from sk_han import HANClassifier, StopOnInterrupt
+    >>> classifier = HANClassifier(callbacks=[StopOnInterrupt()])
+    """
+
+    reason = "an interrupt"
+    is_interrupted_ = False
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Note the first Ctrl-C within the block; further ones do what they did before."""
+        self.is_interrupted_ = False
+
+        def handle(interrupt: Callable[[], None]) -> None:
+            is_further, self.is_interrupted_ = self.is_interrupted_, True
+            if is_further:
+                interrupt()
+
+        with handling_ctrl_c(handle):
+            yield
+
+    def is_due(self, net: Any) -> bool:
+        """Return whether Ctrl-C was pressed; say what happens."""
+        if self.is_interrupted_ and net.ended_by is None:
+            tell("\nInterrupted: the best epoch so far is kept. Ctrl-C again gives up.")
+        return self.is_interrupted_
+
+
+def stops_for_a_person() -> bool:
+    """Return whether the fit was called by itself, in an interactive shell or a notebook."""
+    if not hasattr(sys, "ps1"):
+        return False
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__", ""))
+        is_wrapper = name.split(".")[0] in ("joblib", "sklearn") and not name.startswith(_DIRECT)
+        if is_wrapper or name.startswith("sk_han.inspection"):
+            return False
+        frame = frame.f_back  # type: ignore[assignment]
+    return True
+
+
+def _one_cycles(net: Any) -> list[Any]:
+    """Return the schedules of learning rates that have an end."""
+    schedules = [c.lr_scheduler_ for _, c in net.callbacks_ if isinstance(c, LRScheduler)]
+    return [schedule for schedule in schedules if hasattr(schedule, "total_steps")]
+
+
+class EarlyStopping(Callback):
+    """Keep the epoch of the highest accuracy, then the lowest loss, and stop if none improves.
+
+    The loss of a network rises long before its accuracy falls, so that it decides only between
+    equal accuracies. Epochs count from 1; a score is the measure, and minus the validation loss.
+    """
+
+    def __init__(self, n_iter_no_change: int | None) -> None:
+        self.n_iter_no_change = n_iter_no_change
+
+    def on_train_begin(self, net: Any, **kwargs: Any) -> None:
+        """Reset the state of an earlier training."""
+        self.best_score_ = (float("-inf"), float("-inf"))
+        self.best_epoch_ = 0
+        self.best_weights_: dict[str, Any] = {}
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Copy the weights of a better epoch, or stop the training."""
+        epoch = net.history[-1]
+        score = (epoch["valid_accuracy"], -epoch["valid_loss"])
+        if score > self.best_score_:
+            self.best_score_, self.best_epoch_ = score, epoch["epoch"]
+            self.best_weights_ = copy.deepcopy(net.module_.state_dict())
+        elif self.has_stopped(epoch["epoch"]):
+            raise StopTraining
+
+    def has_stopped(self, epoch: int) -> bool:
+        """Return whether the best epoch was so long ago at this one that training ends."""
+        return epoch - self.best_epoch_ >= (self.n_iter_no_change or math.inf)
+
+    def on_train_end(self, net: Any, **kwargs: Any) -> None:
+        """Restore the best weights."""
+        net.module_.load_state_dict(self.best_weights_)
+        self.best_weights_ = {}
+
+
+class FitTasks(Callback):
+    """Notify scikit-learn's callbacks (1.9 and later) of the start and end of fit and epochs."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        n_epochs: int,
+        fitted_so_far: Callable[[Any], Mapping[str, Any]],
+        *,
+        sample_weight: Any = None,
+    ) -> None:
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self.arguments = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+        self.fitted_so_far: Callable[[Any], Mapping[str, Any]] | None = fitted_so_far
+        self.fit_task = estimator._init_callback_context(max_subtasks=n_epochs)
+        self.fit_task.call_on_fit_task_begin(**self.arguments)
+
+    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+        """Begin the task of the epoch."""
+        self.epoch_ = self.fit_task.subcontext(task_name="epoch")
+        self.epoch_.call_on_fit_task_begin(**self.arguments)
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """End the task of the epoch, and stop the training if a callback requests it."""
+        assert self.fitted_so_far is not None
+        stop = self.epoch_.call_on_fit_task_end(
+            **self.arguments,
+            # for callbacks that want a fitted estimator
+            reconstruction_attributes=lambda: dict(self.fitted_so_far(net)),
+        )
+        if stop:
+            raise StopTraining
+
+    def end(self, fitted: Mapping[str, Any]) -> None:
+        """End the task of the fit, and drop its documents, since the net keeps its callbacks."""
+        self.fit_task.call_on_fit_task_end(**self.arguments, reconstruction_attributes=dict(fitted))
+        self.arguments, self.fitted_so_far, self.fit_task, self.epoch_ = {}, None, None, None

@@ -1,1 +1,0 @@
-"""Callbacks of a training: the best epoch, progress, stopping."""

@@ -1,0 +1,110 @@
+"""Files: atomic writing, CSV tables, the format of models."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a binary file that replaces the one at `path` when the block ends without an error.
+
+    Until then an existing file does not change: the new one is written beside it under another
+    name, flushed to the disk, and moved in one step. The target of a symbolic link is replaced.
+    """
+    target = _target(path)
+    # open() creates a file with the permissions of the umask; the tempfile module does not.
+    unfinished = target.with_name(f".sk_han-{secrets.token_hex(8)}.tmp")
+    try:
+        with open(unfinished, "x+b") as file:
+            if target.exists():
+                os.chmod(unfinished, stat.S_IMODE(target.stat().st_mode))
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, target)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def check_replaceable(path: str | os.PathLike[str]) -> None:
+    """Raise the OSError of `replacing`, as far as it can be told before; change nothing."""
+    folder = _target(path).parent
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"{path} cannot be written: no permission to write to {folder}.")
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    given, target = Path(path), Path(os.path.realpath(Path(path)))
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
+    # What was given is asked: /dev/stdout is a link to a pipe that has no name.
+    if given.exists() and not given.is_file():
+        raise OSError(f"{path} is a device or a pipe; give the name of a file.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {target.parent}; make it first.")
+    return target
+
+
+def write_csv(
+    path: str | os.PathLike[str], header: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
+    """Write a table, compressed if its name ends in .gz; fractions have three digits."""
+    lines = io.StringIO(newline="")
+    writer = csv.writer(lines)
+    writer.writerow(header)
+    writer.writerows(
+        [
+            f"{cell:.3f}" if isinstance(cell, float) and not cell.is_integer() else cell
+            for cell in row
+        ]
+        for row in rows
+    )
+    # Excel needs the byte order mark; lone surrogates are no UTF-8.
+    data = lines.getvalue().encode("utf-8-sig", errors="replace")
+    with replacing(path) as file:
+        file.write(gzip.compress(data) if os.fspath(path).lower().endswith(".gz") else data)
+
+
+# Far beyond what training finds. Products of two such weights or numbers of vectors, and sums of
+# these, stay within single precision, so that no finite weights in a file predict NaN.
+LARGEST_NUMBER = 1e12
+
+
+class ModelFormatError(ValueError):
+    """Raised for a stored model that is damaged, of a newer format, or no model at all."""
+
+
+def checked_state(state: Any, estimator: Any, *, newest: int) -> dict[str, Any]:
+    """Check the state of a pickle; return it without its format, and with defaults it lacks."""
+    # scikit-learn compares versions for its own estimators only.
+    name = type(estimator).__name__
+    if not isinstance(state, dict) or type(state.get("_state_format")) is not int:
+        raise ModelFormatError(
+            f"The state of this {name} does not say its format: it is damaged, or was not "
+            "made by sk_han; save it again with the installed sk_han."
+        )
+    state = type(estimator)().get_params(deep=False) | state
+    found = state.pop("_state_format")
+    if found > newest:
+        raise ModelFormatError(
+            f"This {name} was pickled in state format {found}; this release of sk_han "
+            f"reads format {newest}. Install a newer sk_han to load it."
+        )
+    if found < newest:
+        raise ModelFormatError(
+            f"This {name} was pickled in state format {found}, and this release of sk_han reads "
+            f"format {newest}. Load it with the release that pickled it, write a file with "
+            "sk_han.save, and read that with sk_han.load, which takes files of all releases."
+        )
+    return state

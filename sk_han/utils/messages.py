@@ -1,0 +1,165 @@
+"""Words of errors and warnings: counts, quoted text, missing packages, checks of arguments."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from itertools import zip_longest
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+_SPOKEN_AS_VOWELS = ("a", "e", "i", "o", "nd")
+
+
+_OF_ONE = {"are": "is", "have": "has", "were": "was"}
+
+
+def counted(n: int, what: str = "document") -> str:
+    """Write a number of things."""
+    plural = "es" if what.endswith("s") else "s"
+    return f"{n:,} {what}{'' if n == 1 else plural}"
+
+
+def agreeing(n: int, verb: str) -> str:
+    """Return a verb as it follows a number of things: "1 of 3 stands", "2 of 3 stand"."""
+    return _OF_ONE.get(verb, f"{verb}s") if n == 1 else verb
+
+
+def a_kind(value: object) -> str:
+    """Return the type of a value with its article: "an int", "a list", "an ndarray"."""
+    name = type(value).__name__
+    return f"{'an' if name.lower().startswith(_SPOKEN_AS_VOWELS) else 'a'} {name}"
+
+
+# C0 controls have pictures in Unicode. Tab and line breaks are layout and stay.
+_PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}
+
+
+_PICTURES[0x7F] = 0x2421
+
+
+_WITHOUT_PICTURE = re.compile("[\x80-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+
+# What turns the direction of the text around it, from Unicode's bidirectional algorithm.
+_DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    """Replace control characters and lone surrogates by visible ones, one for one."""
+    return _WITHOUT_PICTURE.sub("\ufffd", text.translate(_PICTURES))
+
+
+def in_reading_order(text: str) -> str:
+    """Return `visible` text in which no invisible character turns the rest of a line round."""
+    return _DIRECTIONS.sub("\ufffd", visible(text))
+
+
+def in_one_line(label: object, longest: int | None = None) -> str:
+    """Return a label in reading order and in one line, of no more than `longest` characters."""
+    text = " ".join(in_reading_order(str(label)).split())
+    return text if longest is None else shortened(text, longest)
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text of no more than `longest` characters: a longer one lacks its middle.
+
+    Labels may begin alike, or end.
+    """
+    if len(text) <= longest:
+        return text
+    end = len(text) - (longest - 1) // 2
+    return f"{text[: longest // 2]}\N{HORIZONTAL ELLIPSIS}{text[end:]}"
+
+
+def shortened_apart(texts: Sequence[str], longest: int) -> list[str]:
+    """Return texts as `shortened` does; those that it makes alike begin where they differ."""
+    names = [shortened(text, longest) for text in texts]
+    places: dict[str, list[int]] = {}
+    for i, name in enumerate(names):
+        places.setdefault(name, []).append(i)
+    for alike in places.values():
+        letters = enumerate(zip_longest(*(texts[i] for i in alike)))
+        begin = next((place for place, found in letters if len(set(found)) > 1), 0)
+        if begin > 1:  # of a text that is there several times it is 0
+            rest = [f"\N{HORIZONTAL ELLIPSIS}{texts[i][begin:]}" for i in alike]
+            for i, name in zip(alike, shortened_apart(rest, longest), strict=True):
+                names[i] = name
+    return names
+
+
+def writer_apart(labels: Iterable[object], longest: int) -> Callable[[object], str]:
+    """Return what writes each of these labels in one line, in short and unlike all others."""
+    lines = [in_one_line(label) for label in labels]
+    names = dict(zip(lines, shortened_apart(lines, longest), strict=True))
+    return lambda label: names.get(line := in_one_line(label), line)
+
+
+def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
+    """Check that a parameter is one of some strings."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {list(choices)}; got {value!r}.")
+
+
+def check_count(name: str, value: Any) -> None:
+    """Check that a parameter is an integer of at least 1."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
+
+
+def random_source(random_state: Any) -> np.random.Generator | np.random.RandomState:
+    """Return the source of random numbers that a parameter names; ValueError if it names none."""
+    if isinstance(random_state, np.random.RandomState):
+        return random_state
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"random_state must be an integer >= 0, a RandomState, a Generator or None; got "
+            f"{random_state!r}."
+        ) from error
+
+
+# Packages whose frames may be between the user's line and our warning.
+_BETWEEN = {"contextlib", "joblib", "sk_han", "sklearn", "skorch", "torch"}
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, and point to the last line outside of sk_han, scikit-learn, skorch and joblib."""
+    # As skip_file_prefixes of warnings.warn does from Python 3.12 on.
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _package(frame.f_globals) in _BETWEEN:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def taking_many_classes() -> Iterator[None]:
+    """Fit models of scikit-learn to many classes of few documents, which are no regression."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes is greater", UserWarning)
+        yield
+
+
+def _package(names: dict[str, object]) -> str:
+    return str(names.get("__name__", "")).partition(".")[0]
+
+
+def import_optional(name: str, extra: str | None, caller: str) -> Any:
+    """Import a package of an extra of sk-han, or name the command that installs it."""
+    package = name.partition(".")[0]
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        install = f'"sk-han[{extra}]"' if extra else package
+        raise ModuleNotFoundError(
+            f"{caller} needs {package}: pip install {install}", name=package
+        ) from error

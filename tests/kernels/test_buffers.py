@@ -1,0 +1,107 @@
+"""Memory that is used again belongs to no one else while something stands on it."""
+
+import gc
+import sys
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+
+from sk_han.kernels import engine as buffers
+from sk_han.kernels.engine import lasting
+
+SHAPE = 2, 131, 1_009  # beyond the smallest that is pooled
+
+
+@pytest.fixture(autouse=True)
+def _empty_pool(monkeypatch):
+    monkeypatch.setattr(buffers, "_POOL", [])
+
+
+def address(array):
+    return array.ctypes.data
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (0, 5), SHAPE])
+def test_memory_has_the_shape_asked_for(shape):
+    array = lasting(shape)
+    assert array.shape == shape
+    assert array.dtype == np.float32
+    assert array.flags.c_contiguous
+    array[:] = 1
+
+
+def test_memory_that_nothing_uses_comes_again():
+    first = lasting(SHAPE)
+    where = address(first)
+    del first
+    gc.collect()
+    assert address(lasting((131, 2, 997))) == where
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda array: array[1:],
+        lambda array: array.T,
+        lambda array: array.reshape(-1).view(np.int32),
+        torch.from_numpy,
+        lambda array: torch.from_numpy(array)[1].T,
+        lambda array: torch.from_numpy(array[1]).numpy(),
+    ],
+    ids=["rows", "transposed", "other type", "tensor", "view of a tensor", "there and back"],
+)
+def test_a_view_keeps_it(view):
+    array = lasting(SHAPE)
+    where, kept = address(array), view(array)
+    del array
+    gc.collect()
+    assert address(lasting(SHAPE)) != where
+    del kept
+    gc.collect()
+    assert address(lasting(SHAPE)) == where
+
+
+def test_no_more_than_some_arrays_are_kept():
+    tracemalloc.start()
+    try:
+        arrays = [lasting(SHAPE) for _ in range(2 * buffers.N_POOLED)]
+        n_bytes = arrays[0].nbytes
+        del arrays
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 1 <= kept / (buffers.N_POOLED * n_bytes) < 1.2  # an eighth is for larger ones
+
+
+def test_no_python_code_runs_when_memory_gets_free():
+    # An interrupt that came in there would be printed and lost.
+    array, called = lasting(SHAPE), []
+    sys.setprofile(lambda frame, event, _: called.append((event, frame.f_code.co_name)))
+    del array
+    sys.setprofile(None)
+    assert [name for event, name in called if event == "call"] == []
+
+
+def test_threads_do_not_share_memory():
+    def is_own(number):
+        array = lasting(SHAPE)
+        array[:] = number
+        return bool((array == number).all())
+
+    with ThreadPoolExecutor(5) as threads:
+        assert all(threads.map(is_own, range(500)))
+
+
+def test_memory_that_another_thread_took_first_is_left_to_it(monkeypatch):
+    class Late(list):
+        def remove(self, each):
+            raise ValueError
+
+    array = lasting(SHAPE)
+    where = address(array)
+    monkeypatch.setattr(buffers, "_POOL", Late(buffers._POOL))
+    del array
+    assert address(lasting(SHAPE)) != where

@@ -1,0 +1,271 @@
+"""Choice of the engine, and what happens where kernels cannot be loaded."""
+
+import os
+import subprocess
+import sys
+import warnings
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from sk_han.kernels import engine as engine_choice
+from sk_han.kernels.engine import engine_in_use, kernels, using_engine, warm_up
+
+
+@pytest.fixture
+def _nothing_loaded(monkeypatch):
+    monkeypatch.setattr(engine_choice, "_LOADED", {})
+    monkeypatch.setattr(engine_choice, "_TOLD", set())
+    with using_engine("numba"):
+        engine_choice._REQUESTED.set("auto")
+        yield
+
+
+class TestUsingEngine:
+    def test_it_holds_inside_of_the_block(self):
+        before = engine_in_use()
+        with using_engine("torch"):
+            assert engine_in_use() == "torch"
+            with using_engine("auto"):
+                assert engine_in_use() == "torch"
+        assert engine_in_use() == before
+
+    def test_torch_loads_no_kernels(self):
+        with using_engine("torch"):
+            assert kernels("no_such_module") is None
+
+
+@pytest.mark.usefixtures("_nothing_loaded")
+class TestWithoutNumba:
+    @pytest.fixture(autouse=True)
+    def _no_numba(self, monkeypatch):
+        monkeypatch.setattr(engine_choice, "find_spec", lambda name: None)
+
+    def test_auto_takes_pytorch_in_silence(self):
+        assert engine_in_use() == "torch"
+
+    def test_asking_for_numba_warns_once_with_the_command(self):
+        with using_engine("numba"):
+            with pytest.warns(RuntimeWarning, match="pip install numba"):
+                assert engine_in_use() == "torch"
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                assert engine_in_use() == "torch"
+
+
+@pytest.mark.usefixtures("_nothing_loaded")
+def test_kernels_that_fail_to_compile_warn_once(monkeypatch):
+    def failing(name):
+        raise ValueError("no such instruction")
+
+    monkeypatch.setattr(engine_choice, "find_spec", lambda name: object())
+    monkeypatch.setattr(engine_choice, "import_module", failing)
+    slower = "ValueError: no such instruction.*a fit takes three to four times as long"
+    with pytest.warns(RuntimeWarning, match=slower):
+        assert kernels("gru_recurrence") is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert kernels("gru_recurrence") is None
+        assert kernels("attention") is None  # the same failure
+
+
+@pytest.mark.usefixtures("_nothing_loaded")
+def test_warming_up_loads_every_kernel():
+    warm_up()
+    folder = Path(engine_choice.__file__).parent
+    compiled = {file.stem for file in folder.glob("*.py")}
+    compiled -= {"__init__", "arrays", "engine", "numpy_network"}  # for everywhere
+    compiled -= {"gpu_recurrence"}  # which Triton compiles
+    assert engine_choice._LOADED.keys() == compiled
+    assert None not in engine_choice._LOADED.values()
+
+
+def test_warming_up_without_kernels_is_refused():
+    with using_engine("torch"), pytest.raises(RuntimeError, match="unset it"):
+        warm_up()
+
+
+@pytest.mark.usefixtures("_nothing_loaded")
+def test_warming_up_where_nothing_compiles_fails(monkeypatch):
+    monkeypatch.setattr(engine_choice, "find_spec", lambda name: None)
+    with (
+        pytest.warns(RuntimeWarning, match="numba is not installed"),
+        pytest.raises(RuntimeError, match="the warning above"),
+    ):
+        warm_up()
+
+
+def test_a_module_is_loaded_once():
+    pytest.importorskip("numba")
+    with using_engine("numba"):
+        module = import_module("sk_han.kernels.gru_recurrence")
+        assert kernels("gru_recurrence") is kernels("gru_recurrence") is module
+
+
+FIT = """
+import os, sys, warnings
+import numpy as np
+from sk_han import HANClassifier
+from sk_han.datasets import make_reviews
+
+def fit():
+    texts, labels = make_reviews(40, random_state=0)
+    model = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
+    return model.fit(texts, labels)
+
+def warned_fit():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        return fit(), caught
+"""
+
+
+def run(code, cache, **environment):
+    """Run code after `FIT` with a cache of its own; return what it prints."""
+    process = subprocess.run(
+        [sys.executable, "-c", FIT + code],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), "OMP_NUM_THREADS": "2", **environment},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert process.returncode == 0, process.stderr
+    return process.stdout
+
+
+@pytest.mark.thorough
+class TestProcesses:
+    @pytest.fixture(autouse=True)
+    def _numba(self):
+        pytest.importorskip("numba")
+
+    def test_an_unwritable_cache_means_pytorch_and_one_warning(self, tmp_path):
+        said = run(
+            "from numba.core.caching import CacheImpl\n"
+            "CacheImpl._locator_classes = []\n"  # as if no folder could be written to
+            "model, caught = warned_fit()\n"
+            "repair = 'Set NUMBA_CACHE_DIR to a folder' in str(caught[0].message)\n"
+            "print(model.engine_, len(caught), caught[0].category.__name__, repair)",
+            tmp_path,
+        )
+        assert said.split() == ["torch", "1", "RuntimeWarning", "True"]
+
+    def test_the_engine_of_pytorch_imports_no_numba(self, tmp_path):
+        code = (
+            "model = fit()\nmodel.predict(['Good.'])\nprint(model.engine_, 'numba' in sys.modules)"
+        )
+        assert run(code, tmp_path, SK_HAN_ENGINE="torch").split() == ["torch", "False"]
+
+    def test_a_compiler_that_is_switched_off_means_pytorch_and_one_warning(self, tmp_path):
+        said = run(
+            "model, caught = warned_fit()\n"
+            "print(model.engine_, len(caught), 'NUMBA_DISABLE_JIT' in str(caught[0].message))",
+            tmp_path,
+            NUMBA_DISABLE_JIT="1",
+        )
+        assert said.split() == ["torch", "1", "True"]
+
+    def test_damaged_files_of_the_cache_lose_no_fit(self, tmp_path):
+        run("fit()", tmp_path)
+        files = [file for file in tmp_path.rglob("*") if file.suffix in {".nbi", ".nbc"}]
+        assert files
+        for number, file in enumerate(files):
+            content = file.read_bytes()
+            file.write_bytes(content[: len(content) // 2] if number % 2 else b"nothing")
+        said = run(
+            "model, caught = warned_fit()\nprint(len(model.classes_), len(caught))", tmp_path
+        )
+        assert said.split() in (["2", "0"], ["2", "1"])
+
+    def test_two_processes_may_share_a_cold_cache(self, tmp_path):
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-W", "error", "-c", FIT + "print(fit().engine_)"],
+                env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for _ in range(2)
+        ]
+        assert [p.communicate(timeout=200)[0].strip() for p in processes] == ["numba", "numba"]
+        assert run("print(fit().engine_)", tmp_path).strip() == "numba"
+
+    def test_it_runs_as_on_a_processor_without_avx512(self, tmp_path):
+        said = run(
+            "from sk_han.kernels import vectors\n"
+            "from sk_han.kernels.engine import using_engine\n"
+            "model = fit()\n"
+            "texts, _ = make_reviews(40, random_state=1)\n"
+            "found = model.predict_proba(texts)\n"
+            "with using_engine('torch'):\n"
+            "    expected = model.predict_proba(texts)\n"
+            "print(vectors.BLOCK, model.engine_, np.allclose(found, expected, atol=1e-5))",
+            tmp_path,
+            NUMBA_CPU_NAME="haswell",
+            NUMBA_CPU_FEATURES="+avx,+avx2,+fma,+sse4.2,+popcnt,+bmi,+bmi2",
+        )
+        assert said.split() == ["1", "numba", "True"]
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
+    def test_a_forked_process_predicts_after_its_parent_used_threads(self, tmp_path):
+        said = run(
+            "model = fit()\n"
+            "texts, _ = make_reviews(400, random_state=1)\n"
+            "expected = model.predict_proba(texts)\n"
+            "child = os.fork()\n"
+            "if child == 0:\n"
+            "    same = np.allclose(model.predict_proba(texts), expected, atol=1e-6)\n"
+            "    again = fit()\n"
+            "    os._exit(0 if same and again.engine_ == 'numba' else 1)\n"
+            "print(os.waitpid(child, 0)[1])",
+            tmp_path,
+        )
+        assert said.strip() == "0"
+
+    def test_threads_may_fit_and_predict_at_once_on_a_cold_cache(self, tmp_path):
+        said = run(
+            "from concurrent.futures import ThreadPoolExecutor\n"
+            "texts, _ = make_reviews(100, random_state=1)\n"
+            "with ThreadPoolExecutor(4) as pool:\n"
+            "    found = list(pool.map(lambda _: fit().predict_proba(texts), range(4)))\n"
+            "print(max(abs(each - found[0]).max() for each in found) < 1e-5)",
+            tmp_path,
+        )
+        assert said.strip() == "True"
+
+
+FORKED_WHILE_LOADING = """
+import os
+import sys
+import time
+from threading import Event, Thread
+from types import ModuleType
+from sk_han.kernels import engine_choice
+
+loads = Event()
+
+def load(name, requested):
+    loads.set()
+    time.sleep(0.3)
+    return ModuleType(name)
+
+engine_choice._load = load
+thread = Thread(target=engine_choice.kernels, args=("gru_recurrence",))
+thread.start()
+loads.wait()
+pid = os.fork()
+if pid == 0:
+    engine_choice.kernels("attention")
+    os._exit(0)
+thread.join()
+sys.exit(os.waitpid(pid, 0)[1] != 0)
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
+def test_a_process_forked_while_kernels_load_does_not_wait_for_ever():
+    command = [sys.executable, "-W", "ignore", "-c", FORKED_WHILE_LOADING]
+    environment = os.environ | {"SK_HAN_ENGINE": "numba"}
+    subprocess.run(command, env=environment, check=True, timeout=20)
