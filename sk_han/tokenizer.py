@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import zip_longest
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils.validation import check_is_fitted
 
@@ -35,11 +35,50 @@ from sk_han.utils.compat import (
     check_params,
     fit_context,
 )
-from sk_han.utils.document_transformer import DocumentTransformer
+from sk_han.utils.files import checked_state
 from sk_han.utils.messages import a_kind
-from sk_han.validation.texts import check_texts, check_texts_without_labels, text_portions
+from sk_han.validation.documents import check_texts, text_portions
 
 __all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer"]
+
+
+_Transformer = TypeVar("_Transformer", bound="DocumentTransformer")
+
+
+class DocumentTransformer(TransformerMixin):
+    """Mixin for estimators whose `transform` takes raw texts and returns documents.
+
+    `_newest_format` is that of the state in a pickle. It rises when an older release could not read
+    the state.
+    """
+
+    _newest_format = 1
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        # scikit-learn would put the documents into the frame that `set_output` asks for.
+        super().__init_subclass__(auto_wrap_output_keys=None, **kwargs)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the one name of what it makes, for the steps after it in a Pipeline."""
+        check_is_fitted(self)
+        return np.array(["documents"], dtype=object)
+
+    def set_output(self: _Transformer, *, transform: str | None = None) -> _Transformer:
+        """Return itself, which a Pipeline asks for tables: documents stay what they are."""
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_state_format": self._newest_format}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(checked_state(state, self, newest=self._newest_format))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.transformer_tags.preserves_dtype = []
+        return tags
 
 
 class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstimator):
@@ -252,7 +291,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         if X_unlabelled is None:
             return DocumentArray.concatenate(documents), None
         if self.vocabulary is not None:
-            unread = check_texts_without_labels(X_unlabelled)
+            unread = text_portions(X_unlabelled, "X_unlabelled")
             unlabelled += self._read(unread, self.vocabulary_)
         for part in unlabelled:  # no model reads it, and it takes as much memory as the ids
             part.spelling = None
@@ -279,7 +318,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
             None gives None.
         """
         check_is_fitted(self)
-        return None if X is None else self._documents(check_texts_without_labels(X))
+        return None if X is None else self._documents(text_portions(X, "X_unlabelled"))
 
     def transform(self, X: Any) -> DocumentArray | NDArray[np.int32]:
         """Turn texts into word ids.
@@ -388,7 +427,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         `kept` are lists for the documents of X, and for those of `X_unlabelled`.
         """
         reader, counts = self._reader(), WordCounts(of_documents=needs_documents(self.min_df))
-        further = () if X_unlabelled is None else check_texts_without_labels(X_unlabelled)
+        further = () if X_unlabelled is None else text_portions(X_unlabelled, "X_unlabelled")
         for given, read in zip_longest((portions, further), kept):
             for portion in given:
                 documents = counts.add(*reader.read(portion))

@@ -21,7 +21,7 @@ from sklearn.utils import get_tags
 
 from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.tokenizer import UNKNOWN_WORD
-from sk_han.validation.texts import text_portions
+from sk_han.validation.documents import text_portions
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -500,7 +500,7 @@ def arrays(documents: DocumentArray) -> list[list[int]]:
 
 @pytest.fixture
 def chunks_of_four(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sk_han.validation.texts._CHUNK_SIZE", 4)
+    monkeypatch.setattr("sk_han.validation.documents._PORTION_SIZE", 4)
 
 
 @pytest.mark.parametrize(
@@ -560,7 +560,7 @@ def test_no_more_than_a_chunk_of_texts_is_held(chunks_of_four: None) -> None:
 
 
 def test_long_texts_make_chunks_of_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sk_han.validation.texts._MOST_CHARACTERS", 10)
+    monkeypatch.setattr("sk_han.validation.documents._MAX_CHARACTERS", 10)
     portions = text_portions(iter(["a" * 4, b"b" * 4, "c" * 4, "d" * 99, "e"]))
     assert [len(portion) for portion in portions] == [3, 1, 1]
 

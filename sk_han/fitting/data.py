@@ -38,15 +38,15 @@ from sk_han.validation.documents import (
     check_word_ids,
     holds_word_ids,
     vocabulary_size_of,
+    warn_of_features,
     within_vocabulary,
 )
-from sk_han.validation.doubtful import (
+from sk_han.validation.labels import (
+    check_groups,
     warn_of_conflicts,
     warn_of_early_stopping,
-    warn_of_features,
     warn_of_order,
 )
-from sk_han.validation.labels import check_groups
 
 
 @dataclass(frozen=True)

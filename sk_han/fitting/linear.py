@@ -16,7 +16,7 @@ from sk_han.parts import Pool
 from sk_han.parts.ngrams.character_model import WordTable, knows_words, n_characters, words_by_id
 from sk_han.parts.ngrams.character_trial import characters_pay
 from sk_han.parts.ngrams.latent import fit_latent_space, sampled_text
-from sk_han.parts.ngrams.memory_estimate import check_memory_of_linear_model
+from sk_han.parts.ngrams.memory_estimate import check_memory_of_linear_model, memory_limit
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.stacking import (
     LATENT_NAMES,
@@ -27,7 +27,6 @@ from sk_han.parts.ngrams.stacking import (
 )
 from sk_han.parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NGRAMS
 from sk_han.training.pretraining import halves
-from sk_han.utils.process_memory import memory_limit
 
 # With 3,000 tweets without labels a pre-trained network was no better, with 8,000 messages of
 # newsgroups 2.6 points (docs/what_was_tried.md).

@@ -35,8 +35,7 @@ from sk_han.training.stateful import (
     restoring,
 )
 from sk_han.utils.progress import Stages, tell
-from sk_han.validation.doubtful import warn_of_early_stopping
-from sk_han.validation.labels import document_weights
+from sk_han.validation.labels import document_weights, warn_of_early_stopping
 
 _Estimator = TypeVar("_Estimator", bound="SingleNetworkEstimator")
 

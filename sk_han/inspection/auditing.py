@@ -27,9 +27,8 @@ from sk_han.targets import OneOfClasses, Target, learnt_target
 from sk_han.targets.target import log_odds
 from sk_han.utils.containers import listed, rows_of
 from sk_han.utils.messages import check_count, counted
-from sk_han.validation.doubtful import warn_of_order
-from sk_han.validation.labels import OF_DOCUMENTS, check_several_groups
-from sk_han.validation.texts import check_texts
+from sk_han.validation.documents import check_texts
+from sk_han.validation.labels import OF_DOCUMENTS, check_several_groups, warn_of_order
 
 # Of labels predicted as they are given; with fewer, mistakes of the models are many.
 ENOUGH_RIGHT = 0.8

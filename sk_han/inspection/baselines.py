@@ -16,8 +16,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sk_han.documents.repeated import first_of_same_text, groups_of_copies
-from sk_han.targets.any_of_labels import best_thresholds
-from sk_han.targets.splitting import dealt_out
+from sk_han.targets.any_of_labels import best_thresholds, dealt_out
 from sk_han.utils.messages import agreeing, counted, taking_many_classes
 
 FOLDS = 5

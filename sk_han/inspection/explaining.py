@@ -39,7 +39,7 @@ from sk_han.training.devices import computing
 from sk_han.utils.containers import plain_label
 from sk_han.utils.messages import random_source
 from sk_han.utils.progress import Progress
-from sk_han.validation.doubtful import warn_of_order
+from sk_han.validation.labels import warn_of_order
 
 
 @takes_how

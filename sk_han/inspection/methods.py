@@ -19,8 +19,7 @@ from sk_han.inspection.results.result import read_only
 from sk_han.parts import Pool
 from sk_han.utils.containers import rows_of
 from sk_han.utils.messages import check_choice, check_count, random_source
-from sk_han.validation.documents import as_documents, holds_word_ids
-from sk_han.validation.texts import check_texts
+from sk_han.validation.documents import as_documents, check_texts, holds_word_ids
 
 
 def refuse_lone_text(X: Any) -> None:

@@ -34,15 +34,15 @@ from sk_han.targets import AnyOfLabels
 from sk_han.utils.containers import listed, rows_of
 from sk_han.utils.messages import agreeing, check_choice, check_count, counted
 from sk_han.utils.metrics import effective_groups
-from sk_han.validation.doubtful import warn_of_order
+from sk_han.validation.documents import check_texts
 from sk_han.validation.labels import (
     check_indicator,
     check_labels,
     check_several_groups,
     in_order,
     is_indicator,
+    warn_of_order,
 )
-from sk_han.validation.texts import check_texts
 
 _FEW = 30  # documents or groups
 

@@ -224,6 +224,19 @@ def at_most_per_core(number: int, n_cores: int) -> int:
     return min(number, _MOST_PER_CORE * n_cores)
 
 
+def tasks_at_once() -> int | None:
+    """Return how many tasks run at once in the worker that runs this one; None outside of Dask."""
+    # In a task of its backend for Dask joblib counts the cores of the cluster.
+    module = sys.modules.get("distributed.worker")  # a task has it
+    if module is None:
+        return None
+    try:
+        n_threads: int = module.get_worker().state.nthreads
+    except ValueError:  # "No worker found"
+        return None
+    return n_threads
+
+
 @contextmanager
 def using_threads(number: int) -> Iterator[None]:
     """Run kernels on this number of threads inside of the block."""

@@ -19,11 +19,10 @@ from sk_han.sentence_vectors.encoders import PROBES, call_of, encoded, fingerpri
 from sk_han.sentence_vectors.network import PooledWordEncoder
 from sk_han.storage.schema import ENCODER, Array, Field, ListOf, Schema, Sizes, check
 from sk_han.text.reader import DocumentSpans, FittedTokenizer
-from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.tokenizer import DocumentTransformer, HierarchicalTokenizer
 from sk_han.utils.compat import POSITIVE, HasMethods, fit_context
-from sk_han.utils.document_transformer import DocumentTransformer
 from sk_han.utils.messages import warn_user
-from sk_han.validation.texts import check_texts, text_portions
+from sk_han.validation.documents import check_texts, text_portions
 
 
 def _check_size(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:

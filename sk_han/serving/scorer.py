@@ -48,8 +48,13 @@ from sk_han.text.reader import (
     words_of,
 )
 from sk_han.utils.messages import check_count, counted, import_optional, random_source
-from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
-from sk_han.validation.texts import as_list, check_texts
+from sk_han.validation.documents import (
+    as_documents,
+    as_list,
+    check_texts,
+    holds_word_ids,
+    within_vocabulary,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame

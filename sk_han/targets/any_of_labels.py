@@ -12,19 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.storage.schema import Array, Field, Schema, label_names
-from sk_han.targets.splitting import N_FOLDS, dealt_out
-from sk_han.targets.target import Target, log_sigmoid, most_frequent, one_problem_each
-from sk_han.utils.containers import Flags, Floats, Integers
+from sk_han.targets.target import N_FOLDS, Target, log_sigmoid, most_frequent, one_problem_each
+from sk_han.utils.containers import Flags, Floats, Integers, listed
 from sk_han.utils.messages import warn_user
-from sk_han.validation.doubtful import warn_of_names
 from sk_han.validation.labels import (
     check_indicator,
     check_names,
     document_weights,
     in_order,
     is_indicator,
-    warn_of_labels,
-    weights_of_sides,
+    warn_of_names,
 )
 
 # With so many documents of a label, the network counts half of what it counts for frequent ones.
@@ -327,3 +324,111 @@ def best_thresholds(
         lowest = _LOWEST / (_LOWEST + (1 - _LOWEST) * kept)  # whose odds times `kept` are lowest
         thresholds[label] = max((sure[best] + below) / 2, lowest)
     return thresholds
+
+
+def dealt_out(
+    t: Flags,
+    shares: Floats,
+    order: Integers,
+    groups: Integers | None = None,
+) -> Integers:
+    """Return the number of the subset of each document, (D,), by iterative stratification.
+
+    The rarest label that is left is dealt out first, each document of it to the subset that lacks
+    it most (Sechidis et al., 2011). Documents of a group go together, to the subset that lacks
+    their labels most. Shares (S,) sum to 1; `order` (D,) is that of documents among equals.
+    """
+    unit_of = np.arange(len(t)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    n_units = int(unit_of.max()) + 1
+    # Those without a label have one of their own, which is dealt out like the others.
+    labels = np.column_stack([t, ~t.any(axis=1)]).astype(np.float64)
+    counts = np.zeros((n_units, labels.shape[1]))
+    np.add.at(counts, unit_of, labels)
+    sizes = np.bincount(unit_of, minlength=n_units).astype(np.float64)
+    place = np.empty(n_units, dtype=np.int64)
+    place[unit_of[order[::-1]]] = np.arange(len(order))[::-1]  # of the first document
+    lacking = np.outer(shares, counts.sum(axis=0))  # (S, L)
+    room = shares * sizes.sum()
+    subset = np.full(n_units, -1)
+    left = counts.sum(axis=0)
+    totals = left.clip(1)
+    while (left > 0).any():
+        label = int(np.where(left > 0, left, np.inf).argmin())
+        units = np.flatnonzero((counts[:, label] > 0) & (subset < 0))
+        # Large groups first: there is most room for them.
+        for unit in units[np.lexsort((place[units], -sizes[units]))]:
+            wanted = lacking[:, label]
+            if groups is not None:
+                # A group brings other labels along, which count by their rarity. A small subset
+                # lacks less of these, so what counts is the share of its own that it lacks.
+                wanted = (lacking / shares[:, np.newaxis]) @ (counts[unit] / totals)
+            best = np.flatnonzero(wanted == wanted.max())
+            chosen = int(best[room[best].argmax()])
+            subset[unit] = chosen
+            lacking[chosen] -= counts[unit]
+            room[chosen] -= sizes[unit]
+            left -= counts[unit]
+        left[label] = 0
+    return subset[unit_of]
+
+
+def warn_of_labels(t: Flags, names: NDArray[Any]) -> None:
+    """Warn of labels that no document has, or all have; refuse data without any label."""
+    counts = t.sum(axis=0)
+    if not counts.any():
+        raise ValueError("y is 0 throughout: no document has a label to learn.")
+    for rows, what in ((counts == 0, "no document has"), (counts == len(t), "all documents have")):
+        if rows.any():
+            found = names[rows].tolist()
+            warn_user(
+                f"{len(found):,} of {len(names):,} labels cannot be learnt, since {what} "
+                f"{'it' if len(found) == 1 else 'them'}: {listed(found)}. Each gets about the same "
+                "probability for all documents."
+            )
+
+
+def weights_of_sides(class_weight: Any, t: Flags, weights: Floats, names: NDArray[Any]) -> Floats:
+    """Return the weights of documents without and with each label, (2, L)."""
+    sides = np.ones((2, len(names)))
+    if isinstance(class_weight, str):  # "balanced"
+        with_label = weights @ t
+        both = np.stack([weights.sum() - with_label, with_label])
+        np.divide(weights.sum() / 2, both, out=sides, where=(both > 0).all(axis=0))
+        return sides
+    if isinstance(class_weight, dict):
+        number = {label: i for i, label in enumerate(names.tolist())}
+        unknown = [label for label in class_weight if label not in number]
+        if unknown:
+            raise ValueError(
+                f"class_weight names {listed(unknown)}, which are no labels; the labels are "
+                f"{listed(names.tolist(), 20)}. The value of a label is the weight of documents "
+                "with it."
+            )
+        given = [(1, number[label], value) for label, value in class_weight.items()]
+    else:
+        is_by_label = len(class_weight) == len(names)
+        if not is_by_label or not all(
+            isinstance(each, dict) and each.keys() <= {0, 1} for each in class_weight
+        ):
+            raise ValueError(
+                "A list as class_weight has a dict {0: weight, 1: weight} for each of the "
+                f"{len(names)} labels; got {brief(class_weight)}."
+            )
+        given = [
+            (side, i, value) for i, each in enumerate(class_weight) for side, value in each.items()
+        ]
+    for side, label, value in given:
+        is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        if not is_number or not 0 <= value < 1e100:
+            raise ValueError(
+                f"class_weight of {names.tolist()[label]!r} is {brief(value)}; weights are >= 0."
+            )
+        sides[side, label] = value
+    unread = np.flatnonzero(~sides.any(axis=0))
+    if len(unread):
+        raise ValueError(
+            f"class_weight of {names.tolist()[unread[0]]!r} is 0 for documents with the label and "
+            "without it, so nothing is left to learn from; give one of them a weight, or leave the "
+            "column out of y."
+        )
+    return sides

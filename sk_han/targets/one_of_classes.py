@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,24 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.storage.schema import Field, Schema, Sizes, labels
-from sk_han.targets.target import Target, log_softmax, log_sum_exp, most_frequent, softmax
-from sk_han.utils.containers import Flags, Floats, Integers
-from sk_han.utils.messages import warn_user
-from sk_han.validation.doubtful import (
+from sk_han.targets.target import Target, most_frequent
+from sk_han.utils.containers import Flags, Floats, Integers, listed
+from sk_han.utils.messages import agreeing, warn_user
+from sk_han.validation.labels import (
+    as_labels,
+    check_labels,
+    document_weights,
+    encode_labels,
     warn_of_names,
-    warn_of_rare_classes,
-    warn_of_single_documents,
 )
-from sk_han.validation.labels import as_labels, check_labels, document_weights, encode_labels
 
-
-def _n_problems(n_classes: int) -> int:
-    return 1 if n_classes == 2 else n_classes
+# Who has a hundred classes of three documents knows that they are few; who has three classes of a
+# thousand and one of three may not.
+_FEW, _USUAL = 5, 20
 
 
 def _bind_problems(state: Any, where: str, sizes: Sizes) -> None:
     """Bind B: one problem for two classes, else one for each."""
-    sizes["B"] = _n_problems(sizes["K"])
+    sizes["B"] = 1 if sizes["K"] == 2 else sizes["K"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +106,28 @@ class OneOfClasses(Target):
 
     def warn_of_rare(self, t: NDArray[Any], *, given: bool) -> None:
         """Warn of classes of one document, and of few among larger ones."""
-        warn_of_single_documents(t, self.names, given=given)
-        warn_of_rare_classes(t, self.names)
+        counts, n_classes = np.bincount(t, minlength=self.n_scores), self.n_scores
+        single = self.names[counts == 1].tolist()
+        if single and n_classes > 1:
+            not_held_out = (
+                "It is trained on and not held out, so nothing tells how well such a class is "
+                "recognized. "
+            )
+            warn_user(
+                f"{len(single):,} of {n_classes:,} classes {agreeing(len(single), 'have')} a "
+                f"single document: {listed(single, write=reprlib.repr)}. "
+                f"{'' if given else not_held_out}Give more documents of these classes, merge them, "
+                "or leave them out."
+            )
+        rare = np.flatnonzero((counts > 1) & (counts < _FEW))
+        if len(rare) and counts.mean() >= _USUAL:
+            named = [f"{self.names.tolist()[i]!r} ({counts[i]})" for i in rare.tolist()]
+            warn_user(
+                f"{len(rare):,} of {n_classes:,} classes {agreeing(len(rare), 'have')} fewer than "
+                f"{_FEW} documents: {listed(named, write=str)}. That is too few to learn a class "
+                "from, or to tell how well it is recognized. Give more documents of them, merge "
+                "them, or leave them out."
+            )
 
     def of_frequent(self, t: NDArray[Any], most: int) -> tuple[Target, Integers, Integers]:
         """Return the target of the most frequent classes; documents of others are left out."""
@@ -158,35 +180,33 @@ class OneOfClasses(Target):
         """Return ``z_of - log(sum_c exp(z_c))`` over the others or one; zero with one class."""
         if z.shape[1] == 1:
             return np.zeros(len(z))
-        is_target = _is_target(z, of)
+        is_target, of_rivals = _split(z, of, against)
         with np.errstate(under="ignore"):
-            others = log_sum_exp(_of_rivals(z, is_target, against))
-        return z[is_target] - others
+            return z[is_target] - log_sum_exp(of_rivals)
 
     def factors(self, z: Floats, of: Integers, against: Integers | int = -1) -> Floats:
         """Return 1 for the class, and minus the softmax over its rivals; zero with one class."""
         if z.shape[1] == 1:
             return np.zeros_like(z)
-        is_target = _is_target(z, of)
-        with np.errstate(under="ignore"):  # beside a very likely class, others may round to 0
-            return is_target - softmax(_of_rivals(z, is_target, against))
+        is_target, of_rivals = _split(z, of, against)
+        return is_target - softmax(of_rivals)
 
     @property
     def n_problems(self) -> int:
         """One for two classes, else one for each."""
-        return _n_problems(self.n_scores)
+        return 1 if self.n_scores == 2 else self.n_scores
 
     def problems(self, t: NDArray[Any]) -> NDArray[np.float32]:
         """Return 1 for the second of two classes, or for each class against the rest."""
-        return self.soft(t)[:, 1:] if self.n_scores == 2 else self.soft(t)
+        return self.soft(t)[:, 1:] if len(self.names) == 2 else self.soft(t)
 
     def expand(self, scores: NDArray[Any]) -> NDArray[Any]:
         """Divide the score of two classes between them."""
-        return np.hstack([-scores, scores]) / 2 if self.n_scores == 2 else scores
+        return np.hstack([-scores, scores]) / 2 if len(self.names) == 2 else scores
 
     def restrict(self, factors: NDArray[Any]) -> NDArray[Any]:
         """Take the difference of the factors of two classes."""
-        return (factors[:, 1:] - factors[:, :1]) / 2 if self.n_scores == 2 else factors
+        return (factors[:, 1:] - factors[:, :1]) / 2 if len(self.names) == 2 else factors
 
     def to_state(self) -> dict[str, Any]:
         """Return the classes."""
@@ -198,12 +218,34 @@ class OneOfClasses(Target):
         return cls(state["classes"].copy())
 
 
-def _of_rivals(z: Floats, is_target: Flags, against: Integers | int) -> Floats:
-    """Keep the scores of the classes that the target is compared with: all others, or one."""
-    rival = np.broadcast_to(against, len(z))[:, np.newaxis]
-    is_rival = np.where(rival < 0, ~is_target, np.arange(z.shape[1]) == rival)
-    return np.where(is_rival, z, -np.inf)
+def _split(z: Floats, of: Integers, against: Integers | int) -> tuple[Flags, Floats]:
+    """Mark the class of each document (D, K), and return the scores of its rivals, others -inf.
+
+    Rivals are all other classes, or one.
+    """
+    numbers, rival = np.arange(z.shape[1]), np.broadcast_to(against, len(z))[:, np.newaxis]
+    is_target = numbers == of[:, np.newaxis]
+    return is_target, np.where(np.where(rival < 0, ~is_target, numbers == rival), z, -np.inf)
 
 
-def _is_target(z: Floats, of: Integers) -> Flags:
-    return np.arange(z.shape[1]) == of[:, np.newaxis]
+def softmax(logits: Floats) -> Floats:
+    """Compute probabilities of shape (D, C) from logits of this shape; each row sums to 1."""
+    with np.errstate(under="ignore"):  # if one class is very likely, others may round to 0
+        exponential = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return exponential / exponential.sum(axis=1, keepdims=True)
+
+
+def log_softmax(logits: Floats) -> Floats:
+    """Compute the logarithms of `softmax`, finite also where a probability rounds to 0."""
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    with np.errstate(under="ignore"):
+        return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+
+def log_sum_exp(logits: Floats) -> Floats:
+    """Compute the logarithm of the sum of the exponentials of each row, shape (D,)."""
+    largest = logits.max(axis=1)
+    with np.errstate(under="ignore"):
+        shifted = np.exp(logits - largest[:, np.newaxis])
+        total: Floats = largest + np.log(shifted.sum(axis=1))
+    return total

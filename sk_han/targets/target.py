@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sk_han.storage.schema import Schema, Sizes
-from sk_han.targets.splitting import folds_of, hold_out
 from sk_han.utils.containers import Floats, Integers
+
+N_FOLDS = 5
+_SMALLEST = 1e-12
 
 
 def one_problem_each(state: Any, where: str, sizes: Sizes) -> None:
@@ -252,32 +254,6 @@ class Target(ABC):
         """Restore a target from a state that `SCHEMA` has checked."""
 
 
-_SMALLEST = 1e-12
-
-
-def softmax(logits: Floats) -> Floats:
-    """Compute probabilities of shape (D, C) from logits of this shape; each row sums to 1."""
-    with np.errstate(under="ignore"):  # beside a very likely class, others may round to 0
-        exponential = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return exponential / exponential.sum(axis=1, keepdims=True)
-
-
-def log_softmax(logits: Floats) -> Floats:
-    """Compute the logarithms of `softmax`, finite also where a probability rounds to 0."""
-    shifted = logits - logits.max(axis=1, keepdims=True)
-    with np.errstate(under="ignore"):
-        return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-
-
-def log_sum_exp(logits: Floats) -> Floats:
-    """Compute the logarithm of the sum of the exponentials of each row, shape (D,)."""
-    largest = logits.max(axis=1)
-    with np.errstate(under="ignore"):
-        shifted = np.exp(logits - largest[:, np.newaxis])
-        total: Floats = largest + np.log(shifted.sum(axis=1))
-    return total
-
-
 def log_sigmoid(logits: Floats) -> Floats:
     """Compute the logarithm of the sigmoid of each logit."""
     with np.errstate(under="ignore"):
@@ -289,3 +265,84 @@ def log_odds(probabilities: ArrayLike) -> Floats:
     """Compute the log-odds of probabilities, finite also of 0 and 1."""
     p = np.clip(probabilities, _SMALLEST, 1 - _SMALLEST)
     return np.log(p) - np.log1p(-p)
+
+
+def hold_out(
+    codes: Integers,
+    fraction: float,
+    random_state: np.random.RandomState,
+    groups: Integers | None = None,
+) -> tuple[Integers, Integers | None]:
+    """Split rows (D,) into training and held-out ones, stratified by the numbers of their labels.
+
+    The only document of a label is trained on, and documents of a group stay together. None is held
+    out where one of each other label cannot be on both sides.
+    """
+    from sklearn.model_selection import train_test_split
+
+    everything = np.arange(len(codes))
+    alone = np.bincount(codes)[codes] == 1
+    candidates = np.flatnonzero(~alone)
+    n_labels = len(np.unique(codes[candidates]))
+    n_held_out = round(fraction * len(candidates))
+    if n_labels == 0 or min(n_held_out, len(candidates) - n_held_out) < n_labels:
+        return everything, None
+    if groups is None:
+        rows, held_out = train_test_split(
+            candidates,
+            test_size=n_held_out,
+            stratify=codes[candidates],
+            random_state=random_state,
+        )
+        return np.concatenate([rows, np.flatnonzero(alone)]), held_out
+    return _hold_out_groups(codes, fraction, random_state, groups)
+
+
+def _hold_out_groups(
+    codes: Integers,
+    fraction: float,
+    random_state: np.random.RandomState,
+    groups: Integers,
+) -> tuple[Integers, Integers | None]:
+    """Hold out groups, drawn in turn, that bring each label nearer to its share.
+
+    Shares are whole numbers, rounded at random so that rare labels have theirs in all.
+    """
+    _, group_of, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    members = np.split(codes[np.argsort(group_of, kind="stable")], np.cumsum(sizes)[:-1])
+    total = np.bincount(codes)
+    ends = np.floor(np.cumsum(fraction * total) + random_state.rand())
+    wanted, held, chosen = np.diff(ends, prepend=0), np.zeros(len(total)), []
+    for group in random_state.permutation(len(sizes)):
+        labels, n_each = np.unique(members[group], return_counts=True)
+        more, before = held[labels] + n_each, held[labels]
+        is_learnt = (more < total[labels]).all()  # no label is in held-out documents alone
+        away, away_before = np.abs(more - wanted[labels]), np.abs(before - wanted[labels])
+        if is_learnt and away.sum() < away_before.sum():
+            held[labels] = more
+            chosen.append(group)
+    rows = np.isin(group_of, chosen)
+    if not chosen:
+        return np.arange(len(codes)), None
+    return np.flatnonzero(~rows), np.flatnonzero(rows)
+
+
+def folds_of(codes: Integers, groups: Integers | None = None) -> Iterator[Integers]:
+    """Yield the rows of each of five folds; the documents of a label are dealt out in turn.
+
+    The only document of a label is in none: the models of the others would not know the label.
+    Groups are dealt out whole, the largest first, each to the smallest fold so far.
+    """
+    order = np.argsort(codes, kind="stable")
+    order = order[np.bincount(codes)[codes[order]] > 1]
+    if groups is None:
+        for number in range(N_FOLDS):
+            yield np.sort(order[number::N_FOLDS])
+        return
+    found, group_of, sizes = np.unique(groups[order], return_inverse=True, return_counts=True)
+    fold_of, n_each = np.empty(len(found), dtype=np.int64), np.zeros(N_FOLDS)
+    for group in np.argsort(-sizes, kind="stable"):
+        fold_of[group] = n_each.argmin()
+        n_each[fold_of[group]] += sizes[group]
+    for number in range(N_FOLDS):
+        yield np.sort(order[fold_of[group_of] == number])

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray, Spelling, concatenated_ranges, starts_of
-from sk_han.kernels.engine import at_most_per_core, kernels, using_threads
+from sk_han.kernels.engine import at_most_per_core, kernels, tasks_at_once, using_threads
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.scanning import COMPILED_PATTERNS, count_marked, scan_texts
-from sk_han.utils.containers import tasks_at_once
 from sk_han.utils.messages import counted
 
 # With fewer documents a second process costs more than it saves.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import math
+import signal
 import sys
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +25,6 @@ from sk_han.utils.progress import (
     seconds_of_silence,
     tell,
 )
-from sk_han.utils.signals import handling_ctrl_c
 
 _LONGEST_SILENCE = 5.0  # seconds
 
@@ -389,3 +390,25 @@ class FitTasks(Callback):
         """End the task of the fit, and drop its documents, since the net keeps its callbacks."""
         self.fit_task.call_on_fit_task_end(**self.arguments, reconstruction_attributes=dict(fitted))
         self.arguments, self.fitted_so_far, self.fit_task, self.epoch_ = {}, None, None, None
+
+
+@contextmanager
+def handling_ctrl_c(handle: Callable[[Callable[[], None]], None]) -> Iterator[None]:
+    """Call `handle` at Ctrl-C within the block, with a function that does what it did before.
+
+    Only the main thread receives Ctrl-C.
+    """
+    before: Any = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+
+    def handler(number: int, frame: Any) -> None:
+        handle(lambda: before(number, frame))
+
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is handler:  # no other one was set meanwhile
+            signal.signal(signal.SIGINT, before)

@@ -19,11 +19,11 @@ from sk_han.kernels.engine import (
     at_most_per_core,
     engine_in_use,
     n_threads,
+    tasks_at_once,
     using_engine,
     using_threads,
 )
 from sk_han.utils.compat import POSITIVE, StrOptions, validate_parameter_constraints
-from sk_han.utils.containers import tasks_at_once
 
 _FORKED_WITHOUT_EXEC = 0x40  # PF_FORKNOEXEC of Linux
 

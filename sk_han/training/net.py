@@ -21,9 +21,8 @@ from sk_han.documents import Coalitions, DocumentArray
 from sk_han.nn.training import adversarial_noise, clip_gradient_norm
 from sk_han.options import NetworkOptions
 from sk_han.options.base import Options
-from sk_han.training.callbacks import EpochTimer, StopOnInterrupt, StopTraining
+from sk_han.training.callbacks import EpochTimer, StopOnInterrupt, StopTraining, handling_ctrl_c
 from sk_han.training.devices import torch_threads
-from sk_han.utils.signals import handling_ctrl_c
 
 
 class TrainingData(Protocol):

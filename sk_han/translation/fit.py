@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sk_han.documents import DocumentArray, concatenated_ranges
 from sk_han.fitting.single_network import relative_weights, trained_attributes, warn_of_no_stop
-from sk_han.targets.splitting import hold_out
+from sk_han.targets.target import hold_out
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.devices import resolve_device
 from sk_han.training.net import Net
@@ -22,7 +22,7 @@ from sk_han.translation.alignment import SIGN_PATTERN, learn_forms
 from sk_han.translation.network import END_ID, AttentionSeq2Seq
 from sk_han.utils.messages import agreeing, counted, warn_user
 from sk_han.utils.progress import Stages
-from sk_han.validation.texts import as_list, as_texts
+from sk_han.validation.documents import as_list, as_texts
 
 if TYPE_CHECKING:
     from sk_han.translation.translator import AttentionTranslator

@@ -23,7 +23,7 @@ from sk_han.translation.fit import TranslationNet, as_sequences, check_pairs, le
 from sk_han.translation.network import TranslationOptions, translation_shapes
 from sk_han.utils.compat import FRACTION, LEARNING_RATE, POSITIVE, Interval, fit_context, of_option
 from sk_han.utils.messages import import_optional
-from sk_han.validation.texts import check_texts
+from sk_han.validation.documents import check_texts
 
 _OPTIONS = {name: of_option(c) for name, c in TranslationOptions.constraints().items()}
 

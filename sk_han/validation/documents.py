@@ -1,22 +1,34 @@
-"""X of a user, checked and converted to documents."""
+"""Documents given by users, as raw texts or word ids, checked and converted."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection
-from numbers import Integral
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import UNKNOWN_ID, DocumentArray, EncoderFingerprint, SentenceArray
+from sk_han.documents import (
+    PADDING_ID,
+    UNKNOWN_ID,
+    DocumentArray,
+    EncoderFingerprint,
+    SentenceArray,
+)
 from sk_han.documents.sentences import check_same_encoder
-from sk_han.utils.containers import Flags, Integers
-from sk_han.utils.messages import a_kind, counted, warn_user
-from sk_han.validation.texts import NO_UNLABELLED, check_texts, check_texts_without_labels
+from sk_han.utils.messages import a_kind, in_one_line, warn_user
 
+_PORTION_SIZE = 10_000  # documents of an iterator that are in memory at once
+_MAX_CHARACTERS = 1 << 25  # of a portion, except for its last document
+
+_NO_DOCUMENTS = "Found 0 sample(s) while a minimum of 1 is required: {} has no documents."
+_READ_BEFORE = "An iterator that was read before has none left"
+_NO_UNLABELLED = "X_unlabelled has no documents; leave it out if there are none."
+
+_ONE_COLUMN = "pass the column that holds the text, for example df['text']"
 _MANY_IDS = 1 << 23  # with the default embedding_dim their vectors and moments are 20 GB
+_FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1  # the last of rows with words
 
 
 def holds_word_ids(X: Any) -> bool:
@@ -46,8 +58,10 @@ def as_documents(X: Any, tokenizer: Any) -> DocumentArray:
                 "sentence vectors. Give it what the tokenizer or SentenceEmbedder that made its "
                 "training data makes of X, or fit it on raw text."
             )
-        X = tokenizer.transform_ragged(X)
-    X = check_documents(X)
+        documents: DocumentArray = tokenizer.transform_ragged(X)
+        return documents
+    if len(X) == 0:
+        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
     return X if isinstance(X, DocumentArray) else DocumentArray.from_padded(X)
 
 
@@ -73,7 +87,7 @@ def check_sentence_vectors(
 def check_validation(X_val: Any, y_val: Any, X: Any, has_ids: bool) -> Any:
     """Return validation documents as `check_documents` does, if they go with X; None as it is.
 
-    `has_ids` tells whether words of texts in X have ids before a fit.
+    `has_ids` is whether words of texts in X have ids before a fit.
     """
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val and y_val go together: give both or neither.")
@@ -91,7 +105,7 @@ def check_validation(X_val: Any, y_val: Any, X: Any, has_ids: bool) -> Any:
 
 
 def check_word_ids(X: Any, name: str, request: str) -> None:
-    """Refuse texts beside word ids, with the repair."""
+    """Refuse texts given together with word ids, with the repair."""
     if not holds_word_ids(X):
         raise TypeError(
             f"{name} is {a_kind(X)}, but X holds word ids. In a Pipeline, "
@@ -101,20 +115,20 @@ def check_word_ids(X: Any, name: str, request: str) -> None:
 
 
 def check_unlabelled(X_unlabelled: Any, X: Any) -> None:
-    """Check texts without labels beside X as far as no iterator must be read."""
+    """Check texts without labels, as far as no iterator must be read."""
     if X_unlabelled is None:
         return
-    if holds_word_ids(X_unlabelled) and not holds_word_ids(X):
+    if holds_word_ids(X):
+        check_word_ids(X_unlabelled, "X_unlabelled", "X_unlabelled=True")
+        if len(X_unlabelled) == 0:
+            raise ValueError(_NO_UNLABELLED)
+    elif holds_word_ids(X_unlabelled):
         raise TypeError(
             f"X_unlabelled is {a_kind(X_unlabelled)} of word ids, but X holds texts. Give "
             "texts without labels as texts too."
         )
-    if holds_word_ids(X):
-        check_word_ids(X_unlabelled, "X_unlabelled", "X_unlabelled=True")
-        if len(X_unlabelled) == 0:
-            raise ValueError(NO_UNLABELLED)
     elif hasattr(X_unlabelled, "__len__"):
-        deque(check_texts_without_labels(X_unlabelled), maxlen=0)  # raises the errors of texts
+        deque(text_portions(X_unlabelled, "X_unlabelled"), maxlen=0)  # raises the errors of texts
 
 
 def vocabulary_size_of(
@@ -160,39 +174,170 @@ def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> Documen
     return known
 
 
-def checked_spans(spans: Any, number: int, n_characters: int) -> Integers:
-    """Check the rationale of a document and return its spans, (n_spans, 2)."""
-    if not isinstance(spans, Collection) or isinstance(spans, str):
-        raise TypeError(
-            f"The rationales of document {number} must be a list of spans (start, end); got "
-            f"{spans!r}. A document without a rationale has an empty list."
+def warn_of_features(X: Any) -> None:
+    """Warn of an array of integers, (D, S, W) or (D, W), that no padded documents look like."""
+    if not isinstance(X, np.ndarray) or len(X) < _FEWEST_ROWS or X.shape[-1] < 2:
+        return
+    rows = X[:_MOST_ROWS].reshape(-1, X.shape[-1])
+    real = rows != PADDING_ID
+    n_runs = (np.diff(real, axis=1) != 0).sum(axis=1)  # of words, and of padding, less one
+    at_one_end = (n_runs == 0) | ((n_runs == 1) & (real[:, 0] | real[:, -1]))
+    if real.any() and rows.max() <= UNKNOWN_ID:
+        sign = "it holds 0 (padding) and 1 (the unknown word) alone"
+    elif (~at_one_end).sum() > _MOST_GAPS * real.any(axis=1).sum():
+        sign = "0, which is padding, stands among the other numbers and not at an end of the rows"
+    else:
+        return
+    warn_user(
+        f"X of shape {X.shape} is read as documents of word ids, but looks like a table of "
+        f"features: {sign}. To HANClassifier a number is the name of a word, and its size "
+        "means nothing: use another classifier for tables. If these are word ids, "
+        "DocumentArray.from_padded(X) says so."
+    )
+
+
+def check_texts(X: Any, *, name: str = "X", first: int = 0) -> list[str]:
+    """Return raw documents of any container as a list of strings, which is X if it is one.
+
+    Messages number them from `first`, and name the argument if it is not X.
+    """
+    documents = as_list(X, name)
+    if not documents:
+        raise ValueError(_NO_DOCUMENTS.format(name))
+    return as_texts(documents, first, name)
+
+
+def text_portions(X: Any, name: str = "X") -> Iterable[list[str]]:
+    """Check raw documents and return them in portions, those of an iterator while it is read.
+
+    X of a length is one portion, checked at once; texts without labels, which only the vocabulary
+    is learnt from, come in portions in any case.
+    """
+    is_iterator = (
+        isinstance(X, Iterable) and not hasattr(X, "__len__") and not hasattr(X, "collect")
+    )
+    if is_iterator or name != "X":
+        return _portions(X, name, is_iterator)
+    return [check_texts(X)]
+
+
+def _portions(X: Any, name: str, is_iterator: bool) -> Iterator[list[str]]:
+    portion: list[Any] = []
+    n_read, n_characters = 0, 0
+    for document in X if is_iterator else as_list(X, name):
+        portion.append(document)
+        n_characters += len(document) if isinstance(document, (str, bytes)) else 0
+        if len(portion) == _PORTION_SIZE or n_characters >= _MAX_CHARACTERS:
+            yield as_texts(portion, n_read, name)
+            n_read += len(portion)
+            portion, n_characters = [], 0
+    if portion:
+        yield as_texts(portion, n_read, name)
+    elif n_read == 0 and name == "X":
+        none = _NO_DOCUMENTS.format(name)
+        raise ValueError(f"{none} {_READ_BEFORE}: make it anew for each call.")
+    elif n_read == 0:
+        if_read = f" {_READ_BEFORE}: a Pipeline or a search needs a list." if is_iterator else ""
+        raise ValueError(f"{_NO_UNLABELLED}{if_read}")
+
+
+def as_texts(documents: list[Any], first: int, name: str, called: str = "") -> list[str]:
+    """Return the documents as strings; messages name each as `called` and number from `first`."""
+    if set(map(type, documents)) == {str}:  # the usual case, 25,000 documents in a millisecond
+        return documents
+    called = called or ("Document {}" if name == "X" else f"Document {{}} of {name}")
+    return [
+        _as_text(document, called.format(i), name)
+        for i, document in enumerate(documents, start=first)
+    ]
+
+
+def as_list(X: Any, name: str = "X") -> list[Any]:
+    """Return the documents of any container with an order as a list."""
+    if isinstance(X, list):
+        return X
+    of = "" if name == "X" else f"{name}: "
+    if isinstance(X, (str, bytes, bytearray)):
+        raise ValueError(
+            f"{of}Iterable over raw text documents expected, string object received. "
+            "Put a single document into a list: [text]."
         )
-    for position, span in enumerate(spans):
-        if not _is_pair(span):
-            raise TypeError(
-                f"Rationale {position} of document {number} must be (start, end), two integers; "
-                f"got {span!r}."
-            )
-        start, end = span
-        if not 0 <= start < end <= n_characters:
-            raise ValueError(
-                f"Rationale {position} of document {number} is ({start}, {end}); it must start "
-                f"before it ends and lie within the text of {counted(n_characters, 'character')}."
-            )
-    return np.array(list(spans), dtype=np.int64).reshape(-1, 2)
+    if isinstance(X, (Mapping, Set)):
+        raise TypeError(
+            f"{of}Documents need an order; got {a_kind(X)}. Pass a list, for example "
+            f"list({name}{'.values()' if isinstance(X, Mapping) else ''})."
+        )
+    if hasattr(X, "tocsr") or isinstance(X, DocumentArray):
+        raise TypeError(
+            f"{of}Raw text documents expected; got {a_kind(X)}, which holds numbers. "
+            "Pass the texts from which it was made."
+        )
+    if hasattr(X, "collect"):  # lazy frames of polars
+        raise TypeError(f"{of}Documents expected; got {a_kind(X)}. Call its collect() first.")
+    if getattr(X, "ndim", 1) != 1 or hasattr(X, "columns"):
+        X = _only_column(X, of)
+    # Arrow yields scalar objects when iterated, and pandas and NumPy lists are faster.
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(X, method):
+            return list(getattr(X, method)())
+    if not isinstance(X, Iterable):
+        raise TypeError(
+            f"{of}Iterable over raw text documents expected; got {X!r} of type {type(X).__name__}. "
+            "Pass a list of strings."
+        )
+    return list(X)
 
 
-def covered_words(spans: Integers, word_spans: Integers) -> Flags:
-    """Mark the words (T,) that overlap a span, completely or in part."""
-    first = np.searchsorted(word_spans[:, 1], spans[:, 0], side="right")
-    last = np.searchsorted(word_spans[:, 0], spans[:, 1], side="left")
-    changes = np.zeros(len(word_spans) + 1, dtype=np.int64)
-    np.add.at(changes, first, 1)
-    np.add.at(changes, last, -1)
-    return np.cumsum(changes)[:-1] > 0
+def _only_column(X: Any, of: str) -> Any:
+    """Return the single column of a frame (pandas, polars, Arrow) or array."""
+    shape = tuple(X.shape)
+    if len(shape) != 2 or shape[1] != 1:
+        columns = getattr(X, "column_names", getattr(X, "columns", None))
+        named = "" if columns is None else f" with the columns {list(map(str, columns))}"
+        raise ValueError(
+            f"{of}One text a document expected; got {a_kind(X)} of shape {shape}{named}: "
+            f"{_ONE_COLUMN}."
+        )
+    if hasattr(X, "iloc"):  # pandas
+        return X.iloc[:, 0]
+    if hasattr(X, "to_series"):  # polars
+        return X.to_series()
+    if hasattr(X, "column"):  # Arrow
+        return X.column(0)
+    return np.asarray(X)[:, 0]
 
 
-def _is_pair(span: Any) -> bool:
-    if isinstance(span, (str, bytes)) or not isinstance(span, Collection) or len(span) != 2:
-        return False
-    return all(isinstance(edge, Integral) and not isinstance(edge, bool) for edge in span)
+def _as_text(document: Any, called: str, name: str) -> str:
+    if isinstance(document, str):
+        return str.__str__(document)  # str() of a member of an Enum is its name
+    if isinstance(document, (bytes, bytearray)):
+        return _decoded(bytes(document), f"{called[0].lower()}{called[1:]}")
+    kind = type(document).__name__
+    if is_missing(document):
+        raise TypeError(
+            f"{called} is missing: {document!r} of type {kind}. Leave it out or make it "
+            f"empty, with pandas by {name}.fillna('')."
+        )
+    repair = f"Convert it with str, or {_ONE_COLUMN}."
+    if isinstance(document, Iterable):
+        repair = (
+            "Join its words with ' '.join(document), or pass word ids with "
+            "DocumentArray.from_nested."
+        )
+    shown = in_one_line(repr(document), 60)
+    raise TypeError(f"{called} is {a_kind(document)}, not a string: {shown}. {repair}")
+
+
+def _decoded(document: bytes, called: str) -> str:
+    try:
+        return document.decode("utf-8")
+    except UnicodeDecodeError as error:
+        error.reason += f" ({called}; decode it with its own encoding first)"
+        raise
+
+
+def is_missing(document: Any) -> bool:
+    """Return whether a document or label is None, NaN, pandas' NA or NaT."""
+    if document is None or type(document).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(document, (float, np.floating)) and bool(np.isnan(document))

@@ -20,7 +20,7 @@ from sk_han.documents import LabelledDocuments
 from sk_han.fitting.network import OF_WORDS
 from sk_han.parts.ngrams.stacking import LinearKinds, fit_linear_parts
 from sk_han.parts.pool import NETWORK, NGRAMS
-from sk_han.targets.target import log_softmax
+from sk_han.targets.one_of_classes import log_softmax
 from sk_han.training.net import Net
 from tests import tiny_models
 from tests.gpu import needs_gpu

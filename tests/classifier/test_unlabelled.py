@@ -121,7 +121,7 @@ class Once:
 class TestForms:
     @pytest.mark.parametrize("form", [iter, Once, lambda texts: np.array(texts, dtype=object)])
     def test_any_form_is_as_good_as_a_list(self, fitted, monkeypatch, form):
-        monkeypatch.setattr("sk_han.validation.texts._CHUNK_SIZE", 100)
+        monkeypatch.setattr("sk_han.validation.documents._PORTION_SIZE", 100)
         same(small().fit(LABELLED, Y, X_unlabelled=form(UNLABELLED)), fitted)
 
     def test_documents_of_word_ids_give_the_same(self, fitted):
@@ -227,7 +227,7 @@ class TestErrors:
         assert not hasattr(classifier, "net_")
 
     def test_the_number_of_a_missing_text_counts_all_chunks(self, monkeypatch):
-        monkeypatch.setattr("sk_han.validation.texts._CHUNK_SIZE", 3)
+        monkeypatch.setattr("sk_han.validation.documents._PORTION_SIZE", 3)
         with pytest.raises(TypeError, match="Document 7 of X_unlabelled is missing"):
             small().fit(LABELLED, Y, X_unlabelled=iter([*UNLABELLED[:7], None]))
 

@@ -16,7 +16,6 @@ from sk_han.parts.ngrams.memory_estimate import (
 )
 from sk_han.parts.ngrams.sparse_model import MOST_DENSE
 from sk_han.parts.ngrams.stacking import LinearKinds, fit_linear_parts
-from sk_han.utils import process_memory
 from tests.faults.test_accidents import At, fault, state_stays
 from tests.thorough import first_fast
 from tests.tiny_models import tiny
@@ -53,8 +52,7 @@ def allow(monkeypatch):
     """Let the process have so many bytes."""
 
     def allow(n_bytes):
-        for module in (process_memory, memory_estimate):
-            monkeypatch.setattr(module, "memory_limit", lambda: n_bytes)
+        monkeypatch.setattr(memory_estimate, "memory_limit", lambda: n_bytes)
 
     return allow
 

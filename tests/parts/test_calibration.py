@@ -9,7 +9,7 @@ from sk_han import DocumentArray, load, save
 from sk_han.datasets import make_reviews
 from sk_han.parts import Part, Pool
 from sk_han.parts.calibration import fit_scales
-from sk_han.targets.target import softmax
+from sk_han.targets.one_of_classes import softmax
 from tests.tiny_models import tiny
 from tests.tiny_targets import classes
 

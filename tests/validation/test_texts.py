@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from sk_han import DocumentArray
-from sk_han.validation.texts import check_texts, check_texts_without_labels
+from sk_han.validation.documents import check_texts, text_portions
 
 TEXTS = ["Good film.", "", "Das war schön."]
 
@@ -91,7 +91,7 @@ def test_a_container_of_another_argument_is_refused_with_its_name(X):
     with pytest.raises((TypeError, ValueError), match=r"^X_labelled: "):
         check_texts(X, name="X_labelled")
     with pytest.raises((TypeError, ValueError), match=r"^X_unlabelled: "):
-        list(check_texts_without_labels(X))
+        list(text_portions(X, "X_unlabelled"))
 
 
 @pytest.mark.parametrize("shape", [(), (1, 3), (3, 1, 1)])

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
 import numpy as np
 
 from sk_han.documents import DocumentArray
@@ -10,7 +15,6 @@ from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS
 from sk_han.parts.ngrams.presence import document_counts
 from sk_han.parts.ngrams.sparse_model import MOST_DENSE
-from sk_han.utils.process_memory import check_memory, memory_limit
 
 # Bytes for each class and n-gram and for each class and document, where counts become a model, and
 # where documents are scored; one of both is the peak. What does not grow with the classes is left
@@ -22,6 +26,11 @@ _BYTES_OF_PORTION = (46, 8)
 # Of a model of one vector for all classes: features of all documents and of those that a problem
 # learns from, scikit-learn's copy of these, and indicators, weights and logits by class.
 _BYTES_OF_WORD, _BYTES_OF_LOGIT = 100, 20
+# Of a container: the files of control groups, versions 2 and 1, as a process in one sees them.
+_LIMITS_OF_GROUPS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
 
 
 def check_memory_of_linear_model(
@@ -70,3 +79,29 @@ def bytes_of_linear_model(
     """Return about how many bytes of memory the classes take at the peak."""
     peaks = [_BYTES_OF_PORTION] if in_portions else [_BYTES_OF_FIT, _BYTES_OF_SCORES]
     return n_classes * max(a * n_ngrams + b * n_documents for a, b in peaks)
+
+
+def memory_limit() -> int | None:
+    """Return the bytes that this process may have, whatever others take, or None if unknown."""
+    limits = []
+    with suppress(AttributeError, OSError, ValueError):  # Windows has no sysconf
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for file in _LIMITS_OF_GROUPS:
+        with suppress(OSError, ValueError):  # no such file, or "max"
+            limits.append(int(file.read_text("ascii")))
+    if find_spec("resource") is not None:  # Windows has none
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+        limits += [soft] if soft != resource.RLIM_INFINITY else []
+    return min((limit for limit in limits if limit > 0), default=None)
+
+
+def check_memory(n_bytes: int, what: str, repair: str) -> None:
+    """Raise MemoryError, and take nothing, if the process may not have about so many bytes."""
+    limit = memory_limit()
+    if limit is not None and n_bytes > limit:
+        raise MemoryError(
+            f"{what} would take about {n_bytes / 1e9:,.1f} GB of memory; this process may have "
+            f"{limit / 1e9:,.1f} GB. {repair}"
+        )

@@ -20,7 +20,7 @@ from sk_han.parts.ngrams.stacking import (
 )
 from sk_han.parts.pool import LATENT, NGRAMS
 from sk_han.targets import AnyOfLabels
-from sk_han.targets.splitting import folds_of
+from sk_han.targets.target import folds_of
 from tests.ngram_models import fit_ngram_model
 from tests.parts.test_calibration import Constant, sure
 from tests.tiny_targets import classes

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sk_han.utils import process_memory
-from sk_han.utils.process_memory import check_memory, memory_limit
+from sk_han.parts.ngrams import memory_estimate
+from sk_han.parts.ngrams.memory_estimate import check_memory, memory_limit
 
 
 def test_the_limit_of_a_machine_is_its_memory_at_the_most() -> None:
@@ -23,20 +23,20 @@ def test_the_limit_of_a_container_counts(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "memory.max").write_text("1000000\n")
     (tmp_path / "no_limit").write_text("max\n")
     files = (tmp_path / "memory.max", tmp_path / "no_limit", tmp_path / "not_there")
-    monkeypatch.setattr(process_memory, "_LIMITS_OF_GROUPS", files)
+    monkeypatch.setattr(memory_estimate, "_LIMITS_OF_GROUPS", files)
     assert memory_limit() == 1_000_000
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs ulimit")
 def test_the_limit_of_ulimit_counts() -> None:
-    code = "from sk_han.utils.process_memory import memory_limit; print(memory_limit())"
+    code = "from sk_han.parts.ngrams.memory_estimate import memory_limit; print(memory_limit())"
     command = f"ulimit -v 2000000; exec {sys.executable} -c '{code}'"
     done = subprocess.run(command, shell=True, check=True, capture_output=True, text=True)
     assert int(done.stdout) == 2_000_000 * 1024
 
 
 def test_what_is_too_much_is_named_with_the_repair(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process_memory, "memory_limit", lambda: 2_000_000_000)
+    monkeypatch.setattr(memory_estimate, "memory_limit", lambda: 2_000_000_000)
     check_memory(2_000_000_000, "A model", "Make it smaller.")
     with pytest.raises(
         MemoryError,
@@ -46,5 +46,5 @@ def test_what_is_too_much_is_named_with_the_repair(monkeypatch: pytest.MonkeyPat
 
 
 def test_where_no_limit_is_known_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process_memory, "memory_limit", lambda: None)
+    monkeypatch.setattr(memory_estimate, "memory_limit", lambda: None)
     check_memory(1 << 60, "A model", "Make it smaller.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sk_han.validation.documents import checked_spans, covered_words
+from sk_han.inspection.faithfulness import checked_spans, covered_words
 
 WORDS = np.array([[0, 2], [3, 5], [6, 8], [8, 9]])
 
