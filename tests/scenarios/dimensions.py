@@ -520,9 +520,20 @@ REFUSALS: list[Refusal] = [
     Refusal("explain against", when(classes=SEVERAL), ValueError, "do not exclude each other"),
     Refusal("explain against", when(classes="one"), ValueError, "the model knows no other class"),
     Refusal("keep skops", when(tokenizer__word_tokenizer="str.split"), AttributeError, "builtins"),
-    Refusal("keep command line.*", when(labels="odd names"), RuntimeError, "label.* is blank"),
+    # It learns on without weights, from all words.
     Refusal(
-        "keep command line fit", when(classes=_FEWEST), RuntimeError, "too few to hold some of each"
+        "keep learn on",
+        when(embedding_init="array", weights="some zero"),
+        ValueError,
+        "has the shape",
+    ),
+    Refusal("keep command line.*", when(labels="odd names"), RuntimeError, "label.* is blank"),
+    # Of "many" 13 documents would be held out, for 22 labels.
+    Refusal(
+        "keep command line fit",
+        when(classes={*_FEWEST, "many"}),
+        RuntimeError,
+        "too few to hold some of each",
     ),
     Refusal(FITS, when(embedding_init="mapping"), ValueError, "No word of the vocabulary has"),
     *(

@@ -40,6 +40,7 @@ from tests.scenarios.dimensions import (
     ALONE,
     NAMES,
     OF_COLUMNS,
+    OF_WORD_IDS,
     OUTSIDE,
     PARAMETERS,
     PIPELINES,
@@ -189,7 +190,12 @@ class Trial:
         self, prefix: str, table: dict[str, dict[str, Any]], tokenizer: HierarchicalTokenizer
     ) -> dict[str, Any]:
         """Return the parameters of the scenario that have a prefix."""
-        texts = self.texts + (self.unlabelled if self.scenario["unlabelled"] != "None" else [])
+        texts, weight = self.texts, self._weight()
+        # Of those that count for nothing a classifier learns no words, but a tokenizer before it.
+        if weight is not None and self.scenario["estimator"] not in OF_WORD_IDS:
+            texts = [text for text, w in zip(texts, weight, strict=True) if w > 0]
+        if self.scenario["unlabelled"] != "None":
+            texts = texts + self.unlabelled
         embedding_dim = int(self.scenario["embedding_dim"])
         found = {name: values[self.scenario[prefix + name]] for name, values in table.items()}
         for name, value in found.items():
@@ -263,10 +269,8 @@ class Trial:
 
     # Learning.
 
-    def extras(self) -> dict[str, Any]:
-        """Return the further arguments of fit."""
+    def _weight(self) -> Any:
         n = len(self.texts)
-        found: dict[str, Any] = {}
         weights: dict[str, Callable[[], Any]] = {
             "None": lambda: None,
             "ones": lambda: np.ones(n),
@@ -275,7 +279,13 @@ class Trial:
             "list of integers": lambda: [1 + i % 3 for i in range(n)],
             "wide": lambda: 10.0 ** (np.arange(n) % 7 - 3),
         }
-        weight = weights[self.scenario["weights"]]()
+        return weights[self.scenario["weights"]]()
+
+    def extras(self) -> dict[str, Any]:
+        """Return the further arguments of fit."""
+        n = len(self.texts)
+        found: dict[str, Any] = {}
+        weight = self._weight()
         if weight is not None:
             found["sample_weight"] = weight
         groups: dict[str, Callable[[], Any]] = {

@@ -176,15 +176,8 @@ def test_a_scenario_passes_on_a_gpu(quick_scenarios, number):
     check({number: quick_scenarios[number] | {"device": "cuda"}})
 
 
-# Two drawn scenarios lack a rule: vectors for a vocabulary that is smaller than expected, and 44
-# documents that are too few to hold some of each label out; part 6 is not known yet (#53).
-UNEXPECTED = pytest.mark.xfail(strict=False, reason="a refusal without a rule, see #53")
-
-
 @pytest.mark.thorough  # six minutes
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    "part", [pytest.param(n, marks=UNEXPECTED) if n in (5, 6, 7) else n for n in range(8)]
-)
+@pytest.mark.parametrize("part", range(8))
 def test_all_pairs_pass(scenarios, part):
     check({number: scenarios[number] for number in range(part, len(scenarios), 8)})
