@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray, EncoderFingerprint
 from sk_han.documents.repeated import TextHashes
-from sk_han.fitting import story
-from sk_han.fitting.context import FitContext
-from sk_han.fitting.data import Given
+from sk_han.fitting.data import FitInput
+from sk_han.fitting.fit import fit_model
+from sk_han.fitting.fitted_model import FittedModel
 from sk_han.fitting.pool_attributes import PoolViews
-from sk_han.fitting.settings import Settings
-from sk_han.fitting.state import FittedModel
 from sk_han.inspection.methods import takes_how
 from sk_han.kernels.engine import ENGINES, engine_in_use, using_engine
 from sk_han.options import NetworkOptions
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS
-from sk_han.training.callbacks import FitTasks
 from sk_han.training.stateful import StatefulEstimator, replace_attributes, snapshot_of
 from sk_han.utils.compat import (
     FRACTION,
@@ -42,6 +38,7 @@ from sk_han.utils.compat import (
     of_option,
     validate_parameter_constraints,
 )
+from sk_han.utils.progress import Stages
 from sk_han.validation.documents import as_documents, known_documents
 
 if TYPE_CHECKING:
@@ -387,9 +384,8 @@ or ndarray of shape (n_labels,)
         FloatingPointError
             If the loss is no longer a finite number.
         """
-        others = {"X_val": X_val, "y_val": y_val, "groups": groups}
-        given = Given(X, y, sample_weight, X_unlabelled, **others)
-        return self._learn(given, goes_on=self.warm_start)
+        data = FitInput(X, y, sample_weight, X_unlabelled, X_val, y_val, groups=groups)
+        return self._fit(data, continues=self.warm_start)
 
     @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
@@ -453,8 +449,8 @@ or ndarray of shape (n_labels,)
                 "X_unlabelled is for the first call to partial_fit, which learns the vocabulary "
                 "from it. Fit anew with all text without labels, or leave it out."
             )
-        given = Given(X, y, sample_weight, X_unlabelled, classes=classes)
-        return self._learn(given, goes_on=True, is_portion=True)
+        data = FitInput(X, y, sample_weight, X_unlabelled, classes=classes)
+        return self._fit(data, continues=True, is_partial=True)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable label of each document, or all of its labels.
@@ -618,17 +614,14 @@ or ndarray of shape (n_labels,)
         """Number of columns of `transform`, for scikit-learn's names of these."""
         return int(self.pool_.network.net.module_.output.in_features)
 
-    def _learn(self, given: Given, *, goes_on: bool, is_portion: bool = False) -> HANClassifier:
+    def _fit(self, data: FitInput, *, continues: bool, is_partial: bool = False) -> HANClassifier:
         """Fit, and set attributes at the end: a failed fit does not change an earlier state."""
-        before = FittedModel.of(self) if goes_on and hasattr(self, "pool_") else None
-        settings = Settings(**self.get_params(deep=True))
-        begin_task = partial(FitTasks, self, sample_weight=given.sample_weight)
+        fitted = FittedModel.of(self) if continues and hasattr(self, "pool_") else None
+        stages = Stages(self.verbose)
         gradients = torch.inference_mode(mode=False)  # even inside of the caller's mode
-        with self._computing(), gradients:
-            context = FitContext(settings, before, begin_task=begin_task, is_portion=is_portion)
-            with context.stages.never_silent():
-                fitted = story.fit(given, context)
-        replace_attributes(self, fitted.attributes())
+        with self._computing(), gradients, stages.never_silent():
+            model = fit_model(self, data, stages, fitted, is_partial=is_partial)
+        replace_attributes(self, model.attributes())
         return self
 
     def _state(self) -> dict[str, Any]:

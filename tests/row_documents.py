@@ -32,9 +32,9 @@ class RowClassifier(HANClassifier):
     def __sklearn_tags__(self):
         return of_rows(super().__sklearn_tags__())
 
-    def _learn(self, given, *, goes_on, **how):
-        X = self._read(given.X, reset=not (goes_on and hasattr(self, "pool_")))
-        return super()._learn(given._replace(X=X), goes_on=goes_on, **how)
+    def _fit(self, data, *, continues, **options):
+        X = self._read(data.X, reset=not (continues and hasattr(self, "pool_")))
+        return super()._fit(data._replace(X=X), continues=continues, **options)
 
     def _documents(self, X):
         return super()._documents(self._read(X, reset=False))

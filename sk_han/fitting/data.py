@@ -1,14 +1,16 @@
-"""What a fit learns from: the user's data, checked and tokenized."""
+"""The data of a fit: checked, encoded, tokenized, and partly held out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
 from sk_han.documents import (
     UNKNOWN_ID,
@@ -19,16 +21,17 @@ from sk_han.documents import (
 )
 from sk_han.documents.repeated import conflicting_rows, first_of_same_words, groups_of_copies
 from sk_han.embeddings.initial import check_embedding_init
-from sk_han.fitting.context import FitContext
-from sk_han.fitting.settings import AUTO, Settings
-from sk_han.fitting.state import FittedModel
+from sk_han.fitting.fitted_model import FittedModel
+from sk_han.options import NetworkOptions
 from sk_han.parts import Pool
 from sk_han.parts.ngrams.hashing import check_ngram_range
 from sk_han.targets import Target, check_same_kind, learnt_target
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer
+from sk_han.training.devices import resolve_device
 from sk_han.utils.containers import rows_of
 from sk_han.utils.messages import agreeing, counted, warn_user
+from sk_han.utils.progress import Stages, tell
 from sk_han.validation.documents import (
     as_documents,
     check_documents,
@@ -48,28 +51,62 @@ from sk_han.validation.labels import (
     warn_of_order,
 )
 
+AUTO = "auto"
 
-@dataclass(frozen=True)
-class FitData:
-    """What a fit learns from: the documents and labels of the user, checked."""
 
+class FitInput(NamedTuple):
+    """The arguments of `HANClassifier.fit` or `HANClassifier.partial_fit`."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    X_unlabelled: Any = None
+    X_val: Any = None
+    y_val: Any = None
+    classes: Any = None
+    groups: Any = None
+
+
+@dataclass
+class FitState:
+    """State shared by the steps of one call to `fit`."""
+
+    params: Any  # the parameters of the estimator, as attributes
+    network_options: NetworkOptions
+    warm_start_from: FittedModel | None
+    is_partial: bool  # `partial_fit`: one epoch on all documents at the constant learning rate
+    device: str
+    rng: np.random.RandomState
+    stages: Stages
     tokenizer: HierarchicalTokenizer | None
     vocabulary_size: int
-    documents: DocumentArray  # X, those of weight 0 too
+    documents: DocumentArray  # X, including documents of weight 0
     labels: NDArray[Any]  # y
     target: Target
     labelled: LabelledDocuments  # those of positive weight, D documents
     training: NDArray[np.int64]  # rows of `labelled` that the network learns from
-    held_out: NDArray[np.int64] | None  # the other rows, if there are any
-    given_validation: LabelledDocuments | None  # by the user
+    held_out: NDArray[np.int64] | None  # the other rows, if any
+    user_validation: LabelledDocuments | None  # X_val and y_val
     unlabelled: DocumentArray | None
-    encoder: EncoderFingerprint | None  # of the sentence vectors, of this fit or of those before
-    n_conflicting: int  # of `labelled`, with the words of a document of another class
+    encoder: EncoderFingerprint | None  # of the sentence vectors
+    n_conflicting: int  # of `labelled`: documents with the words of another of a different class
 
     @property
     def n_classes(self) -> int:
         """Number of classes or labels."""
         return self.target.n_scores
+
+    @property
+    def has_own_loss(self) -> bool:
+        """Whether the user's loss is minimized, which may not take probabilities."""
+        return "criterion" in (self.params.net_params or {})
+
+    @property
+    def earlier_history(self) -> list[dict[str, float]]:
+        """The epochs of earlier calls to `partial_fit`."""
+        if self.warm_start_from is None or not self.is_partial:
+            return []
+        return self.warm_start_from.history
 
     @property
     def sentences(self) -> SentenceArray | None:
@@ -78,17 +115,17 @@ class FitData:
         return documents if isinstance(documents, SentenceArray) else None
 
     @property
-    def reads_words_beside_vectors(self) -> bool:
-        """Whether the documents have sentence vectors, and words that are known."""
+    def has_vectors_and_words(self) -> bool:
+        """Whether the documents have sentence vectors and known words."""
         return self.sentences is not None and bool((self.sentences.word_ids != UNKNOWN_ID).any())
 
-    def of_words(self) -> FitData:
-        """Return the data without sentence vectors."""
-        given = self.given_validation
+    def without_vectors(self) -> FitState:
+        """Return the state with the words of the documents alone."""
+        validation = self.user_validation
         return replace(
             self,
-            labelled=_of_words(self.labelled),
-            given_validation=None if given is None else _of_words(given),
+            labelled=_without_vectors(self.labelled),
+            user_validation=None if validation is None else _without_vectors(validation),
         )
 
     @cached_property
@@ -99,7 +136,7 @@ class FitData:
     @cached_property
     def validation(self) -> LabelledDocuments | None:
         """Documents that the network does not learn from."""
-        return self.given_validation if self.held_out is None else self.labelled[self.held_out]
+        return self.user_validation if self.held_out is None else self.labelled[self.held_out]
 
     @cached_property
     def text(self) -> tuple[DocumentArray, NDArray[np.float64]]:
@@ -121,64 +158,70 @@ class FitData:
             tokenizer=self.tokenizer,
             vocabulary_size=self.vocabulary_size,
             encoder=self.encoder,
+            device=self.device,
             history=history,
             n_iter=len(history),
             **others,
         )
 
 
-class Given(NamedTuple):
-    """The user's data, as of `HANClassifier.fit` and `HANClassifier.partial_fit`."""
-
-    X: Any
-    y: Any
-    sample_weight: Any = None
-    X_unlabelled: Any = None
-    X_val: Any = None
-    y_val: Any = None
-    classes: Any = None
-    groups: Any = None
-
-
-def read_data(given: Given, context: FitContext) -> FitData:
-    """Check the user's data, tokenize it as the model before did, and hold out documents."""
-    settings, before, is_whole = context.settings, context.before, not context.is_portion
-    # Checks come before the texts are tokenized, which may take minutes.
-    target, checked = _checked(given, settings, before)
-    # Only ratios of weights matter; after this division their sums are finite.
-    weights = checked.sample_weight / checked.sample_weight.max()
-    rows = np.flatnonzero(weights > 0)
-    texts = checked.X, given.X_unlabelled
-    tokenizer, documents, unlabelled = _tokenized(settings, *texts, rows, before)
-    vocabulary_size = (
-        vocabulary_size_of(documents[rows], unlabelled, tokenizer, settings.embedding_init)
-        if before is None
-        else before.vocabulary_size
-    )
-    known = within_vocabulary(documents, vocabulary_size)
-    labelled = LabelledDocuments(known, checked.y, weights, checked.groups)[rows]
-    codes = target.codes(labelled.targets)
-    first_of_same = first_of_same_words(_words(labelled.documents))
-    conflicting = conflicting_rows(first_of_same, codes)
-    given_groups = labelled.groups
-    if given_groups is None:
-        labelled = replace(labelled, groups=groups_of_copies(first_of_same, codes))
-    validation, training, held_out = None, np.arange(len(labelled)), None
-    if checked.X_val is not None:
-        weights_val = target.weights_of_others(checked.y_val, checked.y, settings.class_weight)
-        validation = _validation(
-            checked.X_val, checked.y_val, weights_val, tokenizer, vocabulary_size
+def read_data(
+    estimator: Any,
+    data: FitInput,
+    stages: Stages,
+    warm_start_from: FittedModel | None,
+    *,
+    is_partial: bool,
+) -> FitState:
+    """Check the user's data, encode labels, convert texts to word ids, and hold out documents."""
+    params = SimpleNamespace(**estimator.get_params(deep=False))
+    device, rng = resolve_device(params.device), check_random_state(params.random_state)
+    with stages("texts"):
+        # Checks come before the texts are tokenized, which may take minutes.
+        options, target, checked = _checked(data, params, warm_start_from)
+        # Only ratios of weights matter; after this division their sums are finite.
+        weights = checked.sample_weight / checked.sample_weight.max()
+        rows = np.flatnonzero(weights > 0)
+        texts = checked.X, data.X_unlabelled
+        tokenizer, documents, unlabelled = _tokenized(
+            params.tokenizer, *texts, rows, warm_start_from
         )
-    elif is_whole and settings.validation_fraction is not None:
-        split = labelled.targets, settings.validation_fraction, context.rng, labelled.groups
-        training, held_out = target.hold_out(*split)
-    if is_whole:
-        target.warn_of_rare(labelled.targets, given=validation is not None)
-        n_words = labelled.documents.words_per_document[conflicting]
-        warn_of_conflicts(n_words, len(labelled))
-        if validation is None and held_out is None:
-            _warn_of_none_held_out(labelled, target, settings, given_groups)
-    return FitData(
+        vocabulary_size = (
+            vocabulary_size_of(documents[rows], unlabelled, tokenizer, params.embedding_init)
+            if warm_start_from is None
+            else warm_start_from.vocabulary_size
+        )
+        known = within_vocabulary(documents, vocabulary_size)
+        labelled = LabelledDocuments(known, checked.y, weights, checked.groups)[rows]
+        codes = target.codes(labelled.targets)
+        first_of_same = first_of_same_words(_words(labelled.documents))
+        conflicting = conflicting_rows(first_of_same, codes)
+        groups = labelled.groups
+        if groups is None:
+            labelled = replace(labelled, groups=groups_of_copies(first_of_same, codes))
+        validation, training, held_out = None, np.arange(len(labelled)), None
+        if checked.X_val is not None:
+            weights_val = target.weights_of_others(checked.y_val, checked.y, params.class_weight)
+            validation = _validation(
+                checked.X_val, checked.y_val, weights_val, tokenizer, vocabulary_size
+            )
+        elif not is_partial and params.validation_fraction is not None:
+            split = labelled.targets, params.validation_fraction, rng, labelled.groups
+            training, held_out = target.hold_out(*split)
+        if not is_partial:
+            target.warn_of_rare(labelled.targets, given=validation is not None)
+            n_words = labelled.documents.words_per_document[conflicting]
+            warn_of_conflicts(n_words, len(labelled))
+            if validation is None and held_out is None:
+                _warn_of_none_held_out(labelled, target, params, groups)
+    fit = FitState(
+        params=params,
+        network_options=options,
+        warm_start_from=warm_start_from,
+        is_partial=is_partial,
+        device=device,
+        rng=rng,
+        stages=stages,
         tokenizer=tokenizer,
         vocabulary_size=vocabulary_size,
         documents=documents,
@@ -187,21 +230,35 @@ def read_data(given: Given, context: FitContext) -> FitData:
         labelled=labelled,
         training=training,
         held_out=held_out,
-        given_validation=validation,
+        user_validation=validation,
         unlabelled=None if unlabelled is None else within_vocabulary(unlabelled, vocabulary_size),
-        encoder=_encoder_of(documents, before),
+        encoder=_encoder_of(documents, warm_start_from),
         n_conflicting=len(conflicting),
+    )
+    tell(_data_line(fit), quiet=not stages.verbose)
+    return fit
+
+
+def _data_line(fit: FitState) -> str:
+    """Return a line about the data that was read."""
+    documents = fit.labelled.documents
+    kind = "class" if fit.target.has_one_label else "label"
+    held_out = "" if fit.held_out is None else f"; {len(fit.held_out):,} are held out"
+    return (
+        f"Read {counted(len(documents))} of {counted(fit.n_classes, kind)}: "
+        f"{counted(documents.n_words, 'word')} in {counted(documents.n_sentences, 'sentence')}"
+        f"{held_out}"
     )
 
 
 def _warn_of_none_held_out(
     labelled: LabelledDocuments,
     target: Target,
-    settings: Settings,
+    params: Any,
     groups: NDArray[np.int64] | None,
 ) -> None:
-    """Warn if groups are why no document is held out, or if training was to stop early by some."""
-    fraction, patience = settings.validation_fraction, settings.n_iter_no_change
+    """Warn if groups prevent holding out documents, or if early stopping needs held-out ones."""
+    fraction, patience = params.validation_fraction, params.n_iter_no_change
     why, repair = "validation_fraction is None", "Give X_val and y_val or more documents"
     if fraction is not None:
         n, share = len(labelled), f"validation_fraction={fraction:g}"
@@ -224,10 +281,12 @@ def _warn_of_none_held_out(
         warn_of_early_stopping(patience, "documents", why, repair)
 
 
-def _encoder_of(documents: DocumentArray, before: FittedModel | None) -> EncoderFingerprint | None:
-    """Return what made the vectors, which is known already if vectors before them told it."""
-    if before is not None and before.encoder is not None:
-        return before.encoder
+def _encoder_of(
+    documents: DocumentArray, warm_start_from: FittedModel | None
+) -> EncoderFingerprint | None:
+    """Return the fingerprint of the sentence encoder; on a warm start reuse the fitted one."""
+    if warm_start_from is not None and warm_start_from.encoder is not None:
+        return warm_start_from.encoder
     return documents.encoder if isinstance(documents, SentenceArray) else None
 
 
@@ -235,83 +294,86 @@ def _words(documents: DocumentArray) -> DocumentArray:
     return documents.words() if isinstance(documents, SentenceArray) else documents
 
 
-def _of_words(labelled: LabelledDocuments) -> LabelledDocuments:
+def _without_vectors(labelled: LabelledDocuments) -> LabelledDocuments:
     return replace(labelled, documents=_words(labelled.documents))
 
 
-def _checked(given: Given, settings: Settings, before: FittedModel | None) -> tuple[Target, Given]:
-    """Check the user's data, and return it with encoded labels and the weights of documents."""
-    options = settings.network_options
+def _checked(
+    data: FitInput, params: Any, warm_start_from: FittedModel | None
+) -> tuple[NetworkOptions, Target, FitInput]:
+    """Check parameters and data; return the data with encoded labels and document weights."""
+    names = NetworkOptions.constraints().keys() & vars(params).keys()
+    options = NetworkOptions(**{name: getattr(params, name) for name in names}).copy()
     options.check()
-    check_ngram_range(settings.linear_ngrams)
-    if settings.linear_chars != AUTO:
-        check_ngram_range(settings.linear_chars, "linear_chars", "characters", "(2, 5)")
-    check_embedding_init(settings.embedding_init)
-    check_net_params(settings.net_params or {})
-    check_optimizer(settings.optimizer)
-    if before is not None:
-        options = options.decided(before.pool.target.attends_per_label)
-        options.check_same_structure(before.pool.network.options)
-    X = check_documents(given.X)
-    if before is None:
+    check_ngram_range(params.linear_ngrams)
+    if params.linear_chars != AUTO:
+        check_ngram_range(params.linear_chars, "linear_chars", "characters", "(2, 5)")
+    check_embedding_init(params.embedding_init)
+    check_net_params(params.net_params or {})
+    check_optimizer(params.optimizer)
+    if warm_start_from is not None:
+        options = options.decided(warm_start_from.pool.target.attends_per_label)
+        options.check_same_structure(warm_start_from.pool.network.options)
+    X = check_documents(data.X)
+    if warm_start_from is None:
         warn_of_features(X)
     else:
-        check_sentence_vectors(X, before.pool.network.dimension, before.encoder)
-        if isinstance(X, SentenceArray) and before.pool.network.dimension is None:
+        network = warm_start_from.pool.network
+        check_sentence_vectors(X, network.dimension, warm_start_from.encoder)
+        if isinstance(X, SentenceArray) and network.dimension is None:
             X = X.words()  # the network reads nothing else of them
-    check_unlabelled(given.X_unlabelled, X)
-    if before is None:
-        target, targets = learnt_target(given.y, len(X), given.classes)
+    check_unlabelled(data.X_unlabelled, X)
+    if warm_start_from is None:
+        target, targets = learnt_target(data.y, len(X), data.classes)
+        options = options.decided(target.attends_per_label)
     else:
-        target = before.pool.target
-        check_same_kind(given.y, target)
-        targets = target.encode(given.y, len(X))
+        target = warm_start_from.pool.target
+        check_same_kind(data.y, target)
+        targets = target.encode(data.y, len(X))
     for name in ("y", "sample_weight", "groups"):
-        warn_of_order(given.X, getattr(given, name), name)
-    target.check_threshold(settings.threshold)
-    target, weights = target.weigh(targets, given.sample_weight, settings.class_weight)
-    has_ids = before is not None or getattr(settings.tokenizer, "vocabulary", None) is not None
-    X_val, targets_val = check_validation(given.X_val, given.y_val, X, has_ids), None
+        warn_of_order(data.X, getattr(data, name), name)
+    target.check_threshold(params.threshold)
+    target, weights = target.weigh(targets, data.sample_weight, params.class_weight)
+    has_ids = (
+        warm_start_from is not None or getattr(params.tokenizer, "vocabulary", None) is not None
+    )
+    X_val, targets_val = check_validation(data.X_val, data.y_val, X, has_ids), None
     if X_val is not None:
-        targets_val = target.encode(given.y_val, len(X_val), "y_val")
-        warn_of_order(given.X_val, given.y_val, "y_val", "X_val")
-    groups = None if given.groups is None else check_groups(given.groups, len(X))
-    holds_out = X_val is None and settings.validation_fraction is not None
+        targets_val = target.encode(data.y_val, len(X_val), "y_val")
+        warn_of_order(data.X_val, data.y_val, "y_val", "X_val")
+    groups = None if data.groups is None else check_groups(data.groups, len(X))
+    holds_out = X_val is None and params.validation_fraction is not None
     if groups is not None and holds_out and len(np.unique(groups[weights > 0])) == 1:
         warn_user(
             "All documents are of one group, so none can be held out: the weights of the last "
             "epoch are kept, and scales are typical values."
         )
-    return target, given._replace(
-        X=X,
-        y=targets,
-        sample_weight=weights,
-        X_val=X_val,
-        y_val=targets_val,
-        groups=groups,
+    checked = data._replace(
+        X=X, y=targets, sample_weight=weights, X_val=X_val, y_val=targets_val, groups=groups
     )
+    return options, target, checked
 
 
 def _tokenized(
-    settings: Settings,
+    tokenizer: HierarchicalTokenizer | None,
     X: Any,
     X_unlabelled: Any,
     rows: NDArray[np.int64],
-    before: FittedModel | None,
+    warm_start_from: FittedModel | None,
 ) -> tuple[HierarchicalTokenizer | None, DocumentArray, DocumentArray | None]:
-    """Return the tokenizer, newly fitted or that of before, and the documents of both kinds.
+    """Return the fitted tokenizer, and the documents with and without labels.
 
-    A new one is fitted to the rows that count, so that it knows no words of others.
+    A new one is fitted to the rows of positive weight only.
     """
-    fitted = None if before is None else before.tokenizer
+    fitted = None if warm_start_from is None else warm_start_from.tokenizer
     if holds_word_ids(X):
         unlabelled = None if X_unlabelled is None else as_documents(X_unlabelled, None)
         return fitted, as_documents(X, fitted), unlabelled
-    if before is not None:
+    if warm_start_from is not None:
         documents = as_documents(X, fitted)  # raises an error if there is no tokenizer
         assert fitted is not None
         return fitted, documents, fitted.transform_unlabelled(X_unlabelled)
-    tokenizer = HierarchicalTokenizer() if settings.tokenizer is None else clone(settings.tokenizer)
+    tokenizer = HierarchicalTokenizer() if tokenizer is None else clone(tokenizer)
     counting = X if len(rows) == len(X) else rows_of(X, rows)
     documents, unlabelled = tokenizer.fit_transform_both(counting, X_unlabelled=X_unlabelled)
     return tokenizer, documents if counting is X else as_documents(X, tokenizer), unlabelled
@@ -324,7 +386,7 @@ def _validation(
     tokenizer: HierarchicalTokenizer | None,
     vocabulary_size: int,
 ) -> LabelledDocuments:
-    """Return the validation documents that the user gives, but for those of weight 0."""
+    """Return the user's validation documents without those of weight 0."""
     if tokenizer is None:
         check_word_ids(X_val, "X_val", "X_val=True, y_val=True")
     documents = within_vocabulary(as_documents(X_val, tokenizer), vocabulary_size)

@@ -1,18 +1,17 @@
-"""The scales of a pool: what each learner's parts count beside the others'."""
+"""Scales of the parts of a pool, calibrated on documents that none of them has learnt from."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.fitting.context import FitContext
-from sk_han.fitting.data import FitData
-from sk_han.fitting.learner import Fitted, ScalePrior
+from sk_han.documents import LabelledDocuments
+from sk_han.fitting.data import FitState
 from sk_han.parts import Pool
 from sk_han.parts.calibration import fit_scales, fit_scales_near
 from sk_han.parts.pool import Scale
@@ -20,118 +19,123 @@ from sk_han.parts.pool import Scale
 _ALONE = 1.0  # the usual scale of a part without others
 
 
-class UnseenLogits(NamedTuple):
-    """Logits of H documents by models that have not learnt from them."""
+class ScalePrior(NamedTuple):
+    """The log-normal prior of a scale."""
 
-    of_learners: NDArray[np.float64]  # (L, H, K), of each learner's parts before its factor
-    targets: NDArray[np.int64]
-    weights: NDArray[np.float64]  # (H,)
-    groups: NDArray[np.int64] | None = None  # (H,), of documents that belong together
+    median: float
+    spread: float  # standard deviation of the logarithm
 
 
-class Scaled(NamedTuple):
-    """A pool, and how its scales came about."""
+@dataclass(frozen=True)
+class FittedParts:
+    """Fitted parts whose scales get a common factor: a network, or the linear models."""
+
+    pool: Pool  # with scales relative to each other
+    title: str  # in the summary of the fit
+    # Logits (H, K) of `FitState.validation` by models that have not learnt from it; NaN where there
+    # are none, and None if nothing is known of them.
+    logits: NDArray[np.float64] | None
+    prior: ScalePrior | None = None  # of the factor; None for the `others_prior` of the network
+    others_prior: ScalePrior | None = None
+    keeps_factor: bool = False  # whether the scales have the factor of an earlier fit
+    is_new: bool = False  # whether scales of an earlier fit do not apply
+    is_network: bool = False
+
+
+@dataclass(frozen=True)
+class ScaledParts:
+    """The pool of all parts, and the logits by which it was scaled."""
 
     pool: Pool
-    learnt: Sequence[Fitted]  # what is not empty, the network's first
-    factors: Sequence[Scale | None]  # of the scales of each; None without a common one
-    unseen: UnseenLogits | None  # None if no document is new to all parts
-
-    @property
-    def unseen_logits(self) -> NDArray[np.float64] | None:
-        """The scaled logits of each learner, (L, H, K); None where scales are not known."""
-        if self.unseen is None or any(factor is None for factor in self.factors):
-            return None
-        pairs = zip(self.factors, self.unseen.of_learners, strict=True)
-        return np.stack([factor * logits for factor, logits in pairs])
+    fitted: Sequence[FittedParts]  # F of them, the network first
+    # H documents that no part has learnt from, and their logits (F, H, K) with and without factors.
+    validation: LabelledDocuments | None = None
+    logits: NDArray[np.float64] | None = None
+    unscaled: NDArray[np.float64] | None = None
 
 
-def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) -> Scaled:
-    """Fit a factor for each learner on documents that its parts have not learnt from.
+def scale_parts(fitted: Sequence[FittedParts], fit: FitState) -> ScaledParts:
+    """Fit a factor of each of the fitted parts, and decisions, on documents new to all parts.
 
-    What the parts of one learner count among each other it has fitted itself, on many documents.
-    The network's comes first.
+    A warm start without `X_val` keeps its scales: its network may have learnt from any document
+    that this fit could hold out.
     """
-    learnt = [each for each in fitted if each.pool.parts]
-    before = None if context.before is None else context.before.pool
-    # The network of before may have learnt from any document that this fit could hold out.
-    keeps = before is not None and data.given_validation is None
-    unseen = None if keeps else _unseen(learnt, data)
-    pools = [each.pool for each in learnt]
-    if keeps and before is not None and not any(each.is_of_new_kind for each in learnt):
-        pool = reduce(Pool.beside, pools)
-        if pool.parts.keys() == before.parts.keys():
-            factors = [_common_factor(each, before) for each in pools]
-            return Scaled(replace(pool, scales=before.scales), learnt, factors, unseen)
-    beside = learnt[0].beside or ScalePrior(_ALONE, 1.0)
-    priors = [each.prior or beside for each in learnt]
+    pool = reduce(Pool.beside, [each.pool for each in fitted])
+    earlier = None if fit.warm_start_from is None else fit.warm_start_from.pool
+    if earlier is None or fit.user_validation is not None:
+        scaled = _with_factors(fitted, fit, *_validation_logits(fitted, fit))
+    elif pool.parts.keys() == earlier.parts.keys() and not any(each.is_new for each in fitted):
+        scaled = ScaledParts(replace(pool, scales=earlier.scales), fitted)
+    else:
+        scaled = _with_factors(fitted, fit, None, None)
+    known = None
+    if scaled.validation is not None and scaled.logits is not None:
+        known = scaled.logits.sum(axis=0), scaled.validation.targets, scaled.validation.weights
+    learnt_from = fit.labelled.targets, fit.labelled.weights
+    target = fit.target.with_decisions(fit.params.threshold, learnt_from, known)
+    return replace(scaled, pool=replace(scaled.pool, target=target))
+
+
+def _validation_logits(
+    fitted: Sequence[FittedParts], fit: FitState
+) -> tuple[LabelledDocuments, NDArray[np.float64]] | tuple[None, None]:
+    """Return the validation documents new to all parts, and their logits (F, H, K)."""
+    found = [each.logits for each in fitted if each.logits is not None]
+    if fit.validation is None or len(found) < len(fitted):
+        return None, None
+    logits = np.stack(found)
+    known = ~np.isnan(logits[:, :, 0]).any(axis=0)
+    return (fit.validation[known], logits[:, known]) if known.any() else (None, None)
+
+
+def _with_factors(
+    fitted: Sequence[FittedParts],
+    fit: FitState,
+    validation: LabelledDocuments | None,
+    logits: NDArray[np.float64] | None,
+) -> ScaledParts:
+    """Multiply the scales of fitted parts by calibrated factors, or by usual ones."""
+    others_prior = fitted[0].others_prior or ScalePrior(_ALONE, 1.0)
+    priors = [each.prior or others_prior for each in fitted]
     usual = np.array(
         [
-            _ALONE if len(learnt) == 1 or each.holds_factor else prior.median
-            for each, prior in zip(learnt, priors, strict=True)
+            _ALONE if len(fitted) == 1 or each.keeps_factor else prior.median
+            for each, prior in zip(fitted, priors, strict=True)
         ]
     )
-    if unseen is None or data.n_classes == 1:
-        scales = usual
-    elif len(learnt) == 1:
-        scales = fit_scales(data.target, unseen.of_learners, unseen.targets, unseen.weights, usual)
-    else:
-        spreads = np.array([prior.spread for prior in priors])
-        scales = fit_scales_near(
-            data.target, unseen.of_learners, unseen.targets, unseen.weights, usual, spreads
-        )
-    fitted_factors: list[Scale] = scales.tolist()
-    if unseen is not None:
-        reliance = data.target.reliance(data.training_data.targets)
-        fitted_factors = _by_label(fitted_factors, learnt, reliance)
-    scaled = [pool.scaled(factor) for pool, factor in zip(pools, fitted_factors, strict=True)]
-    return Scaled(reduce(Pool.beside, scaled), learnt, fitted_factors, unseen)
-
-
-def decided(scaled: Scaled, data: FitData, threshold: Any) -> Scaled:
-    """Return the pool with the decisions that `threshold` asks for; see `Target.with_decisions`."""
-    known, logits = None, scaled.unseen_logits
-    if scaled.unseen is not None and logits is not None:
-        known = logits.sum(axis=0), scaled.unseen.targets, scaled.unseen.weights
-    learnt_from = data.labelled.targets, data.labelled.weights
-    target = scaled.pool.target.with_decisions(threshold, learnt_from, known)
-    return scaled._replace(pool=replace(scaled.pool, target=target))
-
-
-def _unseen(learnt: Sequence[Fitted], data: FitData) -> UnseenLogits | None:
-    """Return the logits of the documents that are new to all parts."""
-    found = [each.unseen for each in learnt if each.unseen is not None]
-    if data.validation is None or len(found) < len(learnt):
-        return None
-    logits = np.stack(found)  # (L, H, K)
-    known = ~np.isnan(logits[:, :, 0]).any(axis=0)
-    if not known.any():
-        return None
-    validation = data.validation[known]
-    given = validation.targets, validation.weights, validation.groups
-    return UnseenLogits(logits[:, known], *given)
+    factors: list[Scale] = usual.tolist()
+    if validation is not None and logits is not None:
+        if fit.n_classes > 1:
+            data = logits, validation.targets, validation.weights
+            spreads = np.array([prior.spread for prior in priors])
+            factors = (
+                fit_scales(fit.target, *data, usual)
+                if len(fitted) == 1
+                else fit_scales_near(fit.target, *data, usual, spreads)
+            ).tolist()
+        reliance = fit.target.reliance(fit.training_data.targets)
+        if reliance is not None:
+            factors = _by_label(factors, fitted, reliance)
+    pools = [each.pool.scaled(factor) for each, factor in zip(fitted, factors, strict=True)]
+    pool = reduce(Pool.beside, pools)
+    if logits is None:
+        return ScaledParts(pool, fitted)
+    scaled = np.stack([factor * each for factor, each in zip(factors, logits, strict=True)])
+    return ScaledParts(pool, fitted, validation, scaled, logits)
 
 
 def _by_label(
-    factors: list[Scale], learnt: Sequence[Fitted], reliance: NDArray[np.float64] | None
+    factors: list[Scale], fitted: Sequence[FittedParts], reliance: NDArray[np.float64]
 ) -> list[Scale]:
-    """Move what networks are not relied on for (K,) from their factors to those of linear models.
+    """Move weight from networks to linear models for labels on which networks are unreliable, (K,).
 
-    Of a rare label a network tells less than a linear model, which one factor for all does not see.
+    For a rare label a network is worse than a linear model, which one factor for all does not show.
     """
-    whole = sum(each for each, of in zip(factors, learnt, strict=True) if not of.is_network)
-    if reliance is None or not whole:
+    linear = sum(factor for factor, of in zip(factors, fitted, strict=True) if not of.is_network)
+    if not linear:
         return factors
-    moved = sum(factors) - whole
+    moved = sum(factors) - linear
     return [
-        each * reliance if of.is_network else each * (1 + moved * (1 - reliance) / whole)
-        for each, of in zip(factors, learnt, strict=True)
+        factor * reliance if of.is_network else factor * (1 + moved * (1 - reliance) / linear)
+        for factor, of in zip(factors, fitted, strict=True)
     ]
-
-
-def _common_factor(pool: Pool, before: Pool) -> Scale | None:
-    """Return by what all scales of a pool are multiplied to be those of before."""
-    if not all(np.all(scale) for scale in pool.scales.values()):
-        return None
-    first, *rest = (before.scales[name] / scale for name, scale in pool.scales.items())
-    return first if all(np.array_equal(first, other) for other in rest) else None

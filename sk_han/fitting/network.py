@@ -1,4 +1,4 @@
-"""The learners of the network: from words, or from sentence vectors."""
+"""Fit the networks: of words, or of sentence vectors."""
 
 from __future__ import annotations
 
@@ -9,20 +9,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sk_han.documents import UNKNOWN_ID, LabelledDocuments
+from sk_han.documents import UNKNOWN_ID
 from sk_han.embeddings.initial import initial_vectors
-from sk_han.fitting.context import FitContext
-from sk_han.fitting.data import FitData
-from sk_han.fitting.learner import Fitted, Learner, ScalePrior
+from sk_han.fitting.data import FitState
+from sk_han.fitting.logit_scales import FittedParts, ScalePrior
 from sk_han.parts import Pool
 from sk_han.parts.pool import NETWORK, WORDS, Scale
 from sk_han.parts.trained_network import TrainedNetwork
 from sk_han.sentence_vectors.training import (
     TrainedSentenceNetwork,
     sentence_net,
-    trained_sentence_net,
+    start_from_means,
 )
 from sk_han.training.builder import (
     batch_size_for,
@@ -32,8 +30,8 @@ from sk_han.training.builder import (
     epochs_of,
     new_net,
 )
-from sk_han.training.callbacks import StopOnInterrupt, stops_for_a_person
-from sk_han.training.history import plain_history
+from sk_han.training.callbacks import FitTasks, StopOnInterrupt, stops_for_a_person
+from sk_han.training.history import best_of, plain_history
 from sk_han.training.net import Net, copied_net
 from sk_han.training.pretraining import (
     PRETRAINING_BATCH_SIZE,
@@ -46,7 +44,7 @@ from sk_han.training.pretraining import (
 # a network are overconfident. And by what factor, as a standard deviation of the logarithm, they
 # differ between collections. Of six corpora and 300 to 5,000 documents (docs/what_was_tried.md).
 OF_WORDS = ScalePrior(0.12, 0.6), ScalePrior(0.8, 0.15)
-# A network that text without labels has taught counts more beside the linear models. Of four
+# A network pre-trained on text without labels counts more beside the linear models. Of four
 # corpora and 500 and 1,000 documents.
 PRETRAINED = ScalePrior(0.35, 0.6), ScalePrior(0.5, 0.15)
 # A network over sentence vectors begins as a convex model and is calibrated as one. Of 100, 300 and
@@ -56,278 +54,265 @@ OF_SENTENCES = ScalePrior(0.85, 0.3), ScalePrior(0.35, 0.6)
 
 _FINE_TUNING_EPOCHS, _FINE_TUNING_LR = 1 / 2, 1 / 3  # of those without pre-training
 _SENTENCES_LR = 1 / 6  # of that for words: training begins at a logistic regression
-_SMALLEST_SCALE = 0.01  # from which a scale of an earlier fit goes on
+_SMALLEST_SCALE = 0.01  # of an earlier fit as the median of a prior
 
 # What summaries call the networks.
 _TITLES = {NETWORK: NETWORK, WORDS: "network of words"}
 
 
-class NetworkLearner(Learner):
-    """A network that learns from labelled documents, and perhaps from a teacher before."""
-
-    part = TrainedNetwork
-
-    @classmethod
-    def of(cls, data: FitData, context: FitContext) -> NetworkLearner:
-        """Return the learner by what the documents hold."""
-        if data.sentences is None:
-            return cls()
-        return _SentencesLearner()
-
-    def fit(self, data: FitData, context: FitContext, teacher: Pool | None) -> Fitted:
-        """Train on word ids: from the vectors of words, and from what a teacher says of text."""
-        _begin_task(self.part, data, context, teacher)
-        net = _trained_on_words(data, context, teacher, NETWORK)
-        own, beside = OF_WORDS if teacher is None else PRETRAINED
-        return _fitted(self.part(net), data, context, NETWORK, own, beside)
-
-
-class _SentencesLearner(NetworkLearner):
-    """A network over sentence vectors, which begins as a logistic regression on their means."""
-
-    part = TrainedSentenceNetwork
-
-    def fit(self, data: FitData, context: FitContext, teacher: Pool | None) -> Fitted:
-        """Train with the order of sentences and without it; held-out documents choose."""
-        assert data.sentences is not None
-        dimension = data.sentences.dimension
-        _begin_task(self.part, data, context, None)
-        with context.stages("network", has_bar=True):
-            net = trained_sentence_net(
-                lambda recurrent, is_last: _new_net(
-                    data,
-                    context,
-                    sentence_net,
-                    {"input_size": dimension, "recurrent": recurrent},
-                    **_main_training(data, context, None),
-                    lr=context.settings.lr * _SENTENCES_LR,
-                    fit_tasks=context.task if is_last else None,
-                ),
-                data.training_data,
-                data.validation,
-                data.target,
-                before=None if context.before is None else context.before.pool.network.net,
-                with_moments=context.is_portion,
-            )
-        context.is_stopped = net.ended_by is not None
-        return _fitted(self.part(net), data, context, NETWORK, *OF_SENTENCES)
-
-
-class WordsLearner(Learner):
-    """A network over the words of documents whose sentences are vectors too, for another part."""
-
-    @classmethod
-    def of(cls, data: FitData, context: FitContext) -> WordsLearner | None:
-        """Return the learner if the documents have vectors and words, or the model has it."""
-        if context.before is None:
-            return cls() if data.reads_words_beside_vectors else None
-        return cls() if WORDS in context.before.pool.parts else None
-
-    def fit(self, data: FitData, context: FitContext, teacher: Pool | None) -> Fitted:
-        """Train as on documents of words alone, if there are any and time is left."""
-        words, own = data.of_words(), (OF_WORDS if teacher is None else PRETRAINED)[0]
-        if context.is_stopped or not data.reads_words_beside_vectors:
-            if context.before is None:
-                return Fitted(Pool(data.target, {}, {}), _TITLES[WORDS], None, is_network=True)
-            part: Any = context.before.pool.parts[WORDS]
-            return _fitted(part, words, context, WORDS, own)
-        net = _trained_on_words(words, context, teacher, WORDS)
-        return _fitted(TrainedNetwork(net), words, context, WORDS, own)
-
-
-def _trained_on_words(data: FitData, context: FitContext, teacher: Pool | None, name: str) -> Net:
-    """Train the network of that name in the pool: from word vectors, or from the net before."""
-    settings = context.settings
-    frozen = epochs_frozen(settings.freeze_embedding)
-    with context.stages("set-up"):  # an optimizer of PyTorch's own loads its compiler
-        net = _new_net(
-            data,
-            context,
-            document_net,
-            {"vocabulary_size": data.vocabulary_size, "unknown_id": UNKNOWN_ID},
-            **_main_training(data, context, teacher),
-            lr=settings.lr if teacher is None else settings.lr * _FINE_TUNING_LR,
-            noise=float(settings.adversarial_noise),
-            frozen_epochs=frozen - len(context.earlier_history),
-            fit_tasks=context.task if name == NETWORK else None,
-        )
-    if context.before is not None:
-        before: Any = context.before.pool.parts[name]
-        # A schedule from its beginning needs no moments, and copies of an estimator have none.
-        net.continue_from(before.net, with_moments=context.is_portion)
-    else:
-        with context.stages("word vectors"):
-            _set_initial_vectors(net, data, context)
-    if teacher is not None:
-        with context.stages("pre-training", has_bar=True):
-            _pretrain(net, data, context, teacher)
-    with context.stages("network", has_bar=True):
-        return net.train(data.training_data, data.validation)
-
-
-def _fitted(
-    part: TrainedNetwork,
-    data: FitData,
-    context: FitContext,
-    name: str,
-    own: ScalePrior,
-    beside: ScalePrior | None = None,
-) -> Fitted:
-    if context.before is not None and len(context.before.pool.parts) > 1:
-        earlier = context.before.pool.scales[name]
-        own = own._replace(median=max(float(np.max(earlier)), _SMALLEST_SCALE))
-    unseen = None if data.validation is None else part.logits(data.validation.documents)
-    pool = Pool(data.target, {name: part}, {name: 1.0})
-    return Fitted(pool, _TITLES[name], unseen, prior=own, beside=beside, is_network=True)
-
-
-def _begin_task(
-    part: type[TrainedNetwork], data: FitData, context: FitContext, teacher: Pool | None
-) -> None:
-    """Begin the task of the fit, which callbacks may ask for the model as it is now."""
+def begin_task(estimator: Any, sample_weight: Any, fit: FitState, teacher: Pool | None) -> FitTasks:
+    """Begin the task of the fit, whose callbacks may request the model at each epoch."""
+    part = TrainedNetwork if fit.sentences is None else TrainedSentenceNetwork
     scale: Scale = 1.0
-    others = Pool(data.target, {}, {})
-    if context.before is not None and context.learns_on:
-        scale, others = context.before.pool.scales[NETWORK], context.before.pool.others
+    others = Pool(fit.target, {}, {})
+    if fit.warm_start_from is not None and fit.is_partial:
+        earlier = fit.warm_start_from.pool
+        scale, others = earlier.scales[NETWORK], earlier.others
 
     def fitted_so_far(net: Net) -> dict[str, Any]:
-        network = Pool(data.target, {NETWORK: part(copied_net(net))}, {NETWORK: scale})
-        pool, history = network.beside(others), plain_history(net)
-        return data.model(pool, history, device=context.device).attributes()
+        network = Pool(fit.target, {NETWORK: part(copied_net(net))}, {NETWORK: scale})
+        return fit.model(network.beside(others), plain_history(net)).attributes()
 
-    n_epochs = _n_epochs(data, context, teacher)
-    context.task = context.begin_task(data.documents, data.labels, n_epochs, fitted_so_far)
-
-
-def _n_epochs(data: FitData, context: FitContext, teacher: Pool | None) -> int:
-    """Return the number of epochs of a network, fewer where a teacher has taught it before."""
-    given = 1 if context.is_portion else context.settings.max_epochs
-    n = epochs_for(given, len(data.training), _batch_size(data, context))
-    return n if teacher is None or given != "auto" else math.ceil(n * _FINE_TUNING_EPOCHS)
+    return FitTasks(
+        estimator,
+        fit.documents,
+        fit.labels,
+        _n_epochs(fit, teacher),
+        fitted_so_far,
+        sample_weight=sample_weight,
+    )
 
 
-def _batch_size(data: FitData, context: FitContext) -> int:
-    return batch_size_for(context.settings.batch_size, len(data.training))
+def fit_networks(fit: FitState, teacher: Pool | None, task: FitTasks) -> list[FittedParts]:
+    """Fit the network; of sentence vectors, also a second network of the words."""
+    of_words = OF_WORDS if teacher is None else PRETRAINED
+    if fit.sentences is None:
+        part = TrainedNetwork(_train_on_words(fit, teacher, NETWORK, task))
+        return [_with_prior(part, fit, NETWORK, *of_words)]
+    net = _train_on_vectors(fit, task)
+    networks = [_with_prior(TrainedSentenceNetwork(net), fit, NETWORK, *OF_SENTENCES)]
+    words, part = fit.without_vectors(), _earlier_part(fit, WORDS)
+    is_known = fit.warm_start_from is None or part is not None
+    if is_known and fit.has_vectors_and_words and net.ended_by is None:
+        part = TrainedNetwork(_train_on_words(words, teacher, WORDS, None))
+    if part is not None:
+        networks.append(_with_prior(part, words, WORDS, of_words[0]))
+    return networks
+
+
+def _train_on_words(fit: FitState, teacher: Pool | None, name: str, task: FitTasks | None) -> Net:
+    """Train from word vectors and pre-training, or from the earlier network of this name."""
+    params = fit.params
+    frozen = epochs_frozen(params.freeze_embedding)
+    with fit.stages("set-up"):  # an optimizer of PyTorch's own loads its compiler
+        net = _new_net(
+            fit,
+            document_net,
+            {"vocabulary_size": fit.vocabulary_size, "unknown_id": UNKNOWN_ID},
+            **_main_training(fit, teacher),
+            lr=params.lr if teacher is None else params.lr * _FINE_TUNING_LR,
+            noise=float(params.adversarial_noise),
+            frozen_epochs=frozen - len(fit.earlier_history),
+            fit_tasks=task,
+        )
+    if fit.warm_start_from is not None:
+        # A schedule from its beginning needs no moments, and copies of an estimator have none.
+        net.continue_from(_earlier_part(fit, name).net, with_moments=fit.is_partial)
+    else:
+        with fit.stages("word vectors"):
+            vectors = initial_vectors(
+                params.embedding_init,
+                *fit.text,
+                None if fit.tokenizer is None else fit.tokenizer.vocabulary_,
+                (fit.vocabulary_size, params.embedding_dim),
+                fit.rng,
+            )
+            if vectors is not None:
+                net.set_embedding(vectors)
+    if teacher is not None:
+        with fit.stages("pre-training", has_bar=True):
+            _pretrain(net, fit, teacher)
+    with fit.stages("network", has_bar=True):
+        return net.train(fit.training_data, fit.validation)
+
+
+def _train_on_vectors(fit: FitState, task: FitTasks) -> Net:
+    """Train without and with the order of sentences; keep the lower loss on held-out documents.
+
+    Training begins at a logistic regression on mean sentences, or at the earlier network. Without
+    held-out documents the order is not read.
+    """
+    assert fit.sentences is not None
+    earlier = _earlier_part(fit, NETWORK)
+    if earlier is not None:
+        candidates = [earlier.net.module_.recurrent]
+    else:
+        candidates = [False] if fit.validation is None else [False, True]
+    nets: list[Net] = []
+    with fit.stages("network", has_bar=True):
+        for recurrent in candidates:
+            net = _new_net(
+                fit,
+                sentence_net,
+                {"input_size": fit.sentences.dimension, "recurrent": recurrent},
+                **_main_training(fit, None),
+                lr=fit.params.lr * _SENTENCES_LR,
+                fit_tasks=task if recurrent == candidates[-1] else None,
+            )
+            if earlier is not None:
+                net.continue_from(earlier.net, with_moments=fit.is_partial)
+            else:
+                start_from_means(net, fit.training_data, fit.target)
+            nets.append(net.train(fit.training_data, fit.validation))
+            if net.ended_by is not None:
+                break
+    best = min(nets, key=_validation_loss)
+    best.ended_by = nets[-1].ended_by
+    return best
+
+
+def _validation_loss(net: Net) -> float:
+    """Return the loss of the epoch whose weights were kept; 0 without validation."""
+    epoch = best_of(net)["best_epoch_"]
+    return 0.0 if epoch is None else float(net.history[epoch - 1, "valid_loss"])
+
+
+def _earlier_part(fit: FitState, name: str) -> Any:
+    """Return the network of this name to continue from; None without one."""
+    return None if fit.warm_start_from is None else fit.warm_start_from.pool.parts.get(name)
+
+
+def _with_prior(
+    part: TrainedNetwork,
+    fit: FitState,
+    name: str,
+    prior: ScalePrior,
+    others_prior: ScalePrior | None = None,
+) -> FittedParts:
+    """Score the held-out documents; the prior of a warm start is at the earlier scale."""
+    if fit.warm_start_from is not None and len(fit.warm_start_from.pool.parts) > 1:
+        earlier = fit.warm_start_from.pool.scales[name]
+        prior = prior._replace(median=max(float(np.max(earlier)), _SMALLEST_SCALE))
+    logits = None if fit.validation is None else part.logits(fit.validation.documents)
+    return FittedParts(
+        Pool(fit.target, {name: part}, {name: 1.0}),
+        _TITLES[name],
+        logits,
+        prior=prior,
+        others_prior=others_prior,
+        is_network=True,
+    )
+
+
+def _n_epochs(fit: FitState, teacher: Pool | None) -> int:
+    """Return the number of epochs of a network, fewer after pre-training."""
+    max_epochs = 1 if fit.is_partial else fit.params.max_epochs
+    n = epochs_for(max_epochs, len(fit.training), _batch_size(fit))
+    return n if teacher is None or max_epochs != "auto" else math.ceil(n * _FINE_TUNING_EPOCHS)
+
+
+def _batch_size(fit: FitState) -> int:
+    return batch_size_for(fit.params.batch_size, len(fit.training))
 
 
 def _new_net(
-    data: FitData,
-    context: FitContext,
+    fit: FitState,
     make_net: Callable[..., Net],
     inputs: Mapping[str, Any],
     *,
     random_state: np.random.RandomState | None = None,
     **training: Any,
 ) -> Net:
-    """Create a net with initial weights, which learns by the loss of the target.
+    """Create a net with initial weights, which minimizes the loss of the target.
 
-    `inputs` are the arguments of the network that its input decides, `training` further ones of
+    `inputs` are the arguments of the network that depend on its input, `training` further ones of
     `new_net`. A loss in `net_params` replaces that of the target.
     """
-    settings = context.settings
-    network = settings.network_options.decided(data.target.attends_per_label).get_params(deep=False)
+    network = fit.network_options.get_params(deep=False)
     del network["embedding_dropout"]  # net_params may have it
     if random_state is None:
-        random_state = context.rng if context.before is None else _going_on(context)
+        random_state = fit.rng if fit.warm_start_from is None else _warm_start_rng(fit)
     return new_net(
-        {**network, "n_classes": data.n_classes, **inputs},
+        {**network, "n_classes": fit.n_classes, **inputs},
         make_net=make_net,
         loss={
-            "criterion": data.target.criterion(),
-            "measures": {"valid_accuracy": data.target.accuracy},
-            "decide": data.target.decide,
+            "criterion": fit.target.criterion(),
+            "measures": {"valid_accuracy": fit.target.accuracy},
+            "decide": fit.target.decide,
         },
-        optimizer=settings.optimizer,
-        net_params=settings.net_params,
-        verbose=settings.verbose,
-        device=context.device,
+        optimizer=fit.params.optimizer,
+        net_params=fit.params.net_params,
+        verbose=fit.params.verbose,
+        device=fit.device,
         random_state=random_state,
         **training,
     )
 
 
-def _main_training(data: FitData, context: FitContext, teacher: Pool | None) -> dict[str, Any]:
-    """Return those arguments of `new_net` that the user's documents and parameters decide."""
-    settings = context.settings
+def _main_training(fit: FitState, teacher: Pool | None) -> dict[str, Any]:
+    """Return the arguments of `new_net` that depend on labelled documents and parameters."""
     return {
-        "n_documents": len(data.training),
-        "max_epochs": _n_epochs(data, context, teacher),
-        "batch_size": _batch_size(data, context),
-        "lr_schedule": "constant" if context.is_portion else settings.lr_schedule,
-        "keep_best": data.validation is not None,
-        "n_iter_no_change": settings.n_iter_no_change,
-        "callbacks": _with_stop(settings.callbacks),
+        "n_documents": len(fit.training),
+        "max_epochs": _n_epochs(fit, teacher),
+        "batch_size": _batch_size(fit),
+        "lr_schedule": "constant" if fit.is_partial else fit.params.lr_schedule,
+        "keep_best": fit.validation is not None,
+        "n_iter_no_change": fit.params.n_iter_no_change,
+        "callbacks": _with_stop(fit.params.callbacks),
     }
 
 
 def _with_stop(callbacks: list[Any] | None) -> list[Any] | None:
-    """Let a person at a shell end a training, unless a callback of theirs does."""
+    """Add a callback by which Ctrl-C ends training in a shell, unless there is one."""
     own = list(callbacks or ())
     if any(isinstance(each, StopOnInterrupt) for each in own) or not stops_for_a_person():
         return callbacks
     return [*own, StopOnInterrupt()]
 
 
-def _going_on(context: FitContext) -> np.random.RandomState:
-    """Return a source of other noise than that of the fits before, the same in copies.
+def _warm_start_rng(fit: FitState) -> np.random.RandomState:
+    """Return a generator of other noise than that of earlier fits, the same in copies.
 
-    Portions count their epochs. A warm start does not, so its noise depends on the weights: equal
-    noise in each of many short fits would be learnt by heart.
+    `partial_fit` counts its epochs. A warm start does not, so its noise depends on the weights:
+    equal noise in each of many short fits would be learnt by heart.
     """
-    assert context.before is not None
-    seeds = [context.rng.randint(2**31 - 1, size=context.before.n_iter + 1)[-1]]
-    if not context.is_portion:
-        weights = context.before.pool.network.net.weights
+    assert fit.warm_start_from is not None
+    seeds = [fit.rng.randint(2**31 - 1, size=fit.warm_start_from.n_iter + 1)[-1]]
+    if not fit.is_partial:
+        weights = fit.warm_start_from.pool.network.net.weights
         seeds += [zlib.crc32(weights[name].tobytes()) for name in sorted(weights)]
     return np.random.RandomState(seeds)
 
 
-def _set_initial_vectors(net: Net, data: FitData, context: FitContext) -> None:
-    text, weights = data.text
-    vectors = initial_vectors(
-        context.settings.embedding_init,
-        text,
-        weights,
-        None if data.tokenizer is None else data.tokenizer.vocabulary_,
-        (data.vocabulary_size, context.settings.embedding_dim),
-        context.rng,
+def _pretrain(net: Net, fit: FitState, teacher: Pool) -> None:
+    """Train a network to predict from one half of a document what the teacher does from the other.
+
+    Held-out documents are labelled by the teacher alone.
+    """
+    own_rng = copy.deepcopy(fit.rng)  # pre-training takes no numbers from the user's generator
+    text, weights = fit.text
+    rows = sample_to_pretrain(text, own_rng)
+    labels = np.full((len(text), fit.n_classes), np.nan, dtype=np.float32)
+    labels[fit.training] = fit.target.soft(fit.labelled.targets[fit.training])
+    soft = labelled_by_other_half(
+        text[rows],
+        lambda half: fit.target.probabilities(teacher.logits(half)),
+        labels=labels[rows],
+        weights=weights[rows],
     )
-    if vectors is not None:
-        net.set_embedding(vectors)
-
-
-def _pretrain(net: Net, data: FitData, context: FitContext, teacher: Pool) -> None:
-    """Let a network learn from one half of a document what the teacher says of the other half."""
-    own_rng = copy.deepcopy(context.rng)  # pre-training takes no numbers from the user's generator
-    rows = sample_to_pretrain(data.text[0], own_rng)
-    soft = _softly_labelled(data, rows, teacher)
     batch_size = PRETRAINING_BATCH_SIZE
     pretrained = _new_net(
-        data,
-        context,
+        fit,
         document_net,
-        {"vocabulary_size": data.vocabulary_size, "unknown_id": UNKNOWN_ID},
+        {"vocabulary_size": fit.vocabulary_size, "unknown_id": UNKNOWN_ID},
         n_documents=len(soft),
         max_epochs=epochs_of(PRETRAINING_STEPS, len(soft), batch_size, least=1, most=20),
         batch_size=batch_size,
-        lr=context.settings.lr,
-        frozen_epochs=epochs_frozen(context.settings.freeze_embedding),
+        lr=fit.params.lr,
+        frozen_epochs=epochs_frozen(fit.params.freeze_embedding),
         keep_best=False,
         random_state=own_rng,
     )
     pretrained.continue_from(net, with_moments=False)
     pretrained.train(soft, None)
     net.continue_from(pretrained, with_moments=False)
-
-
-def _softly_labelled(data: FitData, rows: NDArray[np.int64], teacher: Pool) -> LabelledDocuments:
-    """Label halves of some documents; held-out documents as if they had no label."""
-    text, weights = data.text
-    labels = np.full((len(text), data.n_classes), np.nan, dtype=np.float32)
-    labels[data.training] = data.target.soft(data.labelled.targets[data.training])
-    return labelled_by_other_half(
-        text[rows],
-        lambda half: data.target.probabilities(teacher.logits(half)),
-        labels=labels[rows],
-        weights=weights[rows],
-    )

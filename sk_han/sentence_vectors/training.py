@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from sk_han.parts.pool import NETWORK_SCHEMAS, SENTENCE_NETWORK
 from sk_han.parts.trained_network import TrainedNetwork
 from sk_han.sentence_vectors.network import SentenceNetwork, sentence_gradient
 from sk_han.targets import Target
-from sk_han.training.history import best_of
 from sk_han.training.net import Net
 from sk_han.utils.messages import taking_many_classes
 
@@ -33,44 +31,7 @@ def sentence_net(**params: Any) -> Net:
     return Net(SentenceNetwork, to_tensors=_tensors, **params)
 
 
-def trained_sentence_net(
-    new: Callable[[bool, bool], Net],
-    training: LabelledDocuments,
-    validation: LabelledDocuments | None,
-    target: Target,
-    *,
-    before: Net | None,
-    with_moments: bool,
-) -> Net:
-    """Train on sentence vectors; held-out documents decide whether their order is read.
-
-    `new` creates a net, given whether it has a recurrent network and whether it is the last. Nets
-    without and with one are trained, and that of the lower loss is kept; without validation the
-    first. With `before`, training continues from that net.
-    """
-    if before is not None:
-        net = new(before.module_.recurrent, True)
-        net.continue_from(before, with_moments=with_moments)
-        return net.train(training, validation)
-    nets = []
-    for recurrent in (False,) if validation is None else (False, True):
-        net = new(recurrent, recurrent or validation is None)
-        _start_from_means(net, training, target)
-        nets.append(net.train(training, validation))
-        if net.ended_by is not None:
-            break
-    best = min(nets, key=_loss_of)
-    best.ended_by = nets[-1].ended_by
-    return best
-
-
-def _loss_of(net: Net) -> float:
-    """Return the validation loss of the epoch whose weights were kept; 0 without validation."""
-    epoch = best_of(net)["best_epoch_"]
-    return 0.0 if epoch is None else float(net.history[epoch - 1, "valid_loss"])
-
-
-def _start_from_means(net: Net, training: LabelledDocuments, target: Target) -> None:
+def start_from_means(net: Net, training: LabelledDocuments, target: Target) -> None:
     """Let a net begin as a logistic regression on the mean sentence of each document.
 
     That model is convex and hard to beat: from random weights the network ended 2 to 4 points

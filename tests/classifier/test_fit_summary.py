@@ -14,9 +14,8 @@ from sklearn.metrics import accuracy_score, f1_score, log_loss, recall_score
 
 from sk_han import HANClassifier, load, save
 from sk_han.datasets import make_reviews
-from sk_han.fitting.learner import Fitted
-from sk_han.fitting.logit_scales import Scaled, UnseenLogits
-from sk_han.fitting.summary import _decided, fault_in_unseen
+from sk_han.fitting.logit_scales import ScaledParts
+from sk_han.fitting.summary import decisions, fault_in_validation
 from sk_han.inspection import FitSummary
 from sk_han.parts import Pool
 from sk_han.parts.pool import NETWORK
@@ -272,16 +271,14 @@ def scaled(epoch, targets, weights):
     """Two epochs of a network, whose held-out documents have these labels and weights."""
     part = SimpleNamespace(net=SimpleNamespace(history=2 * [epoch]))
     pool = Pool(classes(2), {NETWORK: part}, {NETWORK: 1.0})
-    logits = np.ones((1, len(targets), 2))
-    learnt = [Fitted(pool, NETWORK, logits[0], is_network=True)]
-    return Scaled(pool, learnt, [1.0], UnseenLogits(logits, targets, weights))
+    return ScaledParts(pool, [], SimpleNamespace(targets=targets, weights=weights))
 
 
 def test_held_out_documents_of_one_class_do_not_tell():
     one_class = np.zeros(100, dtype=np.int64)
     epoch = {"valid_accuracy": 1.0, "valid_loss": 0.01}
     summary = of_two_classes(majority_accuracy=1.0, shares={"network": 1.0})
-    assert fault_in_unseen(summary, scaled(epoch, one_class, np.ones(100))) is None
+    assert fault_in_validation(summary, scaled(epoch, one_class, np.ones(100))) is None
 
 
 @pytest.mark.parametrize(("loss", "warned"), [(0.5, False), (0.7, True)])
@@ -290,7 +287,7 @@ def test_the_loss_of_balanced_classes_is_compared_with_that_of_balanced_frequenc
     balanced = np.where(targets == 1, 10.0, 100 / 190)
     epoch = {"valid_accuracy": 0.94, "valid_loss": loss}
     summary = of_two_classes(majority_accuracy=0.95, shares={"network": 1.0})
-    found = fault_in_unseen(summary, scaled(epoch, targets, balanced))
+    found = fault_in_validation(summary, scaled(epoch, targets, balanced))
     assert (found is not None) == warned
 
 
@@ -301,7 +298,7 @@ def test_a_network_of_next_to_no_share_is_a_warning(network, warned):
     summary = of_two_classes(majority_accuracy=0.5, shares=shares)
     epoch = {"valid_accuracy": 0.9, "valid_loss": 0.1}
     told = "its share of the log-odds of held-out documents is 0.2 %"
-    found = fault_in_unseen(summary, scaled(epoch, targets, np.ones(100)))
+    found = fault_in_validation(summary, scaled(epoch, targets, np.ones(100)))
     assert found == (told if warned else None)
 
 
@@ -325,10 +322,10 @@ def test_thresholds_of_the_highest_f1_are_scored_on_other_documents():
     has_label = rows % 4 < 2
     # In each of two groups a threshold of its own is right for all.
     z = np.where(has_label, 0.5, -0.5) + np.where(rows % 2, -3, 3)
-    unseen = UnseenLogits([z[:, None]], has_label[:, None], np.ones(200), rows % 2)
-    labelled = SimpleNamespace(targets=unseen.targets, weights=unseen.weights)
-    data = SimpleNamespace(target=target, labelled=labelled)
-    found = _decided(z[:, None], unseen, data, "f1")
+    held_out = SimpleNamespace(targets=has_label[:, None], weights=np.ones(200), groups=rows % 2)
+    params = SimpleNamespace(threshold="f1")
+    fit = SimpleNamespace(target=target, labelled=held_out, params=params)
+    found = decisions(z[:, None], held_out, fit)
     np.testing.assert_array_equal(found[:, 0], rows % 2 == 0)
 
 

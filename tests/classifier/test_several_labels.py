@@ -153,11 +153,11 @@ def test_text_without_labels_works_as_for_classes():
 @pytest.fixture
 def data_of_fits(monkeypatch):
     """What each fit has read."""
-    from sk_han.fitting import story
+    from sk_han.fitting import fit
 
     seen = []
-    read = story.read_data
-    monkeypatch.setattr(story, "read_data", lambda *args: seen.append(read(*args)) or seen[-1])
+    read = fit.read_data
+    monkeypatch.setattr(fit, "read_data", lambda *a, **k: seen.append(read(*a, **k)) or seen[-1])
     return seen
 
 

@@ -10,8 +10,8 @@ import pytest
 import sk_han
 from sk_han import HANClassifier, explain, report, summarize
 from sk_han.datasets import make_reviews
-from sk_han.fitting import story
-from sk_han.fitting.learner import Fitted, Learner, ScalePrior
+from sk_han.fitting import fit
+from sk_han.fitting.logit_scales import FittedParts, ScalePrior
 from sk_han.parts import PARTS, Part, Pool
 from sk_han.serving import Scorer
 from sk_han.storage.schema import Array, Field, Schema, labels
@@ -131,18 +131,25 @@ class LengthPart(Part):
         return cls(state["slopes"].copy())
 
 
-class LengthLearner(Learner):
-    @classmethod
-    def of(cls, data, context):
-        return cls()
+def fit_length_part(state):
+    positive = state.target.soft(state.labelled.targets) - 0.5
+    lengths = state.labelled.documents.words_per_document / 100
+    part = LengthPart((lengths - lengths.mean()) @ positive.astype(float) / len(lengths))
+    logits = None if state.validation is None else part.logits(state.validation.documents)
+    pool = Pool(state.target, {"length": part}, {"length": 1.0})
+    return FittedParts(pool, "length", logits, prior=ScalePrior(1.0, 0.5))
 
-    def fit(self, data, context, teacher):
-        positive = data.target.soft(data.labelled.targets) - 0.5
-        lengths = data.labelled.documents.words_per_document / 100
-        part = LengthPart((lengths - lengths.mean()) @ positive.astype(float) / len(lengths))
-        unseen = None if data.validation is None else part.logits(data.validation.documents)
-        pool = Pool(data.target, {"length": part}, {"length": 1.0})
-        return Fitted(pool, "length", unseen, prior=ScalePrior(1.0, 0.5))
+
+def register(patch):
+    """Register the target, the part, and its step of the fit."""
+    fit_linear_models = fit.fit_linear_models
+
+    def with_length(state, kinds):
+        return [*fit_linear_models(state, kinds), fit_length_part(state)]
+
+    patch.setitem(TARGETS, SigmoidEach.kind, SigmoidEach)
+    patch.setitem(PARTS, LengthPart.kind, LengthPart)
+    patch.setattr(fit, "fit_linear_models", with_length)
 
 
 TEXTS, LABELS = make_reviews(200, random_state=0)
@@ -151,17 +158,13 @@ STARS = Stars(np.where(np.arange(200) % 5 == 0, "so so", LABELS).tolist())
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch):
-    monkeypatch.setitem(TARGETS, SigmoidEach.kind, SigmoidEach)
-    monkeypatch.setitem(PARTS, LengthPart.kind, LengthPart)
-    monkeypatch.setattr(story, "LEARNERS", [*story.LEARNERS, LengthLearner])
+    register(monkeypatch)
 
 
 @pytest.fixture(scope="module")
 def fitted():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(TARGETS, SigmoidEach.kind, SigmoidEach)
-        patch.setitem(PARTS, LengthPart.kind, LengthPart)
-        patch.setattr(story, "LEARNERS", [*story.LEARNERS, LengthLearner])
+        register(patch)
         params = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "max_epochs": 2}
         return HANClassifier(**params, random_state=0).fit(TEXTS[:150], Stars(STARS[:150]))
 

@@ -1,0 +1,81 @@
+"""One fit, from the user's data to a fitted model."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from sk_han.documents.repeated import TextHashes
+from sk_han.fitting.data import FitInput, FitState, read_data
+from sk_han.fitting.fitted_model import FittedModel
+from sk_han.fitting.linear import (
+    fit_latent_spaces,
+    fit_linear_models,
+    fit_teacher,
+    linear_kinds,
+)
+from sk_han.fitting.logit_scales import scale_parts
+from sk_han.fitting.network import begin_task, fit_networks
+from sk_han.fitting.summary import summary_of, warn_of_a_useless_network
+from sk_han.training.history import training_attributes
+from sk_han.utils.progress import Stages, tell
+
+
+def fit_model(
+    estimator: Any,
+    data: FitInput,
+    stages: Stages,
+    warm_start_from: FittedModel | None = None,
+    *,
+    is_partial: bool = False,
+) -> FittedModel:
+    """Fit network and linear models to the user's data, and calibrate the weight of each.
+
+    `is_partial` is `partial_fit`: one epoch on all documents at the constant learning rate.
+    """
+    # Labels are checked and encoded, texts converted to word ids, some documents held out.
+    fit = read_data(estimator, data, stages, warm_start_from, is_partial=is_partial)
+    # A model that would not fit into memory is refused before anything is trained.
+    kinds = linear_kinds(fit)
+
+    # Text without labels shows the directions of the latent models. If there is much of it, linear
+    # models of the labelled documents label it for the pre-training of the network.
+    kinds = fit_latent_spaces(fit, kinds)
+    teacher = fit_teacher(fit, kinds)
+
+    # The network trains, from word vectors to its last epoch. Then the linear models are fitted.
+    task = begin_task(estimator, data.sample_weight, fit, teacher)
+    fitted = [*fit_networks(fit, teacher, task), *fit_linear_models(fit, kinds)]
+
+    # The weight of each is calibrated on held-out documents, and so are the probabilities.
+    with stages("scales"):
+        scaled = scale_parts(fitted, fit)
+    if not is_partial and scaled.validation is None:
+        fit.target.warn_of_no_threshold(fit.params.threshold)
+
+    summary = summary_of(scaled, fit)
+    # A portion may have other class frequencies, and the user's own loss no probabilities.
+    if not is_partial and not fit.has_own_loss:
+        warn_of_a_useless_network(summary, scaled, fit)
+    tell(summary, quiet=not stages.verbose)
+    training = training_attributes(scaled.pool.network.net, fit.earlier_history)
+    model = fit.model(
+        scaled.pool,
+        training["history_"],
+        best_epoch=training["best_epoch_"],
+        best_score=training["best_score_"],
+        fit_summary=summary,
+        text_hashes=_text_hashes(fit),
+    )
+    task.end(model.attributes())
+    return model
+
+
+def _text_hashes(fit: FitState) -> TextHashes:
+    """Hash the labelled documents, so that a report can tell them from new ones."""
+    if fit.warm_start_from is not None and fit.warm_start_from.text_hashes is not None:
+        return fit.warm_start_from.text_hashes.and_of(fit.labelled.documents)
+    salt = np.frombuffer(copy.deepcopy(fit.rng).bytes(16), dtype=np.uint8)
+    return TextHashes.of(fit.labelled.documents, salt)
