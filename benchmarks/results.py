@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -42,10 +43,12 @@ def publish(name: str, rows: list[dict[str, Any]], store: bool) -> None:
 
 
 def grid(rows: list[dict[str, Any]]) -> list[str]:
-    """Draw rows of equal keys; the keys are the header."""
+    """Draw rows of equal keys; the keys are the header, and columns of numbers end at the right."""
     columns = {heading: cells([row[heading] for row in rows]) for heading in rows[0]}
-    lines = [list(columns), ["---"] * len(columns), *zip(*columns.values(), strict=True)]
-    return [f"| {' | '.join(line)} |" for line in lines]
+    numbers = [all(re.match(r"-?\d|$", cell) for cell in column) for column in columns.values()]
+    numbers[0] = False
+    lines = [f"| {' | '.join(line)} |" for line in [columns, *zip(*columns.values(), strict=True)]]
+    return [lines[0], f"|{'|'.join('--:' if n else '---' for n in numbers)}|", *lines[1:]]
 
 
 def cells(values: list[Any]) -> list[str]:

@@ -1,9 +1,9 @@
 """Draw the tables of the pages from what `results.py` has stored; ``--check`` compares alone.
 
 ``python benchmarks/tables.py`` writes each table anew that stands between ``<!-- table: NAME -->``
-and ``<!-- end -->``, and under it where it comes from. NAME is that of a file in
-``benchmarks/results``, whose rows are drawn as they are, or one of those in `DRAWN`. On a page with
-``<!-- marks -->``, commits and processors stand there, and a number for them under each table.
+and ``<!-- end -->``. NAME is that of a file in ``benchmarks/results``, whose rows are drawn as they
+are, or one of those in `DRAWN`. A table ends in marks, which are footnotes of the page: commit,
+processor, date and commands of its runs, at the end of the page.
 """
 
 from __future__ import annotations
@@ -16,28 +16,21 @@ from typing import Any
 
 from results import ROOT, grid, load
 
-PAGES = [
-    ROOT / name
-    for name in (
-        "README.md",
-        "docs/index.md",
-        "docs/architecture.md",
-        "docs/benchmarks.md",
-        "docs/believing.md",
-        "docs/how_to/audit_labels.md",
-        "docs/how_to/search_parameters.md",
-        "docs/how_to/gpu.md",
-        "docs/how_to/large_collections.md",
-        "docs/how_to/other_languages.md",
-        "docs/how_to/see_what_a_model_learnt.md",
-        "docs/how_to/see_where_a_model_fails.md",
-        "docs/how_to/small_data.md",
-        "docs/how_to/text_beside_numbers.md",
-    )
-]
 TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-WHEN = re.compile(r": (commit .+?)\.\*")
 MARKS = re.compile(r"(<!-- marks -->\n).*?(<!-- end -->)", re.DOTALL)
+PAGES = [
+    page
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    if TABLE.search(page.read_text("utf-8"))
+]
+AUDITS = {
+    "airline-10": "airline tweets",
+    "imdb-10": "film reviews",
+    "20news-10": "20 newsgroups",
+    "imdb-20": "film reviews",
+    "20news-20": "20 newsgroups",
+}
+Drawn = tuple[list[str], list[dict[str, Any]]]  # the lines of a table, and the results in it
 CORPORA = {
     "imdb-2000": "IMDB, 2,000",
     "imdb-1000": "IMDB, 1,000",
@@ -72,31 +65,33 @@ UNLABELLED = (
 
 
 def drawn(text: str) -> str:
-    """Draw the tables of a page anew."""
-    text = TABLE.sub(lambda found: f"{found[1]}{draw(found[2])}\n{found[3]}", text)
-    if not MARKS.search(text):
-        return text
-    numbers: dict[str, int] = {}
-    text = WHEN.sub(lambda found: f" [{numbers.setdefault(found[1], len(numbers) + 1)}]*", text)
-    rows = "\n".join(f"{number}. {said}" for said, number in numbers.items())
-    return MARKS.sub(lambda found: f"{found[1]}{rows}\n{found[2]}", text)
+    """Draw the tables of a page anew, and at its end the runs that their marks refer to."""
+    runs: dict[str, dict[str, None]] = {}
+
+    def table(match: re.Match[str]) -> str:
+        lines, results = draw(match[2])
+        for result in results:
+            runs.setdefault(when(result), {})[f"`{result['command']}`"] = None
+        numbers = sorted({list(runs).index(when(result)) + 1 for result in results})
+        marks = ["", " ".join(f"[^{number}]" for number in numbers)] if numbers else []
+        return "\n".join([match[1].strip(), *lines, *marks, match[3]])
+
+    text = TABLE.sub(table, text)
+    notes = [
+        f"[^{number}]: {said}: {', '.join(commands)}\n"
+        for number, (said, commands) in enumerate(runs.items(), start=1)
+    ]
+    if notes and not MARKS.search(text):
+        text += "\n<!-- marks -->\n<!-- end -->\n"
+    return MARKS.sub(lambda match: f"{match[1]}{''.join(notes)}{match[2]}", text)
 
 
-def draw(name: str) -> str:
-    """Draw one table, with where it comes from."""
+def draw(name: str) -> Drawn:
+    """Draw one table."""
     if name in DRAWN:
         return DRAWN[name]()
-    found = load(name)
-    return "\n".join(grid(found["rows"])) + "\n\n" + origin(found)
-
-
-def origin(*found: dict[str, Any]) -> str:
-    """Say the commands of results, and from which commit, processor and date they are."""
-    commands: dict[str, list[str]] = {}
-    for one in found:
-        commands.setdefault(when(one), []).append(f"`{one['command']}`")
-    each = [f"*{', '.join(dict.fromkeys(of))}: {said}.*" for said, of in commands.items()]
-    return " ".join(each)
+    result = load(name)
+    return grid(result["rows"]), [result]
 
 
 def when(one: dict[str, Any]) -> str:
@@ -104,7 +99,7 @@ def when(one: dict[str, Any]) -> str:
     return said + (f", {one['note']}" if "note" in one else "")
 
 
-def accuracy(models: dict[str, str], corpora: Iterable[str], *keys: str) -> str:
+def accuracy(models: dict[str, str], corpora: Iterable[str], *keys: str) -> Drawn:
     """Draw a row for each corpus and a column for each model, and further keys of the last."""
     found = [load(f"accuracy-{name}") for name in corpora]
     rows = []
@@ -113,48 +108,55 @@ def accuracy(models: dict[str, str], corpora: Iterable[str], *keys: str) -> str:
         row: dict[str, Any] = {"accuracy, %": CORPORA[name]}
         row |= {label: shown(of[model]) if model in of else "" for model, label in models.items()}
         rows.append(row | {f"its {key}": of[list(models)[-1]][key] for key in keys})
-    return "\n".join(grid(rows)) + "\n\n" + origin(*found)
+    return grid(rows), found
 
 
-def front() -> str:
-    """Draw a few rows for the front pages; the commands stand on the page of benchmarks."""
+def front() -> Drawn:
+    """Draw a few rows for the front pages; their runs are on the page of benchmarks."""
     models = {name: MODELS[name] for name in ("tfidf", "han")}
-    corpora = ["imdb-2000", "20news", "airline", "make_reviews"]
-    table = accuracy(models, corpora).rpartition("\n\n")[0]
-    said = dict.fromkeys(when(load(f"accuracy-{name}")) for name in corpora)
-    return f"{table}\n\n*Three seeds, defaults; {'; '.join(said)}.*"
+    return accuracy(models, ["imdb-2000", "20news", "airline", "make_reviews"])[0], []
 
 
-def characters(*corpora: str) -> str:
+def characters(*corpora: str) -> Drawn:
     """Draw a row for each corpus, and what the model of characters adds to its accuracy."""
     found, rows = [load(f"characters-{name}") for name in corpora], []
     for name, result in zip(corpora, found, strict=True):
         of = by(result, "model")
         shown = {label: of.get(name, {}).get("accuracy, %") for name, label in CHARACTERS.items()}
         rows.append({"accuracy, %": name, **shown})
-    return "\n".join(grid(rows)) + "\n\n" + origin(*found)
+    return grid(rows), found
 
 
-def pooling() -> str:
-    """Draw runs whose commands stand under the first table."""
-    return accuracy(POOLINGS, ["imdb-1000", "airline", "make_reviews"]).rpartition("\n\n")[0]
+def audits(*keys: str) -> Drawn:
+    """Draw a row for each corpus whose labels were audited: a key of each ranking, or some keys."""
+    found, rows = [load(f"label_audit-{name}") for name in AUDITS], []
+    for (name, corpus), result in zip(AUDITS.items(), found, strict=True):
+        of = by(result, "ranked by")
+        plain = of.pop("not audited", {})
+        row: dict[str, Any] = {"": corpus, "labels made wrong": f"{name[-2:]} %"}
+        if keys:
+            row |= {key: of["audit_labels"][key] for key in keys}
+            row["accuracy with its weights"] = of["audit_labels"].get("accuracy")
+            rows.append(row | {"without": plain.get("accuracy")})
+        else:
+            rows.append(row | {label: one["average precision"] for label, one in of.items()})
+    return grid(rows), found
 
 
-def unlabelled() -> str:
-    """Draw what text without labels brings, beside the same labels alone."""
-    rows, origins = [], []
+def unlabelled() -> Drawn:
+    """Draw what text without labels brings, next to the same labels alone."""
+    rows, found = [], []
     for name in UNLABELLED:
-        found = load(f"unlabelled-{name}")
-        origins.append(found)
-        kinds = by(found, "kind")
+        found.append(load(f"unlabelled-{name}"))
+        kinds = by(found[-1], "kind")
         alone = kinds.get("alone")
         if alone is None and name in CORPORA:
-            origins.append(load(f"accuracy-{name}"))
-            alone = by(origins[-1], "model")["han"]
+            found.append(load(f"accuracy-{name}"))
+            alone = by(found[-1], "model")["han"]
         row: dict[str, Any] = {"accuracy, %": name, "labels alone": alone and shown(alone)}
         row["and text without labels"] = shown(kinds["without"])
         rows.append(row | {key: kinds["without"][key] for key in ("log loss", "calibration error")})
-    return "\n".join(grid(rows)) + "\n\n" + origin(*origins)
+    return grid(rows), found
 
 
 def by(found: dict[str, Any], key: str) -> dict[str, dict[str, Any]]:
@@ -167,9 +169,13 @@ def shown(row: dict[str, Any]) -> str:
 
 DRAWN = {
     "accuracy": lambda: accuracy(MODELS, CORPORA, "log loss", "calibration error"),
+    "audits": audits,
+    "audits-first": lambda: audits("precision at 100", "expected at 100"),
     "front": front,
-    "characters": lambda: characters("20news-1000", "20news", "airline", "imdb-2000"),
-    "pooling": pooling,
+    "characters": lambda: characters(
+        "20news-1000", "20news", "airline", "imdb-2000", "nsmc-1000", "nsmc"
+    ),
+    "pooling": lambda: accuracy(POOLINGS, ["imdb-1000", "airline", "make_reviews"]),
     "readings": lambda: accuracy(READINGS, ["20news", "airline", "imdb-2000"]),
     "unlabelled": unlabelled,
 }

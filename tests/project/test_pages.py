@@ -1,4 +1,4 @@
-"""Every Python block of the pages for users and of the README runs, and the tutorial's commands."""
+"""Python blocks of README and pages run, as do commands of the tutorial; no line is lost."""
 
 import re
 import shlex
@@ -11,11 +11,10 @@ import torch
 
 from sk_han.cli import main
 
-pytestmark = pytest.mark.thorough
-
 ROOT = Path(__file__).parents[2]
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FILES += sorted((ROOT / "docs" / "how_to").glob("*.md"))
+CONTRIBUTORS = ("architecture", "changes", "what_was_tried")
 BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = [
     file.relative_to(ROOT).as_posix()
@@ -46,6 +45,7 @@ def page(tmp_path, monkeypatch):
     torch.set_num_threads(n_threads)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", PAGES)
 def test_blocks_of_a_page_run(page, path):
     page(path)
@@ -53,3 +53,14 @@ def test_blocks_of_a_page_run(page, path):
 
 def test_pages_with_blocks_are_found():
     assert {"README.md", "docs/index.md", "docs/how_to/train.md", "docs/tutorial.md"} <= set(PAGES)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_no_line_of_text_is_a_comment_to_the_page_builder(file):
+    text = re.sub(r"^```.*?^```", "", file.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    assert re.findall(r"^\s*%.*", text, re.MULTILINE) == []
+
+
+@pytest.mark.parametrize("name", CONTRIBUTORS)
+def test_pages_for_contributors_are_not_searched(name):
+    assert (ROOT / "docs" / f"{name}.md").read_text("utf-8").startswith("---\nnosearch: true\n---")

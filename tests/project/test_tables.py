@@ -52,24 +52,35 @@ def test_a_table_worked_by_hand(stored):
         "A",
         "<!-- table: times -->",
         "|  | n | s |",
-        "| --- | --- | --- |",
+        "|---|--:|--:|",
         "| few | 1,000 | 0.50 |",
         "| many | 2 | 12.25 |",
         "",
-        "*`python benchmarks/a.py`: commit abc, one, 2026-01-02, on a laptop.*",
+        "[^1]",
         "<!-- end -->",
         "B",
+        "",
+        "<!-- marks -->",
+        "[^1]: commit abc, one, 2026-01-02, on a laptop: `python benchmarks/a.py`",
+        "<!-- end -->",
     ]
     assert tables.drawn(drawn) == drawn
 
 
-def test_commits_stand_once_at_the_marks_of_a_page(stored):
-    for name in "ab":
-        (stored / f"{name}.json").write_text(json.dumps(ONE | {"rows": [{name: 1}]}))
-    tables_of = [f"<!-- table: {name} -->\n<!-- end -->\n" for name in "ab"]
-    drawn = tables.drawn("".join([*tables_of, "<!-- marks -->\n<!-- end -->\n"]))
-    assert drawn.count("*`python benchmarks/a.py` [1]*") == 2
-    assert drawn.endswith("<!-- marks -->\n1. commit abc, one, 2026-01-02\n<!-- end -->\n")
+def test_tables_of_one_commit_share_a_mark(stored):
+    for name in "abc":
+        one = ONE | {"command": f"python benchmarks/{name}.py", "rows": [{name: 1}]}
+        one |= {"commit": "other"} if name == "b" else {}
+        (stored / f"{name}.json").write_text(json.dumps(one))
+    tables_of = [f"<!-- table: {name} -->\n<!-- end -->\n" for name in "abc"]
+    drawn = tables.drawn("".join(tables_of))
+    assert re.findall(r"^\[\^.\]$", drawn, re.MULTILINE) == ["[^1]", "[^2]", "[^1]"]
+    assert drawn.endswith(
+        "<!-- marks -->\n"
+        "[^1]: commit abc, one, 2026-01-02: `python benchmarks/a.py`, `python benchmarks/c.py`\n"
+        "[^2]: commit other, one, 2026-01-02: `python benchmarks/b.py`\n"
+        "<!-- end -->\n"
+    )
     assert tables.drawn(drawn) == drawn
 
 
