@@ -18,7 +18,7 @@ from sk_han.fitting.data import FitInput
 from sk_han.fitting.fit import fit_model
 from sk_han.fitting.fitted_model import FittedModel
 from sk_han.fitting.pool_attributes import PoolViews
-from sk_han.inspection.methods import takes_how
+from sk_han.inspection.explanations import takes_options
 from sk_han.kernels.engine import ENGINES, engine_in_use, using_engine
 from sk_han.options import NetworkOptions
 from sk_han.tokenizer import HierarchicalTokenizer
@@ -576,20 +576,20 @@ or ndarray of shape (n_labels,)
         super().set_params(**params)
         return self
 
-    @takes_how
+    @takes_options
     def explain(
-        self, X: Any, *, y_true: Any = None, target: Any = None, against: Any = None, **how: Any
+        self, X: Any, *, y_true: Any = None, target: Any = None, against: Any = None, **options: Any
     ) -> ExplanationList:
         """Compute the contribution of each word and sentence to the log-odds of a class.
 
         Parameters
         ----------
-        X, y_true, target, against, **how
+        X, y_true, target, against, **options
             As of `sk_han.explain`, which also explains a Pipeline.
         """
         from sk_han.inspection.explaining import explain
 
-        return explain(self, X, y_true=y_true, target=target, against=against, **how)
+        return explain(self, X, y_true=y_true, target=target, against=against, **options)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

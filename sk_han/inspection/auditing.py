@@ -16,9 +16,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import column_or_1d, get_tags
 
 from sk_han.documents.repeated import groups_by_label, groups_of_same, text_key
-from sk_han.inspection.explained_model import check_classifier, probability_array
+from sk_han.inspection.estimators import (
+    listed_documents,
+    n_documents_of,
+    own_results,
+    probability_array,
+    texts_of,
+)
 from sk_han.inspection.explaining import explain
-from sk_han.inspection.methods import listed_documents, n_documents_of, texts_of
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.label_audit import LabelAudit
@@ -281,7 +286,11 @@ def audit_labels(
     if n_explained != 0:
         check_count("n_explained", n_explained)
     estimator = getattr(estimator, "best_estimator_", estimator)
-    check_classifier(estimator)
+    name, repair = type(estimator).__name__, own_results(estimator)
+    if repair:
+        raise TypeError(f"audit_labels needs a classifier of documents; got {name}.{repair}")
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(f"audit_labels needs a classifier with predict_proba; {name} has none.")
     X = listed_documents(X)
     n = n_documents_of(X)
     if n == 0:

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 
-from sk_han.documents import DocumentArray
-from sk_han.inspection.contributions import Asked
-from sk_han.inspection.explained_model import (
-    Ensemble,
+from sk_han.inspection.estimators import (
+    Calibration,
     ExplainedModel,
-    check_fitted,
-    combined,
+    in_portions,
+    listed_documents,
     opened,
 )
-from sk_han.inspection.methods import (
-    PORTION,
-    How,
-    Source,
-    explanations_of,
-    for_answers,
-    in_portions,
-    length_of,
-    listed_documents,
-    of_answers,
-    refuse_lone_text,
-    takes_how,
+from sk_han.inspection.explanations import (
+    ExplainedClasses,
+    ExplainOptions,
+    check_targets,
+    explain_batch,
+    takes_options,
 )
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
@@ -39,10 +32,13 @@ from sk_han.training.devices import computing
 from sk_han.utils.containers import plain_label
 from sk_han.utils.messages import random_source
 from sk_han.utils.progress import Progress
+from sk_han.validation.documents import check_texts
 from sk_han.validation.labels import warn_of_order
 
+_PORTION = 64  # documents of an iterator that the models of a calibration read at once
 
-@takes_how
+
+@takes_options
 def explain(
     estimator: ClassifierMixin | Pipeline,
     X: Any,
@@ -51,7 +47,7 @@ def explain(
     target: Any = None,
     against: Any = None,
     targets: str | None = None,
-    **how: Any,
+    **options: Any,
 ) -> ExplanationList:
     """Compute the contribution of each word and sentence to the log-odds of a class.
 
@@ -109,7 +105,7 @@ def explain(
     TypeError
         If the estimator holds no HANClassifier, or one that cannot be explained from outside.
     ValueError
-        If a target, a rival or a true label is no class, if their number is not that of the
+        If a target, a rival or a true label is not a class, if their number is not that of the
         documents, if a class is compared with itself, or if another parameter is invalid.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
@@ -168,13 +164,11 @@ def explain(
     True
     """
     warn_of_order(X, y_true, "y_true")
-    if targets is None:
-        explained = explain_iter(estimator, X, target=target, against=against, **how)
-        return ExplanationList(explained, y_true=y_true)
-    return of_answers(_for_answers(estimator, X, target, against, targets, how), y_true)
+    explained = _explained(estimator, X, target, against, targets, options)
+    return _explanation_list(explained, y_true)
 
 
-@takes_how
+@takes_options
 def explain_iter(
     estimator: ClassifierMixin | Pipeline,
     X: Any,
@@ -182,7 +176,7 @@ def explain_iter(
     target: Any = None,
     against: Any = None,
     targets: str | None = None,
-    **how: Any,
+    **options: Any,
 ) -> Iterator[DocumentExplanation]:
     """Yield explanations one by one; read documents only when they are needed.
 
@@ -212,19 +206,8 @@ def explain_iter(
     >>> next(explanations).method
     'shapley'
     """
-    if targets is not None:
-        return (found for _, found in _for_answers(estimator, X, target, against, targets, how))
-    refuse_lone_text(X)
-    check_fitted(estimator)
-    found = opened(estimator)
-    model = None if isinstance(found, Ensemble) else ExplainedModel.of(found)
-    chosen = How.checked(how)
-    if model is None:
-        return _explained_together(found, X, target, against, how)
-    size = chosen.batch_size or model.classifier.net_.valid_batch_size
-    batches = model.batches(X, size)
-    asked = Asked.checked(target, against, model.classifier.pool_.target, length_of(X))
-    return _explained(model, batches, asked, chosen, random_source(chosen.random_state))
+    explained = _explained(estimator, X, target, against, targets, options)
+    return (explanation for _, explanation in explained)
 
 
 def explain_classes(
@@ -233,7 +216,7 @@ def explain_classes(
     *,
     classes: Any = None,
     y_true: Any = None,
-    **how: Any,
+    **options: Any,
 ) -> ExplanationList:
     """Explain each document for several classes: what speaks for one, what for another.
 
@@ -243,7 +226,7 @@ def explain_classes(
         As of `explain`.
     classes : sequence of labels, default=None
         The classes to explain, in the order of their columns; None for all.
-    **how
+    **options
         ``method`` and other parameters of `explain`, but neither ``target`` nor
         ``against``.
 
@@ -276,95 +259,147 @@ def explain_classes(
     >>> explanations.numbers.tolist()
     [0, 0, 1, 1]
     """
-    for name in {"target", "targets"} & how.keys():
+    for name in {"target", "targets"} & options.keys():
         raise TypeError(f"explain_classes takes classes in place of {name}.")
-    if how.get("against") is not None:
+    if options.get("against") is not None:
         raise TypeError(
             "explain_classes compares each class with all others; explain(target=, against=) "
             "compares two."
         )
     warn_of_order(X, y_true, "y_true")
-    X = listed_documents(X)  # each class reads all of them
+    X = listed_documents(X)  # which are read for each class
     if classes is None:
-        # Says at once, and as explain does, what is wrong with the estimator.
-        explain_iter(estimator, [], **how)
+        explain_iter(estimator, [], **options)  # raises the errors of explain, which come first
         classes = estimator.classes_
     labels = [classes] if isinstance(classes, (str, bytes)) else list(map(plain_label, classes))
     if not labels:
         raise ValueError("classes must name one class or more, or be None for all; got none.")
-    columns = [explain(estimator, X, target=label, **how) for label in labels]
-    true = ExplanationList(columns[0], y_true=y_true).y_true
-    rows = list(zip(*columns, strict=True))
-    return ExplanationList(
-        [explanation for row in rows for explanation in row],
-        y_true=None if true is None else np.repeat(true, len(labels)),
-        numbers=np.repeat(np.arange(len(rows)), len(labels)),
-    )
+    columns = [explain_iter(estimator, X, target=label, **options) for label in labels]
+    rows = enumerate(zip(*columns, strict=True))
+    return _explanation_list(((number, each) for number, row in rows for each in row), y_true)
 
 
-def _for_answers(
-    estimator: Any, X: Any, target: Any, against: Any, targets: str, how: dict[str, Any]
+def _explanation_list(
+    explained: Iterable[tuple[int, DocumentExplanation]], y_true: Any
+) -> ExplanationList:
+    """Collect explanations with the numbers of their documents; true labels are of documents."""
+    explained = list(explained)
+    numbers, explanations = [number for number, _ in explained], [each for _, each in explained]
+    if y_true is not None and len(set(numbers)) < len(numbers):
+        first = np.unique(numbers, return_index=True)[1]  # explanation of each document
+        of_documents: Any = ExplanationList([explanations[i] for i in first], y_true=y_true).y_true
+        y_true = [of_documents[number] for number in numbers]
+    return ExplanationList(explanations, y_true=y_true, numbers=numbers)
+
+
+def _explained(
+    estimator: Any, X: Any, target: Any, against: Any, targets: str | None, options: dict[str, Any]
 ) -> Iterator[tuple[int, DocumentExplanation]]:
-    """Check at the call; explain each label that a document gets, with the document's number."""
-    explains = partial(explain_iter, estimator)
-    found = for_answers(explains, X, target, against, targets, how)
-    explains([], **how)  # says what is wrong with the estimator
-    return found
+    """Check at the call; explain batch by batch, with the number of the document."""
+    if isinstance(X, (str, bytes, bytearray)):
+        check_texts(X)  # which refuses one
+    inside = opened(estimator)
+    checked = ExplainOptions.checked(options)
+    random = random_source(checked.random_state)
+    check_targets(targets, target, against)
+    n_documents = len(X) if hasattr(X, "__len__") else None
+    if isinstance(inside, Calibration):
+        of = OneOfClasses(np.asarray(inside.estimator.classes_))
+        classes = ExplainedClasses.checked(target, against, of, n_documents)
+        return _explained_by_calibration(inside, X, classes, of, checked, random)
+    model = ExplainedModel.of(inside)
+    classifier, pool = model.classifier, model.classifier.pool_
+    classes = ExplainedClasses.checked(target, against, pool.target, n_documents)
+    size = checked.batch_size or pool.network.net.valid_batch_size
+    batches = model.batches(X, size)
 
-
-def _explained_together(
-    ensemble: Ensemble, X: Any, target: Any, against: Any, how: dict[str, Any]
-) -> Iterator[DocumentExplanation]:
-    """Check at the call that the models can be explained; explain portion by portion."""
-    known = np.asarray(ensemble.estimator.classes_)
-    of = OneOfClasses(known)
-    asked = Asked.checked(target, against, of, length_of(X))
-    ensemble.check_classes()
-    explain_iter(ensemble.members[0], [], **how)
-    # Each model draws by itself: they take turns batch by batch.
-    random = random_source(how.get("random_state"))
-    draw = random.integers if isinstance(random, np.random.Generator) else random.randint
-    sources = [np.random.default_rng(draw(2**31 - 1)) for _ in ensemble.members]
-
-    def explained() -> Iterator[DocumentExplanation]:
+    def explained() -> Iterator[tuple[int, DocumentExplanation]]:
         n_read = 0
-        for portion in in_portions(X, how.get("batch_size") or PORTION):
-            probabilities = np.asarray(ensemble.estimator.predict_proba(portion), np.float64)
-            of_portion = asked.of(n_read, len(probabilities))
-            numbers, rivals = of_portion.labels(of, probabilities), of_portion.rivals
-            n_read += len(probabilities)
-            of_members = [
-                explain_iter(
-                    member,
-                    portion,
-                    target=known[numbers],
-                    against=None if against is None else known[rivals],
-                    **how | {"random_state": source},
-                )
-                for member, source in zip(ensemble.members, sources, strict=True)
-            ]
-            for row, found in zip(probabilities, zip(*of_members, strict=True), strict=True):
-                yield combined(found, row)
-        asked.check_length(n_read)
+        with Progress("Explained", quiet=not classifier.verbose) as progress:
+            for documents, sources in batches:
+                of_batch = classes.batch(n_read, len(documents))
+                with computing(classifier.engine, classifier.n_threads):
+                    found = explain_batch(
+                        pool,
+                        documents,
+                        sources,
+                        of_batch,
+                        checked,
+                        random,
+                        each_predicted=targets is not None,
+                    )
+                yield from ((n_read + number, explanation) for number, explanation in found)
+                n_read += len(documents)
+                progress.advance(len(documents))
+        classes.check_length(n_read)
 
     return explained()
 
 
-def _explained(
-    model: ExplainedModel,
-    batches: Iterator[tuple[DocumentArray, list[Source]]],
-    asked: Asked,
-    how: How,
+def _explained_by_calibration(
+    calibration: Calibration,
+    X: Any,
+    classes: ExplainedClasses,
+    of: OneOfClasses,
+    options: ExplainOptions,
     random: Any,
-) -> Iterator[DocumentExplanation]:
-    """Explain batch by batch, and tell of it if the classifier is to tell of its work."""
-    n_read, pool = 0, model.classifier.pool_
-    with Progress("Explained", quiet=not model.classifier.verbose) as progress:
-        for documents, sources in batches:
-            of_batch = asked.of(n_read, len(documents))
-            n_read += len(documents)
-            with computing(model.classifier.engine, model.classifier.n_threads):
-                found = explanations_of(pool, documents, sources, of_batch, how, random)
-            yield from found
-            progress.advance(len(documents))
-    asked.check_length(n_read)
+) -> Iterator[tuple[int, DocumentExplanation]]:
+    """Check at the call; average the explanations of the models, portion by portion."""
+    for number, model in enumerate(calibration.models):
+        if len(model.classes_) != of.n_scores:
+            raise ValueError(
+                f"Model {number} of the calibration was fitted on {len(model.classes_)} of "
+                f"{of.n_scores} classes, so its explanations cannot be added to the others'. Fit "
+                "it on documents of all classes."
+            )
+    ExplainedModel.of(calibration.models[0])
+    # The models take turns portion by portion, so each draws from a source of its own.
+    draw = random.integers if isinstance(random, np.random.Generator) else random.randint
+    sources = [np.random.default_rng(draw(2**31 - 1)) for _ in calibration.models]
+
+    def explained() -> Iterator[tuple[int, DocumentExplanation]]:
+        n_read = 0
+        for portion in in_portions(X, options.batch_size or _PORTION):
+            probabilities = np.asarray(calibration.estimator.predict_proba(portion), np.float64)
+            of_portion = classes.batch(n_read, len(probabilities))
+            numbers, against = of_portion.targets(probabilities), of_portion.against
+            by_models = [
+                explain_iter(
+                    model,
+                    portion,
+                    target=of.names[numbers],
+                    against=None if (against < 0).all() else of.names[against],
+                    **vars(replace(options, random_state=source)),
+                )
+                for model, source in zip(calibration.models, sources, strict=True)
+            ]
+            for i, each in enumerate(zip(*by_models, strict=True)):
+                yield n_read + i, _average(each, probabilities[i])
+            n_read += len(probabilities)
+        classes.check_length(n_read)
+
+    return explained()
+
+
+def _average(
+    explanations: Sequence[DocumentExplanation], probabilities: NDArray[np.float64]
+) -> DocumentExplanation:
+    """Average the explanations of a document by several models, with calibrated probabilities."""
+    first = explanations[0]
+    fields = ["word_attention", "sentence_attention", "contributions"]
+    fields += ["sentence_contributions", "ngram_contributions", "base_value"]
+    means = {
+        name: np.mean([getattr(explanation, name) for explanation in explanations], axis=0)
+        for name in fields
+        if getattr(first, name) is not None
+    }
+    if first.sentence_errors is not None:
+        errors: Any = [explanation.sentence_errors for explanation in explanations]
+        means["sentence_errors"] = np.linalg.norm(errors, axis=0) / len(explanations)
+    return replace(
+        first,
+        **means,
+        probabilities=probabilities,
+        predicted=first.classes[probabilities.argmax()],
+        unknown=np.all([explanation.unknown for explanation in explanations], axis=0),
+    )

@@ -17,9 +17,9 @@ from sklearn.utils import check_random_state
 
 from sk_han.documents import DocumentArray, starts_of
 from sk_han.inspection.contributions import METHODS
-from sk_han.inspection.explained_model import ExplainedModel
+from sk_han.inspection.estimators import ExplainedModel, listed_documents
 from sk_han.inspection.explaining import explain_iter
-from sk_han.inspection.methods import Source, listed_documents
+from sk_han.inspection.explanations import Source
 from sk_han.inspection.results.faithfulness import FaithfulnessReport
 from sk_han.utils.containers import Flags, Integers
 from sk_han.utils.messages import a_kind, counted

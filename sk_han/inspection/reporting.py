@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Iterator, Sequence
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.pipeline import Pipeline, make_pipeline
 
-from sk_han.documents.repeated import groups_of_same, text_key
+from sk_han.documents.repeated import first_of_same_text, groups_of_copies, groups_of_same, text_key
 from sk_han.inspection.auditing import ENOUGH_RIGHT, may_be_chance, suspected_labels
-from sk_han.inspection.baselines import FOLDS, cross_validated, labels_by_f1, trained
-from sk_han.inspection.explained_model import (
+from sk_han.inspection.estimators import (
     ExplainedModel,
     ReadDocuments,
-    check_fitted,
+    listed_documents,
+    n_documents_of,
+    opened,
+    own_results,
     probability_array,
     read,
     reader_of,
     refuse_label_lists,
     seen_in_training,
-    what_shows,
     words_of,
 )
 from sk_han.inspection.explaining import explain
-from sk_han.inspection.methods import listed_documents, n_documents_of
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.multilabel_report import MultilabelReport
 from sk_han.inspection.results.report import Report
 from sk_han.rendering.shading import percent
 from sk_han.targets import AnyOfLabels
+from sk_han.targets.any_of_labels import best_thresholds, dealt_out
 from sk_han.utils.containers import listed, rows_of
-from sk_han.utils.messages import agreeing, check_choice, check_count, counted
+from sk_han.utils.messages import agreeing, check_choice, check_count, counted, taking_many_classes
 from sk_han.utils.metrics import effective_groups
 from sk_han.validation.documents import check_texts
 from sk_han.validation.labels import (
@@ -43,6 +50,13 @@ from sk_han.validation.labels import (
     is_indicator,
     warn_of_order,
 )
+
+FOLDS = 5
+WORD = r"\w+"
+FEWEST_DOCUMENTS = 20
+TRIED, FEWEST_TRIED = 2_000, 100  # documents of a trial
+LEAST_GAIN = 0.02  # of accuracy, by which characters must be better: they take ten times as long
+LEFT_OUT_FROM = 1000  # training documents, from which on a word of only one is left out
 
 _FEW = 30  # documents or groups
 
@@ -77,17 +91,6 @@ def note_on_units(
         yield f"So few {units} tell little about others: mind the intervals."
 
 
-def note_on_words(n_without: int, n_not_compared: int) -> Iterator[str]:
-    """Say how many documents have no words, and how many too few that the model knows."""
-    if n_without:
-        yield f"{documents_have(n_without)} no words."
-    if n_not_compared:
-        yield (
-            f"{documents_have(n_not_compared)} too few known words to be compared with what the "
-            "model has learnt from."
-        )
-
-
 def note_on_suspects(is_right: NDArray[np.bool_], targets: NDArray[np.int64]) -> Iterator[str]:
     """Say how far documents can be asked that look mislabelled."""
     share = float(is_right.mean())
@@ -100,15 +103,6 @@ def note_on_suspects(is_right: NDArray[np.bool_], targets: NDArray[np.int64]) ->
         yield (
             f"The model is right on {percent(share)} of the documents: those listed as mislabelled "
             "may well be mistakes of its own."
-        )
-
-
-def note_on_weak_labels(weak: list[Any]) -> Iterator[str]:
-    """Name the labels, of several a document, whose doubtful marks say little."""
-    if weak:
-        yield (
-            "Of these labels the model may know no more here than how frequent they are, and their "
-            f"marks that are listed as doubtful say little: {listed(weak)}."
         )
 
 
@@ -126,18 +120,6 @@ def note_on_missing(counts: NDArray[np.int64], labels: list[Any]) -> Iterator[st
 def documents_have(n: int) -> str:
     """Return the beginning of a sentence on what documents have."""
     return f"{counted(n)} {agreeing(n, 'have')}"
-
-
-_OWN_THRESHOLDS = (
-    " It gives labels from thresholds of its own on, as the model does: those of the highest F1, "
-    "found by cross-validation."
-)
-
-
-_NO_THRESHOLDS = (
-    " It gives labels from one half on: there are too few documents to find thresholds by, as the "
-    "model has them."
-)
 
 
 def report(
@@ -268,7 +250,14 @@ def report(
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
     same = groups_of_same(keys)
     n_not_compared = 0 if seen is None or words_train is not None else held_out.n_not_compared
-    told = *note_on_units(groups, same, n), *note_on_words(keys.count(""), n_not_compared)
+    told = list(note_on_units(groups, same, n))
+    if n_without := keys.count(""):
+        told.append(f"{documents_have(n_without)} no words.")
+    if n_not_compared:
+        told.append(
+            f"{documents_have(n_not_compared)} too few known words to be compared with what the "
+            "model has learnt from."
+        )
     return found.kind(
         **found.own,
         **compared,
@@ -384,11 +373,13 @@ def _on_labels(
         "suspects": suspects,
         "thresholds": thresholds,
     }
-    notes = [
-        *([f"{documents_have(n_without)} no label."] if n_without else []),
-        *note_on_weak_labels(weak),
-        *note_on_missing(t.sum(axis=0), labels.tolist()),
-    ]
+    notes = [f"{documents_have(n_without)} no label."] if n_without else []
+    if weak:
+        notes.append(
+            "Of these labels the model may know no more here than how frequent they are, and their "
+            f"marks that are listed as doubtful say little: {listed(weak)}."
+        )
+    notes += note_on_missing(t.sum(axis=0), labels.tolist())
     return _Found(MultilabelReport, own, worst, labels[most_wrong[worst]], notes)
 
 
@@ -438,9 +429,9 @@ def _suspects(
 
 
 def _classes_of(estimator: Any) -> NDArray[Any]:
-    check_fitted(estimator)
+    opened(estimator)  # raises the errors of what is not fitted
     model = _last(getattr(estimator, "best_estimator_", estimator))
-    repair = what_shows(model)
+    repair = own_results(model)
     if getattr(model, "voting", None) == "hard":
         repair = (
             " A hard vote has no probabilities: call set_params(voting='soft') of the fitted "
@@ -510,7 +501,7 @@ def _baseline(
                 "learnt from far more, and the comparison is then unfair to the baseline."
             )
         else:
-            p = trained(words, words_train, t_train, n_labels)
+            p = baseline_probabilities(words, words_train, t_train, n_labels)
             n_train = counted(len(words_train), "training document")
             note = f"The baseline learnt from the {n_train} given."
     except ValueError as error:
@@ -519,9 +510,15 @@ def _baseline(
     if thresholds is not None and (thresholds != 0.5).any():
         try:
             found["baseline_predicted"] = labels_by_f1(p, t, groups, words_train, t_train)
-            note += _OWN_THRESHOLDS
+            note += (
+                " It gives labels from thresholds of its own on, as the model does: those of the "
+                "highest F1, found by cross-validation."
+            )
         except ValueError:  # they cannot be cross-validated
-            note += _NO_THRESHOLDS
+            note += (
+                " It gives labels from one half on: there are too few documents to find thresholds "
+                "by, as the model has them."
+            )
     return found | {"baseline_note": note}
 
 
@@ -556,3 +553,144 @@ def _in_training(
     found = set(map(text_key, words_train)) - {""}
     given = np.array([i for i, key in enumerate(keys) if key in found], dtype=np.int64)
     return given if learnt_from is None else np.union1d(given, learnt_from)
+
+
+# The baseline: TF-IDF and logistic regression, which a user would try first.
+
+
+def tfidf(n_documents: int, analyzer: str = "word") -> Pipeline:
+    """Return TF-IDF, then logistic regression; not fitted.
+
+    Of words and pairs of words or, by "char_wb", of characters within words.
+    """
+    vectorizer = TfidfVectorizer(
+        analyzer=analyzer,
+        token_pattern=WORD if analyzer == "word" else None,
+        ngram_range=(1, 2) if analyzer == "word" else (2, 5),
+        sublinear_tf=True,
+        min_df=2 if n_documents >= LEFT_OUT_FROM else 1,
+    )
+    return make_pipeline(vectorizer, LogisticRegression(C=10, max_iter=1000))
+
+
+def baseline_probabilities(
+    texts: Sequence[str], texts_train: Sequence[str], t_train: NDArray[Any], n_labels: int
+) -> NDArray[np.float64]:
+    """Return the probabilities (D, n_labels) of texts by a baseline fitted to training texts.
+
+    What it learns are numbers of labels (N,) or, with several labels a document, marks (N,
+    n_labels).
+    """
+    if not any(map(re.compile(WORD).search, texts_train)):
+        raise ValueError("it needs documents with words to learn from")
+    if t_train.ndim == 2:
+        return _label_by_label(texts, texts_train, t_train)
+    if len(np.unique(t_train)) < 2:
+        raise ValueError("it needs documents of two labels to learn from")
+    with taking_many_classes():
+        model = _better_baseline(texts_train, t_train).fit(texts_train, t_train)
+    probabilities = np.zeros((len(texts), n_labels))
+    probabilities[:, model.classes_] = model.predict_proba(texts)
+    return probabilities
+
+
+def cross_validated(
+    texts: Sequence[str], t: NDArray[Any], n_labels: int, groups: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
+    """Return the same of baselines fitted to most of the others, none of them of the same group.
+
+    Without groups, none of them is a copy.
+    """
+    text_of = np.arange(len(texts))
+    if groups is None:
+        any_label = np.zeros_like(text_of)  # groups of copies are in no order by label
+        copies = groups_of_copies(first_of_same_text(texts), any_label)
+        text_of = text_of if copies is None else copies
+    # A copy goes where the first one is: to split as many groups takes minutes.
+    _, first, text_of = np.unique(text_of, return_index=True, return_inverse=True)
+    probabilities = np.zeros((len(texts), n_labels))
+    for numbers in _baseline_folds(t[first], groups):
+        is_left_out = np.isin(text_of, numbers)
+        these, others = (list(compress(texts, each)) for each in (is_left_out, ~is_left_out))
+        probabilities[is_left_out] = baseline_probabilities(
+            these, others, t[~is_left_out], n_labels
+        )
+    return probabilities
+
+
+def labels_by_f1(
+    p: NDArray[np.float64],
+    t: NDArray[np.bool_],
+    groups: NDArray[np.int64] | None,
+    texts_train: Sequence[str] | None,
+    t_train: NDArray[np.bool_] | None,
+) -> NDArray[np.bool_]:
+    """Give labels (D, L) from the thresholds of the highest F1 on, by probabilities of a baseline.
+
+    Thresholds are found on training documents, if there are any, by cross-validation; else those of
+    each fold on the others.
+    """
+    if texts_train is not None and t_train is not None:
+        of_train = cross_validated(texts_train, t_train, p.shape[1])
+        known = t_train, np.ones(len(t_train))
+        return p >= best_thresholds(of_train, *known, *known)
+    given = np.zeros(p.shape, dtype=bool)
+    for these in _baseline_folds(t, groups):
+        others = np.setdiff1d(np.arange(len(t)), these)
+        known = t[others], np.ones(len(others))
+        given[these] = p[these] >= best_thresholds(p[others], *known, *known)
+    return given
+
+
+def _baseline_folds(t: NDArray[Any], groups: NDArray[np.int64] | None) -> list[NDArray[np.int64]]:
+    n = len(t)
+    too_few = ValueError(f"{counted(n)} {agreeing(n, 'are')} too few to cross-validate it")
+    if n < FEWEST_DOCUMENTS:
+        raise too_few
+    if t.ndim == 2:
+        fold = dealt_out(t, np.full(FOLDS, 1 / FOLDS), np.arange(n), groups)
+        return [np.flatnonzero(fold == number) for number in np.unique(fold)]
+    n_folds = min(FOLDS, int(np.bincount(t).max()), n if groups is None else len(np.unique(groups)))
+    if n_folds < 2:
+        raise too_few
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    folds = kind(n_folds, shuffle=True, random_state=0)
+    with warnings.catch_warnings(), taking_many_classes():
+        # A class of fewer documents than folds is missing in some, which counts as a mistake.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        return [these for _, these in folds.split(np.zeros(n), t, groups)]
+
+
+def _better_baseline(texts: Sequence[str], targets: NDArray[np.int64]) -> Pipeline:
+    """Return the baseline of words or that of characters, not fitted: the better of a trial.
+
+    In this, both learn from four fifths of up to 2,000 texts, and the others count.
+    """
+    n = len(texts)
+    rows = np.random.RandomState(0).permutation(n)[:TRIED].tolist()
+    held_out, rest = rows[: len(rows) // 5], rows[len(rows) // 5 :]
+    if n < FEWEST_TRIED or len(np.unique(targets[rest])) < 2:
+        return tfidf(n)
+    of_words, of_characters = (
+        tfidf(len(rest), analyzer)
+        .fit([texts[i] for i in rest], targets[rest])
+        .score([texts[i] for i in held_out], targets[held_out])
+        for analyzer in ("word", "char_wb")
+    )
+    return tfidf(n, "char_wb" if of_characters > of_words + LEAST_GAIN else "word")
+
+
+def _label_by_label(
+    texts: Sequence[str], texts_train: Sequence[str], t_train: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Fit a regression for each label; one that all or no documents have gets its share of them."""
+    vectorizer, regression = tfidf(len(texts_train))
+    features = vectorizer.fit_transform(texts_train)
+    shown = vectorizer.transform(texts)
+    # Many binary problems of few documents each: liblinear takes a fraction of lbfgs' time.
+    regression.set_params(solver="liblinear")
+    probabilities = np.tile(t_train.mean(axis=0), (len(texts), 1))
+    for label, t in enumerate(t_train.T):
+        if t.any() and not t.all():
+            probabilities[:, label] = regression.fit(features, t).predict_proba(shown)[:, 1]
+    return probabilities

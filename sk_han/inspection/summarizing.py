@@ -9,19 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import starts_of
-from sk_han.inspection.explained_model import ExplainedModel
-from sk_han.inspection.methods import listed_documents
+from sk_han.inspection.estimators import ExplainedModel, listed_documents
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.summary import Summary
 from sk_han.inspection.summing_up import (
     Corpus,
     Measured,
+    Occurrences,
+    Shown,
+    Tallies,
+    Values,
     drawn,
     put_together,
     summary_of_model,
 )
-from sk_han.inspection.terms import Occurrences, Shown, Tallies, Values
 from sk_han.training.devices import computing
 from sk_han.utils.containers import rows_of
 from sk_han.utils.messages import a_kind, check_count, random_source

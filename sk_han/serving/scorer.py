@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.inspection.contributions import Asked
-from sk_han.inspection.methods import (
-    How,
+from sk_han.inspection.explanations import (
+    ExplainedClasses,
+    ExplainOptions,
     Source,
-    explanations_of,
-    for_answers,
+    check_targets,
+    explain_batch,
     located,
-    of_answers,
-    takes_how,
+    takes_options,
 )
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
@@ -276,7 +275,7 @@ class Scorer:
         found.columns = pandas.Index(names, dtype=object)  # UTF-8 does not hold every name
         return found
 
-    @takes_how
+    @takes_options
     def explain(
         self,
         X: Any,
@@ -284,13 +283,13 @@ class Scorer:
         target: Any = None,
         against: Any = None,
         targets: str | None = None,
-        **how: Any,
+        **options: Any,
     ) -> ExplanationList:
         """Compute the contribution of each word and sentence to the log-odds of a class.
 
         Parameters
         ----------
-        X, target, against, targets, **how
+        X, target, against, targets, **options
             As of `sk_han.explain`.
 
         Raises
@@ -299,20 +298,27 @@ class Scorer:
             If a parameter is invalid.
         """
         X = X if holds_word_ids(X) else check_texts(X)
-        if targets is not None:
-            return of_answers(for_answers(self.explain, X, target, against, targets, how))
-        chosen = How.checked(how)
-        random = random_source(chosen.random_state)
-        asked = Asked.checked(target, against, self.target, len(X))
-        n_read, size = 0, chosen.batch_size or _BATCH_SIZE
+        checked = ExplainOptions.checked(options)
+        random = random_source(checked.random_state)
+        check_targets(targets, target, against)
+        classes = ExplainedClasses.checked(target, against, self.target, len(X))
+        numbers: list[int] = []
         explanations: list[DocumentExplanation] = []
-        for documents, sources in self._located(X, size):
-            of_batch = asked.of(n_read, len(documents))
+        n_read = 0
+        for documents, sources in self._located(X, checked.batch_size or _BATCH_SIZE):
+            for number, explanation in explain_batch(
+                self._pool,
+                documents,
+                sources,
+                classes.batch(n_read, len(documents)),
+                checked,
+                random,
+                each_predicted=targets is not None,
+            ):
+                numbers.append(n_read + number)
+                explanations.append(explanation)
             n_read += len(documents)
-            explanations += explanations_of(
-                self._pool, documents, sources, of_batch, chosen, random
-            )
-        return ExplanationList(explanations)
+        return ExplanationList(explanations, numbers=numbers)
 
     def summarize(
         self, X: Any, *, k: int = 10, max_documents: int | None = 2000, random_state: Any = 0

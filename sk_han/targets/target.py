@@ -207,10 +207,6 @@ class Target(ABC):
 
     # Explanations: the log-odds of one label of each document, by its number.
 
-    def likeliest(self, z: NDArray[Any]) -> Integers:
-        """Return the number of the most probable label of each document, (D,)."""
-        return z.argmax(axis=1)
-
     def label_sets(self, z: Floats) -> list[tuple[Any, ...]] | None:
         """Return the names of the labels that each document gets; None if it has one class."""
         return None

@@ -1,7 +1,12 @@
 import numpy as np
 import pytest
 
-from sk_han.inspection.baselines import cross_validated, labels_by_f1, tfidf, trained
+from sk_han.inspection.reporting import (
+    baseline_probabilities,
+    cross_validated,
+    labels_by_f1,
+    tfidf,
+)
 from sk_han.targets.any_of_labels import best_thresholds
 from tests.inflected_texts import inflected
 from tests.tiny_models import LABELS, TEXTS
@@ -10,7 +15,7 @@ TARGETS = (LABELS == "pos").astype(np.int64)
 
 
 def test_a_label_that_was_not_learnt_has_no_probability():
-    found = trained(["good sun", "zebra"], TEXTS, TARGETS, n_labels=3)
+    found = baseline_probabilities(["good sun", "zebra"], TEXTS, TARGETS, n_labels=3)
     assert found.shape == (2, 3)
     np.testing.assert_allclose(found.sum(axis=1), 1)
     np.testing.assert_array_equal(found[:, 2], 0)
@@ -20,7 +25,7 @@ def test_a_label_that_was_not_learnt_has_no_probability():
 def test_it_reads_characters_where_words_are_new():
     texts, targets = inflected(300)
     others, expected = inflected(100, seed=1)
-    found = trained(others, texts, targets, 2)
+    found = baseline_probabilities(others, texts, targets, 2)
     assert (found.argmax(axis=1) == expected).mean() > 0.9
     assert (tfidf(300).fit(texts, targets).predict(others) == expected).mean() < 0.7
 
@@ -54,7 +59,7 @@ def test_no_document_is_predicted_by_a_baseline_that_learnt_its_copy():
 
 def test_copies_are_not_split_as_groups(monkeypatch):
     """That takes minutes of 100,000 documents."""
-    monkeypatch.setattr("sk_han.inspection.baselines.StratifiedGroupKFold", None)
+    monkeypatch.setattr("sk_han.inspection.reporting.StratifiedGroupKFold", None)
     found = cross_validated([f"word{i % 60} and" for i in range(80)], np.arange(80) % 2, 2)
     np.testing.assert_array_equal(found[:20], found[60:])
 
@@ -77,9 +82,9 @@ def test_a_baseline_is_refused_where_there_is_nothing_to_learn():
     with pytest.raises(ValueError, match="19 documents are too few"):
         cross_validated(TEXTS[:1] * 19, TARGETS[:1].repeat(19), 2)
     with pytest.raises(ValueError, match="documents of two labels"):
-        trained(TEXTS, TEXTS, np.zeros(len(TEXTS), dtype=np.int64), 2)
+        baseline_probabilities(TEXTS, TEXTS, np.zeros(len(TEXTS), dtype=np.int64), 2)
     with pytest.raises(ValueError, match="documents with words"):
-        trained(TEXTS, ["?!", "..."], np.array([0, 1]), 2)
+        baseline_probabilities(TEXTS, ["?!", "..."], np.array([0, 1]), 2)
 
 
 @pytest.mark.parametrize("with_training_documents", [False, True])

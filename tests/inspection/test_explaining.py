@@ -23,7 +23,8 @@ from sk_han import (
     explain_iter,
     report,
 )
-from sk_han.inspection.contributions import METHODS, Asked
+from sk_han.inspection.contributions import METHODS
+from sk_han.inspection.explanations import ExplainedClasses
 from sk_han.targets import OneOfClasses
 from tests import tiny_models
 
@@ -215,7 +216,7 @@ def test_a_target_that_is_no_class_is_refused(fitted, target, named):
 def test_a_long_target_and_many_classes_are_not_told_whole():
     classes = np.array([f"class {number:04}" for number in range(1000)])
     with pytest.raises(ValueError, match=r"classes are 'class 0000', .* and 980 more") as told:
-        Asked.checked("a" * 10_000, None, OneOfClasses(classes), 2)
+        ExplainedClasses.checked("a" * 10_000, None, OneOfClasses(classes), 2)
     assert len(str(told.value)) < 600
 
 
@@ -368,7 +369,9 @@ def test_a_missing_text_of_an_iterator_is_named_by_its_place_in_it(fitted):
 
 def test_documents_before_the_estimator_are_not_printed(fitted):
     for function in (explain, explain_iter, partial(report, y=LABELS)):
-        with pytest.raises(TypeError, match="The first argument is a list, which is no estimator"):
+        with pytest.raises(
+            TypeError, match="The first argument is a list, which is not an estimator"
+        ):
             function(TEXTS, fitted)
 
 

@@ -30,7 +30,7 @@ from sk_han import (
     report,
     summarize,
 )
-from sk_han.inspection.baselines import labels_by_f1
+from sk_han.inspection.reporting import labels_by_f1
 from sk_han.inspection.results import multilabel_report
 from sk_han.utils import metrics as multilabel_metrics
 from sk_han.utils.metrics import calibration_error_of_labels, interval_of

@@ -1,6 +1,6 @@
 import dataclasses
 
-from sk_han.inspection.terms import _MOST_REMOVALS
+from sk_han.inspection.summing_up import _MOST_REMOVALS
 from tests.by_hand import summarized
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sk_han
-from sk_han.inspection.methods import How
+from sk_han.inspection.explanations import ExplainOptions
 from sk_han.serving import Scorer
 
 EXPLAINING = (sk_han.explain, sk_han.explain_iter, sk_han.HANClassifier.explain, Scorer.explain)
@@ -18,16 +18,16 @@ EXPLAINING = (sk_han.explain, sk_han.explain_iter, sk_han.HANClassifier.explain,
 @pytest.mark.parametrize("function", EXPLAINING)
 def test_all_that_explain_show_the_same_parameters(function: Callable[..., Any]) -> None:
     shown = inspect.signature(function).parameters
-    how = inspect.signature(How).parameters
-    assert list(shown)[-len(how) :] == list(how)
-    assert all(shown[name] == parameter for name, parameter in how.items())
+    options = inspect.signature(ExplainOptions).parameters
+    assert list(shown)[-len(options) :] == list(options)
+    assert all(shown[name] == parameter for name, parameter in options.items())
 
 
 def test_what_is_not_given_is_the_default():
-    assert How.checked({}) == How()
-    assert How.checked({"batch_size": 7}) == How(batch_size=7)
+    assert ExplainOptions.checked({}) == ExplainOptions()
+    assert ExplainOptions.checked({"batch_size": 7}) == ExplainOptions(batch_size=7)
 
 
 def test_an_unknown_parameter_is_named_with_those_that_exist():
-    with pytest.raises(TypeError, match=r"argument 'methods'; of how .* takes method, combine"):
-        How.checked({"methods": 7})
+    with pytest.raises(TypeError, match=r"argument 'methods'; the options .* are method, combine"):
+        ExplainOptions.checked({"methods": 7})

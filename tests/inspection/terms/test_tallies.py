@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from sk_han.inspection import terms as tallies_module
-from sk_han.inspection.terms import Decisions, Shown, Tallies, Values
+from sk_han.inspection import summing_up as tallies_module
+from sk_han.inspection.summing_up import Decisions, Shown, Tallies, Values
 
 # Documents 0 and 1 are explained for class 0, document 2 for class 1. Term 5 stands twice in 0.
 ROWS = np.array([0, 0, 0, 1, 2])

@@ -1,9 +1,9 @@
-"""The model behind an estimator, and documents as it reads them."""
+"""The estimators that are explained: Pipelines, searches, calibrations, and how they read X."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
-from sk_han.inspection.methods import Source, in_portions, located, texts_of
-from sk_han.inspection.results.document import DocumentExplanation
+from sk_han.inspection.explanations import Source, located
 from sk_han.parts import Pool
 from sk_han.sentence_vectors.embedder import SentenceEmbedder
 from sk_han.tokenizer import HierarchicalTokenizer
@@ -24,118 +23,88 @@ from sk_han.utils.messages import a_kind, counted
 from sk_han.validation.documents import check_texts, holds_word_ids, known_documents
 
 
-class Ensemble(NamedTuple):
-    """A calibration, whose models predict together."""
-
-    estimator: Any  # predicts for all of them
-    members: list[Any]
-    place: str  # of the first member, as an attribute of the estimator
-
-    def check_classes(self) -> None:
-        """Check that each model knows all classes."""
-        known = len(self.estimator.classes_)
-        for number, member in enumerate(self.members):
-            if len(member.classes_) != known:
-                raise ValueError(
-                    f"Model {number} of the calibration was fitted on {len(member.classes_)} of "
-                    f"{known} classes, so its explanations cannot be added to the others'. Fit it "
-                    "on documents of all classes."
-                )
+def listed_documents(X: Any) -> Any:
+    """Return documents that can be counted and read twice; an iterator as a list."""
+    if isinstance(X, (str, bytes, bytearray)):
+        check_texts(X)  # which refuses one
+    if hasattr(X, "shape") or hasattr(X, "__getitem__"):
+        return X
+    return list(X) if isinstance(X, Iterable) else check_texts(X)
 
 
-def check_fitted(estimator: Any) -> None:
-    """Refuse what is no fitted estimator, without printing it: it may be all documents."""
-    if not hasattr(estimator, "fit"):
-        raise TypeError(
-            f"The first argument is {a_kind(estimator)}, which is no estimator: a fitted "
-            "classifier comes first, then the documents."
-        )
-    check_is_fitted(estimator)
+def n_documents_of(X: Any) -> int:
+    """Return the number of documents; a sparse matrix has a shape and no length."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def texts_of(X: Any) -> tuple[str, ...] | None:
+    """Return documents as texts; None if they are word ids, or features of another estimator."""
+    if holds_word_ids(X):
+        return None
+    try:
+        return tuple(check_texts(X))
+    except (TypeError, ValueError):
+        return None
+
+
+def in_portions(X: Any, size: int) -> Iterator[Any]:
+    """Yield an iterator's documents in lists of `size`; yield any other X as it is."""
+    if not isinstance(X, Iterator):
+        yield X
+        return
+    first = 0
+    while chunk := list(islice(X, size)):
+        if any(document is None or isinstance(document, str) for document in chunk):
+            chunk = check_texts(chunk, first=first)  # here their places in the iterator are known
+        yield chunk
+        first += len(chunk)
+
+
+class Calibration(NamedTuple):
+    """A CalibratedClassifierCV, or a Pipeline that ends in one, and the models of its folds."""
+
+    estimator: Any
+    models: list[Any]
+    place: str  # of the first model, as an attribute of the estimator
 
 
 def opened(estimator: Any) -> Any:
-    """Return the model that an estimator passes documents to, or the `Ensemble` of a calibration.
+    """Return the model that a fitted estimator passes documents to, or a `Calibration`.
 
     The steps of a Pipeline before a search or the like are kept.
     """
+    if not hasattr(estimator, "fit"):  # it is not printed: it may be all documents
+        raise TypeError(
+            f"The first argument is {a_kind(estimator)}, which is not an estimator: a fitted "
+            "classifier comes first, then the documents."
+        )
+    check_is_fitted(estimator)
     if isinstance(estimator, Pipeline) and estimator.steps:
-        return _opened_pipeline(estimator)
+        *steps, (name, last) = estimator.steps
+        if last is None or last == "passthrough":
+            return estimator
+        inside = opened(last)
+        if inside is last:
+            return estimator
+        if not isinstance(inside, Calibration):
+            return Pipeline([*steps, (name, inside)])
+        models = [Pipeline([*steps, (name, model)]) for model in inside.models]
+        place = f"named_steps[{name!r}].{inside.place}"
+        return Calibration(Pipeline([*steps, (name, inside.estimator)]), models, place)
     if isinstance(estimator, FrozenEstimator):
         return opened(estimator.estimator)
     if hasattr(estimator, "best_estimator_"):  # searches of other packages have it too
         return opened(estimator.best_estimator_)
     # By the module: importing it takes memory that an explanation must not fail for.
     if "sklearn.calibration" in {kind.__module__ for kind in type(estimator).__mro__}:
-        check_is_fitted(estimator)
-        members = [fold.estimator for fold in estimator.calibrated_classifiers_]
-        return Ensemble(estimator, members, "calibrated_classifiers_[0].estimator")
+        models = [fold.estimator for fold in estimator.calibrated_classifiers_]
+        return Calibration(estimator, models, "calibrated_classifiers_[0].estimator")
     if hasattr(estimator, "cv_results_"):
         raise TypeError(
             f"This {type(estimator).__name__} holds no fitted model, since refit=False. Fit an "
             "estimator with its best_params_, and explain that."
         )
     return estimator
-
-
-def probability_array(estimator: Any, X: Any) -> NDArray[np.float64]:
-    """Return the probabilities of documents by labels, (D, K), of any classifier."""
-    found = estimator.predict_proba(X)
-    refuse_label_lists(estimator, found)
-    probabilities = np.asarray(found, dtype=np.float64)
-    n_wrong = int((~np.isfinite(probabilities).all(axis=1)).sum())
-    if n_wrong:
-        raise ValueError(
-            f"predict_proba of {type(estimator).__name__} gives numbers that are not finite for "
-            f"{n_wrong:,} of {counted(len(probabilities))}. Look for NaN or infinite numbers in "
-            "what it was fitted to."
-        )
-    return probabilities
-
-
-def refuse_label_lists(estimator: Any, probabilities: Any = None) -> None:
-    """Refuse classifiers of several labels that have a list with an array for each label."""
-    is_list = isinstance(estimator.classes_, list)
-    if is_list or (probabilities is not None and np.ndim(probabilities) != 2):
-        raise TypeError(
-            f"predict_proba of {type(estimator).__name__} returns no array of documents by labels, "
-            "as that of HANClassifier and OneVsRestClassifier."
-        )
-
-
-def combined(
-    found: Sequence[DocumentExplanation], probabilities: NDArray[np.float64]
-) -> DocumentExplanation:
-    """Average what the models of a calibration explain of one document; probabilities are (K,)."""
-    first = found[0]
-    fields = ["word_attention", "sentence_attention", "contributions"]
-    fields += ["sentence_contributions", "ngram_contributions", "base_value"]
-    means = {
-        name: np.mean([getattr(explanation, name) for explanation in found], axis=0)
-        for name in fields
-        if getattr(first, name) is not None
-    }
-    if first.sentence_errors is not None:
-        errors: Any = [explanation.sentence_errors for explanation in found]
-        means["sentence_errors"] = np.linalg.norm(errors, axis=0) / len(found)
-    return replace(
-        first,
-        **means,
-        probabilities=probabilities,
-        predicted=first.classes[probabilities.argmax()],
-        unknown=np.all([explanation.unknown for explanation in found], axis=0),
-    )
-
-
-def _opened_pipeline(pipeline: Pipeline) -> Any:
-    *steps, (name, last) = pipeline.steps
-    inside = opened(last)
-    if inside is last:
-        return pipeline
-    if not isinstance(inside, Ensemble):
-        return Pipeline([*steps, (name, inside)])
-    members = [Pipeline([*steps, (name, member)]) for member in inside.members]
-    place = f"named_steps[{name!r}].{inside.place}"
-    return Ensemble(Pipeline([*steps, (name, inside.estimator)]), members, place)
 
 
 class ExplainedModel(NamedTuple):
@@ -152,35 +121,23 @@ class ExplainedModel(NamedTuple):
 
         Messages say that it is needed by the function `by`.
         """
-        check_fitted(estimator)
         estimator = opened(estimator)
-        if isinstance(estimator, Ensemble):
-            cls.of(estimator.members[0], by)
+        if isinstance(estimator, Calibration):
+            cls.of(estimator.models[0], by)
             raise TypeError(
                 f"{type(estimator.estimator).__name__} has "
-                f"{counted(len(estimator.members), 'model')} behind it, and this measures one by "
+                f"{counted(len(estimator.models), 'model')} behind it, and this measures one by "
                 f"itself: take estimator.{estimator.place}."
             )
         *steps, classifier = _steps(estimator)
         if not isinstance(getattr(classifier, "pool_", None), Pool):
-            ends_in = (
-                f" that ends in {type(classifier).__name__}"
-                if isinstance(estimator, Pipeline)
-                else ""
-            )
-            holder = threshold_of(estimator)
-            repair = what_shows(estimator) or _members_of(estimator)
-            if holder is not None:
-                repair = (
-                    f" The threshold of a {type(holder).__name__} moves no score: explain its "
-                    "estimator_."
-                )
+            is_pipeline = isinstance(estimator, Pipeline)
+            ends_in = f" that ends in {type(classifier).__name__}" if is_pipeline else ""
             around = "a search or a calibration" if by == "explain" else "a search"
             raise TypeError(
                 f"{by} needs a HANClassifier, a Pipeline that ends in one, or {around} of such; "
-                f"got {type(estimator).__name__}{ends_in}.{repair}"
+                f"got {type(estimator).__name__}{ends_in}.{_way_to_explain(estimator)}"
             )
-        check_is_fitted(classifier)
         classifier = snapshot_of(classifier)
         for position, step in enumerate(steps, start=1):
             if not isinstance(step, (HierarchicalTokenizer, SentenceEmbedder)):
@@ -208,45 +165,6 @@ class ExplainedModel(NamedTuple):
                 yield known_documents(documents, *fitted), sources
 
 
-def threshold_of(estimator: Any) -> Any:
-    """Return what decides between two classes by a threshold of scikit-learn's, else None.
-
-    It may be behind searches and Pipelines.
-    """
-    found = opened(estimator)
-    while isinstance(found, Pipeline):
-        found = found[-1]
-    kinds = FixedThresholdClassifier, TunedThresholdClassifierCV
-    return found if isinstance(found, kinds) else None
-
-
-def what_shows(estimator: Any) -> str:
-    """Return a sentence on what shows an estimator that is no classifier of documents."""
-    shown_by = getattr(type(estimator), "_shown_by", None)
-    return "" if shown_by is None else f" {shown_by}"
-
-
-def check_classifier(estimator: Any) -> None:
-    """Check that an estimator gives documents probabilities."""
-    name, shown_by = type(estimator).__name__, what_shows(estimator)
-    if shown_by:
-        raise TypeError(f"audit_labels needs a classifier of documents; got {name}.{shown_by}")
-    if not hasattr(estimator, "predict_proba"):
-        raise TypeError(f"audit_labels needs a classifier with predict_proba; {name} has none.")
-
-
-def _members_of(estimator: Any) -> str:
-    """Return a sentence on how the members of a vote or a stack are explained."""
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    names = list(getattr(last, "named_estimators_", {}))
-    if not names:
-        return ""
-    return (
-        f" Take one of its members, such as named_estimators_[{names[0]!r}]; there a class is its "
-        "number in classes_."
-    )
-
-
 def _steps(estimator: Any) -> list[Any]:
     """Return the steps of a Pipeline and of Pipelines inside it, or the estimator itself."""
     while isinstance(estimator, FrozenEstimator):
@@ -254,6 +172,53 @@ def _steps(estimator: Any) -> list[Any]:
     if not isinstance(estimator, Pipeline):
         return [] if estimator in (None, "passthrough") else [estimator]
     return [inner for _, step in estimator.steps for inner in _steps(step)] or [None]
+
+
+def own_results(estimator: Any) -> str:
+    """Return a sentence on what shows the results of an estimator that classifies no documents."""
+    shown_by = getattr(type(estimator), "_shown_by", None)
+    return "" if shown_by is None else f" {shown_by}"
+
+
+def _way_to_explain(estimator: Any) -> str:
+    """Return a sentence on how an estimator that cannot be explained as a whole is explained."""
+    last = estimator
+    while isinstance(last, Pipeline):
+        last = last[-1]
+    if isinstance(last, (FixedThresholdClassifier, TunedThresholdClassifierCV)):
+        return f" The threshold of a {type(last).__name__} moves no score: explain its estimator_."
+    names = list(getattr(last, "named_estimators_", {}))
+    if not names:
+        return own_results(estimator)
+    return (
+        f" Take one of its members, such as named_estimators_[{names[0]!r}]; there a class is its "
+        "number in classes_."
+    )
+
+
+def probability_array(estimator: Any, X: Any) -> NDArray[np.float64]:
+    """Return the probabilities of documents by labels, (D, K), of any classifier."""
+    found = estimator.predict_proba(X)
+    refuse_label_lists(estimator, found)
+    probabilities = np.asarray(found, dtype=np.float64)
+    n_wrong = int((~np.isfinite(probabilities).all(axis=1)).sum())
+    if n_wrong:
+        raise ValueError(
+            f"predict_proba of {type(estimator).__name__} gives numbers that are not finite for "
+            f"{n_wrong:,} of {counted(len(probabilities))}. Look for NaN or infinite numbers in "
+            "what it was fitted to."
+        )
+    return probabilities
+
+
+def refuse_label_lists(estimator: Any, probabilities: Any = None) -> None:
+    """Refuse classifiers of several labels that have a list with an array for each label."""
+    is_list = isinstance(estimator.classes_, list)
+    if is_list or (probabilities is not None and np.ndim(probabilities) != 2):
+        raise TypeError(
+            f"predict_proba of {type(estimator).__name__} returns no array of documents by labels, "
+            "as that of HANClassifier and OneVsRestClassifier."
+        )
 
 
 class ReadDocuments(NamedTuple):
@@ -270,8 +235,8 @@ def reader_of(estimator: Any) -> tuple[ExplainedModel | None, bool]:
     """Return the model that reads the documents, or None, and whether it predicts alone."""
     try:
         inside = opened(estimator)
-        if isinstance(inside, Ensemble):
-            return ExplainedModel.of(inside.members[0]), False
+        if isinstance(inside, Calibration):
+            return ExplainedModel.of(inside.models[0]), False
         return ExplainedModel.of(inside), True
     except TypeError:
         return None, False
@@ -317,11 +282,11 @@ def seen_in_training(estimator: Any, X: Any) -> NDArray[np.int64] | None:
     inside = opened(estimator)
     together, *members = (
         each[-1] if isinstance(each, Pipeline) else each
-        for each in (inside.estimator, *inside.members)
+        for each in (inside.estimator, *inside.models)
     )
     if getattr(together, "cv", None) == "prefit" or FrozenEstimator in map(type, members):
         return None
-    found = [seen_in_training(member, X) for member in inside.members]
+    found = [seen_in_training(member, X) for member in inside.models]
     known = [rows for rows in found if rows is not None]
     return np.unique(np.concatenate(known)) if len(known) == len(found) else None
 
