@@ -11,6 +11,7 @@ import numpy as np
 import sklearn
 import torch
 from sklearn import config_context
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,7 +34,7 @@ from sk_han.storage.schema import (
     model_of,
     steps_of,
 )
-from sk_han.text.reader import stored_tokenizer, tokenizer_params
+from sk_han.text.vocabulary import stored_tokenizer, tokenizer_params
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.compat import validate_parameter_constraints
 from sk_han.utils.files import replacing
@@ -334,7 +335,7 @@ def _described(
     described = _unfitted(estimator, arrays)
     if type(estimator) is HierarchicalTokenizer:
         # A scorer has no scikit-learn to look them up in.
-        of_english = sorted(estimator._stop_words()) if estimator.stop_words == "english" else None
+        of_english = sorted(ENGLISH_STOP_WORDS) if estimator.stop_words == "english" else None
         arrays |= packed_words(estimator.vocabulary_, name)
         fitted = {"vocabulary": {"words": name}, "stop_words": of_english}
         return described | {"fitted": fitted}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from numbers import Integral
 from typing import Any, Literal, TypeVar
 
@@ -21,10 +19,9 @@ from sk_han.text.reader import (
     UNKNOWN_WORD,
     DocumentReader,
     DocumentSpans,
-    documents_of,
     words_of,
 )
-from sk_han.text.vocabulary import WordCounts, check_vocabulary, learn_vocabulary, needs_documents
+from sk_han.text.vocabulary import WordCounts, check_vocabulary
 from sk_han.utils.compat import (
     POSITIVE,
     CallbackSupportMixin,
@@ -32,8 +29,8 @@ from sk_han.utils.compat import (
     Interval,
     RealNotInt,
     StrOptions,
-    check_params,
     fit_context,
+    validate_parameter_constraints,
 )
 from sk_han.utils.files import checked_state
 from sk_han.utils.messages import a_kind
@@ -229,13 +226,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         TypeError
             If a document is not a string.
         """
-        portions = text_portions(X)
-        with self._fit_task(X, y):
-            if self.vocabulary is None:
-                self._learn(portions, X_unlabelled)
-            else:
-                deque(portions, maxlen=0)  # raises the errors of texts
-                self.vocabulary_ = self._checked(self.vocabulary)
+        self._learn(X, y, X_unlabelled)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -276,49 +267,30 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         unlabelled : DocumentArray or None
             Those of `X_unlabelled`, without their spelling; None if there are none.
         """
-        portions = text_portions(X)
         documents: list[DocumentArray] = []
         unlabelled: list[DocumentArray] = []
-        with self._fit_task(X, y):
-            if self.vocabulary is None:
-                ids = self._learn(portions, X_unlabelled, documents, unlabelled)
-                for part in [*documents, *unlabelled]:
-                    part.word_ids = ids[part.word_ids]
-            else:
-                vocabulary = self._checked(self.vocabulary)
-                documents += self._read(portions, vocabulary)
-                self.vocabulary_ = vocabulary
+        self._learn(X, y, X_unlabelled, documents, unlabelled)
         if X_unlabelled is None:
             return DocumentArray.concatenate(documents), None
-        if self.vocabulary is not None:
-            unread = text_portions(X_unlabelled, "X_unlabelled")
-            unlabelled += self._read(unread, self.vocabulary_)
         for part in unlabelled:  # no model reads it, and it takes as much memory as the ids
             part.spelling = None
         return DocumentArray.concatenate(documents), DocumentArray.concatenate(unlabelled)
 
-    def transform_ragged(self, X: Any) -> DocumentArray:
+    def transform_ragged(self, X: Any, name: str = "X") -> DocumentArray:
         """Turn texts into word ids, whatever `output` is.
 
         Parameters
         ----------
         X : iterable of str, shape (n_documents,)
             Of an iterator, 10,000 texts at a time are in memory.
+        name : str, default="X"
+            Name of the argument in errors.
         """
         if "vocabulary_" not in vars(self):  # it takes 10 microseconds, a text 100
             check_is_fitted(self)
-        return self._documents(text_portions(X))
-
-    def transform_unlabelled(self, X: Any) -> DocumentArray | None:
-        """Turn texts into word ids; an iterator is read 10,000 texts at a time.
-
-        Parameters
-        ----------
-        X : iterable of str or None
-            None gives None.
-        """
-        check_is_fitted(self)
-        return None if X is None else self._documents(text_portions(X, "X_unlabelled"))
+        portions, reader = text_portions(X, name), self._reader()
+        documents = [reader.documents(portion, self.vocabulary_) for portion in portions]
+        return DocumentArray.concatenate(documents)
 
     def transform(self, X: Any) -> DocumentArray | NDArray[np.int32]:
         """Turn texts into word ids.
@@ -387,75 +359,60 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         check_is_fitted(self)
         return self._reader().locate(check_texts(texts), self.vocabulary_)
 
-    def _pattern(self) -> str:
-        return TOKEN_PATTERNS[self.tokens] if self.token_pattern is None else self.token_pattern
+    def _learn(self, X: Any, y: Any, X_unlabelled: Any, *kept: list[DocumentArray]) -> None:
+        """Learn the vocabulary, and keep documents if there are lists for those of both kinds."""
+        X_of_task = None if isinstance(X, Iterator) else X  # an iterator is read once
+        portions = text_portions(X)
+        further: Iterable[list[str]] = ()
+        if X_unlabelled is not None and (kept or self.vocabulary is None):
+            further = text_portions(X_unlabelled, "X_unlabelled")
+        task = self._init_callback_context()
+        task = task.call_on_fit_task_begin(estimator=self, X=X_of_task, y=y)
+        reader = self._reader()
+        counts, given = WordCounts(self.min_df), None
+        if self.vocabulary is not None:
+            compile_token_pattern(reader.token_pattern)  # an error now rather than in transform
+            given = check_vocabulary(self.vocabulary)
+        for texts, documents in zip_longest((portions, further), kept):
+            for portion in texts:
+                if given is None:
+                    read = counts.add(*reader.read(portion)[:2])
+                elif kept:
+                    read = reader.documents(portion, given)
+                if kept:
+                    documents.append(read)
+        self.vocabulary_ = counts.vocabulary(self.max_features) if given is None else given
+        if given is None and kept:
+            ids = counts.ids(self.vocabulary_)
+            for part in chain.from_iterable(kept):
+                part.word_ids = ids[part.word_ids]
+        task.call_on_fit_task_end(estimator=self, X=X_of_task, y=y, reconstruction_attributes={})
 
     def _reader(self) -> DocumentReader:
-        check_params(self, but=("min_df", "max_features", "vocabulary"))
+        # Parameters may have been set after the fit. This takes a quarter of the time of
+        # `_validate_params`, which takes longer than to read a short text.
+        read = self._parameter_constraints.keys() - {"min_df", "max_features", "vocabulary"}
+        params = {name: getattr(self, name) for name in read}
+        constraints = {name: self._parameter_constraints[name] for name in read}
+        validate_parameter_constraints(constraints, params, type(self).__name__)
+        stop_words = self.stop_words or ()
+        if stop_words == "english":
+            stop_words = ENGLISH_STOP_WORDS
+        for word in stop_words:
+            if not isinstance(word, str):
+                raise ValueError(f"stop_words holds {word!r}, {a_kind(word)}; give words.")
+        pattern = self.token_pattern
         return DocumentReader(
-            token_pattern=self._pattern(),
+            token_pattern=TOKEN_PATTERNS[self.tokens] if pattern is None else pattern,
             lowercase=self.lowercase,
             strip_accents=self.strip_accents,
-            stop_words=self._stop_words(),
+            stop_words=stop_words,
             max_sentences=self.max_sentences,
             max_words=self.max_words,
             sentence_splitter=self.sentence_splitter,
             word_tokenizer=self.word_tokenizer,
             n_jobs=self.n_jobs,
         )
-
-    @contextmanager
-    def _fit_task(self, X: Any, y: Any) -> Iterator[None]:
-        """Tell callbacks of a fit; an iterator is not handed to them, since it is read once."""
-        given = None if isinstance(X, Iterator) else X
-        task = self._init_callback_context().call_on_fit_task_begin(estimator=self, X=given, y=y)
-        yield
-        task.call_on_fit_task_end(estimator=self, X=given, y=y, reconstruction_attributes={})
-
-    def _checked(self, vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
-        compile_token_pattern(self._pattern())  # an error now rather than in transform
-        return check_vocabulary(vocabulary)
-
-    def _learn(
-        self,
-        portions: Iterable[list[str]],
-        X_unlabelled: Any,
-        *kept: list[DocumentArray],
-    ) -> NDArray[np.int32]:
-        """Learn the vocabulary; keep documents of provisional ids, and return their ids.
-
-        `kept` are lists for the documents of X, and for those of `X_unlabelled`.
-        """
-        reader, counts = self._reader(), WordCounts(of_documents=needs_documents(self.min_df))
-        further = () if X_unlabelled is None else text_portions(X_unlabelled, "X_unlabelled")
-        for given, read in zip_longest((portions, further), kept):
-            for portion in given:
-                documents = counts.add(*reader.read(portion))
-                if read is not None:
-                    read.append(documents)
-        self.vocabulary_ = learn_vocabulary(
-            counts, min_df=self.min_df, max_features=self.max_features
-        )
-        return counts.ids(self.vocabulary_)
-
-    def _read(
-        self, portions: Iterable[list[str]], vocabulary: dict[str, int]
-    ) -> list[DocumentArray]:
-        """Return the documents of each portion."""
-        reader = self._reader()
-        return [documents_of(*reader.read(portion), vocabulary) for portion in portions]
-
-    def _documents(self, portions: Iterable[list[str]]) -> DocumentArray:
-        return DocumentArray.concatenate(self._read(portions, self.vocabulary_))
-
-    def _stop_words(self) -> Iterable[str]:
-        if isinstance(self.stop_words, str):
-            return ENGLISH_STOP_WORDS
-        words = self.stop_words or ()
-        for word in words:
-            if not isinstance(word, str):
-                raise ValueError(f"stop_words holds {word!r}, {a_kind(word)}; give words.")
-        return words
 
     def _output(self, documents: DocumentArray) -> DocumentArray | NDArray[np.int32]:
         if self.output == "padded":

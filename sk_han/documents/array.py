@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sk_han.utils.containers import refuse_masked
-from sk_han.utils.messages import counted
+from sk_han.utils.messages import counted, refuse_masked
 
 PADDING_ID = 0
 
@@ -77,27 +75,6 @@ def packed(sizes: NDArray[np.int64], most: int) -> Iterator[slice]:
         last = max(fitting, first + 1)
         yield slice(first, last)
         first = last
-
-
-def row_numbers(rows: Any, n_documents: int) -> NDArray[np.int64]:
-    """Return the rows of a slice, a boolean mask or integers as numbers from 0."""
-    if isinstance(rows, slice):
-        return np.arange(*rows.indices(n_documents))
-    chosen = np.asarray(rows)
-    if chosen.size == 0 and chosen.dtype != bool:
-        chosen = chosen.astype(np.int64)
-    if chosen.ndim != 1 or chosen.dtype.kind not in "iub":
-        raise IndexError(
-            "Rows of a DocumentArray are chosen by a slice, integers or a boolean mask; got "
-            f"{type(rows).__name__} of dtype {chosen.dtype} and shape {chosen.shape}."
-        )
-    if chosen.dtype == bool:
-        return np.arange(n_documents)[chosen]
-    if len(chosen) and not -n_documents <= chosen.min() <= chosen.max() < n_documents:
-        wrong = chosen[(chosen < -n_documents) | (chosen >= n_documents)][0]
-        raise IndexError(f"document {wrong} is out of bounds of {counted(n_documents)}.")
-    numbers = chosen.astype(np.int64, copy=False)
-    return np.where(numbers < 0, numbers + n_documents, numbers)
 
 
 def sampled_rows(
@@ -224,20 +201,6 @@ class DocumentArray:
         self.word_ids: NDArray[np.int32] = ids.astype(np.int32, copy=False)
         self.spelling: Spelling | None = None
 
-    @classmethod
-    def _of_lengths(
-        cls,
-        word_ids: NDArray[np.int32],
-        words_per_sentence: NDArray[np.int64],
-        sentences_per_document: NDArray[np.int64],
-        spelling: Spelling | None = None,
-    ) -> DocumentArray:
-        """Build from lengths that are known to be right; only the ids are checked."""
-        check_ids(word_ids)
-        return DocumentArray._checked(
-            word_ids, starts_of(words_per_sentence), starts_of(sentences_per_document), spelling
-        )
-
     @staticmethod
     def _checked(
         word_ids: NDArray[np.int32],
@@ -279,10 +242,10 @@ class DocumentArray:
         if of_sentences:
             raise TypeError("Documents with sentence vectors and without them cannot be joined.")
         none = np.empty(0, dtype=np.int64)
-        return cls._of_lengths(
+        return DocumentArray._checked(
             np.concatenate([none.astype(np.int32), *(part.word_ids for part in parts)]),
-            np.concatenate([none, *(part.words_per_sentence for part in parts)]),
-            np.concatenate([none, *(part.sentences_per_document for part in parts)]),
+            starts_of(np.concatenate([none, *(part.words_per_sentence for part in parts)])),
+            starts_of(np.concatenate([none, *(part.sentences_per_document for part in parts)])),
             Spelling.joined([part.spelling for part in parts], [part.n_words for part in parts]),
         )
 
@@ -438,7 +401,23 @@ class DocumentArray:
             if not -len(self) <= rows < len(self):
                 raise IndexError(f"document {rows} is out of bounds of {counted(len(self))}.")
             return self._document(int(rows) % len(self))
-        return self._take(row_numbers(rows, len(self)))
+        if isinstance(rows, slice):
+            return self._take(np.arange(*rows.indices(len(self))))
+        chosen = np.asarray(rows)
+        if chosen.size == 0 and chosen.dtype != bool:
+            chosen = chosen.astype(np.int64)
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iub":
+            raise IndexError(
+                "Rows of a DocumentArray are chosen by a slice, integers or a boolean mask; got "
+                f"{type(rows).__name__} of dtype {chosen.dtype} and shape {chosen.shape}."
+            )
+        if chosen.dtype == bool:
+            return self._take(np.arange(len(self))[chosen])
+        if len(chosen) and not -len(self) <= chosen.min() <= chosen.max() < len(self):
+            wrong = chosen[(chosen < -len(self)) | (chosen >= len(self))][0]
+            raise IndexError(f"document {wrong} is out of bounds of {counted(len(self))}.")
+        numbers = chosen.astype(np.int64, copy=False)
+        return self._take(np.where(numbers < 0, numbers + len(self), numbers))
 
     def __repr__(self) -> str:
         counts = {"document": len(self), "sentence": self.n_sentences, "word": self.n_words}
@@ -451,7 +430,7 @@ class DocumentArray:
     def _document(self, i: int) -> list[NDArray[np.int32]]:
         first, last = self.document_starts[i], self.document_starts[i + 1]
         bounds = self.sentence_starts[first : last + 1]
-        return [self.word_ids[start:end] for start, end in itertools.pairwise(bounds)]
+        return [self.word_ids[start:end] for start, end in pairwise(bounds)]
 
     def _take(self, rows: NDArray[np.int64]) -> DocumentArray:
         sentences = concatenated_ranges(

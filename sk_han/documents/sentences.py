@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sk_han.documents.array import UNKNOWN_ID, DocumentArray, concatenated_ranges, packed, starts_of
-from sk_han.utils.containers import refuse_masked
 from sk_han.utils.files import LARGEST_NUMBER
-from sk_han.utils.messages import counted
+from sk_han.utils.messages import counted, refuse_masked
 
 # Of the largest number of two vectors. Devices and versions of PyTorch differ by less, encoders by
 # more. The other is of the largest number of all vectors, for those that are 0 up to rounding.

@@ -319,8 +319,9 @@ def _checked(
         warn_of_features(X)
     else:
         network = warm_start_from.pool.network
-        check_sentence_vectors(X, network.dimension, warm_start_from.encoder)
-        if isinstance(X, SentenceArray) and network.dimension is None:
+        if network.dimension is not None:
+            check_sentence_vectors(X, network.dimension, warm_start_from.encoder)
+        elif isinstance(X, SentenceArray):
             X = X.words()  # the network reads nothing else of them
     check_unlabelled(data.X_unlabelled, X)
     if warm_start_from is None:
@@ -372,7 +373,9 @@ def _tokenized(
     if warm_start_from is not None:
         documents = as_documents(X, fitted)  # raises an error if there is no tokenizer
         assert fitted is not None
-        return fitted, documents, fitted.transform_unlabelled(X_unlabelled)
+        if X_unlabelled is None:
+            return fitted, documents, None
+        return fitted, documents, fitted.transform_ragged(X_unlabelled, "X_unlabelled")
     tokenizer = HierarchicalTokenizer() if tokenizer is None else clone(tokenizer)
     counting = X if len(rows) == len(X) else rows_of(X, rows)
     documents, unlabelled = tokenizer.fit_transform_both(counting, X_unlabelled=X_unlabelled)

@@ -196,14 +196,14 @@ class Pool:
 
     def logits(self, documents: DocumentArray) -> Floats:
         """Compute the sum of the scaled logits, shape (D, K)."""
-        total = np.zeros((len(documents), self.target.n_scores))
+        total = np.zeros((len(documents), len(self.target.names)))
         for name, part in self._counting.items():
             total += self.scales[name] * part.logits(documents).astype(np.float64)
         return total
 
     def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> Floats:
         """Compute the sums for sets of sentences of documents, shape (M, K)."""
-        total = np.zeros((len(coalitions.lengths), self.target.n_scores))
+        total = np.zeros((len(coalitions.lengths), len(self.target.names)))
         for name, part in self._counting.items():
             total += self.scales[name] * part.coalitions(documents, coalitions)
         return total

@@ -18,7 +18,8 @@ from sk_han.sentence_vectors.cache import VectorCache
 from sk_han.sentence_vectors.encoders import PROBES, call_of, encoded, fingerprint_of, own_probes
 from sk_han.sentence_vectors.network import PooledWordEncoder
 from sk_han.storage.schema import ENCODER, Array, Field, ListOf, Schema, Sizes, check
-from sk_han.text.reader import DocumentSpans, FittedTokenizer
+from sk_han.text.reader import DocumentSpans
+from sk_han.text.vocabulary import FittedTokenizer
 from sk_han.tokenizer import DocumentTransformer, HierarchicalTokenizer
 from sk_han.utils.compat import POSITIVE, HasMethods, fit_context
 from sk_han.utils.messages import warn_user

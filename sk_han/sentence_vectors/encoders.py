@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from sk_han.documents import EncoderFingerprint
 from sk_han.documents.sentences import rows_beyond_limit
-from sk_han.utils.containers import refuse_masked
 from sk_han.utils.files import LARGEST_NUMBER
-from sk_han.utils.messages import a_kind, counted
+from sk_han.utils.messages import a_kind, counted, refuse_masked
 from sk_han.utils.progress import progress_bar
 
 if TYPE_CHECKING:

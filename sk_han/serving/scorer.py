@@ -42,10 +42,9 @@ from sk_han.text.analyzer import TOKEN_PATTERNS
 from sk_han.text.reader import (
     DocumentReader,
     DocumentSpans,
-    documents_of,
-    stored_tokenizer,
     words_of,
 )
+from sk_han.text.vocabulary import stored_tokenizer
 from sk_han.utils.messages import check_count, counted, import_optional, random_source
 from sk_han.validation.documents import (
     as_documents,
@@ -79,7 +78,7 @@ class ServedTokenizer:
 
     def transform(self, X: Any) -> DocumentArray:
         """Turn texts into word ids, as `HierarchicalTokenizer.transform` does without padding."""
-        return documents_of(*self._reader.read(check_texts(X)), self.vocabulary_)
+        return self._reader.documents(check_texts(X), self.vocabulary_)
 
     def locate(self, texts: Any) -> tuple[DocumentArray, list[DocumentSpans]]:
         """Return documents and the positions of their words and sentences."""

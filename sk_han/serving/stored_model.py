@@ -58,7 +58,7 @@ from sk_han.storage.schema import (
     fitted_state,
 )
 from sk_han.targets import TARGETS, Target
-from sk_han.text.reader import FittedTokenizer, tokenizer_params
+from sk_han.text.vocabulary import FittedTokenizer, tokenizer_params
 
 
 def classifier_schema() -> Schema:

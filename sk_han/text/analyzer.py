@@ -260,11 +260,6 @@ class TextAnalyzer:
     sentence_splitter: Callable[[str], Iterable[str]] | None = None
     word_tokenizer: Callable[[str], Iterable[str]] | None = None
 
-    @property
-    def has_own_patterns(self) -> bool:
-        """Whether our patterns find sentences and words, and no callable."""
-        return self.sentence_splitter is None and self.word_tokenizer is None
-
     def analyze(self, text: str) -> list[list[str]]:
         """Return the words of each sentence; skip sentences without words."""
         if self.word_tokenizer is not None:

@@ -1,181 +1,30 @@
-"""Reading documents with fitted settings and vocabulary: a tokenizer's state."""
+"""Reading texts: sentences and words by their types, word ids, and offsets."""
 
 from __future__ import annotations
 
-import math
-import re
 import unicodedata
+from array import array
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from itertools import pairwise, repeat
-from numbers import Integral
-from reprlib import repr as brief  # a value from a file may be as long as the file
-from typing import Any, NamedTuple
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise, repeat
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
-from sk_han.options.base import Choice, Constraint, Either, InstanceOf, Range
-from sk_han.storage.model_file import Arrays, from_plain, unpacked_words
-from sk_han.storage.schema import Field, ListOf, Schema, Sizes, check, fields_of
-from sk_han.text.analyzer import TOKEN_PATTERNS, TextAnalyzer, compile_token_pattern
-from sk_han.text.vocabulary import WordTypes, check_vocabulary, read_word_types
-
-_LONGEST_PATTERN = 20_000  # it takes 150 bytes for each character, and our own have up to 9,000
-
-
-# To compile a class of characters takes up to 3 ms, and a range that ignores case 15 ms.
-_MOST_CLASSES, _MOST_RANGES_IGNORING_CASE = 500, 50
-
-
-_IGNORES_CASE = re.compile(r"\(\?[a-zA-Z]*i")
-
-
-_MOST_SLOTS = 1 << 26  # 256 MB for a document
-
-
-_NONE = Choice((None,))
-
-
-_LIMIT = Either((Range(Integral, 1), _NONE))
-
-
-# What HierarchicalTokenizer allows of what a file can hold, without scikit-learn; a test compares
-# its constraints with these.
-PARAMETERS: dict[str, Constraint] = {
-    "lowercase": Choice((True, False)),
-    "strip_accents": Choice(("ascii", "unicode", None)),
-    "tokens": Choice(tuple(TOKEN_PATTERNS)),
-    "token_pattern": Either((InstanceOf(str), _NONE)),
-    "stop_words": Either((InstanceOf(list), Choice(("english", None)))),
-    "min_df": Either((Range(Integral, 1), Range(float, 0, 1), Choice((1.0,)))),
-    "max_features": _LIMIT,
-    "max_sentences": _LIMIT,
-    "max_words": _LIMIT,
-    "vocabulary": Either((InstanceOf(dict), InstanceOf(list), InstanceOf(tuple), _NONE)),
-    "sentence_splitter": _NONE,
-    "word_tokenizer": _NONE,
-    "n_jobs": Either((Range(Integral, -math.inf), _NONE)),
-    "output": Choice(("ragged", "padded")),
-}
-
-
-# Of parameters that a file may lack, since it is older than they are.
-DEFAULTS: dict[str, Any] = {
-    "lowercase": True,
-    "strip_accents": None,
-    "tokens": "words+marks",
-    "token_pattern": None,
-    "stop_words": None,
-    "max_sentences": None,
-    "max_words": None,
-    "n_jobs": None,
-    "output": "ragged",
-}
-
-
-@dataclass(frozen=True)
-class FittedTokenizer:
-    """Kind of a schema: a fitted tokenizer, whose ids are below the number of a letter.
-
-    The letter is bound to the number of ids, if it is not bound before.
-    """
-
-    letter: str
-
-    def __call__(self, value: Any, where: str, sizes: Sizes) -> None:
-        """Check a tokenizer."""
-        vocabulary = getattr(value, "vocabulary_", None)
-        if not isinstance(vocabulary, dict) or not vocabulary:
-            raise ValueError(f"its {where} is no fitted HierarchicalTokenizer")
-        n_ids = max(vocabulary.values()) + 1
-        if n_ids > sizes.setdefault(self.letter, n_ids):
-            raise ValueError(f"its {where} has ids beyond the {sizes[self.letter]} word vectors")
-
-
-def words(value: Any, where: str, sizes: Sizes) -> None:
-    """Check a vocabulary: a kind of a schema."""
-    if not isinstance(value, dict):
-        raise ValueError(f"its {where} is no dict")
-    check_vocabulary(value)
-
-
-# What a file holds of a tokenizer beside its parameters; stop words that its parameters name only.
-_FITTED = Schema(
-    (Field("vocabulary", words), Field("stop_words", ListOf(InstanceOf(str)), optional=True))
-)
-
-
-_PARAMS = Schema(tuple(Field(*each) for each in PARAMETERS.items()), may_lack=True)
-
-
-class StoredTokenizer(NamedTuple):
-    """A fitted tokenizer of a file, with the words that ``stop_words="english"`` means."""
-
-    params: dict[str, Any]
-    vocabulary: dict[str, int]
-    stop_words: list[str] | None
-
-
-def tokenizer_params(stored: Any, where: str) -> dict[str, Any]:
-    """Return described parameters of a tokenizer, checked one by one."""
-    stored = fields_of(stored, "params of the tokenizer", [], PARAMETERS)
-    params = {name: from_plain(value) for name, value in stored.items()}
-    check(_PARAMS, params, where)
-    return params
-
-
-def stored_tokenizer(data: Any, arrays: Arrays) -> StoredTokenizer:
-    """Return a described tokenizer, checked; its vocabulary is taken out of the arrays.
-
-    A ValueError reports a description that is wrong, or of a tokenizer that could not read texts.
-    """
-    fields = fields_of(data, "the tokenizer", ["class", "params", "fitted"])
-    if fields["class"] != "HierarchicalTokenizer":
-        raise ValueError(f"it has {brief(fields['class'])} where a HierarchicalTokenizer should be")
-    params = DEFAULTS | tokenizer_params(fields["params"], "tokenizer.params")
-    _check_reading(params)
-    fitted = fields_of(fields["fitted"], "the fitted tokenizer", ["vocabulary", "stop_words"])
-    match fitted["vocabulary"]:
-        case {"words": str(name)}:
-            fitted = fitted | {"vocabulary": unpacked_words(arrays, name)}
-        case _:
-            raise ValueError("the vocabulary of its tokenizer does not name arrays")
-    check(_FITTED, fitted, "tokenizer")
-    if params["stop_words"] == "english" and fitted["stop_words"] is None:
-        raise ValueError("its tokenizer lacks the words that stop_words='english' means")
-    return StoredTokenizer(params, fitted["vocabulary"], fitted["stop_words"])
-
-
-def _check_reading(params: Mapping[str, Any]) -> None:
-    """Check parameters from a file, which would else fail, or take gigabytes, at the first text."""
-    pattern, stop_words = params["token_pattern"], params["stop_words"]
-    if pattern is not None:
-        if len(pattern) > _LONGEST_PATTERN:
-            raise ValueError(f"its token_pattern has {len(pattern)} characters")
-        ignores_case = _IGNORES_CASE.search(pattern) is not None
-        if pattern.count("[") > _MOST_CLASSES or (
-            ignores_case and pattern.count("-") > _MOST_RANGES_IGNORING_CASE
-        ):
-            raise ValueError(
-                "its token_pattern has more classes of characters than can be compiled"
-            )
-        compile_token_pattern(pattern)
-    for word in stop_words or ():
-        if not isinstance(word, str):
-            raise ValueError(f"its stop_words holds {word!r}, a {type(word).__name__}")
-    if params["n_jobs"] == 0:
-        raise ValueError("its n_jobs is 0; it must be None, or another integer")
-    slots = (params["max_sentences"] or 1) * (params["max_words"] or 1)
-    if params["output"] == "padded" and slots > _MOST_SLOTS:
-        raise ValueError(
-            f"its output='padded' has {slots} numbers for every document, by its max_sentences="
-            f"{params['max_sentences']} and max_words={params['max_words']}"
-        )
-
+from sk_han.documents import UNKNOWN_ID, DocumentArray, Spelling, concatenated_ranges, starts_of
+from sk_han.kernels.engine import at_most_per_core, kernels, tasks_at_once, using_threads
+from sk_han.text.analyzer import TextAnalyzer
+from sk_han.text.scanning import COMPILED_PATTERNS, count_marked, scan_texts
 
 UNKNOWN_WORD = "<unknown>"
+
+# With fewer documents a second process costs more than it saves.
+_SMALLEST_CHUNK = 500
+# To import Numba and load the kernels takes 0.2 to 0.3 s, as long as Python reads 2,500 reviews.
+_WORTH_KERNELS = 2000  # texts
+_MOST_CODES = 1 << 30  # characters of a text; kernels count them in 32 bits
 
 
 class DocumentSpans(NamedTuple):
@@ -216,34 +65,53 @@ class DocumentReader:
     word_tokenizer: Callable[[str], Iterable[str]] | None = None
     n_jobs: int | None = None
 
-    def read(self, texts: list[str]) -> tuple[WordTypes, list[str]]:
-        """Return the types of the words within the limits, and the word of each type."""
-        types, words = self._read(texts)
-        return types.truncated(self.max_sentences, self.max_words), words
+    def documents(self, texts: list[str], vocabulary: Mapping[str, int]) -> DocumentArray:
+        """Return texts as documents of word ids; these also know the words that have no id."""
+        types, words, _ = self.read(texts)
+        found = map(vocabulary.get, words, repeat(UNKNOWN_ID))  # a generator takes twice the time
+        return types.documents(np.fromiter(found, np.int32, len(words)), words)
+
+    def read(
+        self, texts: list[str], *, located: bool = False
+    ) -> tuple[WordTypes, list[str], NDArray[np.bool_]]:
+        """Return the types of the words that stay, the word of each type, and what is cut (D,).
+
+        Stop words and words beyond the limits are left out.
+        """
+        analyzer = TextAnalyzer(self.token_pattern, self.sentence_splitter, self.word_tokenizer)
+        types = read_word_types(texts, analyzer, located=located, n_jobs=self.n_jobs)
+        words = self.normalised(types.types)
+        left_out = {"", *self.normalised(self.stop_words)}
+        if not left_out.isdisjoint(words):
+            stays = np.array([word not in left_out for word in words], dtype=bool)
+            types = types.where(stays[types.numbers])
+        if self.max_sentences is None and self.max_words is None:
+            return types, words, np.zeros(len(texts), dtype=bool)
+        within = types.within(self.max_sentences, self.max_words)
+        return within, words, np.diff(types.word_starts) > np.diff(within.word_starts)
 
     def locate(
         self, texts: list[str], vocabulary: Mapping[str, int]
     ) -> tuple[DocumentArray, list[DocumentSpans]]:
         """Return the documents of texts, and the positions of their sentences and words."""
-        read, words = self._read(texts, located=True)
-        types = read.truncated(self.max_sentences, self.max_words)
+        types, words, truncated = self.read(texts, located=True)
         assert types.word_spans is not None
         assert types.sentence_spans is not None
-        truncated = read.words_per_document > types.words_per_document
-        sentence_starts = starts_of(types.words_per_sentence)
-        document_starts = starts_of(types.sentences_per_document)
+        ids = [vocabulary.get(word, UNKNOWN_ID) for word in words]
+        documents = types.documents(np.array(ids, dtype=np.int32), words)
+        starts = documents.sentence_starts
         spans = [
             DocumentSpans(
                 types.sentence_spans[first:last],
-                types.word_spans[sentence_starts[first] : sentence_starts[last]],
+                types.word_spans[starts[first] : starts[last]],
                 np.repeat(np.arange(last - first), types.words_per_sentence[first:last]),
                 cut,
             )
             for (first, last), cut in zip(
-                pairwise(document_starts), truncated.tolist(), strict=True
+                pairwise(documents.document_starts), truncated.tolist(), strict=True
             )
         ]
-        return documents_of(types, words, vocabulary), spans
+        return documents, spans
 
     def normalised(self, words: Iterable[str]) -> list[str]:
         """Return words without the differences that `lowercase` and `strip_accents` leave out."""
@@ -262,28 +130,180 @@ class DocumentReader:
                 )
         return list(words)
 
-    def _read(self, texts: list[str], *, located: bool = False) -> tuple[WordTypes, list[str]]:
-        """Read texts without their stop words; return the types, and the word of each type."""
-        analyzer = TextAnalyzer(self.token_pattern, self.sentence_splitter, self.word_tokenizer)
-        types = read_word_types(texts, analyzer, located=located, n_jobs=self.n_jobs)
-        words = self.normalised(types.types)
-        left_out = {"", *self.normalised(self.stop_words)}
-        if left_out.isdisjoint(words):
-            return types, words
-        dropped = np.fromiter(map(left_out.__contains__, words), bool, len(words))
-        return types.without(dropped), words
+
+def _without_accents(word: str) -> str:
+    """Remove the marks of a word, and keep all letters."""
+    if word.isascii():
+        return word
+    parts = unicodedata.normalize("NFKD", word)
+    return "".join(part for part in parts if not unicodedata.combining(part))
 
 
-def documents_of(
-    types: WordTypes, words: list[str], vocabulary: Mapping[str, int]
-) -> DocumentArray:
-    """Return documents of the ids that a vocabulary gives to the words of these types.
+def _in_ascii(word: str) -> str:
+    """Remove marks, and characters that are not ASCII then."""
+    return unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode("ascii")
 
-    They know the words that it does not have, too.
+
+# The names and rules of scikit-learn's CountVectorizer, which a Scorer has to do without.
+ACCENT_STRIPPERS: dict[str, Callable[[str], str]] = {
+    "ascii": _in_ascii,
+    "unicode": _without_accents,
+}
+
+
+@dataclass(frozen=True)
+class WordTypes:
+    """Documents as numbers of word types. Every sentence has at least one word."""
+
+    types: list[str]
+    numbers: NDArray[np.int32]  # (n_words,), index into types
+    words_per_sentence: NDArray[np.int64]  # (n_sentences,)
+    sentences_per_document: NDArray[np.int64]  # (n_documents,)
+    word_spans: NDArray[np.int64] | None = None  # (n_words, 2), where asked for
+    sentence_spans: NDArray[np.int64] | None = None  # (n_sentences, 2), where asked for
+
+    @property
+    def word_starts(self) -> NDArray[np.int64]:
+        """Position of the first word of each document, shape (n_documents + 1,), the end last."""
+        return starts_of(self.words_per_sentence)[starts_of(self.sentences_per_document)]
+
+    def documents(self, ids: NDArray[np.int32], words: list[str]) -> DocumentArray:
+        """Return documents, given the id and the word of each type."""
+        return DocumentArray._checked(
+            ids[self.numbers],
+            starts_of(self.words_per_sentence),
+            starts_of(self.sentences_per_document),
+            Spelling(self.numbers, words),
+        )
+
+    def within(self, max_sentences: int | None, max_words: int | None) -> WordTypes:
+        """Keep the first sentences of each document and the first words of each sentence."""
+        kept = np.ones(len(self.numbers), dtype=bool)
+        if max_sentences is not None:
+            row = concatenated_ranges(
+                np.zeros_like(self.sentences_per_document), self.sentences_per_document
+            )  # (n_sentences,)
+            kept &= np.repeat(row < max_sentences, self.words_per_sentence)
+        if max_words is not None:
+            column = concatenated_ranges(
+                np.zeros_like(self.words_per_sentence), self.words_per_sentence
+            )  # (n_words,)
+            kept &= column < max_words
+        return self if kept.all() else self.where(kept)
+
+    def where(self, kept: NDArray[np.bool_]) -> WordTypes:
+        """Keep the marked words, and the sentences that have some."""
+        words = count_marked(kept, self.words_per_sentence)  # (n_sentences,)
+        remains = words > 0
+        return replace(
+            self,
+            numbers=self.numbers[kept],
+            words_per_sentence=words[remains],
+            sentences_per_document=count_marked(remains, self.sentences_per_document),
+            word_spans=None if self.word_spans is None else self.word_spans[kept],
+            sentence_spans=None if self.sentence_spans is None else self.sentence_spans[remains],
+        )
+
+
+def read_word_types(
+    texts: list[str], analyzer: TextAnalyzer, *, located: bool = False, n_jobs: int | None = None
+) -> WordTypes:
+    """Split texts into words and number their types in the order in which they first occur.
+
+    Spans, if `located`, take about twice the time. `n_jobs` processes, or threads of compiled
+    kernels, change nothing but time; in a task of Dask it is one.
     """
-    found = map(vocabulary.get, words, repeat(UNKNOWN_ID))  # a generator takes twice the time
-    ids = np.fromiter(found, np.int32, len(words))
-    return types.documents(ids[types.numbers], words)
+    compiled = None
+    calls_user = analyzer.sentence_splitter is not None or analyzer.word_tokenizer is not None
+    can_compile = analyzer.token_pattern in COMPILED_PATTERNS and not calls_user
+    if can_compile and len(max(texts, key=len, default="")) < _MOST_CODES:
+        compiled = kernels("text", worth_loading=len(texts) >= _WORTH_KERNELS)
+    if compiled is not None:
+        with nullcontext() if n_jobs is None else using_threads(_n_workers(n_jobs)):
+            found = scan_texts(compiled, texts, analyzer.token_pattern, located=located)
+        if found is not None:
+            return WordTypes(*found)
+    n_chunks = len(texts) // _SMALLEST_CHUNK
+    if n_chunks > 1:  # to count cores takes longer than to read a text
+        n_chunks = min(n_chunks, _n_workers(n_jobs))
+    if n_chunks < 2:
+        return _read_chunk(texts, analyzer, located)
+    from joblib import Parallel, delayed
+
+    bounds = [len(texts) * i // n_chunks for i in range(n_chunks + 1)]
+    return joined(
+        Parallel(n_jobs=n_chunks)(
+            delayed(_read_chunk)(texts[start:end], analyzer, located)
+            for start, end in pairwise(bounds)
+        )
+    )
+
+
+def _n_workers(n_jobs: int | None) -> int:
+    if tasks_at_once() is not None:  # a task owns one thread of its worker
+        return 1
+    from joblib import cpu_count, effective_n_jobs  # few texts are read where there is none
+
+    return at_most_per_core(effective_n_jobs(n_jobs), cpu_count())
+
+
+class Numbering(dict[str, int]):
+    """A dict that numbers a new key when it is looked up, which is faster than a loop here."""
+
+    def __missing__(self, word_type: str) -> int:
+        number = self[word_type] = len(self)
+        return number
+
+
+def _read_chunk(texts: list[str], analyzer: TextAnalyzer, located: bool) -> WordTypes:
+    number_of = Numbering()
+    # Arrays of numbers: a list of the words would take fifteen times the memory.
+    numbers, words_per_sentence, sentences_per_document = array("i"), array("q"), array("q")
+    word_spans, sentence_spans = array("q"), array("q")
+    for text in texts:
+        if located:
+            found = list(analyzer.locate(text))
+            sentences = [sentence.words for sentence in found]
+            for sentence in found:
+                sentence_spans.extend(sentence.span)
+                word_spans.extend(chain.from_iterable(sentence.word_spans))
+        else:
+            sentences = analyzer.analyze(text)
+        sentences_per_document.append(len(sentences))
+        words_per_sentence.extend(map(len, sentences))
+        numbers.extend(map(number_of.__getitem__, chain.from_iterable(sentences)))
+    spans = [
+        np.array(each, dtype=np.int64).reshape(-1, 2) if located else None
+        for each in (word_spans, sentence_spans)
+    ]
+    return WordTypes(
+        list(number_of),
+        np.array(numbers, dtype=np.int32),
+        np.array(words_per_sentence, dtype=np.int64),
+        np.array(sentences_per_document, dtype=np.int64),
+        *spans,
+    )
+
+
+def joined(chunks: list[WordTypes]) -> WordTypes:
+    """Put the documents of several readings into one."""
+    number_of = Numbering()
+    numbers = [
+        np.fromiter(map(number_of.__getitem__, chunk.types), np.int32, len(chunk.types))[
+            chunk.numbers
+        ]
+        for chunk in chunks
+    ]
+    word_spans = [chunk.word_spans for chunk in chunks if chunk.word_spans is not None]
+    sentence_spans = [c.sentence_spans for c in chunks if c.sentence_spans is not None]
+    return WordTypes(
+        list(number_of),
+        np.concatenate(numbers),
+        np.concatenate([chunk.words_per_sentence for chunk in chunks]),
+        np.concatenate([chunk.sentences_per_document for chunk in chunks]),
+        np.concatenate(word_spans) if word_spans else None,
+        np.concatenate(sentence_spans) if sentence_spans else None,
+    )
 
 
 def words_of(documents: DocumentArray, vocabulary: Mapping[str, int]) -> list[list[list[str]]]:
@@ -293,20 +313,3 @@ def words_of(documents: DocumentArray, vocabulary: Mapping[str, int]) -> list[li
         [[word_of.get(i, UNKNOWN_WORD) for i in sentence] for sentence in document]
         for document in documents.to_nested()
     ]
-
-
-def _unicode(word: str) -> str:
-    """Remove the marks of a word, and keep all letters."""
-    if word.isascii():
-        return word
-    parts = unicodedata.normalize("NFKD", word)
-    return "".join(part for part in parts if not unicodedata.combining(part))
-
-
-def _ascii(word: str) -> str:
-    """Remove marks, and characters that are not ASCII then."""
-    return unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode("ascii")
-
-
-# By the names and rules of scikit-learn's CountVectorizer: a model is served without it, too.
-ACCENT_STRIPPERS: dict[str, Callable[[str], str]] = {"ascii": _ascii, "unicode": _unicode}

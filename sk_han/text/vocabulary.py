@@ -1,188 +1,28 @@
-"""Vocabularies: word types, their counts and their ids."""
+"""Vocabularies: counted, learnt, given by users, and stored with the state of a tokenizer."""
 
 from __future__ import annotations
 
-from array import array
+import math
+import re
 from collections.abc import Iterable, Mapping, Set
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from itertools import chain, pairwise, repeat
+from dataclasses import dataclass
+from itertools import repeat
 from numbers import Integral
+from reprlib import repr as brief  # a value from a file may be as long as the file
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import UNKNOWN_ID, DocumentArray, Spelling, concatenated_ranges, starts_of
-from sk_han.kernels.engine import at_most_per_core, kernels, tasks_at_once, using_threads
-from sk_han.text.analyzer import TextAnalyzer
-from sk_han.text.scanning import COMPILED_PATTERNS, count_marked, scan_texts
+from sk_han.documents import UNKNOWN_ID, DocumentArray
+from sk_han.options.base import Choice, Constraint, Either, InstanceOf, Range
+from sk_han.storage.model_file import Arrays, from_plain, unpacked_words
+from sk_han.storage.schema import Field, ListOf, Schema, Sizes, check, fields_of
+from sk_han.text.analyzer import TOKEN_PATTERNS, compile_token_pattern
+from sk_han.text.reader import Numbering, WordTypes
 from sk_han.utils.messages import counted
 
-# With fewer documents a second process costs more than it saves.
-_SMALLEST_CHUNK = 500
-
-
-# To import Numba and load the kernels takes 0.2 to 0.3 s, as long as Python reads 2,500 reviews.
-_WORTH_KERNELS = 2000  # texts
-
-
-_MOST_CODES = 1 << 30  # characters of a text; kernels count them in 32 bits
-
-
-@dataclass(frozen=True)
-class WordTypes:
-    """Documents as numbers of word types. Every sentence has at least one word."""
-
-    types: list[str]
-    numbers: NDArray[np.int32]  # (n_words,), index into types
-    words_per_sentence: NDArray[np.int64]  # (n_sentences,)
-    sentences_per_document: NDArray[np.int64]  # (n_documents,)
-    word_spans: NDArray[np.int64] | None = None  # (n_words, 2), where asked for
-    sentence_spans: NDArray[np.int64] | None = None  # (n_sentences, 2), where asked for
-
-    @property
-    def words_per_document(self) -> NDArray[np.int64]:
-        """Number of words of each document, shape (n_documents,)."""
-        return np.diff(starts_of(self.words_per_sentence)[starts_of(self.sentences_per_document)])
-
-    def documents(self, ids: NDArray[np.int32], words: list[str]) -> DocumentArray:
-        """Return documents with these ids (n_words,), which know the word of each type."""
-        lengths = self.words_per_sentence, self.sentences_per_document
-        return DocumentArray._of_lengths(ids, *lengths, Spelling(self.numbers, words))
-
-    def without(self, dropped: NDArray[np.bool_]) -> WordTypes:
-        """Remove the words of marked types, and sentences that have no word left."""
-        return self._where(~dropped[self.numbers])
-
-    def truncated(self, max_sentences: int | None, max_words: int | None) -> WordTypes:
-        """Keep the first sentences of each document and the first words of each sentence."""
-        kept = np.ones(len(self.numbers), dtype=bool)
-        if max_sentences is not None:
-            row = concatenated_ranges(
-                np.zeros_like(self.sentences_per_document), self.sentences_per_document
-            )  # (n_sentences,)
-            kept &= np.repeat(row < max_sentences, self.words_per_sentence)
-        if max_words is not None:
-            column = concatenated_ranges(
-                np.zeros_like(self.words_per_sentence), self.words_per_sentence
-            )  # (n_words,)
-            kept &= column < max_words
-        return self if kept.all() else self._where(kept)
-
-    def _where(self, kept: NDArray[np.bool_]) -> WordTypes:
-        words = count_marked(kept, self.words_per_sentence)  # (n_sentences,)
-        remains = words > 0
-        return replace(
-            self,
-            numbers=self.numbers[kept],
-            words_per_sentence=words[remains],
-            sentences_per_document=count_marked(remains, self.sentences_per_document),
-            word_spans=None if self.word_spans is None else self.word_spans[kept],
-            sentence_spans=None if self.sentence_spans is None else self.sentence_spans[remains],
-        )
-
-
-def read_word_types(
-    texts: list[str], analyzer: TextAnalyzer, *, located: bool = False, n_jobs: int | None = None
-) -> WordTypes:
-    """Split texts into words and number their types in the order in which they first occur.
-
-    Spans, if `located`, take about twice the time. `n_jobs` processes, or threads of compiled
-    kernels, change nothing but time; in a task of Dask it is one.
-    """
-    compiled = None
-    known = analyzer.has_own_patterns and analyzer.token_pattern in COMPILED_PATTERNS
-    if known and len(max(texts, key=len, default="")) < _MOST_CODES:
-        compiled = kernels("text", worth_loading=len(texts) >= _WORTH_KERNELS)
-    if compiled is not None:
-        with nullcontext() if n_jobs is None else using_threads(_n_workers(n_jobs)):
-            found = scan_texts(compiled, texts, analyzer.token_pattern, located=located)
-        if found is not None:
-            return WordTypes(*found)
-    n_chunks = len(texts) // _SMALLEST_CHUNK
-    if n_chunks > 1:  # to count cores takes longer than to read a text
-        n_chunks = min(n_chunks, _n_workers(n_jobs))
-    if n_chunks < 2:
-        return _read_chunk(texts, analyzer, located)
-    from joblib import Parallel, delayed
-
-    bounds = [len(texts) * i // n_chunks for i in range(n_chunks + 1)]
-    return joined(
-        Parallel(n_jobs=n_chunks)(
-            delayed(_read_chunk)(texts[start:end], analyzer, located)
-            for start, end in pairwise(bounds)
-        )
-    )
-
-
-def _n_workers(n_jobs: int | None) -> int:
-    if tasks_at_once() is not None:  # a task owns one thread of its worker
-        return 1
-    from joblib import cpu_count, effective_n_jobs  # few texts are read where there is none
-
-    return at_most_per_core(effective_n_jobs(n_jobs), cpu_count())
-
-
-class Numbering(dict[str, int]):
-    """A dict that numbers a new key when it is looked up, which is faster than a loop here."""
-
-    def __missing__(self, word_type: str) -> int:
-        number = self[word_type] = len(self)
-        return number
-
-
-def _read_chunk(texts: list[str], analyzer: TextAnalyzer, located: bool) -> WordTypes:
-    number_of = Numbering()
-    # Arrays of numbers: a list of the words would take fifteen times the memory.
-    numbers, words_per_sentence, sentences_per_document = array("i"), array("q"), array("q")
-    word_spans, sentence_spans = array("q"), array("q")
-    for text in texts:
-        if located:
-            found = list(analyzer.locate(text))
-            sentences = [sentence.words for sentence in found]
-            for sentence in found:
-                sentence_spans.extend(sentence.span)
-                word_spans.extend(chain.from_iterable(sentence.word_spans))
-        else:
-            sentences = analyzer.analyze(text)
-        sentences_per_document.append(len(sentences))
-        words_per_sentence.extend(map(len, sentences))
-        numbers.extend(map(number_of.__getitem__, chain.from_iterable(sentences)))
-    spans = [
-        np.array(each, dtype=np.int64).reshape(-1, 2) if located else None
-        for each in (word_spans, sentence_spans)
-    ]
-    return WordTypes(
-        list(number_of),
-        np.array(numbers, dtype=np.int32),
-        np.array(words_per_sentence, dtype=np.int64),
-        np.array(sentences_per_document, dtype=np.int64),
-        *spans,
-    )
-
-
-def joined(chunks: list[WordTypes]) -> WordTypes:
-    """Put the documents of several readings into one."""
-    number_of = Numbering()
-    numbers = [
-        np.fromiter(map(number_of.__getitem__, chunk.types), np.int32, len(chunk.types))[
-            chunk.numbers
-        ]
-        for chunk in chunks
-    ]
-    return WordTypes(
-        list(number_of),
-        np.concatenate(numbers),
-        np.concatenate([chunk.words_per_sentence for chunk in chunks]),
-        np.concatenate([chunk.sentences_per_document for chunk in chunks]),
-        _joined_spans([chunk.word_spans for chunk in chunks]),
-        _joined_spans([chunk.sentence_spans for chunk in chunks]),
-    )
-
-
-def _joined_spans(spans: list[NDArray[np.int64] | None]) -> NDArray[np.int64] | None:
-    given = [part for part in spans if part is not None]
-    return np.concatenate(given) if given else None
+_FIRST_ID = UNKNOWN_ID + 1
 
 
 class WordCounts:
@@ -191,85 +31,64 @@ class WordCounts:
     Words are numbered from 1, in the order in which they first occur.
     """
 
-    def __init__(self, *, of_documents: bool) -> None:
-        self.n_documents = 0
-        self._number_of = Numbering()
+    def __init__(self, min_df: float) -> None:
+        self.min_df, self.n_documents = min_df, 0
+        self.number_of = Numbering()
         # Of each word; 0 for words that were left out.
         self.occurrences: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self.documents = self.occurrences if of_documents else None
+        counts_documents = min_df > 1 if isinstance(min_df, Integral) else min_df > 0
+        self.documents = self.occurrences if counts_documents else None
 
     def add(self, types: WordTypes, words: list[str]) -> DocumentArray:
-        """Count a further chunk of texts, whose types mean these words; several may mean the same.
+        """Count the words of a portion of texts, given that of each type; types may share one.
 
         Return its documents, with numbers of words for ids; see `ids`.
         """
-        number = np.fromiter(map(self._number_of.__getitem__, words), np.int64, len(words))
+        number = np.fromiter(map(self.number_of.__getitem__, words), np.int64, len(words))
         numbers = number[types.numbers]  # (n_words,)
         self.n_documents += len(types.sentences_per_document)
         self.occurrences = self._sum(self.occurrences, numbers)
         if self.documents is not None:
-            once = _once_a_document(numbers, types.words_per_document, len(self._number_of))
-            self.documents = self._sum(self.documents, once)
-        return types.documents(numbers.astype(np.int32) + 1, words)
-
-    @property
-    def words(self) -> list[str]:
-        """The words, in the order of their numbers."""
-        return list(self._number_of)
-
-    def ids(self, vocabulary: Mapping[str, int]) -> NDArray[np.int32]:
-        """Return the id of the word of each number, at the index of the number."""
-        found = map(vocabulary.get, self._number_of, repeat(UNKNOWN_ID))
-        ids = np.empty(len(self._number_of) + 1, dtype=np.int32)
-        ids[0], ids[1:] = UNKNOWN_ID, np.fromiter(found, np.int32, len(self._number_of))
-        return ids
+            document = np.arange(len(types.sentences_per_document))
+            document_of_word = np.repeat(document, np.diff(types.word_starts))
+            n_distinct = len(self.number_of)
+            once_each = np.unique(document_of_word * n_distinct + numbers) % n_distinct
+            self.documents = self._sum(self.documents, once_each)
+        return types.documents(number.astype(np.int32) + 1, words)
 
     def _sum(self, counts: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        total = np.bincount(numbers, minlength=len(self._number_of))
+        total = np.bincount(numbers, minlength=len(self.number_of))
         total[: len(counts)] += counts
         return total
 
-
-def _once_a_document(
-    numbers: NDArray[np.int64], words_per_document: NDArray[np.int64], n_distinct: int
-) -> NDArray[np.int64]:
-    """Return the distinct numbers of each document, of all documents."""
-    document = np.repeat(np.arange(len(words_per_document)), words_per_document)
-    return np.unique(document * n_distinct + numbers) % n_distinct
-
-
-_FIRST_ID = UNKNOWN_ID + 1
-
-
-def learn_vocabulary(
-    counts: WordCounts, *, min_df: float = 1, max_features: int | None = None
-) -> dict[str, int]:
-    """Number words from 2 by falling frequency, then alphabetically; see `needs_documents`."""
-    words, occurrences = counts.words, counts.occurrences
-    least = min_df if isinstance(min_df, Integral) else min_df * counts.n_documents
-    kept = occurrences > 0  # stop words and words beyond a limit have a type, but no count
-    if not kept.any():
-        raise ValueError(
-            "empty vocabulary; perhaps the documents are blank, only contain stop words, or "
-            "token_pattern matches none of their words"
-        )
-    if least > 1:
-        assert counts.documents is not None  # see `needs_documents`
-        kept &= counts.documents >= least
+    def vocabulary(self, max_features: int | None) -> dict[str, int]:
+        """Number frequent enough words from 2, by falling frequency, then alphabetically."""
+        least = self.min_df
+        if not isinstance(least, Integral):
+            least = least * self.n_documents
+        kept = self.occurrences > 0  # stop words and words beyond a limit have a type, but no count
         if not kept.any():
             raise ValueError(
-                f"After pruning, no terms remain: no word occurs in {least:g} of "
-                f"{counted(counts.n_documents)}. Try a lower min_df."
+                "empty vocabulary; perhaps the documents are blank, only contain stop words, or "
+                "token_pattern matches none of their words"
             )
-    by_rank = sorted(np.flatnonzero(kept).tolist(), key=lambda i: (-occurrences[i], words[i]))[
-        :max_features
-    ]
-    return {words[i]: rank for rank, i in enumerate(by_rank, start=_FIRST_ID)}
+        if self.documents is not None:
+            kept &= self.documents >= least
+            if not kept.any():
+                raise ValueError(
+                    f"After pruning, no terms remain: no word occurs in {least:g} of "
+                    f"{counted(self.n_documents)}. Try a lower min_df."
+                )
+        words, rows = list(self.number_of), np.flatnonzero(kept).tolist()
+        by_rank = sorted(rows, key=lambda i: (-self.occurrences[i], words[i]))[:max_features]
+        return {words[i]: rank for rank, i in enumerate(by_rank, start=_FIRST_ID)}
 
-
-def needs_documents(min_df: float) -> bool:
-    """Return whether `learn_vocabulary` needs the number of documents with each word."""
-    return min_df > 1 if isinstance(min_df, Integral) else min_df > 0
+    def ids(self, vocabulary: Mapping[str, int]) -> NDArray[np.int32]:
+        """Return the id of the word of each number, at the index of the number."""
+        found = map(vocabulary.get, self.number_of, repeat(UNKNOWN_ID))
+        ids = np.empty(len(self.number_of) + 1, dtype=np.int32)
+        ids[0], ids[1:] = UNKNOWN_ID, np.fromiter(found, np.int32, len(self.number_of))
+        return ids
 
 
 def check_vocabulary(vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
@@ -307,3 +126,156 @@ def check_vocabulary(vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str,
 def _repeated(values: list[object]) -> object:
     seen: set[object] = set()
     return next(value for value in values if value in seen or seen.add(value))  # type: ignore[func-returns-value]
+
+
+_LONGEST_PATTERN = 20_000  # it takes 150 bytes for each character, and our own have up to 9,000
+
+
+# To compile a class of characters takes up to 3 ms, and a range that ignores case 15 ms.
+_MOST_CLASSES, _MOST_RANGES_IGNORING_CASE = 500, 50
+
+
+_IGNORES_CASE = re.compile(r"\(\?[a-zA-Z]*i")
+
+
+_MOST_SLOTS = 1 << 26  # 256 MB for a document
+
+
+_NONE = Choice((None,))
+
+
+_LIMIT = Either((Range(Integral, 1), _NONE))
+
+
+# What HierarchicalTokenizer allows of what a file can hold, without scikit-learn; a test compares
+# its constraints with these.
+PARAMETERS: dict[str, Constraint] = {
+    "lowercase": Choice((True, False)),
+    "strip_accents": Choice(("ascii", "unicode", None)),
+    "tokens": Choice(tuple(TOKEN_PATTERNS)),
+    "token_pattern": Either((InstanceOf(str), _NONE)),
+    "stop_words": Either((InstanceOf(list), Choice(("english", None)))),
+    "min_df": Either((Range(Integral, 1), Range(float, 0, 1), Choice((1.0,)))),
+    "max_features": _LIMIT,
+    "max_sentences": _LIMIT,
+    "max_words": _LIMIT,
+    "vocabulary": Either((InstanceOf(dict), InstanceOf(list), InstanceOf(tuple), _NONE)),
+    "sentence_splitter": _NONE,
+    "word_tokenizer": _NONE,
+    "n_jobs": Either((Range(Integral, -math.inf), _NONE)),
+    "output": Choice(("ragged", "padded")),
+}
+
+
+# Of parameters that a file may lack, since it is older than they are.
+DEFAULTS: dict[str, Any] = {
+    "lowercase": True,
+    "strip_accents": None,
+    "tokens": "words+marks",
+    "token_pattern": None,
+    "stop_words": None,
+    "max_sentences": None,
+    "max_words": None,
+    "n_jobs": None,
+    "output": "ragged",
+}
+
+
+@dataclass(frozen=True)
+class FittedTokenizer:
+    """Kind of a schema: a fitted tokenizer, whose ids are below the number of a letter.
+
+    The letter is bound to the number of ids, if it is not bound before.
+    """
+
+    letter: str
+
+    def __call__(self, value: Any, where: str, sizes: Sizes) -> None:
+        """Check a tokenizer."""
+        vocabulary = getattr(value, "vocabulary_", None)
+        if not isinstance(vocabulary, dict) or not vocabulary:
+            raise ValueError(f"its {where} is no fitted HierarchicalTokenizer")
+        n_ids = max(vocabulary.values()) + 1
+        if n_ids > sizes.setdefault(self.letter, n_ids):
+            raise ValueError(f"its {where} has ids beyond the {sizes[self.letter]} word vectors")
+
+
+def words(value: Any, where: str, sizes: Sizes) -> None:
+    """Check a vocabulary: a kind of a schema."""
+    if not isinstance(value, dict):
+        raise ValueError(f"its {where} is no dict")
+    check_vocabulary(value)
+
+
+# What a file holds of a tokenizer beside its parameters; stop words that its parameters name only.
+_FITTED = Schema(
+    (Field("vocabulary", words), Field("stop_words", ListOf(InstanceOf(str)), optional=True))
+)
+
+
+_PARAMS = Schema(tuple(Field(*each) for each in PARAMETERS.items()), may_lack=True)
+
+
+class StoredTokenizer(NamedTuple):
+    """A fitted tokenizer of a file, with the words that ``stop_words="english"`` means."""
+
+    params: dict[str, Any]
+    vocabulary: dict[str, int]
+    stop_words: list[str] | None
+
+
+def tokenizer_params(stored: Any, where: str) -> dict[str, Any]:
+    """Return described parameters of a tokenizer, checked one by one."""
+    stored = fields_of(stored, "params of the tokenizer", [], PARAMETERS)
+    params = {name: from_plain(value) for name, value in stored.items()}
+    check(_PARAMS, params, where)
+    return params
+
+
+def stored_tokenizer(data: Any, arrays: Arrays) -> StoredTokenizer:
+    """Return a described tokenizer, checked; its vocabulary is taken out of the arrays.
+
+    A ValueError reports a description that is wrong, or of a tokenizer that could not read texts.
+    """
+    fields = fields_of(data, "the tokenizer", ["class", "params", "fitted"])
+    if fields["class"] != "HierarchicalTokenizer":
+        raise ValueError(f"it has {brief(fields['class'])} where a HierarchicalTokenizer should be")
+    params = DEFAULTS | tokenizer_params(fields["params"], "tokenizer.params")
+    _check_reading(params)
+    fitted = fields_of(fields["fitted"], "the fitted tokenizer", ["vocabulary", "stop_words"])
+    match fitted["vocabulary"]:
+        case {"words": str(name)}:
+            fitted = fitted | {"vocabulary": unpacked_words(arrays, name)}
+        case _:
+            raise ValueError("the vocabulary of its tokenizer does not name arrays")
+    check(_FITTED, fitted, "tokenizer")
+    if params["stop_words"] == "english" and fitted["stop_words"] is None:
+        raise ValueError("its tokenizer lacks the words that stop_words='english' means")
+    return StoredTokenizer(params, fitted["vocabulary"], fitted["stop_words"])
+
+
+def _check_reading(params: Mapping[str, Any]) -> None:
+    """Check parameters from a file, which would else fail, or take gigabytes, at the first text."""
+    pattern, stop_words = params["token_pattern"], params["stop_words"]
+    if pattern is not None:
+        if len(pattern) > _LONGEST_PATTERN:
+            raise ValueError(f"its token_pattern has {len(pattern)} characters")
+        ignores_case = _IGNORES_CASE.search(pattern) is not None
+        if pattern.count("[") > _MOST_CLASSES or (
+            ignores_case and pattern.count("-") > _MOST_RANGES_IGNORING_CASE
+        ):
+            raise ValueError(
+                "its token_pattern has more classes of characters than can be compiled"
+            )
+        compile_token_pattern(pattern)
+    for word in stop_words or ():
+        if not isinstance(word, str):
+            raise ValueError(f"its stop_words holds {word!r}, a {type(word).__name__}")
+    if params["n_jobs"] == 0:
+        raise ValueError("its n_jobs is 0; it must be None, or another integer")
+    slots = (params["max_sentences"] or 1) * (params["max_words"] or 1)
+    if params["output"] == "padded" and slots > _MOST_SLOTS:
+        raise ValueError(
+            f"its output='padded' has {slots} numbers for every document, by its max_sentences="
+            f"{params['max_sentences']} and max_words={params['max_words']}"
+        )

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from torch import Tensor
 
-from sk_han.documents import DocumentArray, concatenated_ranges
+from sk_han.documents import DocumentArray, concatenated_ranges, starts_of
 from sk_han.fitting.single_network import relative_weights, trained_attributes, warn_of_no_stop
 from sk_han.targets.target import hold_out
 from sk_han.tokenizer import HierarchicalTokenizer
@@ -22,7 +22,7 @@ from sk_han.translation.alignment import SIGN_PATTERN, learn_forms
 from sk_han.translation.network import END_ID, AttentionSeq2Seq
 from sk_han.utils.messages import agreeing, counted, warn_user
 from sk_han.utils.progress import Stages
-from sk_han.validation.documents import as_list, as_texts
+from sk_han.validation.documents import as_list, check_texts
 
 if TYPE_CHECKING:
     from sk_han.translation.translator import AttentionTranslator
@@ -293,7 +293,7 @@ def as_sequences(documents: DocumentArray, max_words: int | None = None) -> Docu
         lengths = np.minimum(lengths, max_words)
     starts = documents.word_starts[:-1]
     ids = documents.word_ids[concatenated_ranges(starts, lengths)]
-    return DocumentArray._of_lengths(ids, lengths[lengths > 0], (lengths > 0).astype(np.int64))
+    return DocumentArray._checked(ids, starts_of(lengths[lengths > 0]), starts_of(lengths > 0))
 
 
 def _checked(
@@ -384,7 +384,7 @@ def check_pairs(sources: Any, targets: Any, names: tuple[str, str]) -> tuple[lis
     if not lengths[0]:
         raise ValueError(f"Found 0 pair(s) while a minimum of 1 is required: {names[0]} is empty.")
     first, second = (
-        as_texts(texts, 0, name, f"{name} of pair {{}}")
+        check_texts(texts, name=name, called=f"{name} of pair {{}}")
         for texts, name in zip(lists, names, strict=True)
     )
     return first, second

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -99,16 +99,6 @@ _OBJECTS = {
         "summary": "ContextAttention()",
     },
 }
-
-
-def check_params(estimator: Any, but: Collection[str]) -> None:
-    """Check parameters that may be set after the fit, but for those that only a fit uses."""
-    # In a quarter of the time of `_validate_params`, which takes longer than to read a short text.
-    constraints = {
-        name: each for name, each in estimator._parameter_constraints.items() if name not in but
-    }
-    given = {name: getattr(estimator, name) for name in constraints}
-    validate_parameter_constraints(constraints, given, type(estimator).__name__)
 
 
 def check_nested_params(params: Mapping[str, Any], present: Mapping[str, Any]) -> None:

@@ -8,20 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.utils.messages import import_optional
+from sk_han.utils.messages import import_optional, refuse_masked
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-
-def refuse_masked(values: Any, name: str) -> None:
-    """Refuse an array of `numpy.ma` with masked values: others would be read in their place."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        first = tuple(place.item() for place in np.argwhere(np.ma.getmaskarray(values))[0])
-        raise ValueError(
-            f"{name} has masked values, the first at position {', '.join(map(str, first))}, and "
-            "masks are not read. Leave these rows out, or give values in their place by filled()."
-        )
 
 
 def label_list(labels: Any) -> list[Any]:

@@ -113,6 +113,16 @@ def check_count(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
 
 
+def refuse_masked(values: Any, name: str) -> None:
+    """Refuse an array of `numpy.ma` with masked values: others would be read in their place."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        first = tuple(place.item() for place in np.argwhere(np.ma.getmaskarray(values))[0])
+        raise ValueError(
+            f"{name} has masked values, the first at position {', '.join(map(str, first))}, and "
+            "masks are not read. Leave these rows out, or give values in their place by filled()."
+        )
+
+
 def random_source(random_state: Any) -> np.random.Generator | np.random.RandomState:
     """Return the source of random numbers that a parameter names; ValueError if it names none."""
     if isinstance(random_state, np.random.RandomState):

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.utils.containers import Flags, Floats, Integers, label_list, listed, refuse_masked
-from sk_han.utils.messages import a_kind, agreeing, counted, warn_user
+from sk_han.utils.containers import Flags, Floats, Integers, label_list, listed
+from sk_han.utils.messages import a_kind, agreeing, counted, refuse_masked, warn_user
 from sk_han.validation.documents import is_missing
 
 # Arguments of `fit` that have a value for each document.

@@ -13,8 +13,8 @@ from sk_han.kernels.engine import kernels, using_engine
 from sk_han.text import scanning, sentences
 from sk_han.text import sentences as abbreviations
 from sk_han.text.analyzer import TOKEN_PATTERNS, TextAnalyzer
+from sk_han.text.reader import WordTypes, read_word_types
 from sk_han.text.scanning import _WITH_PROPERTIES, tables
-from sk_han.text.vocabulary import WordTypes, read_word_types
 from tests.thorough import first_fast
 
 pytest.importorskip("numba")

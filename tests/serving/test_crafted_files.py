@@ -13,7 +13,7 @@ import sklearn
 from sk_han import RNN, Attention, HANClassifier, HierarchicalTokenizer, ModelFormatError, load
 from sk_han.serving import Scorer
 from sk_han.serving import stored_model as stored_classifier
-from sk_han.text import reader as tokenizer_state
+from sk_han.text import vocabulary as tokenizer_state
 from sk_han.utils.compat import validate_parameter_constraints
 from tests.crafted_files import GOLDEN, archive_of, golden_parts, paths, set_at, without
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from sk_han import HierarchicalTokenizer
-from sk_han.text import vocabulary as word_types
+from sk_han.text import reader
 from sk_han.text.analyzer import TextAnalyzer
-from sk_han.text.vocabulary import WordTypes, joined, read_word_types
+from sk_han.text.reader import WordTypes, joined, read_word_types
 from tests.dask_workers import in_a_task
 
 ANALYZER = TextAnalyzer(r"\w+")
@@ -20,7 +20,7 @@ class TestReadForms:
         assert found.numbers.tolist() == [0, 1, 1, 2, 1, 3]
         assert found.words_per_sentence.tolist() == [2, 2, 2]
         assert found.sentences_per_document.tolist() == [2, 0, 1]
-        assert found.words_per_document.tolist() == [4, 0, 2]
+        assert found.word_starts.tolist() == [0, 4, 4, 6]
 
     def test_spans_are_there_where_asked_for_alone(self):
         text = "Hi you. Bye!"
@@ -40,13 +40,13 @@ class TestReadForms:
 
 def test_for_few_texts_no_cores_are_counted(monkeypatch):
     # It takes several times as long as to read one.
-    monkeypatch.setattr(word_types, "_n_workers", None)
-    monkeypatch.setattr(word_types, "kernels", lambda *args, **kwargs: None)
+    monkeypatch.setattr(reader, "_n_workers", None)
+    monkeypatch.setattr(reader, "kernels", lambda *args, **kwargs: None)
     assert len(HierarchicalTokenizer().fit_transform(["word"])) == 1
 
 
 def test_in_a_task_of_dask_there_is_one_worker():
-    assert in_a_task(lambda: word_types._n_workers(4)) == 1
+    assert in_a_task(lambda: reader._n_workers(4)) == 1
 
 
 def test_a_tokenizer_that_asks_for_a_million_workers_gets_four_for_each_core(monkeypatch):
@@ -60,8 +60,8 @@ def test_a_tokenizer_that_asks_for_a_million_workers_gets_four_for_each_core(mon
             return [function(*args, **kwargs) for function, args, kwargs in tasks]
 
     monkeypatch.setattr(joblib, "Parallel", InOrder)
-    monkeypatch.setattr(word_types, "_SMALLEST_CHUNK", 1)
-    monkeypatch.setattr(word_types, "kernels", lambda *args, **kwargs: None)
+    monkeypatch.setattr(reader, "_SMALLEST_CHUNK", 1)
+    monkeypatch.setattr(reader, "kernels", lambda *args, **kwargs: None)
     texts = ["word"] * (4 * joblib.cpu_count() + 10)
     assert len(HierarchicalTokenizer(n_jobs=10**6).fit_transform(texts)) == len(texts)
     assert asked == [4 * joblib.cpu_count()]
