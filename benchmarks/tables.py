@@ -143,6 +143,39 @@ def audits(*keys: str) -> Drawn:
     return grid(rows), found
 
 
+def fits() -> Drawn:
+    """Draw a row for each size of whole fits, in CPU seconds and by the clock."""
+    found = [load(f"fit_speed{name}") for name in ("", "_clock", "_unlabelled")]
+    rows = []
+    for documents in (1_000, 2_000, 25_000):
+        row: dict[str, Any] = {"documents": f"{documents:,}"}
+        for unit, result in zip(("CPU s", "s"), found[:2], strict=True):
+            tfidf, han = (one for one in result["rows"] if one["documents"] == documents)
+            seconds = "CPU seconds of a fit" if unit == "CPU s" else "seconds of a fit"
+            row |= {
+                f"TF-IDF + LR, {unit}": tfidf[seconds],
+                f"`HANClassifier`, {unit}": han[seconds],
+            }
+            row |= {f"ratio, {unit}": han["ratio"]}
+        rows.append(row | {"epochs": han["epochs"]})
+    tfidf, han = found[2]["rows"]
+    last = dict.fromkeys(rows[0]) | {
+        "documents": "25,000, and 48,900 unlabelled",
+        "TF-IDF + LR, CPU s": tfidf["CPU seconds of a fit"],
+        "`HANClassifier`, CPU s": han["CPU seconds of a fit"],
+        "ratio, CPU s": han["ratio"],
+        "epochs": han["epochs"],
+    }
+    return grid([*rows, last]), found
+
+
+def tagging() -> Drawn:
+    """Draw both tasks of the tagger, a row for each model."""
+    found = [load(f"tagging_{name}") for name in ("chunks", "parts")]
+    rows = [one | two for one, two in zip(*(result["rows"] for result in found), strict=True)]
+    return grid(rows), found
+
+
 def unlabelled() -> Drawn:
     """Draw what text without labels brings, next to the same labels alone."""
     rows, found = [], []
@@ -171,12 +204,14 @@ DRAWN = {
     "accuracy": lambda: accuracy(MODELS, CORPORA, "log loss", "calibration error"),
     "audits": audits,
     "audits-first": lambda: audits("precision at 100", "expected at 100"),
+    "fits": fits,
     "front": front,
     "characters": lambda: characters(
         "20news-1000", "20news", "airline", "imdb-2000", "nsmc-1000", "nsmc"
     ),
     "pooling": lambda: accuracy(POOLINGS, ["imdb-1000", "airline", "make_reviews"]),
     "readings": lambda: accuracy(READINGS, ["20news", "airline", "imdb-2000"]),
+    "tagging": tagging,
     "unlabelled": unlabelled,
 }
 
