@@ -97,7 +97,6 @@ _MODULE_OF = {
 _MODULES = {
     "cli",
     "datasets",
-    "documents",
     "embeddings",
     "inspection",
     "nn",

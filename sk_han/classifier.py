@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.documents import DocumentArray, EncoderFingerprint
+from sk_han.documents import DocumentArray
 from sk_han.documents.repeated import TextHashes
 from sk_han.fitting.data import FitInput
 from sk_han.fitting.fit import fit_model
@@ -201,8 +201,9 @@ or ndarray of shape (n_labels,)
         What computes here.
     vocabulary_size_ : int
         Number of word ids, padding and the unknown word included. Larger ids are read as unknown.
-    encoder_ : EncoderFingerprint or None
-        The encoder of the sentence vectors that the network reads; other vectors are refused.
+    encoder_ : str or None
+        Name of the encoder of the sentence vectors that the network reads; those of others are
+        refused.
     fit_summary_ : FitSummary or None
         Summary of the last fit: accuracy, loss and share of each part on held-out documents, why
         training ended, seconds of each stage. None from a file without one.
@@ -232,7 +233,7 @@ or ndarray of shape (n_labels,)
 
     tokenizer_: HierarchicalTokenizer | None
     vocabulary_size_: int
-    encoder_: EncoderFingerprint | None
+    encoder_: str | None
     fit_summary_: FitSummary | None
     text_hashes_: TextHashes | None
 

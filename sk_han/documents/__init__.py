@@ -14,7 +14,6 @@ from sk_han.documents.array import (
 from sk_han.documents.repeated import LabelledDocuments
 from sk_han.documents.sentences import (
     Coalitions,
-    EncoderFingerprint,
     SentenceArray,
     each_sentence_alone,
 )
@@ -24,7 +23,6 @@ __all__ = [
     "UNKNOWN_ID",
     "Coalitions",
     "DocumentArray",
-    "EncoderFingerprint",
     "LabelledDocuments",
     "SentenceArray",
     "Spelling",

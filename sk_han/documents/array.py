@@ -319,6 +319,10 @@ class DocumentArray:
         cube[document[kept], row[kept], column[fits]] = self.word_ids[fits]
         return cube
 
+    def words(self) -> DocumentArray:
+        """Return the documents as words alone, without the vectors of a `SentenceArray`."""
+        return self
+
     def with_word_ids(self, word_ids: NDArray[np.int32]) -> DocumentArray:
         """Return the same documents with other ids of their words, shape (n_words,).
 

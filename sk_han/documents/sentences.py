@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,52 +13,7 @@ from sk_han.documents.array import UNKNOWN_ID, DocumentArray, concatenated_range
 from sk_han.utils.files import LARGEST_NUMBER
 from sk_han.utils.messages import counted, refuse_masked
 
-# Of the largest number of two vectors. Devices and versions of PyTorch differ by less, encoders by
-# more. The other is of the largest number of all vectors, for those that are 0 up to rounding.
-_SAME_WITHIN, _ROUNDING = 0.02, 1e-5
-
-
 _ROWS_AT_ONCE = 1 << 14
-
-
-class EncoderFingerprint(NamedTuple):
-    """What tells one sentence encoder from another.
-
-    Attributes
-    ----------
-    name : str
-        Of its class or model.
-    vectors : ndarray of float32, shape (n_probes, d)
-        The vectors that it gives to some sentences: of many languages and a
-        long text; or, if these tell nothing or the encoder was fitted, of the training texts.
-    """
-
-    name: str
-    vectors: NDArray[np.float32]
-
-    @property
-    def dimension(self) -> int:
-        """Size d of its vectors."""
-        return self.vectors.shape[1]
-
-    def is_of_same(self, other: EncoderFingerprint) -> bool:
-        """Whether both are of one encoder, up to the rounding of another machine.
-
-        One may lack the last probe, which its encoder could not take.
-        """
-        (n, d), (n_of_other, d_of_other) = self.vectors.shape, other.vectors.shape
-        if d != d_of_other or abs(n - n_of_other) > 1:
-            return False
-        one, two = self.vectors[:n_of_other], other.vectors[:n]
-        difference = np.abs(one - two).max(axis=1, initial=0)
-        largest = np.maximum(np.abs(one), np.abs(two)).max(axis=1, initial=0)
-        allowed = np.maximum(_SAME_WITHIN * largest, _ROUNDING * largest.max(initial=0))
-        return bool((difference <= allowed).all())
-
-    def tells(self) -> bool:
-        """Whether its vectors differ: if not, such as 0 for unknown words, so may another's."""
-        alike = np.broadcast_to(self.vectors[:1], self.vectors.shape)
-        return not self.is_of_same(EncoderFingerprint(self.name, alike))
 
 
 class SentenceArray(DocumentArray):
@@ -78,8 +33,8 @@ class SentenceArray(DocumentArray):
         The row of `vectors` of each sentence; None if there is one for each sentence, in order.
     sentence_spans : array-like of int, shape (n_sentences, 2), default=None
         Start and end of each sentence in the raw text of its document; None if there is no text.
-    encoder : EncoderFingerprint, default=None
-        The encoder that made the vectors; None if it is not known.
+    encoder : str, default=None
+        Name of the encoder that made the vectors; None if it is not known.
 
     Raises
     ------
@@ -114,7 +69,7 @@ class SentenceArray(DocumentArray):
         vectors: ArrayLike,
         sentence_numbers: ArrayLike | None = None,
         sentence_spans: ArrayLike | None = None,
-        encoder: EncoderFingerprint | None = None,
+        encoder: str | None = None,
     ) -> None:
         n = documents.n_sentences
         found = _finite_vectors(vectors)
@@ -134,11 +89,6 @@ class SentenceArray(DocumentArray):
         spans = None if sentence_spans is None else np.asarray(sentence_spans, dtype=np.int64)
         if spans is not None and spans.shape != (n, 2):
             raise ValueError(f"sentence_spans must have the shape {(n, 2)}; got {spans.shape}.")
-        if encoder is not None and encoder.dimension != found.shape[1]:
-            raise ValueError(
-                f"Vectors have {counted(found.shape[1], 'number')}, and those of their encoder "
-                f"{encoder.dimension}."
-            )
         self._fill(documents, found, numbers.astype(np.int64, copy=False), spans, encoder)
 
     @classmethod
@@ -264,21 +214,17 @@ class SentenceArray(DocumentArray):
         return joined
 
 
-def check_same_encoder(
-    encoder: EncoderFingerprint | None, dimension: int, given: SentenceArray, of: str
-) -> None:
-    """Check that vectors are of an encoder, which has encoded `of`; without one their size."""
-    if given.dimension == dimension and (
-        encoder is None or given.encoder is None or encoder.is_of_same(given.encoder)
-    ):
+def check_same_encoder(encoder: str | None, dimension: int, X: SentenceArray, of: str) -> None:
+    """Check name and size of the encoder that made X against those of the encoder of `of`."""
+    is_same = encoder is None or X.encoder is None or encoder == X.encoder
+    if is_same and X.dimension == dimension:
         return
-    names = [
-        f"{size} numbers from {'an unknown encoder' if found is None else found.name}"
-        for size, found in ((given.dimension, given.encoder), (dimension, encoder))
-    ]
+    given, expected = (
+        f"{size} numbers from {name or 'an unknown encoder'}"
+        for size, name in ((X.dimension, X.encoder), (dimension, encoder))
+    )
     raise ValueError(
-        f"Sentence vectors of {names[0]} are given, and those of {of} are of {names[1]}"
-        f"{', which gives other vectors' if names[0] == names[1] else ''}. Use the "
+        f"Sentence vectors of {given} are given, and those of {of} are of {expected}. Use the "
         "SentenceEmbedder that was used there."
     )
 

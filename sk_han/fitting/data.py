@@ -15,7 +15,6 @@ from sklearn.utils import check_random_state
 from sk_han.documents import (
     UNKNOWN_ID,
     DocumentArray,
-    EncoderFingerprint,
     LabelledDocuments,
     SentenceArray,
 )
@@ -88,7 +87,7 @@ class FitState:
     held_out: NDArray[np.int64] | None  # the other rows, if any
     user_validation: LabelledDocuments | None  # X_val and y_val
     unlabelled: DocumentArray | None
-    encoder: EncoderFingerprint | None  # of the sentence vectors
+    encoder: str | None  # of the sentence vectors
     n_conflicting: int  # of `labelled`: documents with the words of another of a different class
 
     @property
@@ -141,10 +140,10 @@ class FitState:
     @cached_property
     def text(self) -> tuple[DocumentArray, NDArray[np.float64]]:
         """All documents to learn words from, labelled ones first, and their weights."""
-        documents, weights = _words(self.labelled.documents), self.labelled.weights
+        documents, weights = self.labelled.documents.words(), self.labelled.weights
         if self.unlabelled is None:
             return documents, weights
-        others = _words(self.unlabelled)[:]
+        others = self.unlabelled.words()[:]
         others.spelling = None  # of raw texts it is not kept, for it takes memory
         return (
             DocumentArray.concatenate([documents, others]),
@@ -194,7 +193,7 @@ def read_data(
         known = within_vocabulary(documents, vocabulary_size)
         labelled = LabelledDocuments(known, checked.y, weights, checked.groups)[rows]
         codes = target.codes(labelled.targets)
-        first_of_same = first_of_same_words(_words(labelled.documents))
+        first_of_same = first_of_same_words(labelled.documents.words())
         conflicting = conflicting_rows(first_of_same, codes)
         groups = labelled.groups
         if groups is None:
@@ -281,21 +280,15 @@ def _warn_of_none_held_out(
         warn_of_early_stopping(patience, "documents", why, repair)
 
 
-def _encoder_of(
-    documents: DocumentArray, warm_start_from: FittedModel | None
-) -> EncoderFingerprint | None:
-    """Return the fingerprint of the sentence encoder; on a warm start reuse the fitted one."""
+def _encoder_of(documents: DocumentArray, warm_start_from: FittedModel | None) -> str | None:
+    """Return the name of the sentence encoder; on a warm start reuse the fitted one."""
     if warm_start_from is not None and warm_start_from.encoder is not None:
         return warm_start_from.encoder
     return documents.encoder if isinstance(documents, SentenceArray) else None
 
 
-def _words(documents: DocumentArray) -> DocumentArray:
-    return documents.words() if isinstance(documents, SentenceArray) else documents
-
-
 def _without_vectors(labelled: LabelledDocuments) -> LabelledDocuments:
-    return replace(labelled, documents=_words(labelled.documents))
+    return replace(labelled, documents=labelled.documents.words())
 
 
 def _checked(

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sk_han.documents import EncoderFingerprint
 from sk_han.documents.repeated import TextHashes
 from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.parts import PARTS, Part, Pool
@@ -30,7 +29,7 @@ class FittedModel:
     pool: Pool
     tokenizer: HierarchicalTokenizer | None
     vocabulary_size: int
-    encoder: EncoderFingerprint | None
+    encoder: str | None
     device: str
     history: list[dict[str, float]]
     n_iter: int
@@ -54,7 +53,7 @@ class FittedModel:
             **self.pool.to_state(),
             "tokenizer": self.tokenizer,
             "vocabulary_size": self.vocabulary_size,
-            "encoder": None if self.encoder is None else self.encoder._asdict(),
+            "encoder": self.encoder,
             "history": self.history,
             "best_epoch": self.best_epoch,
             "best_score": self.best_score,
@@ -79,7 +78,7 @@ class FittedModel:
             pool=pool,
             tokenizer=state["tokenizer"],
             vocabulary_size=state["vocabulary_size"],
-            encoder=None if encoder is None else EncoderFingerprint(**encoder),
+            encoder=encoder,
             fit_summary=None if summary is None else FitSummary(**summary),
             text_hashes=None if hashes is None else TextHashes(**hashes),
             **training,

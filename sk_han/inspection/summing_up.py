@@ -467,9 +467,8 @@ def _read(
                 of_rival = replace(score, classes=replace(score.classes, target=rival))
                 _, values = _explained(with_ngrams, documents, of_rival)
             tallies.add(rival, predicted, values)
-        if isinstance(documents, SentenceArray):
-            from_words, documents = False, documents.words()
-        words.append(documents)
+        from_words = not isinstance(documents, SentenceArray)
+        words.append(documents.words())
         sources += of_batch
         logits.append(of_model)
     probabilities = pool.target.probabilities(np.concatenate(logits))

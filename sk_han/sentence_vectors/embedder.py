@@ -5,44 +5,40 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, check_memory
 
-from sk_han.documents import DocumentArray, EncoderFingerprint, SentenceArray
-from sk_han.options.base import InstanceOf
-from sk_han.sentence_vectors.cache import VectorCache
-from sk_han.sentence_vectors.encoders import PROBES, call_of, encoded, fingerprint_of, own_probes
+from sk_han.documents import DocumentArray, SentenceArray
+from sk_han.options.base import InstanceOf, Range
+from sk_han.sentence_vectors.encoders import call_of, encoded, name_of
 from sk_han.sentence_vectors.network import PooledWordEncoder
-from sk_han.storage.schema import ENCODER, Array, Field, ListOf, Schema, Sizes, check
+from sk_han.storage.schema import Array, Field, Schema, Sizes, check
 from sk_han.text.reader import DocumentSpans
 from sk_han.text.vocabulary import FittedTokenizer
 from sk_han.tokenizer import DocumentTransformer, HierarchicalTokenizer
 from sk_han.utils.compat import POSITIVE, HasMethods, fit_context
-from sk_han.utils.messages import warn_user
 from sk_han.validation.documents import check_texts, text_portions
 
 
 def _check_size(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
-    learnt, probes = state["learnt"], state["probes"]
-    n_probes, dimension = state["fingerprint"]["vectors"].shape
-    if probes is not None and not 1 < len(probes) == n_probes:
-        raise ValueError(f"its {where} has vectors of {n_probes} probes, and {len(probes)} probes")
+    learnt, dimension = state["learnt"], state["dimension"]
     if learnt is not None:
         size = learnt["vectors"].shape[1] + learnt["directions"].shape[1]
         if size != dimension:
-            raise ValueError(f"its {where} has vectors of {size} numbers, and others of probes")
+            raise ValueError(f"its {where} has vectors of {size} numbers and the size {dimension}")
 
 
 # V words of documents, and W of the vectors that were learnt from sentences; E numbers.
 EMBEDDER = Schema(
     (
         Field("tokenizer", FittedTokenizer("V")),
-        Field("fingerprint", ENCODER),
-        Field("probes", ListOf(InstanceOf(str)), optional=True),
+        Field("encoder", InstanceOf(str)),
+        Field("dimension", Range(Integral, 1)),
         Field(
             "learnt",
             Schema(
@@ -82,8 +78,9 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
     batch_size : int, default=1024
         Distinct sentences of one call of the encoder, which may divide them further.
     memory : str, path-like or joblib.Memory, default=None
-        Folder that keeps vectors of sentences, by encoder and sentence, for later calls and
-        processes. None keeps none.
+        Keeps the vectors of the sentences of each call, for later calls and processes with the same
+        sentences, such as the other candidates of a search. It knows an encoder that was given by
+        its name and size: give each encoder of your own a folder of its own. None keeps none.
     random_state : int, RandomState instance or None, default=None
         Source of the vectors that ``encoder=None`` learns.
     verbose : int, default=0
@@ -95,8 +92,10 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
         The fitted tokenizer.
     encoder_ : object
         The encoder; a scikit-learn transformer fitted.
-    fingerprint_ : EncoderFingerprint
-        What tells it from other encoders; a classifier keeps it.
+    encoder_name_ : str
+        The class of the encoder and, where it has one, the name or path of its model.
+    dimension_ : int
+        Size d of its vectors.
 
     Notes
     -----
@@ -104,13 +103,8 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
     distinct sentence) the memory of a batch is needed. A pickle holds the encoder; a file of
     `sk_han.save` does not, if it was given, and `sk_han.load` takes it.
 
-    An encoder that was given is known again by its vectors of built-in sentences of many languages
-    and of a text of 500 words, unless it raises an error for that one: so encoders that differ in
-    their language or maximal length are told apart, and no text of yours is stored. If it gives
-    one vector to all of these, as word vectors of a field may, eight training sentences from the
-    shortest to the longest are used, and stored in a file of `sk_han.save`. Encoders that differ in
-    rare words alone are not told apart, except by `memory`, if one of up to eight sentences that
-    are encoded again in each call has such words.
+    A classifier and a file know the encoder by its name and the size of its vectors, and refuse
+    another. Encoders that agree in both are not told apart.
 
     Examples
     --------
@@ -122,8 +116,8 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
 
     tokenizer_: HierarchicalTokenizer
     encoder_: Any
-    fingerprint_: EncoderFingerprint
-    _probes: list[str] | None = None  # of a given encoder, if those for all encoders do not tell it
+    encoder_name_: str
+    dimension_: int
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's name and type)
         "encoder": "no_validation",  # call_of checks it
@@ -232,40 +226,27 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
         tokenizer.set_params(output="ragged")
         split = _split(tokenizer.fit(texts), texts)
         encoder = PooledWordEncoder(random_state=self.random_state) if given is None else given
-        probes, kept = own_probes(split.sentences), None
         if _is_to_be_fitted(encoder):
             encoder = clone(encoder).fit(split.sentences)
-            fingerprint = fingerprint_of(encoder, probes)
-        else:
-            fingerprint = fingerprint_of(encoder)
-            if not fingerprint.tells():
-                fingerprint, kept = fingerprint_of(encoder, probes), probes
-                if not fingerprint.tells() and len(set(probes)) > 1:
-                    warn_user(
-                        f"The encoder {fingerprint.name} gives one vector to texts of many "
-                        f"languages, and one to sentences such as {probes[-1][:60]!r}, so it is "
-                        "not told from others. Is it an encoder of this language?"
-                    )
-        self.tokenizer_, self.encoder_ = tokenizer, encoder
-        self.fingerprint_, self._probes = fingerprint, kept
+        self.dimension_ = call_of(encoder)(split.sentences[:1]).shape[1]
+        self.tokenizer_, self.encoder_, self.encoder_name_ = tokenizer, encoder, name_of(encoder)
         return split
 
     def _embedded(self, split: _Split) -> SentenceArray:
         self._validate_params()  # they may be set after the fit
-        fingerprint = self.fingerprint_
-        folder = getattr(self.memory, "location", self.memory)
-        vectors = encoded(
-            call_of(self.encoder_),
+        encoder, name = self.encoder_, self.encoder_name_
+        location = os.fspath(self.memory) if isinstance(self.memory, os.PathLike) else self.memory
+        cached = check_memory(location).cache(encoded, ignore=["encoder", "batch_size", "progress"])
+        vectors = cached(
+            encoder if _is_to_be_fitted(encoder) else name,
             split.sentences,
-            dimension=fingerprint.dimension,
-            batch_size=int(self.batch_size),
-            cache=None if folder is None else VectorCache(folder, fingerprint),
+            self.dimension_,
+            encoder,
+            int(self.batch_size),
             progress=bool(self.verbose),
         )
         spans = [each.sentence_spans for each in split.spans]
-        return SentenceArray(
-            split.documents, vectors, split.numbers, np.concatenate(spans), fingerprint
-        )
+        return SentenceArray(split.documents, vectors, split.numbers, np.concatenate(spans), name)
 
 
 def state_of(embedder: Any) -> dict[str, Any]:
@@ -289,8 +270,8 @@ def state_of(embedder: Any) -> dict[str, Any]:
         )
     return {
         "tokenizer": embedder.tokenizer_,
-        "fingerprint": embedder.fingerprint_._asdict(),
-        "probes": embedder._probes,
+        "encoder": embedder.encoder_name_,
+        "dimension": embedder.dimension_,
         "learnt": learnt,
     }
 
@@ -298,28 +279,28 @@ def state_of(embedder: Any) -> dict[str, Any]:
 def restore(embedder: Any, state: Mapping[str, Any], encoder: Any) -> None:
     """Give an embedder its fitted state, and the encoder if it has not learnt one."""
     check(EMBEDDER, state, "embedder")
-    fingerprint, learnt = EncoderFingerprint(**state["fingerprint"]), state["learnt"]
-    probes = state["probes"]
+    name, dimension, learnt = state["encoder"], state["dimension"], state["learnt"]
     if learnt is not None:
         if encoder is not None:
             raise ValueError("it has vectors that were learnt, and takes no encoder")
-        encoder = PooledWordEncoder(fingerprint.dimension)
+        encoder = PooledWordEncoder(dimension)
         encoder.tokenizer_ = learnt["tokenizer"]
         encoder.tables_ = [learnt["vectors"], learnt["directions"]]
     elif encoder is None:
         raise ValueError(
-            f"it reads sentence vectors of {fingerprint.dimension} numbers by the encoder "
-            f"{fingerprint.name!r}, which no file holds: sk_han.load(path, encoder=...) takes it"
-        )
-    elif not fingerprint_of(encoder, probes or PROBES).is_of_same(fingerprint):
-        raise ValueError(
-            f"encoder={type(encoder).__name__} gives other vectors than the {fingerprint.name!r} "
-            "that it was fitted with"
+            f"it reads sentence vectors of {dimension} numbers by the encoder {name}, which no "
+            "file holds: sk_han.load(path, encoder=...) takes it"
         )
     else:
+        size = call_of(encoder)(["One sentence."]).shape[1]
+        if (name_of(encoder), size) != (name, dimension):
+            raise ValueError(
+                f"it was fitted with the encoder {name} of {dimension} numbers, and encoder= is "
+                f"{name_of(encoder)} of {size}"
+            )
         embedder.encoder = encoder
     embedder.tokenizer_, embedder.encoder_ = state["tokenizer"], encoder
-    embedder.fingerprint_, embedder._probes = fingerprint, probes
+    embedder.encoder_name_, embedder.dimension_ = name, dimension
 
 
 class _Split(NamedTuple):

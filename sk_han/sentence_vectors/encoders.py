@@ -3,49 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import EncoderFingerprint
 from sk_han.documents.sentences import rows_beyond_limit
 from sk_han.utils.files import LARGEST_NUMBER
 from sk_han.utils.messages import a_kind, counted, refuse_masked
 from sk_han.utils.progress import progress_bar
 
-if TYPE_CHECKING:
-    from sk_han.sentence_vectors.cache import VectorCache
-
 Encode = Callable[[list[str]], NDArray[np.float32]]
 
-# Frequent words of several languages and scripts, since a table of words of one language has no
-# others; and a text beyond the 512 tokens at which many transformers cut. It goes from language to
-# language, so that its vector tells where it was cut.
-_SHORT = (
-    "The film is good.",
-    "Nobody had expected the train before noon, and it came at ten!",
-    "7 + 5 = 12",
-    "Das Haus ist gut, aber die Zeit war nicht schön.",
-    "La vie est belle, mais nous avons un bon livre.",
-    "El hombre no es malo y la casa está muy bien.",
-    "Os meus amigos não vão para casa com você.",
-    "Il giorno è bello, ma non sono con te.",
-    "De man en het kind zijn niet goed.",
-    "Jest dobry dzień, ale nie ma go w domu.",
-    "Bu film çok güzel ve bir iyi gün.",
-    "Это хороший фильм, но он не мой.",
-    "Η μέρα είναι καλή και το σπίτι μου.",
-    "هذا يوم جيد في البيت من العمل",
-    "זה יום טוב של הבית",
-    "यह एक अच्छा दिन है और घर में",
-    "今天是好日子，我们都很高兴。",
-    "今日はいい天気で、とても良い。",
-    "오늘은 좋은 날이고 이 영화는 좋다.",
-    "วันนี้เป็นวันที่ดีมาก",
-)
-PROBES = (*_SHORT, " ".join(" ".join([probe] * 4) for probe in _SHORT))
-_N_OWN_PROBES = 8
 _CAN_BE_GIVEN = (
     "an object with encode(list of str), such as a SentenceTransformer or a StaticModel of "
     "model2vec, with embed(list of str) as of fastembed, a scikit-learn transformer of text, or "
@@ -72,60 +41,46 @@ def call_of(encoder: Any) -> Encode:
 
 
 def encoded(
-    encode: Encode,
+    key: Any,
     sentences: Sequence[str],
-    *,
     dimension: int,
+    encoder: Any,
     batch_size: int,
-    cache: VectorCache | None,
+    *,
     progress: bool,
 ) -> NDArray[np.float32]:
-    """Encode distinct sentences batch by batch, but those in the cache; shape (n, dimension)."""
+    """Encode distinct sentences batch by batch, shape (n, dimension); a cache knows it by `key`."""
     vectors = np.empty((len(sentences), dimension), dtype=np.float32)
-    todo = np.arange(len(sentences))
-    if cache is not None:
-        todo = cache.read_of(encode, sentences, vectors)
-    with progress_bar(len(todo), desc="encode", unit="sentence", disable=not progress) as bar:
-        for start in range(0, len(todo), batch_size):
-            rows = todo[start : start + batch_size]
-            batch = [sentences[row] for row in rows.tolist()]
+    encode = call_of(encoder)
+    with progress_bar(len(sentences), desc="encode", unit="sentence", disable=not progress) as bar:
+        for start in range(0, len(sentences), batch_size):
+            batch = list(sentences[start : start + batch_size])
             found = encode(batch)
             if found.shape[1] != dimension:
                 raise ValueError(
                     f"The encoder gave vectors of {dimension} numbers before, and now of "
                     f"{found.shape[1]}."
                 )
-            vectors[rows] = found
-            if cache is not None:
-                cache.write(batch, found)
-            bar.update(len(rows))
+            vectors[start : start + len(batch)] = found
+            bar.update(len(batch))
     return vectors
 
 
-def fingerprint_of(encoder: Any, probes: Sequence[str] = PROBES) -> EncoderFingerprint:
-    """Return what tells an encoder from others: its name, and its vectors of some sentences.
-
-    The last one, the longest, is encoded apart, since a batch takes the time of its longest
-    sentence for each. An encoder that cannot take the built-in one is known by the others.
-    """
-    encode = call_of(encoder)
-    vectors = encode(list(probes[:-1]))
-    how: dict[str, Any] = {"dimension": vectors.shape[1], "batch_size": 1}
-    try:
-        last = encoded(encode, probes[-1:], **how, cache=None, progress=False)
-    except Exception:  # whatever it raises of a text that is longer than it can take
-        if probes is not PROBES:
-            raise
-    else:
-        vectors = np.concatenate([vectors, last])
-    return EncoderFingerprint(type(encoder).__name__, vectors)
+# Of models of fastembed, of other libraries, of transformers and of model2vec.
+_NAMES = ("model_name", "model_name_or_path", "name_or_path", "base_model_name")
 
 
-def own_probes(sentences: Sequence[str]) -> list[str]:
-    """Return a few of some sentences, from the shortest to the longest."""
-    by_length = sorted(sentences, key=len)
-    rows = np.linspace(0, len(by_length) - 1, _N_OWN_PROBES).astype(int)
-    return [by_length[row] for row in rows]
+def name_of(encoder: Any) -> str:
+    """Return the class of an encoder and, where it has one, its model name or path."""
+    kind, holders = type(encoder).__name__, [encoder]
+    if callable(getattr(encoder, "_first_module", None)):  # a SentenceTransformer
+        holders.append(getattr(encoder._first_module(), "auto_model", None))
+    for holder in holders:
+        for attribute in _NAMES:
+            name = getattr(holder, attribute, None)
+            if isinstance(name, str) and name:
+                return f"{kind}({name!r})"
+    return kind
 
 
 def _encodable(sentence: str) -> str:

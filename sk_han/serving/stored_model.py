@@ -44,7 +44,6 @@ from sk_han.parts.pool import (
 )
 from sk_han.storage.model_file import Arrays, from_plain, taken
 from sk_han.storage.schema import (
-    ENCODER,
     TRAINING,
     Array,
     Field,
@@ -64,7 +63,7 @@ from sk_han.text.vocabulary import FittedTokenizer, tokenizer_params
 def classifier_schema() -> Schema:
     """Return the schema, with the kinds of parts and targets that are known now.
 
-    K classes, V word ids, E numbers of a sentence vector, p sentences that tell encoders apart.
+    K classes, V word ids, E numbers of a sentence vector.
     """
     parts = {kind: part.SCHEMA for kind, part in PARTS.items()} | NETWORK_SCHEMAS
     targets = {kind: target.SCHEMA for kind, target in TARGETS.items()}
@@ -72,7 +71,7 @@ def classifier_schema() -> Schema:
         (
             Field("vocabulary_size", Size("V", 2)),
             *pool_fields(parts, targets),
-            Field("encoder", ENCODER, optional=True),
+            Field("encoder", InstanceOf(str), optional=True),
             Field("tokenizer", FittedTokenizer("V"), optional=True),
             *TRAINING,
             Field("fit_summary", _summary, optional=True),

@@ -387,10 +387,6 @@ def network_of(options: type[Options]) -> Schema:
     return Schema((Field("options", OptionsOf(options)), Field("weights", InstanceOf(Mapping))))
 
 
-# What tells an encoder from others: its vectors of p sentences.
-ENCODER = Schema((Field("name", InstanceOf(str)), Field("vectors", Array("float32", "p E"))))
-
-
 _OF_BOTH = (
     Field("n_classes", Size("K")),
     Field("valid_batch_size", Range(Integral, 1)),

@@ -13,7 +13,6 @@ from sk_han.documents import (
     PADDING_ID,
     UNKNOWN_ID,
     DocumentArray,
-    EncoderFingerprint,
     SentenceArray,
 )
 from sk_han.documents.sentences import check_same_encoder
@@ -65,12 +64,10 @@ def as_documents(X: Any, tokenizer: Any) -> DocumentArray:
     return X if isinstance(X, DocumentArray) else DocumentArray.from_padded(X)
 
 
-def check_sentence_vectors(
-    X: Any, dimension: int, encoder: EncoderFingerprint | None, name: str = "X"
-) -> None:
+def check_sentence_vectors(X: Any, dimension: int, encoder: str | None, name: str = "X") -> None:
     """Check that documents have the sentence vectors that a network reads."""
     if not isinstance(X, SentenceArray):
-        known = "" if encoder is None else f" from {encoder.name}"
+        known = "" if encoder is None else f" from {encoder}"
         pipeline = "put both in a Pipeline"
         if name != "X":  # which a Pipeline passes on as it is
             pipeline = f"enable metadata routing and Pipeline(..., transform_input=[{name!r}])"
@@ -150,7 +147,7 @@ def vocabulary_size_of(
 
 
 def known_documents(
-    documents: DocumentArray, pool: Any, encoder: EncoderFingerprint | None, vocabulary_size: int
+    documents: DocumentArray, pool: Any, encoder: str | None, vocabulary_size: int
 ) -> DocumentArray:
     """Return documents as a fitted model knows them: without words beyond its vocabulary.
 

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 import sk_han
 from sk_han import HANClassifier, MultiHopAttention, SentenceArray, SentenceEmbedder
 from sk_han.sentence_vectors import SentenceNetwork
-from tests.encoders_of_sentences import HashEncoder
+from tests.encoders_of_sentences import HashEncoder, OtherEncoder
 
 WORDS = {"neg": ["bad", "dull", "poor"], "pos": ["good", "fine", "great"]}
 NOUNS = ["film", "lamp", "tent", "book", "song"]
@@ -298,9 +298,9 @@ def test_a_model_comes_back_with_the_name_of_its_encoder(X, fitted, tmp_path, ho
         sk_han.save(fitted, tmp_path / "model.han")
         loaded = sk_han.load(tmp_path / "model.han")
     assert np.array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
-    assert loaded.encoder_.name == "HashEncoder"
-    wrong = SentenceEmbedder(HashEncoder(size=64, seed=1)).fit(TEXTS).transform(UNSEEN)
-    with pytest.raises(ValueError, match="which gives other vectors"):
+    assert loaded.encoder_ == "HashEncoder"
+    wrong = SentenceEmbedder(OtherEncoder(size=64)).fit(TEXTS).transform(UNSEEN)
+    with pytest.raises(ValueError, match="64 numbers from OtherEncoder"):
         loaded.predict(wrong)
     assert loaded.vocabulary_size_ == fitted.vocabulary_size_
 
@@ -313,10 +313,13 @@ def test_vectors_of_an_unknown_encoder_are_saved(tmp_path):
 
 
 def test_a_wrong_encoder_is_refused_wherever_vectors_go_in(X, fitted):
-    other = SentenceEmbedder(HashEncoder(size=64, seed=1)).fit(TEXTS).transform(TEXTS)
+    other = SentenceEmbedder(OtherEncoder(size=64)).fit(TEXTS).transform(TEXTS)
     small = SentenceEmbedder(HashEncoder(size=5)).fit(TEXTS).transform(TEXTS)
     warm = clone(fitted).set_params(warm_start=True).fit(X, LABELS)
-    for wrong, message in ((other, "other vectors"), (small, "5 numbers from HashEncoder")):
+    for wrong, message in (
+        (other, "64 numbers from OtherEncoder"),
+        (small, "5 numbers from HashEncoder"),
+    ):
         for use in (
             fitted.predict,
             fitted.explain,
@@ -330,11 +333,11 @@ def test_a_wrong_encoder_is_refused_wherever_vectors_go_in(X, fitted):
 
 def test_vectors_of_an_unknown_encoder_do_not_make_the_known_one_forgotten(X):
     unknown = SentenceArray.from_vectors(X.sentence_vectors()[:, np.newaxis][: len(LABELS)])
-    other = SentenceEmbedder(HashEncoder(size=64, seed=1)).fit(TEXTS).transform(TEXTS)
+    other = SentenceEmbedder(OtherEncoder(size=64)).fit(TEXTS).transform(TEXTS)
     classifier = quick(linear_ngrams=None).partial_fit(X, LABELS, classes=["neg", "pos"])
     classifier.partial_fit(unknown, LABELS)
-    assert classifier.encoder_.name == "HashEncoder"
-    with pytest.raises(ValueError, match="other vectors"):
+    assert classifier.encoder_ == "HashEncoder"
+    with pytest.raises(ValueError, match="64 numbers from OtherEncoder"):
         classifier.predict(other)
 
 
@@ -397,10 +400,7 @@ def test_words_are_named_by_the_pipeline_if_it_gets_documents(X, embedder, fitte
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"encoder": {"name": 3, "vectors": np.zeros((1, 64), "f4")}}, "name must be a string"),
-        ({"encoder": {"name": "a", "vectors": np.zeros((1, 5), "f4")}}, r"must have \(1, 64\)"),
-        ({"encoder": {"name": "a", "vectors": np.full((1, 64), np.nan, "f4")}}, "finite"),
-        ({"encoder": "HashEncoder"}, "encoder is no mapping"),
+        ({"encoder": 3}, "encoder must be a string"),
         ({"vocabulary_size": 1}, "vocabulary_size"),
     ],
 )

@@ -13,8 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sk_han import HierarchicalTokenizer, SentenceEmbedder
-from sk_han.sentence_vectors.encoders import PROBES
-from tests.encoders_of_sentences import HashEncoder, StreamEncoder, WordTable, WrongEncoder
+from tests.encoders_of_sentences import HashEncoder, OtherEncoder, StreamEncoder, WrongEncoder
 
 TEXTS = ["A fine film. Don't miss it!", "", "Dull. A fine film. Dull."]
 SENTENCES = ["A fine film.", "Don't miss it!", "Dull."]
@@ -93,7 +92,8 @@ class OneBuffer(HashEncoder):
 def test_an_encoder_may_fill_its_array_again():
     embedder = SentenceEmbedder(OneBuffer()).fit(TEXTS)
     embedder.transform(TEXTS)
-    assert embedder.fingerprint_.is_of_same(SentenceEmbedder(HashEncoder()).fit(TEXTS).fingerprint_)
+    expected = SentenceEmbedder(HashEncoder()).fit(TEXTS).transform(TEXTS).vectors
+    assert np.array_equal(embedder.transform(TEXTS).vectors, expected)
 
 
 def test_a_transformer_of_scikit_learn_is_cloned_and_fitted():
@@ -122,92 +122,63 @@ def test_the_learnt_encoder_knows_words_by_their_neighbours():
     assert tea @ soup > 0.5 > abs(tea @ books)
 
 
-def test_vectors_come_from_the_cache(tmp_path):
+@pytest.mark.parametrize("kind", ["path", "str", "joblib"])
+def test_memory_keeps_the_vectors_of_the_same_sentences(kind, tmp_path):
+    memory = {"path": tmp_path, "str": str(tmp_path), "joblib": joblib.Memory(tmp_path, verbose=0)}
     expected = SentenceEmbedder(HashEncoder()).fit_transform(TEXTS).sentence_vectors()
-    for memory in (tmp_path / "a", str(tmp_path / "b"), joblib.Memory(tmp_path / "c", verbose=0)):
-        SentenceEmbedder(HashEncoder(), memory=memory).fit_transform(TEXTS[:1])
+    for encoded in ([SENTENCES[:1], SENTENCES], [SENTENCES[:1]]):
         encoder = HashEncoder()
-        X = SentenceEmbedder(encoder, memory=memory).fit_transform(TEXTS)
-        # After two calls for the fingerprint, what the cache has is compared.
-        assert encoder.calls[2:] == [["A fine film.", "Don't miss it!"], ["Dull."]]
+        embedder = SentenceEmbedder(encoder, memory=memory[kind])
+        X = embedder.fit_transform(TEXTS)
+        assert encoder.calls == encoded  # the first sentence gives the size of vectors
         assert np.array_equal(X.sentence_vectors(), expected)
+    assert len(embedder.transform(["Another one."]).vectors) == 1
 
 
-def test_the_cache_of_one_encoder_is_not_that_of_another(tmp_path):
-    SentenceEmbedder(HashEncoder(), memory=tmp_path).fit_transform(TEXTS)
-    other = SentenceEmbedder(HashEncoder(seed=1), memory=tmp_path).fit_transform(TEXTS)
-    expected = SentenceEmbedder(HashEncoder(seed=1)).fit_transform(TEXTS)
-    assert np.array_equal(other.sentence_vectors(), expected.sentence_vectors())
+def test_memory_tells_encoders_by_their_name_and_size(tmp_path):
+    for encoder in (HashEncoder(), HashEncoder(size=5), OtherEncoder()):
+        found = SentenceEmbedder(encoder, memory=tmp_path).fit_transform(TEXTS)
+        expected = SentenceEmbedder(encoder).fit_transform(TEXTS)
+        assert np.array_equal(found.vectors, expected.vectors)
 
 
-UNKNOWN_WORDS = ["Zebu lama yak. Lama yak.", "Yak lama. Zebu. Yak."]
+@pytest.mark.parametrize(
+    "encoder", [None, make_pipeline(TfidfVectorizer(), TruncatedSVD(2, random_state=0))]
+)
+def test_memory_tells_what_an_encoder_was_fitted_to(encoder, tmp_path):
+    for texts in (TEXTS, [*TEXTS, "A dull miss."]):
+        alone = SentenceEmbedder(encoder, random_state=0).fit(texts)
+        kept = SentenceEmbedder(encoder, random_state=0, memory=tmp_path).fit(texts)
+        assert np.allclose(kept.transform(TEXTS).vectors, alone.transform(TEXTS).vectors)
 
 
-def test_an_encoder_that_was_changed_in_place_does_not_get_its_earlier_vectors(tmp_path):
-    encoder = HashEncoder()
-    embedder = SentenceEmbedder(encoder, memory=tmp_path).fit(TEXTS)
-    embedder.transform(TEXTS)
-    encoder.seed = 1
-    expected = SentenceEmbedder(HashEncoder(seed=1)).fit_transform(TEXTS).vectors
-    assert np.array_equal(embedder.transform(TEXTS[:1]).vectors, expected[:2])
-    # "Dull." was stored by the earlier encoder, and is not left beside the others.
-    assert np.array_equal(embedder.transform(TEXTS).vectors, expected)
+class Named(HashEncoder):
+    """Has the attributes that are given."""
+
+    def __init__(self, **names):
+        super().__init__()
+        vars(self).update(names)
 
 
-OTHERS = {
-    "of words that no probe has": (WordTable("zebu lama yak"), WordTable("zebu lama yak", seed=1)),
-    "of other lengths": (WordTable(limit=128), WordTable(limit=512)),
-    "of German": (WordTable("haus gut"), WordTable("haus gut", seed=1)),
-    "of Russian": (WordTable("это он"), WordTable("это он", seed=1)),
-    "of German beside English": (WordTable("the film haus"), WordTable("the film")),
-}
-
-
-@pytest.mark.parametrize(("one", "other"), OTHERS.values(), ids=OTHERS)
-def test_fingerprints_tell_encoders_of_any_language_and_length(one, other, tmp_path):
-    found, again, unlike = (
-        SentenceEmbedder(each, memory=tmp_path).fit(UNKNOWN_WORDS).fingerprint_
-        for each in (one, one, other)
-    )
-    assert found.is_of_same(again)
-    assert not found.is_of_same(unlike)
-
-
-def test_an_encoder_that_knows_nothing_of_the_texts_is_warned_of():
-    with pytest.warns(UserWarning, match="WordTable gives one vector .*'A fine film.*language"):
-        SentenceEmbedder(WordTable("zebu")).fit(["A fine film, indeed. Dull."])
-
-
-def test_a_cache_is_not_that_of_an_encoder_with_equal_vectors_of_all_probes(tmp_path):
-    one, other = WordTable("film zebu lama yak"), WordTable("film")
-    vectors = [
-        SentenceEmbedder(each, memory=memory).fit_transform(UNKNOWN_WORDS).vectors
-        for each, memory in ((one, tmp_path), (other, tmp_path), (other, None))
-    ]
-    assert np.abs(vectors[0]).max() > 0
-    assert np.array_equal(vectors[1], vectors[2])
-
-
-def test_an_encoder_that_refuses_long_texts_is_known_by_short_ones():
-    class Short(HashEncoder):
-        def encode(self, sentences):
-            if max(len(sentence.split()) for sentence in sentences) > 100:
-                raise RuntimeError("more than 100 tokens")
-            return super().encode(sentences)
-
-    found = SentenceEmbedder(Short()).fit(UNKNOWN_WORDS)
-    assert len(found.fingerprint_.vectors) == len(PROBES) - 1
-    with pytest.raises(RuntimeError, match="100 tokens"):
-        SentenceEmbedder(Short()).fit_transform(["word " * 101])
-
-
-def test_the_long_probe_is_encoded_apart_from_the_short_ones():
-    encoder = HashEncoder()
-    SentenceEmbedder(encoder).fit(TEXTS)
-    short, long = encoder.calls
-    assert max(map(len, short)) < 100
-    assert len(long) == 1
-    assert len(long[0].split()) > 512
+@pytest.mark.parametrize(
+    ("encoder", "name"),
+    [
+        (HashEncoder(), "HashEncoder"),
+        (Named(model_name="BAAI/bge-small"), "Named('BAAI/bge-small')"),
+        (Named(base_model_name=None), "Named"),
+        (
+            Named(_first_module=lambda: Named(auto_model=Named(name_or_path="mini"))),
+            "Named('mini')",
+        ),
+        (None, "PooledWordEncoder"),
+    ],
+    ids=["class", "fastembed", "no name", "sentence-transformers", "learnt"],
+)
+def test_an_encoder_is_known_by_class_and_model(encoder, name):
+    embedder = SentenceEmbedder(encoder).fit(TEXTS)
+    assert embedder.encoder_name_ == name
+    assert embedder.transform(TEXTS).encoder == name
+    assert embedder.dimension_ == embedder.transform(TEXTS).dimension
 
 
 def test_a_clone_has_the_encoder_itself_and_not_a_copy():
@@ -215,21 +186,9 @@ def test_a_clone_has_the_encoder_itself_and_not_a_copy():
     cloned = clone(embedder)
     assert cloned.encoder is embedder.encoder
     assert cloned.batch_size == 7
-    assert not hasattr(cloned, "fingerprint_")
+    assert not hasattr(cloned, "encoder_name_")
     learning = SentenceEmbedder(TfidfVectorizer())
     assert clone(learning).encoder is not learning.encoder
-
-
-def test_a_fingerprint_is_that_of_the_encoder_and_of_the_texts_it_was_fitted_on():
-    def fingerprint(texts, encoder=None):
-        return SentenceEmbedder(encoder, random_state=0).fit(texts).fingerprint_
-
-    others = ["Three words. Four. Five. Six of seven."]
-    assert fingerprint(TEXTS, HashEncoder()).name == "HashEncoder"
-    assert fingerprint(TEXTS, HashEncoder()).is_of_same(fingerprint(others, HashEncoder()))
-    assert not fingerprint(TEXTS, HashEncoder()).is_of_same(fingerprint(TEXTS, HashEncoder(seed=1)))
-    assert fingerprint(TEXTS).is_of_same(fingerprint(TEXTS))
-    assert not fingerprint(TEXTS).is_of_same(fingerprint(others))
 
 
 def test_a_pickle_goes_on():
@@ -237,7 +196,7 @@ def test_a_pickle_goes_on():
     restored = pickle.loads(pickle.dumps(embedder))
     found = restored.transform(TEXTS)
     assert np.array_equal(found.vectors, embedder.transform(TEXTS).vectors)
-    assert found.encoder.is_of_same(embedder.fingerprint_)
+    assert found.encoder == embedder.encoder_name_
 
 
 def test_a_failed_fit_leaves_the_earlier_one():
@@ -273,9 +232,9 @@ def masked(n):
 @pytest.mark.parametrize(
     ("result", "error", "message"),
     [
-        (lambda n: np.zeros((n + 1, 3)), ValueError, r"for each of 20 sentences.*\(21, 3\)"),
-        (lambda n: np.zeros(n), ValueError, r"got shape \(20,\)"),
-        (lambda n: np.full((n, 3), np.nan), ValueError, "NaN.*'The film is good.'"),
+        (lambda n: np.zeros((n + 1, 3)), ValueError, r"for each of 1 sentence.*\(2, 3\)"),
+        (lambda n: np.zeros(n), ValueError, r"got shape \(1,\)"),
+        (lambda n: np.full((n, 3), np.nan), ValueError, "NaN.*'A fine film.'"),
         (lambda n: np.full((n, 3), 1e300), ValueError, "WrongEncoder gives .* beyond 1e\\+12"),
         (lambda n: np.full((n, 3), -1.1e12), ValueError, "WrongEncoder gives .* beyond 1e\\+12"),
         (lambda n: masked(n), ValueError, "encoder WrongEncoder has masked values"),
