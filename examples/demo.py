@@ -1,6 +1,6 @@
 """What `make demo` runs: learn from real text, compare with linear models, explain.
 
-The text is the documentation of the installed packages: which one is it from, its names masked?
+The texts are docstrings of the installed packages, with names masked: which package is each from?
 Prints accuracies, log losses and seconds, explains two texts and writes explained.html.
 """
 
@@ -23,7 +23,7 @@ docstrings = load_docstrings()
 print(docstrings.DESCR)
 print("\nThe task: which package is a text from?")
 
-# Functions of one file share sentences, so a file is either learnt from or tested on.
+# Functions of one file share sentences, so a whole file is for training or for testing.
 split = GroupShuffleSplit(n_splits=1, test_size=0.4, random_state=0)
 sides = next(split.split(docstrings.data, docstrings.target, docstrings.groups))
 train, test = (np.random.RandomState(0).permutation(side) for side in sides)
@@ -34,7 +34,7 @@ print(f"  {packages[train[0]]}: {' '.join(texts[train[0]].split())[:300]}\n")
 
 
 def linear(strength, **tokens):
-    """Give the usual linear model on words and pairs of them."""
+    """Return the usual linear model on words and pairs of words."""
     tfidf = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2, **tokens)
     return make_pipeline(tfidf, LogisticRegression(C=strength, max_iter=1000))
 

@@ -1,9 +1,9 @@
 """
-Can its probabilities be taken at their word?
-=============================================
+Calibration: can I trust the probabilities?
+===========================================
 
-A probability is calibrated if of all documents with 80 % about 80 % are right. Then it can decide
-what is done without a look, and what a person reads.
+A model is calibrated if, of the documents that it predicts with 80 %, about 80 % are right. Then
+its probability can decide which documents are handled automatically and which a person reads.
 """
 
 import numpy as np
@@ -31,12 +31,12 @@ probabilities = {
 }
 
 # %%
-# Said and found
-# --------------
-# On the diagonal what a model says is what is found; a flat curve promises too much at both ends,
-# as naive Bayes does, which takes each word for a witness of its own. (Both are fitted on 400
-# reviews only, so that they err often enough to see it.) If your curve is flat, do not set
-# thresholds by what the model says, but by what was found on held-out documents.
+# Calibration curve
+# -----------------
+# A calibrated model lies on the diagonal. A flat curve is overconfident at both ends, such as that
+# of naive Bayes, which takes words for independent. (Both are fitted on only 400 reviews, so that
+# they make enough mistakes.) If your curve is flat, choose thresholds by the accuracy on held-out
+# documents, not by the predicted probability.
 figure, axes = plt.subplots(figsize=(5.5, 5), layout="constrained")
 for (name, found), marker in zip(probabilities.items(), "os", strict=True):
     CalibrationDisplay.from_predictions(
@@ -52,10 +52,10 @@ axes.set(xlabel="probability of a positive review", ylabel="share that is positi
 axes.grid(alpha=0.3)
 
 # %%
-# Leave the doubtful ones to a person
-# -----------------------------------
-# From left to right the model decides more of the documents, the surest first. Read off how many it
-# may take at the accuracy that you need: the others go to a person.
+# Reject unsure predictions
+# -------------------------
+# From left to right the model decides more documents, the most confident first. Read off how many
+# it can decide at the accuracy that you need; a person decides the others.
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for (name, found), style in zip(probabilities.items(), ["-", "--"], strict=True):
     right = models[name].classes_[found.argmax(axis=1)] == test_labels

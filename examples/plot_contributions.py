@@ -2,15 +2,14 @@
 Which words decided, and which misled
 =====================================
 
-A classifier reads reviews of products. Each review speaks of other things too: a film, a concert,
-the weather. Which words decided, and where did they mislead? `explain` says it for each document,
-and the list of explanations finds the mistakes.
+Each of these product reviews also mentions other things: a film, a concert, the weather. `explain`
+shows for each document which words decided, and the list of explanations finds the mistakes.
 """
 
 # %%
 # Fit and explain
 # ---------------
-# The true labels, ``y_true``, change no explanation. They let the list find its mistakes.
+# The true labels, ``y_true``, change no explanation, but let the list find the mistakes.
 from sk_han import HANClassifier, explain
 from sk_han.datasets import make_reviews
 
@@ -22,25 +21,25 @@ mistakes = explanations.mistakes()
 print(f"{len(mistakes)} of {len(explanations)} documents are misclassified")
 
 # %%
-# The documents that the model is surest of
-# -----------------------------------------
-# Blue words speak for the predicted class, orange ones against it. Words without colour made next
-# to no difference. The bar before a sentence is what it adds to the decision, whichever sentences
-# are there before it. Begin with the longest bar, and ask whether its sentence is a reason. A
-# sentence of no judgement with a long bar, as one on a town, shows a model that has seen too few
-# documents.
+# The most confident predictions
+# ------------------------------
+# Blue words speak for the predicted class, orange words against it; words without colour made
+# almost no difference. The bar before a sentence is what it adds to the decision, averaged over the
+# order in which sentences are added. Begin with the longest bar, and ask whether its sentence is a
+# reason. If a sentence without an opinion, such as one about a town, has a long bar, the model has
+# seen too few documents.
 explanations.by_confidence()[:2]
 
 # %%
-# The surest mistakes
-# -------------------
-# They say most about what the model has not understood: often a word of feeling that is about
-# something else, or one that a "not" turns round. Look here for wrong labels too.
+# The most confident mistakes
+# ---------------------------
+# They show best what the model has not understood: often an opinion about something else, or one
+# that a "not" reverses. Look here for wrong labels too.
 # ``mistakes.to_html("mistakes.html")`` writes this page to a file.
 mistakes[:2]
 
 # %%
 # As a table
 # ----------
-# One row for each document; ``to_frame("word")`` has one for each word.
+# One row per document; ``to_frame("word")`` has one per word.
 mistakes.to_frame()[["document", "predicted", "true", "probability", "strongest_sentence"]].head()

@@ -1,9 +1,9 @@
 """
-Does the explanation hold?
-==========================
+Is the explanation faithful?
+============================
 
-An explanation claims that certain words decided. Here the claim is tested: the words that it ranks
-highest are taken out, and the model decides again.
+An explanation claims that certain words decided. Here this claim is tested: the words that it ranks
+highest are removed, and the model predicts again.
 """
 
 import numpy as np
@@ -24,19 +24,19 @@ report = faithfulness_report(
 # %%
 # How soon the decision changes
 # -----------------------------
-# Each curve is a way to rank words: it falls early where a few words taken out are enough to change
-# what the model says. The dotted curve takes words out by chance; a method that is no steeper than
-# that says nothing about this model, so do not show its explanations to anyone.
+# Each curve is a way to rank words. It falls early if removing a few words is enough to change the
+# prediction. The dotted curve removes random words; a method that falls no earlier says nothing
+# about this model, so do not show its explanations to anyone.
 shares = report.values["flip"]
 words_out = np.linspace(0, 0.5, 101)
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for name, style in zip(report.methods, ["-", "--", "-.", ":"], strict=True):
-    # A share of 1 stands for a decision that never changed.
+    # A share of 1 means that the prediction never changed.
     stands = [np.mean(shares[name] > share) for share in words_out]
     axes.step(100 * words_out, 100 * np.array(stands), style, where="post", label=name, lw=2)
 axes.set(
-    xlabel="words taken out, % of the document",
-    ylabel="decisions that stand, %",
+    xlabel="words removed, % of the document",
+    ylabel="unchanged predictions, %",
     xlim=(0, 50),
     ylim=(0, 103),
 )
@@ -46,9 +46,9 @@ axes.legend(title="words ranked by", loc=(0.68, 0.18))
 # %%
 # The whole report
 # ----------------
-# Comprehensiveness is the fall of the probability without the top words, sufficiency the fall with
-# these alone. The bars are 95 % intervals over documents. A blue mark far to the right of that of
-# the random control says that the method finds words that count; where two intervals overlap, take
-# the faster method.
+# Comprehensiveness is how much the probability falls without the top words, sufficiency how much it
+# falls with only these. The bars are 95 % intervals over documents. If the blue mark of a method is
+# far to the right of that of the random control, the method finds words that matter. If two
+# intervals overlap, use the faster method.
 report.plot()
 print(report)

@@ -1,10 +1,10 @@
 """
-Several attentions side by side
-===============================
+Several attentions in parallel
+==============================
 
-A letter of a guest tells of the room and of the food, and its label needs both. With
-``MultiHopAttention`` the network reads each document several times side by side, and a penalty
-keeps these readings apart (Lin et al., 2017).
+A guest writes about the room and about the food, and the label needs both. With
+``MultiHopAttention`` the network reads each document several times in parallel, and a penalty keeps
+these attentions apart (Lin et al., 2017).
 """
 
 import random
@@ -27,7 +27,7 @@ DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sun
 
 
 def letters(n, rng):
-    """Give letters, and what each says of room and food."""
+    """Return letters, and the opinion of each about room and food."""
     texts, labels = [], []
     for _ in range(n):
         room, food = rng.choice(["good", "bad"]), rng.choice(["good", "bad"])
@@ -60,9 +60,9 @@ print(f"accuracy on unseen letters: {model.score(unseen, truth):.2f}")
 # %%
 # Which sentence each attention reads
 # -----------------------------------
-# A column is one of the three attentions, and its cells are the shares of the sentences: they sum
-# to one. In this fit one reads of the room, one of the food, and the third has what is left, so two
-# would do; if your columns look alike, take one. (``explain`` shows the mean of them.)
+# A column is one of the three attentions; its weights over the sentences sum to one. In this fit
+# one attends to the room, one to the food, and the third to the rest, so two would be enough. If
+# your columns look alike, use one. (``explain`` shows their mean.)
 documents = model.tokenizer_.transform(unseen[:3])
 lengths = [
     torch.from_numpy(documents.words_per_sentence),

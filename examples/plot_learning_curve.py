@@ -1,10 +1,10 @@
 """
-How many documents it needs
-===========================
+Learning curve: how many documents are needed
+=============================================
 
 The same classifier is fitted on more and more generated reviews, and so is TF-IDF with logistic
-regression, the model to try first. In these reviews the label hangs on who is judged and on "not":
-a bag of words cannot see that, however much it reads.
+regression, the model to try first. In these reviews the label depends on the product that is meant
+and on "not", which a bag of words cannot see, however many reviews it gets.
 """
 
 from matplotlib import pyplot as plt
@@ -33,9 +33,9 @@ accuracies = {
 }
 
 # %%
-# The picture shows the share of 1,000 other reviews that each model gets right. Draw it for your
-# own documents: where the upper curve still rises, more labels pay; where both run together, take
-# the linear model, which is faster and exact in its reasons.
+# Accuracy on 1,000 other reviews. Draw it for your own documents: if the upper curve still rises,
+# more labels help; if both curves are close, use the linear model, which is faster and whose
+# weights are exact reasons.
 figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
 for (name, accuracy), marker in zip(accuracies.items(), "osD", strict=True):
     axes.plot(sizes, accuracy, marker=marker, label=name)

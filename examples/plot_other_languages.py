@@ -2,9 +2,9 @@
 Text in German and in Chinese
 =============================
 
-The model knows no language beforehand: it learns words, and where they stand, from your documents.
-German has spaces between words; of a script without spaces, each character is a word, and the
-n-gram model reads up to three of them together. Here both languages have generated reviews.
+The model knows no language in advance: it learns words and their order from your documents. German
+puts spaces between words. In a script without spaces, each character is a word, and the n-gram
+model reads up to three together. Both languages have generated reviews here.
 """
 
 import numpy as np
@@ -57,13 +57,13 @@ def explained(clauses, between):
 # %%
 # German
 # ------
-# "unfreundlich" is a word of its own, and "nicht gefallen" is read together.
+# "unfreundlich" (unfriendly) is one word; "nicht gefallen" (not liked) is read as a pair.
 german = explained(GERMAN, " ")
 german[3]
 
 # %%
 # Chinese
 # -------
-# 不 ("not") turns 好吃 ("tasty") into its opposite.
+# 不 ("not") reverses 好吃 ("tasty").
 chinese = explained(CHINESE, "")
 chinese[3]

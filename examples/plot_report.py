@@ -1,11 +1,11 @@
 """
-Where a model fails
-===================
+Evaluate a model: where does it fail?
+=====================================
 
-An accuracy says how often a model is wrong. A report says where: which labels it confuses, how sure
-it is when it is wrong, which sentences mislead it, and which labels a person should check. Here
-some labels of the held-out reviews are made wrong, and one review is there twice, so that there is
-something to find.
+Accuracy is how often a model is right. A report shows where it is wrong: which labels it confuses,
+how confident its mistakes are, which sentences mislead it, and which labels a person should check.
+Here some labels of the held-out reviews are made wrong, and one review occurs twice, so that there
+is something to find.
 """
 
 import numpy as np
@@ -29,23 +29,23 @@ found = report(classifier, test_texts, test_labels, X_train=train_texts, y_train
 print(found)
 
 # %%
-# The labels that were made wrong, and how many of them the report suspects:
+# How many of the labels that were made wrong the report suspects:
 suspected = np.intersect1d(found.suspects, wrong)
 print(f"{len(suspected)} of {len(wrong)} wrong labels among {len(found.suspects)} suspects")
 
 # %%
 # As a page
 # ---------
-# The same in a notebook, or by ``to_html("report.html")`` in a file, with more documents. Numbers
-# of the matrix lead to their documents.
+# A notebook shows the report as a page; ``to_html("report.html")`` writes a file with more
+# documents. Numbers in the matrix link to their documents.
 found
 
 # %%
 # As figures
 # ----------
-# What is on the page is data, and scikit-learn's displays draw it. On the left a row is a label,
-# and what is off the diagonal is wrong: read the documents of the darkest such cell first. On the
-# right a point below the dotted line is a model that is surer than it should be.
+# scikit-learn's displays draw the data of the page. On the left a row is a label, and mistakes are
+# off the diagonal: read the documents of the darkest such cell first. On the right a point below
+# the dotted line means that the model is overconfident.
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 ConfusionMatrixDisplay(found.confusion, display_labels=found.labels).plot(
     ax=left, cmap="Blues", colorbar=False

@@ -1,10 +1,10 @@
 """
-Learn from vectors of sentences
-===============================
+Learn from sentence embeddings
+==============================
 
 ``SentenceEmbedder`` turns each sentence into a vector, and ``HANClassifier`` learns from these
-which sentences decide. Nothing is downloaded here: the vectors are learnt from the letters
-themselves. Give it a ``SentenceTransformer``, and it knows more than the texts tell.
+which sentences decide. Here the vectors are learnt from the letters themselves, without a download.
+With a pretrained encoder, such as a ``SentenceTransformer``, they know more than your texts.
 """
 
 import random
@@ -61,7 +61,7 @@ explain(pipeline, unseen[:1])[0].plot()
 # %%
 # The letters as the classifier sees them
 # ---------------------------------------
-# ``transform`` gives the vector of each letter, here in two dimensions.
+# ``transform`` returns the vector of each letter, here in two dimensions.
 points = PCA(2).fit_transform(pipeline.transform(unseen))
 figure, axes = plt.subplots(figsize=(6, 4))
 for label in sorted(TOLD):

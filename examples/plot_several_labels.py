@@ -1,9 +1,9 @@
 """
-Several labels a document
-=========================
+Multi-label classification
+==========================
 
-Reviews with tags: what went wrong, beside whether the customer is content. A review has none, one
-or several of them (multi-label classification).
+Reviews with tags: what went wrong, and whether the customer is content. A review has none, one or
+several tags.
 """
 
 import numpy as np
@@ -28,9 +28,9 @@ Y = binarizer.fit_transform(tags)
 model = HANClassifier(random_state=0, max_epochs=4, threshold="f1").fit(texts[:450], Y[:450])
 
 # %%
-# What it decides
-# ---------------
-# A column for each label, 1 where its probability is at least its threshold.
+# Predicted labels
+# ----------------
+# A column per label, 1 where its probability reaches its threshold.
 predicted = model.predict(texts[450:])
 print(binarizer.inverse_transform(predicted[:5]))
 for label, score in zip(
@@ -41,8 +41,8 @@ for label, score in zip(
 # %%
 # Probabilities and thresholds
 # ----------------------------
-# Each label has a probability of its own: those of a document do not sum to 1. The line is the
-# threshold, documents with the label lie above it where the model is right.
+# Each label has its own probability, so those of a document do not sum to 1. The line is the
+# threshold; a document with the label lies above it if the model is right.
 probabilities = model.predict_proba(texts[450:])
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained", sharey=True)
 for k, (ax, label) in enumerate(zip(axes, binarizer.classes_, strict=True)):

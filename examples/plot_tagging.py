@@ -1,6 +1,6 @@
 """
-Names in sentences
-==================
+Named entities in sentences
+===========================
 
 A ``SequenceTagger`` learns from generated sentences to mark people and places, and then marks names
 that it has never seen.
@@ -26,7 +26,7 @@ SENTENCES = [
 
 
 def generated(n, rng, known):
-    """Give sentences and labels: with the first names of each list, or with the others."""
+    """Return sentences and labels, with the first half of each list of names or the other."""
 
     def some(names):
         return rng.choice(names[: len(names) // 2] if known else names[len(names) // 2 :])
@@ -46,8 +46,8 @@ def generated(n, rng, known):
 
 
 # %%
-# Training and test sentences share no name. With ``word_dropout`` some words of training are
-# hidden, so that the tagger learns to go by the words around a name.
+# Training and test sentences share no name. ``word_dropout`` hides some training words, so that the
+# tagger learns to use the words around a name.
 rng = random.Random(0)
 X, y = generated(300, rng, known=True)
 new_sentences, new_labels = generated(100, rng, known=False)
@@ -62,9 +62,9 @@ found = tagger.predict(new_sentences)
 print(tagged_text(new_sentences[:6], found[:6]))
 
 # %%
-# How sure it is
-# --------------
-# ``predict_proba`` gives the probability of each label at each word.
+# Probabilities
+# -------------
+# ``predict_proba`` returns the probability of each label at each word.
 sentence = new_sentences[0]
 (probabilities,) = tagger.predict_proba([sentence])
 figure, axes = plt.subplots(figsize=(8, 2.6), layout="constrained")
@@ -77,7 +77,7 @@ figure.colorbar(image, label="probability")
 # %%
 # As a page
 # ---------
-# ``tagged_html`` gives a page of its own, or a fragment for a notebook.
+# ``tagged_html`` returns a page, or a fragment for a notebook.
 class Fragment:
     """Show HTML as the result of a cell."""
 

@@ -1,9 +1,9 @@
 """
-What happens in a fit
-=====================
+What happens during training
+============================
 
-The history shows how the network learns, and the summary what network and n-gram model come to
-together: the accuracy that counts is theirs, not that of the network alone, which the history has.
+The history shows how the network learns. The summary shows how good network and n-gram model are
+together, which is the accuracy that counts.
 """
 
 from matplotlib import pyplot as plt
@@ -17,10 +17,10 @@ texts, labels = make_reviews(600, random_state=0)
 # %%
 # Losses and accuracy of each epoch
 # ---------------------------------
-# The dashed line is the loss on the documents that the network learns from, the others are those of
-# held-out documents. The grey line marks the epoch whose weights are kept. Where the held-out loss
-# rises while the dashed line falls, the network learns by heart: give it more documents or fewer
-# epochs. Where both still fall at the right edge, give it more epochs.
+# The dashed line is the loss on the training documents; the others are of held-out documents. The
+# grey line marks the epoch whose weights are kept. If the held-out loss rises while the dashed line
+# falls, the network overfits: give it more documents or fewer epochs. If both still fall at the
+# right edge, give it more epochs.
 classifier = HANClassifier(
     embedding_dim=100,
     word_hidden=30,
@@ -36,15 +36,15 @@ axes.axvline(classifier.best_epoch_, linestyle=":", color="gray")
 # %%
 # The summary
 # -----------
-# What came out of the fit, and what it took: read it before you use a model.
+# Read it before you use a model.
 classifier.fit_summary_
 
 # %%
-# Whose word counts
-# -----------------
-# Accuracy on the held-out documents: of each part alone, and of what predicts, in green. If the
-# n-gram model alone comes as far, take a linear model; if nothing is far above the most frequent
-# class, look at the labels.
+# Network and linear model
+# ------------------------
+# Accuracy on the held-out documents, of each part alone and of the whole model (green). If the
+# n-gram model alone is as good, use a linear model. If nothing is far above the most frequent
+# class, check the labels.
 summary = classifier.fit_summary_
 scores = {
     "most frequent class": summary.majority_accuracy,
@@ -60,7 +60,7 @@ axes.set(xlim=(0, 1.1), xlabel=f"accuracy on {summary.n_scored} held-out documen
 # %%
 # Where the time goes
 # -------------------
-# Seconds of each step. If the network takes most, fewer epochs or a smaller network save time.
+# Seconds of each stage. If the network takes most, use fewer epochs or a smaller network.
 figure, axes = plt.subplots(figsize=(7, 2.2), layout="constrained")
 bars = axes.barh(list(summary.seconds), list(summary.seconds.values()), color="#84b6f4")
 axes.bar_label(bars, fmt="%.1f s", padding=4)

@@ -1,9 +1,9 @@
 """
-Where a translation looked
-==========================
+What a translation attends to
+=============================
 
-An ``AttentionTranslator`` learns to translate made-up German. In a subordinate clause the German
-verb stands at the end, the English one in the middle: attention must find it.
+An ``AttentionTranslator`` learns to translate simple German. In a subordinate clause the German
+verb is at the end, the English one in the middle: attention must find it.
 """
 
 import random
@@ -17,7 +17,7 @@ draw = random.Random(0)
 
 
 def things():
-    """Draw one or two things with their translation."""
+    """Draw one or two things and their translation."""
     drawn = [
         (draw.choice([*ADJECTIVES.items()]), draw.choice([*NOUNS.items()]))
         for _ in range(draw.randint(1, 2))
@@ -39,7 +39,7 @@ translator = AttentionTranslator(
 translator = translator.fit(sources, targets)
 
 # %%
-# A row is a word of the translation, and its shades say to which words of the source it attended.
+# A row is a word of the translation; its shades show which source words it attended to.
 alignment = translator.attention(
     ["Ich weiß, dass die alte Frau und die Gans die rote Blume suchen."]
 )[0]
@@ -47,7 +47,6 @@ print(alignment.target_text)
 alignment.plot()
 
 # %%
-# The same as numbers: for each word of the translation the word of the source that it attended to
-# most.
+# The same as numbers: the source word that each word of the translation attended to most.
 for word, source, weight in alignment.pairs():
     print(f"{word:>8} <- {source} ({weight:.2f})")

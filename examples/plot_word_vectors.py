@@ -1,9 +1,9 @@
 """
-Neighbours of words
-===================
+Word vectors and their neighbours
+=================================
 
-Before it reads a label, the network knows which words are alike: its word vectors start from which
-words stand beside which. They can be learnt from any text, with labels or without.
+Before it sees a label, the network knows which words are similar, because its initial word vectors
+are learnt from the words that occur together. Any text will do, with or without labels.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
 
 
 def neighbours(word, n):
-    """Give the n words of the largest cosine, with it."""
+    """Return the n most similar words with their cosine."""
     cosines = matrix @ matrix[words.index(word)]
     best = np.argsort(-cosines, kind="stable")[1 : n + 1]
     return [(words[i], float(cosines[i])) for i in best]
@@ -35,12 +35,11 @@ for word in ["kettle", "excellent", "october"]:
     print(f"{word:>10}: {near}")
 
 # %%
-# Alike and not
+# Similar words
 # -------------
-# Each cell is the cosine of two words: the darker, the more alike they are used, and words of a
-# kind make a block. Look whether your own terms have the neighbours that you expect. Mind that
-# opposites share a block too: "excellent" and "poor" stand in the same places, and only labels tell
-# them apart.
+# Each cell is the cosine of two words: the darker, the more similarly they are used, and words of
+# one kind form a block. Check whether your own terms have the neighbours that you expect. Opposites
+# share a block too: "excellent" and "poor" occur in the same places, and only labels separate them.
 asked = ["kettle", "excellent", "october", "porto", "cousin", "greek"]
 shown = [near for word in asked for near in [word, *(other for other, _ in neighbours(word, 4))]]
 rows = matrix[[words.index(word) for word in shown]]
