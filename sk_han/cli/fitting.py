@@ -53,7 +53,10 @@ def fit(arguments: argparse.Namespace) -> None:
     share = _share_held_out(arguments)
     quiet, started = arguments.quiet, time.monotonic()
     model = _classifier(arguments)
-    texts, labels, names = _learnt_from(share, arguments)
+    found, labels = _labelled(arguments.data, arguments)
+    names = labels.columns if isinstance(labels, LabelColumns) else np.unique(labels).tolist()
+    if share is not None:
+        found, labels = _without_held_out(found, labels, share, arguments)
     more: dict[str, Any] = {}
     if arguments.validation is not None:
         validation, more["y_val"] = _labelled(arguments.validation, arguments, names)
@@ -61,7 +64,7 @@ def fit(arguments: argparse.Namespace) -> None:
     if arguments.unlabelled is not None:
         unlabelled = records(arguments.unlabelled, arguments)
         more["X_unlabelled"] = (record.text for record in unlabelled)
-    model.fit(texts, labels, **more)
+    model.fit([record.text for record in found], labels, **more)
     model.set_params(verbose=0)  # who loads the file has not asked for a bar
 
     from sk_han import save
@@ -88,18 +91,6 @@ def _share_held_out(arguments: argparse.Namespace) -> float | None:
     if not 0 < share < 1:
         raise UsageError(f"--hold-out takes a share between 0 and 1, such as 0.2; got {given!r}.")
     return share
-
-
-def _learnt_from(
-    share: float | None, arguments: argparse.Namespace
-) -> tuple[list[str], Any, list[Any]]:
-    """Return texts and labels of all documents that are not held out, and the names of labels."""
-    found, labels = _labelled(arguments.data, arguments)
-    several = isinstance(labels, LabelColumns)
-    names = labels.columns if several else np.unique(labels).tolist()
-    if share is not None:
-        found, labels = _without_held_out(found, labels, share, arguments)
-    return [record.text for record in found], labels, names
 
 
 def _without_held_out(

@@ -10,9 +10,11 @@ import traceback
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import sk_han
+from sk_han.utils.messages import in_one_line, visible
 from sk_han.utils.progress import tell
 
 STANDARD = "-"  # standard input or output, as a name of a file
@@ -49,9 +51,24 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose messages cannot control the terminal by an argument that they repeat."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        from sk_han.utils.messages import visible
-
         super()._print_message(visible(message), file)
+
+
+# The commands: what each does, and what its option --label is for, if it has one.
+_LABELS = {"default": "label", "help": "column of the labels (default: label)"}
+_TRUE = {"help": "column of the true labels: mistakes are marked on the page"}
+_COMMANDS: dict[str, tuple[str, dict[str, str] | None]] = {
+    "fit": ("learn from labelled documents, and store the model", _LABELS),
+    "predict": ("write the label of each document, or all its labels", None),
+    "explain": ("show what each word and sentence did", _TRUE),
+    "evaluate": ("measure a model on labelled documents", _LABELS),
+    "audit": ("find labels of a table that are likely wrong", _LABELS),
+    "report": ("show where a model fails, on one page", _LABELS),
+    "warm-up": (
+        "compile the kernels, so that no later process does; for images of containers",
+        None,
+    ),
+}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -65,173 +82,107 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"sk-han {sk_han.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
-    _fit(_command(commands, "fit", "learn from labelled documents, and store the model", "LABEL"))
-    _predict(_command(commands, "predict", "write the label of each document, or all its labels"))
-    _explain(_command(commands, "explain", "show what each word and sentence did", "optional"))
-    evaluate = _command(commands, "evaluate", "measure a model on labelled documents", "LABEL")
-    evaluate.add_argument("--json", action="store_true", help="figures as one line of JSON")
-    _command(commands, "audit", "find labels of a table that are likely wrong", "LABEL")
-    _report(_command(commands, "report", "show where a model fails, on one page", "LABEL"))
-    summary = "compile the kernels, so that no later process does; for images of containers"
-    warm_up = commands.add_parser(
-        "warm-up",
-        help=summary,
-        description=f"{summary[0].upper()}{summary[1:]}.",
-        allow_abbrev=False,
-    )
-    warm_up.add_argument("-v", "--verbose", action="store_true", help="errors with their traceback")
+    for name, (summary, label) in _COMMANDS.items():
+        description = f"{summary[0].upper()}{summary[1:]}."
+        command = commands.add_parser(
+            name, help=summary, description=description, allow_abbrev=False
+        )
+        told = command.add_mutually_exclusive_group()
+        told.add_argument(
+            "-v", "--verbose", action="store_true", help="errors with their traceback"
+        )
+        if name != "warm-up":
+            told.add_argument(
+                "-q", "--quiet", action="store_true", help="errors and warnings alone"
+            )
+            _add_table(command, name, label)
+            _add_own(command, name)
     return parser
 
 
-def _command(
-    commands: argparse._SubParsersAction[_Parser], name: str, summary: str, label: str | None = None
-) -> argparse.ArgumentParser:
-    """Add a command with what all have: a table, and how much is told."""
-    command = commands.add_parser(
-        name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False
-    )
+def _add_table(command: argparse.ArgumentParser, name: str, label: dict[str, str] | None) -> None:
+    """Add the arguments of all commands that read a table."""
+    add = command.add_argument
     if name not in LEARNING:
-        command.add_argument("model", help="file of a model")
-    command.add_argument(
-        "data",
-        help="table named .csv, .tsv or .jsonl, or one of these with .gz appended; - is standard "
-        "input, as .csv if no option says otherwise",
-    )
-    command.add_argument(
-        "--text",
-        action="append",
-        metavar="COLUMN",
-        help="column of the texts (default: text); given again, the columns are joined",
-    )
+        add("model", help="file of a model")
+    kinds = "table named .csv, .tsv or .jsonl, or one of these with .gz appended"
+    add("data", help=f"{kinds}; - is standard input, as .csv if no option says otherwise")
+    texts = "column of the texts (default: text); given again, the columns are joined"
+    add("--text", action="append", metavar="COLUMN", help=texts)
     if label is not None:
-        command.add_argument(
-            "--label",
-            metavar="COLUMN",
-            default="label" if label == "LABEL" else None,
-            help="column of the labels (default: label)"
-            if label == "LABEL"
-            else "column of the true labels: mistakes are marked on the page",
-        )
-    command.add_argument(
-        "--separator",
-        metavar="S",
-        help="documents have several labels, with this between them in their column"
-        if name in LEARNING
-        else "what stands between several labels of a document (default: ;)",
-    )
-    _results_and_settings(command, name)
-    command.add_argument("--sep", metavar="C", help='character between columns, such as ";" or tab')
-    command.add_argument("--jsonl", action="store_true", help="standard input is JSON lines")
-    command.add_argument("--encoding", default="utf-8", help="of the tables (default: utf-8)")
-    told = command.add_mutually_exclusive_group()
-    told.add_argument("-q", "--quiet", action="store_true", help="errors and warnings alone")
-    told.add_argument("-v", "--verbose", action="store_true", help="errors with their traceback")
-    return command
-
-
-def _results_and_settings(command: argparse.ArgumentParser, name: str) -> None:
-    """Add what several commands write, and what those that learn are told."""
-    if name in ("audit", "explain", "report"):
-        command.add_argument(
-            "-o",
-            "--output",
-            metavar="PAGE",
-            help="HTML page to write, - for standard output; without it, text is printed",
-        )
-    if name == "audit":
-        command.add_argument(
-            "--csv", metavar="TABLE", help="CSV to write, with an empty column to fill in"
-        )
+        add("--label", metavar="COLUMN", **label)  # type: ignore[arg-type]
+    separator = "what stands between several labels of a document (default: ;)"
     if name in LEARNING:
-        command.add_argument(
+        separator = "documents have several labels, with this between them in their column"
+    add("--separator", metavar="S", help=separator)
+    add("--sep", metavar="C", help='character between columns, such as ";" or tab')
+    add("--jsonl", action="store_true", help="standard input is JSON lines")
+    add("--encoding", default="utf-8", help="of the tables (default: utf-8)")
+
+
+def _add_own(command: argparse.ArgumentParser, name: str) -> None:
+    """Add what a command writes, and the options that few commands have."""
+    add = command.add_argument
+    match name:
+        case "fit":
+            add("-o", "--output", metavar="FILE", required=True, help="file of the model")
+            chosen = "labelled documents that choose the epoch, instead of a part of the data"
+            add("--validation", metavar="TABLE", help=chosen)
+            further = "further documents, with the same column of texts"
+            add("--unlabelled", metavar="TABLE", help=further)
+            held_out = (
+                "learn nothing from a share of the documents, such as 0.2, and write them to a CSV "
+                "with the columns of the table, for evaluate and report; texts of the same words "
+                "stay together"
+            )
+            add("--hold-out", nargs=2, metavar=("SHARE", "TABLE"), help=held_out)
+        case "predict":
+            written = "file to write, by default standard output"
+            add("-o", "--output", metavar="TABLE", help=written)
+            add("--proba", action="store_true", help="the probability of each class, too")
+            kept = "column of the data to write in front; may be given again"
+            add("--keep", action="append", default=[], metavar="COLUMN", help=kept)
+        case "evaluate":
+            add("--json", action="store_true", help="figures as one line of JSON")
+        case _:
+            page = "HTML page to write, - for standard output; without it, text is printed"
+            add("-o", "--output", metavar="PAGE", help=page)
+    match name:
+        case "explain":
+            rows = "first documents (default: 20)"
+            add("--rows", type=_positive, default=20, metavar="N", help=rows)
+            target = "class that is explained (default: the predicted one)"
+            add("--target", metavar="LABEL", help=target)
+            against = "class that it is compared with (default: all others together)"
+            add("--against", metavar="LABEL", help=against)
+            targets = "with several labels a document: explain each label that it gets"
+            add("--targets", choices=["predicted"], help=targets)
+            methods = "shapley (default), gradient_attention, attention, random"
+            add("--method", default="shapley", help=methods)
+        case "report":
+            train = (
+                "what the model learnt from: then it is compared with a linear model of the same"
+            )
+            add("--train", metavar="TABLE", help=train)
+            mistakes = "worst mistakes that are explained (default: 10)"
+            add("--mistakes", type=_positive, default=10, metavar="N", help=mistakes)
+        case "audit":
+            add("--csv", metavar="TABLE", help="CSV to write, with an empty column to fill in")
+    if name in LEARNING:
+        parameter = (
+            "a parameter of HANClassifier, such as max_epochs=5, or of its tokenizer, such as "
+            "tokenizer__tokens=web; may be given again"
+        )
+        add(
             "--set",
             action="append",
             default=[],
             metavar="NAME=VALUE",
             dest="settings",
-            help="a parameter of HANClassifier, such as max_epochs=5, or of its tokenizer, such as "
-            "tokenizer__tokens=web; may be given again",
+            help=parameter,
         )
-        command.add_argument(
-            "--seed",
-            type=int,
-            default=0,
-            metavar="N",
-            help="seed of all random numbers (default: 0)",
-        )
-
-
-def _fit(command: argparse.ArgumentParser) -> None:
-    command.add_argument("-o", "--output", metavar="FILE", required=True, help="file of the model")
-    command.add_argument(
-        "--validation",
-        metavar="TABLE",
-        help="labelled documents that choose the epoch, instead of a part of the data",
-    )
-    command.add_argument(
-        "--unlabelled", metavar="TABLE", help="further documents, with the same column of texts"
-    )
-    command.add_argument(
-        "--hold-out",
-        nargs=2,
-        metavar=("SHARE", "TABLE"),
-        help="learn nothing from a share of the documents, such as 0.2, and write them to a CSV "
-        "with the columns of the table, for evaluate and report; texts of the same words stay "
-        "together",
-    )
-
-
-def _predict(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "-o", "--output", metavar="TABLE", help="file to write, by default standard output"
-    )
-    command.add_argument("--proba", action="store_true", help="the probability of each class, too")
-    command.add_argument(
-        "--keep",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="column of the data to write in front; may be given again",
-    )
-
-
-def _explain(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--rows", type=_positive, default=20, metavar="N", help="first documents (default: 20)"
-    )
-    command.add_argument(
-        "--target", metavar="LABEL", help="class that is explained (default: the predicted one)"
-    )
-    command.add_argument(
-        "--against",
-        metavar="LABEL",
-        help="class that it is compared with (default: all others together)",
-    )
-    command.add_argument(
-        "--targets",
-        choices=["predicted"],
-        help="with several labels a document: explain each label that it gets",
-    )
-    command.add_argument(
-        "--method",
-        default="shapley",
-        help="shapley (default), gradient_attention, attention, random",
-    )
-
-
-def _report(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--train",
-        metavar="TABLE",
-        help="what the model learnt from: then it is compared with a linear model of the same",
-    )
-    command.add_argument(
-        "--mistakes",
-        type=_positive,
-        default=10,
-        metavar="N",
-        help="worst mistakes that are explained (default: 10)",
-    )
+        seed = "seed of all random numbers (default: 0)"
+        add("--seed", type=int, default=0, metavar="N", help=seed)
 
 
 def _positive(text: str) -> int:
@@ -247,16 +198,8 @@ _FAILED, _USAGE, _INTERRUPTED, _NOT_READ = 1, 2, 130, 141
 
 
 # What data, model and machine bring about. Anything else is our mistake, and shows its traceback.
-_EXPECTED = (
-    ArithmeticError,
-    ImportError,
-    LookupError,
-    MemoryError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
+_EXPECTED: tuple[type[Exception], ...] = (ArithmeticError, ImportError, LookupError, MemoryError)
+_EXPECTED += (OSError, RuntimeError, TypeError, ValueError)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -286,43 +229,42 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = parser().parse_args(argv)
     except SystemExit as end:  # after the message of argparse, or the help
         return int(end.code or 0)
+    code = 0
     with warnings.catch_warnings():
-        warnings.showwarning = _show_warning
+        warnings.showwarning = lambda message, *args, **kwargs: _tell("warning", message)
         try:
             _run(arguments)
             _flush()
         except UsageError as error:
             _tell("error", error)
-            return _USAGE
+            code = _USAGE
         except BrokenPipeError:
-            _drop_output()
-            return _NOT_READ
+            code = _NOT_READ
         except KeyboardInterrupt:
             _tell("interrupted", "")
-            return _finished(_INTERRUPTED)
+            code = _INTERRUPTED
         except _EXPECTED as error:
             if arguments.verbose:
-                from sk_han.utils.messages import visible
-
                 tell(visible(traceback.format_exc()), end="")
             _tell("error", _message(error))
-            return _finished(_FAILED)
-    return 0
+            code = _FAILED
+    if code:
+        try:
+            _flush()
+        except OSError:
+            _drop_output()
+    return code
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    if arguments.command in LEARNING:
-        from sk_han.cli import fitting
-
-        getattr(fitting, arguments.command)(arguments)
-    elif arguments.command == "warm-up":
+    name = arguments.command
+    if name == "warm-up":
         from sk_han.kernels.engine import warm_up
 
         print(f"The kernels are compiled; it took {warm_up():.1f} s.")
     else:
-        from sk_han.cli import scoring
-
-        getattr(scoring, arguments.command)(arguments)
+        module = import_module(f"sk_han.cli.{'fitting' if name in LEARNING else 'scoring'}")
+        getattr(module, name)(arguments)
 
 
 def _message(error: BaseException) -> str:
@@ -335,23 +277,8 @@ def _message(error: BaseException) -> str:
 
 def _tell(kind: str, message: object) -> None:
     """Write one line on standard error; names of files and labels cannot control the terminal."""
-    from sk_han.utils.messages import in_one_line
-
     line = in_one_line(message)
     tell(f"sk-han: {kind}{': ' if line else ''}{line}")
-
-
-def _show_warning(message: Warning | str, *args: Any, **kwargs: Any) -> None:
-    _tell("warning", message)
-
-
-def _finished(code: int) -> int:
-    """Flush standard output; after a failure there, nothing more is tried at exit."""
-    try:
-        _flush()
-    except OSError:
-        _drop_output()
-    return code
 
 
 def _flush() -> None:

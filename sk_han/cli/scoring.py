@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,8 @@ from sk_han.utils.messages import counted, shortened_apart
 from sk_han.utils.metrics import figures, label_figures
 from sk_han.utils.progress import Progress, tell
 
+_T = TypeVar("_T")
+
 _BATCH_SIZE = 256  # documents read, scored and written at once
 _PREDICTION = "prediction"
 _CLASSES_IN_A_TABLE = 20
@@ -50,6 +52,7 @@ def predict(arguments: argparse.Namespace) -> None:
         raise UsageError(f"predict writes a table of columns; name it .csv: {arguments.output}.")
     scorer = Scorer.load(arguments.model)
     sets = sets_of(scorer.target, arguments)
+    thresholds: Any = getattr(scorer.target, "thresholds", None)
     labels = [named(label) for label in scorer.classes_.tolist()]
     of_classes = [f"probability_{label}" for label in labels] if arguments.proba else []
     header = [*arguments.keep, _PREDICTION, *of_classes]
@@ -64,7 +67,7 @@ def predict(arguments: argparse.Namespace) -> None:
             if sets is None:
                 decided = [labels[number] for number in probabilities.argmax(axis=1)]
             else:
-                decided = [sets.written(row) for row in sets.decided(probabilities)]
+                decided = [sets.written(row) for row in probabilities >= thresholds]
             for record, label, row in zip(batch, decided, probabilities.tolist(), strict=True):
                 kept = [cell_of(value) for value in record.others]
                 shown = [f"{probability:.6g}" for probability in row] if of_classes else []
@@ -79,25 +82,25 @@ def explain(arguments: argparse.Namespace) -> None:
     scorer = Scorer.load(arguments.model)
     sets = sets_of(scorer.target, arguments)
     classes = ClassNames(scorer.classes_.tolist())
-    asked = {} if arguments.targets is None else {"targets": arguments.targets}
+    options = {} if arguments.targets is None else {"targets": arguments.targets}
     for name in ("target", "against"):
         label = getattr(arguments, name)
         if label is not None:
             number = classes.checked(label, f"--{name}", "Give one of these.")
-            asked[name] = classes.labels[number]
-    rows = _labelled_rows(sets, arguments)
+            options[name] = classes.labels[number]
+    rows = _labelled(sets, classes, arguments)
     found: list[DocumentExplanation] = []
     numbers: list[int] = []  # of the document that each is about
     true: list[Any] = []
     n_read = 0
     with _progress("Explained", arguments) as progress:
         for batch in _batches(islice(rows, arguments.rows), 16):
-            texts = [record.text for record in batch]
-            explained = scorer.explain(texts, **asked, method=arguments.method)
+            texts = [record.text for record, _ in batch]
+            explained = scorer.explain(texts, **options, method=arguments.method)
             found += explained
             numbers += [n_read + number for number in explained.numbers.tolist()]
             if arguments.label is not None:
-                true += [_true(record, classes, sets, arguments) for record in batch]
+                true += [label for _, label in batch]
             n_read += len(batch)
             progress.advance(len(batch))
         targets = np.array(true) if sets is None else sets.indicator(true)
@@ -118,9 +121,9 @@ def evaluate(arguments: argparse.Namespace) -> None:
     classes = ClassNames(scorer.classes_.tolist())
     scored, targets = [], list[Any]()
     with Progress("Scored", quiet=arguments.quiet) as progress:
-        for batch in _batches(_labelled_rows(sets, arguments)):
-            targets += [_true(record, classes, sets, arguments) for record in batch]
-            scored.append(scorer.predict_proba([record.text for record in batch]))
+        for batch in _batches(_labelled(sets, classes, arguments)):
+            targets += [label for _, label in batch]
+            scored.append(scorer.predict_proba([record.text for record, _ in batch]))
             progress.advance(len(batch))
     probabilities = np.concatenate(scored)
     printable = [name if name.isprintable() else repr(name) for name in classes.names]
@@ -131,7 +134,8 @@ def evaluate(arguments: argparse.Namespace) -> None:
         of_labels = {"classes": classes.labels, "confusion": rows}
         head = ["true \\ predicted", *names]
     else:
-        found = label_figures(probabilities, sets.decided(probabilities), sets.indicator(targets))
+        decided = probabilities >= scorer.target.thresholds  # type: ignore[attr-defined]
+        found = label_figures(probabilities, decided, sets.indicator(targets))
         by_label = found.pop("by_label")
         rows = list(zip(*by_label.values(), strict=True))
         of_labels = {
@@ -160,10 +164,14 @@ def report(arguments: argparse.Namespace) -> None:
     """Write the report of a model on labelled documents, as an HTML page or as text."""
     check_files([arguments.model, arguments.data, arguments.train], arguments.output)
     started = time.monotonic()
-    model = _loaded(arguments)
-    from sk_han import report as report_on
-
-    is_several = sets_of(_classifier_in(model).pool_.target, arguments) is not None
+    with needing_torch(arguments.command):
+        from sk_han import load
+        from sk_han import report as report_on
+    model = load(arguments.model)
+    classifier = getattr(model, "steps", [(None, model)])[-1][1]
+    if not hasattr(classifier, "pool_"):
+        raise ValueError(f"{arguments.model} cannot be loaded: it holds no classifier.")
+    is_several = sets_of(classifier.pool_.target, arguments) is not None
     classes = ClassNames(model.classes_.tolist())
     texts, labels = _labelled_texts(arguments.data, classes, arguments, is_several)
     train: tuple[Any, Any] = (None, None)
@@ -173,20 +181,6 @@ def report(arguments: argparse.Namespace) -> None:
         model, texts, labels, X_train=train[0], y_train=train[1], n_mistakes=arguments.mistakes
     )
     write_result(found, f"Read {counted(found.n_documents)}", started, arguments)
-
-
-def _loaded(arguments: argparse.Namespace) -> Any:
-    """Return the classifier of a file, or the Pipeline that ends in it, with PyTorch."""
-    with needing_torch(arguments.command):
-        from sk_han import load
-    model = load(arguments.model)
-    if not hasattr(_classifier_in(model), "pool_"):
-        raise ValueError(f"{arguments.model} cannot be loaded: it holds no classifier.")
-    return model
-
-
-def _classifier_in(model: Any) -> Any:
-    return getattr(model, "steps", [(None, model)])[-1][1]
 
 
 def _labelled_texts(
@@ -211,26 +205,23 @@ def _progress(done: str, arguments: argparse.Namespace) -> Progress:
     return Progress(done, quiet=arguments.quiet, beside_rows=to_standard)
 
 
-def _batches(rows: Iterator[Record], size: int = _BATCH_SIZE) -> Iterator[list[Record]]:
+def _batches(rows: Iterator[_T], size: int = _BATCH_SIZE) -> Iterator[list[_T]]:
     while batch := list(islice(rows, size)):
         yield batch
 
 
-def _labelled_rows(sets: LabelSets | None, arguments: argparse.Namespace) -> Iterator[Record]:
-    """Return the documents of a table with their class, or with a cell of labels, if asked for."""
-    if sets is None or arguments.label is None:
-        return records(arguments.data, arguments, arguments.label)
-    return records(arguments.data, arguments, others=[arguments.label])
-
-
-def _true(
-    record: Record, classes: ClassNames, sets: LabelSets | None, arguments: argparse.Namespace
-) -> Any:
-    """Return the number of a record's class, or those of its labels."""
-    where = where_of(arguments.data, record, arguments)
-    if sets is None:
-        return classes.checked(record.label, where)
-    return sets.numbers(record.others[0], where)
+def _labelled(
+    sets: LabelSets | None, classes: ClassNames, arguments: argparse.Namespace
+) -> Iterator[tuple[Record, Any]]:
+    """Yield documents with the number of their class, or those of their labels, if asked for."""
+    label = arguments.label
+    of_sets = [] if sets is None or label is None else [label]
+    for record in records(arguments.data, arguments, None if of_sets else label, of_sets):
+        where = where_of(arguments.data, record, arguments)
+        if of_sets and sets is not None:
+            yield record, sets.numbers(record.others[0], where)
+        else:
+            yield record, None if label is None else classes.checked(record.label, where)
 
 
 def _written(figure: float | None) -> str:

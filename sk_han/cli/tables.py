@@ -69,21 +69,17 @@ def records(
     name: str, arguments: argparse.Namespace, label: str | None = None, others: Sequence[str] = ()
 ) -> Iterator[Record]:
     """Return the documents of a table, or of standard input, which are read as they are asked."""
-    return read_records(_table(name, arguments), arguments.text or ["text"], label, others)
-
-
-def _table(name: str, arguments: argparse.Namespace) -> Table:
-    separator = None if _holds_json_lines(name, arguments) else separator_of(arguments)
+    is_json = bool(arguments.jsonl) if name == STANDARD else is_json_lines(Path(name))
+    separator = None if is_json else separator_of(arguments)
     if name != STANDARD:
-        return Table.at(Path(name), separator, arguments.encoding)
-    if sys.stdin is None:
+        table = Table.at(Path(name), separator, arguments.encoding)
+    elif sys.stdin is None:
         raise OSError("standard input is closed; give a file.")
-    delimiter = None if arguments.jsonl else separator or ","
-    return Table(cast(Any, sys.stdin.buffer), delimiter, "standard input", arguments.encoding)
-
-
-def _holds_json_lines(name: str, arguments: argparse.Namespace) -> bool:
-    return bool(arguments.jsonl) if name == STANDARD else is_json_lines(Path(name))
+    else:
+        delimiter = None if is_json else separator or ","
+        stream = cast(Any, sys.stdin.buffer)
+        table = Table(stream, delimiter, "standard input", arguments.encoding)
+    return read_records(table, arguments.text or ["text"], label, others)
 
 
 class ClassNames:
@@ -93,9 +89,9 @@ class ClassNames:
         self.labels = labels
         self.names = [named(label) for label in labels]
         values = [_as_number(name) for name in self.names]
-        # In CSV numbers are text, too; "007" is none.
+        # In CSV numbers are text, too; "007" is not a number.
         pairs = zip(self.names, values, strict=True)
-        are_written = all(_is_nan(name) or str(value) == name for name, value in pairs)
+        are_written = all(name.lower() == "nan" or str(value) == name for name, value in pairs)
         of_text = are_written and len({*values}) == len(values)
         self._are_numbers = type(labels[0]) in (int, float) or of_text
         self._numbers = {self._value(name): number for number, name in enumerate(self.names)}
@@ -122,20 +118,15 @@ class ClassNames:
         """Return what a name is compared by."""
         if type(self.labels[0]) is bool:
             return name.lower()
-        number = _as_number(name) if self._are_numbers else None
-        return name if number is None else number
-
-
-def _is_nan(name: str) -> bool:
-    return name.strip().lower().lstrip("+-") == "nan"
+        return name if not self._are_numbers or (number := _as_number(name)) is None else number
 
 
 def _as_number(name: str) -> float | None:
-    """Return the number that a name is, as Python writes it; none is NaN, which equals nothing."""
-    if name.isascii() and "_" not in name and not _is_nan(name):
+    """Return the number that a name is, as Python writes it; NaN, which equals nothing, is None."""
+    if name.isascii() and "_" not in name:
         for number in (int, float):
             with suppress(ValueError):
-                return number(name)
+                return None if number(name) != number(name) else number(name)
     return None
 
 
@@ -229,7 +220,6 @@ class LabelSets:
 
     classes: ClassNames
     separator: str
-    thresholds: Any = None  # of a fitted model, (L,)
 
     def __post_init__(self) -> None:
         for name in self.classes.names:
@@ -255,22 +245,16 @@ class LabelSets:
             row[list(of_document)] = True
         return t
 
-    def decided(self, probabilities: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which labels the model gives, (D, L)."""
-        found: NDArray[np.bool_] = probabilities >= self.thresholds
-        return found
-
     def written(self, row: NDArray[np.bool_]) -> str:
         """Return the labels of a document as a cell."""
         return self.separator.join(self.classes.names[number] for number in np.flatnonzero(row))
 
 
 def sets_of(target: Target, arguments: argparse.Namespace) -> LabelSets | None:
-    """Return how sets of labels are written, None for a model of one label a document."""
+    """Return how sets of labels are written; None for a model of one label a document."""
     given = arguments.separator
     if isinstance(target, AnyOfLabels):
-        classes = ClassNames(target.names.tolist())
-        return LabelSets(classes, _checked(given), target.thresholds)
+        return LabelSets(ClassNames(target.names.tolist()), _label_separator(given))
     if given is not None:
         raise UsageError(
             "--separator is for models of several labels a document, and this one gives each "
@@ -279,7 +263,7 @@ def sets_of(target: Target, arguments: argparse.Namespace) -> LabelSets | None:
     return None
 
 
-def _checked(given: str | None) -> str:
+def _label_separator(given: str | None) -> str:
     """Return a separator of labels that is not empty."""
     separator = _SEPARATOR if given is None else given
     if not separator:
@@ -312,7 +296,7 @@ def read_labelled(
     name: str, arguments: argparse.Namespace, names: list[Any] | None = None
 ) -> tuple[list[Record], LabelColumns]:
     """Return the documents of a table and the indicator of their labels: those named, or all."""
-    separator = _checked(arguments.separator)
+    separator = _label_separator(arguments.separator)
     found = list(records(name, arguments, others=[arguments.label]))
     cells = [record.others[0] for record in found]
     places = [where_of(name, record, arguments) for record in found]
