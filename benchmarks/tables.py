@@ -30,6 +30,7 @@ AUDITS = {
     "imdb-20": "film reviews",
     "20news-20": "20 newsgroups",
 }
+REMOVED = {"sentence_alone", "integrated_gradients", "occlusion"}  # methods that explain had
 Drawn = tuple[list[str], list[dict[str, Any]]]  # the lines of a table, and the results in it
 CORPORA = {
     "imdb-2000": "IMDB, 2,000",
@@ -143,6 +144,12 @@ def audits(*keys: str) -> Drawn:
     return grid(rows), found
 
 
+def faithfulness(corpus: str) -> Drawn:
+    """Draw a row for each method that `explain` still has, and for others."""
+    result = load(f"faithfulness-{corpus}")
+    return grid([row for row in result["rows"] if row["method"] not in REMOVED]), [result]
+
+
 def fits() -> Drawn:
     """Draw a row for each size of whole fits, in CPU seconds and by the clock."""
     found = [load(f"fit_speed{name}") for name in ("", "_clock", "_unlabelled")]
@@ -204,6 +211,8 @@ DRAWN = {
     "accuracy": lambda: accuracy(MODELS, CORPORA, "log loss", "calibration error"),
     "audits": audits,
     "audits-first": lambda: audits("precision at 100", "expected at 100"),
+    "faithfulness-make_reviews": lambda: faithfulness("make_reviews"),
+    "faithfulness-movies": lambda: faithfulness("movies"),
     "fits": fits,
     "front": front,
     "characters": lambda: characters(
