@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sk_han.embeddings import initial
+from sk_han.embeddings import cooccurrence as initial
 from sk_han.nn import encoders as initialization
 
 SIZE = 1e-6

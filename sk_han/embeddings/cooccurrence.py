@@ -1,8 +1,10 @@
-"""Word vectors from the words that occur near each other."""
+"""Word vectors learned from co-occurrence, and the initial vectors of training."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.documents.array import sampled_rows
+from sk_han.embeddings.pretrained import Embeddings, embedding_matrix, ids_of, running_share
 from sk_han.kernels.engine import kernels, run_tasks
+from sk_han.utils.messages import a_kind, agreeing, check_count, counted
 
 _N_BLOCKS = 5
 
@@ -64,7 +68,11 @@ def left_singular_vectors(
         if not is_wide:
             vectors = sparse_product(tall, vectors)
         # The sign of an eigenvector hangs on the last bit of a sum, which engines round otherwise.
-        signs = np.where(_sums_of_cubes(vectors) < 0, -1, 1)
+        cubes = np.zeros(vectors.shape[1])  # portion by portion; powers of NumPy are slow
+        for start in range(0, len(vectors), _ROWS_AT_ONCE):
+            some = vectors[start : start + _ROWS_AT_ONCE].astype(np.float64)
+            cubes += (some * some * some).sum(axis=0)
+        signs = np.where(cubes < 0, -1, 1)
         vectors /= (lengths * signs).astype(np.float32)
         return vectors, values
 
@@ -81,15 +89,6 @@ def _orthonormal(block: NDArray[np.float32], basis: NDArray[np.float32]) -> NDAr
         block = block @ (rotation * factors).astype(np.float32)
         least = 0.5  # what was kept has the length 1 now
     return block
-
-
-def _sums_of_cubes(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the sum of the cubes of each column, portion by portion; powers of NumPy are slow."""
-    sums = np.zeros(vectors.shape[1])
-    for start in range(0, len(vectors), _ROWS_AT_ONCE):
-        some = vectors[start : start + _ROWS_AT_ONCE].astype(np.float64)
-        sums += (some * some * some).sum(axis=0)
-    return sums
 
 
 def sparse_product(matrix: csr_matrix, dense: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -223,3 +222,154 @@ def _positive_mutual_information(counts: csr_matrix) -> csr_matrix:
     information.data = np.maximum(np.log(counts.data / total / expected), 0).astype(np.float32)
     information.eliminate_zeros()
     return information
+
+
+def learn_embeddings(
+    documents: DocumentArray,
+    vocabulary: Any,
+    *,
+    embedding_dim: int = 200,
+    random_state: Any = None,
+) -> Embeddings:
+    """Learn word vectors from text, labelled or not.
+
+    Words with similar neighbours get similar vectors (equations in `cooccurrence_vectors`).
+    ``HANClassifier(embedding_init="cooccurrence")`` does the same with its training documents in
+    `fit`; this function is for text without labels.
+
+    Parameters
+    ----------
+    documents : DocumentArray
+        More documents give better vectors.
+    vocabulary : fitted HierarchicalTokenizer or mapping of str to int
+        The words of the ids in `documents`.
+    embedding_dim : int, default=200
+        Size of a vector.
+    random_state : int, RandomState instance or None, default=None
+        Source of the start of the decomposition, and of the sample of a large collection.
+
+    Returns
+    -------
+    Embeddings
+        As of `load_embeddings`: for ``HANClassifier(embedding_init=...)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the vocabulary is not that of the documents, or no two known words stand near each other.
+
+    Notes
+    -----
+    Of more than 16 million words, those of a random sample of documents are counted. Ten million
+    words take about half a minute and a gigabyte of memory.
+
+    References
+    ----------
+    Levy, Goldberg, Dagan (2015). Improving Distributional Similarity with Lessons Learned from
+    Word Embeddings. TACL.
+
+    Examples
+    --------
+    >>> from sk_han import HierarchicalTokenizer
+    >>> from sk_han.datasets import make_reviews
+    >>> from sk_han.embeddings import learn_embeddings
+    >>> tokenizer = HierarchicalTokenizer()
+    >>> documents = tokenizer.fit_transform(make_reviews(100, random_state=0)[0])
+    >>> vectors = learn_embeddings(documents, tokenizer, embedding_dim=8, random_state=0)
+    >>> vectors["the"].shape
+    (8,)
+    """
+    ids = ids_of(vocabulary)
+    if not isinstance(documents, DocumentArray):
+        raise TypeError(
+            f"documents is {a_kind(documents)}; give the DocumentArray that the "
+            "tokenizer makes of texts: tokenizer.transform(texts)."
+        )
+    check_count("embedding_dim", embedding_dim)
+    n_rows = max(ids.values(), default=UNKNOWN_ID) + 1
+    highest = int(documents.word_ids.max(initial=UNKNOWN_ID))
+    if highest >= n_rows:
+        raise ValueError(
+            f"documents hold the word id {highest}, but the vocabulary ends at {n_rows - 1}: "
+            "tokenize them with the tokenizer of this vocabulary."
+        )
+    vectors, learnt = cooccurrence_vectors(
+        documents, (n_rows, int(embedding_dim)), random_state=random_state
+    )
+    words = {word: row for word, row in ids.items() if learnt[row]}
+    if not words:
+        raise ValueError(
+            f"No two words of the vocabulary stand near each other in {counted(len(documents))} of "
+            f"{counted(documents.n_words, 'word')}: there is nothing to learn from."
+        )
+    coverage = len(ids), len(words), running_share(documents, np.flatnonzero(learnt))
+    return Embeddings(words, vectors, *coverage)
+
+
+def check_embedding_init(init: Any) -> None:
+    """Check `embedding_init`, but for vectors of a mapping, which are checked when aligned."""
+    can_be_given = "'cooccurrence', 'random', a NumPy array or a mapping of words to vectors"
+    if isinstance(init, str):
+        if init not in ("cooccurrence", "random"):
+            raise ValueError(
+                f"embedding_init is {init!r}; give {can_be_given}. Files of vectors are read by "
+                "sk_han.embeddings.load_embeddings."
+            )
+    elif isinstance(init, Sequence) or hasattr(init, "numpy"):
+        raise TypeError(
+            f"embedding_init is {a_kind(init)}; give {can_be_given}: np.asarray(...) "
+            "makes an array of it."
+        )
+    elif isinstance(init, np.ndarray):
+        _check_finite(init)
+
+
+def initial_vectors(
+    init: Any,
+    documents: DocumentArray,
+    weights: NDArray[np.float64],
+    vocabulary: Mapping[str, int] | None,
+    shape: tuple[int, int],
+    random_state: np.random.RandomState,
+) -> NDArray[np.float32] | None:
+    """Return the initial word vectors of training, of this shape; None for "random".
+
+    Documents and their positive weights (D,) are for "cooccurrence", the vocabulary for a mapping.
+    """
+    if isinstance(init, str) and init == "random":
+        return None
+    if isinstance(init, str):
+        return cooccurrence_vectors(documents, shape, weights=weights, random_state=random_state)[0]
+    if not isinstance(init, np.ndarray):
+        if vocabulary is None:
+            raise ValueError(
+                "embedding_init maps words to vectors, but X holds word ids. Give an array "
+                "of shape (vocabulary_size, embedding_dim), as sk_han.embeddings.embedding_matrix "
+                "makes from the mapping and the vocabulary, or fit on raw text."
+            )
+        init = embedding_matrix(init, vocabulary, shape[1], random_state)
+    if init.shape != shape:
+        raise ValueError(
+            f"embedding_init has the shape {init.shape}; expected {shape}, the "
+            "vocabulary with padding and unknown word, and embedding_dim."
+        )
+    return init.astype(np.float32)
+
+
+def _check_finite(vectors: NDArray[Any]) -> None:
+    if vectors.dtype.kind not in "biuf":
+        raise TypeError(
+            f"embedding_init is an array of dtype {vectors.dtype}; expected numbers: "
+            "vectors.astype(np.float32) makes them of what can be read as such."
+        )
+    with np.errstate(over="ignore"):
+        wrong = np.argwhere(~np.isfinite(vectors.astype(np.float32)))
+    if vectors.ndim and len(wrong):
+        rows = np.unique(wrong[:, 0])
+        raise ValueError(
+            f"embedding_init holds {vectors[tuple(wrong[0])]} in row {rows[0]}; {len(rows):,} of "
+            f"{counted(len(vectors), 'row')} {agreeing(len(rows), 'hold')} NaN, infinity or "
+            "numbers beyond single precision. Replace them, for example by np.nan_to_num(vectors, "
+            "posinf=0, neginf=0), or give a mapping without these words, which then start with "
+            "random vectors."
+        )

@@ -19,7 +19,7 @@ from sk_han.documents import (
     SentenceArray,
 )
 from sk_han.documents.repeated import conflicting_rows, first_of_same_words, groups_of_copies
-from sk_han.embeddings.initial import check_embedding_init
+from sk_han.embeddings.cooccurrence import check_embedding_init
 from sk_han.fitting.fitted_model import FittedModel
 from sk_han.options import NetworkOptions
 from sk_han.parts import Pool

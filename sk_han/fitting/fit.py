@@ -19,7 +19,7 @@ from sk_han.fitting.linear import (
 from sk_han.fitting.logit_scales import scale_parts
 from sk_han.fitting.network import begin_task, fit_networks
 from sk_han.fitting.summary import summary_of, warn_of_a_useless_network
-from sk_han.training.history import training_attributes
+from sk_han.training.builder import training_attributes
 from sk_han.utils.progress import Stages, tell
 
 

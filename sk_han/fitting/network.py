@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import torch
 
 from sk_han.documents import UNKNOWN_ID
-from sk_han.embeddings.initial import initial_vectors
+from sk_han.embeddings.cooccurrence import initial_vectors
 from sk_han.fitting.data import FitState
 from sk_han.fitting.logit_scales import FittedParts, ScalePrior
 from sk_han.parts import Pool
@@ -24,15 +25,17 @@ from sk_han.sentence_vectors.training import (
 )
 from sk_han.training.builder import (
     batch_size_for,
+    best_of,
+    copied_net,
     document_net,
     epochs_for,
     epochs_frozen,
     epochs_of,
     new_net,
+    plain_history,
 )
 from sk_han.training.callbacks import FitTasks, StopOnInterrupt, stops_for_a_person
-from sk_han.training.history import best_of, plain_history
-from sk_han.training.net import Net, copied_net
+from sk_han.training.net import Net
 from sk_han.training.pretraining import (
     PRETRAINING_BATCH_SIZE,
     PRETRAINING_STEPS,
@@ -128,7 +131,7 @@ def _train_on_words(fit: FitState, teacher: Pool | None, name: str, task: FitTas
                 fit.rng,
             )
             if vectors is not None:
-                net.set_embedding(vectors)
+                net.module_.start_from(torch.from_numpy(vectors))
     if teacher is not None:
         with fit.stages("pre-training", has_bar=True):
             _pretrain(net, fit, teacher)

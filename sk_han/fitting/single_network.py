@@ -11,8 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from sk_han.inspection.results.fit_summary import TrainingSummary
-from sk_han.options.base import Options
-from sk_han.options.network import Shapes
+from sk_han.options import Options, Shapes
 from sk_han.storage.schema import (
     TRAINING,
     Check,
@@ -24,9 +23,8 @@ from sk_han.storage.schema import (
     check_weights,
     network_of,
 )
-from sk_han.training.builder import new_net
-from sk_han.training.history import end_of, training_attributes
-from sk_han.training.net import Net, predicting_net
+from sk_han.training.builder import end_of, new_net, predicting_net, training_attributes
+from sk_han.training.net import Net
 from sk_han.training.stateful import (
     StatefulEstimator,
     device_of,

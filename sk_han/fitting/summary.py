@@ -14,7 +14,7 @@ from sk_han.fitting.logit_scales import ScaledParts
 from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.parts.pool import NETWORK, WORDS, Pool
 from sk_han.targets import Target
-from sk_han.training.history import best_of, end_of
+from sk_han.training.builder import best_of, end_of
 from sk_han.utils.messages import warn_user
 from sk_han.utils.metrics import averages
 

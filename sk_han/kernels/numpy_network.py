@@ -8,11 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.kernels import arrays
-from sk_han.kernels.engine import kernels
-
-Array = NDArray[np.float32]
-
+from sk_han.kernels.engine import Array, attend, kernels, project, recur
 
 Lengths = NDArray[np.int64]
 
@@ -42,11 +38,10 @@ class BidirectionalGRU(NamedTuple):
 
     def encode(self, inputs: Array, index: NDArray[Any], lengths: Lengths) -> Array:
         """Encode sequences (T,) of distinct inputs (U, input_size): (T, 2H)."""
-        if kernels("projection") is not None and kernels("gru_recurrence") is not None:
-            projected = arrays.project(inputs, self.inputs, self.input_bias)
+        if kernels("network") is not None:
+            projected = project(inputs, self.inputs, self.input_bias)
             index = index.astype(np.int64, copy=False)
-            own = self.states, self.candidate_bias
-            return arrays.recur(projected, *own, index, lengths).states
+            return recur(projected, self.states, self.candidate_bias, index, lengths).states
         projected, (_, H, _) = self.projected(inputs), self.states.shape
         directions = np.arange(2)[:, None]
         result = np.zeros((len(index), 2, H), dtype=np.float32)
@@ -107,9 +102,9 @@ class AttentionPooling(NamedTuple):
 
     def pool(self, states: Array, lengths: Lengths) -> tuple[Array, Array]:
         """Pool states (T, H) to vectors (N, H); return these and the weights (T,)."""
-        if kernels("attention") is not None:
-            found = arrays.attend(states, *self, lengths)
-            return found.pooled, found.weights
+        if kernels("network") is not None:
+            attended = attend(states, *self, lengths)
+            return attended.pooled, attended.weights
         u = np.tanh(states @ self.weight.T + self.bias)  # (T, A)
         share = _softmax(u @ self.context, lengths)
         return sums_of_sequences(share[:, None] * states, lengths), share
@@ -204,7 +199,7 @@ def _steps(layer: BidirectionalGRU, inputs: Array, lengths: Lengths) -> list[tup
     return steps
 
 
-BOUND = np.float32(10)  # of scores, as in `sk_han.nn.attention`
+BOUND = np.float32(10)  # of scores, as in `sk_han.nn.poolings`
 
 
 _NUMBERS_AT_ONCE = 1 << 18  # of words times labels

@@ -1,9 +1,17 @@
 """The network in PyTorch alone, independent of scikit-learn, skorch and text."""
 
-from sk_han.nn.attention import AttentionPooling, ContextPooling, LabelAttention, MultiHopPooling
 from sk_han.nn.encoders import BidirectionalGRU, PackedRNN
 from sk_han.nn.han import HANOutput, HierarchicalAttentionNetwork
-from sk_han.nn.pooling import LastPooling, MaxPooling, MeanPooling, Pooling
+from sk_han.nn.poolings import (
+    AttentionPooling,
+    ContextPooling,
+    LabelAttention,
+    LastPooling,
+    MaxPooling,
+    MeanPooling,
+    MultiHopPooling,
+    Pooling,
+)
 
 __all__ = [
     "AttentionPooling",

@@ -5,29 +5,98 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.utils.rnn import PackedSequence
 
-from sk_han.nn.functions import (
-    gru_states,
-    gru_states_on_gpu,
-    kernels_cover,
-    kernels_for,
-    projections,
-)
+from sk_han.kernels import engine
 from sk_han.nn.ragged import PackedLayout, check_lengths
 from sk_han.options import RNN
 
 _Module = TypeVar("_Module", bound=nn.Module)
 
 
+_Result = TypeVar("_Result")
+
+
+def kernels_cover(tensor: Tensor) -> bool:
+    """Return whether the kernels of Numba cover a tensor: single precision, on the CPU."""
+    covered = tensor.dtype == torch.float32 and tensor.device.type == "cpu"
+    return covered and not torch.compiler.is_compiling() and engine.kernels("network") is not None
+
+
+def computed(function: Callable[..., _Result], *arguments: Any) -> _Result:
+    """Call a function of the engine on the arrays of tensors, with PyTorch's number of threads."""
+    arrays = [each.detach().numpy() if isinstance(each, Tensor) else each for each in arguments]
+    with engine.using_threads(engine.n_threads(torch.get_num_threads())):
+        return function(*arrays)
+
+
+def summed(gradient: NDArray[Any]) -> Tensor:
+    """Add up the gradients of the chunks of the work."""
+    return torch.from_numpy(gradient).sum(0)
+
+
+class _Projection(torch.autograd.Function):
+    """`sk_han.kernels.engine.project` with its gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        ctx.save_for_backward(inputs, weight)
+        return torch.from_numpy(computed(engine.project, inputs, weight, bias))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, ...]:
+        of_inputs, of_weight, of_bias = computed(engine.project_gradients, grad, *ctx.saved_tensors)
+        return torch.from_numpy(of_inputs), summed(of_weight), summed(of_bias)
+
+
+class _Recurrence(torch.autograd.Function):
+    """`sk_han.kernels.engine.recur` with its gradients; `keep` what they need."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        projected: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        index: Tensor,
+        lengths: Tensor,
+        keep: bool,
+    ) -> Tensor:
+        keep = keep and any(ctx.needs_input_grad)
+        recurred = computed(engine.recur, projected, weight, bias, index, lengths, keep)
+        states = torch.from_numpy(recurred.states)
+        # Saved as tensors, not on `ctx`: a chunk that is computed again keeps none of them.
+        gates = None if recurred.gates is None else torch.from_numpy(recurred.gates)
+        ctx.save_for_backward(states, gates, weight, index)
+        ctx.sequences, ctx.n_distinct = recurred.sequences, projected.shape[1]
+        return states
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        kept = *ctx.saved_tensors, ctx.sequences, ctx.n_distinct
+        of_projected, of_weight, of_bias = computed(engine.recur_gradients, grad, *kept)
+        # The largest gradient is not copied if it is that of one chunk.
+        of_inputs = torch.from_numpy(of_projected)
+        of_inputs = of_inputs[0] if len(of_inputs) == 1 else of_inputs.sum(0)
+        return of_inputs, summed(of_weight), summed(of_bias), None, None, None
+
+
+# The weights of a seed must not depend on PyTorch's default dtype and device.
+_SINGLE: dict[str, Any] = {"dtype": torch.float32, "device": "cpu"}
+
+
 def parameter(*shape: int) -> nn.Parameter:
     """Return a weight of zeros in single precision on the CPU, whatever PyTorch's defaults are."""
-    return nn.Parameter(torch.zeros(shape, dtype=torch.float32, device="cpu"))
+    return nn.Parameter(torch.zeros(shape, **_SINGLE))
 
 
 def with_memory(module: _Module) -> _Module:
@@ -37,19 +106,19 @@ def with_memory(module: _Module) -> _Module:
     SymPy, which takes half a second of a new process.
     """
     for name, weight in list(module.named_parameters()):
-        empty = torch.empty(weight.shape, dtype=torch.float32, device="cpu")
-        setattr(module, name, nn.Parameter(empty))
+        setattr(module, name, nn.Parameter(torch.empty(weight.shape, **_SINGLE)))
     return module
 
 
 def uniform_(tensor: Tensor, bound: float, generator: torch.Generator | None) -> None:
     """Fill with numbers between -bound and bound."""
-    _fill(tensor, _single(tensor).uniform_(-bound, bound, generator=generator))
+    drawn = torch.empty(tensor.shape, **_SINGLE).uniform_(-bound, bound, generator=generator)
+    _fill(tensor, drawn)
 
 
 def normal_(tensor: Tensor, std: float, generator: torch.Generator | None) -> None:
     """Fill with normal numbers of mean 0."""
-    _fill(tensor, _single(tensor).normal_(0.0, std, generator=generator))
+    _fill(tensor, torch.empty(tensor.shape, **_SINGLE).normal_(0.0, std, generator=generator))
 
 
 def xavier_uniform_(weight: Tensor, generator: torch.Generator | None) -> None:
@@ -61,11 +130,6 @@ def xavier_uniform_(weight: Tensor, generator: torch.Generator | None) -> None:
 def _fill(tensor: Tensor, drawn: Tensor) -> None:
     # Every drawn weight of every network comes through here: tests shake them (tests/shaking.py).
     tensor.copy_(drawn)
-
-
-def _single(tensor: Tensor) -> Tensor:
-    # The weights of a seed must not depend on PyTorch's default dtype and device.
-    return torch.empty(tensor.shape, dtype=torch.float32, device="cpu")
 
 
 CELLS: dict[str, Callable[..., nn.RNNBase]] = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
@@ -99,7 +163,7 @@ class PackedRNN(nn.Module):
                 g = tanh(W_g x_t + b_g + V_g h_{t-1} + c_g)
                 m_t = f * m_{t-1} + i * g,   h_t = o * tanh(m_t)          (Hochreiter and
                                                                           Schmidhuber, 1997)
-        "gru"   as in `sk_han.kernels.arrays.recur`                       (Cho et al., 2014)
+        "gru"   as in `sk_han.kernels.engine.recur`                       (Cho et al., 2014)
 
     Parameters
     ----------
@@ -139,12 +203,8 @@ class PackedRNN(nn.Module):
         shape = {"num_layers": num_layers, "bidirectional": bidirectional}
         self.rnn = with_memory(CELLS[rnn](input_size, hidden_size, **shape, device="meta"))
         self.output_size = hidden_size * (2 if bidirectional else 1)
-        self.reset_parameters(generator)
-
-    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw the weights as PyTorch does."""
-        for parameter in self.rnn.parameters():
-            uniform_(parameter, self.rnn.hidden_size**-0.5, generator)
+        for parameter in self.rnn.parameters():  # as PyTorch draws them
+            uniform_(parameter, hidden_size**-0.5, generator)
 
     def forward(self, inputs: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
         """Encode concatenated sequences, as `BidirectionalGRU` does: the last layer's states."""
@@ -311,30 +371,37 @@ class BidirectionalGRU(nn.Module):
         -------
         Tensor, shape (T, H)
         """
-        gpu_kernels = kernels_for(self.gru.get_parameter("weight_ih_l0"))
-        if gpu_kernels is not None:
-            return gru_states_on_gpu(gpu_kernels, inputs, *self._weights(), index, lengths)
-        if not self.has_kernels:
+        weight = self.gru.get_parameter("weight_ih_l0")
+        gpu = _gpu_kernels(weight) if weight.is_cuda else None
+        if gpu is not None:
+            check_lengths(lengths, len(index))
+            states: Tensor = gpu.gru_states(inputs, *self._weights(), index, lengths)
+            return states
+        if not kernels_cover(weight):
             return packed_states(self.gru, inputs, index, lengths)
         weights = self._weights()
-        projected = projections(inputs, weights.inputs, weights.input_bias)
-        return gru_states(projected, weights.states, weights.state_bias, index, lengths)
+        projected = _Projection.apply(inputs, weights.inputs, weights.input_bias)
+        return self.recur(projected, index, lengths, weights)
 
     @property
     def has_kernels(self) -> bool:
         """Whether compiled kernels compute here, on a CPU."""
-        weight = self.gru.get_parameter("weight_ih_l0")
-        return kernels_cover("projection", weight) and kernels_cover("gru_recurrence", weight)
+        return kernels_cover(self.gru.get_parameter("weight_ih_l0"))
 
     def project(self, inputs: Tensor) -> Tensor:
         """Return the projections of inputs (U, E) for both directions, (2, U, 3H/2), by kernels."""
         weights = self._weights()
-        return projections(inputs, weights.inputs, weights.input_bias)
+        projected: Tensor = _Projection.apply(inputs, weights.inputs, weights.input_bias)
+        return projected
 
-    def recur(self, projected: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
+    def recur(
+        self, projected: Tensor, index: Tensor, lengths: Tensor, weights: _Weights | None = None
+    ) -> Tensor:
         """Return the states of projected inputs, shape (T, H), by kernels."""
-        weights = self._weights()
-        return gru_states(projected, weights.states, weights.state_bias, index, lengths)
+        weights = weights or self._weights()
+        own, keep = (weights.states, weights.state_bias), torch.is_grad_enabled()
+        states: Tensor = _Recurrence.apply(projected, *own, index, lengths, keep)
+        return states
 
     def join_weights(self, join: bool) -> None:
         """Keep the weights of both directions as predictions need them, or forget them.
@@ -349,19 +416,37 @@ class BidirectionalGRU(nn.Module):
     def _weights(self) -> _Weights:
         if self._joined is not None and not torch.is_grad_enabled():
             return self._joined
+        inputs, bias, states, state_bias = (
+            torch.stack([getattr(self.gru, f"{name}_l0{way}") for way in ("", "_reverse")])
+            for name in ("weight_ih", "bias_ih", "weight_hh", "bias_hh")
+        )
         gates = 2 * self.gru.hidden_size
-        bias, state_bias = self._both("bias_ih_l0"), self._both("bias_hh_l0")  # (2, 3H/2)
         # The recurrent bias of the candidate is not included: the reset gate scales it.
         input_bias = torch.cat([bias[:, :gates] + state_bias[:, :gates], bias[:, gates:]], dim=1)
         return _Weights(
-            self._both("weight_ih_l0"),
+            inputs,
             input_bias,
-            self._both("weight_hh_l0").transpose(1, 2).contiguous(),
+            states.transpose(1, 2).contiguous(),
             state_bias[:, gates:].contiguous(),
         )
 
-    def _both(self, name: str) -> Tensor:
-        return torch.stack([getattr(self.gru, name), getattr(self.gru, f"{name}_reverse")])
+
+# The kernels of a GPU keep the weights of a direction's states in registers.
+LARGEST_HIDDEN = 64
+
+
+_OLDEST = 8, 0  # compute capability that Triton supports: Ampere
+
+
+def _gpu_kernels(weight: Tensor) -> ModuleType | None:
+    """Return kernels that cover a GRU whose weights of inputs are these, (3H, E), on its GPU."""
+    covered = weight.dtype == torch.float32 and len(weight) <= 3 * LARGEST_HIDDEN
+    if not covered or torch.compiler.is_compiling():
+        return None
+    # There may be GPUs of several kinds.
+    if torch.version.cuda is None or torch.cuda.get_device_capability(weight.device) < _OLDEST:
+        return None
+    return engine.gpu_kernels(weight.device)
 
 
 def recurrent_encoder(
@@ -373,6 +458,18 @@ def recurrent_encoder(
     return PackedRNN(
         rnn.cell, input_size, hidden_size, rnn.num_layers, rnn.bidirectional, generator
     )
+
+
+def distinct_words(word_ids: Tensor, vocabulary_size: int) -> tuple[Tensor, Tensor]:
+    """Return the distinct ids of a batch (U,), rising, and each word's position in them (T,)."""
+    if len(word_ids) and int(word_ids.min()) < 0:  # PyTorch would count from the end
+        raise IndexError(f"word ids must be at least 0; got {int(word_ids.min())}.")
+    occurs = torch.zeros(vocabulary_size, dtype=torch.bool, device=word_ids.device)
+    occurs[word_ids] = True
+    distinct = occurs.nonzero().squeeze(1)
+    position = torch.empty(vocabulary_size, dtype=torch.int64, device=word_ids.device)
+    position[distinct] = torch.arange(len(distinct), device=word_ids.device)
+    return distinct, position[word_ids]
 
 
 def dropout(vectors: Tensor, p: float, generator: torch.Generator | None) -> Tensor:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
-from sk_han.nn.attention import (
-    AttentionPooling,
-    ContextPooling,
-    LabelAttention,
-    MultiHopPooling,
-    document_overlap,
-)
 from sk_han.nn.encoders import (
     BidirectionalGRU,
+    distinct_words,
     dropout,
     normal_,
     parameter,
@@ -26,43 +22,19 @@ from sk_han.nn.encoders import (
     word_dropout,
     xavier_uniform_,
 )
-from sk_han.nn.pooling import LastPooling, MaxPooling, MeanPooling, Pooling
-from sk_han.nn.ragged import distinct_words, in_chunks
+from sk_han.nn.poolings import (
+    AttentionPooling,
+    ContextPooling,
+    LabelAttention,
+    LastPooling,
+    MaxPooling,
+    MeanPooling,
+    MultiHopPooling,
+    Pooling,
+    document_overlap,
+)
+from sk_han.nn.ragged import check_lengths
 from sk_han.options import ContextAttention, MultiHopAttention, NetworkOptions
-
-
-def word_pooling(
-    options: NetworkOptions, input_size: int, generator: torch.Generator | None
-) -> Pooling:
-    """Return the pooling of word states to sentence vectors."""
-    attention = options.attention
-    if isinstance(attention, ContextAttention):
-        return ContextPooling(
-            input_size,
-            attention.size,
-            bidirectional=attention.direction == "bidirectional",
-            summary=attention.summary,
-            gated=attention.gated,
-            generator=generator,
-        )
-    return sentence_pooling(options, input_size, generator)
-
-
-def sentence_pooling(
-    options: NetworkOptions, input_size: int, generator: torch.Generator | None
-) -> Pooling:
-    """Return the pooling of sentence states to document vectors."""
-    attention = options.attention
-    if options.pooling == "mean":
-        return MeanPooling(input_size)
-    if options.pooling == "max":
-        return MaxPooling(input_size)
-    if attention is None:
-        return LastPooling(input_size, options.recurrent.bidirectional)
-    if isinstance(attention, MultiHopAttention) and attention.hops > 1:
-        return MultiHopPooling(input_size, attention.size, attention.hops, generator)
-    return AttentionPooling(input_size, attention.size, generator)
-
 
 # Deviation of the numbers in an initial word vector.
 VECTOR_SCALE = 0.1
@@ -99,12 +71,32 @@ class HANOutput(NamedTuple):
     vectors: Tensor
 
 
+class WordLevel(NamedTuple):
+    """Result of `HierarchicalAttentionNetwork.sentence_vectors`."""
+
+    vectors: Tensor  # (N, H), of sentences
+    weights: Tensor  # (T, R), of words
+
+
 class SentenceLevel(NamedTuple):
     """Result of `HierarchicalAttentionNetwork.read_sentences`."""
 
     logits: Tensor  # (D, C)
-    weights: Tensor  # (N, R), of the pooling
-    vectors: Tensor  # (D, H)
+    weights: Tensor  # (N, R), of sentences
+    vectors: Tensor  # (D, H), of documents
+
+
+# Takes logits (D, C), returns the factors (D, C) of the logits in the score of each document.
+Score = Callable[[Tensor], Tensor]
+
+
+class Attribution(NamedTuple):
+    """The logits and attention of a batch of documents, with the contribution of each word."""
+
+    logits: Tensor  # (D, C)
+    word_attention: Tensor  # (T,), as in `HANOutput`
+    sentence_attention: Tensor  # (N,)
+    words: Tensor  # (T,) contribution of each word to the score of its document
 
 
 class HierarchicalAttentionNetwork(nn.Module):
@@ -183,13 +175,27 @@ class HierarchicalAttentionNetwork(nn.Module):
         self.word_encoder = recurrent_encoder(
             rnn, embedding_dim, self.options.word_hidden, generator
         )
-        self.word_attention = word_pooling(self.options, self.word_encoder.output_size, generator)
+        attention, size = self.options.attention, self.word_encoder.output_size
+        if isinstance(attention, ContextAttention):
+            self.word_attention: Pooling = ContextPooling(
+                size,
+                attention.size,
+                bidirectional=attention.direction == "bidirectional",
+                summary=attention.summary,
+                gated=attention.gated,
+                generator=generator,
+            )
+        else:
+            self.word_attention = pooling_of(self.options, size, generator)
         self.sentence_encoder = recurrent_encoder(
             rnn, self.word_attention.output_size, self.options.sentence_hidden, generator
         )
-        self.sentence_attention = sentence_pooling(
+        self.sentence_attention = pooling_of(
             self.options, self.sentence_encoder.output_size, generator
         )
+        self._penalty = 0.0
+        if isinstance(attention, MultiHopAttention) and attention.hops > 1:
+            self._penalty = attention.penalty
         self.output = with_memory(
             nn.Linear(self.sentence_attention.output_size, n_classes, device="meta")
         )
@@ -200,9 +206,7 @@ class HierarchicalAttentionNetwork(nn.Module):
         nn.init.zeros_(self.output.bias)
         self.label_attention: LabelAttention | None = None
         if self.options.attends_per_label:
-            self.label_attention = LabelAttention(
-                self.word_encoder.output_size, n_classes, generator
-            )
+            self.label_attention = LabelAttention(size, n_classes, generator)
 
     def start_from(self, vectors: Tensor) -> None:
         """Set the initial word vectors of a network that has not been trained.
@@ -254,24 +258,40 @@ class HierarchicalAttentionNetwork(nn.Module):
         self, word_ids: Tensor, words_per_sentence: Tensor, sentences_per_document: Tensor
     ) -> HANOutput:
         """Score documents like `forward`, and return attention and document vectors too."""
-        lengths = words_per_sentence, sentences_per_document
-        kept = None
+        kept, p = None, 0.0
         if self.training:
-            options, table = self.options, self.embedding.weight
+            options, table, p = self.options, self.embedding.weight, self.options.dropout
             word_ids = word_dropout(word_ids, options.word_dropout, self.unknown_id, self.generator)
             kept = row_dropout(len(table), options.embedding_dropout, self.generator, table)
-        sentences, word_weights = self._sentences(word_ids, *lengths, kept)
-        p = self.options.dropout if self.training else 0.0
-        level = self.read_sentences(sentences, sentences_per_document, p)
-        penalty = level.logits.new_zeros(len(level.logits))
-        attention = self.options.attention
-        if isinstance(attention, MultiHopAttention) and attention.hops > 1 and attention.penalty:
-            penalty = attention.penalty * document_overlap(
-                word_weights, words_per_sentence, level.weights, sentences_per_document
-            )
-        return HANOutput(
-            level.logits, word_weights.mean(1), level.weights.mean(1), penalty, level.vectors
+        sentences, word_weights = self.sentence_vectors(
+            word_ids, words_per_sentence, sentences_per_document, kept
         )
+        logits, weights, vectors = self.read_sentences(sentences, sentences_per_document, p)
+        penalty = logits.new_zeros(len(logits))
+        if self._penalty:
+            penalty = self._penalty * document_overlap(
+                word_weights, words_per_sentence, weights, sentences_per_document
+            )
+        return HANOutput(logits, word_weights.mean(1), weights.mean(1), penalty, vectors)
+
+    def sentence_vectors(
+        self,
+        word_ids: Tensor,
+        words_per_sentence: Tensor,
+        sentences_per_document: Tensor,
+        kept: Tensor | None = None,
+    ) -> WordLevel:
+        """Encode the words of each sentence and pool them; see `encode_words`, `pool_words`."""
+        across = self.word_attention.across_sequences
+
+        def encode(ids: Tensor, lengths: Tensor) -> tuple[Tensor, ...]:
+            states = self.encode_words(ids, lengths, kept)
+            return (states,) if across else self.pool_words(states, lengths)
+
+        encoded = in_chunks(encode, word_ids, words_per_sentence, self.max_words)
+        if across:
+            encoded = self.pool_words(encoded[0], words_per_sentence, sentences_per_document)
+        return WordLevel(*encoded)
 
     def encode_words(
         self, word_ids: Tensor, words_per_sentence: Tensor, kept: Tensor | None = None
@@ -280,14 +300,15 @@ class HierarchicalAttentionNetwork(nn.Module):
 
         `kept`, shape (vocabulary_size, 1), is the dropout factor of each word vector.
         """
-        compiled, table = self._compiled_encoder, self._projected
-        if compiled is not None and table is not None and not torch.is_grad_enabled():
-            return compiled.recur(table, word_ids, words_per_sentence)
+        encoder, table = self.word_encoder, self._projected
+        if table is not None and not torch.is_grad_enabled() and encoder.has_kernels:
+            assert isinstance(encoder, BidirectionalGRU)
+            return encoder.recur(table, word_ids, words_per_sentence)
         distinct, index = distinct_words(word_ids, self.embedding.num_embeddings)
         vectors = self.embedding(distinct)  # (U, E)
         if kept is not None:
             vectors = vectors * kept[distinct]
-        states: Tensor = self.word_encoder(vectors, index, words_per_sentence)
+        states: Tensor = encoder(vectors, index, words_per_sentence)
         return states
 
     def pool_words(
@@ -307,30 +328,6 @@ class HierarchicalAttentionNetwork(nn.Module):
             sums = self.label_attention.sums(states, words_per_sentence)
             pooled = torch.cat([pooled, sums], 1)
         return pooled, weights
-
-    def attributions(
-        self, states: Tensor, weights: Tensor, gradient: Tensor, words_per_sentence: Tensor
-    ) -> Tensor:
-        """Compute what each word (T,) brings to a score, at fixed attention.
-
-        `states` and `weights` are those of `pool_words`, and `gradient` is that of the score with
-        respect to its vectors.
-        """
-        size = self.word_attention.output_size
-        words = self.word_attention.attributions(
-            states, weights, gradient[:, :size].contiguous(), words_per_sentence
-        )
-        if self.label_attention is not None:
-            words = words + self.label_attention.attributions(
-                states, gradient[:, size:], words_per_sentence
-            )
-        return words
-
-    def sentence_vectors(
-        self, word_ids: Tensor, words_per_sentence: Tensor, sentences_per_document: Tensor
-    ) -> Tensor:
-        """Encode and pool the words of each sentence, as `pool_words`, (N, H)."""
-        return self._sentences(word_ids, words_per_sentence, sentences_per_document, None)[0]
 
     def read_sentences(
         self,
@@ -358,25 +355,41 @@ class HierarchicalAttentionNetwork(nn.Module):
             logits = logits + self.label_attention.scores(sums, sentences_per_document)
         return SentenceLevel(logits, weights, vectors)
 
-    def _sentences(
+    def gradient_attention(
         self,
         word_ids: Tensor,
         words_per_sentence: Tensor,
         sentences_per_document: Tensor,
-        kept: Tensor | None,
-    ) -> tuple[Tensor, Tensor]:
-        """Return vectors of sentences (N, H) and weights of words (T, R)."""
-        pooling = self.word_attention
+        score: Score,
+    ) -> Attribution:
+        """Multiply attention by the gradient of the score at it (Serrano and Smith, 2019).
 
-        def encode(ids: Tensor, lengths: Tensor) -> tuple[Tensor, ...]:
-            states = self.encode_words(ids, lengths, kept)
-            return (states,) if pooling.across_sequences else self.pool_words(states, lengths)
+        Since ``s_i = sum_t alpha_it h_it``, a word contributes ``alpha_it h_it . d score / d s_i``,
+        so only the sentence level needs a backward pass. Attention that depends on other sentences
+        is held fixed; without attention, the part of the pooled vector from the state replaces that
+        product.
+        """
 
-        found = in_chunks(encode, word_ids, words_per_sentence, self.max_words)
-        if pooling.across_sequences:
-            found = self.pool_words(found[0], words_per_sentence, sentences_per_document)
-        sentences, weights = found
-        return sentences, weights
+        def encode(ids: Tensor, lengths: Tensor) -> tuple[Tensor]:
+            return (self.encode_words(ids, lengths),)
+
+        with torch.no_grad():
+            (states,) = in_chunks(encode, word_ids, words_per_sentence, self.max_words)  # (T, H)
+            sentences, weights = self.pool_words(states, words_per_sentence, sentences_per_document)
+        with torch.enable_grad():
+            sentences.requires_grad_()
+            logits, sentence_weights, _ = self.read_sentences(sentences, sentences_per_document)
+            gradient = gradient_of(logits, score(logits.detach()), sentences)  # (N, H)
+        size = self.word_attention.output_size
+        words = self.word_attention.attributions(
+            states, weights, gradient[:, :size].contiguous(), words_per_sentence
+        )
+        if self.label_attention is not None:
+            words = words + self.label_attention.attributions(
+                states, gradient[:, size:], words_per_sentence
+            )
+        shares = sentence_weights.detach().mean(1)
+        return Attribution(logits.detach(), weights.mean(1), shares, words)
 
     @property
     def has_kernels(self) -> bool:
@@ -385,11 +398,6 @@ class HierarchicalAttentionNetwork(nn.Module):
         layers = words, self.word_attention, sentences, self.sentence_attention
         return all(layer.has_kernels for layer in layers)
 
-    @property
-    def _compiled_encoder(self) -> BidirectionalGRU | None:
-        encoder = self.word_encoder
-        return encoder if isinstance(encoder, BidirectionalGRU) and encoder.has_kernels else None
-
     def tabulate(self) -> None:
         """Prepare predictions on the CPU: project the whole vocabulary once, join weights.
 
@@ -397,9 +405,12 @@ class HierarchicalAttentionNetwork(nn.Module):
         would have more than eight times the size of the word vectors. Training, moving the module
         and loading a state delete it; after other changes of weights, call this again.
         """
-        self._join_weights(True)
-        compiled, size = self._compiled_encoder, self.embedding.embedding_dim
-        if compiled is not None and 3 * compiled.output_size <= 8 * size:
+        for encoder in self.children():
+            if isinstance(encoder, BidirectionalGRU):
+                encoder.join_weights(True)
+        compiled, size = self.word_encoder, self.embedding.embedding_dim
+        if compiled.has_kernels and 3 * compiled.output_size <= 8 * size:
+            assert isinstance(compiled, BidirectionalGRU)
             with torch.no_grad():
                 self._projected = compiled.project(self.embedding.weight)  # (2, V, 3H/2)
 
@@ -415,12 +426,25 @@ class HierarchicalAttentionNetwork(nn.Module):
 
     def _forget_tables(self, _: Any = None) -> None:
         self._projected = None
-        self._join_weights(False)
+        for encoder in self.children():
+            if isinstance(encoder, BidirectionalGRU):
+                encoder.join_weights(False)
 
-    def _join_weights(self, join: bool) -> None:
-        for part in self.children():
-            if isinstance(part, BidirectionalGRU):
-                part.join_weights(join)
+
+def pooling_of(
+    options: NetworkOptions, input_size: int, generator: torch.Generator | None
+) -> Pooling:
+    """Return the pooling of states, but for words with a `ContextAttention`."""
+    attention = options.attention
+    if options.pooling == "mean":
+        return MeanPooling(input_size)
+    if options.pooling == "max":
+        return MaxPooling(input_size)
+    if attention is None:
+        return LastPooling(input_size, options.recurrent.bidirectional)
+    if isinstance(attention, MultiHopAttention) and attention.hops > 1:
+        return MultiHopPooling(input_size, attention.size, attention.hops, generator)
+    return AttentionPooling(input_size, attention.size, generator)
 
 
 def _scale_inputs(encoder: nn.Module, factor: float) -> None:
@@ -431,51 +455,29 @@ def _scale_inputs(encoder: nn.Module, factor: float) -> None:
                 weight.mul_(factor)
 
 
-# Takes logits (D, C), returns the factors (D, C) of the logits in the score of each document.
-Score = Callable[[Tensor], Tensor]
-
-
-class Attribution(NamedTuple):
-    """The logits and attention of a batch of documents, with the contribution of each word."""
-
-    logits: Tensor  # (D, C)
-    word_attention: Tensor  # (T,), as in `HANOutput`
-    sentence_attention: Tensor  # (N,)
-    words: Tensor  # (T,) contribution of each word to the score of its document
-
-
-def gradient_attention(
-    network: HierarchicalAttentionNetwork,
+def in_chunks(
+    encode: Callable[[Tensor, Tensor], tuple[Tensor, ...]],
     word_ids: Tensor,
     words_per_sentence: Tensor,
-    sentences_per_document: Tensor,
-    score: Score,
-) -> Attribution:
-    """Multiply attention by the gradient of the score at it (Serrano and Smith, 2019).
-
-    Since ``s_i = sum_t alpha_it h_it``, a word contributes ``alpha_it h_it . d score / d s_i``, so
-    only the sentence level needs a backward pass. Attention that depends on other sentences is held
-    fixed; without attention, the part of the pooled vector from the state replaces that product.
-    """
-
-    def encode(ids: Tensor, lengths: Tensor) -> tuple[Tensor]:
-        return (network.encode_words(ids, lengths),)
-
-    with torch.no_grad():
-        (states,) = in_chunks(encode, word_ids, words_per_sentence, network.max_words)  # (T, H)
-        sentences, word_weights = network.pool_words(
-            states, words_per_sentence, sentences_per_document
-        )
-    with torch.enable_grad():
-        sentences.requires_grad_()
-        logits, sentence_weights, _ = network.read_sentences(sentences, sentences_per_document)
-        gradient = gradient_of(logits, score(logits.detach()), sentences)  # (N, H)
-    return Attribution(
-        logits.detach(),
-        word_weights.mean(1),
-        sentence_weights.detach().mean(1),
-        network.attributions(states, word_weights, gradient, words_per_sentence),
-    )
+    max_words: int,
+) -> tuple[Tensor, ...]:
+    """Encode ids (T,) of sentences (N,), at most `max_words` words at once (or one sentence)."""
+    if len(word_ids) <= max_words:
+        return encode(word_ids, words_per_sentence)
+    check_lengths(words_per_sentence, len(word_ids))
+    if torch.is_grad_enabled():
+        # To save memory, each chunk computes its states again in its backward pass.
+        encode = partial(checkpoint, encode, use_reentrant=False, preserve_rng_state=False)
+    ends, encoded = torch.cumsum(words_per_sentence, 0), []
+    sentence = word = 0
+    while sentence < len(ends):
+        fitting = int(torch.searchsorted(ends, word + max_words, right=True))
+        next_sentence = max(fitting, sentence + 1)
+        next_word = int(ends[next_sentence - 1])
+        lengths = words_per_sentence[sentence:next_sentence]
+        encoded.append(encode(word_ids[word:next_word], lengths))
+        sentence, word = next_sentence, next_word
+    return tuple(torch.cat(rows) for rows in zip(*encoded, strict=True))
 
 
 def gradient_of(logits: Tensor, factors: Tensor, inputs: Tensor) -> Tensor:

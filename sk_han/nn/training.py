@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from sk_han.nn.functions import kernels_cover, update_rows
+from sk_han.kernels import engine
+from sk_han.nn.encoders import computed, kernels_cover
 
 
 class RowwiseAdamW(torch.optim.AdamW):
@@ -58,9 +60,10 @@ class RowwiseAdamW(torch.optim.AdamW):
         step, (beta1, beta2), eps = state["step"].item(), group["betas"], group["eps"]
         means, squares = state["exp_avg"], state["exp_avg_sq"]
         rate, kept = group["lr"] / (1 - beta1**step), 1 - group["lr"] * group["weight_decay"]
-        if parameter.is_contiguous() and kernels_cover("adamw", parameter):
+        if parameter.is_contiguous() and kernels_cover(parameter):
             settings = [beta1, beta2, rate, (1 - beta2**step) ** 0.5, eps, kept]
-            update_rows(parameter, means, squares, rows, values, settings)
+            own = parameter, means, squares, rows, values
+            computed(engine.update_rows, *own, np.array(settings, dtype=np.float32))
             return
 
         mean = means[rows].lerp_(values, 1 - beta1)
@@ -100,7 +103,12 @@ def adversarial_noise(vectors: Tensor, size: float) -> Iterator[None]:
     if vectors.grad is None:
         yield
         return
-    rows, gradient = rows_with_gradient(vectors.grad)
+    if vectors.grad.is_sparse:
+        sparse = vectors.grad.coalesce()
+        rows, gradient = sparse.indices()[0], sparse.values()  # (U,), (U, E)
+    else:
+        rows = vectors.grad.any(dim=1).nonzero().squeeze(1)
+        gradient = vectors.grad[rows]
     length = gradient.norm()
     with torch.no_grad():
         before = vectors[rows]  # (U, E), a copy
@@ -111,15 +119,6 @@ def adversarial_noise(vectors: Tensor, size: float) -> Iterator[None]:
     finally:
         with torch.no_grad():
             vectors.index_copy_(0, rows, before)
-
-
-def rows_with_gradient(gradient: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the numbers (U,) and the values (U, E) of the rows that are not zero."""
-    if gradient.is_sparse:
-        gradient = gradient.coalesce()
-        return gradient.indices()[0], gradient.values()
-    rows = gradient.any(dim=1).nonzero().squeeze(1)
-    return rows, gradient[rows]
 
 
 class BinaryLosses(nn.Module):

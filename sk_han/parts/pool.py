@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import Coalitions, DocumentArray
-from sk_han.options.base import Range
+from sk_han.options import Range
 from sk_han.storage.schema import (
     NETWORK_WEIGHTS,
     Array,

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sk_han.documents import Coalitions, DocumentArray
-from sk_han.nn.han import gradient_attention
 from sk_han.parts.pool import Attribution, NetworkPart
 from sk_han.targets import Target
-from sk_han.training.builder import document_net
-from sk_han.training.net import Net, net_to_state, stored_net
+from sk_han.training.builder import document_net, net_to_state, stored_net
+from sk_han.training.net import Net
 from sk_han.utils.containers import Floats
 
 _SENTENCES_AT_ONCE = 1 << 16  # of sets of them
@@ -27,9 +26,7 @@ _Score = Callable[[NDArray[Any]], Floats]
 class TrainedNetwork(NetworkPart):
     """A network that has learnt to read words."""
 
-    # What makes its net, and what finds its contributions; another network has others.
     _make_net: ClassVar[Any] = staticmethod(document_net)
-    _at_attention: ClassVar[Any] = staticmethod(gradient_attention)
 
     def __init__(self, net: Net) -> None:
         self.net = net
@@ -52,7 +49,7 @@ class TrainedNetwork(NetworkPart):
         """Score sets of sentences, (M, K); words are read once where no sentence sees another's."""
         if self.dimension is not None or self.net.module_.word_attention.across_sequences:
             return super().coalitions(documents, coalitions)
-        vectors = self.net.sentence_vectors(documents)
+        vectors = self.net.compute("sentence_vectors", documents).vectors
         one_each = np.ones(len(vectors), dtype=np.int64)
         logits = [
             self.net.read_sentences(vectors, some)
@@ -66,7 +63,7 @@ class TrainedNetwork(NetworkPart):
 
     def attend(self, documents: DocumentArray) -> Attribution:
         """Return logits and attention, without contributions."""
-        found = self.net.attend(documents)
+        found = self.net.compute("attend", documents)
         return Attribution(
             _array(found.logits),
             _array(found.word_attention),
@@ -76,7 +73,7 @@ class TrainedNetwork(NetworkPart):
 
     def gradient_attention(self, documents: DocumentArray, score: _Score) -> Attribution:
         """Multiply the attention by the gradient of a score at it."""
-        found = self.net.attribute(self._at_attention, documents, _TensorScore(score))
+        found = self.net.compute("gradient_attention", documents, _TensorScore(score))
         return Attribution(*map(_array, found))
 
     def to_state(self) -> dict[str, Any]:

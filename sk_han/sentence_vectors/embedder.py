@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, check_memory
 
 from sk_han.documents import DocumentArray, SentenceArray
-from sk_han.options.base import InstanceOf, Range
+from sk_han.options import InstanceOf, Range
 from sk_han.sentence_vectors.encoders import call_of, encoded, name_of
 from sk_han.sentence_vectors.network import PooledWordEncoder
 from sk_han.storage.schema import Array, Field, Schema, Sizes, check

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,9 @@ from torch import Tensor, nn
 
 from sk_han.documents import UNKNOWN_ID
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
-from sk_han.nn.attention import hop_overlap
 from sk_han.nn.encoders import dropout, recurrent_encoder, with_memory, xavier_uniform_
-from sk_han.nn.han import Attribution, HANOutput, SentenceLevel, gradient_of, sentence_pooling
-from sk_han.nn.pooling import MeanPooling
+from sk_han.nn.han import Attribution, HANOutput, Score, SentenceLevel, gradient_of, pooling_of
+from sk_han.nn.poolings import MeanPooling, hop_overlap
 from sk_han.options import MultiHopAttention, NetworkOptions
 from sk_han.tokenizer import HierarchicalTokenizer
 
@@ -79,7 +77,7 @@ class SentenceNetwork(nn.Module):
             kind, hidden = self.options.recurrent, self.options.sentence_hidden
             self.sentence_encoder = recurrent_encoder(kind, input_size, hidden, generator)
             size = self.sentence_encoder.output_size
-        self.sentence_attention = sentence_pooling(self.options, size, generator)
+        self.sentence_attention = pooling_of(self.options, size, generator)
         self.mean = MeanPooling(input_size)
         size = self.sentence_attention.output_size + input_size
         self.output = with_memory(nn.Linear(size, n_classes, device="meta"))
@@ -159,6 +157,24 @@ class SentenceNetwork(nn.Module):
         vectors = dropout(torch.cat([pooled, mean], dim=1), dropped, self.generator)  # (D, H + E)
         return SentenceLevel(self.output(vectors), weights, vectors)
 
+    def gradient_attention(
+        self,
+        vectors: Tensor,
+        words_per_sentence: Tensor,
+        sentences_per_document: Tensor,
+        score: Score,
+    ) -> Attribution:
+        """Multiply scaled vectors by the gradient of the score at them; words share it evenly."""
+        with torch.enable_grad():
+            sentences = self.scaled(vectors).detach().requires_grad_()  # (N, E)
+            logits, weights, _ = self.read_sentences(sentences, sentences_per_document)
+            gradient = gradient_of(logits, score(logits.detach()), sentences)
+        sentences = sentences.detach()
+        shares = shares_of_words(words_per_sentence).to(sentences)
+        lengths = words_per_sentence.to(sentences.device)
+        words = shares * torch.repeat_interleave((sentences * gradient).sum(1), lengths)
+        return Attribution(logits.detach(), shares, weights.detach().mean(1), words)
+
     @property
     def has_kernels(self) -> bool:
         """Whether compiled kernels cover the layers that do most of the work."""
@@ -169,25 +185,6 @@ class SentenceNetwork(nn.Module):
 def shares_of_words(words_per_sentence: Tensor) -> Tensor:
     """Return one over the number of words of its sentence for each word, shape (T,)."""
     return torch.repeat_interleave(1 / words_per_sentence, words_per_sentence)
-
-
-def sentence_gradient(
-    network: SentenceNetwork,
-    vectors: Tensor,
-    words_per_sentence: Tensor,
-    sentences_per_document: Tensor,
-    score: Callable[[Tensor], Tensor],
-) -> Attribution:
-    """Multiply scaled vectors by the gradient of the score at them; words share it evenly."""
-    with torch.enable_grad():
-        sentences = network.scaled(vectors).detach().requires_grad_()  # (N, E)
-        logits, weights, _ = network.read_sentences(sentences, sentences_per_document)
-        gradient = gradient_of(logits, score(logits.detach()), sentences)
-    sentences = sentences.detach()
-    shares = shares_of_words(words_per_sentence).to(sentences)
-    lengths = words_per_sentence.to(sentences.device)
-    words = shares * torch.repeat_interleave((sentences * gradient).sum(1), lengths)
-    return Attribution(logits.detach(), shares, weights.detach().mean(1), words)
 
 
 class PooledWordEncoder(TransformerMixin, BaseEstimator):

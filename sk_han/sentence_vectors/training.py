@@ -14,7 +14,7 @@ from torch import Tensor
 from sk_han.documents import DocumentArray, LabelledDocuments, SentenceArray
 from sk_han.parts.pool import NETWORK_SCHEMAS, SENTENCE_NETWORK
 from sk_han.parts.trained_network import TrainedNetwork
-from sk_han.sentence_vectors.network import SentenceNetwork, sentence_gradient
+from sk_han.sentence_vectors.network import SentenceNetwork
 from sk_han.targets import Target
 from sk_han.training.net import Net
 from sk_han.utils.messages import taking_many_classes
@@ -142,4 +142,3 @@ class TrainedSentenceNetwork(TrainedNetwork):
     SCHEMA = NETWORK_SCHEMAS[kind]
 
     _make_net = staticmethod(sentence_net)
-    _at_attention = staticmethod(sentence_gradient)

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from sk_han.documents import Coalitions, DocumentArray, packed, starts_of
 from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.kernels.engine import ENGINES
-from sk_han.kernels.numpy_network import (
-    Array as Floats,
-)
+from sk_han.kernels.engine import Array as Floats
 from sk_han.kernels.numpy_network import (
     AttentionPooling,
     BidirectionalGRU,
@@ -23,8 +21,16 @@ from sk_han.kernels.numpy_network import (
     attention_gradient,
     gru_gradient,
 )
-from sk_han.options import RNN, Attention, NetworkOptions
-from sk_han.options.base import Choice, Constraint, Either, InstanceOf, Range
+from sk_han.options import (
+    RNN,
+    Attention,
+    Choice,
+    Constraint,
+    Either,
+    InstanceOf,
+    NetworkOptions,
+    Range,
+)
 from sk_han.parts import PARTS
 from sk_han.parts.ngrams.character_model import CharacterModel
 from sk_han.parts.ngrams.model import NgramModel

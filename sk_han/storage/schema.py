@@ -20,8 +20,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.options.base import Choice, Constraint, InstanceOf, Options, Range
-from sk_han.options.network import NetworkOptions, Shapes, sentence_network_shapes, weight_shapes
+from sk_han.options import (
+    Choice,
+    Constraint,
+    InstanceOf,
+    NetworkOptions,
+    Options,
+    Range,
+    Shapes,
+    sentence_network_shapes,
+    weight_shapes,
+)
 from sk_han.storage.model_file import Arrays, from_plain, taken
 from sk_han.utils.files import LARGEST_NUMBER
 

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from torch import Tensor
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
-from sk_han.embeddings.initial import check_embedding_init, initial_vectors
+from sk_han.embeddings.cooccurrence import check_embedding_init, initial_vectors
 from sk_han.fitting.single_network import relative_weights, trained_attributes, warn_of_no_stop
 from sk_han.tagging.network import TaggingNetwork
 from sk_han.tagging.tags import Token, as_sentences, as_tags, check_iob2, chunks_of
@@ -120,7 +120,7 @@ class TaggingNet(Net):
         read, found = getattr(self.module_, name), []
         for start in range(0, max(len(sentences), 1), self.valid_batch_size):
             batch = sentences[start : start + self.valid_batch_size]
-            logits = self.attend(batch).logits
+            logits = self.compute("attend", batch).logits
             with torch.inference_mode():
                 found.append(read(logits, torch.from_numpy(batch.lengths)).numpy(force=True))
         return np.concatenate(found)
@@ -294,7 +294,7 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
             tagger.embedding_init, words, training.weights, vocabularies[0], shape, rng
         )
         if vectors is not None:
-            net.set_embedding(vectors)
+            net.module_.start_from(torch.from_numpy(vectors))
     trained = trained_attributes(net, training, validation, "sentence", stages)
     if trained["n_iter_"] * len(training) >= _ENOUGH_READ:
         _warn_of_one_label(net, training, given.classes, tagger)

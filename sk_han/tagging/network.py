@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from sk_han.nn.encoders import (
     BidirectionalGRU,
+    distinct_words,
     dropout,
     normal_,
     parameter,
@@ -19,9 +20,8 @@ from sk_han.nn.encoders import (
     word_dropout,
     xavier_uniform_,
 )
-from sk_han.nn.ragged import distinct_words, segment_numbers, segment_sum
-from sk_han.options.base import Choice, Options, Range, option
-from sk_han.options.network import RNN, Shapes, encoder_shapes
+from sk_han.nn.ragged import segment_numbers, segment_sum
+from sk_han.options import RNN, Choice, Options, Range, Shapes, encoder_shapes, option
 from sk_han.tagging.chain import best_paths, log_partition, marginals, path_scores
 
 # Deviation of the numbers in an initial vector, and the factor of PyTorch's initial input weights.

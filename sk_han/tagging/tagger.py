@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.fitting.single_network import SingleNetworkEstimator, network_schema
 from sk_han.kernels.engine import ENGINES
-from sk_han.options.base import Choice, Range
-from sk_han.options.network import Shapes
+from sk_han.options import Choice, Range, Shapes
 from sk_han.storage.schema import Field, ListOf, Sizes, labels
 from sk_han.tagging.fit import (
     N_FROM_WORD,

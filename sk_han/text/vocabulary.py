@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
-from sk_han.options.base import Choice, Constraint, Either, InstanceOf, Range
+from sk_han.options import Choice, Constraint, Either, InstanceOf, Range
 from sk_han.storage.model_file import Arrays, from_plain, unpacked_words
 from sk_han.storage.schema import Field, ListOf, Schema, Sizes, check, fields_of
 from sk_han.text.analyzer import TOKEN_PATTERNS, compile_token_pattern

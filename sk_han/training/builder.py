@@ -1,22 +1,25 @@
-"""Create a net that is ready to train from the parameters of an estimator."""
+"""Create a net: to train with the parameters of an estimator, or to predict with stored weights."""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from sklearn.base import clone
 from skorch.callbacks import Callback, Freezer, LRScheduler, Unfreezer
 
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.training import RowwiseAdamW
-from sk_han.options import NetworkOptions, Range
+from sk_han.options import NetworkOptions, Options, Range
 from sk_han.training.callbacks import EarlyStopping, progress_of
+from sk_han.training.devices import torch_threads
 from sk_han.training.net import Net, document_tensors
 
 OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
@@ -28,9 +31,14 @@ OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
 
 # Defaults that net_params may replace.
 CLIP_NORM = 1.0
+
+
 WEIGHT_DECAY = 0.0001
+
+
 # Noise in every other step costs half as much and taught as much (docs/what_was_tried.md).
 NOISE_EVERY = 2
+
 
 # Parameters that the estimator sets itself, besides those that `new_net` passes on.
 _OWN_PARAMS = {
@@ -55,6 +63,8 @@ _OWN_PARAMS = {
     ),
     *(f"module__{n}" for n in NetworkOptions.constraints() if n != "embedding_dropout"),
 }
+
+
 # Parameters without effect, since the net makes its own batches.
 _UNUSED_PARAMS = {
     "dataset",
@@ -63,7 +73,11 @@ _UNUSED_PARAMS = {
     "predict_nonlinearity",
     "warm_start",
 }
+
+
 _UNUSED_PREFIXES = ("callbacks__", "dataset__", "iterator_train__", "iterator_valid__")
+
+
 _CONSTRAINTS: dict[str, Range] = {
     "clip_norm": Range(Real, 0, includes_low=False),
     "criterion__label_smoothing": Range(Real, 0, 1),
@@ -185,9 +199,8 @@ def new_net(
     return net
 
 
-def document_net(**params: Any) -> Net:
-    """Create a net whose network classifies documents."""
-    return Net(HierarchicalAttentionNetwork, to_tensors=document_tensors, **params)
+# Creates a net whose network classifies documents.
+document_net = partial(Net, HierarchicalAttentionNetwork, to_tensors=document_tensors)
 
 
 def check_optimizer(optimizer: Any) -> type[torch.optim.Optimizer]:
@@ -220,3 +233,98 @@ def check_net_params(net_params: Mapping[str, Any]) -> None:
         off = name == "clip_norm" and value is None
         if name in net_params and not off and not constraint.accepts(value):
             raise ValueError(f"{name} in net_params must be {constraint}; got {value!r}.")
+
+
+# What a state has beside the sizes of its network.
+_NO_SIZES = {"options", "reads", "valid_batch_size", "weights"}
+
+
+def net_to_state(net: Net) -> dict[str, Any]:
+    """Return what prediction needs: "reads", sizes, plain options, and the weights by name."""
+    plain = net.module_.to_plain()
+    plain.pop("unknown_id", None)  # the same in all documents
+    return {
+        "reads": "words" if net.dimension is None else "vectors",
+        **plain,
+        "valid_batch_size": int(net.valid_batch_size),
+        "weights": net.weights,
+    }
+
+
+def stored_net(make_net: Callable[..., Net], state: Mapping[str, Any], device: str) -> Net:
+    """Create a net of a checked state, for prediction."""
+    options = NetworkOptions.from_plain(state["options"])
+    params = {f"module__{name}": state[name] for name in state.keys() - _NO_SIZES}
+    params["valid_batch_size"] = state["valid_batch_size"]
+    return predicting_net(make_net, options, state["weights"], device, **params)
+
+
+@torch_threads()
+def predicting_net(
+    make_net: Callable[..., Net],
+    options: Options,
+    weights: Mapping[str, NDArray[Any]],
+    device: str,
+    **params: Any,
+) -> Net:
+    """Create a net with stored weights, for prediction: it has no optimizer."""
+    network = options.get_params(deep=False)
+    net: Net = make_net(
+        module__generator=torch.Generator(),  # the weights drawn here are replaced at once
+        optimizer=None,
+        device=device,
+        **{f"module__{name}": value for name, value in network.items()},
+        **params,
+    ).initialize()
+    own = {name: torch.tensor(weight, device="cpu") for name, weight in weights.items()}
+    net.module_.load_state_dict(own)
+    net.prepare_to_predict()
+    return net
+
+
+def copied_net(net: Net) -> Net:
+    """Return a copy of a net for prediction, which further training does not change."""
+    how = {name: getattr(net, name) for name in ("to_tensors", "measures", "decide")}
+    return stored_net(partial(Net, net.module, **how), net_to_state(net), net.device)
+
+
+def training_attributes(net: Net, epochs_before: Sequence[dict[str, float]] = ()) -> dict[str, Any]:
+    """Return the fitted attributes that tell of a trained net, after epochs of earlier fits."""
+    history = [*epochs_before, *plain_history(net, first_epoch=len(epochs_before) + 1)]
+    return {"net_": net, "history_": history, "n_iter_": len(history), **best_of(net)}
+
+
+def best_of(net: Net) -> dict[str, Any]:
+    """Return the epoch of the kept weights, and its accuracy on the held-out data."""
+    for _, callback in net.callbacks_:
+        if isinstance(callback, EarlyStopping) and callback.best_epoch_:
+            epoch, score = callback.best_epoch_, float(callback.best_score_[0])
+            return {"best_epoch_": epoch, "best_score_": score}
+    return {"best_epoch_": None, "best_score_": None}
+
+
+def end_of(net: Net) -> str:
+    """Return why training ended, as `FitSummary.ended` has it."""
+    n_epochs = len(net.history)
+    if net.ended_by is not None:
+        return net.ended_by
+    if n_epochs >= net.max_epochs:
+        return "all epochs"
+    early = [c for _, c in net.callbacks_ if isinstance(c, EarlyStopping)]
+    return "no improvement" if any(c.has_stopped(n_epochs) for c in early) else "a callback"
+
+
+def plain_history(net: Net, first_epoch: int = 1) -> list[dict[str, float]]:
+    """Return the recorded numbers of each epoch, without those of its batches."""
+    return [
+        {"epoch": number}
+        | {
+            name: float(value)
+            for name, value in epoch.items()
+            if isinstance(value, Real)
+            and not isinstance(value, bool)
+            and name != "epoch"
+            and not name.endswith("_batch_count")
+        }
+        for number, epoch in enumerate(net.history, start=first_epoch)
+    ]

@@ -6,8 +6,7 @@ import contextlib
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -19,8 +18,6 @@ from torch import Tensor
 
 from sk_han.documents import Coalitions, DocumentArray
 from sk_han.nn.training import adversarial_noise, clip_gradient_norm
-from sk_han.options import NetworkOptions
-from sk_han.options.base import Options
 from sk_han.training.callbacks import EpochTimer, StopOnInterrupt, StopTraining, handling_ctrl_c
 from sk_han.training.devices import torch_threads
 
@@ -47,11 +44,15 @@ class TrainingData(Protocol):
 
 @dataclass(frozen=True)
 class Batches:
-    """Batches of labelled data, in a new order each time with a `shuffle`."""
+    """Batches of labelled data, in a new order each time with a `shuffle`.
+
+    Those of a `net` in training end where a callback has ended its epoch.
+    """
 
     data: TrainingData
     batch_size: int
     shuffle: np.random.RandomState | None = None
+    net: Net | None = None
 
     def __len__(self) -> int:
         return -(-len(self.data) // self.batch_size)
@@ -68,6 +69,8 @@ class Batches:
         for start in range(0, n, self.batch_size):
             batch = self.data[order[start : start + self.batch_size]]
             yield batch, batch.targets
+            if self.net is not None and self.net.ended_by is not None:
+                return
 
 
 def document_tensors(documents: DocumentArray, device: str) -> tuple[Tensor, Tensor, Tensor]:
@@ -93,18 +96,11 @@ def accuracy(logits: NDArray[Any], targets: NDArray[Any]) -> float:
 MEASURES = {"valid_accuracy": accuracy}
 
 
-_Tensors = TypeVar("_Tensors", bound=tuple[Tensor, ...])
-
-
-class _Vectors(NamedTuple):
-    vectors: Tensor  # (N, H), of sentences
-
-
 class Net(NeuralNet):
     """skorch net for a network over ragged batches, whatever estimator trains it on what targets.
 
     The network is a module with word vectors ``embedding`` (or None), a last layer ``output``, a
-    ``generator`` of random numbers, ``start_from`` if its vectors are set (`set_embedding`), and
+    ``generator`` of random numbers, ``start_from`` if its word vectors are set, and
     ``attend``, which takes the tensors of a batch and returns a named tuple with ``logits`` and
     ``penalty`` (one for each target, or a single one); calling the network returns the logits.
 
@@ -203,10 +199,6 @@ class Net(NeuralNet):
             groups = self.optimizer_.state_dict()["param_groups"]
             self.optimizer_.load_state_dict({"state": state, "param_groups": groups})
 
-    def set_embedding(self, vectors: NDArray[np.float32]) -> None:
-        """Set the word vectors, shape (vocabulary_size, embedding_dim), before training."""
-        self.module_.start_from(torch.from_numpy(vectors))
-
     def logits(self, inputs: Any) -> NDArray[np.float32]:
         """Compute the logits in batches, shape (D, C)."""
         return self.outputs(inputs, "logits")
@@ -219,22 +211,35 @@ class Net(NeuralNet):
         )
         # NumPy joins them: PyTorch would use threads that a forked process does not have.
         return np.concatenate(
-            [getattr(self.attend(batch), name).numpy(force=True) for batch in batches]
+            [getattr(self.compute("attend", batch), name).numpy(force=True) for batch in batches]
         )
 
-    def attend(self, inputs: Any) -> Any:
-        """Return the network's output for one batch, in halves if a GPU has too little memory."""
-        with torch.inference_mode(), self._own_settings():
-            return self._in_halves(lambda network, *tensors: network.attend(*tensors), inputs)
+    def compute(self, method: str, inputs: Any, *scores: Any) -> Any:
+        """Call a method of the network on one batch or, if a GPU has too little memory, on halves.
 
-    def sentence_vectors(self, inputs: Any) -> Tensor:
-        """Return the vectors of the sentences of one batch, (N, H); the network reads words."""
-
-        def read(network: Any, *tensors: Tensor) -> _Vectors:
-            return _Vectors(network.sentence_vectors(*tensors))
-
-        with torch.inference_mode(), self._own_settings():
-            return self._in_halves(read, inputs).vectors
+        Scores, whose gradient the method computes, can be sliced as the inputs.
+        """
+        with torch.inference_mode(not scores), self._own_settings():
+            tensors = self.to_tensors(inputs, self.device)
+            try:
+                return getattr(self.module_, method)(*tensors, *scores)
+            except torch.OutOfMemoryError as error:
+                if len(inputs) == 1:
+                    raise MemoryError(
+                        f"A document of {len(tensors[0])} words does not fit into the memory of "
+                        f"{self.device}. Lower net_params={{'module__max_words': ...}}, shorten "
+                        "documents with the tokenizer's max_sentences or max_words, or predict "
+                        "with a pickled copy on a machine without a GPU."
+                    ) from error
+            # Not in the handler, since the error keeps references to the memory of this attempt.
+            del tensors
+            half = len(inputs) // 2
+            halves = [
+                self.compute(method, inputs[rows], *(each[rows] for each in scores))
+                for rows in (slice(None, half), slice(half, None))
+            ]
+            joined = (torch.cat(rows) for rows in zip(*halves, strict=True))
+            return type(halves[0])(*joined)
 
     def read_sentences(self, vectors: Tensor, coalitions: Coalitions) -> NDArray[np.float32]:
         """Compute the logits (M, C) of sets of sentences; the vectors (N, H) are of all of them."""
@@ -250,34 +255,6 @@ class Net(NeuralNet):
         one_each = np.ones(len(vectors), dtype=np.int64)
         halves = coalitions.portions(one_each, len(coalitions.sentences) // 2)
         return np.concatenate([self.read_sentences(vectors, some) for some in halves])
-
-    def attribute(self, attribution: Callable[..., _Tensors], inputs: Any, score: Any) -> _Tensors:
-        """Call a function of `sk_han.nn.han`; scores can be sliced as the inputs."""
-        with torch.inference_mode(False), self._own_settings():
-            return self._in_halves(attribution, inputs, score)
-
-    def _in_halves(self, read: Callable[..., _Tensors], inputs: Any, *further: Any) -> _Tensors:
-        """Call `read` on a batch or, if a GPU has too little memory for it, on its halves."""
-        tensors = self.to_tensors(inputs, self.device)
-        try:
-            return read(self.module_, *tensors, *further)
-        except torch.OutOfMemoryError as error:
-            if len(inputs) == 1:
-                raise MemoryError(
-                    f"A document of {len(tensors[0])} words does not fit into the memory of "
-                    f"{self.device}. Lower net_params={{'module__max_words': ...}}, shorten "
-                    "documents with the tokenizer's max_sentences or max_words, or predict with a "
-                    "pickled copy on a machine without a GPU."
-                ) from error
-        # Outside of the handler, since the error keeps references to the memory of this attempt.
-        del tensors
-        half = len(inputs) // 2
-        halves = [
-            self._in_halves(read, inputs[rows], *(each[rows] for each in further))
-            for rows in (slice(None, half), slice(half, None))
-        ]
-        joined = (torch.cat(rows) for rows in zip(*halves, strict=True))
-        return type(halves[0])(*joined)
 
     def notify(self, method_name: str, **cb_kwargs: Any) -> None:
         """Call the callbacks; distinguish a callback's request to stop from the user's interrupt.
@@ -342,22 +319,8 @@ class Net(NeuralNet):
     def get_iterator(self, dataset: TrainingData, training: bool = False) -> Batches:
         """Shuffle for training, keep the order otherwise."""
         if training:
-            return Batches(dataset, self.batch_size, self.shuffle)
+            return Batches(dataset, self.batch_size, self.shuffle, self)
         return Batches(dataset, self.valid_batch_size)
-
-    def run_single_epoch(
-        self, iterator: Batches | None, training: bool, prefix: str, *args: Any, **kwargs: Any
-    ) -> None:
-        """Compute the steps of an epoch, which a callback may end behind each."""
-        steps = self._steps(iterator) if training and iterator is not None else iterator
-        super().run_single_epoch(steps, training, prefix, *args, **kwargs)
-
-    def _steps(self, batches: Batches) -> Iterator[Any]:
-        """Give the batches of an epoch, which a callback may end behind each."""
-        for batch in batches:
-            yield batch
-            if self.ended_by is not None:
-                return
 
     def on_batch_end(
         self, net: Net, batch: Any = None, training: bool = False, **kwargs: Any
@@ -384,11 +347,12 @@ class Net(NeuralNet):
         self._set_training(True)
         X, y = batch
         embedding = self.module_.embedding
+        n_batches = len(self.history[-1]["batches"]) if len(self.history) else 0  # this one too
         noisy = (
             embedding is not None
             and self.noise > 0
             and embedding.weight.requires_grad
-            and self._step % self.noise_every == 0
+            and max(n_batches - 1, 0) % self.noise_every == 0
         )
         share = 0.5 if noisy else 1.0
         loss, logits = self._add_gradients(X, y, share)
@@ -398,11 +362,6 @@ class Net(NeuralNet):
         if self.clip_norm is not None:
             clip_gradient_norm(self.module_.parameters(), self.clip_norm)
         return {"loss": loss, "y_pred": logits}
-
-    @property
-    def _step(self) -> int:
-        """Number of the step in its epoch, from 0, as the history counts it."""
-        return max(len(self.history[-1]["batches"]) - 1, 0) if len(self.history) else 0
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Compute the loss and the measures of a validation batch."""
@@ -422,17 +381,12 @@ class Net(NeuralNet):
         self, X: TrainingData, y: NDArray[np.int64], share: float
     ) -> tuple[Tensor, Tensor]:
         """Add the gradients of a share of the loss of documents; return loss and logits."""
-        loss, logits = self._training_loss(X, y)
-        self._check_finite(loss, "the loss")
-        (share * loss).backward()
-        return loss, logits
-
-    def _training_loss(self, X: TrainingData, y: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Return the loss of documents, with the network's penalty, and the logits."""
         output = self.module_.attend(*self.to_tensors(X.inputs, self.device))
         loss = self.get_loss(output.logits, y, X=X, training=True)
         penalty = output.penalty
         loss = loss + (weighted_mean(penalty, X.weights) if penalty.dim() else penalty)
+        self._check_finite(loss, "the loss")
+        (share * loss).backward()
         return loss, output.logits
 
     @contextlib.contextmanager
@@ -456,56 +410,3 @@ class Net(NeuralNet):
                 "or net_params={'clip_norm': ...}, or scale initial vectors or adversarial_noise "
                 "down."
             )
-
-
-# What a state has beside the sizes of its network.
-_NO_SIZES = {"options", "reads", "valid_batch_size", "weights"}
-
-
-def net_to_state(net: Net) -> dict[str, Any]:
-    """Return what prediction needs: "reads", sizes, plain options, and the weights by name."""
-    plain = net.module_.to_plain()
-    plain.pop("unknown_id", None)  # the same in all documents
-    return {
-        "reads": "words" if net.dimension is None else "vectors",
-        **plain,
-        "valid_batch_size": int(net.valid_batch_size),
-        "weights": net.weights,
-    }
-
-
-def stored_net(make_net: Callable[..., Net], state: Mapping[str, Any], device: str) -> Net:
-    """Create a net of a checked state, for prediction."""
-    options = NetworkOptions.from_plain(state["options"])
-    params = {f"module__{name}": state[name] for name in state.keys() - _NO_SIZES}
-    params["valid_batch_size"] = state["valid_batch_size"]
-    return predicting_net(make_net, options, state["weights"], device, **params)
-
-
-@torch_threads()
-def predicting_net(
-    make_net: Callable[..., Net],
-    options: Options,
-    weights: Mapping[str, NDArray[Any]],
-    device: str,
-    **params: Any,
-) -> Net:
-    """Create a net with stored weights, for prediction: it has no optimizer."""
-    network = options.get_params(deep=False)
-    net: Net = make_net(
-        module__generator=torch.Generator(),  # the weights drawn here are replaced at once
-        optimizer=None,
-        device=device,
-        **{f"module__{name}": value for name, value in network.items()},
-        **params,
-    ).initialize()
-    own = {name: torch.tensor(weight, device="cpu") for name, weight in weights.items()}
-    net.module_.load_state_dict(own)
-    net.prepare_to_predict()
-    return net
-
-
-def copied_net(net: Net) -> Net:
-    """Return a copy of a net for prediction, which further training does not change."""
-    how = {name: getattr(net, name) for name in ("to_tensors", "measures", "decide")}
-    return stored_net(partial(Net, net.module, **how), net_to_state(net), net.device)

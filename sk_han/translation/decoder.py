@@ -32,7 +32,7 @@ class DecoderFunction(torch.autograd.Function):
     """Attentional vectors of known target words.
 
     ``DecoderFunction.apply(words, start, states, keys, mask, layout, *DecoderWeights)``, for each
-    pair and each word t of its target (r, z, n as in `sk_han.kernels.arrays.recur`)::
+    pair and each word t of its target (r, z, n as in `sk_han.kernels.engine.recur`)::
 
         h_t = GRU([y_{t-1}, a_{t-1}], h_{t-1})                            state
         w_tj = softmax_j(context . tanh(k_j + query h_t) + mask_j)        attention

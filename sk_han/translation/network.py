@@ -12,6 +12,7 @@ from torch.nn.functional import linear
 
 from sk_han.nn.encoders import (
     BidirectionalGRU,
+    distinct_words,
     dropout,
     normal_,
     parameter,
@@ -20,9 +21,8 @@ from sk_han.nn.encoders import (
     with_memory,
     xavier_uniform_,
 )
-from sk_han.nn.ragged import PackedLayout, distinct_words, sequence_ends
-from sk_han.options.base import Options, Range, option
-from sk_han.options.network import RNN, Shapes, encoder_shapes
+from sk_han.nn.ragged import PackedLayout, sequence_ends
+from sk_han.options import RNN, Options, Range, Shapes, encoder_shapes, option
 from sk_han.translation.decoder import DecoderFunction, DecoderWeights
 
 # Ends a source, begins and ends a target. Padding has this id elsewhere, and there is none here.

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.fitting.single_network import SingleNetworkEstimator, network_schema
-from sk_han.options.base import Choice, InstanceOf
+from sk_han.options import Choice, InstanceOf
 from sk_han.storage.schema import Array, Field, ListOf, Sizes
 from sk_han.text.vocabulary import FittedTokenizer
 from sk_han.tokenizer import HierarchicalTokenizer

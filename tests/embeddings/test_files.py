@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sk_han.embeddings.files import read_vectors
+from sk_han.embeddings.pretrained import read_vectors
 
 GLOVE = "film 0.5 -0.25 1e-3\nfine 1 2 .5\n"
 WORD2VEC = "2 3\n" + GLOVE

@@ -7,8 +7,11 @@ import torch
 from skorch.callbacks import Callback
 
 from sk_han import DocumentArray, HierarchicalTokenizer
-from sk_han.embeddings.cooccurrence import cooccurrence_vectors
-from sk_han.embeddings.initial import check_embedding_init, initial_vectors
+from sk_han.embeddings.cooccurrence import (
+    check_embedding_init,
+    cooccurrence_vectors,
+    initial_vectors,
+)
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 SHAPE = (5, 3)  # padding, unknown word, and three words

@@ -63,11 +63,11 @@ def test_kernels_that_fail_to_compile_warn_once(monkeypatch):
     monkeypatch.setattr(engine_choice, "import_module", failing)
     slower = "ValueError: no such instruction.*a fit takes three to four times as long"
     with pytest.warns(RuntimeWarning, match=slower):
-        assert kernels("gru_recurrence") is None
+        assert kernels("network") is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert kernels("gru_recurrence") is None
-        assert kernels("attention") is None  # the same failure
+        assert kernels("network") is None
+        assert kernels("ngrams") is None  # the same failure
 
 
 @pytest.mark.usefixtures("_nothing_loaded")
@@ -75,8 +75,8 @@ def test_warming_up_loads_every_kernel():
     warm_up()
     folder = Path(engine_choice.__file__).parent
     compiled = {file.stem for file in folder.glob("*.py")}
-    compiled -= {"__init__", "arrays", "engine", "numpy_network"}  # for everywhere
-    compiled -= {"gpu_recurrence"}  # which Triton compiles
+    compiled -= {"__init__", "engine", "numpy_network"}  # for everywhere
+    compiled -= {"gpu"}  # which Triton compiles
     assert engine_choice._LOADED.keys() == compiled
     assert None not in engine_choice._LOADED.values()
 
@@ -99,8 +99,8 @@ def test_warming_up_where_nothing_compiles_fails(monkeypatch):
 def test_a_module_is_loaded_once():
     pytest.importorskip("numba")
     with using_engine("numba"):
-        module = import_module("sk_han.kernels.gru_recurrence")
-        assert kernels("gru_recurrence") is kernels("gru_recurrence") is module
+        module = import_module("sk_han.kernels.network")
+        assert kernels("network") is kernels("network") is module
 
 
 FIT = """
@@ -241,7 +241,7 @@ import sys
 import time
 from threading import Event, Thread
 from types import ModuleType
-from sk_han.kernels import engine_choice
+from sk_han.kernels import engine as engine_choice
 
 loads = Event()
 
@@ -251,12 +251,12 @@ def load(name, requested):
     return ModuleType(name)
 
 engine_choice._load = load
-thread = Thread(target=engine_choice.kernels, args=("gru_recurrence",))
+thread = Thread(target=engine_choice.kernels, args=("network",))
 thread.start()
 loads.wait()
 pid = os.fork()
 if pid == 0:
-    engine_choice.kernels("attention")
+    engine_choice.kernels("ngrams")
     os._exit(0)
 thread.join()
 sys.exit(os.waitpid(pid, 0)[1] != 0)

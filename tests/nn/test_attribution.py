@@ -1,14 +1,13 @@
 """What each word brings to a score, held against plain autograd."""
 
+import sys
+
 import pytest
 import torch
 from torch.testing import assert_close
 
 from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
 from sk_han.nn import HierarchicalAttentionNetwork
-from sk_han.nn import encoders as packed_rnn
-from sk_han.nn.han import gradient_attention
-from sk_han.nn.ragged import segment_numbers, segment_sum
 
 FACTORS = torch.tensor([[-1.0, 1.0], [2.0, 0.5], [0.25, -1.0], [1.0, 0.0], [0.5, 3.0]]).double()
 
@@ -52,13 +51,16 @@ def test_gradient_attention_is_attention_times_its_gradient(make_network, batch,
     states = network.encode_words(*batch[:2]).detach()
     _, weights = network.pool_words(states, *batch[1:])
     leaves = [column.detach().requires_grad_() for column in weights.T]
-    segment = segment_numbers(batch.words_per_sentence)
-    sentences = [segment_sum(a.unsqueeze(1) * states, segment, 11) for a in leaves]
+    lengths = batch.words_per_sentence.tolist()
+    sentences = [
+        torch.stack([part.sum(0) for part in (a.unsqueeze(1) * states).split(lengths)])
+        for a in leaves
+    ]
     gradients = torch.autograd.grad(
         score_of_sentences(network, torch.cat(sentences, dim=1), batch), leaves
     )
     expected = sum(a.detach() * g for a, g in zip(leaves, gradients, strict=True))
-    found = gradient_attention(network, *batch, fixed)
+    found = network.gradient_attention(*batch, fixed)
     assert_close(found.words, expected, rtol=0, atol=1e-13)
     assert found.words.abs().max() > 1e-4
 
@@ -87,9 +89,9 @@ def test_words_share_the_scores_of_label_attention(make_network, batch):
     states = network.encode_words(*batch[:2]).detach()
     sums = labels.sums(states, batch.words_per_sentence)
     of_labels = labels.scores(sums, batch.sentences_per_document).detach()
-    found = gradient_attention(network, *batch, fixed).words
+    found = network.gradient_attention(*batch, fixed).words
     network.label_attention = None
-    of_vectors = gradient_attention(network, *batch, fixed).words
+    of_vectors = network.gradient_attention(*batch, fixed).words
     lengths = [part.sum() for part in batch.words_per_sentence.split([2, 0, 1, 1, 7])]
     by_document = torch.stack([part.sum() for part in (found - of_vectors).split(lengths)])
     assert_close(by_document, (FACTORS * of_labels).sum(1), rtol=0, atol=1e-12)
@@ -117,41 +119,42 @@ def test_each_direction_counts_for_the_state_it_ended_on():
 @each_member
 def test_logits_and_attention_are_those_of_the_network(make_network, batch, params):
     network = make_network(**params)
-    found, expected = gradient_attention(network, *batch, fixed), network.attend(*batch)
+    found, expected = network.gradient_attention(*batch, fixed), network.attend(*batch)
     for name in ("logits", "word_attention", "sentence_attention"):
         assert_close(getattr(found, name), getattr(expected, name).detach(), rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("params", [{}, {"pooling": ContextAttention(size=19)}], ids=str)
 def test_parts_of_a_batch_change_nothing(make_network, batch, params):
-    whole = gradient_attention(make_network(**params), *batch, fixed).words
-    in_chunks = gradient_attention(make_network(max_words=4, **params), *batch, fixed).words
+    whole = make_network(**params).gradient_attention(*batch, fixed).words
+    in_chunks = make_network(max_words=4, **params).gradient_attention(*batch, fixed).words
     assert_close(in_chunks, whole, rtol=0, atol=1e-13)
 
 
 def test_the_table_of_projected_words_changes_nothing(make_network, batch):
     network = make_network()
-    expected = gradient_attention(network, *batch, fixed).words
+    expected = network.gradient_attention(*batch, fixed).words
     network.tabulate()
-    assert_close(gradient_attention(network, *batch, fixed).words, expected, rtol=0, atol=1e-13)
+    assert_close(network.gradient_attention(*batch, fixed).words, expected, rtol=0, atol=1e-13)
 
 
 def test_a_network_in_training_mode_is_read_without_dropout(make_network, batch):
     network = make_network(dropout=0.5, word_dropout=0.5, embedding_dropout=0.5)
-    found = gradient_attention(network.train(), *batch, fixed)
-    expected = gradient_attention(make_network().eval(), *batch, fixed)
+    found = network.train().gradient_attention(*batch, fixed)
+    expected = make_network().eval().gradient_attention(*batch, fixed)
     assert all(map(torch.equal, found, expected))
 
 
 def test_recurrent_networks_go_backward_in_training_mode_and_stay_in_theirs(
     make_network, batch, monkeypatch
 ):
-    monkeypatch.setattr(packed_rnn, "_by_blocks", packed_rnn._at_once)  # as on a GPU
+    encoders = "sk_han.nn.encoders"
+    monkeypatch.setattr(f"{encoders}._by_blocks", sys.modules[encoders]._at_once)  # as on a GPU
     network, modes = make_network(rnn="lstm").eval(), []
     network.sentence_encoder.rnn.register_forward_hook(
         lambda module, *_: modes.append((torch.is_grad_enabled(), module.training))
     )
-    gradient_attention(network, *batch, fixed)
+    network.gradient_attention(*batch, fixed)
     assert (True, True) in modes  # cuDNN would refuse (True, False)
     assert (True, False) not in modes
     assert not any(module.training for module in network.modules())
@@ -159,25 +162,25 @@ def test_recurrent_networks_go_backward_in_training_mode_and_stay_in_theirs(
 
 def test_nothing_is_left_behind(make_network, batch):
     network = make_network()
-    found = gradient_attention(network, *batch, fixed)
+    found = network.gradient_attention(*batch, fixed)
     assert not any(values.requires_grad for values in found)
     assert all(weight.grad is None for weight in network.parameters())
 
 
 def test_switched_off_gradients_and_frozen_weights_are_no_hindrance(make_network, batch):
     network = make_network()
-    expected = gradient_attention(network, *batch, fixed).words
+    expected = network.gradient_attention(*batch, fixed).words
     with torch.no_grad():
-        assert torch.equal(gradient_attention(network, *batch, fixed).words, expected)
+        assert torch.equal(network.gradient_attention(*batch, fixed).words, expected)
     network.requires_grad_(False)
-    assert_close(gradient_attention(network, *batch, fixed).words, expected, rtol=0, atol=1e-13)
+    assert_close(network.gradient_attention(*batch, fixed).words, expected, rtol=0, atol=1e-13)
 
 
 @each_member
 def test_documents_without_words_have_no_parts(make_network, params):
     nothing = torch.empty(0, dtype=torch.int64)
-    found = gradient_attention(
-        make_network(**params), nothing, nothing, torch.zeros(5, dtype=torch.int64), fixed
+    found = make_network(**params).gradient_attention(
+        nothing, nothing, torch.zeros(5, dtype=torch.int64), fixed
     )
     assert found.words.shape == (0,)
     assert found.logits.shape == (5, 2)
@@ -191,6 +194,6 @@ def test_the_score_is_asked_for_its_factors_where_the_documents_stand(make_netwo
         seen.append(logits)
         return fixed(logits)
 
-    gradient_attention(network, *batch, score)
+    network.gradient_attention(*batch, score)
     assert len(seen) == 1
     assert_close(seen[0], network(*batch).detach(), rtol=0, atol=1e-13)

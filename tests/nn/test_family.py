@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
 from sk_han.nn import HierarchicalAttentionNetwork
-from sk_han.nn.attention import document_overlap
+from sk_han.nn.poolings import document_overlap
 from tests.gpu import needs_gpu
 
 # In double precision, the others' own, PyTorch computes whatever the engine.

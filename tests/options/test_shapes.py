@@ -4,8 +4,7 @@ import pytest
 
 from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
 from sk_han.nn import HierarchicalAttentionNetwork
-from sk_han.options import NetworkOptions
-from sk_han.options.network import weight_shapes
+from sk_han.options import NetworkOptions, weight_shapes
 
 SIZES = {"embedding_dim": 3, "word_hidden": 5, "sentence_hidden": 7}
 

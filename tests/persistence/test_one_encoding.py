@@ -21,8 +21,8 @@ from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
 OURS = [
     "sk_han.classifier.HANClassifier",
     "sk_han.tokenizer.HierarchicalTokenizer",
-    *(f"sk_han.options.network.{name}" for name in ("RNN", "Attention", "ContextAttention")),
-    "sk_han.options.network.MultiHopAttention",
+    *(f"sk_han.options.{name}" for name in ("RNN", "Attention", "ContextAttention")),
+    "sk_han.options.MultiHopAttention",
 ]
 
 CLASSIFIERS = {

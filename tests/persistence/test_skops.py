@@ -28,7 +28,7 @@ def model(request):
 class TestSkops:
     TRUSTED = (
         "sk_han.classifier.HANClassifier",
-        "sk_han.options.network.Attention",  # a parameter of the tiny classifier
+        "sk_han.options.Attention",  # a parameter of the tiny classifier
         "sk_han.tokenizer.HierarchicalTokenizer",
     )
 

@@ -227,7 +227,7 @@ def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
 
 
 def module_in(file: Path) -> ModuleType:
-    if file.stem == "gpu_recurrence" and not find_spec("triton"):  # of PyTorch for CUDA
+    if file.stem == "gpu" and not find_spec("triton"):  # of PyTorch for CUDA
         return ModuleType(file.stem)
     return importlib.import_module(module_of(file))
 

@@ -4,10 +4,8 @@ import pytest
 import torch
 
 from sk_han import Attention, MultiHopAttention
-from sk_han.options import NetworkOptions
-from sk_han.options.network import sentence_network_shapes
+from sk_han.options import NetworkOptions, sentence_network_shapes
 from sk_han.sentence_vectors import SentenceNetwork
-from sk_han.sentence_vectors.network import sentence_gradient
 
 # Documents of 3, 0 and 2 sentences; 5 numbers, 7 classes.
 WORDS, SENTENCES = torch.tensor([2, 1, 4, 3, 2]), torch.tensor([3, 0, 2])
@@ -69,7 +67,7 @@ def test_the_gradient_is_that_of_finite_differences():
     def score(vectors):
         return (factors * made(vectors, WORDS, SENTENCES)).sum()
 
-    found = sentence_gradient(made, VECTORS, WORDS, SENTENCES, lambda logits: factors)
+    found = made.gradient_attention(VECTORS, WORDS, SENTENCES, lambda logits: factors)
     for sentence in range(5):
         # A step along the scaled vector itself, whose length is that of the contribution.
         step = torch.zeros_like(VECTORS)

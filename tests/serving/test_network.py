@@ -7,10 +7,9 @@ import pytest
 import torch
 
 from sk_han import RNN, Attention, ContextAttention, DocumentArray, MultiHopAttention
-from sk_han.nn.han import gradient_attention
 from sk_han.serving import stored_model as network
 from sk_han.serving.stored_model import ServedNetwork
-from sk_han.training.net import net_to_state
+from sk_han.training.builder import net_to_state
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -70,7 +69,7 @@ def net():
 
 
 def assert_same(found, net, documents):
-    expected = net.attend(documents)
+    expected = net.compute("attend", documents)
     for name in ("logits", "word_attention", "sentence_attention"):
         reference = getattr(expected, name).numpy(force=True)
         np.testing.assert_allclose(getattr(found, name), reference, atol=2e-6, err_msg=name)
@@ -126,7 +125,7 @@ class TestGradientAttention:
     def test_contributions_of_words_are_those_of_pytorch(self, pooling):
         net = trained(pooling)
         factors = np.array([[-1.0, 1.0], [0.5, 2.0], [1, -1], [0, 3], [-2, 1], [1, 1]], np.float32)
-        expected = net.attribute(gradient_attention, DOCUMENTS, Factors(factors))
+        expected = net.compute("gradient_attention", DOCUMENTS, Factors(factors))
         served = ServedNetwork(net_to_state(net))
         found = served.gradient_attention(DOCUMENTS, lambda logits: factors)
         assert_same(found, net, DOCUMENTS)

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sk_han.options import NetworkOptions
-from sk_han.options.network import sentence_network_shapes, weight_shapes
+from sk_han.options import NetworkOptions, sentence_network_shapes, weight_shapes
 from sk_han.storage.schema import NETWORK_WEIGHTS, check
 
 OPTIONS = NetworkOptions(embedding_dim=5, word_hidden=3, sentence_hidden=2)

@@ -29,7 +29,7 @@ def test_the_loss_is_of_odds_that_are_smaller_by_the_weights(crf):
     weights = np.arange(1.0, len(names) + 1)
     tagger = tiny_tagger(crf=crf, class_weight=dict(zip(names, weights, strict=True))).fit(X, Y)
     net, sentences = tagger.net_, tagger._sentences(X)
-    logits = net.attend(sentences).logits
+    logits = net.compute("attend", sentences).logits
     targets = np.array([names.index(label) for labels in Y for label in labels])
 
     class Batch:

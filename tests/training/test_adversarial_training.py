@@ -137,14 +137,14 @@ def test_the_classifier_has_noise_in_every_other_step_unless_asked_for_every():
     def times_read(**params):
         classifier = tiny(adversarial_noise=SIZE, batch_size=4, validation_fraction=None, **params)
         n_read = []
-        read = Net._training_loss
+        read = Net._add_gradients
 
-        def counted(net, X, y):
+        def counted(net, X, y, share):
             n_read.append(len(X))
-            return read(net, X, y)
+            return read(net, X, y, share)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Net, "_training_loss", counted)
+            patch.setattr(Net, "_add_gradients", counted)
             classifier.set_params(max_epochs=1).fit(TEXTS, LABELS)
         return len(n_read)
 

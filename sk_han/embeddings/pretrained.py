@@ -1,24 +1,153 @@
-"""Pretrained word vectors, aligned with a vocabulary."""
+"""Pretrained word vectors: read from files, and aligned with a vocabulary."""
 
 from __future__ import annotations
 
+import gzip
 import os
+import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, takewhile
 from numbers import Integral
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.documents import UNKNOWN_ID, DocumentArray
-from sk_han.embeddings.cooccurrence import cooccurrence_vectors
-from sk_han.embeddings.files import read_vectors
+from sk_han.documents import DocumentArray
 from sk_han.utils.containers import listed
-from sk_han.utils.messages import a_kind, check_count, counted
+from sk_han.utils.messages import a_kind, counted, shortened
+
+# Bytes, unpacked: the numbers of 50,000 dimensions. A line without end would fill the memory.
+_LONGEST_LINE = 1 << 20
+
+
+_HEADER = re.compile(r"\d{1,18} \d{1,18}", re.ASCII)  # of numbers that fit into 64 bits
+
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
+
+
+# The first line tells how many numbers a line has: what is no finite number counts as one there.
+_LIKE_NUMBER = re.compile(
+    rf"{_NUMBER.pattern}|[-+]?(?:nan|inf(?:inity)?)", re.ASCII | re.IGNORECASE
+)
+
+
+def read_vectors(
+    path: str | os.PathLike[str],
+) -> Iterator[tuple[str, Callable[[], NDArray[np.float32]]]]:
+    """Yield the words of a file, and functions that parse their vectors: only on request.
+
+    A line has a word and its numbers, separated by single spaces. The word may contain spaces, as a
+    few in GloVe's files do: numbers are taken from the right. A first line of two integers is
+    word2vec's header: the number of words, and of numbers a word. UTF-8, with gzip or without,
+    whatever its name.
+    """
+    path = Path(path)
+    lines = _lines(path)
+    number, first = next(lines, (0, ""))
+    if not first:
+        raise ValueError(f"{path} is empty; expected a word and its numbers on each line.")
+    n_announced = None
+    if _HEADER.fullmatch(first):
+        n_announced, embedding_dim = map(int, first.split(" "))
+    else:
+        embedding_dim = _trailing_numbers(first)
+        lines = chain([(number, first)], lines)
+    if not embedding_dim:
+        raise ValueError(
+            f"{path}, line {number}: expected a word and its numbers, separated by single spaces; "
+            f"found {shortened(first, 60)!r}."
+        )
+    n_words = 0
+    for number, line in lines:
+        where = f"{path}, line {number}"
+        word, numbers = _split(line, embedding_dim, where)
+        yield word, partial(_parsed, numbers, where)
+        n_words += 1
+    if n_announced not in (None, n_words):
+        raise ValueError(
+            f"{path} has {counted(n_words, 'word')}, but its first line announces {n_announced:,}. "
+            "Fetch the file again, or correct that line if you shortened the file yourself."
+        )
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank, each with its number."""
+    try:
+        with _open_bytes(path) as lines:
+            read = partial(lines.readline, _LONGEST_LINE + 1)
+            for number, line in enumerate(iter(read, b""), start=1):
+                if len(line) > _LONGEST_LINE:
+                    raise ValueError(
+                        f"{path}, line {number} is longer than {_LONGEST_LINE:,} bytes; expected a "
+                        "word and its numbers. Is it a text file of word vectors?"
+                    )
+                text = _decoded(line, f"{path}, line {number}").rstrip(" \r\n")
+                if text:
+                    yield number, text.removeprefix("\ufeff") if number == 1 else text
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path} is not a whole gzip file ({error}). Fetch it again.") from error
+
+
+def _open_bytes(path: Path) -> BinaryIO:
+    if path.exists() and not path.is_file():  # a pipe would block
+        raise ValueError(f"{path} is a folder, pipe or device; expected a file of word vectors.")
+    with path.open("rb") as file:
+        compressed = file.read(2) == b"\x1f\x8b"
+    return cast(BinaryIO, gzip.open(path) if compressed else path.open("rb"))
+
+
+def _decoded(line: bytes, where: str) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{where}: byte 0x{line[error.start]:02x} is not UTF-8. Expected text: unpack a .zip "
+            "archive first, and load word2vec's binary format with gensim, whose KeyedVectors "
+            "may be given in place of the path."
+        ) from None
+
+
+def _split(line: str, embedding_dim: int, where: str) -> tuple[str, str]:
+    """Split a line into the word and its numbers."""
+    if line.count(" ") == embedding_dim:
+        # Nearly every line. Splitting all its numbers doubled the time of reading a file.
+        word, _, numbers = line.partition(" ")
+        return word, numbers
+    word, *fields = line.rsplit(" ", embedding_dim)
+    pieces = word.split(" ")
+    one_too_many = len(pieces) > 1 and ("" in pieces or _NUMBER.fullmatch(pieces[-1]))
+    if len(fields) < embedding_dim or one_too_many:
+        raise ValueError(
+            f"{where}: expected a word and {embedding_dim} numbers, as at the start of the file, "
+            f"separated by single spaces; found {_trailing_numbers(line)} numbers in "
+            f"{shortened(line, 60)!r}. Correct the line or leave it out."
+        )
+    return word, " ".join(fields)
+
+
+def _trailing_numbers(line: str) -> int:
+    """Count the numbers at the end of a line, without its first field, which is the word."""
+    fields = line.split(" ")[1:]
+    return sum(1 for _ in takewhile(_LIKE_NUMBER.fullmatch, reversed(fields)))
+
+
+def _parsed(numbers: str, where: str) -> NDArray[np.float32]:
+    try:
+        with np.errstate(over="ignore"):  # refused below
+            vector = np.array(numbers.split(" "), dtype=np.float32)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}. Correct the line or leave it out.") from None
+    if not np.isfinite(vector).all():
+        raise ValueError(f"{where} holds a number that is not finite. Leave the line out.")
+    return vector
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,7 +272,7 @@ def load_embeddings(
         )
     if vocabulary is None:
         return _collected(_entries(path), None)
-    ids = _ids_of(vocabulary)
+    ids = ids_of(vocabulary)
     embeddings = _collected(_entries(path), ids.keys() | {word.lower() for word in ids})
     known = [row for word, row in ids.items() if _key(word, embeddings) is not None]
     if not known:
@@ -152,90 +281,8 @@ def load_embeddings(
             f"No word of the vocabulary has a vector in {source}; check that both are of one "
             f"language and write words alike. First words of the vocabulary: {list(ids)[:5]}."
         )
-    coverage = len(ids), len(known), _running_share(documents, np.array(known))
+    coverage = len(ids), len(known), running_share(documents, np.array(known))
     return Embeddings(embeddings.rows, embeddings.vectors, *coverage)
-
-
-def learn_embeddings(
-    documents: DocumentArray,
-    vocabulary: Any,
-    *,
-    embedding_dim: int = 200,
-    random_state: Any = None,
-) -> Embeddings:
-    """Learn word vectors from text, labelled or not.
-
-    Words with similar neighbours get similar vectors (equations in `cooccurrence_vectors`).
-    ``HANClassifier(embedding_init="cooccurrence")`` does the same with its training documents in
-    `fit`; this function is for text without labels.
-
-    Parameters
-    ----------
-    documents : DocumentArray
-        More documents give better vectors.
-    vocabulary : fitted HierarchicalTokenizer or mapping of str to int
-        The words of the ids in `documents`.
-    embedding_dim : int, default=200
-        Size of a vector.
-    random_state : int, RandomState instance or None, default=None
-        Source of the start of the decomposition, and of the sample of a large collection.
-
-    Returns
-    -------
-    Embeddings
-        As of `load_embeddings`: for ``HANClassifier(embedding_init=...)``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the vocabulary is not that of the documents, or no two known words stand near each other.
-
-    Notes
-    -----
-    Of more than 16 million words, those of a random sample of documents are counted. Ten million
-    words take about half a minute and a gigabyte of memory.
-
-    References
-    ----------
-    Levy, Goldberg, Dagan (2015). Improving Distributional Similarity with Lessons Learned from
-    Word Embeddings. TACL.
-
-    Examples
-    --------
-    >>> from sk_han import HierarchicalTokenizer
-    >>> from sk_han.datasets import make_reviews
-    >>> from sk_han.embeddings import learn_embeddings
-    >>> tokenizer = HierarchicalTokenizer()
-    >>> documents = tokenizer.fit_transform(make_reviews(100, random_state=0)[0])
-    >>> vectors = learn_embeddings(documents, tokenizer, embedding_dim=8, random_state=0)
-    >>> vectors["the"].shape
-    (8,)
-    """
-    ids = _ids_of(vocabulary)
-    if not isinstance(documents, DocumentArray):
-        raise TypeError(
-            f"documents is {a_kind(documents)}; give the DocumentArray that the "
-            "tokenizer makes of texts: tokenizer.transform(texts)."
-        )
-    check_count("embedding_dim", embedding_dim)
-    n_rows = max(ids.values(), default=UNKNOWN_ID) + 1
-    highest = int(documents.word_ids.max(initial=UNKNOWN_ID))
-    if highest >= n_rows:
-        raise ValueError(
-            f"documents hold the word id {highest}, but the vocabulary ends at {n_rows - 1}: "
-            "tokenize them with the tokenizer of this vocabulary."
-        )
-    vectors, learnt = cooccurrence_vectors(
-        documents, (n_rows, int(embedding_dim)), random_state=random_state
-    )
-    words = {word: row for word, row in ids.items() if learnt[row]}
-    if not words:
-        raise ValueError(
-            f"No two words of the vocabulary stand near each other in {counted(len(documents))} of "
-            f"{counted(documents.n_words, 'word')}: there is nothing to learn from."
-        )
-    coverage = len(ids), len(words), _running_share(documents, np.flatnonzero(learnt))
-    return Embeddings(words, vectors, *coverage)
 
 
 def embedding_matrix(
@@ -295,7 +342,7 @@ def embedding_matrix(
     return matrix.astype(np.float32)
 
 
-def _running_share(documents: DocumentArray | None, known: NDArray[np.int64]) -> float | None:
+def running_share(documents: DocumentArray | None, known: NDArray[np.int64]) -> float | None:
     """Return the share of the words that have one of some ids; None without words."""
     if documents is None or not documents.n_words:
         return None
@@ -316,7 +363,8 @@ def _entries(path: Any) -> Iterable[tuple[str, Callable[[], Any]]]:
     return ((word, partial(path.__getitem__, word)) for word in words)
 
 
-def _ids_of(vocabulary: Any) -> Mapping[str, int]:
+def ids_of(vocabulary: Any) -> Mapping[str, int]:
+    """Return the ids of the words of a fitted tokenizer or of a mapping."""
     if hasattr(vocabulary, "get_params"):
         check_is_fitted(vocabulary)
         vocabulary = getattr(vocabulary, "vocabulary_", vocabulary)

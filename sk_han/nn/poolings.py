@@ -1,4 +1,4 @@
-"""Attention: the weighted poolings of the papers."""
+"""Poolings: one vector from the states of a sequence."""
 
 from __future__ import annotations
 
@@ -6,11 +6,220 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
-from sk_han.nn.encoders import parameter, uniform_, xavier_uniform_
-from sk_han.nn.functions import attention, kernels_cover
-from sk_han.nn.pooling import Pooling
-from sk_han.nn.ragged import PackedLayout, segment_numbers, segment_softmax, segment_sum
+from sk_han.kernels import engine
+from sk_han.nn.encoders import (
+    computed,
+    kernels_cover,
+    parameter,
+    summed,
+    uniform_,
+    xavier_uniform_,
+)
+from sk_han.nn.ragged import (
+    PackedLayout,
+    segment_numbers,
+    segment_softmax,
+    segment_sum,
+    sequence_ends,
+)
+
+
+class Pooling(nn.Module):
+    """Base class of poolings, which compute one vector from the states of each sequence.
+
+    Attributes
+    ----------
+    output_size : int
+        Size of a pooled vector.
+    across_sequences : bool
+        Whether the weights of a sequence depend on other sequences of its document, so that all
+        must be pooled at once.
+    """
+
+    output_size: int
+    across_sequences = False
+    has_kernels = False  # compiled ones, wherever it computes
+
+    def pool(
+        self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Pool concatenated sequences, without padding.
+
+        Parameters
+        ----------
+        states : Tensor, shape (T, H)
+        lengths : Tensor of int64, shape (N,)
+            Number of states of each sequence, together T.
+        sequences_per_document : Tensor of int64, shape (D,), optional
+            Together N. Only poolings whose `across_sequences` is True read it.
+
+        Returns
+        -------
+        pooled : Tensor, shape (N, output_size)
+            Zero for a sequence without states.
+        weights : Tensor, shape (T, R)
+            Share of each state in each of R results side by side; those of a sequence sum to 1.
+        """
+        raise NotImplementedError
+
+    def attributions(
+        self, states: Tensor, weights: Tensor, gradient: Tensor, lengths: Tensor
+    ) -> Tensor:
+        """Compute the contribution of each state to a linear score of the pooled vectors.
+
+        This implementation is for weighted sums of the states:
+        ``sum_r weights[t, r] * states[t] . gradient[n, r]`` for state t of sequence n.
+
+        Parameters
+        ----------
+        states, lengths : Tensor
+            As of `pool`.
+        weights : Tensor, shape (T, R)
+            As `pool` returned them; held fixed.
+        gradient : Tensor, shape (N, output_size)
+            Of the score, with respect to the pooled vectors.
+
+        Returns
+        -------
+        Tensor, shape (T,)
+            Those of a sequence sum to ``pooled . gradient``.
+        """
+        segment = segment_numbers(lengths).to(states.device)
+        by_result = gradient.view(len(gradient), weights.shape[1], states.shape[1])[segment]
+        return (weights * (by_result @ states.unsqueeze(2)).squeeze(2)).sum(1)  # (T, R) -> (T,)
+
+
+class MeanPooling(Pooling):
+    """Mean of the states of a sequence: HN-AVE of Yang et al. (2016).
+
+    Parameters
+    ----------
+    input_size : int
+        Size H of each state.
+    """
+
+    def __init__(self, input_size: int) -> None:
+        super().__init__()
+        self.output_size = input_size
+
+    def pool(
+        self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Pool concatenated sequences; see `Pooling.pool`; a weight is one over the length."""
+        segment = segment_numbers(lengths).to(states.device)  # (T,)
+        weights = lengths.to(states)[segment].reciprocal().unsqueeze(1)  # (T, 1)
+        return segment_sum(weights * states, segment, len(lengths)), weights
+
+
+class MaxPooling(Pooling):
+    """Maximum of each entry over the states of a sequence: HN-MAX of Yang et al. (2016).
+
+    Parameters
+    ----------
+    input_size : int
+        Size H of each state.
+    """
+
+    def __init__(self, input_size: int) -> None:
+        super().__init__()
+        self.output_size = input_size
+
+    def pool(
+        self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Pool concatenated sequences; see `Pooling.pool`.
+
+        The weight of a state is the share of the entries that come from it; of equal states, the
+        first one counts.
+        """
+        T, H = states.shape
+        source = self._sources(states.detach(), lengths)  # (N, H)
+        # An empty sequence takes its entries from row T, which is zero.
+        pooled = torch.cat([states, states.new_zeros(1, H)]).gather(0, source)  # (N, H)
+        counts = torch.bincount(source.flatten(), minlength=T + 1)[:T]
+        return pooled, (counts.to(states) / H).unsqueeze(1)
+
+    def attributions(
+        self, states: Tensor, weights: Tensor, gradient: Tensor, lengths: Tensor
+    ) -> Tensor:
+        """Compute the contribution of each state; see `Pooling.attributions`.
+
+        The weights only hold the number of entries from each state, so `_sources` runs again.
+        """
+        T, H = states.shape
+        source = self._sources(states, lengths).flatten()  # (N * H,)
+        entries = torch.cat([states, states.new_zeros(1, H)])  # (T + 1, H)
+        column = torch.arange(H, device=states.device).repeat(len(lengths))
+        contributions = states.new_zeros(T + 1).index_add(
+            0, source, entries[source, column] * gradient.flatten()
+        )
+        return contributions[:T]
+
+    @staticmethod
+    def _sources(states: Tensor, lengths: Tensor) -> Tensor:
+        """Return the row that each pooled entry comes from, shape (N, H); T if there is none."""
+        (T, H), N = states.shape, len(lengths)
+        segment = segment_numbers(lengths).to(states.device).unsqueeze(1).expand(T, H)
+        highest = states.new_zeros(N, H).scatter_reduce(
+            0, segment, states, "amax", include_self=False
+        )
+        row = torch.arange(T, device=states.device).unsqueeze(1)
+        # NaN is passed on, so that training notices it.
+        is_highest = (states == highest.gather(0, segment)) | states.isnan()
+        candidate = torch.where(is_highest, row, T)  # (T, H)
+        return candidate.new_full((N, H), T).scatter_reduce(0, segment, candidate, "amin")
+
+
+class LastPooling(Pooling):
+    """Last state of each direction: the encoder of Sutskever et al. (2014).
+
+    Parameters
+    ----------
+    input_size : int
+        Size H of each state.
+    bidirectional : bool
+        Whether the second half of each state is of the backward direction, whose last state is
+        that of the first token.
+    """
+
+    def __init__(self, input_size: int, bidirectional: bool) -> None:
+        super().__init__()
+        self.output_size = input_size
+        self.forward_size = input_size // 2 if bidirectional else input_size
+
+    def pool(
+        self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Pool concatenated sequences; see `Pooling.pool`.
+
+        With two directions, the last and the first state have a weight of one half each.
+        """
+        filled, first, last = sequence_ends(lengths, states.device)
+        H = self.forward_size
+        ends = torch.cat([states[last, :H], states[first, H:]], dim=1)
+        pooled = states.new_zeros(len(lengths), self.output_size)
+        pooled = pooled.index_copy(0, filled, ends)  # (N, H)
+        share = H / self.output_size
+        weights = states.new_zeros(len(states))
+        weights[last] += share
+        weights[first] += 1 - share
+        return pooled, weights.unsqueeze(1)
+
+    def attributions(
+        self, states: Tensor, weights: Tensor, gradient: Tensor, lengths: Tensor
+    ) -> Tensor:
+        """Compute the contribution of each state; see `Pooling.attributions`.
+
+        The part of each direction belongs to the last state of that direction.
+        """
+        filled, first, last = sequence_ends(lengths, states.device)
+        H, gradient = self.forward_size, gradient[filled]
+        contributions = states.new_zeros(len(states))
+        contributions[last] += (states[last, :H] * gradient[:, :H]).sum(1)
+        contributions[first] += (states[first, H:] * gradient[:, H:]).sum(1)
+        return contributions
 
 
 class AttentionPooling(Pooling):
@@ -48,25 +257,50 @@ class AttentionPooling(Pooling):
         self.bias = parameter(attention_dim)
         self.context = parameter(attention_dim)
         self.output_size = input_size
-        self.reset_parameters(generator)
-
-    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw the weights: Glorot for the projection, zero bias, a small context vector."""
         xavier_uniform_(self.weight, generator)
-        nn.init.zeros_(self.bias)
-        uniform_(self.context, len(self.context) ** -0.5, generator)
+        uniform_(self.context, attention_dim**-0.5, generator)
 
     def pool(
         self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Pool concatenated sequences, as `Pooling.pool` says."""
-        if kernels_cover("attention", states):
-            pooled, weights = attention(states, self.weight, self.bias, self.context, lengths)
+        """Pool concatenated sequences; see `Pooling.pool`."""
+        if kernels_cover(states):
+            own = self.weight, self.bias, self.context
+            pooled, weights = _Attention.apply(states, *own, lengths, torch.is_grad_enabled())
             return pooled, weights.unsqueeze(1)
         segment = segment_numbers(lengths).to(states.device)  # (T,)
         u = torch.tanh(torch.addmm(self.bias, states, self.weight.T))  # (T, A)
         weights = segment_softmax(u @ self.context, segment, len(lengths)).unsqueeze(1)  # (T, 1)
         return segment_sum(weights * states, segment, len(lengths)), weights
+
+
+class _Attention(torch.autograd.Function):
+    """`sk_han.kernels.engine.attend` with its gradients; `keep` what they need."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        states: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        context: Tensor,
+        lengths: Tensor,
+        keep: bool,
+    ) -> tuple[Tensor, Tensor]:
+        keep = keep and any(ctx.needs_input_grad)
+        attended = computed(engine.attend, states, weight, bias, context, lengths, keep)
+        weights = torch.from_numpy(attended.weights)
+        hidden = None if attended.hidden is None else torch.from_numpy(attended.hidden)
+        ctx.save_for_backward(states, weight, context, weights, hidden)
+        ctx.starts, ctx.bounds = attended.starts, attended.bounds
+        return torch.from_numpy(attended.pooled), weights
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, grad_weights: Tensor) -> tuple[Tensor | None, ...]:
+        kept = *ctx.saved_tensors, ctx.starts, ctx.bounds
+        of_states, *of_weights = computed(engine.attend_gradients, grad, grad_weights, *kept)
+        return torch.from_numpy(of_states), *map(summed, of_weights), None, None
 
 
 class ContextPooling(Pooling):
@@ -123,7 +357,7 @@ class ContextPooling(Pooling):
     def pool(
         self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Pool words as `Pooling.pool` says, one sentence of all documents at a time.
+        """Pool words see `Pooling.pool`, one sentence of all documents at a time.
 
         Without `sequences_per_document` there is one document. Each direction has weights.
         """
@@ -252,7 +486,7 @@ class MultiHopPooling(Pooling):
     def pool(
         self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Pool concatenated sequences, as `Pooling.pool` says: vectors (N, R * H)."""
+        """Pool concatenated sequences; see `Pooling.pool`: vectors (N, R * H)."""
         N, R = len(lengths), len(self.context)
         segment = segment_numbers(lengths).to(states.device)  # (T,)
         u = torch.tanh(torch.addmm(self.bias, states, self.weight.T))  # (T, A)

@@ -7,8 +7,15 @@ of a direction and the states of some sequences of like length.
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
 import triton
 import triton.language as tl
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+_SEQUENCES, _WARPS = 16, 4  # of a program, whose products take at least 16 rows
 
 
 @triton.jit
@@ -48,7 +55,7 @@ def forward(  # type: ignore[no-untyped-def]
     width: tl.constexpr,  # H, filled up to a power of two
     keep: tl.constexpr,
 ):
-    """Compute the states of some sequences in one direction, as `arrays.recur`."""
+    """Compute the states of some sequences in one direction, as `sk_han.kernels.engine.recur`."""
     start, length, n_steps = _of_program(sequences, n, size)
     backwards = tl.program_id(1)
     j, k = tl.arange(0, width), tl.arange(0, width)[:, None]
@@ -130,3 +137,92 @@ def backward(  # type: ignore[no-untyped-def]
         tl.store(products + 2 * H, of_n * r, mask=mask)
         through = _product(of_r, v_r) + _product(of_z, v_z) + _product(of_n * r, v_n)
         of_state = tl.where(mask, total * z + through, of_state)
+
+
+def gru_states(
+    inputs: Tensor,  # (U, E)
+    input_weight: Tensor,  # (2, 3H, E)
+    input_bias: Tensor,  # (2, 3H)
+    weight: Tensor,  # (2, H, 3H)
+    bias: Tensor,  # (2, H)
+    index: Tensor,  # (T,)
+    lengths: Tensor,  # (N,) on the CPU, together T
+) -> Tensor:
+    """Compute the states (T, 2H) of a bidirectional GRU over sequences of distinct inputs.
+
+    No index is compared with the number of inputs: that would wait for the GPU.
+    """
+    order = torch.argsort(lengths, descending=True)[: int((lengths > 0).sum())]
+    sequences = torch.stack([(torch.cumsum(lengths, 0) - lengths)[order], lengths[order]])
+    with torch.autocast(inputs.device.type, enabled=False):
+        weights = input_weight.flatten(0, 1)  # (6H, E)
+        projected = torch.addmm(input_bias.flatten(), inputs, weights.T)  # (U, 6H)
+        on_gpu = sequences.to(inputs.device)
+        states: Tensor = _Recurrence.apply(projected, weight, bias, index, on_gpu)
+    return states
+
+
+class _Recurrence(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        projected: Tensor,  # (U, 6H)
+        weight: Tensor,
+        bias: Tensor,
+        index: Tensor,
+        sequences: Tensor,  # (2, n): start and length of those with tokens, the longest first
+    ) -> Tensor:
+        H, T, n = weight.shape[1], len(index), sequences.shape[1]
+        keep = any(ctx.needs_input_grad)
+        states = projected.new_empty(T, 2 * H)
+        gates = projected.new_empty(2, T if keep else 0, 5 * H)
+        if n:
+            read = (each.contiguous() for each in (projected, weight, bias, index, sequences))
+            with torch.cuda.device_of(states):
+                forward[_grid(n)](*read, states, gates, n, T, keep=keep, **_tiles(H))
+        ctx.save_for_backward(gates, weight, index, sequences)
+        ctx.n_distinct = len(projected)
+        return states
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        gates, weight, index, sequences = ctx.saved_tensors
+        H, T, n = weight.shape[1], len(index), sequences.shape[1]
+        of_inputs, of_products = grad.new_empty(T, 6 * H), grad.new_empty(2, T, 3 * H)
+        if n:
+            read = (each.contiguous() for each in (grad, gates, weight, sequences))
+            with torch.cuda.device_of(grad):
+                backward[_grid(n)](*read, of_inputs, of_products, n, T, **_tiles(H))
+        # As the gradient of an embedding, which adds up in the same order each time.
+        of_projected = torch.ops.aten.embedding_dense_backward(
+            of_inputs, index, ctx.n_distinct, -1, False
+        )
+        before = gates[:, :, 4 * H :].transpose(1, 2)  # (2, H, T), the states before
+        of_bias = of_products[:, :, 2 * H :].sum(1)
+        return of_projected, before @ of_products, of_bias, None, None
+
+
+def _grid(n_sequences: int) -> tuple[int, int]:
+    return -(-n_sequences // _SEQUENCES), 2
+
+
+def _tiles(hidden: int) -> dict[str, int]:
+    width = max(16, 1 << (hidden - 1).bit_length())
+    return {"H": hidden, "size": _SEQUENCES, "width": width, "num_warps": _WARPS}
+
+
+def check(device: torch.device) -> None:
+    """Compile the kernels for a GPU, and compute a case that is worked by hand."""
+    on_gpu: dict[str, Any] = {"device": device, "dtype": torch.float32}
+    with torch.inference_mode(False), torch.enable_grad():
+        # Both gates are 1/2 and the candidate is 1/2: a state is the mean of 1/2 and that before.
+        weight, bias = torch.zeros(2, 1, 3, **on_gpu), torch.zeros(2, 1, **on_gpu)
+        projected = torch.tensor([[0.0, 0.0, 0.5] * 2], **on_gpu).atanh().requires_grad_()
+        index, sequences = (torch.tensor(each, device=device) for each in ([0, 0], [[0], [2]]))
+        states = _Recurrence.apply(projected, weight, bias, index, sequences)
+        states.sum().backward()
+    expected = torch.tensor([[0.25, 0.375], [0.375, 0.25]], device="cpu")
+    result = states.detach().cpu()
+    if not torch.allclose(result, expected, atol=1e-5):
+        raise RuntimeError(f"states are {result.tolist()} in place of {expected.tolist()}")

@@ -1,0 +1,352 @@
+"""Recurrent networks over ragged sequences: kernels, PyTorch and each sequence alone agree."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from itertools import product
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from sk_han import RNN
+from sk_han.nn import BidirectionalGRU, HierarchicalAttentionNetwork, PackedRNN
+
+TOLERANCE = {"numba": 1e-6, "torch": 1e-12}  # single and double precision
+LENGTHS = {
+    "several lengths": [3, 1, 7, 2],
+    "empty sequences": [0, 5, 0, 0, 7, 1, 0],
+    "equal lengths": [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    "one sequence": [13],
+}
+each_lengths = pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
+with_kernels = pytest.mark.parametrize("engine", ["numba"], indirect=True)
+
+
+@pytest.fixture
+def dtype(engine):
+    """The type of numbers that an engine computes with."""
+    return torch.float32 if engine == "numba" else torch.float64
+
+
+@pytest.fixture
+def atol(engine):
+    return TOLERANCE[engine]
+
+
+@pytest.fixture
+def index():
+    """Thirteen tokens: input 2 stands at four of them, inputs 0, 5, 6, 8 and 10 at none."""
+    return torch.tensor([2, 9, 2, 2, 1, 3, 4, 4, 7, 9, 3, 2, 1])
+
+
+@pytest.fixture
+def inputs(dtype):
+    """Eleven distinct inputs of size 3."""
+    return torch.cos(torch.arange(33, dtype=dtype)).view(11, 3)
+
+
+@pytest.fixture
+def encoder(fill, engine, dtype):
+    """Inputs of size 3, states of size 5 in each direction."""
+    encoder = BidirectionalGRU(input_size=3, hidden_size=5).to(dtype)
+    fill(encoder)
+    assert encoder.has_kernels == (engine == "numba")
+    return encoder
+
+
+def loss_of(states):
+    return (torch.sin(torch.arange(states.numel())).view_as(states) * states).sum()
+
+
+def states_and_gradients(encoder, inputs, index, lengths):
+    inputs = inputs.detach().clone().requires_grad_()
+    states = encoder(inputs, index, lengths)
+    return [states, *torch.autograd.grad(loss_of(states), [inputs, *encoder.parameters()])]
+
+
+def numbers(*shape, seed):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+@with_kernels
+@pytest.mark.usefixtures("engine")
+class TestKernels:
+    """Of sizes below, at and beyond the 16 numbers of a vector, and the rows of a block."""
+
+    @pytest.fixture(params=[1, 3], autouse=True)
+    def _threads(self, request, monkeypatch):
+        monkeypatch.setattr("sk_han.kernels.engine._ROWS_A_THREAD", 1)
+        torch.set_num_threads(request.param)
+
+    def assert_those_of_pytorch(self, E, H, inputs, index, lengths):
+        encoder = BidirectionalGRU(E, H, torch.Generator().manual_seed(0))
+        found = states_and_gradients(encoder, inputs, index, lengths)
+        encoder.double()
+        assert not encoder.has_kernels
+        exact = states_and_gradients(encoder, inputs.double(), index, lengths)
+        n_terms = max(size for each in exact for size in each.shape)
+        for single, double in zip(found, exact, strict=True):
+            # The rounding of a sum grows with the square root of the number of its terms.
+            largest = double.abs().max().item() if double.numel() else 0.0
+            bound = (1 + largest) * (2e-6 + 4e-7 * n_terms**0.5)
+            assert_close(single.double(), double, rtol=2e-5, atol=bound)
+
+    @pytest.mark.parametrize("H", [1, 5, 16, 17, 37, 50])
+    @pytest.mark.parametrize(
+        "lengths",
+        [
+            [3, 1, 7, 2, 5],
+            [0, 3, 0, 2, 0],
+            [2, 3, 5, 7, 11, 2, 1, 1, 4, 4, 4, 6, 13],
+            [300, 3],
+            [1],
+            [],
+        ],
+        ids=["several", "empty ones", "more than a block", "a long one", "one token", "none"],
+    )
+    def test_states_and_gradients_of_any_lengths(self, H, lengths):
+        index, lengths = (
+            torch.arange(sum(lengths)) * 5 % 7,
+            torch.tensor(lengths, dtype=torch.int64),
+        )
+        self.assert_those_of_pytorch(3, H, numbers(7, 3, seed=1), index, lengths)
+
+    @pytest.mark.parametrize(("E", "H"), [(1, 1), (3, 5), (16, 16), (37, 2), (200, 50)])
+    @pytest.mark.parametrize("U", [0, 1, 5, 7, 131, 300])
+    def test_any_number_of_distinct_inputs(self, E, H, U):
+        lengths = torch.ones(U, dtype=torch.int64)
+        self.assert_those_of_pytorch(E, H, numbers(U, E, seed=1), torch.arange(U), lengths)
+
+    def test_states_do_not_depend_on_threads_nor_neighbours(self):
+        encoder, inputs = BidirectionalGRU(3, 17), numbers(7, 3, seed=0)
+        index, lengths = torch.arange(63) * 5 % 7, [2, 3, 5, 7, 11, 2, 1, 1, 4, 4, 4, 6, 13]
+        together = encoder(inputs, index, torch.tensor(lengths))
+        torch.set_num_threads(1)
+        parts = [(part, torch.tensor([len(part)])) for part in index.split(lengths)]
+        assert torch.equal(together, torch.cat([encoder(inputs, *part) for part in parts]))
+
+
+@with_kernels
+class TestWhatKernelsTake:
+    def test_single_precision_on_the_cpu(self, encoder):
+        assert encoder.has_kernels
+        assert not encoder.double().has_kernels
+        assert not encoder.float().to("meta").has_kernels
+
+    @pytest.mark.parametrize("index", [[0, 11, 1], [-1, 0, 1]])
+    def test_an_index_beyond_the_inputs_is_refused(self, encoder, inputs, index):
+        with pytest.raises(IndexError, match="there are 11 inputs"):
+            encoder(inputs, torch.tensor(index), torch.tensor([3]))
+
+    @pytest.mark.parametrize("lengths", [[2, 2], [4, -1], [1]])
+    def test_lengths_of_other_tokens_are_refused(self, encoder, inputs, lengths):
+        with pytest.raises(ValueError, match="add up to 3 tokens"):
+            encoder(inputs, torch.tensor([0, 1, 2]), torch.tensor(lengths))
+
+    @pytest.mark.parametrize("name", ["index", "lengths"])
+    def test_positions_of_another_type_are_refused_by_name(self, encoder, inputs, name):
+        positions = {"index": torch.tensor([0, 1, 2]), "lengths": torch.tensor([3])}
+        positions[name] = positions[name].int()
+        with pytest.raises(TypeError, match=f"{name} must be of int64; got int32"):
+            encoder(inputs, **positions)
+
+    def test_nan_comes_through_and_large_inputs_saturate(self, encoder, inputs):
+        index, lengths = torch.zeros(7, dtype=torch.int64), torch.tensor([7])
+        assert encoder(inputs * 1e30, index, lengths).isfinite().all()
+        with torch.no_grad():
+            for direction in ("", "_reverse"):
+                getattr(encoder.gru, f"weight_hh_l0{direction}").fill_(float("nan"))
+        assert encoder(inputs, index, lengths)[1:-1].isnan().all()
+
+
+@pytest.mark.usefixtures("engine")
+class TestBidirectionalGRU:
+    @each_lengths
+    def test_each_sequence_is_read_as_torch_reads_it_alone(
+        self, encoder, inputs, index, lengths, atol
+    ):
+        states = encoder(inputs, index, torch.tensor(lengths)).split(lengths)
+        for found, tokens in zip(states, index.split(lengths), strict=True):
+            if len(tokens):
+                assert_close(found, encoder.gru(inputs[tokens])[0], rtol=0, atol=atol)
+
+    def test_states_worked_by_hand(self, dtype, atol):
+        # Without weights both gates are 1/2, and the candidate is tanh of its bias: let it be 1/2.
+        # Then h becomes (1/2 + h) / 2 from step to step.
+        encoder = BidirectionalGRU(input_size=1, hidden_size=1).to(dtype)
+        with torch.no_grad():
+            for weight in encoder.parameters():
+                weight.zero_()
+            half = torch.tensor(0.5, dtype=dtype)
+            encoder.gru.bias_ih_l0[2] = encoder.gru.bias_ih_l0_reverse[2] = half.atanh()
+        one_input, index = torch.zeros(1, 1, dtype=dtype), torch.tensor([0, 0, 0])
+        states = encoder(one_input, index, torch.tensor([3]))
+        expected = [[1 / 4, 7 / 16], [3 / 8, 3 / 8], [7 / 16, 1 / 4]]
+        assert_close(states, torch.tensor(expected, dtype=dtype), rtol=0, atol=atol)
+
+    @pytest.mark.parametrize("lengths", [[], [0], [0, 0, 0]])
+    def test_no_tokens_give_no_states(self, encoder, dtype, lengths):
+        no_index = torch.empty(0, dtype=torch.int64)
+        no_inputs, lengths = torch.empty(0, 3, dtype=dtype), torch.tensor(lengths).long()
+        assert encoder(no_inputs, no_index, lengths).shape == (0, 10)
+
+    def test_no_tokens_give_gradients_of_zero(self, encoder, dtype):
+        no_index = torch.empty(0, dtype=torch.int64)
+        encoder(torch.empty(0, 3, dtype=dtype), no_index, torch.tensor([0, 0])).sum().backward()
+        assert all(weight.grad.eq(0).all() for weight in encoder.parameters())
+
+    def test_weights_start_as_those_of_torch_gru(self):
+        encoder = BidirectionalGRU(5, 101, torch.Generator().manual_seed(0))
+        reference = nn.GRU(5, 101, bidirectional=True)
+        shapes = {name: weight.shape for name, weight in reference.named_parameters()}
+        assert {name: weight.shape for name, weight in encoder.gru.named_parameters()} == shapes
+        highest = max(weight.abs().max().item() for weight in encoder.parameters())
+        assert highest == pytest.approx(101**-0.5, rel=1e-3)
+
+
+@pytest.mark.usefixtures("engine")
+class TestBackward:
+    @pytest.fixture
+    def inputs(self, dtype):
+        return torch.cos(torch.arange(9, dtype=dtype)).view(3, 3).requires_grad_()
+
+    @pytest.fixture
+    def index(self):
+        return torch.tensor([2, 0, 2, 1, 1, 2, 0])
+
+    @pytest.fixture
+    def lengths(self):
+        return torch.tensor([2, 0, 3, 1, 1])
+
+    def gradients_of(self, encoder, states, **kwargs):
+        return list(torch.autograd.grad(loss_of(states), list(encoder.parameters()), **kwargs))
+
+    def test_gradients_of_inputs_alone_are_the_same(self, encoder, inputs, index, lengths):
+        def gradient():
+            return torch.autograd.grad(encoder(inputs, index, lengths).square().sum(), inputs)[0]
+
+        expected = gradient()
+        encoder.requires_grad_(False)
+        assert torch.equal(gradient(), expected)
+
+    @with_kernels
+    def test_a_second_derivative_is_refused(self, encoder, inputs, index, lengths):
+        loss = encoder(inputs, index, lengths).square().sum()
+        (gradient,) = torch.autograd.grad(loss, inputs, create_graph=True)
+        with pytest.raises(RuntimeError, match="once_differentiable"):
+            gradient.sum().backward()
+
+    def test_calls_do_not_disturb_each_other(self, encoder, inputs, index, lengths):
+        with torch.inference_mode():
+            predicted = encoder(inputs, index, lengths).clone()
+        with torch.no_grad():  # as in a validation step
+            validated = encoder(inputs, index, lengths)
+        states = encoder(inputs, index, lengths)
+        kept = states.detach().clone()
+        first = self.gradients_of(encoder, states, retain_graph=True)
+        self.gradients_of(encoder, encoder(2 * inputs, index.repeat(7), lengths.repeat(7)))
+        assert all(map(torch.equal, [predicted, validated, states], [kept] * 3))
+        assert all(map(torch.equal, self.gradients_of(encoder, states), first))
+
+    def test_threads_do_not_disturb_each_other(self, encoder, inputs, index, lengths):
+        def gradients_at(scale):
+            return [
+                self.gradients_of(encoder, encoder(scale * inputs, index, lengths))
+                for _ in range(11)
+            ]
+
+        expected = [gradients_at(scale)[0] for scale in range(5)]
+        contexts = [copy_context() for _ in range(5)]  # which know the engine
+        with ThreadPoolExecutor(5) as pool:
+            of_threads = pool.map(lambda c, scale: c.run(gradients_at, scale), contexts, range(5))
+            for scale, repeated in enumerate(of_threads):
+                assert all(all(map(torch.equal, found, expected[scale])) for found in repeated)
+
+    def test_arguments_are_left_alone(self, encoder, inputs, index, lengths):
+        before = [inputs.detach().clone(), index.clone(), lengths.clone()]
+        self.gradients_of(encoder, encoder(inputs, index, lengths))
+        assert all(map(torch.equal, [inputs.detach(), index, lengths], before))
+
+
+OF_FIVE = [3, 0, 7, 1, 2]
+KINDS = list(product(["gru", "lstm", "rnn"], [1, 2], [True, False]))
+each_kind = pytest.mark.parametrize(("rnn", "num_layers", "bidirectional"), KINDS)
+
+
+class TestPackedRNN:
+    @pytest.fixture
+    def inputs(self):
+        return torch.cos(torch.arange(33, dtype=torch.float64)).view(11, 3)
+
+    @pytest.fixture
+    def make_encoder(self, fill):
+        """Inputs of size 3, states of size 5 in each direction."""
+
+        def make(*args):
+            encoder = PackedRNN(args[0], 3, 5, *args[1:]).double()
+            fill(encoder)
+            return encoder
+
+        return make
+
+    @each_kind
+    def test_weights_start_as_those_of_torch(self, rnn, num_layers, bidirectional):
+        generator = torch.Generator().manual_seed(0)
+        encoder = PackedRNN(rnn, 5, 101, num_layers, bidirectional, generator)
+        classes = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
+        reference = classes[rnn](5, 101, num_layers=num_layers, bidirectional=bidirectional)
+        shapes = {name: weight.shape for name, weight in reference.named_parameters()}
+        assert {name: weight.shape for name, weight in encoder.rnn.named_parameters()} == shapes
+        highest = max(weight.abs().max().item() for weight in encoder.parameters())
+        assert highest == pytest.approx(101**-0.5, rel=1e-3)
+
+    @each_kind
+    def test_the_body_written_by_hand_is_taken_where_there_is_one(
+        self, rnn, num_layers, bidirectional
+    ):
+        options = RNN(cell=rnn, num_layers=num_layers, bidirectional=bidirectional)
+        encoder = HierarchicalAttentionNetwork(7, 2, rnn=options).word_encoder
+        by_hand = (rnn, num_layers, bidirectional) == ("gru", 1, True)
+        assert type(encoder) is (BidirectionalGRU if by_hand else PackedRNN)
+
+    @each_kind
+    @pytest.mark.parametrize(("block", "kept"), [(2, 1_000), (2, 3), (1, 5)])
+    def test_steps_that_are_computed_apart_and_again_change_nothing(
+        self, make_encoder, inputs, monkeypatch, rnn, num_layers, bidirectional, block, kept
+    ):
+        encoder = make_encoder(rnn, num_layers, bidirectional)
+        index = torch.arange(43) * 5 % 11
+        lengths = torch.tensor([3, 0, 13, 1, 2, 5, 19])
+
+        monkeypatch.setattr("sk_han.nn.encoders.STEPS_A_BLOCK", 1_000)
+        at_once = states_and_gradients(encoder, inputs, index, lengths)
+        monkeypatch.setattr("sk_han.nn.encoders.STEPS_A_BLOCK", block)
+        monkeypatch.setattr("sk_han.nn.encoders.MOST_STEPS_KEPT", kept)
+        assert_close(
+            states_and_gradients(encoder, inputs, index, lengths), at_once, rtol=0, atol=1e-12
+        )
+
+    @each_kind
+    def test_states_are_those_of_torch_for_each_sequence_alone(
+        self, make_encoder, inputs, index, rnn, num_layers, bidirectional
+    ):
+        encoder = make_encoder(rnn, num_layers, bidirectional)
+        states = encoder(inputs, index, torch.tensor(OF_FIVE)).split(OF_FIVE)
+        for found, tokens in zip(states, index.split(OF_FIVE), strict=True):
+            if len(tokens):
+                assert_close(found, encoder.rnn(inputs[tokens])[0], rtol=0, atol=1e-12)
+
+    @pytest.mark.parametrize("rnn", ["gru", "lstm"])
+    def test_no_tokens_give_no_states_and_gradients_of_zero(self, make_encoder, rnn):
+        encoder, no_index = make_encoder(rnn, 2, True), torch.empty(0, dtype=torch.int64)
+        no_inputs = torch.empty(0, 3, dtype=torch.float64)
+        states = encoder(no_inputs, no_index, torch.tensor([0, 0]))
+        assert states.shape == (0, 10)
+        states.sum().backward()
+        assert all(weight.grad.eq(0).all() for weight in encoder.parameters())
+
+    @pytest.mark.parametrize("lengths", [[2, 2], [2, 2, 2], [6, -1]])
+    def test_lengths_of_other_tokens_are_refused(self, make_encoder, inputs, lengths):
+        with pytest.raises(ValueError, match="add up to 5 tokens"):
+            make_encoder("lstm", 1, True)(inputs, torch.arange(5), torch.tensor(lengths))
