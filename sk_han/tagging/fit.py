@@ -43,11 +43,6 @@ class Sentences:
         """Number of tokens of each sentence, shape (D,)."""
         return self.kinds.words_per_document
 
-    def words(self) -> DocumentArray:
-        """Return the ids of the words alone."""
-        words = self.attributes[self.kinds.word_ids, 0].astype(np.int32)
-        return sentences_of(words, self.lengths)
-
     def __len__(self) -> int:
         return len(self.kinds)
 
@@ -132,11 +127,6 @@ def sentences_of(ids: NDArray[np.integer[Any]], lengths: NDArray[np.int64]) -> D
     return DocumentArray(ids, starts_of(lengths[filled]), starts_of(filled))
 
 
-def split_tokens(values: NDArray[Any], sentences: Sentences) -> list[NDArray[Any]]:
-    """Split values of all tokens into those of each sentence."""
-    return np.split(values, np.cumsum(sentences.lengths)[:-1]) if len(sentences) else []
-
-
 def _tensors(sentences: Sentences, device: str) -> tuple[Tensor, Tensor, Tensor]:
     """Return the arguments of `TaggingNetwork.attend`."""
     return (
@@ -176,30 +166,25 @@ def token_kinds(sentences: Iterable[Sequence[tuple[str, ...]]]) -> Kinds:
 def learn_attributes(kinds: Kinds) -> list[dict[str, int]]:
     """Number the values of each attribute from 2, the most frequent first."""
     n_tokens = np.bincount(kinds.numbers, minlength=len(kinds.rows)).tolist()
-    n_given = len(kinds.rows[0])
-    counts: list[Counter[str]] = [Counter() for _ in range(N_FROM_WORD + n_given - 1)]
+    n_columns = len(kinds.rows[0])
+    counts: list[Counter[str]] = [Counter() for _ in range(N_FROM_WORD + n_columns - 1)]
     for row, n in zip(kinds.rows, n_tokens, strict=True):
         for i, (counter, value) in enumerate(zip(counts, _attributes_of(row), strict=True)):
-            counter[value] += n if i < n_given else 1  # letters are those of words, not of tokens
-    least = [1] * n_given + [_LEAST_WORDS] * (N_FROM_WORD - 1)
-    return [_numbered(counter, n) for counter, n in zip(counts, least, strict=True)]
+            counter[value] += n if i < n_columns else 1  # letters are those of words, not of tokens
+    least = [1] * n_columns + [_LEAST_WORDS] * (N_FROM_WORD - 1)
+    ranked = [
+        sorted((-n, value) for value, n in counter.items() if n >= smallest)
+        for counter, smallest in zip(counts, least, strict=True)
+    ]
+    return [
+        {value: rank for rank, (_, value) in enumerate(values, start=UNKNOWN_ID + 1)}
+        for values in ranked
+    ]
 
 
 def n_values(vocabulary: Mapping[str, int]) -> int:
     """Return the number of values of an attribute, with padding and the unknown one."""
     return UNKNOWN_ID + 1 + len(vocabulary)
-
-
-def attribute_ids(
-    rows: Sequence[tuple[str, ...]], vocabularies: Sequence[Mapping[str, int]]
-) -> NDArray[np.int64]:
-    """Return the ids of the attributes of tokens, 1 if unknown, shape (n_rows, n_attributes)."""
-    columns = zip(*map(_attributes_of, rows), strict=True)
-    ids = [
-        [vocabulary.get(value, UNKNOWN_ID) for value in values]
-        for vocabulary, values in zip(vocabularies, columns, strict=False)
-    ]
-    return np.array(ids, dtype=np.int64).reshape(len(vocabularies), len(rows)).T
 
 
 def word_shape(word: str) -> str:
@@ -225,11 +210,6 @@ def _attributes_of(token: tuple[str, ...]) -> tuple[str, ...]:
     return (lower, *columns, *prefixes, *suffixes, word_shape(word))
 
 
-def _numbered(counts: Counter[str], least: int) -> dict[str, int]:
-    by_rank = sorted((-n, value) for value, n in counts.items() if n >= least)
-    return {value: rank for rank, (_, value) in enumerate(by_rank, start=UNKNOWN_ID + 1)}
-
-
 _N_STEPS = 2_000
 
 
@@ -237,7 +217,7 @@ _N_STEPS = 2_000
 _ENOUGH_READ = 200
 
 
-class _Given(NamedTuple):
+class _Checked(NamedTuple):
     """The user's data, checked: D sentences of T tokens with C different labels."""
 
     sentences: list[list[Token]]
@@ -256,15 +236,19 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
     rng = check_random_state(tagger.random_state)
     stages = Stages(tagger.verbose)
     with stages("sentences"):
-        given = _checked(X, y, sample_weight, tagger.scheme, tagger.class_weight)
-        rows, held_out = _split(tagger, given, rng)
-        known = token_kinds([given.sentences[i] for i in rows])
+        checked = _checked(X, y, sample_weight, tagger.scheme, tagger.class_weight)
+        rows, held_out = _split(tagger, checked, rng)
+        known = token_kinds([checked.sentences[i] for i in rows])
         vocabularies = learn_attributes(known)
-        _add_words_of_vectors(vocabularies[0], tagger.embedding_init)
+        vectors = tagger.embedding_init
+        if hasattr(vectors, "__iter__") and not isinstance(vectors, (str, np.ndarray)):
+            for word in vectors:  # a word that only the vectors have is not an unknown one
+                if isinstance(word, str):
+                    vocabularies[0].setdefault(word.lower(), n_values(vocabularies[0]))
         data = LabelledSentences(
-            encoded_sentences(given.kinds, vocabularies),
-            sentences_of(given.targets + 1, given.kinds.lengths),
-            given.weights,
+            encoded_sentences(checked.kinds, vocabularies),
+            sentences_of(checked.targets + 1, checked.kinds.lengths),
+            checked.weights,
         )
         training, validation = data[rows], data[held_out] if len(held_out) else None
     with stages("set-up"):
@@ -275,12 +259,12 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
         net: TaggingNet = tagger._new_net(
             {
                 "sizes": sizes,
-                "n_classes": len(given.classes),
+                "n_classes": len(checked.classes),
                 "unknown_id": UNKNOWN_ID,
-                "chunks": None if given.chunks is None else torch.from_numpy(given.chunks),
+                "chunks": None if checked.chunks is None else torch.from_numpy(checked.chunks),
             },
             TaggingNet,
-            loss={"class_weights": given.class_weights},
+            loss={"class_weights": checked.class_weights},
             n_documents=len(training),
             max_epochs=int(n_epochs),
             keep_best=validation is not None,
@@ -289,7 +273,9 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
             noise=float(tagger.adversarial_noise),
         )
     with stages("word vectors"):
-        words, shape = training.inputs.words(), (sizes[0], tagger.embedding_dim)
+        inputs, shape = training.inputs, (sizes[0], tagger.embedding_dim)
+        ids = inputs.attributes[inputs.kinds.word_ids, 0].astype(np.int32)
+        words = sentences_of(ids, inputs.lengths)
         vectors = initial_vectors(
             tagger.embedding_init, words, training.weights, vocabularies[0], shape, rng
         )
@@ -297,24 +283,29 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
             net.module_.start_from(torch.from_numpy(vectors))
     trained = trained_attributes(net, training, validation, "sentence", stages)
     if trained["n_iter_"] * len(training) >= _ENOUGH_READ:
-        _warn_of_one_label(net, training, given.classes, tagger)
+        _warn_of_one_label(net, training, checked.classes, tagger)
     return {
-        "classes_": given.classes,
+        "classes_": checked.classes,
         "vocabularies_": vocabularies,
-        "n_columns_": len(given.kinds.rows[0]),
+        "n_columns_": len(checked.kinds.rows[0]),
         **trained,
     }
 
 
 def encoded_sentences(kinds: Kinds, vocabularies: list[dict[str, int]]) -> Sentences:
-    """Return sentences as a `TaggingNet` reads them."""
-    unused = np.zeros((UNKNOWN_ID + 1, len(vocabularies)), dtype=np.int64)
-    attributes = attribute_ids(kinds.rows, vocabularies)
-    ids = sentences_of(kinds.numbers + len(unused), kinds.lengths)
-    return Sentences(ids, np.concatenate([unused, attributes]))
+    """Return sentences as a `TaggingNet` reads them; the id of an unknown value is 1."""
+    columns = zip(*map(_attributes_of, kinds.rows), strict=True)
+    ids = [
+        [vocabulary.get(value, UNKNOWN_ID) for value in values]
+        for vocabulary, values in zip(vocabularies, columns, strict=False)
+    ]
+    first = UNKNOWN_ID + 1  # rows before are not used
+    attributes = np.zeros((first + len(kinds.rows), len(vocabularies)), dtype=np.int64)
+    attributes[first:] = np.array(ids, dtype=np.int64).reshape(len(vocabularies), -1).T
+    return Sentences(sentences_of(kinds.numbers + first, kinds.lengths), attributes)
 
 
-def _checked(X: Any, y: Any, sample_weight: Any, scheme: str | None, class_weight: Any) -> _Given:
+def _checked(X: Any, y: Any, sample_weight: Any, scheme: str | None, class_weight: Any) -> _Checked:
     sentences = as_sentences(X)
     if not sentences:
         raise ValueError("Found 0 sentence(s) while a minimum of 1 is required: X is empty.")
@@ -326,24 +317,17 @@ def _checked(X: Any, y: Any, sample_weight: Any, scheme: str | None, class_weigh
     if scheme == "iob2":
         check_iob2(targets, kinds.lengths, classes)
         chunks = chunks_of(classes)
-    class_weights = None if class_weight is None else _of_classes(class_weight, targets, classes)
-    return _Given(sentences, kinds, classes, targets, weights, class_weights, chunks)
-
-
-def _of_classes(
-    class_weight: Any, targets: NDArray[np.int64], classes: NDArray[Any]
-) -> NDArray[np.float64]:
-    """Return the weights of the classes (C,), from the numbers of those of tokens (T,)."""
-    of_tokens = document_weights(None, class_weight, classes[targets], classes)
-    first_tokens = np.unique(targets, return_index=True)[1]
-    found: NDArray[np.float64] = of_tokens[first_tokens]
-    if not found.all():
-        label = classes.tolist()[int(found.argmin())]
-        raise ValueError(
-            f"class_weight of {label!r} is 0; those of a tagger are above 0. To leave tokens out, "
-            "give their sentences a sample_weight of 0."
-        )
-    return found
+    class_weights = None
+    if class_weight is not None:
+        of_tokens = document_weights(None, class_weight, classes[targets], classes)
+        class_weights = of_tokens[np.unique(targets, return_index=True)[1]]
+        if not class_weights.all():
+            label = classes.tolist()[int(class_weights.argmin())]
+            raise ValueError(
+                f"class_weight of {label!r} is 0; those of a tagger are above 0. To leave tokens "
+                "out, give their sentences a sample_weight of 0."
+            )
+    return _Checked(sentences, kinds, classes, targets, weights, class_weights, chunks)
 
 
 def _warn_of_one_label(
@@ -365,10 +349,10 @@ def _warn_of_one_label(
 
 
 def _split(
-    tagger: SequenceTagger, given: _Given, rng: np.random.RandomState
+    tagger: SequenceTagger, checked: _Checked, rng: np.random.RandomState
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows of training sentences, in order, and of held-out ones; all have tokens."""
-    order = rng.permutation(np.flatnonzero((given.weights > 0) & (given.kinds.lengths > 0)))
+    order = rng.permutation(np.flatnonzero((checked.weights > 0) & (checked.kinds.lengths > 0)))
     if not len(order):
         raise ValueError("No sentence has a token and a weight: there is nothing to learn from.")
     n_held_out = round((tagger.validation_fraction or 0) * len(order))
@@ -383,12 +367,3 @@ def _split(
         share = f"{len(order)} is none"
         warn_of_no_stop(tagger, "sentences", share, "Raise validation_fraction")
     return rows, held_out
-
-
-def _add_words_of_vectors(vocabulary: dict[str, int], vectors: Any) -> None:
-    """Number the words of a mapping too: a word that only they have is no unknown one."""
-    if isinstance(vectors, (str, np.ndarray)) or not hasattr(vectors, "__iter__"):
-        return
-    for word in vectors:
-        if isinstance(word, str):
-            vocabulary.setdefault(word.lower(), n_values(vocabulary))

@@ -17,12 +17,10 @@ from sk_han.options import Choice, Range, Shapes
 from sk_han.storage.schema import Field, ListOf, Sizes, labels
 from sk_han.tagging.fit import (
     N_FROM_WORD,
-    Sentences,
     TaggingNet,
     encoded_sentences,
     learnt_attributes,
     n_values,
-    split_tokens,
     token_kinds,
 )
 from sk_han.tagging.network import TaggingOptions, tagging_shapes
@@ -355,11 +353,7 @@ mapping of word to vector, default="random"
 
     def _of_tokens(self, X: Any, name: str) -> list[NDArray[Any]]:
         """Return what a method of the network gives for all tokens, divided by sentences."""
-        sentences = self._sentences(X)
-        with self._computing():
-            return split_tokens(self.net_.read(sentences, name), sentences)
-
-    def _sentences(self, X: Any) -> Sentences:
-        """Return X as the network reads it."""
         kinds = token_kinds(as_sentences(X, self.n_columns_))
-        return encoded_sentences(kinds, self.vocabularies_)
+        with self._computing():
+            values = self.net_.read(encoded_sentences(kinds, self.vocabularies_), name)
+        return np.split(values, np.cumsum(kinds.lengths)[:-1]) if len(kinds.lengths) else []

@@ -1,15 +1,21 @@
 """What a SequenceTagger learns, returns and promises."""
 
+import copy
 import itertools
 from copy import deepcopy
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import cross_val_score
 
+from sk_han import ModelFormatError, SequenceTagger, load, save
+from sk_han.tagging.fit import encoded_sentences, token_kinds, word_shape
+from sk_han.tagging.tags import as_sentences
+from tests.crafted_files import archive_of, golden_parts
 from tests.thorough import first_fast
 from tests.tiny_sentences import UNSEEN, X, Y, tiny_tagger, with_columns
 
@@ -240,3 +246,202 @@ class TestBadInput:
     def test_strange_words_do_no_harm(self, fitted):
         words = ["", " ", "\x00", "\ud800", "é" * 10_000, "<b>", "日本語"]
         assert [len(labels) for labels in fitted.predict([words])] == [len(words)]
+
+
+SENTENCES = [[("Ann", "N"), ("ran", "V")], [], [("ran", "V"), ("Ann", "N"), ("Ann", "X")]]
+
+
+def small_tagger(sentences):
+    labels = [["A"] * len(sentence) for sentence in sentences]
+    params = {"embedding_dim": 2, "attribute_dim": 2, "hidden_size": 2, "max_epochs": 1}
+    return SequenceTagger(**params, random_state=0).fit(sentences, labels)
+
+
+def test_vocabularies_are_numbered_by_falling_frequency():
+    tagger = small_tagger(SENTENCES)
+    word, column, *_ = tagger.vocabularies_
+    assert tagger.n_columns_ == 2
+    assert word == {"ann": 2, "ran": 3}
+    assert column == {"N": 2, "V": 3, "X": 4}
+
+
+def test_letters_of_one_word_are_left_out():
+    word, prefix, *_ = small_tagger([["go", "ox", "ox"], [], ["gas", "Go"]]).vocabularies_
+    assert word == {"go": 2, "ox": 3, "gas": 4}
+    assert prefix == {"g": 2}
+
+
+def test_unknown_values_are_one_value():
+    tagger = small_tagger([[("go", "V"), ("gas", "N")]])
+    one, other = tagger.predict_proba([[("zip", "Z")], [("lyc", "Y")]])
+    np.testing.assert_array_equal(one, other)
+    assert [len(each) for each in tagger.predict_proba([[], [("go", "N")]])] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("word", "shape"),
+    [("", ""), ("a", "x"), ("NATO", "XX"), ("e-mail", "x-xx"), ("$4.50", "$d.dd"), ("été", "xx")],
+)
+def test_shapes_shorten_runs_to_two(word, shape):
+    assert word_shape(word) == shape
+
+
+# Weights of labels of a tagger.
+
+
+# The same sentence: of the same word a fifth of the labels are NAME.
+BANKS = [["the", "bank", "was", "old"]] * 200
+RARE_NAMES = [["O", "O" if i % 5 else "NAME", "O", "O"] for i in range(200)]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("crf", [True, False])
+def test_a_rare_label_is_given_where_its_tokens_count_more(crf):
+    model = tiny_tagger(crf=crf, max_epochs=15)
+    with pytest.warns(UserWarning, match="gives all their tokens the label 'O'"):
+        assert model.fit(BANKS, RARE_NAMES).predict(BANKS[:1]) == [["O", "O", "O", "O"]]
+    for weights in ("balanced", {"O": 1, "NAME": 30}):
+        weighted = model.set_params(class_weight=weights).fit(BANKS, RARE_NAMES)
+        assert weighted.predict(BANKS[:1]) == [["O", "NAME", "O", "O"]]
+
+
+@pytest.mark.parametrize("crf", [True, False])
+def test_the_loss_is_of_odds_that_are_smaller_by_the_weights(crf):
+    names = sorted({label for labels in Y for label in labels})
+    weights = np.arange(1.0, len(names) + 1)
+    tagger = tiny_tagger(crf=crf, class_weight=dict(zip(names, weights, strict=True))).fit(X, Y)
+    kinds = token_kinds(as_sentences(X))
+    net, sentences = tagger.net_, encoded_sentences(kinds, tagger.vocabularies_)
+    logits = net.compute("attend", sentences).logits
+    targets = np.array([names.index(label) for labels in Y for label in labels])
+
+    class Batch:
+        inputs, weights = sentences, np.ones(len(X))
+
+    larger = logits + torch.from_numpy(np.log(weights)).to(logits)
+    weighted = net.get_loss(larger, targets, X=Batch)
+    net.class_weights = None
+    torch.testing.assert_close(weighted, net.get_loss(logits, targets, X=Batch))
+    assert not torch.isclose(weighted, net.get_loss(larger, targets, X=Batch))
+
+
+@pytest.mark.parametrize("labels", [Y, [[len(label) for label in row] for row in Y]])
+def test_weights_come_back_from_a_file(labels, tmp_path):
+    weights = {label: 2.0 for row in labels for label in row}
+    tagger = tiny_tagger(class_weight=weights, max_epochs=1).fit(X, labels)
+    save(tagger, tmp_path / "tagger.han")
+    loaded = load(tmp_path / "tagger.han")
+    assert loaded.class_weight == weights
+    assert loaded.fit(X, labels).predict(X) == tagger.predict(X)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"O": 1, "NAMES": 2}, "NAMES"),
+        ({"O": 1, "NAME": 0}, "class_weight of 'NAME' is 0; those of a tagger are above 0"),
+        ({"O": 1, "NAME": -1}, "class_weight of 'NAME' is -1"),
+        ({"O": 1, "NAME": np.inf}, "class_weight of 'NAME' is inf"),
+        ("even", "class_weight.*balanced"),
+    ],
+)
+def test_wrong_weights_are_refused(weights, message):
+    tagger = tiny_tagger(class_weight=weights)
+    with pytest.raises(ValueError, match=message):
+        tagger.fit(BANKS, RARE_NAMES)
+
+
+# Files and states of a SequenceTagger: the same bits come back, damaged ones are refused.
+
+
+@pytest.fixture(scope="module")
+def tagger_of_file():
+    return tiny_tagger(scheme="iob2", max_epochs=2, validation_fraction=0.4).fit(X, Y)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "tagger.han"
+
+
+def assert_equal_predictions(tagger, other, sentences=UNSEEN):
+    assert tagger.predict(sentences) == other.predict(sentences)
+    for a, b in zip(tagger.predict_proba(sentences), other.predict_proba(sentences), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_loaded_tagger_predicts_the_same_bits(tagger_of_file, path):
+    save(tagger_of_file, path)
+    loaded = load(path)
+    assert type(loaded) is SequenceTagger
+    assert_equal_predictions(loaded, tagger_of_file)
+    assert loaded.get_params() == tagger_of_file.get_params()
+    assert loaded.history_ == tagger_of_file.history_
+    assert (loaded.best_epoch_, loaded.best_score_) == (
+        tagger_of_file.best_epoch_,
+        tagger_of_file.best_score_,
+    )
+    assert loaded.fit_summary_ == tagger_of_file.fit_summary_ is not None
+
+
+@pytest.mark.parametrize("params", [{"crf": False}, {"scheme": "iob2"}])
+def test_columns_and_integers_are_kept(params, path):
+    labels = Y if params.get("scheme") else [[len(tag) for tag in tags] for tags in Y]
+    tagger = tiny_tagger(max_epochs=1, **params).fit(with_columns(X), labels)
+    save(tagger, path)
+    assert_equal_predictions(load(path), tagger, with_columns(UNSEEN))
+
+
+def changed(state, *keys, value):
+    *inner, last = keys
+    for key in inner:
+        state = state[key]
+    state[last] = value
+
+
+DAMAGES = {
+    "lacks": lambda s: s.pop("classes"),
+    "classes are not sorted": lambda s: changed(s, "classes", value=s["classes"][::-1]),
+    "n_columns must be an integer of at least 1": lambda s: changed(s, "n_columns", value=0),
+    "vocabularies must be a list of 9": lambda s: s["vocabularies"].pop(),
+    "vocabularies.2. is no dict": lambda s: changed(s, "vocabularies", 2, value=[["a", 2]]),
+    "has an id beyond": lambda s: changed(s, "vocabularies", 0, "Anna", value=10**6),
+    "scheme must be": lambda s: changed(s, "scheme", value="iob1"),
+    "needs the labels 'O'": lambda s: changed(
+        s, "classes", value=np.array(["A", "B", "C"], dtype=object)
+    ),
+    "encoder.gru.weight_ih_l0 has the shape": lambda s: changed(
+        s, "network", "options", "hidden_size", value=10**6
+    ),
+    "too many": lambda s: changed(s, "network", "options", "crf", value=False),
+    "n_trained in the summary": lambda s: changed(s, "fit_summary", "n_trained", value=0.5),
+}
+
+
+@pytest.mark.parametrize("message", DAMAGES)
+def test_a_damaged_state_is_refused(tagger_of_file, message):
+    state = copy.deepcopy(tagger_of_file.to_state())
+    DAMAGES[message](state)
+    with pytest.raises(ModelFormatError, match=message):
+        SequenceTagger().from_state(state)
+
+
+def test_a_state_without_a_summary_is_not_damaged(tagger_of_file):
+    restored = SequenceTagger().from_state(tagger_of_file.to_state() | {"fit_summary": None})
+    assert restored.fit_summary_ is None
+
+
+def test_a_file_with_a_changed_description_is_refused(tagger_of_file, path):
+    save(tagger_of_file, path)
+    description, arrays = golden_parts(path.read_bytes())
+    changes = {
+        "params": {"surprise": 1},
+        "tagger_of_file": {"surprise": 1},
+        "class": "HANClassifier",
+    }
+    for field, value in changes.items():
+        wrong = copy.deepcopy(description)
+        wrong["model"][field] = value
+        path.write_bytes(archive_of(wrong, dict(arrays)))
+        with pytest.raises(ModelFormatError):
+            load(path)

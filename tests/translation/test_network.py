@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from sk_han.translation import AttentionSeq2Seq
-from sk_han.translation.decoder import tanh_
-from sk_han.translation.network import END_ID, TranslationOptions, translation_shapes
+from sk_han.translation.network import END_ID, TranslationOptions, tanh_, translation_shapes
 
 SOURCES = [[2, 3], [], [5, 6, 7, 4]]  # without end marks
 TARGETS = [[4], [3, 4, 1, 2], []]
