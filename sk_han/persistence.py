@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,24 +17,23 @@ from sklearn.utils.validation import check_is_fitted
 
 import sk_han
 from sk_han.classifier import HANClassifier
-from sk_han.serving.stored_model import check_all_taken, pipeline_params, stored_classifier
+from sk_han.serving.stored_model import (
+    check_all_taken,
+    fitted_state,
+    stored_estimator,
+    stored_params,
+    stored_steps,
+)
 from sk_han.storage.model_file import (
     Arrays,
-    from_plain,
     model_file,
     packed_words,
     read_model,
     to_plain,
     write_model,
 )
-from sk_han.storage.schema import (
-    classifier_fields,
-    fields_of,
-    fitted_state,
-    model_of,
-    steps_of,
-)
-from sk_han.text.vocabulary import stored_tokenizer, tokenizer_params
+from sk_han.storage.schema import fields_of
+from sk_han.text.vocabulary import stored_tokenizer
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.compat import validate_parameter_constraints
 from sk_han.utils.files import replacing
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
         | SequenceTagger
         | AttentionTranslator
     )
-    from sk_han.sentence_vectors import SentenceEmbedder
 
 
 # Names in `sk_han`, which loads each of them on first use.
@@ -109,115 +107,74 @@ def load(path: str | os.PathLike[str], *, encoder: Any = None) -> Saved | Pipeli
 
 def restored(description: Any, arrays: Arrays, encoder: Any) -> Any:
     """Create the estimator that a file describes; errors are those of `model_file`."""
-    model = model_of(description)
-    is_pipeline = isinstance(model, dict) and model.get("class") == "Pipeline"
-    first = steps_of(model)[0][1] if is_pipeline else model
-    if isinstance(first, dict) and first.get("class") == "SentenceEmbedder":
-        embedder = _embedder(first, arrays, encoder)
-        estimator = _pipeline(model, arrays, embedder) if is_pipeline else embedder
-    elif encoder is not None:
+    pipeline, steps = stored_steps(description)
+    kinds = [each.get("class") if isinstance(each, dict) else None for _, each in steps]
+    if encoder is not None and kinds[0] != "SentenceEmbedder":
         raise ValueError("it holds no SentenceEmbedder, and takes no encoder")
-    else:
-        estimator = _pipeline(model, arrays) if is_pipeline else _estimator(model, arrays)
+    if pipeline is None and kinds[0] not in ESTIMATORS:
+        raise ValueError(
+            f"it holds a model of the class {kinds[0]!r}, which sk_han.save does not write"
+        )
+    if pipeline is not None and kinds[0] not in ("HierarchicalTokenizer", "SentenceEmbedder"):
+        raise ValueError(f"it has {kinds[0]!r} where a HierarchicalTokenizer should be")
+    if pipeline is not None and kinds[1] != "HANClassifier":
+        raise ValueError(f"it has {kinds[1]!r} where a HANClassifier should be")
+    estimators = [(name, _estimator(each, arrays, encoder)) for name, each in steps]
     check_all_taken(arrays)
-    return estimator
+    if pipeline is None:
+        return estimators[0][1]
+    return _with_params(Pipeline, {**pipeline, "steps": estimators, "memory": None})
 
 
-def _pipeline(
-    model: dict[str, Any], arrays: Arrays, embedder: SentenceEmbedder | None = None
-) -> Pipeline:
-    (first, tokenizer), (last, classifier) = steps_of(model)
-    params = pipeline_params(model)
-    steps = [
-        (first, embedder or _estimator(tokenizer, arrays, only="HierarchicalTokenizer")),
-        (last, _estimator(classifier, arrays, only="HANClassifier")),
-    ]
-    return _made(Pipeline, params, steps=steps)
-
-
-def _embedder(data: Any, arrays: Arrays, encoder: Any) -> SentenceEmbedder:
-    from sk_han.sentence_vectors.embedder import restore  # imports scikit-learn's decompositions
-
-    fields = fields_of(data, "the SentenceEmbedder", ["class", "params", "fitted"])
-    stored = fields_of(fields["params"], "params of the SentenceEmbedder", [], _OF_EMBEDDER)
-    params = {name: _parameter(name, value) for name, value in stored.items()}
-    embedder: SentenceEmbedder = _with_params(sk_han.SentenceEmbedder, params)
-    fields_of(fields["fitted"], "the state of the SentenceEmbedder", ["embedder"])
-    restore(embedder, fitted_state(fields, arrays, _tokenizer)["embedder"], encoder)
-    return embedder
-
-
-def _estimator(data: Any, arrays: Arrays, *, only: str | None = None) -> Any:
+def _estimator(data: Any, arrays: Arrays, encoder: Any) -> Any:
     """Return one of `ESTIMATORS`, fitted."""
-    name = data.get("class") if isinstance(data, dict) else None
-    if only not in (None, name):
-        raise ValueError(f"it has {name!r} where a {only} should be")
-    if name == "HierarchicalTokenizer":
+    kind = data["class"]
+    if kind == "HierarchicalTokenizer":
         return _tokenizer(data, arrays)
-    if name == "HANClassifier":
-        return _classifier(data, arrays)
-    if isinstance(name, str) and name in ESTIMATORS:
-        return _sibling(getattr(sk_han, name), data, arrays)
-    raise ValueError(f"it holds a model of the class {name!r}, which sk_han.save does not write")
+    cls = getattr(sk_han, kind)
+    if kind == "SentenceEmbedder":
+        from sk_han.sentence_vectors.embedder import restore
 
-
-def _made(cls: Any, params: dict[str, Any], **others: Any) -> Any:
-    validate_parameter_constraints(cls._parameter_constraints, params, caller_name=cls.__name__)
-    return cls(**params, **others)
+        fields = fields_of(data, "the SentenceEmbedder", ["class", "params", "fitted"])
+        stored = fields_of(fields["fitted"], "the state of the SentenceEmbedder", ["embedder"])
+        what = "params of the SentenceEmbedder"
+        params = stored_params(fields["params"], what, _OF_EMBEDDER, arrays)
+        embedder = _with_params(cls, params)
+        restore(embedder, fitted_state(stored, arrays, _tokenizer)["embedder"], encoder)
+        return embedder
+    model = stored_estimator(data, arrays, _tokenizer, cls._parameter_constraints)
+    estimator = _with_params(cls, model.params)
+    methods = [m for m in ("fit", "partial_fit", "score") if hasattr(estimator, m)]
+    fields_of(model.requests, "the metadata requests", [], methods)
+    with config_context(enable_metadata_routing=True):
+        for method, requested in model.requests.items():
+            fields_of(requested, f"the requests of {method}", [], requested)
+            if requested:
+                getattr(estimator, f"set_{method}_request")(**requested)
+    return estimator.from_state(model.state)
 
 
 def _tokenizer(data: Any, arrays: Arrays) -> HierarchicalTokenizer:
     stored = stored_tokenizer(data, arrays)
-    tokenizer = _with_params(HierarchicalTokenizer, stored.params)
+    tokenizer: HierarchicalTokenizer = _with_params(HierarchicalTokenizer, stored.params)
     tokenizer.vocabulary_ = stored.vocabulary
     return tokenizer
 
 
-def _classifier(data: Any, arrays: Arrays) -> HANClassifier:
-    stored = stored_classifier(data, arrays, _tokenizer)
-    params = dict(stored.params)
-    if isinstance(params.get("tokenizer"), dict):
-        params["tokenizer"] = _with_params(HierarchicalTokenizer, params["tokenizer"])
-    if isinstance(params.get("embedding_init"), np.ndarray):
-        params["embedding_init"] = params["embedding_init"].copy()  # writable, as the saved one
-    classifier = _with_params(HANClassifier, params)
-    _request(classifier, stored.requests)
-    return classifier.from_state(stored.state)
-
-
-def _sibling(cls: Any, data: Any, arrays: Arrays) -> Any:
-    """Return an estimator whose parameters are checked by its own constraints alone."""
-    fields = classifier_fields(data)
-    known = cls._parameter_constraints
-    stored = fields_of(fields["params"], f"params of the {cls.__name__}", [], known)
-    estimator = _with_params(cls, {key: _parameter(key, value) for key, value in stored.items()})
-    _request(estimator, from_plain(fields["requests"]))
-    return estimator.from_state(fitted_state(fields, arrays, _tokenizer))
-
-
-def _parameter(name: str, value: Any) -> Any:
-    match value:
-        case {"class": "HierarchicalTokenizer"} if name.endswith("tokenizer"):
-            fields = fields_of(value, f"the parameter {name}", ["class", "params"])
-            params = tokenizer_params(fields["params"], f"params.{name}")
-            return _with_params(HierarchicalTokenizer, params)
-    return from_plain(value)
-
-
 def _with_params(cls: Any, params: dict[str, Any]) -> Any:
     """Return an estimator with these parameters, and defaults for others."""
-    return _made(cls, cls().get_params(deep=False) | params)
-
-
-def _request(estimator: Any, requests: Any) -> None:
-    """Set the metadata requests of `set_fit_request` and similar methods."""
-    methods = [m for m in ("fit", "partial_fit", "score") if hasattr(estimator, m)]
-    fields_of(requests, "the metadata requests", [], methods)
-    with config_context(enable_metadata_routing=True):
-        for method, requested in requests.items():
-            fields_of(requested, f"the requests of {method}", [], requested)
-            if requested:
-                getattr(estimator, f"set_{method}_request")(**requested)
+    params = {
+        name: _with_params(HierarchicalTokenizer, value)
+        if isinstance(value, dict) and name.endswith("tokenizer")
+        else value.copy()  # writable, as the saved one
+        if isinstance(value, np.ndarray)
+        else value
+        for name, value in params.items()
+    }
+    if cls is not Pipeline:
+        params = cls().get_params(deep=False) | params
+    validate_parameter_constraints(cls._parameter_constraints, params, caller_name=cls.__name__)
+    return cls(**params)
 
 
 _JOBLIB = (
@@ -312,16 +269,20 @@ def save(
     with replacing(path) as file:
         write_model(file, description, arrays)
         # A file that cannot be loaded must not replace another.
-        restored(*read_model(file.name), _encoder_given(estimator))
+        first = estimator[0] if type(estimator) is Pipeline else estimator
+        encoder = first.encoder if type(first) is sk_han.SentenceEmbedder else None
+        restored(*read_model(file.name), encoder)
 
 
 def _described(
     estimator: Any, arrays: Arrays, text_hashes: bool = False, name: str = "tokenizer"
 ) -> dict[str, Any]:
     """Describe an estimator; `name` is that of a tokenizer among the arrays."""
-    if type(estimator) is Pipeline:
-        return _stored_pipeline(estimator, arrays, text_hashes)
     kind = type(estimator).__name__
+    if type(estimator) is Pipeline:
+        _check_steps(estimator)
+        steps = [[name, _described(step, arrays, text_hashes)] for name, step in estimator.steps]
+        return _unfitted(estimator, arrays) | {"steps": steps}
     if kind not in ESTIMATORS or type(estimator) is not getattr(sk_han, kind):
         raise TypeError(
             "sk_han.save takes a HANClassifier, a HierarchicalTokenizer or SentenceEmbedder, a "
@@ -330,38 +291,23 @@ def _described(
             "everything else there is joblib.dump."
         )
     check_is_fitted(estimator)
-    if kind == "SentenceEmbedder":
-        return _stored_embedder(estimator, arrays)
     described = _unfitted(estimator, arrays)
-    if type(estimator) is HierarchicalTokenizer:
+    if kind == "HierarchicalTokenizer":
         # A scorer has no scikit-learn to look them up in.
         of_english = sorted(ENGLISH_STOP_WORDS) if estimator.stop_words == "english" else None
         arrays |= packed_words(estimator.vocabulary_, name)
         fitted = {"vocabulary": {"words": name}, "stop_words": of_english}
+        return described | {"fitted": fitted}
+    if kind == "SentenceEmbedder":
+        from sk_han.sentence_vectors.embedder import state_of
+
+        fitted = {"embedder": _encoded(state_of(estimator), "embedder", arrays)}
         return described | {"fitted": fitted}
     state = estimator.to_state()
     if "text_hashes" in state and not text_hashes:
         state["text_hashes"] = None
     fitted = {name: _encoded(value, name, arrays) for name, value in state.items()}
     return described | {"requests": _requests(estimator), "fitted": fitted}
-
-
-def _stored_embedder(embedder: SentenceEmbedder, arrays: Arrays) -> dict[str, Any]:
-    if embedder.memory is not None:
-        raise TypeError(
-            "memory of the SentenceEmbedder cannot be saved: it names a folder of this machine. "
-            "set_params(memory=None) first."
-        )
-    from sk_han.sentence_vectors.embedder import state_of
-
-    described = _unfitted(embedder, arrays, but=("encoder", "memory"))
-    return described | {"fitted": {"embedder": _encoded(state_of(embedder), "embedder", arrays)}}
-
-
-def _encoder_given(estimator: Any) -> Any:
-    """Return the encoder that a file does not hold, which is fitted in no case."""
-    first = estimator[0] if type(estimator) is Pipeline else estimator
-    return first.encoder if type(first) is sk_han.SentenceEmbedder else None
 
 
 def _encoded(value: Any, name: str, arrays: Arrays) -> Any:
@@ -384,7 +330,7 @@ def _encoded(value: Any, name: str, arrays: Arrays) -> Any:
     )
 
 
-def _stored_pipeline(pipeline: Pipeline, arrays: Arrays, text_hashes: bool) -> dict[str, Any]:
+def _check_steps(pipeline: Pipeline) -> None:
     steps = [type(step) for _, step in pipeline.steps]
     reading = HierarchicalTokenizer, sk_han.SentenceEmbedder
     if len(steps) != 2 or steps[0] not in reading or steps[1] is not HANClassifier:
@@ -394,47 +340,37 @@ def _stored_pipeline(pipeline: Pipeline, arrays: Arrays, text_hashes: bool) -> d
             "save pipeline[-2:], or if it ends in the classifier alone, pipeline[-1], and give the "
             "loaded one what the steps before it return; or joblib.dump saves the whole Pipeline."
         )
-    if pipeline.memory is not None:
-        raise TypeError(
-            "memory of the Pipeline cannot be saved: it names a folder of pickles, from which a "
-            "loaded model should not read. set_params(memory=None) first."
-        )
-    params = {
-        name: _stored_parameter(pipeline, name, value, arrays)
-        for name, value in pipeline.get_params(deep=False).items()
-        if name not in ("steps", "memory")
-    }
-    described = [[name, _described(step, arrays, text_hashes)] for name, step in pipeline.steps]
-    return {"class": "Pipeline", "params": params, "steps": described}
 
 
-def _unfitted(estimator: Any, arrays: Arrays, but: Sequence[str] = ()) -> dict[str, Any]:
-    name, params = type(estimator).__name__, estimator.get_params(deep=False)
+def _unfitted(estimator: Any, arrays: Arrays) -> dict[str, Any]:
+    """Describe the parameters of an estimator."""
+    kind, params = type(estimator).__name__, estimator.get_params(deep=False)
     # Parameters that load would not accept are not saved.
-    validate_parameter_constraints(estimator._parameter_constraints, params, caller_name=name)
-    described = {
-        key: _stored_parameter(estimator, key, value, arrays)
-        for key, value in params.items()
-        if key not in but
-    }
-    return {"class": name, "params": described}
-
-
-def _stored_parameter(estimator: Any, name: str, value: Any, arrays: Arrays) -> Any:
-    if type(value) is HierarchicalTokenizer:
-        return _unfitted(value, arrays)  # `fit` clones it, so its fitted state is not needed
-    if name == "embedding_init" and type(value) is np.ndarray and value.dtype.kind in "iuf":
-        arrays[name] = value
-        return {"array": name}
-    if name == "threshold" and not isinstance(value, str):
-        value = np.asarray(value).tolist()
-    try:
-        return to_plain(value)
-    except TypeError as error:
-        repair = _REPAIRS.get(name, f"set_params({name}=...) to a plain value first.")
-        raise TypeError(
-            f"{name} of the {type(estimator).__name__} cannot be saved: {error}. {repair}"
-        ) from error
+    validate_parameter_constraints(estimator._parameter_constraints, params, caller_name=kind)
+    described: dict[str, Any] = {}
+    for name, value in params.items():
+        if name == "memory" and value is not None:
+            raise TypeError(
+                f"memory of the {kind} cannot be saved: it names a folder of this machine. "
+                "set_params(memory=None) first."
+            )
+        if name in ("encoder", "memory", "steps"):
+            continue
+        if type(value) is HierarchicalTokenizer:
+            described[name] = _unfitted(value, arrays)  # `fit` clones it, and so needs no state
+            continue
+        if name == "embedding_init" and type(value) is np.ndarray and value.dtype.kind in "iuf":
+            arrays[name] = value
+            described[name] = {"array": name}
+            continue
+        if name == "threshold" and not isinstance(value, str):
+            value = np.asarray(value).tolist()
+        try:
+            described[name] = to_plain(value)
+        except TypeError as error:
+            repair = _REPAIRS.get(name, f"set_params({name}=...) to a plain value first.")
+            raise TypeError(f"{name} of the {kind} cannot be saved: {error}. {repair}") from error
+    return {"class": kind, "params": described}
 
 
 def _requests(estimator: Any) -> Any:

@@ -32,11 +32,11 @@ from sk_han.serving.stored_model import (
     ServedNetwork,
     check_all_taken,
     classifier_schema,
-    pipeline_params,
-    stored_classifier,
+    stored_estimator,
+    stored_steps,
 )
 from sk_han.storage.model_file import Arrays, model_file, read_model
-from sk_han.storage.schema import check, model_of, steps_of
+from sk_han.storage.schema import check
 from sk_han.targets import Target
 from sk_han.text.analyzer import TOKEN_PATTERNS
 from sk_han.text.reader import (
@@ -166,16 +166,15 @@ class Scorer:
         """
         with model_file(path) as file:
             description, arrays = read_model(file)
-            model, tokenizer = model_of(description), None
-            if isinstance(model, dict) and model.get("class") == "Pipeline":
-                (_, described), (_, classifier) = steps_of(model)
-                if described.get("class") == "SentenceEmbedder":
+            pipeline, steps = stored_steps(description)
+            (_, first), (_, model), tokenizer = steps[0], steps[-1], None
+            if pipeline is not None:
+                if first.get("class") == "SentenceEmbedder":
                     raise ValueError(_NO_SENTENCE_VECTORS)
-                pipeline_params(model)
-                model, tokenizer = classifier, ServedTokenizer(described, arrays)
+                tokenizer = ServedTokenizer(first, arrays)
             if not isinstance(model, dict) or model.get("class") != "HANClassifier":
                 raise ValueError("it holds no classifier")
-            state = stored_classifier(model, arrays, ServedTokenizer).state
+            state = stored_estimator(model, arrays, ServedTokenizer).state
             check_all_taken(arrays)
             return cls(state, tokenizer)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -58,9 +58,7 @@ from sk_han.storage.schema import (
     Sizes,
     check,
     check_best_epoch,
-    classifier_fields,
     fields_of,
-    fitted_state,
 )
 from sk_han.targets import TARGETS, Target
 from sk_han.text.vocabulary import FittedTokenizer, tokenizer_params
@@ -211,56 +209,100 @@ _PIPELINE = Schema(
 )
 
 
-class StoredClassifier(NamedTuple):
-    """A classifier of a file."""
+def stored_steps(description: Any) -> tuple[dict[str, Any] | None, list[tuple[str, Any]]]:
+    """Return the parameters of a described Pipeline and its steps, or None and another model."""
+    model = fields_of(description, "the description", ["versions", "model"])["model"]
+    if not isinstance(model, dict) or model.get("class") != "Pipeline":
+        return None, [("", model)]
+    fields = fields_of(model, "the Pipeline", ["class", "params", "steps"])
+    match fields["steps"]:
+        case [[str(first), {} as tokenizer], [str(last), {} as classifier]] if first != last:
+            names = [field.name for field in _PIPELINE.fields]
+            params = stored_params(fields["params"], "the Pipeline's params", names, {})
+            check(_PIPELINE, params, "params")
+            return params, [(first, tokenizer), (last, classifier)]
+    raise ValueError("the Pipeline has other steps than a tokenizer and a classifier")
+
+
+class StoredEstimator(NamedTuple):
+    """An estimator of a file."""
 
     params: dict[str, Any]  # plain values and an array; of a tokenizer its parameters
     requests: dict[str, dict[str, Any]]  # by method, those of its metadata
     state: dict[str, Any]  # the fitted one, still to be checked
 
 
-def stored_classifier(
-    data: Any, arrays: Arrays, make_tokenizer: Callable[[Any, Arrays], Any]
-) -> StoredClassifier:
-    """Return a described classifier, whose arrays are taken out."""
-    fields = classifier_fields(data)
-    stored = fields_of(fields["params"], "params of the classifier", [], _PARAMETERS)
-    params = {name: _parameter(name, value, arrays) for name, value in stored.items()}
-    check(_PARAMS, params, "params")
+def stored_estimator(
+    data: Any,
+    arrays: Arrays,
+    make_tokenizer: Callable[[Any, Arrays], Any],
+    names: Iterable[str] = tuple(_PARAMETERS),
+) -> StoredEstimator:
+    """Return a described estimator with these parameters, whose arrays are taken out.
+
+    Parameters of a classifier are checked; others have the constraints of their class.
+    """
+    fields = fields_of(data, "the classifier", ["class", "params", "requests", "fitted"])
+    is_classifier = fields["class"] == "HANClassifier"
+    what = f"params of the {'classifier' if is_classifier else fields['class']}"
+    params = stored_params(fields["params"], what, names, arrays)
     requests = from_plain(fields["requests"])
-    check(_REQUESTS, requests, "requests")
-    return StoredClassifier(params, requests, fitted_state(fields, arrays, make_tokenizer))
+    if is_classifier:
+        check(_PARAMS, params, "params")
+        check(_REQUESTS, requests, "requests")
+    return StoredEstimator(params, requests, fitted_state(fields["fitted"], arrays, make_tokenizer))
 
 
-def pipeline_params(model: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a described Pipeline, without its steps."""
-    names = [field.name for field in _PIPELINE.fields]
-    stored = fields_of(model["params"], "the Pipeline's params", [], names)
-    params = {name: from_plain(value) for name, value in stored.items()}
-    check(_PIPELINE, params, "params")
+def stored_params(stored: Any, what: str, names: Iterable[str], arrays: Arrays) -> dict[str, Any]:
+    """Return described parameters: plain values, an array, and of a tokenizer its parameters."""
+    params: dict[str, Any] = {}
+    for name, value in fields_of(stored, what, [], names).items():
+        match value:
+            case {"class": "HierarchicalTokenizer"} if name.endswith("tokenizer"):
+                fields = fields_of(value, f"the parameter {name}", ["class", "params"])
+                params[name] = tokenizer_params(fields["params"], f"params.{name}")
+            case {"array": "embedding_init"} if name == "embedding_init":
+                params[name] = taken(arrays, name)
+                if params[name].dtype.kind not in "iuf":
+                    kind = params[name].dtype
+                    raise ValueError(f"the array {name!r} holds {kind}, which are no numbers")
+            case _:
+                params[name] = from_plain(value)
+                if name.endswith("tokenizer") and value is not None:
+                    raise ValueError(
+                        f"its params.{name} must be None or the parameters of a tokenizer"
+                    )
     return params
+
+
+def fitted_state(
+    stored: Any, arrays: Arrays, make_tokenizer: Callable[[Any, Arrays], Any]
+) -> dict[str, Any]:
+    """Return a described state, unchecked; its arrays are taken out."""
+    if not isinstance(stored, dict):
+        raise ValueError("its fitted state is no object")
+
+    def decoded(data: Any) -> Any:
+        match data:
+            case {"state": dict(values)} if len(data) == 1:
+                return {name: decoded(value) for name, value in values.items()}
+            case {"array": str(name)} if len(data) == 1:
+                return taken(arrays, name)
+            case {"labels": list(labels)} if len(data) == 1:
+                array = np.empty(len(labels), dtype=object)
+                array[:] = from_plain(labels)
+                return array
+            case {"class": "HierarchicalTokenizer"}:
+                return make_tokenizer(data, arrays)
+        return from_plain(data)
+
+    return {name: decoded(value) for name, value in stored.items()}
 
 
 def check_all_taken(arrays: Arrays) -> None:
     """Check that a model has named all arrays of its file."""
     if arrays:
         raise ValueError(f"it has arrays that its model does not name: {sorted(arrays)}")
-
-
-def _parameter(name: str, value: Any, arrays: Arrays) -> Any:
-    match value:
-        case {"class": "HierarchicalTokenizer"} if name == "tokenizer":
-            fields = fields_of(value, "the parameter tokenizer", ["class", "params"])
-            return tokenizer_params(fields["params"], "params.tokenizer")
-        case {"array": "embedding_init"} if name == "embedding_init":
-            vectors = taken(arrays, name)
-            if vectors.dtype.kind not in "iuf":
-                raise ValueError(f"the array {name!r} holds {vectors.dtype}, which are no numbers")
-            return vectors
-    plain = from_plain(value)
-    if name == "tokenizer" and plain is not None:
-        raise ValueError("its params.tokenizer must be None or the parameters of a tokenizer")
-    return plain
 
 
 _MOST_WORDS = 8_192  # that are encoded at once, if they are more than a sentence
