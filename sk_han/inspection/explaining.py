@@ -21,7 +21,6 @@ from sk_han.inspection.estimators import (
 from sk_han.inspection.explanations import (
     ExplainedClasses,
     ExplainOptions,
-    check_targets,
     explain_batch,
     takes_options,
 )
@@ -301,15 +300,14 @@ def _explained(
     inside = opened(estimator)
     checked = ExplainOptions.checked(options)
     random = random_source(checked.random_state)
-    check_targets(targets, target, against)
     n_documents = len(X) if hasattr(X, "__len__") else None
     if isinstance(inside, Calibration):
         of = OneOfClasses(np.asarray(inside.estimator.classes_))
-        classes = ExplainedClasses.checked(target, against, of, n_documents)
+        classes = ExplainedClasses.checked(target, against, of, n_documents, targets)
         return _explained_by_calibration(inside, X, classes, of, checked, random)
     model = ExplainedModel.of(inside)
     classifier, pool = model.classifier, model.classifier.pool_
-    classes = ExplainedClasses.checked(target, against, pool.target, n_documents)
+    classes = ExplainedClasses.checked(target, against, pool.target, n_documents, targets)
     size = checked.batch_size or pool.network.net.valid_batch_size
     batches = model.batches(X, size)
 

@@ -73,9 +73,21 @@ class ExplainedClasses:
 
     @classmethod
     def checked(
-        cls, target: Any, against: Any, of: Target, n_documents: int | None
+        cls,
+        target: Any,
+        against: Any,
+        of: Target,
+        n_documents: int | None,
+        targets: str | None = None,
     ) -> ExplainedClasses:
-        """Check one label, an array-like of D, or None; D may not be known yet."""
+        """Check the parameters of `explain`; the number of documents may not be known yet."""
+        if targets is not None:
+            check_choice("targets", targets, ("predicted",))
+            for name, label in (("target", target), ("against", against)):
+                if label is not None:
+                    raise ValueError(
+                        f"{name} is {label!r} and targets {targets!r}; give one of them."
+                    )
         if against is not None and not isinstance(of, OneOfClasses):
             raise ValueError(
                 f"against is {against!r}, but a document may have several labels here, which do "
@@ -122,16 +134,6 @@ class ExplainedClasses:
         is_contrast = np.arange(logits.shape[1]) == np.reshape(self.against, (-1, 1))
         likeliest = np.where(is_contrast, -np.inf, logits).argmax(axis=1)
         return np.where(np.asarray(self.target) >= 0, self.target, likeliest)
-
-
-def check_targets(targets: str | None, target: Any, against: Any) -> None:
-    """Check the parameter `targets` of explain, which goes with no other class."""
-    if targets is None:
-        return
-    check_choice("targets", targets, ("predicted",))
-    for name, label in (("target", target), ("against", against)):
-        if label is not None:
-            raise ValueError(f"{name} is {label!r} and targets {targets!r}; give one of them.")
 
 
 def _class_numbers(
@@ -183,11 +185,6 @@ class LogOdds:
     pool: Pool
     other_logits: NDArray[np.float64]  # (D, K), scaled, of all parts but the network
     classes: ExplainedClasses  # arrays (D,)
-
-    @classmethod
-    def of(cls, pool: Pool, documents: DocumentArray, classes: ExplainedClasses) -> LogOdds:
-        """Compute the logits of the parts that are not differentiated."""
-        return cls(pool, pool.without({NETWORK}).logits(documents), classes)
 
     def __getitem__(self, rows: Any) -> LogOdds:
         classes = ExplainedClasses(*(numbers[rows] for numbers in vars(self.classes).values()))
@@ -274,9 +271,8 @@ def explain_batch(
     document without any.
     """
     target = pool.target
-    contributions = contributions_of(
-        documents, LogOdds.of(pool, documents, classes), options, random
-    )
+    log_odds = LogOdds(pool, pool.others.logits(documents), classes)
+    contributions = contributions_of(documents, log_odds, options, random)
     logits = contributions.logits
     targets = classes.targets(logits)
     explanations = _as_explanations(target, documents, sources, contributions, classes, options)

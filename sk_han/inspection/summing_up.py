@@ -454,7 +454,8 @@ def _read(
     logits: list[NDArray[np.float64]] = []
     from_words = True
     for documents, of_batch in batches:
-        score = LogOdds.of(pool, documents, ExplainedClasses().batch(0, len(documents)))
+        classes = ExplainedClasses().batch(0, len(documents))
+        score = LogOdds(pool, pool.others.logits(documents), classes)
         of_model, values = _explained(with_ngrams, documents, score)
         ranked = np.argsort(-of_model, axis=1, kind="stable")
         predicted = ranked[:, 0]

@@ -157,7 +157,7 @@ class Pool:
     @property
     def others(self) -> Pool:
         """The parts beside the network."""
-        return self.without({NETWORK})
+        return self.only(self.parts.keys() - {NETWORK})
 
     @property
     def beside_vectors(self) -> Pool:

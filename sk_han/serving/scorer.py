@@ -15,7 +15,6 @@ from sk_han.inspection.explanations import (
     ExplainedClasses,
     ExplainOptions,
     Source,
-    check_targets,
     explain_batch,
     located,
     takes_options,
@@ -298,8 +297,7 @@ class Scorer:
         X = X if holds_word_ids(X) else check_texts(X)
         checked = ExplainOptions.checked(options)
         random = random_source(checked.random_state)
-        check_targets(targets, target, against)
-        classes = ExplainedClasses.checked(target, against, self.target, len(X))
+        classes = ExplainedClasses.checked(target, against, self.target, len(X), targets)
         numbers: list[int] = []
         explanations: list[DocumentExplanation] = []
         n_read = 0
