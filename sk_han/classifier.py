@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
@@ -17,13 +23,22 @@ from sk_han.documents.repeated import TextHashes
 from sk_han.fitting.data import FitInput
 from sk_han.fitting.fit import fit_model
 from sk_han.fitting.fitted_model import FittedModel
-from sk_han.fitting.pool_attributes import PoolViews
 from sk_han.inspection.explanations import takes_options
 from sk_han.kernels.engine import ENGINES, engine_in_use, using_engine
 from sk_han.options import NetworkOptions
+from sk_han.parts import Pool
+from sk_han.parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NETWORK, NGRAMS
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS
-from sk_han.training.stateful import StatefulEstimator, replace_attributes, snapshot_of
+from sk_han.training.devices import computing
+from sk_han.training.fitted_state import (
+    getstate,
+    replace_attributes,
+    setstate,
+    snapshot_of,
+    visual_block,
+)
+from sk_han.training.net import Net
 from sk_han.utils.compat import (
     FRACTION,
     LEARNING_RATE,
@@ -48,13 +63,21 @@ if TYPE_CHECKING:
 _OPTIONS = {name: of_option(c) for name, c in NetworkOptions.constraints().items()}
 
 
+def _part(name: str, doc: str) -> property:
+    return property(lambda self: self.pool_.parts.get(name), doc=doc)
+
+
+def _scale(name: str, of: str) -> property:
+    doc = f"The factor of the logits of {of}; 0 without one."
+    return property(lambda self: self.pool_.scales.get(name, 0.0), doc=doc)
+
+
 class HANClassifier(
     CallbackSupportMixin,
     ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    PoolViews,
-    StatefulEstimator,
+    BaseEstimator,
 ):
     """Classify documents by a Hierarchical Attention Network and linear models of n-grams.
 
@@ -231,11 +254,27 @@ or ndarray of shape (n_labels,)
     (3, 2)
     """
 
+    pool_: Pool
     tokenizer_: HierarchicalTokenizer | None
     vocabulary_size_: int
     encoder_: str | None
+    device_: str
+    history_: list[dict[str, float]]
+    n_iter_: int
+    best_epoch_: int | None
+    best_score_: float | None
     fit_summary_: FitSummary | None
     text_hashes_: TextHashes | None
+
+    ngram_model_ = _part(NGRAMS, "The linear model on n-grams.")
+    latent_model_ = _part(LATENT, "The latent model.")
+    character_model_ = _part(CHARACTERS, "The linear model on characters.")
+    latent_character_model_ = _part(LATENT_CHARACTERS, "The latent model on characters.")
+    network_scale_ = _scale(NETWORK, "the network")
+    ngram_scale_ = _scale(NGRAMS, "the n-gram model")
+    latent_scale_ = _scale(LATENT, "the latent model")
+    character_scale_ = _scale(CHARACTERS, "the model of characters")
+    latent_character_scale_ = _scale(LATENT_CHARACTERS, "the latent model of characters")
 
     _newest_format = 3
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
@@ -429,27 +468,6 @@ or ndarray of shape (n_labels,)
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
         )
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs to see all labels, and partial_fit sees a portion. "
-                "Compute the weights beforehand and pass them as a dict, of one label a document "
-                "by sklearn.utils.class_weight.compute_class_weight."
-            )
-        resume = hasattr(self, "pool_")
-        if classes is None and not resume:
-            raise ValueError("classes must be passed on the first call to partial_fit.")
-        if resume and classes is not None:
-            names = self.pool_.target.names_of(classes)
-            if not np.array_equal(names, self.classes_):
-                raise ValueError(
-                    f"classes={names.tolist()} is not the same as on the first call to "
-                    f"partial_fit, {self.classes_.tolist()}."
-                )
-        if resume and X_unlabelled is not None:
-            raise ValueError(
-                "X_unlabelled is for the first call to partial_fit, which learns the vocabulary "
-                "from it. Fit anew with all text without labels, or leave it out."
-            )
         data = FitInput(X, y, sample_weight, X_unlabelled, classes=classes)
         return self._fit(data, continues=True, is_partial=True)
 
@@ -592,6 +610,23 @@ or ndarray of shape (n_labels,)
 
         return explain(self, X, y_true=y_true, target=target, against=against, **options)
 
+    def to_state(self) -> dict[str, Any]:
+        """Return the fitted state: arrays, plain values and fitted tokenizers.
+
+        Pickles and files of `save` hold it, without parameters. Arrays are no copies.
+        """
+        check_is_fitted(self)
+        return FittedModel.of(snapshot_of(self)).to_state()
+
+    def from_state(self, state: Mapping[str, Any]) -> HANClassifier:
+        """Restore the result of `to_state`; raise ModelFormatError if an entry is invalid."""
+        with self._computing():
+            replace_attributes(self, FittedModel.from_state(state).attributes())
+        return self
+
+    __getstate__, __setstate__ = getstate, setstate
+    _sk_visual_block_ = visual_block
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
@@ -602,6 +637,17 @@ or ndarray of shape (n_labels,)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "pool_" in vars(self)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, in the order of the columns of `predict_proba`."""
+        return self.pool_.target.names
+
+    @property
+    def net_(self) -> Net:
+        """The fitted skorch net."""
+        net: Net = self.pool_.network.net
+        return net
 
     @property
     def engine_(self) -> str:
@@ -625,11 +671,9 @@ or ndarray of shape (n_labels,)
         replace_attributes(self, model.attributes())
         return self
 
-    def _state(self) -> dict[str, Any]:
-        return FittedModel.of(self).to_state()
-
-    def _attributes_of(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        return FittedModel.from_state(state).attributes()
+    def _computing(self) -> AbstractContextManager[None]:
+        """Compute with the engine and threads of the parameters."""
+        return computing(self.engine, self.n_threads)
 
     def _documents(self, X: Any) -> DocumentArray:
         """Return X as documents of known word ids."""

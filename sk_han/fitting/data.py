@@ -177,6 +177,8 @@ def read_data(
     device, rng = resolve_device(params.device), check_random_state(params.random_state)
     with stages("texts"):
         # Checks come before the texts are tokenized, which may take minutes.
+        if is_partial:
+            _check_portion(data, params, warm_start_from)
         options, target, checked = _checked(data, params, warm_start_from)
         # Only ratios of weights matter; after this division their sums are finite.
         weights = checked.sample_weight / checked.sample_weight.max()
@@ -289,6 +291,33 @@ def _encoder_of(documents: DocumentArray, warm_start_from: FittedModel | None) -
 
 def _without_vectors(labelled: LabelledDocuments) -> LabelledDocuments:
     return replace(labelled, documents=labelled.documents.words())
+
+
+def _check_portion(data: FitInput, params: Any, fitted: FittedModel | None) -> None:
+    """Check what only `partial_fit` requires."""
+    if params.class_weight == "balanced":
+        raise ValueError(
+            "class_weight='balanced' needs to see all labels, and partial_fit sees a portion. "
+            "Compute the weights beforehand and pass them as a dict, of one label a document "
+            "by sklearn.utils.class_weight.compute_class_weight."
+        )
+    if fitted is None:
+        if data.classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        return
+    target = fitted.pool.target
+    if data.classes is not None:
+        names = target.names_of(data.classes)
+        if not np.array_equal(names, target.names):
+            raise ValueError(
+                f"classes={names.tolist()} is not the same as on the first call to "
+                f"partial_fit, {target.names.tolist()}."
+            )
+    if data.X_unlabelled is not None:
+        raise ValueError(
+            "X_unlabelled is for the first call to partial_fit, which learns the vocabulary "
+            "from it. Fit anew with all text without labels, or leave it out."
+        )
 
 
 def _checked(

@@ -14,7 +14,7 @@ from sk_han.sentence_vectors.training import TrainedSentenceNetwork
 from sk_han.serving.stored_model import classifier_schema
 from sk_han.storage.schema import check
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training.stateful import device_of, restored_training, restoring
+from sk_han.training.fitted_state import device_of, restored_training, restoring
 
 NETWORKS: dict[str, type[Part]] = {
     TrainedNetwork.kind: TrainedNetwork,

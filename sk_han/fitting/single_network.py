@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from sk_han.inspection.results.fit_summary import TrainingSummary
 from sk_han.options import Options, Shapes
@@ -24,21 +27,25 @@ from sk_han.storage.schema import (
     network_of,
 )
 from sk_han.training.builder import end_of, new_net, predicting_net, training_attributes
-from sk_han.training.net import Net
-from sk_han.training.stateful import (
-    StatefulEstimator,
+from sk_han.training.devices import computing
+from sk_han.training.fitted_state import (
     device_of,
+    getstate,
     replace_attributes,
     restored_training,
     restoring,
+    setstate,
+    snapshot_of,
+    visual_block,
 )
+from sk_han.training.net import Net
 from sk_han.utils.progress import Stages, tell
 from sk_han.validation.labels import document_weights, warn_of_early_stopping
 
 _Estimator = TypeVar("_Estimator", bound="SingleNetworkEstimator")
 
 
-class SingleNetworkEstimator(StatefulEstimator):
+class SingleNetworkEstimator(BaseEstimator):
     """Base of estimators with one network, its options, and `HANClassifier`'s for training.
 
     An estimator names the schema of its state, by `network_schema`, the fitted attributes that
@@ -46,6 +53,11 @@ class SingleNetworkEstimator(StatefulEstimator):
     """
 
     net_: Any
+    device_: str
+    history_: list[dict[str, float]]
+    n_iter_: int
+    best_epoch_: int | None
+    best_score_: float | None
     fit_summary_: TrainingSummary | None
 
     _newest_format = 1
@@ -53,6 +65,10 @@ class SingleNetworkEstimator(StatefulEstimator):
     _own_state: ClassVar[tuple[str, ...]]
     _options: ClassVar[type[Options]]
     _make_net: ClassVar[Callable[..., Net]]
+
+    __getstate__ = getstate
+    __setstate__ = setstate
+    _sk_visual_block_ = visual_block
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -77,6 +93,18 @@ class SingleNetworkEstimator(StatefulEstimator):
         how = {name: getattr(self, name) for name in names} | how
         return new_net(options | dict(sizes), make_net=make_net, **how)
 
+    def _computing(self) -> AbstractContextManager[None]:
+        """Compute with the engine and threads of the parameters."""
+        return computing(self.engine, self.n_threads)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the fitted state: arrays, plain values and fitted tokenizers.
+
+        Pickles and files of `save` hold it, without parameters. Arrays are no copies.
+        """
+        check_is_fitted(self)
+        return snapshot_of(self)._state()
+
     def _state(self) -> dict[str, Any]:
         net, summary = self.net_, self.fit_summary_
         return {
@@ -89,8 +117,9 @@ class SingleNetworkEstimator(StatefulEstimator):
             "device": self.device_,
         }
 
-    def _attributes_of(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        with restoring(type(self).__name__):
+    def from_state(self: _Estimator, state: Mapping[str, Any]) -> _Estimator:
+        """Restore the result of `to_state`; raise ModelFormatError if an entry is invalid."""
+        with self._computing(), restoring(type(self).__name__):
             sizes = self._network_sizes(state, check(self._schema, state))
             network, summary = state["network"], state["fit_summary"]
             own = {f"{name}_": state[name] for name in self._own_state}
@@ -102,13 +131,15 @@ class SingleNetworkEstimator(StatefulEstimator):
                 device_of(state),
                 **{f"module__{name}": value for name, value in sizes.items()},
             )
-            return {
+            attributes = {
                 **own,
                 **arrays,
                 "net_": net,
                 "fit_summary_": None if summary is None else TrainingSummary.from_dict(summary),
                 **restored_training(state),
             }
+        replace_attributes(self, attributes)
+        return self
 
 
 def network_schema(

@@ -18,7 +18,7 @@ from sk_han.inspection.explanations import Source, located
 from sk_han.parts import Pool
 from sk_han.sentence_vectors.embedder import SentenceEmbedder
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training.stateful import snapshot_of
+from sk_han.training.fitted_state import snapshot_of
 from sk_han.utils.messages import a_kind, counted
 from sk_han.validation.documents import check_texts, holds_word_ids, known_documents
 

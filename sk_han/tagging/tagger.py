@@ -26,7 +26,7 @@ from sk_han.tagging.fit import (
 from sk_han.tagging.network import TaggingOptions, tagging_shapes
 from sk_han.tagging.tags import as_sentences, as_tags, chunks_of
 from sk_han.text.vocabulary import words
-from sk_han.training.stateful import snapshot_of
+from sk_han.training.fitted_state import snapshot_of
 from sk_han.utils.compat import (
     FRACTION,
     LEARNING_RATE,
