@@ -24,8 +24,7 @@ FAST := not slow and not thorough
 export PYTHONDONTWRITEBYTECODE :=
 # On tensors of a few dozen numbers a second thread costs 40 % more time than it saves.
 ONE_THREAD := OMP_NUM_THREADS=1
-WHOLE := classifier faults inspection/faithfulness inspection/methods/test_gradients.py persistence project rendering \
-	scenarios test_properties.py
+WHOLE := classifier faults persistence project rendering scenarios test_properties.py
 SHAKES ?= 1 2 3 4 5
 
 .PHONY: demo quick test kernels test-thorough test-slow test-oldest test-newest test-gpu test-processors test-shaken \

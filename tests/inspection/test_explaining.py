@@ -1,7 +1,12 @@
+from __future__ import annotations
+
 import copy
+import inspect
 import itertools
 import re
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+import sk_han
 from sk_han import (
     DocumentArray,
     HierarchicalTokenizer,
@@ -24,7 +30,8 @@ from sk_han import (
     report,
 )
 from sk_han.inspection.contributions import METHODS
-from sk_han.inspection.explanations import ExplainedClasses
+from sk_han.inspection.explanations import ExplainedClasses, ExplainOptions
+from sk_han.serving import Scorer
 from sk_han.targets import OneOfClasses
 from tests import tiny_models
 
@@ -496,3 +503,27 @@ def test_no_classes_and_unknown_ones_are_refused(of_three):
 def test_what_is_no_documents_is_named(of_three, nothing):
     with pytest.raises(TypeError, match=f"raw text documents expected; got {nothing}"):
         explain_classes(of_three, nothing)
+
+
+# The parameters of explain, declared once.
+
+
+EXPLAINING = (sk_han.explain, sk_han.explain_iter, sk_han.HANClassifier.explain, Scorer.explain)
+
+
+@pytest.mark.parametrize("function", EXPLAINING)
+def test_all_that_explain_show_the_same_parameters(function: Callable[..., Any]) -> None:
+    shown = inspect.signature(function).parameters
+    options = inspect.signature(ExplainOptions).parameters
+    assert list(shown)[-len(options) :] == list(options)
+    assert all(shown[name] == parameter for name, parameter in options.items())
+
+
+def test_what_is_not_given_is_the_default():
+    assert ExplainOptions.checked({}) == ExplainOptions()
+    assert ExplainOptions.checked({"batch_size": 7}) == ExplainOptions(batch_size=7)
+
+
+def test_an_unknown_parameter_is_named_with_those_that_exist():
+    with pytest.raises(TypeError, match=r"argument 'methods'; the options .* are method, combine"):
+        ExplainOptions.checked({"methods": 7})
