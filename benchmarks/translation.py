@@ -60,7 +60,7 @@ def perplexity(translator: AttentionTranslator, sources: list[str], targets: lis
     found = []
     for start in range(0, len(pairs), PAIRS_READ):
         batch = pairs[start : start + PAIRS_READ]
-        logs = log_softmax(translator.net_.logits(batch).astype(np.float64), axis=1)
+        logs = log_softmax(translator.net_.outputs(batch).astype(np.float64), axis=1)
         found.append(logs[np.arange(len(logs)), batch.targets])
     return float(np.exp(-np.concatenate(found).mean()))
 

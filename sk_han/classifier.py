@@ -30,7 +30,6 @@ from sk_han.parts import Pool
 from sk_han.parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NETWORK, NGRAMS
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS
-from sk_han.training.devices import computing
 from sk_han.training.fitted_state import (
     getstate,
     replace_attributes,
@@ -38,7 +37,7 @@ from sk_han.training.fitted_state import (
     snapshot_of,
     visual_block,
 )
-from sk_han.training.net import Net
+from sk_han.training.net import Net, computing
 from sk_han.utils.compat import (
     FRACTION,
     LEARNING_RATE,

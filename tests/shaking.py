@@ -18,8 +18,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sk_han.embeddings import cooccurrence as initial
-from sk_han.nn import encoders as initialization
+from sk_han.embeddings import cooccurrence
+from sk_han.nn import encoders
 
 SIZE = 1e-6
 
@@ -32,7 +32,7 @@ def factors(shape: tuple[int, ...], seed: int) -> NDArray[np.float64]:
 @contextmanager
 def shaking(seed: int) -> Iterator[None]:
     """Shake the initial weights and word vectors of networks."""
-    fill, learn_vectors = initialization._fill, initial.cooccurrence_vectors
+    fill, learn_vectors = encoders._fill, cooccurrence.cooccurrence_vectors
 
     def shaken_fill(tensor: torch.Tensor, drawn: torch.Tensor) -> None:
         fill(tensor, drawn * torch.from_numpy(factors(tuple(drawn.shape), seed)))
@@ -42,7 +42,7 @@ def shaking(seed: int) -> Iterator[None]:
         return (vectors * factors(vectors.shape, seed)).astype(np.float32), learnt
 
     with (
-        patch.object(initialization, "_fill", shaken_fill),
-        patch.object(initial, "cooccurrence_vectors", shaken_vectors),
+        patch.object(encoders, "_fill", shaken_fill),
+        patch.object(cooccurrence, "cooccurrence_vectors", shaken_vectors),
     ):
         yield

@@ -27,7 +27,7 @@ from sk_han.parts.ngrams.hashing import check_ngram_range
 from sk_han.targets import Target, check_same_kind, learnt_target
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer
-from sk_han.training.devices import resolve_device
+from sk_han.training.net import resolve_device
 from sk_han.utils.containers import rows_of
 from sk_han.utils.messages import agreeing, counted, warn_user
 from sk_han.utils.progress import Stages, tell

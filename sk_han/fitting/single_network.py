@@ -27,7 +27,6 @@ from sk_han.storage.schema import (
     network_of,
 )
 from sk_han.training.builder import end_of, new_net, predicting_net, training_attributes
-from sk_han.training.devices import computing
 from sk_han.training.fitted_state import (
     device_of,
     getstate,
@@ -38,7 +37,7 @@ from sk_han.training.fitted_state import (
     snapshot_of,
     visual_block,
 )
-from sk_han.training.net import Net
+from sk_han.training.net import Net, computing
 from sk_han.utils.progress import Stages, tell
 from sk_han.validation.labels import document_weights, warn_of_early_stopping
 

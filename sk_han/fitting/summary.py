@@ -78,7 +78,7 @@ def _fault_in_training(pool: Pool, training: LabelledDocuments) -> str | None:
     target = pool.target
     rows = np.linspace(0, len(training) - 1, min(len(training), _MOST_READ)).astype(np.int64)
     some = training[rows]
-    logits = pool.network.net.logits(some.documents).astype(np.float64)
+    logits = pool.network.net.outputs(some.documents).astype(np.float64)
     losses, _ = target.loss(logits, some.targets, some.weights / some.weights.sum())
     loss = losses.sum()
     if loss <= target.loss_of_nothing() + _MARGIN:

@@ -27,7 +27,7 @@ from sk_han.inspection.explanations import (
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.targets import OneOfClasses
-from sk_han.training.devices import computing
+from sk_han.training.net import computing
 from sk_han.utils.containers import plain_label
 from sk_han.utils.messages import random_source
 from sk_han.utils.progress import Progress

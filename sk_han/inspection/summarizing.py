@@ -24,7 +24,7 @@ from sk_han.inspection.summing_up import (
     put_together,
     summary_of_model,
 )
-from sk_han.training.devices import computing
+from sk_han.training.net import computing
 from sk_han.utils.containers import rows_of
 from sk_han.utils.messages import a_kind, check_count, random_source
 

@@ -500,13 +500,3 @@ def _bernoulli(shape: torch.Size, p: float, generator: torch.Generator | None) -
     bits.random_(-(2**63), None, generator=generator)
     smallest = 2**15 - max(round(p * 2**16), 1)
     return (bits.view(torch.int16)[:n] >= smallest).view(shape)
-
-
-def row_dropout(
-    n_rows: int, p: float, generator: torch.Generator | None, like: Tensor
-) -> Tensor | None:
-    """Draw factors (n_rows, 1) that drop a share `p` of the rows of a table; None where it is 0."""
-    if p == 0.0:
-        return None
-    keep = _bernoulli(torch.Size((n_rows, 1)), 1.0 - p, generator)
-    return keep.to(like).div_(1.0 - p)

@@ -17,7 +17,6 @@ from sk_han.nn.encoders import (
     normal_,
     parameter,
     recurrent_encoder,
-    row_dropout,
     with_memory,
     word_dropout,
     xavier_uniform_,
@@ -262,7 +261,9 @@ class HierarchicalAttentionNetwork(nn.Module):
         if self.training:
             options, table, p = self.options, self.embedding.weight, self.options.dropout
             word_ids = word_dropout(word_ids, options.word_dropout, self.unknown_id, self.generator)
-            kept = row_dropout(len(table), options.embedding_dropout, self.generator, table)
+            if options.embedding_dropout:
+                ones = table.new_ones(len(table), 1)
+                kept = dropout(ones, options.embedding_dropout, self.generator)
         sentences, word_weights = self.sentence_vectors(
             word_ids, words_per_sentence, sentences_per_document, kept
         )

@@ -43,7 +43,7 @@ class TrainedNetwork(NetworkPart):
 
     def logits(self, documents: DocumentArray) -> Floats:
         """Score documents, shape (D, K)."""
-        return self.net.logits(documents).astype(np.float64)
+        return self.net.outputs(documents).astype(np.float64)
 
     def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> Floats:
         """Score sets of sentences, (M, K); words are read once where no sentence sees another's."""

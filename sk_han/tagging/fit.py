@@ -21,8 +21,7 @@ from sk_han.fitting.single_network import relative_weights, trained_attributes, 
 from sk_han.tagging.network import TaggingNetwork
 from sk_han.tagging.tags import Token, as_sentences, as_tags, check_iob2, chunks_of
 from sk_han.training.builder import epochs_of
-from sk_han.training.devices import resolve_device
-from sk_han.training.net import Net, weighted_mean
+from sk_han.training.net import Net, resolve_device, weighted_mean
 from sk_han.utils.messages import counted, warn_user
 from sk_han.utils.progress import Stages
 from sk_han.validation.labels import document_weights, encode_labels

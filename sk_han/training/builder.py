@@ -19,8 +19,7 @@ from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.training import RowwiseAdamW
 from sk_han.options import NetworkOptions, Options, Range
 from sk_han.training.callbacks import EarlyStopping, progress_of
-from sk_han.training.devices import torch_threads
-from sk_han.training.net import Net, document_tensors
+from sk_han.training.net import Net, document_tensors, torch_threads
 
 OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,

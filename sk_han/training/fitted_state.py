@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator
 
-from sk_han.training.devices import available_devices
+from sk_han.training.net import available_devices
 from sk_han.utils.compat import VisualBlock
 from sk_han.utils.files import ModelFormatError, checked_state
 

@@ -1,15 +1,24 @@
-"""The skorch net that trains a network: the only file that knows skorch's template methods."""
+"""The skorch net that trains a network, on which device, by which engine and on which threads.
+
+No other file knows skorch's template methods.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Callable, Iterator, Mapping
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
+from joblib import cpu_count
 from numpy.typing import NDArray
 from skorch import NeuralNet
 from skorch.callbacks import PassthroughScoring
@@ -17,29 +26,120 @@ from skorch.helper import predefined_split
 from torch import Tensor
 
 from sk_han.documents import Coalitions, DocumentArray
+from sk_han.kernels.engine import (
+    ENGINES,
+    at_most_per_core,
+    engine_in_use,
+    n_threads,
+    tasks_at_once,
+    using_engine,
+    using_threads,
+)
 from sk_han.nn.training import adversarial_noise, clip_gradient_norm
 from sk_han.training.callbacks import EpochTimer, StopOnInterrupt, StopTraining, handling_ctrl_c
-from sk_han.training.devices import torch_threads
+from sk_han.utils.compat import POSITIVE, StrOptions, validate_parameter_constraints
+
+_FORKED_WITHOUT_EXEC = 0x40  # PF_FORKNOEXEC of Linux
 
 
-class TrainingData(Protocol):
-    """Inputs with their targets and weights, such as `LabelledDocuments`."""
+def _came_by_fork(imported: Sequence[str]) -> bool:
+    """Whether a parent may have used PyTorch before the fork, by the order of imports."""
+    if imported.index("sk_han") < imported.index("torch"):
+        return False
+    try:
+        status = Path("/proc/self/stat").read_text("utf-8", "replace")
+    except OSError:  # not Linux: elsewhere new processes are not forked, unless one asks for it
+        return False
+    flags = int(status.rpartition(")")[2].split()[6])
+    return bool(flags & _FORKED_WITHOUT_EXEC)
 
-    @property
-    def inputs(self) -> Any:
-        """The network's inputs; they can be sliced."""
 
-    @property
-    def targets(self) -> NDArray[np.int64]:
-        """The targets of the loss, a row for each row of the logits."""
+_CONSTRAINTS: dict[str, Any] = {
+    "engine": [StrOptions(set(ENGINES))],
+    "n_threads": [POSITIVE, None],
+}
 
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        """Positive weight of each target in the loss."""
 
-    def __len__(self) -> int: ...
+# The process that imported PyTorch; None for a parent of this one.
+_IMPORTED_IN = None if _came_by_fork(list(sys.modules)) else os.getpid()
 
-    def __getitem__(self, rows: Any) -> TrainingData: ...
+
+# joblib reads files of the operating system for it.
+_n_cores = cache(cpu_count)
+
+
+@contextlib.contextmanager
+def computing(engine: str = "auto", threads: int | None = None) -> Iterator[None]:
+    """Compute with an engine on a number of threads inside of the block; both are checked.
+
+    By default the number is that of a block around this one, else PyTorch's setting or the number
+    of cores that this process may use, whichever is lower, and 1 in a forked process. Tasks that
+    a worker of Dask runs at once share the cores. At most four for each core.
+    """
+    given = {"engine": engine, "n_threads": threads}
+    validate_parameter_constraints(_CONSTRAINTS, given, caller_name="the estimator")
+    if threads is None:
+        own_cores = max(_n_cores() // (tasks_at_once() or 1), 1)
+        usual = min(torch.get_num_threads(), own_cores) if os.getpid() == _IMPORTED_IN else 1
+        threads = n_threads(usual)
+    threads = at_most_per_core(threads, _n_cores())
+    with using_engine(engine), using_threads(threads), torch_threads(threads):
+        try:
+            yield
+        except RuntimeError as error:
+            # Its only sign is the text, which names the allocator and "allocate 82534400 bytes".
+            if "DefaultCPUAllocator" not in str(error):
+                raise
+            found = re.search(r"allocate (\d+) bytes", str(error))
+            size = f"{int(found[1]):,} bytes" if found else "what it needs"
+            raise MemoryError(
+                f"PyTorch could not allocate {size} of memory. Lower batch_size, net_params="
+                "{'valid_batch_size': ..., 'module__max_words': ...}, or the size of the network."
+            ) from error
+
+
+@contextlib.contextmanager
+def torch_threads(number: int | None = None, *, of_kernels: bool = False) -> Iterator[None]:
+    """Let PyTorch use this number of threads inside of the block, and one in a forked process.
+
+    A fork does not copy the threads of PyTorch's pool, and would wait for them for ever
+    (pytorch#17199). Where kernels do the work, threads that wait actively would take their cores.
+    """
+    before = torch.get_num_threads()
+    number = before if number is None else number
+    if os.getpid() != _IMPORTED_IN or (of_kernels and number > 1 and engine_in_use() == "numba"):
+        number = 1
+    if number == before:
+        yield
+        return
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def available_devices() -> list[str]:
+    """Return the names of the devices of this machine, the CPU first."""
+    devices = ["cpu"]
+    if torch.cuda.is_available():
+        devices += ["cuda", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
+    if torch.backends.mps.is_available():
+        devices.append("mps")
+    return devices
+
+
+def resolve_device(device: str) -> str:
+    """Return a device that is present: for "auto" CUDA if there is one, else the CPU."""
+    present = available_devices()
+    if device == "auto":
+        return "cuda" if "cuda" in present else "cpu"
+    if device not in present:
+        raise ValueError(
+            f"device={device!r} is not available here; this machine has {present}. "
+            "device='auto' takes CUDA where there is one, else the CPU."
+        )
+    return device
 
 
 @dataclass(frozen=True)
@@ -49,7 +149,7 @@ class Batches:
     Those of a `net` in training end where a callback has ended its epoch.
     """
 
-    data: TrainingData
+    data: Any  # inputs, targets and weights, such as `LabelledDocuments`; it can be sliced
     batch_size: int
     shuffle: np.random.RandomState | None = None
     net: Net | None = None
@@ -57,7 +157,7 @@ class Batches:
     def __len__(self) -> int:
         return -(-len(self.data) // self.batch_size)
 
-    def __iter__(self) -> Iterator[tuple[TrainingData, NDArray[np.int64]]]:
+    def __iter__(self) -> Iterator[tuple[Any, NDArray[Any]]]:
         """Yield pairs that skorch expects: the data of a batch, and its targets."""
         n = len(self.data)
         if self.shuffle is None:
@@ -102,7 +202,8 @@ class Net(NeuralNet):
     The network is a module with word vectors ``embedding`` (or None), a last layer ``output``, a
     ``generator`` of random numbers, ``start_from`` if its word vectors are set, and
     ``attend``, which takes the tensors of a batch and returns a named tuple with ``logits`` and
-    ``penalty`` (one for each target, or a single one); calling the network returns the logits.
+    ``penalty`` (one for each target, or a single one). Data to train on hold ``inputs`` that can be
+    sliced, ``targets`` with a row for each row of the logits, and their positive ``weights``.
 
     `to_tensors` takes inputs and a device, and returns the arguments of ``attend``. `measures`,
     by their names in the history, take logits and targets of a validation batch as arrays; higher
@@ -145,7 +246,7 @@ class Net(NeuralNet):
         self.shuffle = shuffle
         self.valid_batch_size = valid_batch_size
 
-    def train(self, training: TrainingData, validation: TrainingData | None) -> Net:
+    def train(self, training: Any, validation: Any) -> Net:
         """Train for `max_epochs`.
 
         FloatingPointError says that the loss, a weight or a logit is no longer a finite number.
@@ -166,7 +267,7 @@ class Net(NeuralNet):
             self._check_finite(weight, f"the weight {name}")
         self.prepare_to_predict()
         some = training.inputs[: self.valid_batch_size]
-        self._check_finite(torch.from_numpy(self.logits(some)), "a logit")
+        self._check_finite(torch.from_numpy(self.outputs(some)), "a logit")
         return self
 
     def prepare_to_predict(self) -> None:
@@ -199,12 +300,8 @@ class Net(NeuralNet):
             groups = self.optimizer_.state_dict()["param_groups"]
             self.optimizer_.load_state_dict({"state": state, "param_groups": groups})
 
-    def logits(self, inputs: Any) -> NDArray[np.float32]:
-        """Compute the logits in batches, shape (D, C)."""
-        return self.outputs(inputs, "logits")
-
-    def outputs(self, inputs: Any, name: str) -> NDArray[np.float32]:
-        """Compute one field of the network's output in batches, such as "logits" or "vectors"."""
+    def outputs(self, inputs: Any, name: str = "logits") -> NDArray[np.float32]:
+        """Compute the logits (D, C), or another field of the network's output, in batches."""
         batches = (
             inputs[start : start + self.valid_batch_size]
             for start in range(0, len(inputs), self.valid_batch_size)
@@ -312,11 +409,11 @@ class Net(NeuralNet):
             super().initialize_optimizer(*args, **kwargs)
         return self
 
-    def get_dataset(self, X: TrainingData, y: None = None) -> TrainingData:
+    def get_dataset(self, X: Any, y: None = None) -> Any:
         """Return the data as it is, since it holds its targets and weights."""
         return X
 
-    def get_iterator(self, dataset: TrainingData, training: bool = False) -> Batches:
+    def get_iterator(self, dataset: Any, training: bool = False) -> Batches:
         """Shuffle for training, keep the order otherwise."""
         if training:
             return Batches(dataset, self.batch_size, self.shuffle, self)
@@ -329,10 +426,10 @@ class Net(NeuralNet):
         super().on_batch_end(net, batch=batch, training=training, **kwargs)
         self.history.record_batch(f"{'train' if training else 'valid'}_batch_size", len(batch[1]))
 
-    def infer(self, x: TrainingData, **fit_params: Any) -> Tensor:
+    def infer(self, x: Any, **fit_params: Any) -> Tensor:
         """Compute the logits of a batch."""
         tensors = self.to_tensors(x.inputs, self.device)
-        logits: Tensor = self.module_(*tensors, **fit_params)
+        logits: Tensor = self.module_.attend(*tensors).logits
         return logits
 
     def get_loss(
@@ -372,14 +469,12 @@ class Net(NeuralNet):
             self.history.record_batch(name, measure(logits, batch[1]))
         return step
 
-    def predict(self, X: TrainingData) -> NDArray[Any]:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Return the targets that the scores say, for skorch's scoring callbacks."""
         scores = self.predict_proba(X)
         return scores.argmax(axis=1) if self.decide is None else self.decide(scores)
 
-    def _add_gradients(
-        self, X: TrainingData, y: NDArray[np.int64], share: float
-    ) -> tuple[Tensor, Tensor]:
+    def _add_gradients(self, X: Any, y: NDArray[np.int64], share: float) -> tuple[Tensor, Tensor]:
         """Add the gradients of a share of the loss of documents; return loss and logits."""
         output = self.module_.attend(*self.to_tensors(X.inputs, self.device))
         loss = self.get_loss(output.logits, y, X=X, training=True)

@@ -16,8 +16,7 @@ from sk_han.documents import DocumentArray, concatenated_ranges, starts_of
 from sk_han.fitting.single_network import relative_weights, trained_attributes, warn_of_no_stop
 from sk_han.targets.target import hold_out
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training.devices import resolve_device
-from sk_han.training.net import Net
+from sk_han.training.net import Net, resolve_device
 from sk_han.translation.alignment import SIGN_PATTERN, learn_forms
 from sk_han.translation.network import END_ID, AttentionSeq2Seq
 from sk_han.utils.messages import agreeing, counted, warn_user

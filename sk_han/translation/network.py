@@ -17,7 +17,6 @@ from sk_han.nn.encoders import (
     dropout,
     normal_,
     parameter,
-    row_dropout,
     uniform_,
     with_memory,
     xavier_uniform_,
@@ -200,8 +199,8 @@ class AttentionSeq2Seq(nn.Module):
         words = self.embedding(distinct)  # (U, E)
         p = self.options.dropout if self.training else 0.0
         words = dropout(words, p, self.generator)
-        factor = row_dropout(len(words), p / 2, self.generator, words)
-        encoded = self.encoder(words if factor is None else words * factor, index, lengths)
+        factor = dropout(words.new_ones(len(words), 1), p / 2, self.generator)  # of whole words
+        encoded = self.encoder(words * factor, index, lengths)
         device = source_ids.device
         _, first, last = sequence_ends(lengths, device)  # (P,)
         position = torch.arange(int(lengths.max()), device=device)  # (W,)

@@ -16,8 +16,8 @@ from sk_han.options import Choice, InstanceOf
 from sk_han.storage.schema import Array, Field, ListOf, Sizes
 from sk_han.text.vocabulary import FittedTokenizer
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training.devices import computing
 from sk_han.training.fitted_state import snapshot_of
+from sk_han.training.net import computing
 from sk_han.translation.alignment import Alignment, written
 from sk_han.translation.fit import TranslationNet, as_sequences, check_pairs, learnt_attributes
 from sk_han.translation.network import TranslationOptions, translation_shapes

@@ -67,7 +67,7 @@ class TestFitAndPredict:
             str(class_weight), 5 if len(class_weight) > 1 else 0.5
         )
         weights = np.where(y_val == "pos", ratio, 1)
-        logits = model.net_.logits(model.tokenizer_.transform(TEXTS[:5])).astype(np.float64)
+        logits = model.net_.outputs(model.tokenizer_.transform(TEXTS[:5])).astype(np.float64)
         losses = -log_softmax(logits)[np.arange(5), (y_val == "pos") * 1]
         expected = np.average(losses, weights=weights)
         assert model.history_[0]["valid_loss"] == pytest.approx(expected, rel=1e-5)
@@ -242,7 +242,7 @@ def best_epoch(history):
 
 
 def loss_of_network(classifier, texts, labels):
-    logits = classifier.net_.logits(classifier.tokenizer_.transform(texts))
+    logits = classifier.net_.outputs(classifier.tokenizer_.transform(texts))
     targets = np.searchsorted(classifier.classes_, labels)
     return -log_softmax(logits)[np.arange(len(texts)), targets].mean()
 
@@ -411,7 +411,7 @@ class TestAccidents:
 
     def test_a_model_of_logits_that_are_no_numbers_is_never_returned(self, monkeypatch):
         monkeypatch.setattr(
-            Net, "logits", lambda self, documents: np.full((2, 2), np.inf, np.float32)
+            Net, "outputs", lambda self, documents: np.full((2, 2), np.inf, np.float32)
         )
         with pytest.raises(FloatingPointError, match="logit became inf"):
             tiny().fit(TEXTS, LABELS)
@@ -654,7 +654,7 @@ class TestNet:
         second.net_.load_params(f_params=tmp_path / "weights.pt")
         documents = first.tokenizer_.transform(TEXTS)
         np.testing.assert_allclose(
-            second.net_.logits(documents), first.net_.logits(documents), atol=1e-6
+            second.net_.outputs(documents), first.net_.outputs(documents), atol=1e-6
         )
 
     def test_every_callback_sees_the_last_epoch(self):

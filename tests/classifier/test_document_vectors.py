@@ -43,7 +43,7 @@ class TestVectors:
     def test_they_are_what_the_last_layer_scores(self, params, size):
         classifier = fitted_classifier(**params)
         vectors = classifier.transform(UNSEEN)
-        logits = classifier.net_.logits(classifier.tokenizer_.transform(UNSEEN))
+        logits = classifier.net_.outputs(classifier.tokenizer_.transform(UNSEEN))
         assert vectors.shape == (len(UNSEEN), size)
         assert vectors.dtype == np.float32
         np.testing.assert_allclose(scored(classifier, vectors), logits, atol=1e-6)

@@ -8,7 +8,6 @@ from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.encoders import (
     dropout,
     normal_,
-    row_dropout,
     uniform_,
     word_dropout,
     xavier_uniform_,
@@ -115,7 +114,6 @@ def test_without_dropout_nothing_is_drawn():
     before = generator.get_state()
     assert dropout(vectors, 0.0, generator) is vectors
     assert word_dropout(word_ids, 0.0, 1, generator) is word_ids
-    assert row_dropout(5, 0.0, generator, vectors) is None
     assert torch.equal(generator.get_state(), before)
 
 
@@ -133,11 +131,3 @@ def test_word_dropout_only_ever_puts_the_unknown_word():
     assert dropped[changed].unique().tolist() == [1]
     assert torch.equal(word_ids, torch.arange(2, 10_009))  # the argument is left alone
     assert changed.float().mean().item() == pytest.approx(0.2, abs=5 * 0.004)
-
-
-def test_share_p_of_the_rows_is_zero_and_the_mean_stays():
-    kept = row_dropout(10_007, 0.75, seeded(), torch.empty(0, dtype=torch.float64))
-    assert kept.shape == (10_007, 1)
-    assert kept.unique().tolist() == [0.0, 4.0]
-    # Five standard deviations of a share among 10,007 rows.
-    assert kept.eq(0).double().mean().item() == pytest.approx(0.75, abs=5 * 0.0044)

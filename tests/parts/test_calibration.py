@@ -94,7 +94,7 @@ class TestClassifier:
         texts, labels = reviews
         classifier = small().fit(texts, labels)
         documents = classifier.tokenizer_.transform(texts)
-        logits = classifier.network_scale_ * classifier.net_.logits(documents).astype(float)
+        logits = classifier.network_scale_ * classifier.net_.outputs(documents).astype(float)
         logits += classifier.ngram_scale_ * classifier.ngram_model_.logits(documents)
         np.testing.assert_allclose(classifier.predict_proba(texts), softmax(logits))
 
@@ -109,7 +109,7 @@ class TestClassifier:
         texts, labels = reviews
         documents = DocumentArray.from_nested([[[2, 3], [4]], [[5]]])
         network, both = (small(linear_ngrams=r).fit(texts, labels) for r in (None, (1, 2)))
-        np.testing.assert_array_equal(network.net_.logits(documents), both.net_.logits(documents))
+        np.testing.assert_array_equal(network.net_.outputs(documents), both.net_.outputs(documents))
 
     @pytest.mark.thorough
     def test_the_ngram_model_learns_from_the_held_out_documents_too(self, reviews):

@@ -1,9 +1,153 @@
-"""Which device computes, on machines that have more of them than this one."""
+"""Which device computes, on which threads, by which engine."""
+
+import os
+import subprocess
+import sys
 
 import pytest
 import torch
+from joblib import cpu_count
 
-from sk_han.training.devices import available_devices, resolve_device
+from sk_han.kernels.engine import n_threads
+from sk_han.training import net as module
+from sk_han.training.net import (
+    _came_by_fork,
+    available_devices,
+    computing,
+    resolve_device,
+    torch_threads,
+)
+from tests.dask_workers import in_a_task
+
+IMPORTED_IN_A_CHILD = """
+import os
+import signal
+import sys
+import torch
+torch.set_num_threads(2)
+torch.randn(3_000_000).exp()  # PyTorch's threads are there
+pid = os.fork()
+if pid == 0:
+    signal.alarm(90)  # the default action ends a process that waits
+    from sk_han import HANClassifier
+    from sk_han.datasets import make_reviews
+    texts, labels = make_reviews(60, random_state=0)
+    HANClassifier(max_epochs=1, random_state=0).fit(texts, labels).predict(texts)
+    os._exit(torch.get_num_threads() != 2)
+sys.exit(os.waitpid(pid, 0)[1] != 0)
+"""
+
+
+@pytest.fixture
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def said_by_a_child(work):
+    """Fork, and return what `work` returns in the child, in words."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writing, " ".join(map(str, work())).encode())
+        finally:
+            os._exit(0)  # past pytest's own clean-up
+    os.close(writing)
+    with os.fdopen(reading) as file:
+        said = file.read()
+    os.waitpid(child, 0)
+    return said
+
+
+def before_inside_and_after():
+    found = [torch.get_num_threads()]
+    with torch_threads():
+        found.append(torch.get_num_threads())
+    return [*found, torch.get_num_threads()]
+
+
+def test_in_the_process_that_imported_pytorch_nothing_changes(two_threads):
+    assert before_inside_and_after() == [2, 2, 2]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+class TestForkedProcess:
+    def test_it_computes_on_one_thread_and_keeps_its_setting(self, two_threads):
+        assert said_by_a_child(before_inside_and_after) == "2 1 2"
+
+    def test_the_setting_comes_back_after_an_error_too(self, two_threads):
+        def failing():
+            try:
+                with torch_threads():
+                    raise KeyboardInterrupt
+            except KeyboardInterrupt:
+                return [torch.get_num_threads()]
+
+        assert said_by_a_child(failing) == "2"
+
+    @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux")
+    def test_it_knows_that_pytorch_may_have_come_with_it(self):
+        def known():
+            return [_came_by_fork(order) for order in (["torch", "sk_han"], ["sk_han", "torch"])]
+
+        assert said_by_a_child(known) == "True False"
+        assert known() == [False, False]
+
+    @pytest.mark.thorough
+    @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux")
+    def test_it_computes_where_the_parent_used_pytorch_alone(self):
+        # One that waits for threads which did not come along fails by its time limit.
+        command = [sys.executable, "-W", "ignore", "-c", IMPORTED_IN_A_CHILD]
+        assert subprocess.run(command, timeout=120).returncode == 0
+
+    def test_the_setting_of_the_parent_stays(self, two_threads):
+        said_by_a_child(before_inside_and_after)
+        assert torch.get_num_threads() == 2
+
+
+def test_a_function_can_be_wrapped(two_threads, monkeypatch):
+    monkeypatch.setattr(module, "_IMPORTED_IN", -1)  # as if this were another process
+
+    @torch_threads()
+    def inside():
+        return torch.get_num_threads()
+
+    assert [inside(), inside(), torch.get_num_threads()] == [1, 1, 2]
+
+
+class TestTooLittleMemory:
+    def test_it_is_a_memory_error_also_where_pytorch_computes(self):
+        told = r"could not allocate 1,125,899,906,842,624 bytes"
+        with pytest.raises(MemoryError, match=told), computing():
+            torch.empty(1 << 50, dtype=torch.uint8)
+
+    def test_another_error_of_pytorch_stays_what_it_is(self):
+        with pytest.raises(RuntimeError, match="shapes"), computing():
+            torch.ones(2, 3) @ torch.ones(2, 3)
+
+
+def threads_in_use():
+    with computing():
+        return n_threads()
+
+
+def test_tasks_of_a_dask_worker_share_the_cores(two_threads, monkeypatch):
+    monkeypatch.setattr(module, "_n_cores", lambda: 3)
+    assert threads_in_use() == 2
+    assert in_a_task(threads_in_use) == 1
+
+
+def test_a_model_that_asks_for_a_million_threads_gets_four_for_each_core():
+    before = torch.get_num_threads()
+    with computing(threads=10**6):
+        assert torch.get_num_threads() == n_threads() == 4 * cpu_count()
+    with computing(threads=3):
+        assert n_threads() == 3
+    assert torch.get_num_threads() == before
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,8 @@ import torch
 
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
-from sk_han.training.net import Net, document_tensors
+from sk_han.training.callbacks import EarlyStopping, StopTraining
+from sk_han.training.net import Batches, Net, accuracy, document_tensors, weighted_mean
 
 FORKED = """
 import multiprocessing
@@ -99,10 +101,6 @@ LABELLED = LabelledDocuments(DOCUMENTS, np.array([0, 1, 0, 1]), np.ones(4))
 WORDS = LabelledWords(DOCUMENTS, (DOCUMENTS.word_ids > 4).astype(np.int64), np.ones(11))
 
 
-def accuracy(logits, targets):
-    return float((logits.argmax(axis=1) == targets).mean())
-
-
 def net_of(measures=(), **params):
     settings = {"max_epochs": 30, "batch_size": 2, "valid_batch_size": 3, "optimizer__lr": 0.5}
     return Net(
@@ -117,15 +115,15 @@ def net_of(measures=(), **params):
 class TestAnotherNetwork:
     def test_targets_may_stand_for_each_word(self):
         net = net_of({"words_right": accuracy}, module__each_word=True).train(WORDS, WORDS)
-        assert net.logits(DOCUMENTS).shape == (11, 2)
-        assert net.logits(DOCUMENTS).argmax(axis=1).tolist() == WORDS.targets.tolist()
+        assert net.outputs(DOCUMENTS).shape == (11, 2)
+        assert net.outputs(DOCUMENTS).argmax(axis=1).tolist() == WORDS.targets.tolist()
         assert net.history[-1]["words_right"] == 1
 
     def test_batches_count_by_their_targets(self):
         # Two documents a step; to validate three of eight words, then one of three.
         net = net_of({"right": accuracy}, module__each_word=True, max_epochs=1, optimizer__lr=0.01)
         epoch = net.train(WORDS, WORDS).history[0]
-        assert epoch["right"] == pytest.approx(accuracy(net.logits(DOCUMENTS), WORDS.targets))
+        assert epoch["right"] == pytest.approx(accuracy(net.outputs(DOCUMENTS), WORDS.targets))
         sizes = [batch[name] for batch in epoch["batches"] for name in batch if "size" in name]
         assert sizes == [5, 6, 8, 3]
 
@@ -192,3 +190,115 @@ def test_a_compiled_network_gives_the_same_probabilities():
     plain = tiny(max_epochs=1).fit(TEXTS, LABELS)
     found, expected = compiled.predict_proba(TEXTS), plain.predict_proba(TEXTS)
     np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+# Batches
+
+
+@pytest.fixture
+def numbered():
+    """Twenty-three documents of one word, which is their number plus 2; so are target, weight."""
+    numbers = np.arange(23)
+    documents = DocumentArray.from_nested([[[number + 2]] for number in numbers])
+    return LabelledDocuments(documents, numbers, numbers.astype(np.float64))
+
+
+def numbers_of(batches):
+    """Numbers of the documents in the order in which an epoch brings them."""
+    return [number - 2 for X, _ in batches for number in X.documents.word_ids.tolist()]
+
+
+def test_input_target_and_weight_of_a_batch_belong_together(numbered):
+    for X, targets in Batches(numbered, 5, np.random.RandomState(0)):
+        numbers = (X.documents.word_ids - 2).tolist()
+        assert numbers == targets.tolist() == X.targets.tolist() == X.weights.tolist()
+
+
+def test_every_document_comes_once_an_epoch_in_an_order_of_the_seed(numbered):
+    assert numbers_of(Batches(numbered, 5)) == list(range(23))
+    first, second = (Batches(numbered, 5, np.random.RandomState(7)) for _ in range(2))
+    before = str(np.random.get_state(legacy=False))
+    epochs = [numbers_of(first) for _ in range(3)]
+    assert [sorted(numbers) for numbers in epochs] == 3 * [list(range(23))]
+    assert epochs[0] != epochs[1]
+    assert [numbers_of(second) for _ in range(3)] == epochs
+    assert str(np.random.get_state(legacy=False)) == before
+
+
+@pytest.mark.parametrize(
+    ("n_documents", "batch_size", "sizes"),
+    [(23, 5, [5, 5, 5, 5, 3]), (20, 5, [5, 5, 5, 5]), (23, 101, [23]), (0, 5, [])],
+)
+def test_the_last_batch_may_be_smaller_and_none_is_empty(numbered, n_documents, batch_size, sizes):
+    batches = Batches(numbered[:n_documents], batch_size)
+    assert [len(X) for X, _ in batches] == sizes
+    assert len(batches) == len(sizes)
+
+
+# The loss of a batch, against numbers worked by hand
+
+LOGITS = torch.log(torch.tensor([[0.25, 0.75], [0.5, 0.5], [0.9, 0.1]]))
+TARGETS = torch.tensor([1, 0, 0])
+CRITERION = torch.nn.CrossEntropyLoss(reduction="none")
+
+
+def test_targets_count_by_their_weights():
+    weights = np.array([1.0, 2.0, 1.0])
+    expected = -(np.log(0.75) + 2 * np.log(0.5) + np.log(0.9)) / 4
+    assert weighted_mean(CRITERION(LOGITS, TARGETS), weights).item() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_only_ratios_of_weights_matter(size):
+    plain = weighted_mean(torch.tensor([2.0, 5.0, 8.0]), np.array([1.0, 2.0, 1.0]))
+    scaled = weighted_mean(torch.tensor([2.0, 5.0, 8.0]), size * np.array([1.0, 2.0, 1.0]))
+    assert plain.item() == scaled.item() == 5.0
+
+
+def test_gradients_reach_the_logits_by_the_weights():
+    logits = LOGITS.clone().requires_grad_()
+    weighted_mean(CRITERION(logits, TARGETS), np.array([0.0, 3.0, 1.0])).backward()
+    np.testing.assert_allclose(logits.grad.tolist()[:2], [[0, 0], [-0.375, 0.375]], atol=1e-7)
+
+
+def test_accuracy_is_the_share_of_targets_with_the_highest_logit():
+    logits = np.array([[0.0, 2.0, 1.0], [3.0, 2.0, 1.0], [0.0, 0.0, 5.0], [9.0, 0.0, 0.0]])
+    assert accuracy(logits, np.array([1, 0, 1, 0])) == 0.75
+
+
+# The best epoch
+
+
+def train(scores, n_iter_no_change):
+    """Show a callback epochs of (accuracy, loss); the weight after epoch i is i."""
+    module = torch.nn.Linear(1, 1, bias=False)
+    net = SimpleNamespace(module_=module, history=[])
+    callback = EarlyStopping(n_iter_no_change)
+    callback.on_train_begin(net)
+    for number, (share, loss) in enumerate(scores, start=1):
+        torch.nn.init.constant_(module.weight, number)
+        net.history.append({"epoch": number, "valid_accuracy": share, "valid_loss": loss})
+        try:
+            callback.on_epoch_end(net)
+        except StopTraining:
+            break
+    callback.on_train_end(net)
+    return module.weight.item(), len(net.history)
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([(0.5, 0.7), (0.9, 0.3), (0.8, 0.2)], (2, 3)),
+        ([(0.9, 0.4), (0.9, 0.3), (0.9, 0.5)], (2, 3)),  # of equal accuracies the lower loss
+        ([(0.9, 0.3), (0.9, 0.3)], (1, 2)),  # a later equal is no better
+    ],
+)
+def test_weights_of_the_best_epoch_are_put_back(scores, expected):
+    assert train(scores, n_iter_no_change=9) == expected
+
+
+@pytest.mark.parametrize(("n_iter_no_change", "n_epochs"), [(1, 3), (3, 5), (None, 31)])
+def test_training_stops_after_so_many_epochs_without_a_better_one(n_iter_no_change, n_epochs):
+    scores = [(0.8, 0.3), (0.9, 0.3)] + 29 * [(0.7, 0.1)]
+    assert train(scores, n_iter_no_change) == (2, n_epochs)

@@ -101,10 +101,10 @@ def test_a_net_starts_from_the_pretrained_weights(documents):
     data = labelled_by_other_half(documents, share_of_twos)
     pretrained.train(data, None)
     net.prepare_to_predict()
-    assert not np.array_equal(net.logits(documents), pretrained.logits(documents))
+    assert not np.array_equal(net.outputs(documents), pretrained.outputs(documents))
     net.continue_from(pretrained, with_moments=False)
     net.prepare_to_predict()
-    assert np.array_equal(net.logits(documents), pretrained.logits(documents))
+    assert np.array_equal(net.outputs(documents), pretrained.outputs(documents))
     assert not net.optimizer_.state
 
 

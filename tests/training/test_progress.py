@@ -1,11 +1,12 @@
 """The progress of a training: a bar where lines can be rewritten, lines in a log."""
 
+import itertools
 import re
 import sys
+import time
 
 import pytest
 
-from sk_han.training import callbacks as progress
 from sk_han.utils.progress import rewrites_lines
 from tests.tiny_models import LABELS, TEXTS, tiny
 
@@ -19,7 +20,7 @@ def told(capsys, **params):
 
 @pytest.fixture
 def terminal(monkeypatch):
-    monkeypatch.setattr(progress, "rewrites_lines", lambda: True)
+    monkeypatch.setattr("sk_han.training.callbacks.rewrites_lines", lambda: True)
 
 
 def test_a_log_has_one_line_an_epoch(capsys):
@@ -34,7 +35,7 @@ def test_a_log_has_one_line_an_epoch(capsys):
 
 
 def test_a_log_has_lines_within_a_long_epoch(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "_LONGEST_SILENCE", 0.0)
+    monkeypatch.setattr("sk_han.training.callbacks._LONGEST_SILENCE", 0.0)
     assert "\nepoch 2 of 4: 2 of 3 batches\n" in told(capsys)
 
 
@@ -88,3 +89,13 @@ def test_a_notebook_has_a_bar_that_is_no_error(monkeypatch, capsys):
     shown = capsys.readouterr()
     assert "\r" in shown.out
     assert shown.err.count("\r") == 0
+
+
+def test_a_clock_that_is_set_back_makes_no_epoch_negative(monkeypatch):
+    hours = itertools.count(0, -3_600)
+    monkeypatch.setattr(time, "time", lambda: float(next(hours)))
+    before = time.perf_counter()
+    history = tiny(max_epochs=3).fit(TEXTS, LABELS).history_
+    taken = time.perf_counter() - before
+    assert all(epoch["dur"] > 0 for epoch in history)
+    assert sum(epoch["dur"] for epoch in history) < taken
