@@ -47,9 +47,14 @@ def with_text(text, place=(), content=WHOLE):
     whole = set_at([description], (0, *place), "HERE")[0]
     strings = [name for name, array in arrays.items() if array.dtype.kind == "U"]
     arrays |= {name: model_file._code_points(arrays[name]) for name in strings}
-    inside = {"format": model_file.FORMAT_VERSION, "strings": strings, "description": whole}
-    as_text = model_file._json(inside).replace('"HERE"', text)
-    return save(arrays, {"sk_han": model_file._sealed(as_text, arrays)})
+    return sealed(whole, arrays, strings, lambda inside: inside.replace('"HERE"', text))
+
+
+def sealed(description, numbers, strings, change=str):
+    """Give a file of numbers, some of which are `strings`, whose JSON text may be changed."""
+    inside = {"format": model_file.FORMAT_VERSION, "strings": strings, "description": description}
+    as_text = change(model_file._json(inside))
+    return save(numbers, {"sk_han": model_file._sealed(as_text, numbers)})
 
 
 def with_header(header, data=b""):

@@ -21,7 +21,6 @@ from sklearn.utils import get_tags
 
 from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.tokenizer import UNKNOWN_WORD
-from sk_han.validation.documents import text_portions
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -561,8 +560,21 @@ def test_no_more_than_a_chunk_of_texts_is_held(chunks_of_four: None) -> None:
 
 def test_long_texts_make_chunks_of_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sk_han.validation.documents._MAX_CHARACTERS", 10)
-    portions = text_portions(iter(["a" * 4, b"b" * 4, "c" * 4, "d" * 99, "e"]))
-    assert [len(portion) for portion in portions] == [3, 1, 1]
+    n_kept = []
+
+    def word_tokenizer(text: str) -> list[str]:
+        n_kept.append(len(handed))
+        return [text]
+
+    handed: list[str] = []
+
+    def texts() -> Iterator[str | bytes]:
+        for text in ["a" * 4, b"b" * 4, "c" * 4, "d" * 99, "e"]:
+            handed.append(str(text))
+            yield text
+
+    HierarchicalTokenizer(word_tokenizer=word_tokenizer).fit(texts())
+    assert n_kept == [3, 3, 3, 4, 5]
 
 
 def test_a_vocabulary_stays_where_texts_cannot_be_read() -> None:

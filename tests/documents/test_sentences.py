@@ -12,7 +12,6 @@ from sklearn.model_selection import KFold
 
 from sk_han import DocumentArray, SentenceArray
 from sk_han.documents import each_sentence_alone
-from sk_han.validation.documents import within_vocabulary
 
 # Documents of 2, 0 and 3 sentences; the second sentence occurs twice.
 NESTED = [[[2, 3], [4]], [], [[4], [5, 2, 2], [6]]]
@@ -88,13 +87,6 @@ def test_vectors_stay_on_the_disk_when_joblib_maps_them(tmp_path: Path) -> None:
     assert same(opened, sentences())
     assert same(opened[[2, 0]], sentences()[[2, 0]])
     assert not isinstance(opened[[2]].sentence_vectors(), np.memmap)
-
-
-def test_words_beyond_the_vocabulary_become_unknown_and_vectors_stay() -> None:
-    X = within_vocabulary(sentences(), 5)
-    assert isinstance(X, SentenceArray)
-    assert X.to_nested() == [[[2, 3], [4]], [], [[4], [1, 2, 2], [1]]]
-    assert np.array_equal(X.sentence_vectors(), VECTORS[NUMBERS])
 
 
 def test_a_sentence_is_left_out_with_its_vector() -> None:

@@ -1,20 +1,18 @@
 """Files with a right checksum and wrong content: it protects from accidents only."""
 
 import contextlib
-import json
 import time
 
 import numpy as np
 import pytest
-from safetensors.numpy import save
 
 from sk_han import HANClassifier, ModelFormatError
-from sk_han.storage import model_file
 from tests.crafted_files import (
     WHOLE,
     archive_of,
     golden_parts,
     header_of,
+    sealed,
     set_at,
     with_header,
     with_text,
@@ -96,14 +94,11 @@ class TestCraftedHeader:
             load_bytes(with_header({"__metadata__": {"sk_han": text}}))
 
     @pytest.mark.parametrize("strings", [["absent"], [f"{WEIGHTS}.output.bias"], [3], [[]]])
-    def test_strings_that_are_none_are_refused(self, load_bytes, monkeypatch, strings):
+    def test_strings_that_are_none_are_refused(self, load_bytes, strings):
         description, arrays = golden_parts()
         numbers = {name: array for name, array in arrays.items() if array.dtype.kind != "U"}
-        content = {"format": model_file.FORMAT_VERSION, "strings": strings}
-        content |= {"description": description}
-        sealed = model_file._sealed(json.dumps(content), numbers)
         with pytest.raises(ModelFormatError, match="does not hold strings"):
-            load_bytes(save(numbers, {"sk_han": sealed}))
+            load_bytes(sealed(description, numbers, strings))
 
 
 class TestCraftedArrays:

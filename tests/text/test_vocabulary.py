@@ -1,20 +1,24 @@
 import numpy as np
 import pytest
 
-from sk_han.text.vocabulary import check_vocabulary
+from sk_han import HierarchicalTokenizer
+
+
+def vocabulary_of(vocabulary):
+    return HierarchicalTokenizer(vocabulary=vocabulary).fit(["a"]).vocabulary_
 
 
 def test_ids_of_numpy_become_plain_integers():
-    assert [type(i) for i in check_vocabulary({"a": np.int64(2)}).values()] == [int]
+    assert [type(i) for i in vocabulary_of({"a": np.int64(2)}).values()] == [int]
 
 
 @pytest.mark.parametrize("words", [["b", "a"], ("b", "a"), iter(["b", "a"]), np.array(["b", "a"])])
 def test_words_get_ids_in_their_order(words):
-    assert check_vocabulary(words) == {"b": 2, "a": 3}
+    assert vocabulary_of(words) == {"b": 2, "a": 3}
 
 
 def test_a_set_of_words_is_sorted():
-    assert check_vocabulary({"b", "a", "c"}) == {"a": 2, "b": 3, "c": 4}
+    assert vocabulary_of({"b", "a", "c"}) == {"a": 2, "b": 3, "c": 4}
 
 
 @pytest.mark.parametrize(
@@ -34,4 +38,4 @@ def test_a_set_of_words_is_sorted():
 )
 def test_a_wrong_one_is_refused(vocabulary, error, message):
     with pytest.raises(error, match=message):
-        check_vocabulary(vocabulary)
+        vocabulary_of(vocabulary)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from sk_han import DocumentArray, HierarchicalTokenizer
+from sk_han import DocumentArray, HierarchicalTokenizer, SentenceArray
 from sk_han.validation.documents import (
     as_documents,
     holds_word_ids,
@@ -93,6 +93,15 @@ def test_ids_beyond_the_vocabulary_become_unknown(documents: DocumentArray) -> N
         [[1]],
     ]
     assert documents.word_ids.max() == 12  # those given are left alone
+
+
+def test_sentence_vectors_stay_where_words_become_unknown() -> None:
+    X = within_vocabulary(
+        SentenceArray.from_vectors([np.eye(3)]).with_word_ids(np.array([2, 5, 4])), 5
+    )
+    assert isinstance(X, SentenceArray)
+    assert X.to_nested() == [[[2], [1], [4]]]
+    assert np.array_equal(X.sentence_vectors(), np.eye(3))
 
 
 def test_documents_within_the_vocabulary_stay_as_they_are(documents: DocumentArray) -> None:

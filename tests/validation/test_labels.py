@@ -1,8 +1,7 @@
-"""Labels and weights of training documents."""
+"""Labels of training documents, as users give them."""
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -11,31 +10,15 @@ import polars as pl
 import pytest
 from sklearn.exceptions import DataConversionWarning
 
-from sk_han.validation.labels import (
-    check_groups,
-    check_labels,
-    document_weights,
-    encode_labels,
-)
+from tests.tiny_models import tiny
 
-CLASSES = np.array(["bad", "good"])
-LABELS = np.array(["good", "bad", "good", "good", "good"])
-
-
-# Labels
-
-
-STRINGS = ["bad", "good", "bad"]
-
-
-def test_many_labels_of_few_documents_are_no_regression() -> None:
-    assert check_labels(list(range(30)), 30).tolist() == list(range(30))
+TEXTS = ["A good film.", "A bad film.", "Dull."]
 
 
 def test_a_column_is_read_with_a_warning() -> None:
     with pytest.warns(DataConversionWarning, match="column-vector"):
-        labels = check_labels(np.array([["bad"], ["good"]]), 2)
-    assert labels.tolist() == ["bad", "good"]
+        classifier = tiny().fit(TEXTS * 4, np.array([["bad"], ["good"], ["bad"]] * 4))
+    assert classifier.classes_.tolist() == ["bad", "good"]
 
 
 @pytest.mark.parametrize(
@@ -54,179 +37,26 @@ def test_a_column_is_read_with_a_warning() -> None:
         (pd.Series([1, None, 2], dtype="Int64"), ValueError, "y contains missing labels"),
         (pl.Series([1, None, 2]), ValueError, "y contains missing labels"),
         ([0.5, 1.2, 2.2], ValueError, "Unknown label type: continuous"),
-        (np.eye(3, 2, dtype=int), ValueError, r"1d array, got an array of shape \(3, 2\)"),
-        ([[0, 1], [1, 0], [1, 1]], TypeError, "y holds a collection of labels for each document"),
+        (np.zeros((3, 1, 2), int), ValueError, r"1d array, got an array of shape \(3, 1, 2\)"),
+        ([["a"], ["b", "c"], []], TypeError, "y holds a collection of labels for each document"),
         ([0, 1], ValueError, "3 documents in X, 2 labels in y"),
     ],
 )
 def test_bad_labels_are_refused(y: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        check_labels(y, 3)
+        tiny().fit(TEXTS, y)
 
 
 def test_errors_name_the_labels_that_were_given() -> None:
     with pytest.raises(ValueError, match="3 documents in X_val, 2 labels in y_val"):
-        check_labels([0, 1], 3, "y_val")
+        tiny().fit(TEXTS, [0, 1, 0], X_val=TEXTS, y_val=[0, 1])
     with pytest.raises(TypeError, match="y_val mixes labels"):
-        check_labels([0, "a"], 2, "y_val")
+        tiny().fit(TEXTS, [0, 1, 0], X_val=TEXTS, y_val=[0, "a", 1])
 
 
-# Their numbers
-
-
-@pytest.mark.parametrize(
-    ("labels", "classes", "expected"),
-    [
-        (LABELS, CLASSES, [1, 0, 1, 1, 1]),
-        (np.array([7, -5, 11]), np.array([-5, 7, 11]), [1, 0, 2]),
-        (np.array(["b"]), np.array(["a", "b", "c"]), [1]),  # others have no documents
-    ],
-)
-def test_labels_become_their_position_among_the_classes(
-    labels: np.ndarray, classes: np.ndarray, expected: list[int]
-) -> None:
-    encoded = encode_labels(labels, classes, "y")
-    assert encoded.dtype == np.int64
-    assert encoded.tolist() == expected
-
-
-@pytest.mark.parametrize("labels", [np.array(["good", "fine"]), np.array(["good", "fine"], object)])
-def test_labels_of_no_class_are_named(labels: np.ndarray) -> None:
-    message = r"y_val contains .* no class .*: 'fine'; its classes are 'bad', 'good'"
-    with pytest.raises(ValueError, match=message):
-        encode_labels(labels, CLASSES, "y_val")
-
-
-def test_labels_of_another_type_are_of_no_class() -> None:
-    with pytest.raises(ValueError, match=r"no class of this classifier: 'bad', 'good'"):
-        encode_labels(LABELS, np.array([0, 1]), "y")
-
-
-# Weights of documents
-
-
-def weights_of(sample_weight: Any = None, class_weight: Any = None) -> np.ndarray:
-    return document_weights(sample_weight, class_weight, LABELS, CLASSES)
-
-
-@pytest.mark.parametrize(
-    ("sample_weight", "class_weight", "expected"),
-    [
-        (None, None, [1, 1, 1, 1, 1]),
-        (3, None, [3, 3, 3, 3, 3]),
-        (None, {"bad": 3, "good": 0.5}, [0.5, 3, 0.5, 0.5, 0.5]),
-        (None, {"bad": np.float16(3)}, [1, 3, 1, 1, 1]),
-        # 5 documents, 2 classes: 5 / (2 * 4) for good, 5 / (2 * 1) for bad.
-        (None, "balanced", [0.625, 2.5, 0.625, 0.625, 0.625]),
-        ([1, 2, 0, 3, 1], {"bad": 5, "good": 7}, [7, 10, 0, 21, 7]),
-        ([1e300] * 5, None, [1e300] * 5),
-        ([1e-300, 2e-300, 0, 0, 0], None, [1e-300, 2e-300, 0, 0, 0]),
-    ],
-)
-def test_sample_and_class_weights_multiply(
-    sample_weight: Any, class_weight: Any, expected: list[float]
-) -> None:
-    weights = weights_of(sample_weight, class_weight)
-    assert weights.dtype == np.float64
-    assert weights.tolist() == expected
-
-
-def test_weights_given_are_left_alone() -> None:
-    given = np.array([1.0, 2.0, 0.0, 3.0, 1.0])
-    weights_of(given, {"bad": 5, "good": 7})
-    assert given.tolist() == [1, 2, 0, 3, 1]
-
-
-@pytest.mark.parametrize(
-    ("sample_weight", "message"),
-    [
-        ([1, 1, 1], r"sample_weight.shape == \(3,\), expected \(5,\)"),
-        ([1, 1, -1, 1, 1], "Negative values in data passed to `sample_weight`"),
-        ([1, 1, np.nan, 1, 1], "sample_weight contains NaN"),
-        ([1, 1, np.inf, 1, 1], "sample_weight contains infinity"),
-        ([1, 1, 10**400, 1, 1], "sample_weight: .*too large"),
-        pytest.param(10**400, "sample_weight: .*too large.*a finite number", id="too large"),
-        ([1, 1, 1e300, 1, 0], r"range from 1 to 1e\+300, too far .* a weight of 0"),
-        ([1, 1, 1e-200, 1, 0], "range from 1e-200 to 1, too far"),
-        ([0, 0, 0, 0, 0], "zero"),  # scikit-learn 1.9 says it before we do
-    ],
-)
-def test_bad_sample_weights_are_refused(sample_weight: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        weights_of(sample_weight)
-
-
-@pytest.mark.parametrize("digits", [["1", "2"], ["-1", "10"], ["1", "01"], ["1.0", "1"]])
-@pytest.mark.parametrize("dtype", [str, object])
-def test_strings_of_digits_have_class_weights(digits: list[str], dtype: type) -> None:
-    labels = np.array([digits[0], digits[1], digits[0]], dtype=dtype)
-    weights = document_weights(None, {digits[0]: 2, digits[1]: 3}, labels, np.unique(labels))
-    assert weights.tolist() == [2, 3, 2]
-
-
-@pytest.mark.parametrize("labels", [[0.0, 1.0], [False, True], [-5, 7], np.array([3, 9], np.uint8)])
-def test_numbers_have_class_weights(labels: Any) -> None:
-    labels = np.array(labels)
-    first, second = labels.tolist()
-    assert document_weights(None, {first: 2, second: 3}, labels, labels).tolist() == [2, 3]
-    by_numpy = {labels[0]: 2, labels[1]: 3}
-    assert document_weights(None, by_numpy, labels, labels).tolist() == [2, 3]
-
-
-def test_members_of_an_enumeration_have_class_weights() -> None:
-    Kind = Enum("Kind", {"GOOD": "good", "BAD": "bad"}, type=str)
-    assert weights_of(class_weight={Kind.GOOD: 2, Kind.BAD: 3}).tolist() == [2, 3, 2, 2, 2]
-
-
-def test_a_class_without_documents_takes_nothing_from_balanced_ones() -> None:
-    weights = document_weights(None, "balanced", LABELS, np.array(["awful", *CLASSES]))
-    assert weights.tolist() == weights_of(class_weight="balanced").tolist()
-
-
-def test_a_class_weight_that_a_fold_has_no_document_of_is_not_missed() -> None:
-    weights = weights_of(class_weight={"bad": 3, "good": 2, "awful": 9})
-    assert weights.tolist() == [2, 3, 2, 2, 2]
-
-
-def test_class_weights_of_no_class_are_named_where_a_class_has_none() -> None:
-    message = "class_weight names 'fine', 3, .* no weight of 'good'; the classes are 'bad', 'good'"
-    with pytest.raises(ValueError, match=message):
-        weights_of(class_weight={"fine": 2, 3: 1, "bad": 1})
-
-
-@pytest.mark.parametrize(
-    ("sample_weight", "class_weight", "message"),
-    [
-        (None, {"bad": 0, "good": 0}, "class_weight"),
-        (None, {"bad": -1, "good": 1}, "class_weight"),
-        (None, {"bad": 10**400}, r"class_weight of 'bad' is 10+; weights are >= 0"),
-        ([1e-50, 1e200, 0, 0, 0], {"bad": 1e200, "good": 1}, "range from 1e-50 to inf, too far"),
-    ],
-)
-def test_bad_class_weights_are_refused(
-    sample_weight: Any, class_weight: dict[str, float], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        weights_of(sample_weight, class_weight)
-
-
-@pytest.mark.parametrize("values", [STRINGS, [1, 0, 1], [0.0, 1.0, 1.0]])
+@pytest.mark.parametrize("values", [["bad", "good", "bad"], [1, 0, 1], [0.0, 1.0, 1.0]])
 def test_a_value_behind_a_mask_is_missing(values: list[Any]) -> None:
     masked = np.ma.masked_array(values, mask=[False, True, False])
-    for check in (check_labels, check_groups):
+    for y, groups in ((masked, None), (["a", "b", "a"], masked)):
         with pytest.raises(ValueError, match="masked values, the first at position 1"):
-            check(masked, 3)
-    assert len(check_labels(np.ma.masked_array(values, mask=False), 3)) == 3
-
-
-def test_a_weight_behind_a_mask_is_missing() -> None:
-    masked = np.ma.masked_array(np.ones(5), mask=[0, 0, 0, 1, 0])
-    with pytest.raises(ValueError, match="sample_weight has masked values, the first at position"):
-        document_weights(masked, None, LABELS, CLASSES)
-
-
-@pytest.mark.parametrize("weights", [[1, 2], [], [{0: 1, 1: 2}]])
-def test_a_list_of_class_weights_is_for_several_labels(weights):
-    labels = np.array(["a", "b"])
-    with pytest.raises(ValueError, match=r"class_weight=.*a list is for several labels"):
-        document_weights(None, weights, labels, labels)
+            tiny().fit(TEXTS, y, groups=groups)

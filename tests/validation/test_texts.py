@@ -5,10 +5,15 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from sk_han import DocumentArray
-from sk_han.validation.documents import check_texts, text_portions
+from sk_han import DocumentArray, HierarchicalTokenizer
 
 TEXTS = ["Good film.", "", "Das war schön."]
+
+
+def words_of(X):
+    """Read texts, and return their words."""
+    tokenizer = HierarchicalTokenizer()
+    return tokenizer.inverse_transform(tokenizer.fit_transform(X))
 
 
 def containers():
@@ -43,13 +48,7 @@ CONTAINERS = dict(containers())
 
 @pytest.mark.parametrize("X", CONTAINERS.values(), ids=CONTAINERS.keys())
 def test_every_container_gives_the_same_strings(X):
-    found = check_texts(X)
-    assert found == TEXTS
-    assert set(map(type, found)) == {str}
-
-
-def test_a_list_of_strings_is_not_copied():
-    assert check_texts(TEXTS) is TEXTS
+    assert words_of(X) == words_of(TEXTS)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +65,7 @@ def test_a_list_of_strings_is_not_copied():
 )
 def test_containers_without_order_or_texts_are_refused_with_the_repair(X, repair):
     with pytest.raises(TypeError, match=repair):
-        check_texts(X)
+        words_of(X)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +78,7 @@ def test_containers_without_order_or_texts_are_refused_with_the_repair(X, repair
 )
 def test_a_frame_of_many_columns_is_refused_with_their_names(X):
     with pytest.raises(ValueError, match=r"\['title', 'body'\].*df\['text'\]"):
-        check_texts(X)
+        words_of(X)
 
 
 @pytest.mark.parametrize(
@@ -88,17 +87,15 @@ def test_a_frame_of_many_columns_is_refused_with_their_names(X):
     + [pl.LazyFrame({"text": TEXTS})],
 )
 def test_a_container_of_another_argument_is_refused_with_its_name(X):
-    with pytest.raises((TypeError, ValueError), match=r"^X_labelled: "):
-        check_texts(X, name="X_labelled")
     with pytest.raises((TypeError, ValueError), match=r"^X_unlabelled: "):
-        list(text_portions(X, "X_unlabelled"))
+        HierarchicalTokenizer().fit(TEXTS, X_unlabelled=X)
 
 
 @pytest.mark.parametrize("shape", [(), (1, 3), (3, 1, 1)])
 def test_arrays_of_other_shapes_are_refused_with_their_shape(shape):
     X = np.full(shape, "text", dtype=object)
     with pytest.raises(ValueError, match="One text a document expected"):
-        check_texts(X)
+        words_of(X)
 
 
 @pytest.mark.parametrize(
@@ -113,10 +110,10 @@ def test_arrays_of_other_shapes_are_refused_with_their_shape(shape):
 )
 def test_a_missing_document_is_named_with_the_repair(X):
     with pytest.raises(TypeError, match=r"Document 1 is missing.*fillna"):
-        check_texts(X)
+        words_of(X)
 
 
 def test_a_long_document_is_shortened_in_the_message():
     with pytest.raises(TypeError) as error:
-        check_texts([["word"] * 10_000])
+        words_of([["word"] * 10_000])
     assert len(str(error.value)) < 300
