@@ -50,7 +50,7 @@ _SUREST = 0.99  # no estimate makes a label certainly wrong
 _TINY = 1e-300
 
 
-# Probabilities that are looked at together, and documents whose labels say the power at least.
+# Probabilities of a block, and the least documents that the power is fitted to.
 _AT_ONCE, _OF_POWER = 1 << 20, 1_000
 
 
@@ -84,8 +84,8 @@ def label_doubts(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) 
     def odds(rows: slice) -> NDArray[np.float64]:
         """Return the log-odds that another class was meant, by label, (D, K) of a block."""
         own, all_meant = p[rows] * np.diag(rates), p[rows] @ rates
-        found: NDArray[np.float64] = np.log(np.maximum(all_meant - own, _TINY))
-        return found - np.log(np.maximum(own, _TINY))
+        log_others: NDArray[np.float64] = np.log(np.maximum(all_meant - own, _TINY))
+        return log_others - np.log(np.maximum(own, _TINY))
 
     of_labels = [
         np.take_along_axis(odds(rows), labels[rows, np.newaxis], axis=1) for rows in blocks
@@ -140,9 +140,9 @@ def may_be_chance(is_right: NDArray[np.bool_], labels: NDArray[Any]) -> bool:
 
 
 def _tempered(p: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Raise probabilities to the power by which they say best what the labels are, (D, K)."""
+    """Calibrate probabilities (D, K) to the labels by one power (temperature scaling)."""
     log_p = np.log(np.maximum(p, 1e-12))
-    n = max(_OF_POWER, _AT_ONCE // p.shape[1])  # it is one number, and these tell it
+    n = max(_OF_POWER, _AT_ONCE // p.shape[1])  # enough to estimate one number
     some = np.random.RandomState(0).permutation(len(p))[:n] if len(p) > n else np.arange(len(p))
     log_p_of_some, place = log_p[some], (np.arange(len(some)), labels[some])
 
@@ -153,9 +153,9 @@ def _tempered(p: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.f
 
     log_p *= np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x)
     log_p -= log_p.max(axis=1, keepdims=True)
-    found: NDArray[np.float64] = np.exp(log_p, out=log_p)
-    found /= found.sum(axis=1, keepdims=True)
-    return found
+    tempered: NDArray[np.float64] = np.exp(log_p, out=log_p)
+    tempered /= tempered.sum(axis=1, keepdims=True)
+    return tempered
 
 
 def _rates(p: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -173,12 +173,12 @@ def _rates(p: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.floa
     prior *= share_wrong / prior.sum(axis=1, keepdims=True)
     np.fill_diagonal(prior, 1 - share_wrong)
     counts += _weight(counts, prior) * prior
-    found: NDArray[np.float64] = counts / counts.sum(axis=1, keepdims=True)
-    return found
+    rates: NDArray[np.float64] = counts / counts.sum(axis=1, keepdims=True)
+    return rates
 
 
 def _weight(counts: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
-    """Return how many documents the rates of all classes weigh beside the counts of each.
+    """Return the weight, in documents, of the rates of all classes against the counts of each.
 
     That is little where errors go one way, from one class to another, and much where classes are
     alike: the weight of the highest likelihood, if rates of classes have a Dirichlet distribution
@@ -190,9 +190,9 @@ def _weight(counts: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
     def loss(log_weight: float) -> float:
         weight = np.exp(log_weight)
         own = weight * prior[at]
-        found = (gammaln(own + counts[at]) - gammaln(own)).sum()
-        found -= (gammaln(weight + n) - gammaln(weight)).sum()
-        return -float(found) - log_weight / 2
+        log_likelihood = (gammaln(own + counts[at]) - gammaln(own)).sum()
+        log_likelihood -= (gammaln(weight + n) - gammaln(weight)).sum()
+        return -float(log_likelihood) - log_weight / 2
 
     return float(np.exp(minimize_scalar(loss, bounds=(0, np.log(_PRIOR)), method="bounded").x))
 
@@ -201,8 +201,8 @@ def _frequencies(rates: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArr
     """Return the frequencies of classes that rates turn into those of the labels, (K,)."""
     given = np.bincount(labels, minlength=len(rates)) / len(labels)
     meant = np.maximum(np.linalg.lstsq(rates.T, given, rcond=None)[0], 0)
-    found: NDArray[np.float64] = meant / meant.sum()
-    return found
+    frequencies: NDArray[np.float64] = meant / meant.sum()
+    return frequencies
 
 
 # Of several labels a document, a label that is less doubtful is not listed: most of all are.
@@ -298,7 +298,7 @@ def audit_labels(
     warn_of_order(X, y, "y")
     warn_of_order(X, groups, "groups")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a fit would warn; the audit tells
+        warnings.simplefilter("ignore", UserWarning)  # notes of the audit say it
         target, labels = learnt_target(y, n)
     if target.has_one_label and len(target.names) < 2:
         raise ValueError(
@@ -324,35 +324,35 @@ def audit_labels(
             warnings.simplefilter("ignore")  # of what a part of the documents lacks
             return clone(estimator).fit(rows_of(X, rows), rows_of(y, rows), **params | own)
 
-    found = _left_out(fitted, X, target, labels, numbers, counts)
-    judged = np.flatnonzero(found.known.any(axis=1))
+    held_out = _cross_predict(fitted, X, target, labels, numbers, counts)
+    judged = np.flatnonzero(held_out.known.any(axis=1))
     if not len(judged):
         raise ValueError(
             "no document can be looked at: each is the only one of its class, or of the only group "
             "that has it, and a model that has not learnt from it does not know the class."
         )
     if target.has_one_label:
-        entries = _doubts_of_classes(found, labels, judged, target)
+        entries = _doubts_of_classes(held_out, labels, judged, target)
     else:
-        entries = _doubts_of_each(found, labels)
-    explanations, note = _explained(found, X, target, entries, int(n_explained))
+        entries = _doubts_of_each(held_out, labels)
+    explanations, note = _explained(held_out, X, target, entries, int(n_explained))
     return LabelAudit(
         **entries,
         labels=tuple(target.names.tolist()),
-        probabilities=found.probabilities,
+        probabilities=held_out.probabilities,
         texts=texts,
         conflicts=tuple(map(tuple, same)),
         explanations=explanations,
-        notes=(*_notes(found, labels, target, np.unique(entries["given"])), *note),
+        notes=(*_notes(held_out, labels, target, np.unique(entries["given"])), *note),
     )
 
 
 def _notes(
-    found: _LeftOut, labels: NDArray[Any], target: Target, doubted: NDArray[np.int64]
+    held_out: _HeldOut, labels: NDArray[Any], target: Target, doubted: NDArray[np.int64]
 ) -> list[str]:
-    """Say how far the models can be asked; `doubted` are numbers of labels with a doubt."""
-    is_judged = found.known.any(axis=1)
-    p, given = found.probabilities[is_judged], labels[is_judged]
+    """Describe how far the models can be trusted; `doubted` are numbers of labels with a doubt."""
+    is_judged = held_out.known.any(axis=1)
+    p, given = held_out.probabilities[is_judged], labels[is_judged]
     scores = p if target.has_one_label else log_odds(p)
     share, is_right = target.accuracy(scores, given), target.decide(scores) == given
     what = "the labels" if target.has_one_label else "the sets of labels"
@@ -375,7 +375,7 @@ def _notes(
             f"class: {counted(n)}."
         )
     if not target.has_one_label:
-        known, names = found.known[is_judged], target.names.tolist()
+        known, names = held_out.known[is_judged], target.names.tolist()
         weak = [
             names[i]
             for i in doubted
@@ -386,8 +386,8 @@ def _notes(
                 "Of these labels the models may know no more than how frequent they are, and how "
                 f"many are expected to be wrong says little: {listed(weak)}."
             )
-    if not target.has_one_label and not found.known.all():
-        names = target.names[~found.known.all(axis=0)].tolist()
+    if not target.has_one_label and not held_out.known.all():
+        names = target.names[~held_out.known.all(axis=0)].tolist()
         notes.append(
             "Not looked at in all documents, since models that did not learn from a part of them "
             f"did not know both sides of these labels: {listed(names)}."
@@ -395,8 +395,8 @@ def _notes(
     return notes
 
 
-class _LeftOut(NamedTuple):
-    """What models say of the documents that they were not fitted to."""
+class _HeldOut(NamedTuple):
+    """Predictions for documents by models that were not fitted to them."""
 
     probabilities: NDArray[np.float64]  # (D, K)
     known: NDArray[np.bool_]  # (D, 1), or of several labels (D, K): whether the model can judge
@@ -404,17 +404,17 @@ class _LeftOut(NamedTuple):
     models: list[Any]
 
 
-def _left_out(
+def _cross_predict(
     fitted: Callable[[NDArray[np.int64]], Any],
     X: Any,
     target: Target,
     labels: NDArray[Any],
     groups: NDArray[np.int64] | None,
     counts: NDArray[np.bool_],
-) -> _LeftOut:
+) -> _HeldOut:
     """Predict each document by a model that is fitted to others; not all of them may count."""
     n = len(labels)
-    found, fold, everything = np.zeros((n, target.n_scores)), np.zeros(n, int), np.arange(n)
+    probabilities, fold, everything = np.zeros((n, target.n_scores)), np.zeros(n, int), np.arange(n)
     known = np.zeros((n, 1 if target.has_one_label else target.n_scores), dtype=bool)
     models: list[Any] = []
     for rows in target.folds(labels, groups):
@@ -440,14 +440,14 @@ def _left_out(
                 f"predict_proba of {type(model).__name__} gives the shape {p.shape}; an audit of "
                 f"{needs}."
             )
-        found[rows[:, np.newaxis], columns] = p
+        probabilities[rows[:, np.newaxis], columns] = p
         if target.has_one_label:
             known[rows, 0] = np.isin(labels[rows], learnt)
         else:
             known[rows] = learnt.any(axis=0) & ~learnt.all(axis=0)
         fold[rows] = len(models)
         models.append(model)
-    return _LeftOut(found, known, fold, models)
+    return _HeldOut(probabilities, known, fold, models)
 
 
 def _per_document(params: dict[str, Any], n: int) -> tuple[set[str], NDArray[np.bool_]]:
@@ -475,7 +475,7 @@ def _per_document(params: dict[str, Any], n: int) -> tuple[set[str], NDArray[np.
 
 
 def _doubts_of_classes(
-    found: _LeftOut, labels: NDArray[np.int64], judged: NDArray[np.int64], target: Target
+    held_out: _HeldOut, labels: NDArray[np.int64], judged: NDArray[np.int64], target: Target
 ) -> dict[str, Any]:
     """Doubt the class of each document that can be judged; the most doubtful first."""
     given = labels[judged]
@@ -485,7 +485,7 @@ def _doubts_of_classes(
             f"{target.names.tolist()[given[0]]!r}: no other one can be meant. Of each other "
             "class there is a single document or group, or none of a weight above 0."
         )
-    doubts = label_doubts(found.probabilities[judged], given)
+    doubts = label_doubts(held_out.probabilities[judged], given)
     rows = judged[doubts.order]
     return {
         "documents": rows,
@@ -495,12 +495,12 @@ def _doubts_of_classes(
     }
 
 
-def _doubts_of_each(found: _LeftOut, t: NDArray[Any]) -> dict[str, Any]:
+def _doubts_of_each(held_out: _HeldOut, t: NDArray[Any]) -> dict[str, Any]:
     """Doubt each label (D, L) by itself, for and against; the most doubtful first."""
     columns: list[tuple[NDArray[Any], ...]] = []
     for number in range(t.shape[1]):
-        judged = np.flatnonzero(found.known[:, number])
-        has, p = t[judged, number].astype(np.int64), found.probabilities[judged, number]
+        judged = np.flatnonzero(held_out.known[:, number])
+        has, p = t[judged, number].astype(np.int64), held_out.probabilities[judged, number]
         if len(np.unique(has)) == 2:
             chances = label_doubts(np.column_stack([1 - p, p]), has).chances
             rows = np.flatnonzero(chances >= _LEAST_DOUBT)
@@ -520,7 +520,7 @@ def _doubts_of_each(found: _LeftOut, t: NDArray[Any]) -> dict[str, Any]:
 
 
 def _explained(
-    found: _LeftOut, X: Any, target: Target, entries: dict[str, Any], n: int
+    held_out: _HeldOut, X: Any, target: Target, entries: dict[str, Any], n: int
 ) -> tuple[ExplanationList, list[str]]:
     """Explain the first labels, each by the model that did not learn from it."""
     explanations: list[DocumentExplanation] = []
@@ -528,11 +528,11 @@ def _explained(
     rows, given, other = (entries[name][:n] for name in ("documents", "given", "suggested"))
     try:
         for row, label, rather in zip(rows, given, other, strict=True):
-            asked = {"target": names[label]}
+            classes = {"target": names[label]}
             if isinstance(target, OneOfClasses):
-                asked = {"target": names[rather], "against": names[label]}
-            model = found.models[found.fold[row]]
-            explanations += explain(model, rows_of(X, np.array([row])), **asked)
+                classes = {"target": names[rather], "against": names[label]}
+            model = held_out.models[held_out.fold[row]]
+            explanations += explain(model, rows_of(X, np.array([row])), **classes)
     except (TypeError, ValueError) as error:  # another classifier, or one that read no words
         return ExplanationList(), [f"Doubts are not explained. {error}"]
     return ExplanationList(explanations), []

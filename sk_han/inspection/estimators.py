@@ -155,7 +155,7 @@ class ExplainedModel(NamedTuple):
         return self.tokenizer is not None and not holds_word_ids(X)
 
     def batches(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
-        """Yield documents and their sources, at most `size` at a time; X is no lone string."""
+        """Yield documents and their sources, at most `size` at a time; X is not a single string."""
         model = self.classifier
         for chunk in in_portions(X, size):
             for step in self.steps:
@@ -198,9 +198,9 @@ def _way_to_explain(estimator: Any) -> str:
 
 def probability_array(estimator: Any, X: Any) -> NDArray[np.float64]:
     """Return the probabilities of documents by labels, (D, K), of any classifier."""
-    found = estimator.predict_proba(X)
-    refuse_label_lists(estimator, found)
-    probabilities = np.asarray(found, dtype=np.float64)
+    probabilities = estimator.predict_proba(X)
+    refuse_label_lists(estimator, probabilities)
+    probabilities = np.asarray(probabilities, dtype=np.float64)
     n_wrong = int((~np.isfinite(probabilities).all(axis=1)).sum())
     if n_wrong:
         raise ValueError(
@@ -228,7 +228,7 @@ class ReadDocuments(NamedTuple):
     texts: tuple[str, ...] | None  # to show; None if words are ids, written as numbers
     n_words: NDArray[np.int64] | None  # (D,)
     learnt_from: NDArray[np.int64] | None = None  # rows with the words of a training document
-    n_not_compared: int = 0  # with words of which too few are known to tell
+    n_not_compared: int = 0  # with too few known words to compare
 
 
 def reader_of(estimator: Any) -> tuple[ExplainedModel | None, bool]:
@@ -269,10 +269,9 @@ def read(model: ExplainedModel | None, X: Any) -> ReadDocuments:
 
 
 def seen_in_training(estimator: Any, X: Any) -> NDArray[np.int64] | None:
-    """Return documents with the words of one that a model, or models behind it, learnt from.
+    """Return documents with the words of a training document of the model, or of its models.
 
-    None if one does not know. What was learnt on top of models that had been fitted before, as by a
-    calibration of these, is known to none.
+    None if one of them does not know, or if a calibration was fitted to models fitted before.
     """
     model, predicts_alone = reader_of(estimator)
     if model is None:
@@ -286,9 +285,9 @@ def seen_in_training(estimator: Any, X: Any) -> NDArray[np.int64] | None:
     )
     if getattr(together, "cv", None) == "prefit" or FrozenEstimator in map(type, members):
         return None
-    found = [seen_in_training(member, X) for member in inside.models]
-    known = [rows for rows in found if rows is not None]
-    return np.unique(np.concatenate(known)) if len(known) == len(found) else None
+    by_model = [seen_in_training(member, X) for member in inside.models]
+    known = [rows for rows in by_model if rows is not None]
+    return np.unique(np.concatenate(known)) if len(known) == len(by_model) else None
 
 
 def words_of(model: ExplainedModel | None, X: Any, name: str) -> Sequence[str] | None:

@@ -182,8 +182,8 @@ def explain_iter(
     Parameters
     ----------
     estimator, target, against, targets, method, combine, batch_size, random_state
-        As of `explain`.
-    X : as of `explain`, or an iterator of raw texts
+        See `explain`.
+    X : as in `explain`, or an iterator of raw texts
         At most `batch_size` texts of an iterator are held at once.
 
     Yields
@@ -193,7 +193,7 @@ def explain_iter(
     Raises
     ------
     TypeError, ValueError, sklearn.exceptions.NotFittedError
-        As of `explain`: at the call, but for errors in a document, which come with its batch.
+        See `explain`; at the call, except for errors in a document, which come with its batch.
 
     Examples
     --------
@@ -222,7 +222,7 @@ def explain_classes(
     Parameters
     ----------
     estimator, X, y_true
-        As of `explain`.
+        See `explain`.
     classes : sequence of labels, default=None
         The classes to explain, in the order of their columns; None for all.
     **options
@@ -238,7 +238,7 @@ def explain_classes(
     Raises
     ------
     TypeError, ValueError, sklearn.exceptions.NotFittedError
-        As of `explain`; also if there are no classes.
+        See `explain`; also if there are no classes.
 
     Notes
     -----

@@ -270,8 +270,8 @@ def faithfulness_report(
         if callable(method):
             scores = method(estimator, X)
         else:
-            found = explain_iter(model.estimator, X, method=method, random_state=seed)
-            scores = [explanation.contributions for explanation in found]
+            explanations = explain_iter(model.estimator, X, method=method, random_state=seed)
+            scores = [explanation.contributions for explanation in explanations]
         seconds[name] = (perf_counter() - start) / len(documents)
         flat = _checked_scores(scores, name, lengths)
         rank = ranked(read, flat)
@@ -379,21 +379,23 @@ def _checked_scores(
 
 def _summed_up(values: Mapping[str, Mapping[str, NDArray[np.float64]]]) -> dict[str, Any]:
     """Return means, intervals, and those of differences to the control, by metric and method."""
-    found: dict[str, Any] = {"means": {}, "intervals": {}, "differences": {}}
+    summary: dict[str, Any] = {"means": {}, "intervals": {}, "differences": {}}
     for metric, by_method in values.items():
         # A document that is left out is left out of all methods.
         known = {name: of[~np.isnan(of)] for name, of in by_method.items()}
         lowest = -1.0 if metric in _FALLS else 0.0
-        found["means"][metric] = {
+        summary["means"][metric] = {
             name: float(of.mean()) if len(of) else math.nan for name, of in known.items()
         }
-        found["intervals"][metric] = {name: mean_interval(of, lowest) for name, of in known.items()}
-        found["differences"][metric] = {
+        summary["intervals"][metric] = {
+            name: mean_interval(of, lowest) for name, of in known.items()
+        }
+        summary["differences"][metric] = {
             name: mean_interval(of - known[CONTROL])
             for name, of in known.items()
             if name != CONTROL
         }
-    return found
+    return summary
 
 
 def checked_spans(spans: Any, number: int, n_characters: int) -> Integers:

@@ -92,7 +92,7 @@ def note_on_units(
 
 
 def note_on_suspects(is_right: NDArray[np.bool_], targets: NDArray[np.int64]) -> Iterator[str]:
-    """Say how far documents can be asked that look mislabelled."""
+    """Describe how far documents that look mislabelled can be trusted."""
     share = float(is_right.mean())
     if may_be_chance(is_right, targets):
         yield (
@@ -226,14 +226,14 @@ def report(
         if X_train is not None:
             t_train = _indicator(y_train, X_train, classes, "y_train")
         thresholds = model.classifier.pool_.target.thresholds if model and predicts_alone else None
-        found = _on_labels(estimator, X, t, classes, thresholds, n_mistakes)
+        evaluation = _evaluate_labels(estimator, X, t, classes, thresholds, n_mistakes)
     else:
         y = check_labels(y, n)
         if X_train is not None:
             y_train = check_labels(y_train, n_documents_of(X_train), "y_train")
         labels = _all_labels(classes, y, y_train)
         t, t_train = _numbers(y, labels), None if y_train is None else _numbers(y_train, labels)
-        found = _on_classes(estimator, predicts_alone, X, t, classes, labels, n_mistakes)
+        evaluation = _evaluate_classes(estimator, predicts_alone, X, t, classes, labels, n_mistakes)
 
     held_out = read(model, X)
     words_train = None if X_train is None else words_of(model, X_train, "X_train")
@@ -242,50 +242,50 @@ def report(
         "baseline_note": "It is compared with no baseline.",
     }
     if baseline is not None:
-        compared = _baseline(held_out.words, t, words_train, t_train, found.own, groups)
-    explanations, unexplained = _explained(estimator, predicts_alone, held_out, X, found)
+        compared = _baseline(held_out.words, t, words_train, t_train, evaluation.fields, groups)
+    explanations, unexplained = _explained(estimator, predicts_alone, held_out, X, evaluation)
     seen = held_out.learnt_from
     if model and not predicts_alone:
         seen = seen_in_training(estimator, X)
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
     same = groups_of_same(keys)
     n_not_compared = 0 if seen is None or words_train is not None else held_out.n_not_compared
-    told = list(note_on_units(groups, same, n))
+    notes = list(note_on_units(groups, same, n))
     if n_without := keys.count(""):
-        told.append(f"{documents_have(n_without)} no words.")
+        notes.append(f"{documents_have(n_without)} no words.")
     if n_not_compared:
-        told.append(
+        notes.append(
             f"{documents_have(n_not_compared)} too few known words to be compared with what the "
             "model has learnt from."
         )
-    return found.kind(
-        **found.own,
+    return evaluation.kind(
+        **evaluation.fields,
         **compared,
         estimator=type(_last(estimator)).__name__,
         targets=t,
         n_words=held_out.n_words,
         texts=held_out.texts,
         mistakes=explanations,
-        mistake_rows=found.worst,
+        mistake_rows=evaluation.worst,
         duplicates=tuple(map(tuple, same)),
         trained_on=_in_training(keys, words_train, seen),
         history=tuple(model.classifier.history_) if model and predicts_alone else (),
-        notes=(*found.notes, *told, *unexplained),
+        notes=(*evaluation.notes, *notes, *unexplained),
         groups=groups,
     )
 
 
-class _Found(NamedTuple):
-    """What only one kind of report says of documents."""
+class _Evaluation(NamedTuple):
+    """What depends on the kind of report."""
 
     kind: type[Report | MultilabelReport]
-    own: dict[str, Any]  # fields of it
+    fields: dict[str, Any]  # of the report
     worst: NDArray[np.int64]  # the documents of the worst mistakes
     explained: NDArray[Any]  # their labels that are explained
     notes: list[str]
 
 
-def _on_classes(
+def _evaluate_classes(
     estimator: Any,
     predicts_alone: bool,
     X: Any,
@@ -293,7 +293,7 @@ def _on_classes(
     classes: NDArray[Any],
     labels: list[Any],
     n_mistakes: int,
-) -> _Found:
+) -> _Evaluation:
     """Find mistakes of a model of one class a document; targets are numbers of labels, (D,)."""
     probabilities = probability_array(estimator, X)
     predicted, decided = probabilities.argmax(axis=1), None
@@ -309,7 +309,7 @@ def _on_classes(
     order = np.argsort(-probabilities[worst, predicted[worst]], kind="stable")
     worst = worst[order[:n_mistakes]]
     counts = np.bincount(targets, minlength=len(labels))
-    own = {
+    fields = {
         "labels": tuple(labels),
         "n_classes": len(classes),
         "probabilities": probabilities,
@@ -332,17 +332,17 @@ def _on_classes(
             "a mistake, but for log loss, which leaves it out."
         )
     notes += note_on_missing(counts[: len(classes)], labels)
-    return _Found(Report, own, worst, classes[predicted[worst]], notes)
+    return _Evaluation(Report, fields, worst, classes[predicted[worst]], notes)
 
 
-def _on_labels(
+def _evaluate_labels(
     estimator: Any,
     X: Any,
     t: Any,
     labels: NDArray[Any],
     thresholds: NDArray[np.float64] | None,
     n_mistakes: int,
-) -> _Found:
+) -> _Evaluation:
     """Find mistakes of a model of several labels a document; t is (D, L)."""
     probabilities = probability_array(estimator, X)
     predicted = estimator.predict(X)
@@ -365,7 +365,7 @@ def _on_labels(
         for label in np.unique(suspects[:, 1]).tolist()
         if may_be_chance(predicted[:, label] == t[:, label], t[:, label])
     ]
-    own = {
+    fields = {
         "labels": tuple(labels.tolist()),
         "predicted": predicted,
         "probabilities": probabilities,
@@ -380,15 +380,15 @@ def _on_labels(
             f"marks that are listed as doubtful say little: {listed(weak)}."
         )
     notes += note_on_missing(t.sum(axis=0), labels.tolist())
-    return _Found(MultilabelReport, own, worst, labels[most_wrong[worst]], notes)
+    return _Evaluation(MultilabelReport, fields, worst, labels[most_wrong[worst]], notes)
 
 
 def _takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
     """Return whether y is an indicator, and check that the model knows several labels then."""
-    found = is_indicator(y)
-    if model is None or isinstance(model.classifier.pool_.target, AnyOfLabels) == found:
-        return found
-    if found:
+    is_several = is_indicator(y)
+    if model is None or isinstance(model.classifier.pool_.target, AnyOfLabels) == is_several:
+        return is_several
+    if is_several:
         raise ValueError(
             "y is an indicator of several labels a document, and this model gives one class; "
             "give one label for each document."
@@ -418,12 +418,12 @@ def _suspects(
     probabilities: NDArray[np.float64], t: NDArray[np.bool_], predicted: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """Return documents and labels, (S, 2), that look wrong for each label by itself."""
-    found = []
+    pairs = []
     for label, (p, has) in enumerate(zip(probabilities.T, t.T, strict=True)):
         rows = suspected_labels(np.column_stack([1 - p, p]), has.astype(np.int64))
         rows = rows[predicted[rows, label] != has[rows]]
-        found.append(np.column_stack([rows, np.full(len(rows), label)]))
-    suspects = np.concatenate(found)
+        pairs.append(np.column_stack([rows, np.full(len(rows), label)]))
+    suspects = np.concatenate(pairs)
     errors = np.abs(probabilities - t)[suspects[:, 0], suspects[:, 1]]
     return suspects[np.argsort(-errors, kind="stable")]
 
@@ -481,17 +481,17 @@ def _baseline(
     t: Any,
     words_train: Sequence[str] | None,
     t_train: Any,
-    own: dict[str, Any],
+    fields_of_model: dict[str, Any],
     groups: NDArray[np.int64] | None,
 ) -> dict[str, Any]:
-    """Return fields of the baseline: its probabilities, if it can learn, and what it learnt from.
+    """Return the fields of the baseline: its probabilities, if it can be fitted, and a note.
 
-    `own` are the fields of the model.
+    `fields_of_model` are the fields of the report on the model.
     """
     none = "It is compared with no baseline"
     if words is None:
         return {"baseline": None, "baseline_note": f"{none}, since the documents are no texts."}
-    n_labels, thresholds = len(own["labels"]), own.get("thresholds")
+    n_labels, thresholds = len(fields_of_model["labels"]), fields_of_model.get("thresholds")
     try:
         if words_train is None:
             p = cross_validated(words, t, n_labels, groups)
@@ -506,10 +506,10 @@ def _baseline(
             note = f"The baseline learnt from the {n_train} given."
     except ValueError as error:
         return {"baseline": None, "baseline_note": f"{none}: {str(error).rstrip('.')}."}
-    found: dict[str, Any] = {"baseline": p}
+    fields: dict[str, Any] = {"baseline": p}
     if thresholds is not None and (thresholds != 0.5).any():
         try:
-            found["baseline_predicted"] = labels_by_f1(p, t, groups, words_train, t_train)
+            fields["baseline_predicted"] = labels_by_f1(p, t, groups, words_train, t_train)
             note += (
                 " It gives labels from thresholds of its own on, as the model does: those of the "
                 "highest F1, found by cross-validation."
@@ -519,14 +519,14 @@ def _baseline(
                 " It gives labels from one half on: there are too few documents to find thresholds "
                 "by, as the model has them."
             )
-    return found | {"baseline_note": note}
+    return fields | {"baseline_note": note}
 
 
 def _explained(
-    estimator: Any, predicts_alone: bool, held_out: ReadDocuments, X: Any, found: _Found
+    estimator: Any, predicts_alone: bool, held_out: ReadDocuments, X: Any, evaluation: _Evaluation
 ) -> tuple[ExplanationList, list[str]]:
-    """Explain the worst mistakes; where that cannot be, say why in a note."""
-    if not len(found.worst):
+    """Explain the worst mistakes; if they cannot be, return a note with the reason."""
+    if not len(evaluation.worst):
         return ExplanationList(), []
     if held_out.texts is None and held_out.words is not None:
         return ExplanationList(), [
@@ -534,7 +534,7 @@ def _explained(
             "and the model has no tokenizer that knows the words."
         ]
     try:
-        return explain(estimator, rows_of(X, found.worst), target=found.explained), []
+        return explain(estimator, rows_of(X, evaluation.worst), target=evaluation.explained), []
     except (TypeError, ValueError) as error:
         if predicts_alone:
             raise
@@ -544,14 +544,14 @@ def _explained(
 def _in_training(
     keys: list[str], words_train: Sequence[str] | None, learnt_from: NDArray[np.int64] | None
 ) -> NDArray[np.int64] | None:
-    """Return the documents with the words of a training document, as far as texts or hashes tell.
+    """Return the documents with the words of a training document, by their texts or hashes.
 
     Those given may be a part of what the model, or an earlier fit of it, has learnt from.
     """
     if words_train is None:
         return learnt_from
-    found = set(map(text_key, words_train)) - {""}
-    given = np.array([i for i, key in enumerate(keys) if key in found], dtype=np.int64)
+    training = set(map(text_key, words_train)) - {""}
+    given = np.array([i for i, key in enumerate(keys) if key in training], dtype=np.int64)
     return given if learnt_from is None else np.union1d(given, learnt_from)
 
 
@@ -625,7 +625,7 @@ def labels_by_f1(
     texts_train: Sequence[str] | None,
     t_train: NDArray[np.bool_] | None,
 ) -> NDArray[np.bool_]:
-    """Give labels (D, L) from the thresholds of the highest F1 on, by probabilities of a baseline.
+    """Decide labels (D, L) by the thresholds with the highest F1, from probabilities of a baseline.
 
     Thresholds are found on training documents, if there are any, by cross-validation; else those of
     each fold on the others.

@@ -1,4 +1,4 @@
-"""summarize: what a model says over many documents, from an estimator or from explanations."""
+"""summarize: from an estimator and documents, or from explanations, to a Summary."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.summary import Summary
 from sk_han.inspection.summing_up import (
     Corpus,
-    Measured,
+    ModelMeasures,
     Occurrences,
-    Shown,
+    SelectedTerms,
     Tallies,
     Values,
-    drawn,
-    put_together,
+    build_summary,
+    sampled_numbers,
     summary_of_model,
 )
 from sk_han.training.net import computing
@@ -114,7 +114,7 @@ def summarize(
         raise TypeError("Pass the documents, summarize(estimator, documents), or explanations.")
     X = listed_documents(X)
     n_given = len(X)
-    numbers = drawn(n_given, max_documents, random)
+    numbers = sampled_numbers(n_given, max_documents, random)
     if len(numbers) < n_given:
         X = rows_of(X, numbers)
     classifier = model.classifier
@@ -136,7 +136,7 @@ def _of_explanations(
     """Summarize words by their contributions in explanations."""
     all_given = list(given)
     document_of = given.numbers if isinstance(given, ExplanationList) else np.arange(len(all_given))
-    positions = drawn(len(all_given), max_documents, random)
+    positions = sampled_numbers(len(all_given), max_documents, random)
     explanations = list(_checked([all_given[position] for position in positions], positions))
     numbers = document_of[positions]
     classes = explanations[0].classes.tolist()
@@ -161,16 +161,16 @@ def _of_explanations(
             Values(rows, keys.astype(np.uint64), sign * brought) for brought in (network, ngrams)
         )
         tallies.add(of_classes, predicted, {"network": of_network, "ngrams": of_ngrams})
-    shown = Shown.of(tallies, k)
+    shown = SelectedTerms.of(tallies, k)
     chosen = np.flatnonzero(np.isin(keys, shown.keys.astype(np.int64)))
     terms = np.searchsorted(shown.keys.astype(np.int64), keys[chosen])
     first = chosen - starts_of(n_words)[rows[chosen]]
-    found = Occurrences.of(terms, rows[chosen], first, np.ones_like(first))
+    occurrences = Occurrences.of(terms, rows[chosen], first, np.ones_like(first))
     of_key = list(key_of)
     names = [of_key[key] for key in shown.keys.tolist()]
     n_given = len(np.unique(document_of))
     corpus = Corpus(classes, several_labels, explanations, predicted, numbers, n_given)
-    return put_together(corpus, tallies, shown, found, names, Measured())
+    return build_summary(corpus, tallies, shown, occurrences, names, ModelMeasures())
 
 
 def _checked(explanations: list[Any], numbers: NDArray[np.int64]) -> Iterator[DocumentExplanation]:

@@ -1,4 +1,4 @@
-"""What a model says over many documents: its contributions and predictions, summed up."""
+"""Contributions and predictions of a model summed over many documents."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Values(NamedTuple):
         return Values(rows, keys[numbers], sums)
 
 
-class ShownTerm(NamedTuple):
+class SelectedTerm(NamedTuple):
     """A term of a summary: its key, the sum of its contributions, the documents that have it."""
 
     key: int
@@ -55,7 +55,7 @@ class ShownTerm(NamedTuple):
 
 
 class Tallies:
-    """For each class: its documents, what each part brings to them, and the sums of each term."""
+    """Of each class: its documents, the contributions of each part, and the sums of each term."""
 
     def __init__(self, n_classes: int) -> None:
         self.n_documents = np.zeros(n_classes, dtype=np.int64)  # explained for a class
@@ -82,29 +82,31 @@ class Tallies:
                 of_class = target == number
                 self._terms[part][number].add(keys[of_class], sums[of_class])
 
-    def strongest(self, part: Part, number: int, k: int) -> list[ShownTerm]:
+    def strongest(self, part: Part, number: int, k: int) -> list[SelectedTerm]:
         """Return the k terms that speak most for a class, and the k most against it."""
         keys, sums, counts = self._terms[part][number].added_up()
         # By sums alone, the full stop and "the" lead: of 700 reviews of IMDB, the shown terms were
         # 8 % of all words and carried .32 of what these do; so they are 1 % and carry .25. What
-        # stands in one document says little of others, and is shown where others lack.
+        # occurs in one document says little about others, so it comes last.
         order = np.lexsort((-np.abs(sums) / np.sqrt(counts), counts == 1))
         least = _WEAKEST * np.abs(sums).max(initial=0)
         sides = (order[sums[order] > least][:k], order[sums[order] < -least][:k])
         return [
-            ShownTerm(int(keys[i]), float(sums[i]), int(counts[i])) for side in sides for i in side
+            SelectedTerm(int(keys[i]), float(sums[i]), int(counts[i]))
+            for side in sides
+            for i in side
         ]
 
 
 @dataclass(frozen=True)
-class Shown:
+class SelectedTerms:
     """The terms of a summary, by part and class number, and their keys in rising order."""
 
-    terms: dict[tuple[Part, int], list[ShownTerm]]
+    terms: dict[tuple[Part, int], list[SelectedTerm]]
     keys: NDArray[np.uint64]
 
     @classmethod
-    def of(cls, tallies: Tallies, k: int) -> Shown:
+    def of(cls, tallies: Tallies, k: int) -> SelectedTerms:
         """Choose k terms for and against each class, of each part."""
         terms = {
             (part, number): tallies.strongest(part, number, k)
@@ -197,7 +199,7 @@ _WORDS_OF_REMOVALS = 4_000_000  # of all documents from which terms are taken ou
 _AT_ONCE = 500  # of these documents, about; many terms have few
 
 
-class Decisions(NamedTuple):
+class DecisionChanges(NamedTuple):
     """Predictions of documents, with a term and without it, by term."""
 
     before: list[NDArray[np.int64]]
@@ -210,14 +212,14 @@ class Decisions(NamedTuple):
         return float(np.mean((before != after) & concerned))
 
 
-def decisions(
+def decision_changes(
     pool: Pool,
     documents: DocumentArray,
     predicted: NDArray[np.int64],
-    found: Occurrences,
+    occurrences: Occurrences,
     n_terms: int,
     random: Any,
-) -> Decisions:
+) -> DecisionChanges:
     """Take each term out of a sample of the documents that have it, and predict again."""
     mean_words = documents.n_words / max(len(documents), 1)
     most = int(_WORDS_OF_REMOVALS / max(n_terms * mean_words, 1))
@@ -226,7 +228,7 @@ def decisions(
     after: list[NDArray[np.int64]] = []
     reduced: list[DocumentArray] = []
     for term in range(n_terms):
-        places = found.of_term(term)
+        places = occurrences.of_term(term)
         rows = np.unique(places.rows)
         if len(rows) > most:
             rows = np.sort(random.choice(rows, most, replace=False))
@@ -243,11 +245,14 @@ def decisions(
             likeliest = pool.logits(DocumentArray.concatenate(reduced)).argmax(axis=1)
             after += np.split(likeliest, ends[:-1])
             reduced = []
-    return Decisions(before, after)
+    return DecisionChanges(before, after)
 
 
-def words_for_predicted(
-    documents: DocumentArray, predicted: NDArray[np.int64], shown: Shown, found: Occurrences
+def supporting_words(
+    documents: DocumentArray,
+    predicted: NDArray[np.int64],
+    shown: SelectedTerms,
+    occurrences: Occurrences,
 ) -> NDArray[np.bool_]:
     """Mark the words in terms that are shown as speaking for the class predicted, (n_words,)."""
     n_classes = 1 + max(number for _, number in shown.terms)
@@ -256,21 +261,21 @@ def words_for_predicted(
         for term in terms:
             speaks_for[shown.position(term.key), number] |= term.total > 0
     starts = documents.word_starts
-    chosen = speaks_for[found.terms, predicted[found.rows]]
-    first = starts[found.rows[chosen]] + found.first_words[chosen]
+    chosen = speaks_for[occurrences.terms, predicted[occurrences.rows]]
+    first = starts[occurrences.rows[chosen]] + occurrences.first_words[chosen]
     marked = np.zeros(documents.n_words, dtype=bool)
-    marked[concatenated_ranges(first, found.sizes[chosen])] = True
+    marked[concatenated_ranges(first, occurrences.sizes[chosen])] = True
     return marked
 
 
-def honesty(
+def effects_of_removal(
     pool: Pool,
     documents: DocumentArray,
     probabilities: NDArray[np.float64],
     marked: NDArray[np.bool_],
     random: Any,
 ) -> tuple[Removal | None, list[Removal | None]]:
-    """Predict without the marked words (T,), without as many drawn at random, and without any.
+    """Predict without the marked words (T,), without as many random words, and without all.
 
     Return the falls over all documents, and over those for which each class is predicted.
     """
@@ -278,12 +283,12 @@ def honesty(
     rows = np.arange(len(lengths))
     document_of = np.repeat(rows, lengths)
     counts = np.bincount(document_of, marked, len(lengths)).astype(np.int64)
-    by_lot = np.zeros(len(marked), dtype=bool)
+    at_random = np.zeros(len(marked), dtype=bool)
     order = np.lexsort((random.permutation(len(marked)), document_of))
     starts = documents.word_starts[:-1]
-    by_lot[order[concatenated_ranges(starts, counts)]] = True
+    at_random[order[concatenated_ranges(starts, counts)]] = True
     falls, changes = [], []
-    for left_out in (marked, by_lot, np.ones(len(marked), dtype=bool)):
+    for left_out in (marked, at_random, np.ones(len(marked), dtype=bool)):
         reduced = pool.target.probabilities(pool.logits(documents.keep_words(~left_out)))
         falls.append((probabilities - reduced)[rows, predicted])
         changes.append(reduced.argmax(axis=1) != predicted)
@@ -320,17 +325,17 @@ class Corpus(NamedTuple):
     n_given: int
 
 
-class Measured(NamedTuple):
-    """What only a model can tell of the shown terms, in the order of their keys."""
+class ModelMeasures(NamedTuple):
+    """What only a model can measure about the selected terms, in the order of their keys."""
 
-    decisions: Decisions | None = None
+    changes: DecisionChanges | None = None
     weights: NDArray[np.float64] | None = None  # (n_terms, K), of the linear models
     removal: Removal | None = None
     removal_of_class: Sequence[Removal | None] | None = None
     reads_vectors: bool = False
 
 
-def drawn(n_given: int, most: int | None, random: Any) -> NDArray[np.int64]:
+def sampled_numbers(n_given: int, most: int | None, random: Any) -> NDArray[np.int64]:
     """Draw the numbers of the documents that are read, in rising order."""
     if most is not None:
         check_count("max_documents", most)
@@ -352,46 +357,46 @@ def summary_of_model(
     n_given: int,
     random: Any,
 ) -> Summary:
-    """Summarize what a model says over all documents of the batches.
+    """Sum the contributions of a model over all documents of the batches.
 
     `numbers` (D,) are theirs among `n_given`; `random` is for samples of them.
     """
     classes, several_labels = pool.target.names.tolist(), not pool.target.has_one_label
     with_ngrams = pool.only([name for name, part in pool.parts.items() if part.sums_ngrams])
-    read = _read(pool, with_ngrams, batches)
+    read = _explain_corpus(pool, with_ngrams, batches)
     predicted = read.probabilities.argmax(axis=1)
     corpus = Corpus(classes, several_labels, read.sources, predicted, numbers, n_given)
-    shown = Shown.of(read.tallies, k)
+    shown = SelectedTerms.of(read.tallies, k)
     parts: dict[str, Any] = dict(with_ngrams.parts)
     largest = max([1, *(part.ngram_range[1] for part in parts.values())])
-    found = occurrences_of(read.words, shown.keys, largest)
+    occurrences = occurrences_of(read.words, shown.keys, largest)
     weights = np.zeros((len(shown.keys), len(classes)))
     for name, part in parts.items():
         weights += with_ngrams.scales[name] * part.class_weights(shown.keys)
-    measured = Measured(weights=weights, reads_vectors=not read.from_words)
+    measured = ModelMeasures(weights=weights, reads_vectors=not read.from_words)
     if read.from_words:
-        marked = words_for_predicted(read.words, predicted, shown, found)
-        measured = Measured(
-            decisions(pool, read.words, predicted, found, len(shown.keys), random),
+        marked = supporting_words(read.words, predicted, shown, occurrences)
+        measured = ModelMeasures(
+            decision_changes(pool, read.words, predicted, occurrences, len(shown.keys), random),
             weights,
-            *honesty(pool, read.words, read.probabilities, marked, random),
+            *effects_of_removal(pool, read.words, read.probabilities, marked, random),
         )
-    names = _names(read, found, len(shown.keys), tokenizer)
-    return put_together(corpus, read.tallies, shown, found, names, measured)
+    names = _names(read, occurrences, len(shown.keys), tokenizer)
+    return build_summary(corpus, read.tallies, shown, occurrences, names, measured)
 
 
-def put_together(
+def build_summary(
     corpus: Corpus,
     tallies: Tallies,
-    shown: Shown,
-    found: Occurrences,
+    shown: SelectedTerms,
+    occurrences: Occurrences,
     names: Sequence[str],
-    measured: Measured,
+    measured: ModelMeasures,
 ) -> Summary:
     """Put a summary together; the occurrences and the names are of the shown terms."""
     removals = measured.removal_of_class or [None] * len(corpus.classes)
 
-    def term_of(part: Part, number: int, term: ShownTerm) -> Term:
+    def term_of(part: Part, number: int, term: SelectedTerm) -> Term:
         position = shown.position(term.key)
         weights = measured.weights if part == "ngrams" else None
         return Term(
@@ -400,9 +405,9 @@ def put_together(
             contribution=term.total / term.n_documents,
             n_documents=term.n_documents,
             share=term.n_documents / int(tallies.n_documents[number]),
-            decides=measured.decisions and measured.decisions.share(position, number),
+            decides=measured.changes and measured.changes.share(position, number),
             weight=None if weights is None else float(weights[position, number]),
-            contexts=_contexts(corpus, found.of_term(position), number, term.total > 0),
+            contexts=_contexts(corpus, occurrences.of_term(position), number, term.total > 0),
         )
 
     def summary_of_class(number: int) -> ClassSummary:
@@ -429,8 +434,8 @@ def put_together(
     )
 
 
-class _Read(NamedTuple):
-    """Documents that a model has read, and what it says of them."""
+class _Explained(NamedTuple):
+    """Documents that a model has explained, and the results."""
 
     words: DocumentArray
     sources: list[Source]
@@ -439,9 +444,9 @@ class _Read(NamedTuple):
     from_words: bool  # and not from sentence vectors
 
 
-def _read(
+def _explain_corpus(
     pool: Pool, with_ngrams: Pool, batches: Iterable[tuple[DocumentArray, list[Source]]]
-) -> _Read:
+) -> _Explained:
     """Explain each document for the most probable class and for the second.
 
     With two classes, what speaks for one speaks against the other. With more, and with several
@@ -456,7 +461,7 @@ def _read(
     for documents, of_batch in batches:
         classes = ExplainedClasses().batch(0, len(documents))
         score = LogOdds(pool, pool.others.logits(documents), classes)
-        of_model, values = _explained(with_ngrams, documents, score)
+        of_model, values = _attributions(with_ngrams, documents, score)
         ranked = np.argsort(-of_model, axis=1, kind="stable")
         predicted = ranked[:, 0]
         tallies.add(predicted, predicted, values)
@@ -466,26 +471,26 @@ def _read(
                 values = {part: v._replace(values=-v.values) for part, v in values.items()}
             else:
                 of_rival = replace(score, classes=replace(score.classes, target=rival))
-                _, values = _explained(with_ngrams, documents, of_rival)
+                _, values = _attributions(with_ngrams, documents, of_rival)
             tallies.add(rival, predicted, values)
         from_words = not isinstance(documents, SentenceArray)
         words.append(documents.words())
         sources += of_batch
         logits.append(of_model)
     probabilities = pool.target.probabilities(np.concatenate(logits))
-    return _Read(DocumentArray.concatenate(words), sources, probabilities, tallies, from_words)
+    return _Explained(DocumentArray.concatenate(words), sources, probabilities, tallies, from_words)
 
 
-def _explained(
+def _attributions(
     with_ngrams: Pool, documents: DocumentArray, score: LogOdds
 ) -> tuple[NDArray[np.float64], dict[Part, Values]]:
-    """Return the logits, and what words bring by the network and n-grams by the other models."""
-    found = score.pool.network.gradient_attention(documents, score)
-    logits = score.logits(found.logits)
+    """Return the logits, and the contributions of words (network) and n-grams (linear parts)."""
+    attribution = score.pool.network.gradient_attention(documents, score)
+    logits = score.logits(attribution.logits)
     document_of = np.repeat(np.arange(len(documents)), documents.words_per_document)
     factors = score.gradient(logits)
     values: dict[Part, Values] = {}
-    beside, by_network = score.pool.beside_vectors, found.words
+    beside, by_network = score.pool.beside_vectors, attribution.words
     if isinstance(documents, SentenceArray):  # no word has a share of its own in a vector
         by_network = beside.attributions(documents, factors)
     if beside.parts or not isinstance(documents, SentenceArray):
@@ -497,7 +502,7 @@ def _explained(
         for name, part in parts.items()
     ]
     by_words = score.pool.linear.without(with_ngrams.parts)
-    if by_words.parts:  # such as characters: a word has what they bring
+    if by_words.parts:  # such as characters, whose contributions are those of words
         keys, first, sizes = keyed_ngrams(documents, (1, 1))
         brought = by_words.attributions(documents, factors)[first]
         by_ngrams.append(NgramAttributions(keys, first, sizes, brought))
@@ -507,12 +512,12 @@ def _explained(
     return logits, values
 
 
-def _names(read: _Read, found: Occurrences, n_terms: int, tokenizer: Any) -> list[str]:
+def _names(read: _Explained, occurrences: Occurrences, n_terms: int, tokenizer: Any) -> list[str]:
     """Write each term as the model reads its words, with blanks where the first text has some."""
     if not n_terms:
         return []
     starts = read.words.word_starts
-    places = [found.of_term(term) for term in range(n_terms)]
+    places = [occurrences.of_term(term) for term in range(n_terms)]
     first = [starts[place.rows[0]] + place.first_words[0] for place in places]
     ids = [
         read.words.word_ids[word : word + place.sizes[0]].tolist()
@@ -530,7 +535,7 @@ def _names(read: _Read, found: Occurrences, n_terms: int, tokenizer: Any) -> lis
 def _contexts(
     corpus: Corpus, places: Occurrences, number: int, speaks_for: bool
 ) -> tuple[Context, ...]:
-    """Choose a few places, in documents far apart, of the class if the term speaks for it."""
+    """Choose a few occurrences, in documents of the class if the term contributes to it."""
     fits = (corpus.predicted[places.rows] == number) == speaks_for
     chosen = np.flatnonzero(fits) if fits.any() else np.arange(len(fits))
     chosen = chosen[np.unique(places.rows[chosen], return_index=True)[1]]

@@ -153,7 +153,7 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
         Parameters
         ----------
         X : n_documents raw texts
-            As of `HierarchicalTokenizer.fit`.
+            See `HierarchicalTokenizer.fit`.
         y : array-like, default=None
             Ignored.
 
@@ -169,7 +169,7 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit_transform(self, X: Any, y: Any = None) -> SentenceArray:
-        """Fit, and return what `transform` returns; arguments as of `fit`."""
+        """Fit, and return what `transform` returns; see `fit` for the arguments."""
         return self._embedded(self._learn(check_texts(X)))
 
     def transform(self, X: Any) -> SentenceArray:

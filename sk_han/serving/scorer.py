@@ -22,7 +22,7 @@ from sk_han.inspection.explanations import (
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.summary import Summary
-from sk_han.inspection.summing_up import drawn, summary_of_model
+from sk_han.inspection.summing_up import sampled_numbers, summary_of_model
 from sk_han.parts import PARTS, Pool
 from sk_han.parts.ngrams.character_model import CharacterModel
 from sk_han.parts.ngrams.model import NgramModel
@@ -335,7 +335,7 @@ class Scorer:
         random = random_source(random_state)
         of_ids = holds_word_ids(X)
         X = X if of_ids else check_texts(X)
-        numbers = drawn(len(X), max_documents, random)
+        numbers = sampled_numbers(len(X), max_documents, random)
         chosen = X[numbers] if of_ids else [X[number] for number in numbers]
         return summary_of_model(
             self._pool,

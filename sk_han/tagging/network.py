@@ -31,7 +31,7 @@ VECTOR_SCALE, INPUT_GAIN = 0.1, 3.0
 
 @dataclass(kw_only=True)
 class TaggingOptions(Options):
-    """Sizes and dropout of a `TaggingNetwork`, as of `SequenceTagger`."""
+    """Sizes and dropout of a `TaggingNetwork`, as in `SequenceTagger`."""
 
     embedding_dim: int = option(50, Range(Integral, 1))
     attribute_dim: int = option(20, Range(Integral, 1))

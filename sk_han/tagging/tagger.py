@@ -86,7 +86,7 @@ class SequenceTagger(SingleNetworkEstimator):
         Size of a word vector.
     embedding_init : {"cooccurrence", "random"}, ndarray of shape (n_words, embedding_dim) or \
 mapping of word to vector, default="random"
-        Initial word vectors, as of `HANClassifier`. Words are in lower case. Those that the
+        Initial word vectors, as in `HANClassifier`. Words are in lower case. Those that the
         mapping has beyond the training sentences are known words too.
     attribute_dim : int, default=20
         Size of the vectors of prefixes, suffixes, shapes and further columns.
@@ -104,7 +104,7 @@ mapping of word to vector, default="random"
         Share of words replaced by the unknown word in training.
     adversarial_noise : float, default=0.3
         Length of noise on the word vectors, relative to that of the vectors, in every other step,
-        as of `HANClassifier`.
+        as in `HANClassifier`.
     lr : float, default=0.006
         Learning rate; the peak of the one-cycle schedule.
     max_epochs : int or "auto", default="auto"
@@ -130,9 +130,9 @@ mapping of word to vector, default="random"
     callbacks : list, default=None
         skorch callbacks, copied in `fit`.
     engine : {"auto", "numba", "torch"}, default="auto"
-        As of `HANClassifier`.
+        See `HANClassifier`.
     n_threads : int, default=None
-        As of `HANClassifier`.
+        See `HANClassifier`.
     verbose : int, default=0
         1 shows the stages, a progress bar, and then ``fit_summary_``.
 
@@ -148,7 +148,7 @@ mapping of word to vector, default="random"
     net_ : Net
         The fitted skorch net; ``net_.module_`` is the PyTorch network.
     history_, best_epoch_, best_score_, n_iter_, device_
-        As of `HANClassifier`; losses and accuracies are of tokens.
+        See `HANClassifier`; losses and accuracies are of tokens.
     fit_summary_ : TrainingSummary
         Summary of the fit; `repr` has the short form.
 

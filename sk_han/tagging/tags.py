@@ -79,7 +79,7 @@ def tagged_html(sentences: Any, labels: Any, *, full_page: bool = True) -> str:
     Parameters
     ----------
     sentences, labels
-        As of `tagged_text`.
+        See `tagged_text`.
     full_page : bool, default=True
         Whether it is a page, or a fragment for a notebook.
 

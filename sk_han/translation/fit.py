@@ -49,7 +49,7 @@ def beam_search(
 
     A hypothesis that has ended keeps a place in the beam while it is among the best. A sum of
     logarithms would prefer short ones, so it is divided by a power of their length (Wu et al.,
-    2016). Sources (X,), lengths (P,) as of `AttentionSeq2Seq.encode`; `max_words` (P,) on the CPU.
+    2016). Sources (X,), lengths (P,) as in `AttentionSeq2Seq.encode`; `max_words` (P,) on the CPU.
     """
     device, K = source_ids.device, beam_size
     memory, state = network.encode(source_ids, lengths)
@@ -170,7 +170,7 @@ class TranslationNet(Net):
         length_penalty: float,
         max_words: NDArray[np.int64],
     ) -> list[Hypothesis]:
-        """Search for the translation of each source; arguments as of `beam_search`."""
+        """Search for the translation of each source; see `beam_search` for the arguments."""
         found: list[Hypothesis] = []
         order = np.argsort(sources.words_per_document, kind="stable")
         at_once = max(1, ROWS_SEARCHED // beam_size)

@@ -30,7 +30,7 @@ END_ID = 0
 
 @dataclass(kw_only=True)
 class TranslationOptions(Options):
-    """Sizes and dropout of an `AttentionSeq2Seq`, as of `AttentionTranslator`.
+    """Sizes and dropout of an `AttentionSeq2Seq`, as in `AttentionTranslator`.
 
     The word vectors of the target are the weights of the output too (Press and Wolf, 2017), so the
     vector from which a word is predicted has their size.
@@ -153,7 +153,7 @@ class AttentionSeq2Seq(nn.Module):
         nn.init.zeros_(self.output_bias)
 
     def forward(self, *batch: Tensor) -> Tensor:
-        """Compute the logits of target words; arguments as of `attend`."""
+        """Compute the logits of target words; see `attend` for the arguments."""
         return self.attend(*batch).logits
 
     def attend(
@@ -194,7 +194,7 @@ class AttentionSeq2Seq(nn.Module):
     def encode(
         self, source_ids: Tensor, lengths: Tensor, order: Tensor | None = None
     ) -> tuple[Memory, DecoderState]:
-        """Encode sources as of `attend`; return the states of their pairs in this order (P,)."""
+        """Encode sources as in `attend`; return the states of their pairs in this order (P,)."""
         distinct, index = distinct_words(source_ids, len(self.embedding.weight))
         words = self.embedding(distinct)  # (U, E)
         p = self.options.dropout if self.training else 0.0

@@ -89,7 +89,7 @@ class AttentionTranslator(SingleNetworkEstimator):
     callbacks : list, default=None
         skorch callbacks, copied in `fit`.
     n_threads : int, default=None
-        As of `HANClassifier`.
+        See `HANClassifier`.
     verbose : int, default=0
         1 shows the stages, a progress bar, and then ``fit_summary_``.
 
@@ -106,7 +106,7 @@ class AttentionTranslator(SingleNetworkEstimator):
     net_ : TranslationNet
         The fitted skorch net; ``net_.module_`` is the PyTorch network.
     history_, best_epoch_, best_score_, n_iter_, device_
-        As of `HANClassifier`; losses and accuracies are of target words, given the right ones
+        See `HANClassifier`; losses and accuracies are of target words, given the right ones
         before.
     fit_summary_ : TrainingSummary
         Summary of the fit; `repr` has the short form.

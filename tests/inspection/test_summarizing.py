@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from sk_han import DocumentArray, SentenceEmbedder, explain_classes, summarize
 from sk_han.inspection import summing_up as tallies_module
-from sk_han.inspection.summing_up import Decisions, Shown, Tallies, Values
+from sk_han.inspection.summing_up import DecisionChanges, SelectedTerms, Tallies, Values
 from tests import tiny_models
 from tests.by_hand import explained, signed
 from tests.encoders_of_sentences import HashEncoder
@@ -439,12 +439,12 @@ def test_noise_is_not_shown():
 
 
 def test_zeros_are_not_shown():
-    shown = Shown.of(of_one_class([0], [1], [0.0]), 3)
+    shown = SelectedTerms.of(of_one_class([0], [1], [0.0]), 3)
     assert shown.terms == {("network", 0): [], ("ngrams", 0): []}
     assert shown.keys.tolist() == []
 
 
 def test_a_term_decides_for_the_classes_that_a_change_leads_from_and_to():
     # Without the term, the second of four documents goes from class 0 to class 1.
-    found = Decisions([np.array([0, 0, 1, 2])], [np.array([0, 1, 1, 2])])
+    found = DecisionChanges([np.array([0, 0, 1, 2])], [np.array([0, 1, 1, 2])])
     assert [found.share(0, number) for number in range(3)] == [0.25, 0.25, 0.0]
