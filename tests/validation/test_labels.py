@@ -37,7 +37,7 @@ def test_a_column_is_read_with_a_warning() -> None:
         (pd.Series([1, None, 2], dtype="Int64"), ValueError, "y contains missing labels"),
         (pl.Series([1, None, 2]), ValueError, "y contains missing labels"),
         ([0.5, 1.2, 2.2], ValueError, "Unknown label type: continuous"),
-        (np.zeros((3, 1, 2), int), ValueError, r"1d array, got an array of shape \(3, 1, 2\)"),
+        (np.zeros((3, 1, 2), int), ValueError, "array with dim 3, while dim <= 2 is required"),
         ([["a"], ["b", "c"], []], TypeError, "y holds a collection of labels for each document"),
         ([0, 1], ValueError, "3 documents in X, 2 labels in y"),
     ],
