@@ -15,8 +15,7 @@ from sklearn.utils.validation import check_is_fitted, check_memory
 
 from sk_han.documents import DocumentArray, SentenceArray
 from sk_han.options import InstanceOf, Range
-from sk_han.sentence_vectors.encoders import call_of, encoded, name_of
-from sk_han.sentence_vectors.network import PooledWordEncoder
+from sk_han.sentence_vectors.encoders import PooledWordEncoder, call_of, encoded, name_of
 from sk_han.storage.schema import Array, Field, Schema, Sizes, check
 from sk_han.text.reader import DocumentSpans
 from sk_han.text.vocabulary import FittedTokenizer

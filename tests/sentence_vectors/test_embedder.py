@@ -1,6 +1,8 @@
 """SentenceEmbedder: raw texts to documents of sentence vectors."""
 
 import pickle
+import subprocess
+import sys
 
 import joblib
 import numpy as np
@@ -286,6 +288,15 @@ def test_what_is_no_text_is_refused():
     embedder = SentenceEmbedder(HashEncoder()).fit(TEXTS)
     with pytest.raises(ValueError, match="string object received"):
         embedder.transform("one text")
+
+
+def test_an_embedder_does_without_pytorch():
+    code = (
+        "import sys; from sk_han import SentenceEmbedder; "
+        "SentenceEmbedder(random_state=0).fit_transform(['A fine film.', 'Dull.']); "
+        "sys.exit('torch' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.slow
