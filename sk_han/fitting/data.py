@@ -50,8 +50,6 @@ from sk_han.validation.labels import (
     warn_of_order,
 )
 
-AUTO = "auto"
-
 
 class FitInput(NamedTuple):
     """The arguments of `HANClassifier.fit` or `HANClassifier.partial_fit`."""
@@ -215,6 +213,9 @@ def read_data(
             warn_of_conflicts(n_words, len(labelled))
             if validation is None and held_out is None:
                 _warn_of_none_held_out(labelled, target, params, groups)
+    encoder = None if warm_start_from is None else warm_start_from.encoder
+    if encoder is None and isinstance(documents, SentenceArray):
+        encoder = documents.encoder
     fit = FitState(
         params=params,
         network_options=options,
@@ -233,7 +234,7 @@ def read_data(
         held_out=held_out,
         user_validation=validation,
         unlabelled=None if unlabelled is None else within_vocabulary(unlabelled, vocabulary_size),
-        encoder=_encoder_of(documents, warm_start_from),
+        encoder=encoder,
         n_conflicting=len(conflicting),
     )
     tell(_data_line(fit), quiet=not stages.verbose)
@@ -282,13 +283,6 @@ def _warn_of_none_held_out(
         warn_of_early_stopping(patience, "documents", why, repair)
 
 
-def _encoder_of(documents: DocumentArray, warm_start_from: FittedModel | None) -> str | None:
-    """Return the name of the sentence encoder; on a warm start reuse the fitted one."""
-    if warm_start_from is not None and warm_start_from.encoder is not None:
-        return warm_start_from.encoder
-    return documents.encoder if isinstance(documents, SentenceArray) else None
-
-
 def _without_vectors(labelled: LabelledDocuments) -> LabelledDocuments:
     return replace(labelled, documents=labelled.documents.words())
 
@@ -328,7 +322,7 @@ def _checked(
     options = NetworkOptions(**{name: getattr(params, name) for name in names}).copy()
     options.check()
     check_ngram_range(params.linear_ngrams)
-    if params.linear_chars != AUTO:
+    if params.linear_chars != "auto":
         check_ngram_range(params.linear_chars, "linear_chars", "characters", "(2, 5)")
     check_embedding_init(params.embedding_init)
     check_net_params(params.net_params or {})

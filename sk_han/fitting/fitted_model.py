@@ -1,4 +1,4 @@
-"""What a fit gives: the fitted model and how it came about, stored as plain values and back."""
+"""The result of a fit, and its state as arrays and plain values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FittedModel:
         return cls(**{field.name: getattr(estimator, f"{field.name}_") for field in fields(cls)})
 
     def attributes(self) -> dict[str, Any]:
-        """Return them by their names as attributes of an estimator."""
+        """Return the attributes of an estimator by name."""
         return {f"{field.name}_": getattr(self, field.name) for field in fields(self)}
 
     def to_state(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class FittedModel:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> FittedModel:
-        """Restore a model, after a check of all entries; a wrong one is a ModelFormatError."""
+        """Restore a model; raise a ModelFormatError if an entry is invalid."""
         with restoring("HANClassifier"):
             check(classifier_schema(), state)
             pool = Pool.from_state(state, PARTS | NETWORKS, device_of(state))

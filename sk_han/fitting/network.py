@@ -112,7 +112,7 @@ def _train_on_words(fit: FitState, teacher: Pool | None, name: str, task: FitTas
             fit,
             document_net,
             {"vocabulary_size": fit.vocabulary_size, "unknown_id": UNKNOWN_ID},
-            **_main_training(fit, teacher),
+            teacher,
             lr=params.lr if teacher is None else params.lr * _FINE_TUNING_LR,
             noise=float(params.adversarial_noise),
             frozen_epochs=frozen - len(fit.earlier_history),
@@ -158,7 +158,7 @@ def _train_on_vectors(fit: FitState, task: FitTasks) -> Net:
                 fit,
                 sentence_net,
                 {"input_size": fit.sentences.dimension, "recurrent": recurrent},
-                **_main_training(fit, None),
+                None,
                 lr=fit.params.lr * _SENTENCES_LR,
                 fit_tasks=task if recurrent == candidates[-1] else None,
             )
@@ -210,31 +210,42 @@ def _with_prior(
 def _n_epochs(fit: FitState, teacher: Pool | None) -> int:
     """Return the number of epochs of a network, fewer after pre-training."""
     max_epochs = 1 if fit.is_partial else fit.params.max_epochs
-    n = epochs_for(max_epochs, len(fit.training), _batch_size(fit))
+    n_documents = len(fit.training)
+    n = epochs_for(max_epochs, n_documents, batch_size_for(fit.params.batch_size, n_documents))
     return n if teacher is None or max_epochs != "auto" else math.ceil(n * _FINE_TUNING_EPOCHS)
-
-
-def _batch_size(fit: FitState) -> int:
-    return batch_size_for(fit.params.batch_size, len(fit.training))
 
 
 def _new_net(
     fit: FitState,
     make_net: Callable[..., Net],
     inputs: Mapping[str, Any],
-    *,
-    random_state: np.random.RandomState | None = None,
-    **training: Any,
+    teacher: Pool | None,
+    **changes: Any,
 ) -> Net:
     """Create a net with initial weights, which minimizes the loss of the target.
 
-    `inputs` are the arguments of the network that depend on its input, `training` further ones of
-    `new_net`. A loss in `net_params` replaces that of the target.
+    `inputs` are the arguments of the network that depend on its input, `changes` those of `new_net`
+    that differ from a training on labelled documents. A loss in `net_params` replaces that of the
+    target.
     """
+    params = fit.params
     network = fit.network_options.get_params(deep=False)
     del network["embedding_dropout"]  # net_params may have it
-    if random_state is None:
-        random_state = fit.rng if fit.warm_start_from is None else _warm_start_rng(fit)
+    callbacks = list(params.callbacks or ())
+    if stops_for_a_person() and not any(isinstance(each, StopOnInterrupt) for each in callbacks):
+        callbacks.append(StopOnInterrupt())
+    training = {
+        "n_documents": len(fit.training),
+        "max_epochs": _n_epochs(fit, teacher),
+        "batch_size": batch_size_for(params.batch_size, len(fit.training)),
+        "lr_schedule": "constant" if fit.is_partial else params.lr_schedule,
+        "keep_best": fit.validation is not None,
+        "n_iter_no_change": params.n_iter_no_change,
+        "callbacks": callbacks,
+    } | changes
+    if "random_state" not in training:
+        warm = fit.warm_start_from is not None
+        training["random_state"] = _warm_start_rng(fit) if warm else fit.rng
     return new_net(
         {**network, "n_classes": fit.n_classes, **inputs},
         make_net=make_net,
@@ -243,34 +254,12 @@ def _new_net(
             "measures": {"valid_accuracy": fit.target.accuracy},
             "decide": fit.target.decide,
         },
-        optimizer=fit.params.optimizer,
-        net_params=fit.params.net_params,
-        verbose=fit.params.verbose,
+        optimizer=params.optimizer,
+        net_params=params.net_params,
+        verbose=params.verbose,
         device=fit.device,
-        random_state=random_state,
         **training,
     )
-
-
-def _main_training(fit: FitState, teacher: Pool | None) -> dict[str, Any]:
-    """Return the arguments of `new_net` that depend on labelled documents and parameters."""
-    return {
-        "n_documents": len(fit.training),
-        "max_epochs": _n_epochs(fit, teacher),
-        "batch_size": _batch_size(fit),
-        "lr_schedule": "constant" if fit.is_partial else fit.params.lr_schedule,
-        "keep_best": fit.validation is not None,
-        "n_iter_no_change": fit.params.n_iter_no_change,
-        "callbacks": _with_stop(fit.params.callbacks),
-    }
-
-
-def _with_stop(callbacks: list[Any] | None) -> list[Any] | None:
-    """Add a callback by which Ctrl-C ends training in a shell, unless there is one."""
-    own = list(callbacks or ())
-    if any(isinstance(each, StopOnInterrupt) for each in own) or not stops_for_a_person():
-        return callbacks
-    return [*own, StopOnInterrupt()]
 
 
 def _warm_start_rng(fit: FitState) -> np.random.RandomState:
@@ -308,12 +297,16 @@ def _pretrain(net: Net, fit: FitState, teacher: Pool) -> None:
         fit,
         document_net,
         {"vocabulary_size": fit.vocabulary_size, "unknown_id": UNKNOWN_ID},
+        teacher,
         n_documents=len(soft),
         max_epochs=epochs_of(PRETRAINING_STEPS, len(soft), batch_size, least=1, most=20),
         batch_size=batch_size,
         lr=fit.params.lr,
+        lr_schedule="one_cycle",
         frozen_epochs=epochs_frozen(fit.params.freeze_embedding),
         keep_best=False,
+        n_iter_no_change=None,
+        callbacks=None,
         random_state=own_rng,
     )
     pretrained.continue_from(net, with_moments=False)

@@ -1,4 +1,4 @@
-"""Estimators that are one network and no other parts: their fit, and their state as plain data."""
+"""Base of the estimators that hold a single network: their fit and their stored state."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ _Estimator = TypeVar("_Estimator", bound="SingleNetworkEstimator")
 class SingleNetworkEstimator(BaseEstimator):
     """Base of estimators with one network, its options, and `HANClassifier`'s for training.
 
-    An estimator names the schema of its state, by `network_schema`, the fitted attributes that
-    stand in it as they are, the options of its network, and what makes its net.
+    A subclass declares the schema of its state (`network_schema`), the fitted attributes stored
+    unchanged, the options of its network, and the class of its net.
     """
 
     net_: Any
@@ -77,20 +77,22 @@ class SingleNetworkEstimator(BaseEstimator):
 
     @abstractmethod
     def _network_sizes(self, state: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
-        """Return the arguments of the network that are no options, from a checked state."""
+        """Return the arguments of the network other than options, from a checked state."""
 
     def _learn(self: _Estimator, learn: Callable[..., dict[str, Any]], *data: Any) -> _Estimator:
-        """Set the attributes that a function learns from data: all of them, or none."""
+        """Set the fitted attributes that a function returns for data: all of them, or none."""
         with self._computing(), torch.inference_mode(False):
             replace_attributes(self, learn(self, *data))
         return self
 
-    def _new_net(self, sizes: Mapping[str, Any], make_net: Callable[..., Net], **how: Any) -> Any:
-        """Create a net with initial weights; `how` are further arguments of `new_net`."""
+    def _new_net(
+        self, sizes: Mapping[str, Any], make_net: Callable[..., Net], **training: Any
+    ) -> Any:
+        """Create a net with initial weights; `training` are further arguments of `new_net`."""
         names = ("batch_size", "lr", "n_iter_no_change", "callbacks", "verbose")
         options = {name: getattr(self, name) for name in self._options.constraints()}
-        how = {name: getattr(self, name) for name in names} | how
-        return new_net(options | dict(sizes), make_net=make_net, **how)
+        training = {name: getattr(self, name) for name in names} | training
+        return new_net(options | dict(sizes), make_net=make_net, **training)
 
     def _computing(self) -> AbstractContextManager[None]:
         """Compute with the engine and threads of the parameters."""
@@ -149,30 +151,29 @@ def network_schema(
 ) -> Schema:
     """Return the schema of an estimator's state: its own fields, its network, and its training.
 
-    `shapes` gives those of the weights from a state, its sizes and the options of its network.
+    `shapes` returns those of the weights, given a state, its sizes and the options of its network.
     """
 
     def check_network(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
-        found = options.from_plain(state["network"]["options"])
-        check_weights(state["network"]["weights"], shapes(state, sizes, found))
+        network = state["network"]
+        fitted = options.from_plain(network["options"])
+        check_weights(network["weights"], shapes(state, sizes, fitted))
 
     def summary(value: Any, where: str, sizes: Sizes) -> None:
         TrainingSummary.from_dict(value)
 
-    network = Field("network", network_of(options))
-    of_fit = Field("fit_summary", summary, optional=True)
-    every = (*fields, network, of_fit, *TRAINING)
-    return Schema(every, rules=(check_best_epoch, *rules, check_network))
+    own = Field("network", network_of(options)), Field("fit_summary", summary, optional=True)
+    return Schema((*fields, *own, *TRAINING), rules=(check_best_epoch, *rules, check_network))
 
 
 def relative_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
-    """Return weights up to 1, shape (n_samples,): only ratios matter, and so sums are finite."""
+    """Return weights up to 1, shape (n_samples,), whose sums are finite; only ratios matter."""
     weights = document_weights(sample_weight, None, np.zeros(n_samples), np.zeros(1))
     return weights / weights.max()
 
 
 def warn_of_no_stop(estimator: Any, units: str, share: str, repair: str) -> None:
-    """Warn if training should stop early; `share` says what validation_fraction is a share of."""
+    """Warn if early stopping has no effect; validation_fraction is a share of `share`."""
     fraction, patience = estimator.validation_fraction, estimator.n_iter_no_change
     if patience is not None:
         of = " is None" if fraction is None else f"={fraction:g} of {share}"
@@ -182,7 +183,7 @@ def warn_of_no_stop(estimator: Any, units: str, share: str, repair: str) -> None
 def trained_attributes(
     net: Net, training: Any, validation: Any, unit: str, stages: Stages
 ) -> dict[str, Any]:
-    """Train a net, and return the fitted attributes that tell of it."""
+    """Train a net, and return the fitted attributes about it."""
     with stages("network", has_bar=True):
         net.train(training, validation)
     attributes = training_attributes(net)

@@ -1,4 +1,4 @@
-"""Calibration: scales of the logits of each model, fitted on documents that it does not know."""
+"""Calibration: scales of the logits of each model, fitted on documents new to it."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def fit_scales_near(
     usual: Floats,
     spreads: Floats,
 ) -> Floats:
-    """Find scales as `fit_scales`, where documents are few and usual scales (P,) are known.
+    """Return scales as `fit_scales`, with a log-normal prior around usual scales (P,).
 
-    The prior of a scale is log-normal, of which `spreads` (P,) are the standard deviations: with
-    thirty documents the result is close to the usual scales, with a thousand it is the documents'.
+    `spreads` (P,) are its standard deviations: with thirty documents the result is close to the
+    usual scales, with a thousand the documents decide.
     """
     loss_at = _loss_by_scales(target, logits, targets, weights)
 

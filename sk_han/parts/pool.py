@@ -1,4 +1,4 @@
-"""The protocol of a part of a model: what scores documents."""
+"""Parts of a model, which score documents, and the pool that adds up their scores."""
 
 from __future__ import annotations
 
@@ -27,13 +27,21 @@ from sk_han.storage.schema import (
 from sk_han.targets import Target, target_from_state
 from sk_han.utils.containers import Floats
 
+Scale = float | Floats  # one for all labels, or one for each, (K,)
+
+# Names of parts: the network, a network of words beside one of sentence vectors, linear models.
+NETWORK, WORDS = "network", "words"
+NGRAMS, CHARACTERS = "ngrams", "characters"
+LATENT, LATENT_CHARACTERS = "latent", "latent_characters"
+
 _WORDS_AT_ONCE = 1 << 18  # of documents that are copies of parts of others
+_LARGEST_SCALE = 1e6  # far beyond those of fits; products with logits stay finite
 
 
 class Part(ABC):
     """A model that scores documents, one of those that a `Pool` adds up.
 
-    A part is learnt once and does not change. Loading one loads neither PyTorch nor SciPy.
+    A fitted part does not change. Loading one loads neither PyTorch nor SciPy.
     """
 
     kind: ClassVar[str]  # the name under which its kind is stored
@@ -60,7 +68,7 @@ class Part(ABC):
 
     @abstractmethod
     def to_state(self) -> dict[str, Any]:
-        """Return what it has learnt as arrays and plain values."""
+        """Return the fitted state as arrays and plain values."""
 
     @classmethod
     @abstractmethod
@@ -79,12 +87,12 @@ NETWORK_SCHEMAS = {"network": _reading("words"), SENTENCE_NETWORK: _reading("vec
 
 
 class Attribution(NamedTuple):
-    """What a network says of a batch of documents, and what each word brings to a score."""
+    """Logits and attention of a batch of documents, and the contribution of each word."""
 
     logits: Floats  # (D, K)
     word_attention: Floats  # (T,)
     sentence_attention: Floats  # (N,)
-    words: Floats  # (T,), zeros where no contributions were asked for
+    words: Floats  # contributions (T,) to a score; zeros without one
 
 
 class NetworkPart(Part):
@@ -113,7 +121,7 @@ class NetworkPart(Part):
 
 @dataclass(frozen=True)
 class ConstantScore:
-    """A score whose factors are known, whatever the logits."""
+    """A linear score: its factors do not depend on the logits."""
 
     factors: Floats
 
@@ -125,25 +133,9 @@ class ConstantScore:
         return self.factors
 
 
-Scale = float | Floats  # one for all labels, or one for each, (K,)
-
-
-_LARGEST = 1e6  # far beyond what fits find; products with logits stay finite
-
-
-# Names of parts: the network, another of words beside one of sentence vectors, and linear models.
-NETWORK, WORDS = "network", "words"
-
-
-NGRAMS, CHARACTERS = "ngrams", "characters"
-
-
-LATENT, LATENT_CHARACTERS = "latent", "latent_characters"
-
-
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Parts, their factors, what scores mean: a logarithmic opinion pool (Heskes, 1998)."""
+    """Parts, their scales, and the target: a logarithmic opinion pool (Heskes, 1998)."""
 
     target: Target
     parts: Mapping[str, Part]
@@ -151,7 +143,7 @@ class Pool:
 
     @property
     def network(self) -> Any:
-        """The part that reads with attention."""
+        """The part with attention."""
         return self.parts[NETWORK]
 
     @property
@@ -161,12 +153,12 @@ class Pool:
 
     @property
     def beside_vectors(self) -> Pool:
-        """The network over words beside one over sentence vectors; without one it has no parts."""
+        """The network of words beside one of sentence vectors; no parts without one."""
         return self.only({WORDS})
 
     @property
     def linear(self) -> Pool:
-        """The parts that are no networks."""
+        """The parts other than networks."""
         return self.without({NETWORK, WORDS})
 
     def only(self, names: Container[str]) -> Pool:
@@ -184,12 +176,12 @@ class Pool:
         return Pool(self.target, self.parts, scales)
 
     def beside(self, other: Pool) -> Pool:
-        """Return these parts and, behind them, those of another pool of the target."""
+        """Return these parts followed by those of another pool."""
         parts, scales = {**self.parts, **other.parts}, {**self.scales, **other.scales}
         return Pool(self.target, parts, scales)
 
     def checked(self, documents: DocumentArray) -> DocumentArray:
-        """Return documents of a user if they hold what all parts read, or raise a ValueError."""
+        """Return a user's documents if all parts can read them, or raise a ValueError."""
         for part in self.parts.values():
             part.check(documents)
         return documents
@@ -229,7 +221,7 @@ class Pool:
     def from_state(
         cls, state: Mapping[str, Any], kinds: Mapping[str, type[Part]], device: str = "cpu"
     ) -> Pool:
-        """Restore a checked pool; `kinds` tell which engine computes the network, among others."""
+        """Restore a checked pool; `kinds` are the classes of parts by the names of their kinds."""
         target, parts, scales = target_from_state(state["target"]), {}, {}
         for name, stored in state["parts"].items():
             parts[name] = kinds[stored["kind"]].from_state(stored["learnt"], target, device)
@@ -238,12 +230,12 @@ class Pool:
 
     @property
     def _counting(self) -> dict[str, Part]:
-        """The parts whose scale is not 0: nothing of the others need be computed."""
+        """The parts whose scale is not 0; others need not be computed."""
         return {name: part for name, part in self.parts.items() if np.any(self.scales[name])}
 
 
 def pool_fields(parts: Mapping[str, Kind], targets: Mapping[str, Schema]) -> tuple[Field, ...]:
-    """Return what a stored pool holds, by what each kind of part and of target holds."""
+    """Return the fields of a stored pool, given the schemas of parts and of targets."""
     of_parts = {
         kind: Schema((Field("scale", _check_scale), Field("learnt", learnt)))
         for kind, learnt in parts.items()
@@ -256,9 +248,9 @@ def pool_fields(parts: Mapping[str, Kind], targets: Mapping[str, Schema]) -> tup
 
 def _check_scale(value: Any, where: str, sizes: Sizes) -> None:
     """Check a number, or one for each label."""
-    one = Range(Real, 0, _LARGEST)
+    one = Range(Real, 0, _LARGEST_SCALE)
     check(
-        Array("float64", "K", 0, _LARGEST) if isinstance(value, np.ndarray) else one,
+        Array("float64", "K", 0, _LARGEST_SCALE) if isinstance(value, np.ndarray) else one,
         value,
         where,
         **sizes,

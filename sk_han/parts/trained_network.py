@@ -1,4 +1,4 @@
-"""The network as its skorch net computes it."""
+"""The network part, computed by its skorch net."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Score = Callable[[NDArray[Any]], Floats]
 
 
 class TrainedNetwork(NetworkPart):
-    """A network that has learnt to read words."""
+    """A fitted network of words."""
 
     _make_net: ClassVar[Any] = staticmethod(document_net)
 
@@ -46,7 +46,7 @@ class TrainedNetwork(NetworkPart):
         return self.net.outputs(documents).astype(np.float64)
 
     def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> Floats:
-        """Score sets of sentences, (M, K); words are read once where no sentence sees another's."""
+        """Score sets of sentences, (M, K); words are read once if no sentence sees another."""
         if self.dimension is not None or self.net.module_.word_attention.across_sequences:
             return super().coalitions(documents, coalitions)
         vectors = self.net.compute("sentence_vectors", documents).vectors

@@ -340,20 +340,20 @@ class TestInAClassifier:
             HANClassifier(**TINY, linear_chars=(2, 5)).fit(of_ids, labels)
 
     def test_a_file_with_another_kind_in_its_place_is_refused(self, fitted):
-        state = fitted._state()
+        state = fitted.to_state()
         state["parts"] = {**state["parts"], CHARACTERS: state["parts"][NGRAMS]}
         with pytest.raises(ValueError, match="its part characters is of the kind ngrams"):
-            HANClassifier._attributes_of(HANClassifier(), state)
+            HANClassifier().from_state(state)
 
     def test_a_file_without_its_counts_is_refused(self, fitted):
-        state = fitted._state()
+        state = fitted.to_state()
         part = state["parts"][CHARACTERS]
         ratios = np.abs(part["learnt"]["ngrams"]["ratios"][:, :1])
         ngrams = {**part["learnt"]["ngrams"], "counts": None, "ratios": ratios}
         learnt = {**part["learnt"], "ngrams": ngrams}
         state["parts"] = {**state["parts"], CHARACTERS: {**part, "learnt": learnt}}
         with pytest.raises(ValueError, match="lacks counts"):
-            HANClassifier._attributes_of(HANClassifier(), state)
+            HANClassifier().from_state(state)
 
     def test_the_vocabulary_of_text_without_labels_is_in_the_table(self):
         texts, labels = inflected(200)
@@ -372,12 +372,12 @@ class TestInAClassifier:
         assert model.score(*others) > 0.8
 
     def test_a_file_whose_words_do_not_fit_is_refused(self, fitted):
-        state = fitted._state()
+        state = fitted.to_state()
         part = state["parts"][CHARACTERS]
         learnt = {**part["learnt"], "lengths": part["learnt"]["lengths"] + 1}
         state["parts"] = {**state["parts"], CHARACTERS: {**part, "learnt": learnt}}
         with pytest.raises(ValueError, match="lengths do not sum"):
-            HANClassifier._attributes_of(HANClassifier(), state)
+            HANClassifier().from_state(state)
 
 
 @pytest.fixture(scope="module")
@@ -415,10 +415,10 @@ class TestLatentModel:
         np.testing.assert_array_equal(copied.predict_proba(others[0]), expected)
 
     def test_a_file_with_counts_in_it_is_refused(self, latent):
-        state = latent._state()
+        state = latent.to_state()
         state["parts"] = {**state["parts"], LATENT_CHARACTERS: state["parts"][CHARACTERS]}
         with pytest.raises(ValueError, match="its part latent_characters has counts"):
-            HANClassifier._attributes_of(HANClassifier(), state)
+            HANClassifier().from_state(state)
 
     def test_it_stays_in_fits_that_go_on_and_learns_from_portions(self, latent, others):
         texts, labels = inflected(60, seed=5)
