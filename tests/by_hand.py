@@ -1,6 +1,7 @@
 """Explanations and a summary by hand, without a network: `from tests.by_hand import explained`."""
 
 import re
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -83,3 +84,14 @@ def summarized(**changes: Any) -> Summary:
 
 PLACE = Context(7, 2, 6, "A ", "good", " film.", "pos")
 REMOVAL = Removal(4, 0.125, 0.25, 0.05, 0.5, 0.5, 0.0, 1.0)
+
+
+def by_all_orders(value, n):
+    """Average what each of n players adds over all orders of putting them in."""
+    added = np.zeros(n)
+    orders = list(permutations(range(n)))
+    for order in orders:
+        for place, player in enumerate(order):
+            before, after = sorted(order[:place]), sorted(order[: place + 1])
+            added[player] += value(after) - value(before)
+    return added / len(orders)

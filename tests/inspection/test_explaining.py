@@ -29,15 +29,13 @@ from sk_han import (
     explain_iter,
     report,
 )
-from sk_han.inspection.contributions import METHODS
-from sk_han.inspection.explanations import ExplainedClasses, ExplainOptions
 from sk_han.serving import Scorer
-from sk_han.targets import OneOfClasses
 from tests import tiny_models
 
 TEXTS = ["A good film. We laughed a lot!", "Bad, long and dull. We left."] * 8
 LABELS = ["pos", "neg"] * 8
 
+METHODS = ("shapley", "gradient_attention", "attention", "random")
 SHOUT = FunctionTransformer(lambda texts: [text.upper() for text in texts])
 
 tiny = partial(tiny_models.tiny, max_epochs=2)
@@ -221,9 +219,11 @@ def test_a_target_that_is_no_class_is_refused(fitted, target, named):
 
 
 def test_a_long_target_and_many_classes_are_not_told_whole():
-    classes = np.array([f"class {number:04}" for number in range(1000)])
-    with pytest.raises(ValueError, match=r"classes are 'class 0000', .* and 980 more") as told:
-        ExplainedClasses.checked("a" * 10_000, None, OneOfClasses(classes), 2)
+    texts = [f"{word} number{i}." for i in range(25) for word in ("A", "Another")]
+    classes = np.repeat([f"class {number:04}" for number in range(25)], 2)
+    fitted = tiny(max_epochs=1, validation_fraction=None).fit(texts, classes)
+    with pytest.raises(ValueError, match=r"classes are 'class 0000', .* and 5 more") as told:
+        fitted.explain(TEXTS[:2], target="a" * 10_000)
     assert len(str(told.value)) < 600
 
 
@@ -511,19 +511,20 @@ def test_what_is_no_documents_is_named(of_three, nothing):
 EXPLAINING = (sk_han.explain, sk_han.explain_iter, sk_han.HANClassifier.explain, Scorer.explain)
 
 
+OPTIONS = {"method": "shapley", "combine": "product", "batch_size": None, "random_state": None}
+
+
 @pytest.mark.parametrize("function", EXPLAINING)
-def test_all_that_explain_show_the_same_parameters(function: Callable[..., Any]) -> None:
-    shown = inspect.signature(function).parameters
-    options = inspect.signature(ExplainOptions).parameters
-    assert list(shown)[-len(options) :] == list(options)
-    assert all(shown[name] == parameter for name, parameter in options.items())
+def test_all_that_explain_show_the_same_options(function: Callable[..., Any]) -> None:
+    shown = list(inspect.signature(function).parameters.values())[-len(OPTIONS) :]
+    assert {parameter.name: parameter.default for parameter in shown} == OPTIONS
+    assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in shown)
 
 
-def test_what_is_not_given_is_the_default():
-    assert ExplainOptions.checked({}) == ExplainOptions()
-    assert ExplainOptions.checked({"batch_size": 7}) == ExplainOptions(batch_size=7)
+def test_options_that_are_not_given_have_their_defaults(fitted):
+    assert fitted.explain(TEXTS[:2]) == fitted.explain(TEXTS[:2], **OPTIONS)
 
 
-def test_an_unknown_parameter_is_named_with_those_that_exist():
+def test_an_unknown_parameter_is_named_with_those_that_exist(fitted):
     with pytest.raises(TypeError, match=r"argument 'methods'; the options .* are method, combine"):
-        ExplainOptions.checked({"methods": 7})
+        fitted.explain(TEXTS, methods=7)

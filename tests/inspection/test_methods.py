@@ -1,6 +1,6 @@
 """The methods of explain, each held against numbers found in another way."""
 
-from itertools import combinations, permutations
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -8,22 +8,15 @@ import pytest
 from sk_han import (
     RNN,
     ContextAttention,
-    DocumentArray,
-    HierarchicalTokenizer,
     MultiHopAttention,
     load,
     save,
 )
-from sk_han.documents import LabelledDocuments
-from sk_han.inspection.contributions import METHODS, _design
-from sk_han.parts import NgramModel
-from sk_han.parts.ngrams.hashing import hash_ngrams
-from sk_han.parts.pool import NETWORK
 from sk_han.serving import Scorer
-from tests.ngram_models import fit_ngram_model
+from tests.by_hand import by_all_orders
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
-from tests.tiny_targets import classes
 
+METHODS = ("shapley", "gradient_attention", "attention", "random")
 THREE = np.array(["a", "b", "c"] * 6)
 
 each_method = pytest.mark.parametrize("method", METHODS)
@@ -47,46 +40,6 @@ def either(request):
 # The n-gram model
 
 
-@pytest.mark.parametrize("targets", [[0, 1] * 9, [0, 1, 2] * 6], ids=["two", "three"])
-@pytest.mark.parametrize("ngram_range", [(1, 1), (1, 3), (2, 2)])
-def test_parts_of_the_words_sum_to_the_logit_less_the_intercept(targets, ngram_range):
-    documents = HierarchicalTokenizer().fit_transform(TEXTS)
-    C = max(targets) + 1
-    data = LabelledDocuments(documents, np.array(targets), np.ones(18))
-    model = fit_ngram_model(data, classes(C), ngram_range)
-    nothing = model.logits(DocumentArray.from_nested([[]]))[0]  # what the intercept gives
-    for c in range(C):
-        factors = np.tile(np.eye(C)[c], (18, 1))
-        parts = model.attributions(documents, factors)
-        sums = [p.sum() for p in np.split(parts, np.cumsum(documents.words_per_document)[:-1])]
-        np.testing.assert_allclose(
-            sums + nothing[c], model.logits(documents)[:, c], rtol=0, atol=1e-6
-        )
-
-
-def test_parts_of_ngrams_worked_by_hand():
-    x, y, both = (
-        int(hash_ngrams(DocumentArray.from_nested([[ids]]), (len(ids),) * 2)[0][0])
-        for ids in ([2], [3], [2, 3])
-    )
-    known = sorted([(x, 2, 3), (y, 1, 6), (both, 2, 12)])  # with ratio and weight
-    buckets, ratios, weights = (np.array(column) for column in zip(*known, strict=True))
-    model = NgramModel(
-        classes(2),
-        (1, 2),
-        buckets,
-        ratios[:, np.newaxis].astype(np.float32),
-        weights[:, np.newaxis].astype(np.float32),
-        np.array([5.0], dtype=np.float32),
-    )
-    documents = DocumentArray.from_nested([[[2, 3], [3, 2, 3]], [[4]]])  # "x y. y x y"
-    parts = model.attributions(documents, np.array([[-1.0, 1.0], [-1.0, 1.0]]))
-    # The length is 3: x brings 3 / 3 by 2 occurrences, y 6 / 3 by 3, "x y" 12 / 3 by 2 of 2 words.
-    of_x, of_y, of_both = 1 / 2, 2 / 3, 1
-    expected = [of_x + of_both, of_y + of_both, of_y, of_x + of_both, of_y + of_both, 0]
-    np.testing.assert_allclose(parts, expected, atol=1e-12)
-
-
 def test_unknown_words_have_no_part(two):
     explanation = two.explain(["Zebra giraffe"])[0]
     # "<unknown> <unknown>" is in no training document.
@@ -106,7 +59,7 @@ def test_contributions_add_what_network_and_ngrams_bring(two):
     how = {"method": "gradient_attention", "target": "pos"}
     explanation = two.explain(TEXTS[:1], **how)[0]
     pool = two.pool_
-    two.pool_ = pool.only([NETWORK])
+    two.pool_ = pool.only(["network"])
     network = two.explain(TEXTS[:1], **how)[0].contributions
     two.pool_ = pool
     np.testing.assert_allclose(
@@ -248,17 +201,6 @@ def log_odds(classifier, texts, label):
     return pool.target.log_odds(pool.logits(classifier.tokenizer_.transform(texts)), t)
 
 
-def by_all_orders(value, n):
-    """Average what each of n players adds over all orders of putting them in."""
-    added = np.zeros(n)
-    orders = list(permutations(range(n)))
-    for order in orders:
-        for place, player in enumerate(order):
-            before, after = sorted(order[:place]), sorted(order[: place + 1])
-            added[player] += value(after) - value(before)
-    return added / len(orders)
-
-
 def test_few_sentences_have_the_mean_of_what_they_add_in_all_orders(classifier):
     label = classifier.classes_[1]
     sets = [s for k in range(5) for s in combinations(range(4), k)]
@@ -280,30 +222,6 @@ def test_values_sum_to_the_log_odds_less_those_without_words(classifier):
         assert total == pytest.approx(expected, abs=1e-5)
         of_words = np.bincount(found.sentence_of_word, found.contributions, len(found.sentences))
         np.testing.assert_allclose(found.sentence_contributions, of_words, atol=1e-12)
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, 6])
-def test_all_sets_of_few_players_give_the_exact_values_of_any_game(n):
-    game = np.random.RandomState(n).normal(size=2**n)
-    design = _design(n)
-    found = design.weights[0] @ game[design.sets @ (1 << np.arange(n))]
-    expected = by_all_orders(lambda chosen: game[sum(1 << i for i in chosen)], n)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("n", [7, 40, 41, 64])
-def test_orders_give_the_exact_values_where_players_meet_in_pairs(n):
-    random = np.random.RandomState(n)
-    alone, pairs = random.normal(size=n), np.triu(random.normal(size=(n, n)), 1)
-    design = _design(n)
-    sets = design.sets.astype(float)
-    read = sets @ alone + ((sets @ pairs) * sets).sum(axis=1)
-    # An order and its reverse put each of two players once before the other.
-    expected = alone + (pairs.sum(axis=0) + pairs.sum(axis=1)) / 2
-    for estimate in design.weights:
-        np.testing.assert_allclose(estimate @ read, expected, atol=1e-10)
-    assert not design.sets[0].any()
-    assert design.sets[-1].all()
 
 
 def test_of_more_sentences_the_error_is_told(classifier):

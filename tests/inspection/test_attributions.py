@@ -1,0 +1,81 @@
+"""Contributions of n-grams, and the sets of sentences of which Shapley values are made."""
+
+import numpy as np
+import pytest
+
+from sk_han import (
+    DocumentArray,
+    HierarchicalTokenizer,
+)
+from sk_han.documents import LabelledDocuments
+from sk_han.inspection.contributions import _design
+from sk_han.parts import NgramModel
+from sk_han.parts.ngrams.hashing import hash_ngrams
+from tests.by_hand import by_all_orders
+from tests.ngram_models import fit_ngram_model
+from tests.tiny_models import TEXTS
+from tests.tiny_targets import classes
+
+
+@pytest.mark.parametrize("targets", [[0, 1] * 9, [0, 1, 2] * 6], ids=["two", "three"])
+@pytest.mark.parametrize("ngram_range", [(1, 1), (1, 3), (2, 2)])
+def test_parts_of_the_words_sum_to_the_logit_less_the_intercept(targets, ngram_range):
+    documents = HierarchicalTokenizer().fit_transform(TEXTS)
+    C = max(targets) + 1
+    data = LabelledDocuments(documents, np.array(targets), np.ones(18))
+    model = fit_ngram_model(data, classes(C), ngram_range)
+    nothing = model.logits(DocumentArray.from_nested([[]]))[0]  # what the intercept gives
+    for c in range(C):
+        factors = np.tile(np.eye(C)[c], (18, 1))
+        parts = model.attributions(documents, factors)
+        sums = [p.sum() for p in np.split(parts, np.cumsum(documents.words_per_document)[:-1])]
+        np.testing.assert_allclose(
+            sums + nothing[c], model.logits(documents)[:, c], rtol=0, atol=1e-6
+        )
+
+
+def test_parts_of_ngrams_worked_by_hand():
+    x, y, both = (
+        int(hash_ngrams(DocumentArray.from_nested([[ids]]), (len(ids),) * 2)[0][0])
+        for ids in ([2], [3], [2, 3])
+    )
+    known = sorted([(x, 2, 3), (y, 1, 6), (both, 2, 12)])  # with ratio and weight
+    buckets, ratios, weights = (np.array(column) for column in zip(*known, strict=True))
+    model = NgramModel(
+        classes(2),
+        (1, 2),
+        buckets,
+        ratios[:, np.newaxis].astype(np.float32),
+        weights[:, np.newaxis].astype(np.float32),
+        np.array([5.0], dtype=np.float32),
+    )
+    documents = DocumentArray.from_nested([[[2, 3], [3, 2, 3]], [[4]]])  # "x y. y x y"
+    parts = model.attributions(documents, np.array([[-1.0, 1.0], [-1.0, 1.0]]))
+    # The length is 3: x brings 3 / 3 by 2 occurrences, y 6 / 3 by 3, "x y" 12 / 3 by 2 of 2 words.
+    of_x, of_y, of_both = 1 / 2, 2 / 3, 1
+    expected = [of_x + of_both, of_y + of_both, of_y, of_x + of_both, of_y + of_both, 0]
+    np.testing.assert_allclose(parts, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 6])
+def test_all_sets_of_few_players_give_the_exact_values_of_any_game(n):
+    game = np.random.RandomState(n).normal(size=2**n)
+    design = _design(n)
+    found = design.weights[0] @ game[design.sets @ (1 << np.arange(n))]
+    expected = by_all_orders(lambda chosen: game[sum(1 << i for i in chosen)], n)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [7, 40, 41, 64])
+def test_orders_give_the_exact_values_where_players_meet_in_pairs(n):
+    random = np.random.RandomState(n)
+    alone, pairs = random.normal(size=n), np.triu(random.normal(size=(n, n)), 1)
+    design = _design(n)
+    sets = design.sets.astype(float)
+    read = sets @ alone + ((sets @ pairs) * sets).sum(axis=1)
+    # An order and its reverse put each of two players once before the other.
+    expected = alone + (pairs.sum(axis=0) + pairs.sum(axis=1)) / 2
+    for estimate in design.weights:
+        np.testing.assert_allclose(estimate @ read, expected, atol=1e-10)
+    assert not design.sets[0].any()
+    assert design.sets[-1].all()
