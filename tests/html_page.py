@@ -54,5 +54,10 @@ class Page(HTMLParser):
         """All that is shown, the title too."""
         return "".join(self.data)
 
+    @property
+    def line(self):
+        """All that is shown, in one line with single blanks."""
+        return " ".join(self.all_text.split())
+
     def attributes(self, tag, kind=None):
         return [a for t, a in self.tags if t == tag and kind in (None, a.get("class"))]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from sk_han import ExplanationList
-from sk_han.inspection import MultilabelReport, Report
+from sk_han.inspection import Report
 from tests.by_hand import signed
 
 HOSTILE = "<script>alert(1)</script>\"'&</details></td>\x1b[31m"
@@ -21,7 +21,6 @@ def made(**changes: Any) -> Report:
     fields: dict[str, Any] = {
         "estimator": "HANClassifier",
         "labels": ["neg", "pos", "new"],
-        "n_classes": 2,
         "targets": np.array([0, 0, 0, 1, 1, 2]),
         "probabilities": np.column_stack([1 - of_pos, of_pos]),
         "n_words": np.array([3, 3, 5, 7, 11, 0]),
@@ -44,7 +43,7 @@ def made(**changes: Any) -> Report:
     return Report(**(fields | changes))
 
 
-def made_of_labels(**changes: Any) -> MultilabelReport:
+def made_of_labels(**changes: Any) -> Report:
     """Report on two documents, of which the first gets a label too many, the second one too few."""
     fields: dict[str, Any] = {
         "estimator": "HANClassifier",
@@ -65,7 +64,7 @@ def made_of_labels(**changes: Any) -> MultilabelReport:
         "history": (),
         "notes": (),
     }
-    return MultilabelReport(**(fields | changes))
+    return Report(**(fields | changes))
 
 
 def of_size(n_documents: int, n_labels: int) -> Report:
@@ -73,7 +72,6 @@ def of_size(n_documents: int, n_labels: int) -> Report:
     random = np.random.default_rng(0)
     return made(
         labels=[f"label number {i}" for i in range(n_labels)],
-        n_classes=n_labels,
         targets=random.integers(n_labels, size=n_documents),
         probabilities=random.dirichlet(np.ones(n_labels), n_documents),
         n_words=np.arange(n_documents),

@@ -31,7 +31,7 @@ from sk_han.cli.tables import (
 from sk_han.datasets.tables import Record, is_json_lines
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
-from sk_han.rendering.fit_page import table_lines
+from sk_han.rendering.text import table_lines
 from sk_han.serving import Scorer
 from sk_han.utils.messages import counted, shortened_apart
 from sk_han.utils.metrics import figures, label_figures

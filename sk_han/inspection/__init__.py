@@ -4,7 +4,6 @@ from sk_han.inspection.results.document import ScoredText
 from sk_han.inspection.results.faithfulness import FaithfulnessReport
 from sk_han.inspection.results.fit_summary import FitSummary, TrainingSummary
 from sk_han.inspection.results.label_audit import DoubtfulLabel, LabelAudit
-from sk_han.inspection.results.multilabel_report import LabelScores, MultilabelReport
 from sk_han.inspection.results.report import ClassScores, LengthBin, Report
 from sk_han.inspection.results.result import Result
 from sk_han.inspection.results.summary import ClassSummary, Context, Removal, Term
@@ -17,9 +16,7 @@ __all__ = [
     "FaithfulnessReport",
     "FitSummary",
     "LabelAudit",
-    "LabelScores",
     "LengthBin",
-    "MultilabelReport",
     "Removal",
     "Report",
     "Result",

@@ -27,7 +27,7 @@ from sk_han.inspection.explaining import explain
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.label_audit import LabelAudit
-from sk_han.rendering.shading import percent
+from sk_han.rendering.blocks import percent
 from sk_han.targets import OneOfClasses, Target, learnt_target
 from sk_han.targets.target import log_odds
 from sk_han.utils.containers import listed, rows_of

@@ -33,9 +33,8 @@ from sk_han.inspection.estimators import (
 )
 from sk_han.inspection.explaining import explain
 from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.multilabel_report import MultilabelReport
 from sk_han.inspection.results.report import Report
-from sk_han.rendering.shading import percent
+from sk_han.rendering.blocks import percent
 from sk_han.targets import AnyOfLabels
 from sk_han.targets.any_of_labels import best_thresholds, dealt_out
 from sk_han.utils.containers import listed, rows_of
@@ -132,7 +131,7 @@ def report(
     baseline: str | None = "tfidf",
     n_mistakes: int = 10,
     groups: Any = None,
-) -> Report | MultilabelReport:
+) -> Report:
     """Find out where a fitted model fails, on documents that it has not learnt from.
 
     Parameters
@@ -166,7 +165,7 @@ def report(
 
     Returns
     -------
-    Report or MultilabelReport
+    Report
         Its ``to_html(path)`` writes the page.
 
     Raises
@@ -258,7 +257,7 @@ def report(
             f"{documents_have(n_not_compared)} too few known words to be compared with what the "
             "model has learnt from."
         )
-    return evaluation.kind(
+    return Report(
         **evaluation.fields,
         **compared,
         estimator=type(_last(estimator)).__name__,
@@ -276,9 +275,8 @@ def report(
 
 
 class _Evaluation(NamedTuple):
-    """What depends on the kind of report."""
+    """What a model predicts, and its worst mistakes."""
 
-    kind: type[Report | MultilabelReport]
     fields: dict[str, Any]  # of the report
     worst: NDArray[np.int64]  # the documents of the worst mistakes
     explained: NDArray[Any]  # their labels that are explained
@@ -311,9 +309,8 @@ def _evaluate_classes(
     counts = np.bincount(targets, minlength=len(labels))
     fields = {
         "labels": tuple(labels),
-        "n_classes": len(classes),
         "probabilities": probabilities,
-        "decided": decided,
+        "predicted": decided,
         "suspects": suspects,
     }
     notes = list(note_on_suspects(~wrong[known], targets[known])) if len(suspects) else []
@@ -332,7 +329,7 @@ def _evaluate_classes(
             "a mistake, but for log loss, which leaves it out."
         )
     notes += note_on_missing(counts[: len(classes)], labels)
-    return _Evaluation(Report, fields, worst, classes[predicted[worst]], notes)
+    return _Evaluation(fields, worst, classes[predicted[worst]], notes)
 
 
 def _evaluate_labels(
@@ -380,7 +377,7 @@ def _evaluate_labels(
             f"marks that are listed as doubtful say little: {listed(weak)}."
         )
     notes += note_on_missing(t.sum(axis=0), labels.tolist())
-    return _Evaluation(MultilabelReport, fields, worst, labels[most_wrong[worst]], notes)
+    return _Evaluation(fields, worst, labels[most_wrong[worst]], notes)
 
 
 def _takes_indicator(y: Any, model: ExplainedModel | None) -> bool:

@@ -18,7 +18,7 @@ from sk_han.parts.ngrams.ngram_part import NgramAttributions
 from sk_han.utils.messages import check_count
 
 if TYPE_CHECKING:
-    from sk_han.rendering.shading import Part
+    from sk_han.inspection.results.summary import Part
 
 
 PARTS: tuple[Part, ...] = ("network", "ngrams")

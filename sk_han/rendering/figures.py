@@ -1,4 +1,4 @@
-"""Figures of matplotlib: an explanation, the course of a training."""
+"""Figures of matplotlib: sentences of an explanation, matrices, faithfulness, a training."""
 
 from __future__ import annotations
 
@@ -7,28 +7,59 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sk_han.rendering.explanation_text import NO_WORDS, comparison, named, probabilities_of
-from sk_han.rendering.shading import Explained, Shading, shading_of, themed_axes
-from sk_han.utils.messages import in_one_line
+from sk_han.rendering.blocks import Matrix, plain_text
+from sk_han.rendering.colors import DARK, LIGHT, Theme, shades
+from sk_han.rendering.shading import (
+    NO_WORDS,
+    Explained,
+    Shading,
+    comparison,
+    prediction,
+    shading_of,
+)
+from sk_han.utils.messages import import_optional, in_one_line, shortened_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
 MOST_SENTENCES = 20
+LONGEST = 50  # characters of a sentence
+LONGEST_NAME = 40  # characters of a label
+INCHES_PER_ROW = 0.3
+LARGEST_FIGURE = 40.0  # inches: beyond it, names of giants are drawn smaller
+LOSSES = ("train_loss", "valid_loss")
+SCORE_MARKERS = "s^Dv<>P"
 
 
-LONGEST = 50  # characters
+def theme_of(ax: Axes) -> Theme:
+    """Choose the theme of a figure by its background."""
+    from matplotlib.colors import to_rgb
+
+    return DARK if sum(to_rgb(ax.figure.get_facecolor())) < 1.5 else LIGHT
 
 
-CLASSES_SHOWN = 3
+def themed_axes(
+    ax: Axes | None, caller: str, size: Sequence[float] | None = None
+) -> tuple[Axes, Theme]:
+    """Return these axes, or those of a new figure in inches, with their theme.
 
+    `caller` is named if matplotlib is missing.
+    """
+    pyplot = import_optional("matplotlib.pyplot", "plot", caller)
+    if ax is None:
+        _, ax = pyplot.subplots(figsize=size, layout="constrained")
+    from matplotlib.axes import Axes
 
-INCHES_PER_SENTENCE = 0.3
+    if not isinstance(ax, Axes):
+        got = type(ax).__name__
+        if hasattr(ax, "flat"):  # of plt.subplots(1, 2)
+            got = f"an array of {ax.size}. Choose one of them, such as ax=axes.flat[0]"
+        raise TypeError(f"ax must be one matplotlib.axes.Axes; got {got}.")
+    return ax, theme_of(ax)
 
 
 def plot_explanation(explanation: Explained, ax: Axes | None = None) -> Axes:
-    """Draw the contribution of each sentence as a bar beside the beginning of its text.
+    """Draw the contribution of each sentence as a bar next to the beginning of its text.
 
     Of a long document, the 20 sentences of the largest contributions are drawn. Words are shaded on
     the page of an explanation (`DocumentExplanation.to_html`), not in a figure.
@@ -42,11 +73,9 @@ def plot_explanation(explanation: Explained, ax: Axes | None = None) -> Axes:
     shading = shading_of(explanation, "contributions")
     order = np.argsort(-np.abs(shading.sentences), kind="stable")
     shown = np.sort(order[:MOST_SENTENCES])
-    size = 8, 1.2 + INCHES_PER_SENTENCE * max(len(shown), 1)
+    size = 8, 1.2 + INCHES_PER_ROW * max(len(shown), 1)
     ax, theme = themed_axes(ax, "DocumentExplanation.plot", size)
-    probabilities = ", ".join(probabilities_of(explanation, CLASSES_SHOWN, None))
-    title = f"predicted {named(explanation.answer, in_one_line)} ({probabilities})"
-    ax.set_title(title, size="medium", parse_math=False)
+    ax.set_title(plain_text(prediction(explanation)), size="medium", parse_math=False)
     values = shading.sentences[shown]
     colors = [getattr(theme, shading.scale(value))[1] for value in values]
     bars = ax.barh(np.arange(len(shown)), values, color=colors, height=0.7)
@@ -76,16 +105,10 @@ def _meaning(explanation: Explained, shading: Shading, n_shown: int) -> str:
     if explanation.method == "random":
         meaning = "random numbers, a control"
     elif shading.signed:
-        meaning = f"contribution to the log-odds of {comparison(explanation, in_one_line)}"
+        meaning = f"contribution to the log-odds of {plain_text(comparison(explanation))}"
     else:
         meaning = "attention"
     return meaning if n == n_shown else f"{meaning}\n(the strongest {n_shown} of {n:,} sentences)"
-
-
-LOSSES = ("train_loss", "valid_loss")
-
-
-SCORE_MARKERS = "s^Dv<>P"
 
 
 def plot_history(estimator: Any, ax: Axes | None = None) -> Axes:
@@ -203,3 +226,62 @@ def _curve(
     if not points:
         return []
     return ax.plot(*zip(*points, strict=True), style, color=color, label=label)
+
+
+def plot_matrix(matrix: Matrix, ax: Axes | None, caller: str) -> Axes:
+    """Draw shares as shades, counts as numbers in them, and the names of rows and columns."""
+    rows, columns = matrix.rows, matrix.columns
+    shown = shortened_apart([in_one_line(name) for name in (*columns, *rows)], LONGEST_NAME)
+    margin = 1.5 + 0.1 * max(map(len, shown), default=0)  # inches, for names beside the shades
+    size = [min(margin + INCHES_PER_ROW * len(names), LARGEST_FIGURE) for names in (columns, rows)]
+    ax, theme = themed_axes(ax, caller, size)
+    from matplotlib.colors import LinearSegmentedColormap
+
+    scale = LinearSegmentedColormap.from_list(
+        "attention", [theme.page, *shades(theme, "attention")]
+    )
+    if matrix.shares.size:
+        ax.imshow(matrix.shares, cmap=scale, vmin=0, vmax=1, aspect="auto")
+    ax.set_xticks(range(len(columns)), shown[: len(columns)], rotation=90, parse_math=False)
+    ax.set_yticks(range(len(rows)), shown[len(columns) :], parse_math=False)
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0, labelcolor=theme.text)
+    ax.spines[:].set_color(theme.rule)
+    if matrix.counts is not None:
+        for row, column in np.argwhere(matrix.counts).tolist():
+            count = f"{matrix.counts[row, column]:,}"
+            ax.text(column, row, count, ha="center", va="center", size="small", color=theme.text)
+    ax.set_ylabel(matrix.axes[0])
+    ax.set_xlabel(matrix.axes[1])
+    ax.xaxis.set_label_position("top")
+    return ax
+
+
+def plot_faithfulness(report: Any, ax: Axes | None) -> Axes:
+    """Draw comprehensiveness and sufficiency of each method, with their intervals."""
+    size = 8, 1.2 + 0.4 * len(report.methods)
+    ax, theme = themed_axes(ax, "FaithfulnessReport.plot", size)
+    rows = np.arange(len(report.methods))
+    # Marker and offset distinguish the two without colour.
+    for metric, color, marker, shift, better in (
+        ("comprehensiveness", theme.toward[1], "o", -0.12, "higher"),
+        ("sufficiency", theme.against[1], "s", 0.12, "lower"),
+    ):
+        means = np.array([report.means[metric][method] for method in report.methods])
+        intervals = np.array([report.intervals[metric][method] for method in report.methods])
+        ax.errorbar(
+            means,
+            rows + shift,
+            xerr=[means - intervals[:, 0], intervals[:, 1] - means],
+            fmt=marker,
+            color=color,
+            capsize=3,
+            label=f"{metric} ({better} is better)",
+        )
+    ax.axvline(0, color=theme.rule, zorder=0)
+    names = [in_one_line(method) for method in report.methods]
+    ax.set_yticks(rows, names, parse_math=False)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_xlabel("fall in the probability of the likeliest class or label")
+    ax.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))
+    return ax

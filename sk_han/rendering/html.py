@@ -1,48 +1,56 @@
-"""HTML: the one place that escapes, tables of rows, numbers, matrices."""
+"""Blocks as HTML, without scripts and outside assets; the one place that escapes."""
 
 from __future__ import annotations
 
-import bisect
-import itertools
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sk_han.rendering.shading import Explained, brief, shades, style, stylesheet, themed_axes
-from sk_han.utils.messages import counted, in_one_line, in_reading_order, shortened_apart, visible
+from sk_han.rendering.blocks import (
+    Bar,
+    Block,
+    Chart,
+    Columns,
+    Curve,
+    Fold,
+    Heading,
+    Matrix,
+    Piece,
+    Row,
+    Sentence,
+    Shaded,
+    Span,
+    Table,
+    Text,
+    names,
+    parts_of,
+    plain_text,
+    with_minus,
+)
+from sk_han.rendering.colors import LEVELS, SCALES, stylesheet
+from sk_han.rendering.shading import folded
+from sk_han.utils.messages import counted, visible
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+OPEN_SENTENCES = 30
+REST_SHOWN = 2000  # characters behind what was read
+UPRIGHT_FROM, SMALL_FROM = 6, 11  # columns of a matrix
 
 
-EXCERPT = 160  # characters
-
-
-LONGEST = 1_500  # characters of a text that is not explained
-
-
-def page(body: str, title: str, full_page: bool, kind: str = "") -> str:
-    """Return a body with the style sheet, as a fragment or a full page.
-
-    Pages of a kind have styles of their own, for them alone, since a notebook may hold several.
-    """
-    classes, more_style = "sk-han", ""
-    if kind:
-        classes += f" han-kind-{kind}"
-        more_style = style(kind).replace(".sk-han", f".sk-han:where(.han-kind-{kind})")
-    styles = f"<style>\n{stylesheet()}{more_style}</style>"
+def page(blocks: Iterable[Block], *, full_page: bool) -> str:
+    """Return blocks as a page, or with the style sheet as a fragment of one."""
+    found = list(blocks)
+    titles = (plain_text(block.text) for block in found if isinstance(block, Heading))
+    styles = f"<style>\n{stylesheet()}</style>"
     if not full_page:
-        return f'{styles}\n<div class="{classes}">{body}</div>\n'
+        return f'{styles}\n<div class="sk-han">{_markup(found)}</div>\n'
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{title}</title>\n{styles}\n</head>\n"
-        f'<body class="{classes}">\n{body}\n</body>\n</html>\n'
+        f"<title>{escaped(next(titles))}</title>\n{styles}\n</head>\n"
+        f'<body class="sk-han">\n<main>{_markup(found)}</main>\n</body>\n</html>\n'
     )
 
 
@@ -52,276 +60,288 @@ def escaped(text: Any) -> str:
     return escape(visible(str(text))).replace("\r", "&#13;")
 
 
-def isolated(label: Any) -> str:
-    """Return a label whose writing direction does not affect the words around it."""
-    return f"<bdi>{escaped(label)}</bdi>"
+def _markup(blocks: Iterable[Block]) -> str:
+    return "".join(WRITERS[type(block)](block) for block in blocks)
 
 
-def excerpt(text: str, longest: int) -> str:
-    """Return the beginning of a text in one line, escaped."""
-    words = " ".join(text[: 2 * longest].split())
-    return escaped(words[:longest] + ("\N{HORIZONTAL ELLIPSIS}" if len(words) > longest else ""))
+def _inline(text: Text) -> str:
+    return "".join(
+        _span(part) if isinstance(part, Span) else _bar(part) if isinstance(part, Bar)
+        else escaped(part)
+        for part in parts_of(text)
+    )  # fmt: skip
 
 
-def entry(
-    head: str,
-    text: str | None,
-    content: str | None = None,
-    *,
-    longest: int = LONGEST,
-    link: str = "",
-    is_open: bool = False,
-) -> str:
-    """Return a document that opens: a head with the beginning of its text, and below its content.
-
-    Without content that is the text, of a very long one the first characters.
-    """
-    if content is None:
-        if text is None:
-            return f'<div class="han-entry">{head}</div>'
-        rest = len(text) - longest
-        whole = escaped(text[:longest])
-        if rest > 0:
-            left_out = f"and {counted(rest, 'more character')}"
-            whole += f'\N{HORIZONTAL ELLIPSIS} <span class="han-small">{left_out}</span>'
-        content = f'<div class="han-whole">{whole}</div>{link}'
-    beginning = "" if text is None else excerpt(text, EXCERPT) or "no text"
-    head = f'{head} <span class="han-small han-excerpt"><bdi>{beginning}</bdi></span>'
-    return fold(head, content, "han-entry", is_open=is_open)
+def _span(span: Span) -> str:
+    title = f' title="{escaped(span.title)}"' if span.title else ""
+    text = escaped(span.text)
+    if span.kind == "link":
+        return f'<a href="#{escaped(span.link)}"{title}>{text}</a>'
+    if span.kind[0] in SCALES.values() and span.kind[1:].isdecimal():
+        return f'<mark class="{span.kind}"{title}>{text}</mark>'
+    if span.kind == "code":
+        return f"<code>{text}</code>"
+    isolated = f"<bdi>{text}</bdi>"
+    if span.kind == "label" and not title:
+        return isolated
+    if span.kind == "strong":
+        return f"<b{title}>{isolated}</b>"
+    tag = "sub" if span.kind == "sub" else "span"
+    return f'<{tag} class="han-{span.kind}"{title}>{isolated}</{tag}>'
 
 
-def more(n: int, what: str = "") -> str:
-    """Say how many things are not shown, if there are any."""
-    things = counted(n, f"more {what}") if what else f"{n:,} more"
-    return f'<p class="han-small">and {things}</p>' if n > 0 else ""
-
-
-def fold(summary: str, content: str, kind: str = "", *, is_open: bool = False) -> str:
-    """Return content that unfolds under its summary; `kind` is a class of the style sheet."""
-    classes = f' class="{kind}"' if kind else ""
-    state = " open" if is_open else ""
-    return f"<details{classes}{state}><summary>{summary}</summary>{content}</details>"
-
-
-def table(head: Iterable[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
-    """Return a table of markup; the first cell of each row names it."""
-    classes = f' class="{kind}"' if kind else ""
-    heads = "".join(f'<th scope="col">{name}</th>' for name in head)
-    body = "".join(
-        f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
-        for name, *cells in rows
-    )
-    return f"<table{classes}><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def brief_number(value: float, signed: bool = False) -> str:
-    """Return a number of two digits, with a minus sign that is as wide as the plus."""
-    return with_minus(brief(value, signed))
-
-
-def bar(share: float, scale: str | None = None, threshold: float | None = None) -> str:
-    """Return a bar filled to this share, in the colour of a scale, with a tick at a threshold."""
-    kind = f' class="han-{scale}"' if scale else ""
+def _bar(bar: Bar) -> str:
+    kind = f' class="han-{bar.scale}"' if bar.scale else ""
     tick = ""
-    if threshold is not None:
-        tick = f'<b style="inset-inline-start:{100 * min(threshold, 1):.1f}%"></b>'
-    return f'<span class="han-bar"><i{kind} style="width:{100 * share:.1f}%"></i>{tick}</span>'
+    if bar.threshold is not None:
+        tick = f'<b style="inset-inline-start:{100 * min(bar.threshold, 1):.1f}%"></b>'
+    width = f"width:{100 * min(1, max(0, bar.share)):.1f}%"
+    return f'<span class="han-bar"><i{kind} style="{width}"></i>{tick}</span>'
 
 
-def with_minus(text: str) -> str:
-    """Replace hyphens by minus signs, which are as wide as the plus."""
-    return text.replace("-", "\N{MINUS SIGN}")
+def _heading(heading: Heading) -> str:
+    place = f' id="{heading.id}"' if heading.id else ""
+    return f"<h{heading.level}{place}>{_inline(heading.text)}</h{heading.level}>"
 
 
-INCHES_PER_NAME = 0.32
+def _sentence(sentence: Sentence) -> str:
+    kind = f' class="{sentence.kind}"' if sentence.kind else ""
+    direction = ' dir="auto"' if sentence.kind == "han-sentence" else ""
+    return f"<p{kind}{direction}>{_inline(sentence.text)}</p>"
 
 
-_LONGEST_NAME = 40  # characters
-
-
-LARGEST_FIGURE = 40.0  # inches: beyond it, names of giants are drawn smaller
-
-
-def plot_matrix(
-    shares: NDArray[np.float64],
-    rows: Sequence[Any],
-    columns: Sequence[Any],
-    ax: Axes | None,
-    door: str,
-) -> Axes:
-    """Draw shares from 0 to 1, (n_rows, n_columns), as shades; `door` asks for matplotlib."""
-    shown = shortened_apart([in_one_line(name) for name in (*columns, *rows)], _LONGEST_NAME)
-    margin = 1.5 + 0.1 * max(map(len, shown), default=0)  # inches, for names beside the shades
-    size = [min(margin + INCHES_PER_NAME * len(names), LARGEST_FIGURE) for names in (columns, rows)]
-    ax, theme = themed_axes(ax, door, size)
-    from matplotlib.colors import LinearSegmentedColormap
-
-    scale = LinearSegmentedColormap.from_list(
-        "attention", [theme.page, *shades(theme, "attention")]
+def _table(table: Table) -> str:
+    head = "".join(f'<th scope="col">{_inline(name)}</th>' for name in table.head)
+    rows = "".join(
+        f'<tr><th scope="row">{_inline(name)}</th>'
+        f"{''.join(f'<td>{_inline(cell)}</td>' for cell in cells)}</tr>"
+        for name, *cells in table.rows
     )
-    if shares.size:
-        ax.imshow(shares, cmap=scale, vmin=0, vmax=1, aspect="auto")
-    ax.set_xticks(range(len(columns)), shown[: len(columns)], rotation=90, parse_math=False)
-    ax.set_yticks(range(len(rows)), shown[len(columns) :], parse_math=False)
-    ax.xaxis.tick_top()
-    ax.tick_params(length=0, labelcolor=theme.text)
-    ax.spines[:].set_color(theme.rule)
-    return ax
+    head = f"<thead><tr>{head}</tr></thead>" if head else ""
+    kind = f' class="han-{table.kind}"' if table.kind else ""
+    return f'<div class="han-wide"><table{kind}>{head}<tbody>{rows}</tbody></table></div>'
 
 
-# Most words that a rendering without folding shows of a document.
-WORDS_SHOWN = 1000
+def _columns(columns: Columns) -> str:
+    return f'<div class="han-columns">{_markup(columns.blocks)}</div>'
 
 
-FEWEST_WORDS = 20
+def _fold(fold: Fold) -> str:
+    kind, state = (f' class="{fold.kind}"' if fold.kind else ""), " open" * fold.is_open
+    place = f' id="{fold.id}"' if fold.id else ""
+    content = f"<div{place}>{_markup(fold.blocks)}</div>"
+    return f"<details{kind}{state}><summary>{_inline(fold.title)}</summary>{content}</details>"
 
 
-# Neighbours shown on each side of a heavy word.
-AROUND = 5
-
-
-LONGEST_PIECE = 300
-
-
-class Piece(NamedTuple):
-    """Text of one word, or (`word` is None) text between words, or a note on the text."""
-
-    text: str
-    word: int | None = None
-    unread: bool = False
-    note: bool = False
-
-
-class Row(NamedTuple):
-    """A sentence and the text after it; `sentence` is None for text outside all sentences."""
-
-    sentence: int | None
-    pieces: list[Piece]
-
-
-def rows_of(explanation: Explained) -> list[Row]:
-    """Cut the text of an explanation into rows; their pieces, joined, are the whole text.
-
-    Text between two sentences belongs to the row of the first one, text before the first sentence
-    to its row. In a truncated document, the text after the last sentence that was read is a row
-    of its own.
-    """
-    text, spans = explanation.text, explanation.sentence_spans.tolist()
-    if not spans:
-        unread = _is_unread(explanation, text)
-        return [Row(None, [Piece(text, unread=unread)])] if text else []
-    starts = [0, *(start for start, _ in spans[1:]), len(text)]
-    rest = text[spans[-1][1] :]
-    if _is_unread(explanation, rest):
-        starts[-1] = len(text) - len(rest.lstrip())
-    words = explanation.word_spans.tolist()
-    numbers = np.searchsorted(explanation.sentence_of_word, np.arange(len(spans) + 1)).tolist()
+def _matrix(matrix: Matrix) -> str:
+    n = len(matrix.columns)
+    kinds = "han-matrix" + " han-upright" * (n >= UPRIGHT_FROM) + " han-many" * (n >= SMALL_FROM)
+    row_names, column_names = map(names, (matrix.rows, matrix.columns))
+    head = "".join(f'<th scope="col">{_inline(name)}</th>' for name in column_names)
+    wrong = matrix.shares.copy()
+    if matrix.diagonal:
+        np.fill_diagonal(wrong, 0)
+    worst = max(0.1, float(wrong.max(initial=0.0))) if matrix.counts is not None else 1.0
     rows = []
-    for i, (first, last) in enumerate(itertools.pairwise(numbers)):
-        pieces, at = [], starts[i]
-        for word in range(first, last):
-            start, end = words[word]
-            pieces += [Piece(text[at:start]), Piece(text[start:end], word)]
-            at = end
-        rest = text[at : spans[i][1]]
-        pieces.append(Piece(rest, unread=_is_unread(explanation, rest)))
-        pieces.append(Piece(text[max(at, spans[i][1]) : starts[i + 1]]))
-        rows.append(Row(i, [piece for piece in pieces if piece.text]))
-    if starts[-1] < len(text):
-        rows.append(Row(None, [Piece(text[starts[-1] :], unread=True)]))
-    return rows
-
-
-def chunks_of(row: Row) -> list[list[Piece]]:
-    """Split a row at its blanks; a chunk is a run of pieces without a blank between them.
-
-    The texts are `in_reading_order`. Text that was not read, and the rest of a very long word,
-    become a note of their number of characters: renderings that need chunks break lines
-    themselves, and have little room. A note is a chunk of its own.
-    """
-    chunks: list[list[Piece]] = [[]]
-    for piece in row.pieces:
-        if piece.note or piece.unread:
-            n_unread = counted(len(piece.text), "character")
-            note = piece.text if piece.note else f"[not read: {n_unread}]"
-            chunks += [[Piece(note, note=True)], []]
-            continue
-        text = piece.text if piece.text.isspace() else piece.text[:LONGEST_PIECE]
-        for part in re.findall(r"\s+|\S+", in_reading_order(text)):
-            if part.isspace():
-                chunks.append([])
-            else:
-                chunks[-1].append(piece._replace(text=part))
-        if len(text) < len(piece.text):
-            chunks += [[_gap(len(piece.text) - len(text), "characters")], []]
-    return [chunk for chunk in chunks if chunk]
-
-
-def words_for_each(rows: Sequence[Row]) -> int:
-    """Compute how many words to show of each of these rows.
-
-    Rows that have no more than `WORDS_SHOWN` words in all are shown whole.
-    """
-    lengths = [sum(piece.word is not None for piece in row.pieces) for row in rows]
-    if sum(lengths) <= WORDS_SHOWN:
-        return max(lengths, default=0)
-    return max(FEWEST_WORDS, WORDS_SHOWN // len(rows))
-
-
-def shortened(row: Row, weights: NDArray[Any], n_words: int) -> Row:
-    """Shorten a row of more than `n_words` words to its heaviest ones with their neighbours.
-
-    `weights`, shape (n_words of the document,), are those of all words. Each gap becomes a note
-    with its number of words; text that was not read stays.
-    """
-    words = [piece.word for piece in row.pieces if piece.word is not None]
-    if len(words) <= n_words:
-        return row
-    weights = weights[words[0] : words[-1] + 1]
-    # How many heavy words fit depends on whether they share neighbours.
-    n_heavy = bisect.bisect(
-        range(n_words),
-        n_words,
-        key=lambda n: sum(
-            len(run) for run, is_folded in folded(weights, n, AROUND) if not is_folded
-        ),
+    for i, name in enumerate(row_names):
+        cells = []
+        for j, share in enumerate(matrix.shares[i].tolist()):
+            right = matrix.diagonal and i == j
+            scale = "w" if matrix.counts is None else "p" if right else "m"
+            level = round(LEVELS * share / (1 if right else worst))
+            cells.append(_cell(matrix, i, j, f"{scale}{max(1, level)}" if level or share else ""))
+        rows.append(f'<tr><th scope="row">{_inline(name)}</th>{"".join(cells)}</tr>')
+    corner = escaped(" \\ ".join(filter(None, matrix.axes)))
+    return (
+        f'<div class="han-wide"><table class="{kinds}"><thead><tr><th class="han-small">{corner}'
+        f"</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
-    runs = folded(weights, n_heavy - 1, AROUND)
-    hidden = {words[i] for run, is_folded in runs if is_folded for i in run}
-    notes = {words[run[0]]: _gap(len(run), "words") for run, is_folded in runs if is_folded}
-    pieces, word = [], words[0]
-    for piece in row.pieces:
-        word = word if piece.word is None else piece.word
-        if piece.word in notes:
-            pieces.append(notes[piece.word])
-        if word not in hidden or piece.unread:
-            pieces.append(piece)
-    return Row(row.sentence, pieces)
 
 
-def _gap(n: int, what: str) -> Piece:
-    return Piece(f"\N{HORIZONTAL ELLIPSIS} {n:,} {what} \N{HORIZONTAL ELLIPSIS}", note=True)
+def _cell(matrix: Matrix, i: int, j: int, shade: str) -> str:
+    """Return one cell of a matrix; its title names row, column and value."""
+    kind = f' class="{shade or "han-none"}"'
+    said = f"{matrix.rows[i]}, {matrix.columns[j]}"
+    if matrix.counts is None:
+        return f'<td{kind} title="{escaped(said)}: {matrix.shares[i, j]:.2f}"></td>'
+    count = int(matrix.counts[i, j])
+    if not count:
+        return f"<td{kind}>\N{MIDDLE DOT}</td>"
+    title, text = f"{said}: {counted(count)}", f"{count:,}"
+    if (i, j) in matrix.links:
+        return f"<td{kind}>{_span(Span(text, 'link', title, matrix.links[i, j]))}</td>"
+    return f'<td{kind} title="{escaped(title)}">{text}</td>'
 
 
-def folded(weights: NDArray[Any], n_open: int, around: int = 0) -> list[tuple[range, bool]]:
-    """Split sentences or words into runs, each with whether it is folded.
+def _shaded(shaded: Shaded) -> str:
+    """Return the rows of a document, of which those of little weight are folded."""
+    marks = [_marks(column, shaded.unknown) for column in shaded.columns]
+    read = [row for row in shaded.rows if row.sentence is not None]
+    largest = np.abs([column.sentences for column in shaded.columns]).max(axis=0)
+    found = []
+    if shaded.names:
+        heads = "".join(f'<div class="han-cell">{_inline(name)}</div>' for name in shaded.names)
+        found.append(f'<div class="han-row han-head">{heads}</div>')
+    for run, is_folded in folded(largest, OPEN_SENTENCES):
+        markup = "".join(_row(shaded, read[i], marks) for i in run)
+        alone = len(shaded.columns) == 1
+        note = shaded.columns[0].fold_note(run) if alone else f"{len(run)} sentences"
+        found.append(_fold_of_rows(note, markup) if is_folded else markup)
+    sums = [column.sum_note() for column in shaded.columns]
+    if any(sums):
+        cells = "".join(f'<div class="han-cell han-small">{_note(each)}</div>' for each in sums)
+        found.append(f'<div class="han-row">{cells}</div>')
+    for row in shaded.rows[len(read) :]:
+        length = sum(len(piece.text) for piece in row.pieces)
+        markup = f'<div class="han-row">{_rest(row)}</div>'
+        note = f"{length:,} more characters"
+        found.append(_fold_of_rows(note, markup) if length > REST_SHOWN else markup)
+    kind = "han-text han-sides" if shaded.names else "han-text"
+    columns = f' style="--han-columns: {len(shaded.columns)}"' if shaded.names else ""
+    return f'<div class="{kind}" lang="" dir="auto"{columns}>{"".join(found)}</div>'
 
-    The `n_open` of the largest magnitude stay open, with `around` neighbours on each side; the
-    runs between them are folded. A run of one or two stays open too, since a fold takes as much
-    room.
-    """
-    closed = np.ones(len(weights), dtype=bool)
-    heaviest = np.argsort(-np.abs(weights), kind="stable")[:n_open]
-    near = heaviest[:, None] + np.arange(-around, around + 1)
-    closed[np.clip(near, 0, max(0, len(weights) - 1))] = False
-    edges = [0, *(np.flatnonzero(np.diff(closed)) + 1).tolist(), len(weights)]
-    return [
-        (range(start, stop), bool(closed[start]) and stop - start > 2)
-        for start, stop in itertools.pairwise(edges)
-        if start < stop
+
+def _fold_of_rows(note: str, markup: str) -> str:
+    return f"<details><summary>{_note(note)}</summary>{markup}</details>"
+
+
+def _note(text: str) -> str:
+    """Return a note that reads from left to right among text that may not."""
+    return f'<bdi lang="en" dir="ltr">{escaped(with_minus(text))}</bdi>'
+
+
+def _row(shaded: Shaded, row: Row, marks: list[list[str]]) -> str:
+    """Return a sentence with its value, once for each column."""
+    cells = []
+    for i, (column, of_words) in enumerate(zip(shaded.columns, marks, strict=True)):
+        name = f'<div class="han-of">{_inline(shaded.names[i])}</div>' if shaded.names else ""
+        at = row.sentence or 0
+        quantity = "contribution" if column.signed else "attention"
+        said = with_minus(f"sentence {at + 1}: {quantity} {column.written(at)}")
+        cells.append(
+            f'<div class="han-cell">{name}<div class="han-weight" role="img" aria-label="{said}" '
+            f'title="{said}"><span class="han-number">{with_minus(column.written(at))}</span>'
+            f"{_bar(Bar(column.share(at), column.scale(column.sentences[at])))}</div>"
+            f'<div class="han-sentence">{"".join(_piece(p, of_words) for p in row.pieces)}</div>'
+            "</div>"
+        )
+    return f'<div class="han-row">{"".join(cells)}</div>'
+
+
+def _rest(row: Row) -> str:
+    """Return the text outside of all sentences that were read."""
+    margin = _note("not read") if row.pieces[0].unread else ""
+    pieces = "".join(_piece(piece, []) for piece in row.pieces)
+    return (
+        f'<div class="han-cell"><div class="han-small">{margin}</div>'
+        f'<div class="han-sentence">{pieces}</div></div>'
+    )
+
+
+def _piece(piece: Piece, marks: list[str]) -> str:
+    text = escaped(piece.text)
+    if piece.unread:
+        return f'<mark class="han-unread" title="not read">{text}</mark>'
+    if piece.word is None or not marks[piece.word]:
+        return text
+    return f"{marks[piece.word]}{text}</mark>"
+
+
+def _marks(column: Any, unknown: Any) -> list[str]:
+    """Return the opening tag of each word; empty for a known word without a shade."""
+    marks = [""] * len(column.levels)
+    for i, (level, is_unknown) in enumerate(zip(column.levels, unknown.tolist(), strict=True)):
+        if level or is_unknown:
+            kinds = [f"{SCALES[column.scale(level)]}{abs(level)}"] * bool(level)
+            kinds += ["han-unknown"] * is_unknown
+            title = column.title(i) + ", not in the vocabulary" * is_unknown
+            marks[i] = f'<mark class="{" ".join(kinds)}" title="{escaped(with_minus(title))}">'
+    return marks
+
+
+WIDTH, HEIGHT = 460, 300
+LEFT, RIGHT, TOP, BOTTOM = 58, 22, 10, 48
+
+
+def _chart(chart: Chart) -> str:
+    """Return a chart as SVG, with its legend and caption."""
+    right, bottom, middle = WIDTH - RIGHT, HEIGHT - BOTTOM, (TOP + HEIGHT - BOTTOM) / 2
+    parts = []
+    for value, text in chart.y.ticks:
+        top = _place(chart, 0, value)[1]
+        parts.append(f'<path class="han-grid" d="M{LEFT} {top}H{right}"/>')
+        parts.append(_svg_text(LEFT - 7, round(top + 4, 1), text, "end"))
+    for value, text in chart.x.ticks:
+        parts.append(_svg_text(_place(chart, value, 0)[0], bottom + 17, text, "middle"))
+    for low, high, height, title in chart.columns:
+        (left, top), (end, _) = _place(chart, low, height), _place(chart, high, height)
+        parts.append(
+            f'<rect class="han-fill" x="{left}" y="{top}" width="{max(0.0, end - left - 1):.1f}" '
+            f'height="{bottom - top:.1f}"><title>{escaped(title)}</title></rect>'
+        )
+    parts += [_curve(chart, curve) for curve in chart.curves]
+    parts.append(f'<path class="han-base" d="M{LEFT} {bottom}H{right}"/>')
+    parts.append(_svg_text((LEFT + right) / 2, HEIGHT - 8, chart.x.label, "middle", "han-axis"))
+    turned = f'han-axis" transform="rotate(-90 14 {middle})'
+    parts.append(_svg_text(14, middle, chart.y.label, "middle", turned))
+    keys = "".join(_key(curve) for curve in chart.curves if curve.name)
+    caption = f"<p>{escaped(chart.caption)}</p>" if chart.caption else ""
+    return (
+        f'<figure><svg class="han-chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{escaped(chart.description)}">{"".join(parts)}</svg>'
+        f'<figcaption class="han-small"><div class="han-keys">{keys}</div>{caption}</figcaption>'
+        "</figure>"
+    )
+
+
+def _place(chart: Chart, x: float, y: float) -> tuple[float, float]:
+    """Return the place of a point in the picture."""
+    across = (x - chart.x.low) / ((chart.x.high - chart.x.low) or 1.0)
+    up = (y - chart.y.low) / ((chart.y.high - chart.y.low) or 1.0)
+    return (
+        round(LEFT + across * (WIDTH - LEFT - RIGHT), 1),
+        round(HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM), 1),
+    )
+
+
+def _svg_text(x: float, y: float, text: str, anchor: str, kind: str = "han-tick") -> str:
+    return f'<text class="{kind}" x="{x}" y="{y}" text-anchor="{anchor}">{escaped(text)}</text>'
+
+
+def _curve(chart: Chart, curve: Curve) -> str:
+    places = [_place(chart, x, y) for x, y in curve.points]
+    parts = []
+    if curve.line:
+        path = " ".join(f"{left},{top}" for left, top in places)
+        dashed = "" if curve.titles and not curve.hollow else " han-dashed"
+        parts.append(f'<polyline class="han-line han-{curve.color}{dashed}" points="{path}"/>')
+    for (x, _), (low, high) in zip(curve.points, curve.intervals, strict=False):
+        (left, bottom), (_, top) = _place(chart, x, low), _place(chart, x, high)
+        parts.append(f'<path class="han-line han-{curve.color}" d="M{left} {bottom}V{top}"/>')
+    parts += [
+        f'<circle class="han-dot han-{curve.color}{" han-hollow" * curve.hollow}" cx="{left}" '
+        f'cy="{top}" r="3.5"><title>{escaped(title)}</title></circle>'
+        for (left, top), title in zip(places, curve.titles, strict=False)
     ]
+    return "".join(parts)
 
 
-def _is_unread(explanation: Explained, rest: str) -> bool:
-    """Return whether this end of a sentence or text has words that a limit cut off."""
-    return explanation.truncated and any(map(str.isalnum, rest))
+def _key(curve: Curve) -> str:
+    return (
+        '<span><svg class="han-key" viewBox="0 0 26 12" aria-hidden="true">'
+        f'<path class="han-line han-{curve.color}" d="M1 6H25"/><circle class="han-dot '
+        f'han-{curve.color}{" han-hollow" * curve.hollow}" cx="13" cy="6" r="3.5"/></svg> '
+        f"{escaped(curve.name)}</span>"
+    )
+
+
+WRITERS: dict[type, Any] = {
+    Heading: _heading,
+    Sentence: _sentence,
+    Table: _table,
+    Columns: _columns,
+    Fold: _fold,
+    Matrix: _matrix,
+    Shaded: _shaded,
+    Chart: _chart,
+}

@@ -1,71 +1,57 @@
-"""Colours and the shading of words, and what renderings read of results."""
+"""An explanation as blocks: its prediction, shaded words, the meaning of colours and numbers."""
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.utils.messages import import_optional
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
+from sk_han.rendering.blocks import (
+    Bar,
+    Block,
+    Fold,
+    Piece,
+    Row,
+    Sentence,
+    Shaded,
+    Span,
+    Table,
+    Text,
+    brief,
+    number,
+)
+from sk_han.rendering.colors import LEVELS
+from sk_han.utils.messages import in_one_line
 
 Level = Literal["word", "sentence"]
-
-
 Quantity = Literal["contributions", "attention"]
-
-
-Part = Literal["network", "ngrams"]
-
-
-# One class of `sk_han.inspection.results` has each of these, and says what is in it.
-Explained: TypeAlias = Any  # DocumentExplanation
-
-
-ExplainedDocuments: TypeAlias = Any  # ExplanationList
-
-
-Audited: TypeAlias = Any  # LabelAudit
-
-
-Measured: TypeAlias = Any  # FaithfulnessReport
-
-
-Reported: TypeAlias = Any  # Report
-
-
-Summarized: TypeAlias = Any  # Summary, with its parts
-
-
-SummarizedClass: TypeAlias = Any
-
-
-SummarizedTerm: TypeAlias = Any
-
-
-Removed: TypeAlias = Any
-
-
-# Shades on each side of zero: about as many as readers can distinguish side by side.
-LEVELS = 8
-
-
+Explained: TypeAlias = Any  # a DocumentExplanation, whose class is above this module
 # Words that together hold no more than this share of a document's contributions are not shaded: the
 # largest of the shares measured at which taking all of them out at once, four of five words,
 # changes at most 4 of 100 decisions (docs/benchmarks.md).
 WEAK_SHARE = 0.2
-
-
+CLASSES_SHOWN = 5
+WORDS_SHOWN = 1000  # most words of a document in a terminal
+FEWEST_WORDS = 20  # of a sentence that is cut
+AROUND = 5  # neighbours shown on each side of a heavy word
+NO_WORDS = "No words of this document were read."
+NOTES = {
+    "shapley": "what a sentence adds on average over the orders in which sentences can be put in, "
+    "so that those of a document sum to its log-odds less those of a document without words; its "
+    "words share it, an estimate",
+    "gradient_attention": "attention \N{MULTIPLICATION SIGN} gradient, an estimate",
+}
+# What the number before a sentence is.
+SHAPLEY_VALUE = "what the sentence adds on average over the orders in which sentences are added"
 _SHOWN = 5e-4  # of a probability
+_COUNTS_FOR_NOTHING = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,18 +61,19 @@ class Shading:
     words: NDArray[np.float64]
     sentences: NDArray[np.float64]
     signed: bool
+    title: Callable[[int], str]  # of a word: its numbers
     base: float | None = None  # from which contributions start, where they add up to what is shown
-    beside: tuple[Shading, ...] = ()  # of the same document, for other classes
+    others: tuple[Shading, ...] = ()  # of the same document, for other classes
 
     @cached_property
     def word_limit(self) -> float:
         """Largest magnitude of a word in the document: the end of the colour scale."""
-        return max(float(np.abs(each.words).max(initial=0.0)) for each in (self, *self.beside))
+        return max(float(np.abs(each.words).max(initial=0.0)) for each in (self, *self.others))
 
     @cached_property
     def sentence_limit(self) -> float:
         """Largest magnitude of a sentence in the document: the length of a full bar."""
-        return max(float(np.abs(each.sentences).max(initial=0.0)) for each in (self, *self.beside))
+        return max(float(np.abs(each.sentences).max(initial=0.0)) for each in (self, *self.others))
 
     @cached_property
     def levels(self) -> list[int]:
@@ -111,11 +98,17 @@ class Shading:
         if self.base is None:
             return ""
         total = self.base + float(self.sentences.sum())
-        return f"{number(self.base, True)} without any word, {number(total, True)} in sum"
+        return f"{number(self.base, True)} for an empty document, {number(total, True)} in sum"
 
     def share(self, sentence: int) -> float:
         """Return the share of a full bar that a sentence fills, from 0 to 1."""
         return abs(float(self.sentences[sentence])) / (self.sentence_limit or 1.0)
+
+    def fold_note(self, run: range) -> str:
+        """Describe folded sentences by their number and the sum of their values."""
+        total = float(self.sentences[run.start : run.stop].sum())
+        of = "in sum" if self.signed else "of the attention"
+        return f"{len(run)} sentences with {number(total, self.signed)} {of}"
 
 
 def too_weak(values: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -132,34 +125,27 @@ def too_weak(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     return magnitudes < rising[n_weak]
 
 
-def number(value: float, signed: bool) -> str:
-    """Write a value with three decimals, or with two or three digits if it is small or large."""
-    # Below, three decimals round to one significant digit or none.
-    if abs(value) < 0.00995:
-        return brief(value, signed)
-    sign = "+" if signed else ""
-    return format(value, f"{sign}.3f" if abs(value) < 99.95 else f"{sign}.3g")
-
-
-def brief(value: float, signed: bool = False) -> str:
-    """Write a value with two significant digits, and zero without a sign."""
-    if not value:
-        return "0"
-    return format(value, "+.2g" if signed else ".2g")
-
-
 def shading_of(explanation: Explained, show: Quantity) -> Shading:
     """Return the values of an explanation to draw: its contributions or the attention."""
+    if show not in ("contributions", "attention"):
+        raise ValueError(f"show must be 'contributions' or 'attention'; got {show!r}.")
+    combined, signed = explanation.combined_attention, False
+    words, sentences = combined, explanation.sentence_attention
     if show == "contributions":
-        return Shading(
-            explanation.contributions,
-            explanation.sentence_contributions,
-            explanation.signed,
-            explanation.base_value if adds_up(explanation) else None,
+        signed = explanation.signed
+        words, sentences = explanation.contributions, explanation.sentence_contributions
+    root = "\N{SQUARE ROOT}" if explanation.combine == "sqrt" else ""
+
+    def title(word: int) -> str:
+        sentence = explanation.sentence_attention[explanation.sentence_of_word[word]]
+        attention = (
+            f"attention {brief(combined[word])} = {root}sentence {brief(sentence)} "
+            f"\N{MULTIPLICATION SIGN} word {brief(explanation.word_attention[word])}"
         )
-    if show == "attention":
-        return Shading(explanation.combined_attention, explanation.sentence_attention, False)
-    raise ValueError(f"show must be 'contributions' or 'attention'; got {show!r}.")
+        return f"contribution {brief(words[word], True)}, {attention}" if signed else attention
+
+    base = explanation.base_value if signed and adds_up(explanation) else None
+    return Shading(words, sentences, signed, title, base)
 
 
 def adds_up(explanation: Explained) -> bool:
@@ -177,138 +163,390 @@ def adds_up(explanation: Explained) -> bool:
 def side_by_side(explanations: Sequence[Explained], show: Quantity) -> list[Shading]:
     """Return the values of one document for several classes, with one colour scale for all."""
     shadings = tuple(shading_of(explanation, show) for explanation in explanations)
-    return [replace(shading, beside=shadings) for shading in shadings]
+    return [replace(shading, others=shadings) for shading in shadings]
 
 
-# Attention has one hue. Blue (for) and orange (against) differ for every colour vision.
-# The letter names the CSS classes of a scale, and is short since every word has a class.
-SCALES = {"attention": "w", "toward": "p", "against": "m"}
+def rows_of(explanation: Explained) -> list[Row]:
+    """Cut the text of an explanation into rows; their pieces, joined, are the whole text.
 
-
-class Theme(NamedTuple):
-    """Colours of one theme; a scale is its strongest shade and the colour of its lines."""
-
-    page: str
-    text: str
-    muted: str
-    rule: str
-    attention: tuple[str, str]
-    toward: tuple[str, str]
-    against: tuple[str, str]
-
-
-LIGHT = Theme(
-    page="#ffffff",
-    text="#1c2128",
-    muted="#59636e",
-    rule="#e3e7eb",
-    attention=("#5cc4b5", "#0b7a6e"),
-    toward=("#84b6f4", "#1f63b8"),
-    against=("#f7ab5e", "#ad5200"),
-)
-
-
-DARK = Theme(
-    page="#14181d",
-    text="#e8ebee",
-    muted="#9aa5b1",
-    rule="#2b323a",
-    attention=("#0d645b", "#4cc9b8"),
-    toward=("#1f558f", "#7ab2f2"),
-    against=("#824100", "#f0a154"),
-)
-
-
-def shades(theme: Theme, scale: str) -> list[str]:
-    """Return the colours of a scale from the weakest shade to the strongest."""
-    strongest = getattr(theme, scale)[0]
-    return [_mix(theme.page, strongest, level / LEVELS) for level in range(1, LEVELS + 1)]
-
-
-def theme_of(ax: Axes) -> Theme:
-    """Choose the theme of a figure by its background."""
-    from matplotlib.colors import to_rgb
-
-    return DARK if sum(to_rgb(ax.figure.get_facecolor())) < 1.5 else LIGHT
-
-
-def themed_axes(
-    ax: Axes | None, door: str, size: Sequence[float] | None = None
-) -> tuple[Axes, Theme]:
-    """Return these axes, or those of a new figure in inches, with their theme.
-
-    `door` is what asks for matplotlib, should it be missing.
+    Text between two sentences belongs to the row of the first one, text before the first sentence
+    to its row. In a truncated document, the text after the last sentence that was read is a row
+    of its own.
     """
-    pyplot = import_optional("matplotlib.pyplot", "plot", door)
-    if ax is None:
-        _, ax = pyplot.subplots(figsize=size, layout="constrained")
-    from matplotlib.axes import Axes
-
-    if not isinstance(ax, Axes):
-        got = type(ax).__name__
-        if hasattr(ax, "flat"):  # of plt.subplots(1, 2)
-            got = f"an array of {ax.size}. Choose one of them, such as ax=axes.flat[0]"
-        raise TypeError(f"ax must be one matplotlib.axes.Axes; got {got}.")
-    return ax, theme_of(ax)
-
-
-def stylesheet() -> str:
-    """Return the style sheet; every selector is scoped to the class ``sk-han``."""
-    marks = "".join(
-        f".sk-han .{letter}{level} {{ background: var(--{scale}-{level}); "
-        f"text-decoration: underline var(--{scale}-line-{level}) {0.7 + 0.3 * level:.1f}px; }}\n"
-        for scale, letter in SCALES.items()
-        for level in range(1, LEVELS + 1)
-    )
-    return (
-        f".sk-han {{ color-scheme: light; {_variables(LIGHT)} }}\n"
-        "@media screen and (prefers-color-scheme: dark) {\n"
-        f".sk-han {{ color-scheme: dark; {_variables(DARK)} }}\n"
-        f"}}\n{style('page')}{marks}{style('after_shades')}"
-    )
+    text, spans = explanation.text, explanation.sentence_spans.tolist()
+    if not spans:
+        unread = _is_unread(explanation, text)
+        return [Row(None, [Piece(text, unread=unread)])] if text else []
+    starts = [0, *(start for start, _ in spans[1:]), len(text)]
+    rest = text[spans[-1][1] :]
+    if _is_unread(explanation, rest):
+        starts[-1] = len(text) - len(rest.lstrip())
+    words = explanation.word_spans.tolist()
+    numbers = np.searchsorted(explanation.sentence_of_word, np.arange(len(spans) + 1)).tolist()
+    rows = []
+    for i, (first, last) in enumerate(itertools.pairwise(numbers)):
+        pieces, at = [], starts[i]
+        for word in range(first, last):
+            start, end = words[word]
+            pieces += [Piece(text[at:start]), Piece(text[start:end], word)]
+            at = end
+        rest = text[at : spans[i][1]]
+        pieces.append(Piece(rest, unread=_is_unread(explanation, rest)))
+        pieces.append(Piece(text[max(at, spans[i][1]) : starts[i + 1]]))
+        rows.append(Row(i, [piece for piece in pieces if piece.text]))
+    if starts[-1] < len(text):
+        rows.append(Row(None, [Piece(text[starts[-1] :], unread=True)]))
+    return rows
 
 
-def style(name: str) -> str:
-    """Read a style sheet of `styles`; each selector is scoped to the class ``sk-han``."""
-    return (files("sk_han.rendering") / "styles" / f"{name}.css").read_text("utf-8")
+def words_for_each(rows: Sequence[Row]) -> int:
+    """Compute how many words to show of each row, so that all have about `WORDS_SHOWN`."""
+    lengths = [sum(piece.word is not None for piece in row.pieces) for row in rows]
+    if sum(lengths) <= WORDS_SHOWN:
+        return max(lengths, default=0)
+    return max(FEWEST_WORDS, WORDS_SHOWN // len(rows))
 
 
-def _variables(theme: Theme) -> str:
-    colors = {name: getattr(theme, name) for name in ("page", "text", "muted", "rule")}
-    for scale in SCALES:
-        colors[scale] = getattr(theme, scale)[1]
-        for level, color in enumerate(shades(theme, scale), start=1):
-            colors[f"{scale}-{level}"] = color
-            # Weak words have weak lines, or a page of them would be a page of lines.
-            share = 1 / 3 + 2 / 3 * level / LEVELS
-            colors[f"{scale}-line-{level}"] = _mix(theme.page, colors[scale], share)
-    return " ".join(f"--{name}: {color};" for name, color in colors.items())
+def shortened(row: Row, weights: NDArray[Any], n_words: int) -> Row:
+    """Shorten a row of more than `n_words` words to its heaviest ones with their neighbours.
 
-
-def _mix(weak: str, strong: str, share: float) -> str:
-    """Mix two colours; all colours are ``#rrggbb``."""
-    channels = (
-        round(int(weak[i : i + 2], 16) * (1 - share) + int(strong[i : i + 2], 16) * share)
-        for i in (1, 3, 5)
-    )
-    return "#" + "".join(f"{channel:02x}" for channel in channels)
-
-
-def percent(share: float, decimals: int | None = None) -> str:
-    """Write a share as a percentage, by default with a decimal where it is near 0 or 1.
-
-    What is not the whole is not written as such.
+    `weights`, shape (n_words of the document,), are those of all words. Each gap becomes a note
+    with its number of words; text that was not read stays.
     """
-    if decimals is None:
-        if 0 < abs(share) < 0.001:
-            return "below 0.1\N{NO-BREAK SPACE}%"
-        decimals = 1 if 0 < abs(share) < 0.0195 or 0.995 <= share < 1 else 0
-    written = f"{100 * share + 0.0:.{decimals}f}"
-    if share < 1 and float(written) == 100:
-        return f"above {99.9 if decimals else 99}\N{NO-BREAK SPACE}%"
-    return f"{written}\N{NO-BREAK SPACE}%".replace("-", "\N{MINUS SIGN}")
+    words = [piece.word for piece in row.pieces if piece.word is not None]
+    if len(words) <= n_words:
+        return row
+    weights = weights[words[0] : words[-1] + 1]
+    # How many heavy words fit depends on whether they share neighbours.
+    n_heavy = bisect.bisect(
+        range(n_words),
+        n_words,
+        key=lambda n: sum(
+            len(run) for run, is_folded in folded(weights, n, AROUND) if not is_folded
+        ),
+    )
+    runs = folded(weights, n_heavy - 1, AROUND)
+    hidden = {words[i] for run, is_folded in runs if is_folded for i in run}
+    notes = {words[run[0]]: gap(len(run), "words") for run, is_folded in runs if is_folded}
+    pieces, word = [], words[0]
+    for piece in row.pieces:
+        word = word if piece.word is None else piece.word
+        if piece.word in notes:
+            pieces.append(notes[piece.word])
+        if word not in hidden or piece.unread:
+            pieces.append(piece)
+    return Row(row.sentence, pieces)
 
 
-def decimal(value: float, places: int) -> str:
-    """Write a number; what rounds to 0 has no sign."""
-    return f"{round(value, places) + 0.0:.{places}f}"
+def gap(n: int, what: str) -> Piece:
+    """Return a note of how many words or characters are left out."""
+    return Piece(f"\N{HORIZONTAL ELLIPSIS} {n:,} {what} \N{HORIZONTAL ELLIPSIS}", note=True)
+
+
+def folded(weights: NDArray[Any], n_open: int, around: int = 0) -> list[tuple[range, bool]]:
+    """Split sentences or words into runs, each with whether it is folded.
+
+    The `n_open` of the largest magnitude stay open, with `around` neighbours on each side; the
+    runs between them are folded. A run of one or two stays open too, since a fold takes as much
+    room.
+    """
+    closed = np.ones(len(weights), dtype=bool)
+    heaviest = np.argsort(-np.abs(weights), kind="stable")[:n_open]
+    near = heaviest[:, None] + np.arange(-around, around + 1)
+    closed[np.clip(near, 0, max(0, len(weights) - 1))] = False
+    edges = [0, *(np.flatnonzero(np.diff(closed)) + 1).tolist(), len(weights)]
+    return [
+        (range(start, stop), bool(closed[start]) and stop - start > 2)
+        for start, stop in itertools.pairwise(edges)
+        if start < stop
+    ]
+
+
+def _is_unread(explanation: Explained, rest: str) -> bool:
+    """Return whether this end of a sentence or text has words that a limit cut off."""
+    return explanation.truncated and any(map(str.isalnum, rest))
+
+
+def named(answer: Any) -> list[Any]:
+    """Name a class, or the labels of a document that may have several, a tuple."""
+    if not isinstance(answer, tuple):
+        return [Span(answer)]
+    parts: list[Any] = []
+    for label in answer:
+        parts += [", "] * bool(parts) + [Span(label)]
+    return parts or ["no label"]
+
+
+def explains_its_answer(explanation: Explained) -> bool:
+    """Return whether an explanation is for what is predicted, and for nothing less."""
+    if explanation.labels is None:
+        return explanation.against is None and bool(explanation.predicted == explanation.target)
+    return explanation.labels == (explanation.target,)
+
+
+def comparison(explanation: Explained) -> list[Any]:
+    """Name the class that an explanation is for, and the one that it is compared with."""
+    rival = explanation.against
+    return [Span(explanation.target), *([] if rival is None else [" rather than ", Span(rival)])]
+
+
+def target_of(explanations: Sequence[Explained]) -> list[Any]:
+    """Name the class that explanations are for, in words if they are for several."""
+    targets = [comparison(explanation) for explanation in explanations]
+    if all(target == targets[0] for target in targets):
+        return targets[0]
+    is_class = explanations[0].labels is None
+    if all(e.target == e.predicted and e.against is None for e in explanations):
+        return ["the predicted class" if is_class else "the most probable label"]
+    return [f"the {'class' if is_class else 'label'} named above them"]
+
+
+def probability_of(explanation: Explained, i: int) -> str:
+    """Write the probability of a label, and whether it reaches the threshold, if there is one."""
+    probability, thresholds = explanation.probabilities[i], explanation.thresholds
+    if thresholds is None:
+        return f"{probability:.3f}"
+    threshold = thresholds[i]
+    sign = "\N{GREATER-THAN OR EQUAL TO}" if probability >= threshold else "<"
+    for decimals in (3, 4, 5, 6):
+        written = f"{probability:.{decimals}f}", f"{threshold:.{decimals}f}"
+        if probability == threshold or written[0] != written[1]:
+            break
+    return f" {sign} ".join(written)
+
+
+def classes_of(explanation: Explained, n: int, true: Any, *, with_target: bool) -> list[int]:
+    """Return the numbers of the n likeliest labels, of those given or true, and of the target."""
+    order = np.argsort(-explanation.probabilities, kind="stable").tolist()
+    needed = explanation.labels or ()
+    needed += true if isinstance(true, tuple) else ()
+    shown = [i for place, i in enumerate(order) if place < n or explanation.classes[i] in needed]
+    target = explanation.classes.tolist().index(explanation.target)
+    return [*shown, target] if with_target and target not in shown else shown
+
+
+def mistaken(explanation: Explained, i: int, true: Any) -> str:
+    """Say whether a label is missed or wrongly given, if the labels that are true are known."""
+    if explanation.labels is None or not isinstance(true, tuple):
+        return ""
+    label = explanation.classes[i]
+    if (label in explanation.labels) == (label in true):
+        return ""
+    return "missed" if label in true else "wrongly given"
+
+
+def prediction(explanation: Explained, true: Any = None) -> list[Any]:
+    """Return what is predicted, and the likeliest probabilities, in one line of a terminal."""
+    shown = classes_of(explanation, 3, true, with_target=True)
+    classes = ", ".join(
+        f"{in_one_line(explanation.classes[i])} {probability_of(explanation, i)} "
+        f"{mistaken(explanation, i, true)}".rstrip()
+        for i in shown
+    )
+    head = ["predicted ", *named(explanation.answer), f" ({classes})"]
+    explained = [", explained ", *comparison(explanation)]
+    return head if explains_its_answer(explanation) else head + explained
+
+
+def document_blocks(
+    explanations: Sequence[Explained], show: Quantity, true: Any = None
+) -> list[Block]:
+    """Return prediction, probabilities and shaded text of one document, without a legend.
+
+    Several explanations are for several classes: their columns have one scale of colours. Of
+    several labels `true` are those that the document has, a tuple.
+    """
+    first, alone = explanations[0], len(explanations) == 1
+    shown = classes_of(first, CLASSES_SHOWN, true, with_target=alone)
+    rows = []
+    for i in shown:
+        threshold = None if first.thresholds is None else float(first.thresholds[i])
+        verdict = mistaken(first, i, true)
+        rows.append(
+            [
+                Span(first.classes[i]),
+                Bar(float(first.probabilities[i]), "", threshold),
+                [
+                    Span(probability_of(first, i), "number"),
+                    *([" ", Span(verdict, "verdict")] if verdict else []),
+                ],
+            ]
+        )
+    left_out = len(first.classes) - len(shown)
+    blocks: list[Block] = [Table(rows, kind="classes")]
+    if left_out:
+        blocks.append(Sentence(f"and {left_out} more", "han-small"))
+    if alone and not explains_its_answer(first):
+        blocks.append(Sentence(["explained: ", *comparison(first)], "han-small"))
+    return [*blocks, shaded(explanations, show)]
+
+
+def shaded(explanations: Sequence[Explained], show: Quantity) -> Shaded:
+    """Return the shaded text of one document, with a column for each explanation of it."""
+    first = explanations[0]
+    heads: list[Text] = []
+    for e in explanations if len(explanations) > 1 else ():
+        p = probability_of(e, e.classes.tolist().index(e.target))
+        heads.append([*comparison(e), " ", Span(p, "number")])
+    return Shaded(rows_of(first), side_by_side(explanations, show), first.unknown, heads)
+
+
+def legend(explanations: Sequence[Explained], show: Quantity) -> list[Block]:
+    """Return the meaning of colours and marks in words, and behind a fold how they were found."""
+    read = [e for e in explanations if len(e.word_spans)]
+    if not read:
+        return [Sentence(NO_WORDS, "han-small")] if explanations else []
+    is_signed = [show == "contributions" and e.signed for e in read]
+    signed = [e for e, yes in zip(read, is_signed, strict=True) if yes and e.method != "random"]
+    unsigned = [e for e, yes in zip(read, is_signed, strict=True) if not yes]
+    shown: list[Text] = []
+    found: list[Text] = []
+    if signed:
+        by_shapley = all(e.method == "shapley" for e in signed)
+        weight = SHAPLEY_VALUE if by_shapley else "the sum of its words"
+        shown.append(
+            [
+                Span("Blue", "p6"), " words speak for ", *target_of(signed), ", ",
+                Span("orange", "m6"), " words against it: the stronger the colour, the more. The "
+                f"number before a sentence is {weight}: plus for, minus against; +0.7 makes the "
+                "odds twice as high. Words without colour made little difference. All this is "
+                "what the model made of the words, whether it is right or wrong.",
+            ]
+        )  # fmt: skip
+        methods = dict.fromkeys((e.method, _is_linear(e)) for e in signed)
+        found += [
+            _method_note([e for e in signed if (e.method, _is_linear(e)) == kind])
+            for kind in methods
+        ]
+        found.append(
+            "The unit is log-odds: with +0.69 the odds for the class are twice as high (50 % "
+            "become 67 %), with +2.3 ten times (50 % become 91 %); minus is the same downwards."
+        )
+    if len(signed) + len(unsigned) < len(read):
+        shown.append(
+            "These colours are random numbers, a control: they say nothing about the document."
+        )
+    if unsigned:
+        shown.append(
+            "Green words got the model's attention: the stronger the colour, the more. Attention "
+            "is not a reason: it speaks neither for a class nor against one, and a word that got "
+            "much of it may have changed nothing. The bar before a sentence is the attention that "
+            "the sentence got."
+        )
+        for combine in dict.fromkeys(e.combine for e in unsigned):
+            by_root = combine == "sqrt"
+            root = ", \N{SQUARE ROOT}sentence \N{MULTIPLICATION SIGN} word" if by_root else ""
+            found.append(
+                f"Attention: weights of the model's pooling, not a measure of importance{root}."
+            )
+    quantity = "contributions" if signed else "values"
+    found.append(
+        "Words without colour are the weakest ones, which together hold at most "
+        f"{100 * WEAK_SHARE:g} % of the {quantity} of their document."
+    )
+    if any(e.thresholds is not None for e in explanations):
+        shown.append(
+            "After the probability of a label, and as a tick on its bar, stands the threshold "
+            "from which on a document gets it."
+        )
+    if len(explanations) > 1:
+        shown.append("Shades compare words of one document, not of two documents.")
+    if any(e.unknown.any() for e in read):
+        shown.append([Span("dotted", "unknown"), ": not in the vocabulary"])
+    if any(e.truncated for e in read):
+        shown.append([Span("hatched", "unread"), ": not read"])
+    scales = [_scale(kinds, show) for kinds in (signed, unsigned) if kinds]
+    notes = [Sentence(text, "han-small") for text in [*scales, *found]]
+    fold = Fold("How the numbers were found", notes, kind="han-small")
+    return [*(Sentence(text, "han-legend han-small") for text in shown), fold]
+
+
+def _scale(explanations: Sequence[Explained], show: Quantity) -> list[Any]:
+    """Return the colours from end to end; with their numbers, if they are of one document."""
+    shading, alone = shading_of(explanations[0], show), len(explanations) == 1
+    limit = brief(shading.word_limit)
+
+    def swatches(letter: str, levels: Sequence[int]) -> list[Any]:
+        return [Span("\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}", f"{letter}{i}") for i in levels]
+
+    rising = range(1, LEVELS + 1)
+    if not shading.signed:
+        most = f" {limit}" if alone else " most of the document"
+        return ["attention 0 ", *swatches("w", rising), most]
+    ends = (f" \N{MINUS SIGN}{limit} ", f" +{limit} ") if alone else (" ", " ")
+    against = [f"against{ends[0]}", *swatches("m", rising[::-1]), " 0 "]
+    return [*against, *swatches("p", rising), f"{ends[1]}toward"]
+
+
+def _method_note(explanations: Sequence[Explained]) -> list[Any]:
+    """Describe contributions: their target, their unit, and their method."""
+    first = explanations[0]
+    method = first.method
+    note = f": {NOTES[method]}" if method in NOTES else ""
+    summed = [e for e in explanations if e.base_value is not None and len(e.sentence_spans)]
+    if not all(map(adds_up, summed)):
+        note += "; but a calibration has changed the probability that is shown"
+    has_ngrams = any(np.any(explanation.ngram_contributions) for explanation in explanations)
+    by_ngrams = method == "gradient_attention" and has_ngrams
+    if by_ngrams and max(map(_network_share, explanations)) < _COUNTS_FOR_NOTHING:
+        note += "; nearly all of it comes from n-grams, and next to nothing from the network"
+    if by_ngrams and _is_linear(first):
+        note += "; the n-grams' part is exact"
+    given = (e.sentence_errors for e in explanations if e.sentence_errors is not None)
+    largest = max((float(each.max(initial=0)) for each in given), default=0.0)
+    if largest:
+        note += f"; the standard error of a sentence is at most {brief(largest)}"
+    unit = ", minus against it, in log-odds (0.69 doubles the odds), by "
+    return ["Plus speaks for ", *target_of(explanations), unit, Span(method), f"{note}."]
+
+
+def _is_linear(explanation: Explained) -> bool:
+    """Return whether log-odds are linear in the n-grams: of a label, and of one of two classes."""
+    return explanation.labels is not None or len(explanation.classes) == 2
+
+
+def _network_share(explanation: Explained) -> float:
+    """Return the network's share of the contributions, by absolute values."""
+    ngrams = np.asarray(explanation.ngram_contributions)
+    network = float(np.abs(explanation.contributions - ngrams).sum())
+    whole = network + float(np.abs(ngrams).sum())
+    return network / whole if whole else 0.0
+
+
+def terminal_legend(
+    explanations: Sequence[Explained], show: Quantity, *, color: bool
+) -> Iterator[Block]:
+    """Yield the meaning of marks and numbers as lines, once where they mean the same."""
+    target = target_of(explanations)
+    notes: list[list[Any]] = []
+    for explanation in explanations:
+        if not len(explanation.word_spans):
+            continue
+        shading, alone = shading_of(explanation, show), len(explanations) == 1
+        limit = brief(shading.word_limit) if alone else "of each document marked"
+        strongest = f"strongest word {limit}"
+        by_shapley = explanation.method == "shapley"
+        if explanation.method == "random" and shading.signed:
+            note: list[Any] = ["Random numbers, a control: they say nothing about the document."]
+            line = f"{strongest.capitalize()}."
+        elif not shading.signed:
+            marked = "Shaded words" if color else "*Marked* words"
+            note = [f"{marked} got the most attention, which does not say that they decided."]
+            line = f"Attention of both levels ({explanation.combine}), {strongest}."
+        else:
+            toward, against = ("Blue", "orange") if color else ("*Words*", "~words~")
+            value = SHAPLEY_VALUE if by_shapley else "the sum of its sentence"
+            speak = "speaks" if color else "speak"
+            note = [
+                f"{toward} {speak} most for ", *target,
+                f", {against} most against it; the number is {value}.",
+            ]  # fmt: skip
+            kind = "an estimate" if explanation.method in NOTES else "as given"
+            line = (
+                f"Log-odds by {in_one_line(explanation.method)}, {kind}; {strongest}. "
+                "More: help(sk_han.explain)"
+            )
+        if color and explanation.unknown.any():
+            note.append(" Underlined: not in the vocabulary.")
+        notes += [each for each in (note, [line]) if each not in notes]
+    yield from map(Sentence, notes)

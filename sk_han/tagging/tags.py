@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.rendering.explanation_text import line_width, terminal_has_color, wrapped
-from sk_han.rendering.html import escaped, isolated, page
+from sk_han.rendering.blocks import Block, Heading, Sentence, Span
+from sk_han.rendering.html import page
+from sk_han.rendering.text import line_width, terminal_has_color, wrapped
 from sk_han.utils.messages import a_kind, counted, in_one_line
 from sk_han.validation.labels import as_labels
 
@@ -90,11 +91,11 @@ def tagged_html(sentences: Any, labels: Any, *, full_page: bool = True) -> str:
     True
     """
     found, number = _read(sentences, labels)
-    rows = []
+    blocks: list[Block] = [Heading("Tagged sentences", 1)]
     for pieces in found:
-        marked = " ".join(_marked(piece, number) for piece in pieces)
-        rows.append(f'<p class="han-sentence" dir="auto">{marked}</p>')
-    return page("\n".join(rows), "Tagged sentences", full_page)
+        parts = [part for piece in pieces for part in (" ", *_marked(piece, number))]
+        blocks.append(Sentence(parts[1:], "han-sentence"))
+    return page(blocks, full_page=full_page)
 
 
 def _read(sentences: Any, labels: Any) -> tuple[list[list[_Piece]], dict[str, int]]:
@@ -151,13 +152,12 @@ def _chunks(
     return [[(word, "")] for word in words]
 
 
-def _marked(piece: _Piece, number: dict[str, int]) -> str:
-    text = escaped(" ".join(piece.words))
+def _marked(piece: _Piece, number: dict[str, int]) -> list[Any]:
+    text = " ".join(piece.words)
     if piece.label is None:
-        return text
+        return [text]
     shade = _SHADES[number[piece.label] % len(_SHADES)]
-    label = f'<sub class="han-small">{isolated(piece.label)}</sub>'
-    return f'<mark class="{shade}">{text}</mark>{label}'
+    return [Span(text, shade), Span(piece.label, "sub")]
 
 
 Token = tuple[str, ...]

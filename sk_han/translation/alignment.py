@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.inspection.results.result import Result, plain
-from sk_han.rendering.html import isolated, page, plot_matrix
-from sk_han.rendering.shading import LEVELS
+from sk_han.inspection.results.result import Extent, Result, plain
+from sk_han.rendering.blocks import Block, Heading, Matrix, Span, Table
+from sk_han.rendering.figures import plot_matrix
 from sk_han.text.sentences import CHARACTER_MARKS, CHARACTER_WORDS, WORD_CHARACTERS
-from sk_han.utils.messages import counted, import_optional, in_one_line
+from sk_han.utils.messages import counted, import_optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,41 +104,26 @@ class Alignment(Result):
         )
         return pandas.DataFrame(self.weights, rows, columns)
 
-    def to_text(self) -> str:
-        """Return a line for each of `pairs`."""
-        width = max((len(in_one_line(word)) for word in self.target_words), default=0)
-        return "\n".join(
-            f"{in_one_line(word):>{width}} <- {in_one_line(source or 'nothing')} ({weight:.2f})"
-            for word, source, weight in self.pairs()
-        )
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the matrix as a heat-map, as Bahdanau et al. (2015) do."""
-        return plot_matrix(self.weights, self.target_words, self.source_words, ax, "Alignment.plot")
+        return plot_matrix(self._matrix(), ax, "Alignment.plot")
 
-    def _markup(self, *, full_page: bool) -> str:
-        """Return a table with a row for each target word and a column for each source word."""
-        head = "".join(
-            f'<th scope="col" style="writing-mode:vertical-rl">{isolated(word)}</th>'
-            for word in self.source_words
-        )
-        rows = "".join(
-            f'<tr><th scope="row" style="text-align:end">{isolated(word)}</th>'
-            f"{''.join(map(_cell, row))}</tr>"
-            for word, row in zip(self.target_words, self.weights.tolist(), strict=True)
-        )
-        table = f"<table><thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        return page(f'<div style="overflow-x:auto">{table}</div>', "alignment", full_page)
+    def _matrix(self) -> Matrix:
+        return Matrix(self.target_words, self.source_words, self.weights, ("", ""))
+
+    def _blocks(self, extent: Extent, **options: Any) -> list[Block]:
+        title = Heading("Where each word of the translation looked", 1)
+        if extent != "terminal":
+            return [title, self._matrix()]
+        pairs = [
+            [Span(word), Span(source or "nothing"), f"{weight:.2f}"]
+            for word, source, weight in self.pairs()
+        ]
+        return [title, Table(pairs, kind="facts")]
 
     def __repr__(self) -> str:
         targets, sources = (counted(len(w), "word") for w in (self.target_words, self.source_words))
         return f"Alignment({targets} to {sources})"
-
-
-def _cell(weight: float) -> str:
-    level = round(LEVELS * weight)
-    shade = f' style="background:var(--attention-{level})"' if level else ""
-    return f'<td{shade} title="{weight:.2f}">&nbsp;&nbsp;</td>'
 
 
 # No sign may be lost, so each is a word, the hyphen of "T-shirt" too. What follows an apostrophe

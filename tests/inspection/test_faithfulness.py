@@ -274,8 +274,8 @@ class TestReport:
         assert str(again) == str(report)
 
     def test_the_table_has_a_row_for_each_method(self, report):
-        lines = str(report).splitlines()
-        assert lines[0].split()[:2] == ["comprehensiveness", "(+)"]
+        lines = str(report).splitlines()[1:]
+        assert lines[0].split()[:3] == ["method", "comprehensiveness", "↑"]
         assert [line.split()[0] for line in lines[1:3]] == ["attention", "random"]
         mean = report.means["sufficiency"]["random"]
         assert f"{mean:.3f} [" in lines[2]
@@ -287,15 +287,16 @@ class TestReport:
         }
         table = str(dataclasses.replace(report, differences=telling))
         mean, interval = report.means["flip"]["attention"], report.intervals["flip"]["attention"]
-        assert "8 documents, 1 of them without words and left out; 1 without a marked word" in table
-        assert table.count("]=") == 1
-        assert "{:.3f} [{:.3f}, {:.3f}]=".format(mean, *interval) in table
-        assert table.endswith(
-            "\n= may be chance here: the interval of the difference to random holds 0, or there is "
+        said = " ".join(table.split())
+        assert "8 documents, 1 of them without words and left out; 1 without a marked word" in said
+        assert table.count(" ≈ [") == 1
+        assert "{:.3f} ≈ [{:.3f}, {:.3f}]".format(mean, *interval) in table
+        assert " ".join(table.split()).endswith(
+            " ≈ may be chance: the interval of the difference to random contains 0, or there is "
             "none."
         )
         telling = {metric: {"attention": (-0.2, -0.1)} for metric in report.metrics}
-        assert "=" not in str(dataclasses.replace(report, differences=telling))
+        assert "≈" not in str(dataclasses.replace(report, differences=telling))
 
     def test_the_frame_has_a_row_for_each_method(self, report):
         pytest.importorskip("pandas")
@@ -339,8 +340,8 @@ class TestOneOrTwoDocuments:
 
     def test_the_table_says_why(self, lone):
         shown = str(lone)
-        assert shown.count(" [-]") == len(lone.methods) * len(lone.metrics)
-        assert shown.count(" [-]=") == len(lone.metrics)
-        why = "one or two documents, or equal values, do not tell how others vary."
-        assert f"\n[-] no interval: {why}" in shown
+        assert shown.count(" [–]") == len(lone.methods) * len(lone.metrics)
+        assert shown.count(" ≈ [–]") == len(lone.metrics)
+        why = "one or two documents, or equal values, do not show how others vary."
+        assert f" [–] no interval: {why}" in " ".join(shown.split())
         assert "nan" not in shown

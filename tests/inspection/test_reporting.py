@@ -276,9 +276,12 @@ def test_a_tuned_threshold_is_reported_by_its_predictions():
     wrong = np.flatnonzero(predicted != y)
     worst = wrong[np.argsort(-of_answers[wrong], kind="stable")]
     assert found.mistake_rows.tolist() == worst.tolist()
-    assert f"document 0: predicted neg {of_answers[0]:.3f}, labelled pos" in found.to_text()
+    assert (
+        f"Document 0: predicted neg ({of_answers[0]:.0%}), labelled pos"
+        in found.to_text().replace(" %", "%")
+    )
     argmax = report(model.estimator_, texts, y, baseline=None)
-    assert argmax.decided is None
+    assert argmax.predicted.tolist() == argmax.probabilities.argmax(axis=1).tolist()
     assert not any("tuned threshold" in note for note in argmax.notes)
 
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from sk_han import ExplanationList
-from sk_han.rendering.report_documents import prefix_of
-from sk_han.rendering.shading import DARK, LIGHT
+from sk_han.rendering.colors import DARK, LIGHT
 from tests.by_hand import explained, signed
 from tests.reports import hostile, made, of_size
 
@@ -44,7 +43,8 @@ AWKWARD = {
 
 # Puts into the title every element that holds more than it has room for.
 MEASURE = """
-const MEANT = ".han-excerpt, summary, .han-wide, .han-name";
+// The text of a chart has no box; turned, its width is rounded differently.
+const MEANT = ".han-excerpt, summary, .han-wide, .han-name, svg text";
 onload = () => {
   const found = [];
   for (const frame of document.querySelectorAll("iframe"))
@@ -157,7 +157,7 @@ def test_the_ends_of_long_labels_are_seen_in_tables(browser):
 
 @pytest.mark.thorough
 def test_no_word_is_divided_above_short_labels(browser):
-    corner = "document.querySelector('.han-confusion th').firstChild"
+    corner = "document.querySelector('.han-matrix th').firstChild"
     script = (
         f"const words = document.createRange(); words.selectNodeContents({corner});"
         "document.title = 'lines: ' + words.getClientRects().length"
@@ -170,10 +170,10 @@ def test_no_word_is_divided_above_short_labels(browser):
 
 @pytest.mark.thorough
 def test_a_link_of_the_matrix_opens_its_documents(browser):
-    html, place = made().to_html(), f"{prefix_of(made())}-0-1"
+    html, place = made().to_html(), f"han-{made().digest}-0-1"
     script = f"<script>location.hash = '{place}'</script>"
     dumped = browser(html.replace("</body>", f"{script}</body>"), "--dump-dom")
-    opened = re.findall(r'<details class="han-fold" open="">.*?<div id="(.*?)"', dumped)
+    opened = re.findall(r'<details class="han-document" open="">.*?<div id="(.*?)"', dumped)
     assert opened == [place]
 
 

@@ -9,7 +9,7 @@ from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from sk_han.rendering import plot_explanation  # noqa: E402
-from sk_han.rendering.shading import DARK, LIGHT  # noqa: E402
+from sk_han.rendering.colors import DARK, LIGHT  # noqa: E402
 from tests.by_hand import explained, signed  # noqa: E402
 
 LONG = " ".join(f"Sentence {i}." for i in range(30))
@@ -28,7 +28,7 @@ def test_each_sentence_has_a_bar_of_its_contribution_in_the_order_of_the_text():
     assert ax.yaxis_inverted()
     assert [text.get_text() for text in ax.texts] == ["+1.000", "-0.500", "+0.333"]
     assert ax.get_xlabel() == "contribution to the log-odds of neg"
-    assert ax.get_title() == "predicted pos (pos 0.900, neg 0.100)"
+    assert ax.get_title() == "predicted pos (pos 0.900, neg 0.100), explained neg"
 
 
 def test_colours_are_those_of_the_sign_and_of_the_background():

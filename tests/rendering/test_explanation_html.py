@@ -6,20 +6,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_han import ExplanationList
-from sk_han.rendering.explanation_html import render_html
-from sk_han.rendering.explanation_text import NOTES
-from sk_han.rendering.html import folded, rows_of
-from sk_han.rendering.shading import LEVELS, stylesheet
+from sk_han.rendering.colors import LEVELS, stylesheet
+from sk_han.rendering.shading import NOTES, folded, rows_of
 from sk_han.utils.messages import visible
 from tests.by_hand import explained, signed
 from tests.html_page import ANYTHING, Page
 
 RLO = "\u202e"  # what follows is written from right to left
+
+
+def render_html(explanation, **options):
+    return explanation.to_html(**options)
+
+
 TAGS_OF_SIGNED = {tag for tag, _ in Page(render_html(signed())).tags}
 
 
-def legend_of(html):
-    return html[html.index('class="han-legend') : html.index('class="han-text"')]
+def legend_of(explanation):
+    """What the page says above the prediction."""
+    html = explanation.to_html()
+    return Page(html[html.index("</h1>") + 5 : html.index('<div class="han-wide"')]).line
 
 
 @pytest.mark.thorough
@@ -130,8 +136,8 @@ def test_a_word_says_its_numbers():
 def test_a_sentence_has_a_bar_with_its_value():
     page = Page(render_html(explained("One. Two.")))
     assert [a["aria-label"] for a in page.attributes("div", "han-weight")] == [
-        "sentence 1: attention 0.33",
-        "sentence 2: attention 0.67",
+        "sentence 1: attention 0.333",
+        "sentence 2: attention 0.667",
     ]
     bars = [a["style"] for a in page.attributes("i", "han-attention")]
     assert bars == ["width:50.0%", "width:100.0%"]
@@ -145,30 +151,27 @@ def test_attention_is_shown_of_signed_explanations_on_request():
 
 
 def test_the_legend_has_the_ends_of_the_scale():
-    legend = legend_of(render_html(explained("a b. c d e.")))
-    assert "attention 0" in legend
-    assert "0.33" in legend
-    assert "not a measure of importance" in legend
-    assert legend.count("></mark>") == LEVELS
+    html = render_html(explained("a b. c d e."))
+    assert "attention 0 0.33" in legend_of(explained("a b. c d e."))
+    assert "not a measure of importance" in legend_of(explained())
+    assert html.count("\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}</mark>") == LEVELS
 
 
 def test_the_legend_of_signed_contributions_names_target_and_method():
-    legend = legend_of(render_html(signed(target="neg")))
+    legend = legend_of(signed(target="neg"))
     for entry in (
-        "<span>against −1 <mark",
-        "</mark> 0</span>",
-        "</mark> +1 toward</span>",
-        "Plus speaks for <bdi>neg</bdi>, minus against it, in log-odds",
-        "by <bdi>gradient_attention</bdi>: attention",
+        "against −1 0 +1 toward",
+        "Plus speaks for neg, minus against it, in log-odds",
+        "by gradient_attention: attention",
+        "words speak for neg",
     ):
         assert entry in legend
-    assert legend.count("></mark>") == 2 * LEVELS
-    assert "words speak for <bdi>neg</bdi>" in legend
+    assert render_html(signed()).count("\N{NO-BREAK SPACE}</mark>") == 2 * LEVELS
 
 
 @pytest.mark.parametrize("method", ["attention", *NOTES, "random"])
 def test_the_legend_says_what_the_numbers_of_each_method_are(method):
-    legend = legend_of(render_html((explained if method == "attention" else signed)(method=method)))
+    legend = legend_of((explained if method == "attention" else signed)(method=method))
     of_no_contributions = {
         "attention": "weights of the model's pooling, not a measure of importance",
         "random": "random numbers, a control",
@@ -185,28 +188,28 @@ BY_NGRAMS = {"ngram_contributions": 0.99 * signed().contributions}
 @pytest.mark.parametrize(
     ("method", "changes", "said", "not_said"),
     [
-        ("gradient_attention", {}, "estimate.</p>", "n-grams"),
+        ("gradient_attention", {}, "estimate.", "n-grams"),
         (
             "gradient_attention",
             BY_NGRAMS,
             "nearly all of it comes from n-grams, and next to nothing from the network",
             "",
         ),
-        ("gradient_attention", NGRAMS, "; the n-grams' part is exact.</p>", ""),
-        ("gradient_attention", NGRAMS | THREE, "estimate.</p>", "exact"),
-        ("shapley", NGRAMS, "an estimate.</p>", "n-grams"),
-        ("<i>", {}, "by <bdi>&lt;i&gt;</bdi>.</p>", "<i>"),
+        ("gradient_attention", NGRAMS, "; the n-grams' part is exact.", ""),
+        ("gradient_attention", NGRAMS | THREE, "estimate.", "exact"),
+        ("shapley", NGRAMS, "an estimate.", "n-grams"),
+        ("<i>", {}, "by <i>.", "<i>:"),
     ],
 )
 def test_the_legend_says_what_is_known_of_the_numbers(method, changes, said, not_said):
-    legend = legend_of(render_html(signed(method=method, **changes)))
+    legend = legend_of(signed(method=method, **changes))
     assert said in legend
     assert not not_said or not_said not in legend
 
 
 def test_the_legend_is_in_words_and_the_method_behind_a_fold():
-    legend = legend_of(render_html(signed(method="gradient_attention")))
-    open_part, fold = legend.split("<details>")
+    legend = legend_of(signed(method="gradient_attention"))
+    open_part, fold = legend.split("How the numbers were found")
     for term in ("log-odds", "gradient", "attention", "0.69"):
         assert term not in open_part
         assert term in fold
@@ -226,7 +229,7 @@ def test_a_long_sentence_is_whole():
 
 def test_attention_by_the_square_root_says_so():
     html = render_html(explained("a b. c d e.", combine="sqrt"))
-    assert "importance, √sentence × word.</p>" in legend_of(html)
+    assert "importance, √sentence × word." in Page(html).line
     assert 'title="attention 0.41 = √sentence 0.67 × word 0.5">e</mark>' in html
 
 
@@ -238,15 +241,15 @@ def test_another_target_than_the_predicted_class_is_named():
 def test_unknown_words_are_marked_in_text_and_legend():
     html = render_html(signed("a b.", contributions=[1, 0], unknown=[False, True]))
     assert re.search(r'<mark class="han-unknown" title="[^"]*not in the vocabulary">b</mark>', html)
-    assert ">dotted</mark>: not in the vocabulary" in html
-    assert "dotted" not in Page(render_html(signed("a b."))).texts
+    assert "dotted: not in the vocabulary" in Page(html).line
+    assert "dotted" not in Page(render_html(signed("a b."))).line
 
 
 def test_what_was_not_read_is_marked_in_text_and_legend():
     html = render_html(explained("Read this. But not that.", n_read=1))
     assert '<mark class="han-unread" title="not read">But not that.</mark>' in html
     assert '<bdi lang="en" dir="ltr">not read</bdi>' in html
-    assert ">hatched</mark>: not read" in html
+    assert "hatched: not read" in Page(html).line
 
 
 def test_the_end_of_a_sentence_that_was_cut_off_is_marked():
@@ -294,13 +297,16 @@ def test_runs_of_one_or_two_sentences_are_not_folded(run, is_folded):
     assert folded(weights, n_open=2)[1] == (range(1, 1 + run), is_folded)
 
 
-def test_at_most_five_classes_are_listed_the_target_among_them():
+def test_the_five_likeliest_classes_are_listed_and_the_target():
     probabilities = [0.4, 0.2, 0.15, 0.12, 0.1, 0.03]
     html = render_html(
         signed(classes=list("abcdef"), probabilities=probabilities, predicted="a", target="f")
     )
-    listed = re.findall(r'<bdi>(\w)</bdi><span class="han-bar">', html)
-    assert listed == ["a", "b", "c", "d", "f"]
+    listed = re.findall(r'<th scope="row"><bdi>(\w)</bdi>', html)
+    assert listed == ["a", "b", "c", "d", "e", "f"]
+    html = render_html(
+        signed(classes=list("abcdef"), probabilities=probabilities, predicted="a", target="b")
+    )
     assert "and 1 more" in html
 
 

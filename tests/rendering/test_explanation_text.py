@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from sk_han import ExplanationList
-from sk_han.rendering.explanation_text import NO_WORDS, probability_of, render_text
-from sk_han.rendering.html import WORDS_SHOWN
+from sk_han.rendering.shading import NO_WORDS, WORDS_SHOWN, probability_of
 from tests.by_hand import explained, signed
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")
 
 
 def plain(explanation, **options):
-    return render_text(explanation, **{"color": False, "width": 80} | options)
+    return explanation.to_text(**{"color": False, "width": 80} | options)
 
 
 def test_a_document_reads_as_probabilities_sentences_and_a_legend():
@@ -69,31 +68,31 @@ def test_an_unknown_quantity_is_refused():
 
 def test_color_adds_only_codes():
     text = "Great film. I loved it, \u6f14\u5458, very much indeed!"
-    colored = render_text(explained(text), color=True, width=80)
+    colored = explained(text).to_text(color=True, width=80)
     unmarked = plain(explained(text)).replace("*", "")
     assert ANSI.search(colored)
     assert ANSI.sub("", colored).splitlines()[1:3] == unmarked.splitlines()[1:3]
 
 
 def test_the_strongest_word_has_the_strongest_background():
-    colored = render_text(explained("a b. c d e."), color=True, width=80)
+    colored = explained("a b. c d e.").to_text(color=True, width=80)
     assert "\x1b[38;5;16;48;5;43me\x1b[0m" in colored
 
 
 def test_unknown_words_are_underlined_in_color():
-    colored = render_text(
-        signed("a b.", unknown=[False, True], contributions=[1, 0]), color=True, width=80
+    colored = signed("a b.", unknown=[False, True], contributions=[1, 0]).to_text(
+        color=True, width=80
     )
     assert "\x1b[4mb\x1b[0m" in colored
 
 
 def test_in_color_the_legend_tells_what_codes_show():
-    colored = render_text(
-        signed("a b.", unknown=[False, True], contributions=[1, -0.5]), color=True, width=300
+    colored = signed("a b.", unknown=[False, True], contributions=[1, -0.5]).to_text(
+        color=True, width=300
     )
     assert "Blue speaks most for pos, orange most against it;" in colored
     assert "Underlined: not in the vocabulary" in colored
-    assert "Shaded words got" in render_text(explained("a b."), color=True, width=200)
+    assert "Shaded words got" in explained("a b.").to_text(color=True, width=200)
 
 
 def test_legend_and_help_take_a_line_each():
@@ -154,7 +153,7 @@ def test_no_character_turns_the_rest_of_a_line_round(color):
     text = f"Good{DIRECTIONS} film. " + "".join(f"{c}a{c} b{c}d. " for c in DIRECTIONS)
     label = f"pos{DIRECTIONS}"
     document = explained(text, classes=["neg", label], predicted=label, target=label)
-    shown = render_text(document, color=color, width=80)
+    shown = document.to_text(color=color, width=80)
     assert not set(shown) & set(DIRECTIONS)
     assert shown.count("\ufffd") == len(DIRECTIONS) * (2 + 4)
 

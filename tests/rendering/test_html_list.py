@@ -19,10 +19,7 @@ def predicting(*labels):
 def summaries(html):
     """Text of the line that announces each document."""
     parts = html.split('<details class="han-document')[1:]
-    return [
-        "".join(Page(part.partition("<summary>")[2].partition("</summary>")[0]).all_text)
-        for part in parts
-    ]
+    return [Page(part.partition("<summary>")[2].partition("</summary>")[0]).line for part in parts]
 
 
 @given(ANYTHING)
@@ -43,7 +40,7 @@ def test_any_labels_are_escaped(labels, number):
         y_true=["pos" if number == 0 else "neg"]
     )
     assert [tag for tag, _ in page.tags] == [tag for tag, _ in Page(expected).tags]
-    assert f"true: {visible(true)}" in page.all_text
+    assert f"labelled {visible(true)}" in page.all_text
 
 
 def test_a_list_opens_its_first_documents():
@@ -66,46 +63,46 @@ def test_an_empty_list_says_so():
 
 def test_each_document_is_announced_with_its_probability():
     assert summaries(predicting("pos", "neg").to_html()) == [
-        "0 pos 0.900 Number 0.",
-        "1 neg 0.100 Number 1.",
+        "Document 0: predicted pos (90 %) – Number 0.",
+        "Document 1: predicted neg (10 %) – Number 1.",
     ]
 
 
 def test_with_true_labels_wrong_documents_are_marked_in_words():
     html = predicting("pos", "neg", "pos").to_html(y_true=["pos", "pos", "neg"])
     assert summaries(html) == [
-        "0 pos 0.900 true: pos Number 0.",
-        "1 neg 0.100 ✗ wrong true: pos Number 1.",
-        "2 pos 0.900 ✗ wrong true: neg Number 2.",
+        "Document 0: predicted pos (90 %), labelled pos – Number 0.",
+        "Document 1: predicted neg (10 %), labelled pos wrong – Number 1.",
+        "Document 2: predicted pos (90 %), labelled neg wrong – Number 2.",
     ]
-    documents = [a["class"] for a in Page(html).attributes("details") if "class" in a]
+    documents = [a["class"] for a in Page(html).attributes("details")][1:]
     assert documents == ["han-document", "han-document han-wrong", "han-document han-wrong"]
 
 
 def test_with_true_labels_the_page_begins_with_the_count_of_wrong_documents():
     page = Page(predicting("pos", "neg", "pos").to_html(y_true=["pos", "pos", "neg"]))
-    assert "2 of 3 documents misclassified (66.7%), marked ✗ wrong" in page.all_text
+    assert "2 of 3 documents are misclassified (67 %)." in page.line
     assert page.all_text.index("2 of 3") < page.all_text.index("Number 0.")
 
 
 def test_when_nothing_is_wrong_or_known_nothing_is_marked():
     page = Page(predicting("pos", "neg").to_html())
     assert "misclassified" not in page.all_text
-    assert "true:" not in page.all_text
+    assert "labelled" not in page.all_text
     page = Page(predicting("pos", "neg").to_html(y_true=["pos", "neg"]))
-    assert "0 of 2 documents misclassified (0.0%)" in page.all_text
-    assert "wrong" not in page.all_text
+    assert "0 of 2 documents are misclassified (0 %)." in page.line
+    assert "labelled pos wrong" not in page.line
 
 
 def test_misclassified_documents_come_first_and_keep_their_numbers():
     explanations = predicting("pos", "neg", "pos", "neg")
     html = explanations.to_html(y_true=["pos", "pos", "pos", "pos"], misclassified_first=True)
-    assert [line[0] for line in summaries(html)] == ["1", "3", "0", "2"]
+    assert [line[9] for line in summaries(html)] == ["1", "3", "0", "2"]
 
 
 def test_the_legend_is_said_once_for_all_documents():
     html = predicting("pos", "pos", "neg").to_html()
-    assert html.count('class="han-legend') == 1
+    assert html.count("How the numbers were found") == 1
     legend, documents = html.split('<details class="han-document"', 1)
     assert "Shades compare words of one document, not of two" in legend
     assert "not a measure of importance" not in documents
@@ -151,7 +148,7 @@ def test_explanations_of_one_document_stand_side_by_side():
     assert len(summaries(html)) == 2
     page = Page(html)
     assert page.sentences == 2 * ["One two."] + 2 * ["Two three."]
-    assert len(page.attributes("div", "han-side")) == 2
+    assert len(page.attributes("div", "han-row")) == 2
     assert len(page.attributes("div", "han-text han-sides")) == 2
     assert "predicted" in page.all_text
     assert "explained:" not in page.all_text
@@ -173,7 +170,7 @@ def test_of_a_long_document_sentences_fold_for_all_classes_at_once():
     both = [explained(text, target=target) for target in ("neg", "pos")]
     page = Page(ExplanationList(both, numbers=[0, 0]).to_html())
     assert "10 sentences" in page.all_text
-    assert len(page.attributes("div", "han-side")) == 40
+    assert len(page.attributes("div", "han-row")) == 40
 
 
 def test_what_was_not_read_stands_below_the_classes_once():
@@ -184,7 +181,7 @@ def test_what_was_not_read_stands_below_the_classes_once():
 
 def test_neighbours_with_one_number_and_another_text_are_two_documents():
     explanations = ExplanationList([explained("One."), explained("Two.")], numbers=[3, 3])
-    assert [line[0] for line in summaries(explanations.to_html())] == ["3", "3"]
+    assert [line[9] for line in summaries(explanations.to_html())] == ["3", "3"]
 
 
 @pytest.mark.parametrize(

@@ -1,30 +1,58 @@
 """What holds for the page of every result: it needs nothing from elsewhere, and runs nothing."""
 
+import dataclasses
 import re
 
 import pytest
 
 from sk_han import ExplanationList
-from sk_han.rendering.shading import style, stylesheet
-from tests.by_hand import explained, signed, summarized
+from sk_han.rendering.colors import stylesheet
+from sk_han.translation import Alignment
+from tests.by_hand import explained, signed
 from tests.html_page import Page
-from tests.inspection.results.test_result import RESULTS
-from tests.reports import HOSTILE, hostile, made, many_mistakes, of_size, one_document
+from tests.inspection.results.test_result import METRICS, RESULTS
+from tests.reports import HOSTILE, hostile, made_of_labels, many_mistakes, of_size, one_document
 
 MANY = " ".join(f"Number {i}." for i in range(40))
-HOSTILE_LABELS = {"classes": [HOSTILE, "b"], "predicted": HOSTILE, "target": HOSTILE}
+# Results whose every text would run code if it were not escaped.
+HOSTILE_RESULTS = [
+    dataclasses.replace(
+        RESULTS["FitSummary"], macro_f1=0.5, worst_class=HOSTILE, worst_recall=0.5, n_worst=1
+    ),
+    dataclasses.replace(RESULTS["TrainingSummary"], unit=HOSTILE),
+    dataclasses.replace(
+        RESULTS["FaithfulnessReport"],
+        seconds={HOSTILE: 1.0},
+        means={metric: {HOSTILE: 0.5} for metric in METRICS},
+        intervals={metric: {HOSTILE: (0.25, 0.75)} for metric in METRICS},
+    ),
+    dataclasses.replace(
+        RESULTS["LabelAudit"],
+        labels=(HOSTILE, "b"),
+        texts=(HOSTILE, HOSTILE),
+        conflicts=[(0, 1)],
+        notes=(HOSTILE,),
+    ),
+    dataclasses.replace(
+        RESULTS["Summary"],
+        classes=[dataclasses.replace(each, label=HOSTILE) for each in RESULTS["Summary"].classes],
+    ),
+    made_of_labels(labels=(HOSTILE, "b"), texts=[HOSTILE] * 2, duplicates=[(0, 1)]),
+    Alignment(HOSTILE, HOSTILE, [HOSTILE], [HOSTILE], [[1.0]]),
+    signed(HOSTILE, **{"classes": [HOSTILE, "b"], "predicted": HOSTILE, "target": HOSTILE}),
+    ExplanationList([signed(HOSTILE)], y_true=["neg"]),
+    hostile(),
+]
 PAGES = {
     **RESULTS,
     "long explanation": signed(MANY, method=HOSTILE),
     "not read": explained("Read this. But not that.", n_read=1, unknown=[True, False]),
-    "hostile explanation": signed(HOSTILE, **HOSTILE_LABELS),
-    "hostile list": ExplanationList([signed(HOSTILE, **HOSTILE_LABELS)], y_true=["b"]),
     "wrong": ExplanationList([explained(), signed()], y_true=["neg", "neg"]),
-    "hostile report": hostile(),
     "one right": one_document(right=True),
     "one wrong": one_document(right=False),
     "many labels": of_size(1000, 60),
     "many mistakes": many_mistakes(),
+    **{f"hostile {type(each).__name__}": each for each in HOSTILE_RESULTS},
 }
 
 
@@ -43,18 +71,14 @@ def test_a_page_has_no_script_and_loads_nothing(html):
 
 
 def test_every_class_has_a_style(html):
-    styles = stylesheet() + style("report") + style("summary")
+    styles = stylesheet()
     for _, attributes in Page(html).tags:
         for name in attributes.get("class", "").split():
-            assert re.search(rf"\.{name}[ .\[,:]", styles) or name.startswith("han-kind-"), name
+            assert re.search(rf"\.{name}[ .\[,:]", styles), name
 
 
-@pytest.mark.parametrize("made_of", [made, summarized])
-def test_rules_of_one_kind_of_page_do_not_reach_others_in_a_notebook(made_of):
-    fragment = made_of().to_html(full_page=False)
-    more_style = fragment[: fragment.index("</style>")].replace(stylesheet(), "")
-    rules = [line for line in more_style.splitlines() if line.startswith(".sk-han")]
-    assert rules
-    assert all(rule.startswith(".sk-han:where(.han-kind-") for rule in rules)
-    kind = rules[0].partition("(.")[2].partition(")")[0]
-    assert f'<div class="sk-han {kind}">' in fragment
+@pytest.mark.parametrize("result", HOSTILE_RESULTS, ids=lambda each: type(each).__name__)
+def test_markup_in_any_result_is_shown_and_not_obeyed(result):
+    assert "<script" not in result.to_html()
+    assert "<script>" in Page(result.to_html()).all_text
+    assert "\x1b" not in result.to_text(width=200) + result.to_html()

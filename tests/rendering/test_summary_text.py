@@ -6,9 +6,9 @@ from tests.by_hand import summarized
 
 def test_lines_name_terms_and_numbers():
     text = summarized().to_text(width=100).replace("\N{NO-BREAK SPACE}", " ")
-    assert "What the model says over 4 documents, drawn at random from 9" in text
-    assert "good                          +0.500       3 documents  decides in 50 %" in text
-    assert "not good                      -1.500       1 document   decides in 100 %" in text
+    assert "Summary of 4 documents, drawn at random from 9" in text
+    assert "good     +0.500          3     50 %" in text
+    assert "not good              −1.500          1    100 %" in text
     assert "for neg, against pos" in text
     assert str(summarized()) == summarized().to_text()
 
@@ -27,7 +27,7 @@ def test_wide_characters_take_two_columns():
     terms = [dataclasses.replace(first.terms[0], text=text) for text in ("很好", "good")]
     found = summarized(classes=(first, dataclasses.replace(first, terms=tuple(terms))))
     lines = [line for line in found.to_text().splitlines() if "+0.500" in line]
-    assert [line.index("+0.500") for line in lines] == [34, 36]
+    assert [line.index("+0.500") for line in lines] == [7, 9]
 
 
 def test_a_term_cannot_send_commands_to_the_terminal():

@@ -57,11 +57,11 @@ def test_a_frame_has_a_row_for_each_target_word():
 
 
 def test_text_names_the_source_word_of_each_target_word():
-    assert str(alignment()).splitlines() == ["   a <- ein (0.70)", "$dog <- Hund (0.75)"]
+    assert str(alignment()).splitlines()[1:] == ["  a     ein   0.70", "  $dog  Hund  0.75"]
     empty = Alignment("", "a", [], ["a"], [[]])
     assert empty.pairs() == [("a", None, 0.0)]
-    assert empty.to_text() == "a <- nothing (0.00)"
-    assert Alignment("", "", [], [], np.zeros((0, 0))).to_text() == ""
+    assert empty.to_text().splitlines()[1:] == ["  a  nothing  0.00"]
+    assert len(Alignment("", "", [], [], np.zeros((0, 0))).to_text().splitlines()) == 1
 
 
 def test_html_is_escaped_and_written(tmp_path):

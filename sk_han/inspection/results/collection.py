@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,19 +13,55 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sk_han.inspection.results.document import DocumentExplanation
-from sk_han.inspection.results.result import Result, plain, written
-from sk_han.rendering.explanation_html import render_html_list
-from sk_han.rendering.explanation_tables import explanations_frame
-from sk_han.rendering.explanation_text import render_text_list
+from sk_han.inspection.results.result import Extent, Result, plain
+from sk_han.rendering.blocks import (
+    Block,
+    Fold,
+    Heading,
+    Sentence,
+    Span,
+    excerpt,
+    percent,
+)
+from sk_han.rendering.shading import (
+    document_blocks,
+    legend,
+    named,
+    prediction,
+    shaded,
+    terminal_legend,
+)
+from sk_han.rendering.text import lines_of, terminal_has_color
 from sk_han.targets.target import log_odds
-from sk_han.utils.containers import label_list, listed, plain_label
-from sk_han.utils.messages import a_kind, agreeing, counted
+from sk_han.utils.containers import frame_of, label_list, listed, plain_label
+from sk_han.utils.messages import a_kind, agreeing, check_count, counted, import_optional
 from sk_han.validation.labels import check_indicator, in_order, is_indicator
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from sk_han.rendering.shading import Level, Quantity
+
+
+OPEN_DOCUMENTS = 3
+_NO_SPANS, _NO_NUMBERS = np.empty((0, 2), dtype=np.int64), np.empty(0)
+_NOTHING = DocumentExplanation(
+    text="",
+    word_spans=_NO_SPANS,
+    sentence_spans=_NO_SPANS,
+    sentence_of_word=_NO_SPANS[:, 0],
+    word_attention=_NO_NUMBERS,
+    sentence_attention=_NO_NUMBERS,
+    contributions=_NO_NUMBERS,
+    sentence_contributions=_NO_NUMBERS,
+    method="attention",
+    classes=np.array([None]),
+    probabilities=np.ones(1),
+    predicted=None,
+    target=None,
+    unknown=np.empty(0, dtype=bool),
+    truncated=False,
+)
 
 
 class ExplanationList(Result, Sequence[DocumentExplanation]):
@@ -69,7 +106,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
     True
     """
 
-    __slots__ = ("_explanations", "_numbers", "_y_true")
+    __slots__ = ("_explanations", "_n_selected_from", "_numbers", "_y_true")
 
     SHOWN_AS_TEXT = 10
     SHOWN_IN_NOTEBOOK = 50
@@ -90,6 +127,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
                 )
         self._numbers = _checked_numbers(numbers, len(self))
         self._y_true = None if y_true is None else tuple(_checked_labels(y_true, self))
+        self._n_selected_from: int | None = None  # documents of which these are the mistakes
 
     @property
     def numbers(self) -> NDArray[np.int64]:
@@ -150,7 +188,9 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         wrong = [i for i, (explanation, true) in pairs if bool(explanation.answer != true)]
         selected = labelled._selected(wrong)
         errors = [_error(*pair) for pair in zip(selected, selected._y_true or (), strict=True)]
-        return selected._selected(np.argsort(np.negative(errors), kind="stable"))
+        mistakes = selected._selected(np.argsort(np.negative(errors), kind="stable"))
+        mistakes._n_selected_from = len(list(self.by_document()))
+        return mistakes
 
     def by_confidence(self, *, ascending: bool = False) -> ExplanationList:
         """Return the same explanations, sorted by how sure the model is of its answer.
@@ -183,7 +223,56 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             of sentences and words have the columns of `DocumentExplanation.to_frame` and the
             explained class, ``target``.
         """
-        return explanations_frame(self, level)
+        if level == "document":
+            return self._frame_of_documents()
+        if level not in ("sentence", "word"):
+            raise ValueError(f"level must be 'document', 'sentence' or 'word'; got {level!r}.")
+        pandas = import_optional("pandas", None, "ExplanationList.to_frame")
+        compared = any(e.against is not None for e in self)
+        # A table without rows, of no mistakes for example, has all its columns too.
+        numbered = list(zip(self._numbers, self, strict=True)) or [(0, _NOTHING)]
+        frames = []
+        for number, explanation in numbered:
+            frame = explanation.to_frame(level)
+            frame.insert(0, "document", number)
+            for name in ("against", "target") if compared else ("target",):
+                values = [getattr(explanation, name)] * len(frame)
+                frame.insert(1, name, pandas.Series(values, dtype=object))
+            frames.append(frame)
+        return pandas.concat(frames, ignore_index=True)
+
+    def _frame_of_documents(self) -> DataFrame:
+        strongest = [explanation.top(1, level="sentence") for explanation in self]
+        columns = {
+            "document": self.numbers,
+            "text": [e.text for e in self],
+            "predicted": [e.answer for e in self],
+            "probability": [e.predicted_probability for e in self],
+        }
+        y_true = self.y_true
+        if y_true is not None:
+            columns["true"] = y_true.tolist()
+            columns["correct"] = [
+                bool(e.answer == true) for e, true in zip(self, y_true, strict=True)
+            ]
+        columns["target"] = [e.target for e in self]
+        if any(e.labels is not None for e in self):
+            columns["target_probability"] = [
+                float(e.probabilities[e.classes.tolist().index(e.target)]) for e in self
+            ]
+        if any(e.against is not None for e in self):
+            columns["against"] = [e.against for e in self]
+        return frame_of(
+            columns
+            | {
+                "sentences": [len(e.sentence_spans) for e in self],
+                "words": [len(e.word_spans) for e in self],
+                "truncated": [e.truncated for e in self],
+                "strongest_sentence": [top[0].text if top else "" for top in strongest],
+                "strongest_contribution": [top[0].score if top else 0.0 for top in strongest],
+            },
+            "ExplanationList.to_frame",
+        )
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return `DocumentExplanation.to_dict` of all, with ``document`` and ``true`` label."""
@@ -210,9 +299,11 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         max_documents : int or None, default=10
             Largest number of documents to show; None for all. The others are counted.
         """
-        return render_text_list(
-            self, show=show, color=color, width=width, max_documents=max_documents
-        )
+        if max_documents is not None:
+            check_count("max_documents", max_documents)
+        color = terminal_has_color() if color is None else color
+        blocks = self._blocks("terminal", show=show, color=color, max_documents=max_documents)
+        return lines_of(blocks, width=width, color=color)
 
     def to_html(
         self,
@@ -243,10 +334,9 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         labelled = self
         if y_true is not None or misclassified_first:
             labelled = self._labelled(y_true, "misclassified_first=True")
-        html = labelled._markup(
-            misclassified_first=misclassified_first, show=show, full_page=full_page
+        return labelled._written_page(
+            path, full_page, misclassified_first=misclassified_first, show=show, max_documents=None
         )
-        return written(html, path)
 
     def by_document(self) -> Iterator[ExplanationList]:
         """Yield lists of the explanations of each document: neighbours of one number and text."""
@@ -276,11 +366,79 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             )
         return self
 
-    def _markup(self, *, full_page: bool, **how: Any) -> str:
-        return render_html_list(self, full_page=full_page, **how)
+    def _blocks(
+        self,
+        extent: Extent,
+        *,
+        show: Quantity = "contributions",
+        color: bool = False,
+        misclassified_first: bool = False,
+        max_documents: int | None = SHOWN_IN_NOTEBOOK,
+        **options: Any,
+    ) -> Iterator[Block]:
+        documents = list(self.by_document())
+        wrong = [each._is_wrong() for each in documents]
+        order = list(range(len(documents)))
+        if misclassified_first:
+            order.sort(key=lambda i: not wrong[i])
+        shown = [(documents[i], wrong[i]) for i in order[:max_documents]]
+        explained = [explanation for document, _ in shown for explanation in document]
+        in_terminal = extent == "terminal"
+        if not in_terminal:
+            yield Heading(f"Explanations of {counted(len(documents))}", 1)
+        if not documents:
+            yield Sentence("No documents.")
+        if documents and self._y_true is not None and not in_terminal:
+            n = self._n_selected_from or len(documents)
+            verb = "is" if 1 in (sum(wrong), n) else "are"
+            share = percent(sum(wrong) / n)
+            yield Sentence(
+                f"{sum(wrong)} of {counted(n)} {verb} misclassified ({share}).", "han-count"
+            )
+        if not in_terminal:
+            yield from legend(explained, show)
+        for position, (document, is_wrong) in enumerate(shown):
+            if in_terminal:
+                yield from document._terminal_blocks(show)
+                continue
+            kind = "han-document han-wrong" if is_wrong else "han-document"
+            content = document_blocks(list(document), show, document._true())
+            title = [*document._title(is_wrong), *excerpt(document[0].text)]
+            yield Fold(title, content, position < OPEN_DOCUMENTS, kind)
+        if in_terminal and shown:
+            yield Sentence("")
+            yield from terminal_legend(explained, show, color=color)
+        n_more = len(order) - len(shown)
+        if n_more and in_terminal:
+            yield Heading(f"... and {counted(n_more, 'more document')}", 3)
+        elif n_more:
+            rest = counted(n_more, "more document")
+            yield Sentence(f"and {rest}; to_html(path) writes all of them.", "han-small")
 
-    def _repr_html_(self) -> str:
-        return self._markup(full_page=False, max_documents=self.SHOWN_IN_NOTEBOOK)
+    def _terminal_blocks(self, show: Quantity) -> Iterator[Block]:
+        """Yield the explanations of one document below each other."""
+        true, columns = self._true(), shaded(list(self), show)
+        for explanation, column in zip(self, columns.columns, strict=True):
+            known = [] if true is None else [", true: ", *named(true)]
+            head = [f"[{self._numbers[0]}] ", *prediction(explanation, true), *known]
+            yield Heading(head, 3)
+            yield dataclasses.replace(columns, columns=[column])
+
+    def _true(self) -> Any:
+        """Return the true label, or labels, of the one document of this list; None if unknown."""
+        return None if self._y_true is None else self._y_true[0]
+
+    def _is_wrong(self) -> bool:
+        return self._y_true is not None and bool(self[0].answer != self._true())
+
+    def _title(self, is_wrong: bool) -> list[Any]:
+        """Return number, prediction and true label of the one document of this list."""
+        first, true = self[0], self._true()
+        sure = "" if first.labels is not None else f" ({percent(first.predicted_probability)})"
+        title = [f"Document {self._numbers[0]:,}: predicted ", *named(first.answer), sure]
+        if true is not None:
+            title += [", labelled ", *named(true)]
+        return [*title, " ", Span("wrong", "verdict")] if is_wrong else title
 
     def __repr__(self) -> str:
         return f"ExplanationList({counted(len(self))})"

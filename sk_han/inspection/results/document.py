@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.result import ReadOnlyResult, Shape, freeze, plain, written
-from sk_han.rendering.explanation_html import render_html
-from sk_han.rendering.explanation_tables import columns_of, explanation_frame
-from sk_han.rendering.explanation_text import render_text
+from sk_han.inspection.results.result import Extent, ReadOnlyResult, Shape, freeze, plain
+from sk_han.rendering.blocks import Block, Heading, Sentence, percent
 from sk_han.rendering.figures import plot_explanation
+from sk_han.rendering.shading import (
+    document_blocks,
+    legend,
+    named,
+    prediction,
+    shaded,
+    terminal_legend,
+)
+from sk_han.rendering.text import lines_of, terminal_has_color
 from sk_han.utils.containers import plain_label
-from sk_han.utils.messages import counted, in_one_line
+from sk_han.utils.messages import counted, import_optional, in_one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -315,7 +322,7 @@ class DocumentExplanation(ReadOnlyResult):
         """
         if not (k is None or (isinstance(k, Integral) and k >= 0)):
             raise ValueError(f"k must be an integer of at least 0, or None; got {k!r}.")
-        found = columns_of(self, level)
+        found = self.columns(level)
         attention = found.get("combined_attention", found["attention"])
         columns = found["text"], found["start"], found["end"], found["contribution"], attention
         order = np.argsort(-np.abs(found["contribution"]), kind="stable")[:k]
@@ -323,11 +330,11 @@ class DocumentExplanation(ReadOnlyResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all data, words within their sentences, as values that JSON can hold."""
-        words = _rows(columns_of(self, "word"))
+        words = _rows(self.columns("word"))
         errors: Any = self.sentence_errors
         if errors is None:
             errors = [None] * len(self.sentences)
-        sentences = _rows(columns_of(self, "sentence") | {"error": errors})
+        sentences = _rows(self.columns("sentence") | {"error": errors})
         first = np.searchsorted(self.sentence_of_word, np.arange(len(sentences) + 1))
         for i, sentence in enumerate(sentences):
             sentence["words"] = words[first[i] : first[i + 1]]
@@ -346,7 +353,14 @@ class DocumentExplanation(ReadOnlyResult):
         ----------
         level : {"word", "sentence"}, default="word"
         """
-        return explanation_frame(self, level)
+        columns = self.columns(level)
+        pandas = import_optional("pandas", None, "DocumentExplanation.to_frame")
+        frame = pandas.DataFrame(
+            {level: pandas.Series(columns.pop("text"), dtype=object)} | columns
+        )
+        if level == "word":
+            frame.insert(3, "sentence", self.sentence_of_word)
+        return frame
 
     def to_text(
         self,
@@ -370,7 +384,9 @@ class DocumentExplanation(ReadOnlyResult):
         width : int, optional
             Columns of a line; by default those of the terminal.
         """
-        return render_text(self, show=show, color=color, width=width)
+        color = terminal_has_color() if color is None else color
+        blocks = self._blocks("terminal", show=show, color=color)
+        return lines_of(blocks, width=width, color=color)
 
     def to_html(
         self,
@@ -391,14 +407,52 @@ class DocumentExplanation(ReadOnlyResult):
         show : {"contributions", "attention"}, default="contributions"
             What colours and bars show.
         """
-        return written(self._markup(show=show, full_page=full_page), path)
+        return self._written_page(path, full_page, show=show)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the contributions of sentences as bars; see `rendering.plot_explanation`."""
         return plot_explanation(self, ax)
 
-    def _markup(self, *, show: Quantity = "contributions", full_page: bool) -> str:
-        return render_html(self, show=show, full_page=full_page)
+    def columns(self, level: Level) -> dict[str, Any]:
+        """Return what is known of each word or sentence, as columns of one length."""
+        if level == "sentence":
+            return {
+                "text": self.sentences,
+                "start": self.sentence_spans[:, 0],
+                "end": self.sentence_spans[:, 1],
+                "attention": self.sentence_attention,
+                "contribution": self.sentence_contributions,
+            }
+        if level != "word":
+            raise ValueError(f"level must be 'word' or 'sentence'; got {level!r}.")
+        return {
+            "text": self.words,
+            "start": self.word_spans[:, 0],
+            "end": self.word_spans[:, 1],
+            "attention": self.word_attention,
+            "combined_attention": self.combined_attention,
+            "contribution": self.contributions,
+            "ngram_contribution": self.ngram_contributions,
+            "unknown": self.unknown,
+        }
+
+    def _blocks(
+        self,
+        extent: Extent,
+        *,
+        show: Quantity = "contributions",
+        color: bool = False,
+        **options: Any,
+    ) -> Iterator[Block]:
+        if extent == "terminal":
+            yield Sentence(prediction(self))
+            yield shaded([self], show)
+            yield from terminal_legend([self], show, color=color)
+            return
+        sure = "" if self.labels is not None else f", {percent(self.predicted_probability)}"
+        yield Heading(["Predicted ", *named(self.answer), sure], 1)
+        yield from legend([self], show)
+        yield from document_blocks([self], show)
 
     def __repr__(self) -> str:
         return (

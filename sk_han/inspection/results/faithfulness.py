@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.result import Result
-from sk_han.rendering.faithfulness_page import plot_faithfulness, render_faithfulness
-from sk_han.rendering.fit_page import table_lines
-from sk_han.rendering.shading import decimal
+from sk_han.inspection.results.result import Extent, Result
+from sk_han.rendering.blocks import (
+    Bar,
+    Block,
+    Fold,
+    Heading,
+    Sentence,
+    Span,
+    Table,
+    Text,
+    decimal,
+    with_minus,
+)
+from sk_han.rendering.figures import plot_faithfulness
 from sk_han.utils.containers import frame_of
 from sk_han.utils.messages import agreeing, counted
 
@@ -28,6 +38,35 @@ HIGHER_IS_BETTER = {
     "flip": False,
     "auprc": True,
     "token_f1": True,
+}
+# Of each metric, the head of its column and what it means.
+COLUMNS = {
+    "comprehensiveness": (
+        "fall without its first words",
+        "how far the probability of the decision falls without the words that the method ranks "
+        "first: the further, the more it depended on them.",
+    ),
+    "sufficiency": (
+        "fall with these alone",
+        "how far it falls when only these words are left; below 0 it rises.",
+    ),
+    "flip": (
+        "share that changes the decision",
+        "the smallest share of the words, taken out from the first on, that changes the decision; "
+        "1 where none does.",
+    ),
+    "auprc": (
+        "people's words ranked high",
+        "whether the words that people marked come first: 1 if all do (average precision).",
+    ),
+    "token_f1": (
+        "people's words found",
+        "of as many first words as people marked, how many they marked (F1).",
+    ),
+}
+BETTER = {
+    True: "\N{UPWARDS ARROW} higher is better",
+    False: "\N{DOWNWARDS ARROW} lower is better",
 }
 
 
@@ -111,40 +150,12 @@ class FaithfulnessReport(Result):
     def __repr__(self) -> str:
         return f"FaithfulnessReport({counted(self.n_documents)}, {', '.join(self.methods)})"
 
-    def to_text(self) -> str:
-        """Return the table as lines of text."""
-        signs = ("+" if self.higher_is_better(metric) else "-" for metric in self.metrics)
-        names = (f"{metric} ({sign})" for metric, sign in zip(self.metrics, signs, strict=True))
-        header = ["", *names, "ms a document"]
-        rows = [
-            [
-                method,
-                *(self._cell(metric, method) for metric in self.metrics),
-                f"{1000 * self.seconds[method]:.1f}",
-            ]
-            for method in self.methods
-        ]
-        lines = table_lines(header, rows)
-        return "\n".join([*lines, self._footnote])
-
-    def _cell(self, metric: str, method: str) -> str:
-        if math.isnan(self.means[metric][method]):
-            return "\N{EN DASH} "
-        low, high = self.intervals[metric][method]
-        ends = "-" if math.isnan(low) else f"{decimal(low, 3)}, {decimal(high, 3)}"
-        mark = "=" if self.may_be_chance(metric, method) else " "
-        return f"{decimal(self.means[metric][method], 3)} [{ends}]{mark}"
-
     def may_be_chance(self, metric: str, method: str) -> bool:
         """Return whether the interval of a method's difference to "random" holds 0, or is none."""
         if method not in self.differences[metric]:  # the control itself
             return False
         low, high = self.differences[metric][method]
         return not (low > 0 or high < 0)
-
-    def higher_is_better(self, metric: str) -> bool:
-        """Return whether a higher value of a metric is a better one."""
-        return HIGHER_IS_BETTER[metric]
 
     @property
     def coverage(self) -> str:
@@ -157,27 +168,77 @@ class FaithfulnessReport(Result):
             left_out += f"; {n:,} without a marked word {agreeing(n, 'count')} for no rationale"
         shares = ", ".join(f"{100 * fraction:g}" for fraction in self.fractions)
         return (
-            f"{counted(self.n_documents)}{left_out}. Means with 95 % intervals (Student's t);\n"
+            f"{counted(self.n_documents)}{left_out}. Means with 95 % intervals (Student's t); "
             f"comprehensiveness and sufficiency over {shares} % of the words."
         )
 
-    def _markup(self, *, full_page: bool) -> str:
-        return render_faithfulness(self, full_page=full_page)
+    def _blocks(self, extent: Extent, **options: Any) -> Iterable[Block]:
+        yield Heading(f"Faithfulness of explanations of {counted(self.n_documents)}", 1)
+        in_short = extent == "terminal"
+        if not in_short:
+            yield Sentence(
+                [
+                    "Do explanations name the words that decide? Each method ranked the words of "
+                    "a document; the first of them were taken out, and the model decided again. "
+                    "Compare each method with ", Span("random", "strong"), ", which ranks by "
+                    "chance: one that is no better says nothing about this model.",
+                ]
+            )  # fmt: skip
+        heads: list[Text] = [
+            f"{metric} {BETTER[HIGHER_IS_BETTER[metric]][0]}"
+            if in_short
+            else [COLUMNS[metric][0], Span(metric, "small"), Span(BETTER[better], "small")]
+            for metric, better in ((metric, HIGHER_IS_BETTER[metric]) for metric in self.metrics)
+        ]
+        rows = [
+            [
+                Span(method),
+                *(self._cell(metric, method) for metric in self.metrics),
+                f"{1000 * self.seconds[method]:.1f} ms",
+            ]
+            for method in self.methods
+        ]
+        yield Table(rows, ["method", *heads, "per document"], "report")
+        notes: list[Block] = [Sentence(note) for note in (self.coverage, *self._notes())]
+        if in_short:
+            yield from notes
+        else:
+            terms = [
+                Sentence([Span(metric, "strong"), f": {COLUMNS[metric][1]}"])
+                for metric in self.metrics
+            ]
+            yield Fold("What the columns mean", [*terms, *notes])
 
-    @property
-    def _footnote(self) -> str:
-        meaning = ""
+    def _cell(self, metric: str, method: str) -> Text:
+        mean = self.means[metric][method]
+        if math.isnan(mean):
+            return decimal(mean)
+        low, high = self.intervals[metric][method]
+        ends = "\N{EN DASH}" if math.isnan(low) else f"{decimal(low)}, {decimal(high)}"
+        chance = " \N{ALMOST EQUAL TO}" if self.may_be_chance(metric, method) else ""
+        interval = Span(with_minus(f"[{ends}]"), "small")
+        return [
+            Bar(mean, "attention"),
+            Span(with_minus(decimal(mean)), "strong"),
+            f"{chance} ",
+            interval,
+        ]
+
+    def _notes(self) -> Iterable[str]:
+        """Yield the meaning of the signs in the table."""
+        yield " ".join(f"{better}." for better in BETTER.values())
         pairs = [
             (metric, method)
             for metric, method in product(self.metrics, self.methods)
             if not math.isnan(self.means[metric][method])
         ]
         if any(self.may_be_chance(metric, method) for metric, method in pairs):
-            meaning = (
-                "\n= may be chance here: "
-                "the interval of the difference to random holds 0, or there is none."
+            yield (
+                "\N{ALMOST EQUAL TO} may be chance: the interval of the difference to random "
+                "contains 0, or there is none."
             )
         if any(math.isnan(self.intervals[metric][method][0]) for metric, method in pairs):
-            why = "one or two documents, or equal values, do not tell how others vary"
-            meaning += f"\n[-] no interval: {why}."
-        return f"{self.coverage} (+) higher is better, (-) lower.{meaning}"
+            yield (
+                "[\N{EN DASH}] no interval: one or two documents, or equal values, do not show "
+                "how others vary."
+            )

@@ -1,28 +1,38 @@
-"""What fits have come to: read-only data."""
+"""Summaries of fits: read-only data."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias, TypeVar
 
-from sk_han.inspection.results.result import Result
-from sk_han.rendering.fit_page import ENDS, Facts, facts_page, facts_text, fit_facts, training_facts
-from sk_han.utils.messages import counted
+from sk_han.inspection.results.result import Extent, Result
+from sk_han.rendering.blocks import Block, Heading, Span, Table, percent
+from sk_han.utils.messages import counted, in_one_line
 from sk_han.utils.progress import duration
 
 _Summary = TypeVar("_Summary", bound="SummaryOfFit")
+Facts: TypeAlias = list[tuple[str, str]]
+# Why a fit has ended, in words.
+ENDS = {
+    "all epochs": "all that were planned",
+    "no improvement": "ended since the held-out {unit}s showed no improvement",
+    "a callback": "ended by a callback",
+    "the time": "ended by StopAfter",
+    "an interrupt": "ended by Ctrl-C",
+    "one portion": "over this portion",
+}
 
 
 class SummaryOfFit(Result):
-    """What both kinds of summary share: they are read from files, and shown as facts."""
+    """Base class of both summaries: they are read from files, and shown as facts."""
 
     @property
     @abstractmethod
     def in_short(self) -> str:
-        """What matters most, as a phrase: what was learnt from, accuracy, seconds."""
+        """What matters most, as a phrase: what it was fitted to, accuracy, seconds."""
 
     @classmethod
     def from_dict(cls: type[_Summary], values: Any) -> _Summary:
@@ -46,16 +56,14 @@ class SummaryOfFit(Result):
             raise ValueError(f"a fit ends by one of {tuple(ENDS)}")
         return cls(**values)
 
-    def to_text(self) -> str:
-        """Return the summary as lines of text."""
-        return facts_text(*self._facts())
-
     @abstractmethod
     def _facts(self) -> tuple[str, Facts]:
         """Return a title, and names with values."""
 
-    def _markup(self, *, full_page: bool) -> str:
-        return facts_page(*self._facts(), full_page)
+    def _blocks(self, extent: Extent, **options: Any) -> Iterable[Block]:
+        title, facts = self._facts()
+        rows = [(name, Span(value)) for name, value in facts]
+        return [Heading(title, 1), Table(rows, kind="facts")]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.in_short})"
@@ -156,7 +164,54 @@ class FitSummary(SummaryOfFit):
         return f"{documents}, {classes}, {score}{duration(self.total_seconds)}"
 
     def _facts(self) -> tuple[str, Facts]:
-        return fit_facts(self)
+        classes = counted(self.n_classes, "label" if self.several_labels else "class")
+        portion = "a portion of " if self.ended == "one portion" else ""
+        title = (
+            f"Fitted to {portion}{counted(self.n_documents)} of {classes} in "
+            f"{duration(self.total_seconds)}"
+        )
+        facts = []
+        if self.accuracy is None:
+            facts.append(
+                ("accuracy", "not measured: no held-out document is known to be new to the model")
+            )
+        else:
+            held_out = counted(self.n_scored, "held-out document")
+            measure = "all labels right" if self.several_labels else "accuracy"
+            facts.append((measure, f"{self.accuracy:.3f} on {held_out}"))
+            of_all = ", the sum of all labels" if self.several_labels else ""
+            facts.append(("loss", f"{self.loss:.3f} on the same{of_all}"))
+            facts += self._by_class()
+            alone = [("network", self.network_accuracy), ("linear", self.linear_accuracy)]
+            named = [f"{name} {score:.3f}" for name, score in alone if score is not None]
+            if len(named) > 1:
+                decided = ", labels from one half on" if self.several_labels else ""
+                facts.append(("each alone", f"{', '.join(named)}{decided}"))
+            guess = "most frequent labels" if self.several_labels else "most frequent class"
+            facts.append((guess, f"{self.majority_accuracy:.3f}"))
+        if len(self.shares) > 1:
+            shares = [f"{name} {percent(share)}" for name, share in self.shares.items()]
+            facts.append(("share of each part", ", ".join(shares)))
+        facts.append(("training", _training(self, "document")))
+        if self.n_conflicting:
+            other = "labels" if self.several_labels else "label"
+            facts.append((f"same text, other {other}", counted(self.n_conflicting)))
+        facts.append(("time", _time(self)))
+        return title, facts
+
+    def _by_class(self) -> Facts:
+        """Return macro F1 and the class that is found least, with what would find more of it."""
+        if self.macro_f1 is None:
+            return []
+        facts = [("macro F1", f"{self.macro_f1:.3f}")]
+        if self.worst_recall is not None and self.n_worst is not None:
+            worst = f"{in_one_line(self.worst_class)}: {self.worst_recall:.3f} of {self.n_worst:,}"
+            is_rare = self.n_worst * self.n_classes < self.n_scored / 2
+            if is_rare and self.worst_recall < 0.5:
+                repair = "a lower threshold" if self.several_labels else "a larger class_weight"
+                worst += f"; {repair} finds more of it, and more that is not"
+            facts.append(("lowest recall", worst))
+        return facts
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
@@ -197,7 +252,34 @@ class TrainingSummary(SummaryOfFit):
         return f"{counted(self.n_trained, self.unit)}, {score}{duration(self.total_seconds)}"
 
     def _facts(self) -> tuple[str, Facts]:
-        return training_facts(self)
+        unit = self.unit
+        accuracy = f"not measured: no {unit} was held out"
+        if self.accuracy is not None:
+            held_out = counted(self.n_scored, f"held-out {unit}")
+            accuracy = f"{self.accuracy:.3f} on the words of {held_out}"
+        return (
+            f"Fitted to {counted(self.n_trained, unit)} in {duration(self.total_seconds)}",
+            [
+                ("accuracy", accuracy),
+                ("training", _training(self, unit)),
+                ("time", _time(self)),
+            ],
+        )
+
+
+def _time(summary: Any) -> str:
+    other = max(0.0, summary.total_seconds - sum(summary.seconds.values()))
+    stages = {**summary.seconds, "other": other}
+    return ", ".join(f"{name} {duration(seconds)}" for name, seconds in stages.items())
+
+
+def _training(summary: Any, unit: str) -> str:
+    epochs = counted(summary.n_epochs, "epoch")
+    if summary.ended == "one portion":
+        return f"{epochs} {ENDS[summary.ended]}"
+    why = ENDS[summary.ended].format(unit=unit)
+    kept = "the last one" if summary.kept_epoch is None else f"epoch {summary.kept_epoch}"
+    return f"{epochs}, {why}; the weights of {kept} were kept"
 
 
 def _is_of_kind(value: Any, kind: str) -> bool:

@@ -11,14 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.result import ReadOnlyResult, freeze
-from sk_han.rendering.explanation_tables import audit_page, audit_text
+from sk_han.inspection.results.result import Extent, ReadOnlyResult, freeze
+from sk_han.rendering.blocks import Block, Heading, Sentence, Span, Table, Text, entry, more
+from sk_han.rendering.shading import document_blocks, legend
 from sk_han.utils.containers import frame_of
 from sk_han.utils.files import write_csv
 from sk_han.utils.messages import counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+FIRST = 100
+PAIRS, CONFLICTS = 10, 20
+SHOWN = {"page": 200, "notebook": 20, "terminal": 20}
+METHOD = (
+    "Up to five models were fitted, each without a part of the documents, and predicted these. A "
+    "doubt is an estimate of the chance that a label is wrong. It assumes that what the models are "
+    "surest of is right, and cannot distinguish a wrong label from a mistake that the models "
+    "share: a person has to look. Where errors go one way, as labels that are missing do, expect "
+    "it to be too low."
+)
 
 
 class DoubtfulLabel(NamedTuple):
@@ -141,9 +153,9 @@ class LabelAudit(ReadOnlyResult):
         and how many of these marks are expected to be wrong.
         """
         sums: dict[tuple[Any, Any], float] = {}
-        for entry in self:
-            pair = (entry.label, entry.marked if self.marked is not None else entry.suggested)
-            sums[pair] = sums.get(pair, 0.0) + entry.doubt
+        for one in self:
+            pair = (one.label, one.marked if self.marked is not None else one.suggested)
+            sums[pair] = sums.get(pair, 0.0) + one.doubt
         return sorted(((*pair, n) for pair, n in sums.items()), key=lambda found: -found[2])
 
     def to_frame(self) -> DataFrame:
@@ -167,10 +179,6 @@ class LabelAudit(ReadOnlyResult):
         rows = zip(*columns.values(), strict=True)
         write_csv(path, [*columns, "decision"], ([*row, ""] for row in rows))
 
-    def to_text(self) -> str:
-        """Return how many labels are expected to be wrong, and the most doubtful, as lines."""
-        return audit_text(self)
-
     def _entry(self, place: int) -> DoubtfulLabel:
         other = int(self.suggested[place])
         return DoubtfulLabel(
@@ -189,8 +197,73 @@ class LabelAudit(ReadOnlyResult):
             columns[name] = [getattr(entry, name) for entry in self]
         return columns
 
-    def _markup(self, *, full_page: bool) -> str:
-        return audit_page(self, full_page)
+    def _blocks(self, extent: Extent, **options: Any) -> Iterator[Block]:
+        yield Heading(f"Labels of {counted(self.n_documents)}", 1)
+        in_terminal = extent == "terminal"
+        # Notes come first: where the models cannot be relied on, nor can the number.
+        yield from map(Sentence, self.notes)
+        yield Sentence(self._expected(), "han-lead")
+        if not in_terminal:
+            yield Sentence(METHOD)
+            pairs = [found for found in self.confused()[:PAIRS] if found[2] >= 0.5]
+            if pairs:
+                yield Heading("Most confused labels")
+                heading = "Rather" if self.marked is None else "Doubt"
+                rows = [[Span(label), self._other(pair), f"{n:.0f}"] for label, pair, n in pairs]
+                yield Table(rows, ["Label", heading, "Expected wrong"])
+            if self.conflicts:
+                yield Heading("The same words with different labels")
+                for group in self.conflicts[:CONFLICTS]:
+                    numbers = ", ".join(f"{row:,}" for row in group)
+                    yield entry(f"Documents {numbers}:", self._text(group[0]))
+                yield from more(len(self.conflicts) - CONFLICTS, "group")
+        if len(self):
+            yield Heading("The most doubtful labels")
+        if not in_terminal:
+            yield from legend(list(self.explanations), "contributions")
+        shown = SHOWN[extent]
+        for place, one in enumerate(self[:shown]):
+            content: list[Block] = []
+            if place < len(self.explanations) and not in_terminal:
+                content = document_blocks([self.explanations[place]], "contributions")
+            label, other = Span(one.label, "strong"), Span(one.suggested, "strong")
+            said: list[Any] = ["labelled ", label, ", rather ", other]
+            if self.marked is not None:
+                said = [label, " is marked, rather not" if one.marked else " is missing, perhaps"]
+            head: Text = [
+                Span(f"{one.doubt:.3f}", "number"),
+                f" document {one.document:,}: ",
+                *said,
+            ]
+            yield entry(
+                head, self._text(one.document), content, is_open=not place and bool(content)
+            )
+        yield from more(len(self) - shown, "label")
+
+    def _text(self, row: int) -> str | None:
+        return None if self.texts is None else self.texts[row]
+
+    def _other(self, found: Any) -> Text:
+        """Return the other one of a pair of `confused`."""
+        if self.marked is None:
+            return Span(found)
+        return "marked where it is wrong" if found else "missing where it is right"
+
+    def _expected(self) -> list[Any]:
+        """Return how many labels are expected to be wrong, and which are most often."""
+        first = min(FIRST, len(self))
+        n_wrong = f"{self.n_expected():,.0f}"
+        labels = "label is" if n_wrong == "1" else "labels are"
+        said: list[Any] = [
+            f"{counted(self.n_documents)}: about {n_wrong} {labels} expected to be wrong"
+        ]
+        if first:
+            said.append(f", {self.n_expected(first):,.0f} of the {first} most doubtful")
+        for label, other, n in self.confused()[:1]:
+            if n >= 1:
+                joint = " for " if self.marked is None else ", "
+                said += ["; most often ", Span(label), joint, self._other(other), f" ({n:,.0f})"]
+        return [*said, "."]
 
     def __repr__(self) -> str:
         return f"LabelAudit({counted(self.n_documents)}, {self.n_expected():.0f} expected wrong)"

@@ -1,4 +1,4 @@
-"""What all results share: the same doors, and one writer of plain values."""
+"""Base class of results: rendering, serialization and read-only arrays."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sk_han.rendering.blocks import Block
+from sk_han.rendering.html import page
+from sk_han.rendering.text import lines_of
 from sk_han.utils.files import replacing
 
+Extent = Literal["page", "notebook", "terminal"]
 # Of an array: lengths, None for any, and the type.
 Shape = tuple[tuple[int | None, ...], type[np.generic] | None]
 # Kinds of dtype that convert to the expected one without loss.
@@ -23,7 +27,7 @@ _KINDS: dict[type[np.generic], str] = {np.int64: "iu", np.float64: "fiu", np.boo
 
 
 class Result(ABC):
-    """What an inspection has found: data, with the doors by which it is looked at."""
+    """What an inspection has found: data, which can be shown as a page or as text."""
 
     __slots__ = ()
 
@@ -44,9 +48,15 @@ class Result(ABC):
         """
         return written(json.dumps(self.to_dict(), allow_nan=False), path)
 
-    @abstractmethod
-    def to_text(self) -> str:
-        """Return the result as lines of text, as `print` shows it."""
+    def to_text(self, *, width: int | None = None) -> str:
+        """Return the result as lines of text, as `print` shows it.
+
+        Parameters
+        ----------
+        width : int, optional
+            Columns of a line; by default those of the terminal.
+        """
+        return lines_of(self._blocks("terminal"), width=width, color=False)
 
     def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
         """Return the result as HTML, without scripts and external files.
@@ -60,14 +70,21 @@ class Result(ABC):
         full_page : bool, default=True
             Whether to return a whole page, or a fragment of one.
         """
-        return written(self._markup(full_page=full_page), path)
+        return self._written_page(path, full_page)
+
+    def _written_page(
+        self, path: str | os.PathLike[str] | None, full_page: bool, **options: Any
+    ) -> str:
+        """Return a page or a fragment, and write it to a file if there is a path."""
+        blocks = self._blocks("page" if full_page else "notebook", **options)
+        return written(page(blocks, full_page=full_page), path)
 
     @abstractmethod
-    def _markup(self, *, full_page: bool) -> str:
-        """Return the page, or the fragment of one."""
+    def _blocks(self, extent: Extent, **options: Any) -> Iterable[Block]:
+        """Return what is shown on a page, in a notebook, or in short in a terminal."""
 
     def _repr_html_(self) -> str:
-        return self._markup(full_page=False)
+        return self._written_page(None, full_page=False)
 
     def __str__(self) -> str:
         return self.to_text()

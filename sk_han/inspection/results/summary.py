@@ -1,21 +1,43 @@
-"""What a model says over many documents: read-only data, without a model."""
+"""Words and n-grams that speak for classes over many documents: read-only data."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from sk_han.inspection.results.result import Result
-from sk_han.rendering.summary import render_summary_html, render_summary_text
+from sk_han.inspection.results.result import Extent, Result
+from sk_han.rendering.blocks import (
+    Bar,
+    Block,
+    Columns,
+    Fold,
+    Heading,
+    Sentence,
+    Span,
+    Table,
+    Text,
+    decimal,
+    number,
+    percent,
+    with_minus,
+)
 from sk_han.utils.containers import frame_of, listed
-from sk_han.utils.messages import counted
+from sk_han.utils.messages import counted, in_one_line
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from sk_han.rendering.shading import Part
+Part = Literal["network", "ngrams"]
 
 AROUND = 40  # characters of a context on each side of a term
+LONGEST_TERM = 28  # characters in a terminal
+OPEN_CLASSES, CLASSES_IN_TERMINAL = 3, 10
+PART_TITLES: dict[Part, str] = {
+    "network": "Words, by the network",
+    "ngrams": "Words and n-grams, by the linear models",
+}
 _LEAST_FALL = 0.05  # of which another is a share
 
 
@@ -248,21 +270,195 @@ class Summary(Result):
         )
         return frame.astype(numbers)
 
-    def to_text(self, *, width: int | None = None) -> str:
-        """Return the summary as lines for a terminal.
+    def _blocks(self, extent: Extent, **options: Any) -> Iterator[Block]:
+        documents = counted(self.n_documents)
+        if self.n_given > self.n_documents:
+            documents += f", drawn at random from {self.n_given:,}"
+        yield Heading(f"Summary of {documents}", 1)
+        if self.removal is not None:
+            yield Sentence(f"Fall of the probability of the {self._answer}:", "han-small")
+            falls = {
+                "without the shown words": (self.removal.fall, "toward"),
+                "without as many drawn at random": (self.removal.fall_random, ""),
+                "without any words": (self.removal.fall_all, ""),
+            }
+            longest = max(*(fall for fall, _ in falls.values()), 1e-9)
+            rows = [
+                [name, Bar(fall / longest, scale), with_minus(decimal(fall, 2))]
+                for name, (fall, scale) in falls.items()
+            ]
+            yield Table(rows, kind="classes")
+        yield Sentence(self._honesty())
+        yield Sentence(self._legend(), "han-small")
+        shown = self._shown_classes()
+        in_terminal = extent == "terminal"
+        n_open = CLASSES_IN_TERMINAL if in_terminal else OPEN_CLASSES
+        for position, found in enumerate(shown[:n_open] if in_terminal else shown):
+            title: Text = [Span(found.label, "strong"), f": {self._about(found)}"]
+            blocks = list(self._class_blocks(found, in_terminal))
+            yield Fold(title, blocks, position < n_open, "han-document")
+        if in_terminal and len(shown) > n_open:
+            rest = counted(len(shown) - n_open, f"more {self._kind}")
+            yield Sentence(f"... and {rest}, in to_html() and to_frame()")
 
-        Of more than 10 classes, those predicted most often are shown.
+    def _class_blocks(self, found: ClassSummary, in_terminal: bool) -> Iterator[Block]:
+        """Yield the terms for and against a class, by each part, with the places of some."""
+        longest = max((abs(term.contribution) for term in found.terms), default=0.0) or 1.0
+        head = ["", "brings", "documents", *["decides"] * (self.removal is not None)]
+        against: Text = ["against ", Span(found.label)]
+        if self._is_of_two:
+            other = next(each for each in self.classes if each is not found)
+            against = ["for ", Span(other.label), ", ", *against]
+        sides: dict[bool, Text] = {True: ["for ", Span(found.label)], False: against}
+        places: list[Block] = []
+        for part, part_title in PART_TITLES.items():
+            yield Heading(part_title, 4)
+            tables = []
+            for speaks_for, title in sides.items():
+                terms, scale = found.of(part, speaks_for=speaks_for), ("against", "toward")
+                rows: list[list[Text]] = []
+                for term in terms:
+                    share = abs(term.contribution) / longest
+                    name = in_one_line(term.text, LONGEST_TERM) if in_terminal else term.text
+                    weight = "" if term.weight is None else f", weight {number(term.weight, True)}"
+                    said = f"in {percent(term.share)} of the documents of its class{weight}"
+                    row: list[Text] = [
+                        Span(name),
+                        Bar(share, scale[speaks_for]),
+                        with_minus(number(term.contribution, True)),
+                        Span(f"{term.n_documents:,}", "number", with_minus(said)),
+                    ]
+                    if self.removal is not None:
+                        row.append("" if term.decides is None else percent(term.decides))
+                    rows.append(row)
+                    shade = "p5" if speaks_for else "m5"
+                    places += [Sentence(_place(each, shade)) for each in term.contexts]
+                if not rows:
+                    rows = [["none"]]
+                tables.append(Table(rows, [title, *head], "terms"))
+            yield Columns(tables)
+        if found.removal is not None and not self._is_of_two:
+            yield Sentence(self._removal_note(found.removal), "han-small")
+        if places and not in_terminal:
+            yield Fold("Where these terms stand", places, kind="han-small")
 
-        Parameters
-        ----------
-        width : int, optional
-            Columns of a line; by default those of the terminal.
-        """
-        return render_summary_text(self, width=width)
+    @property
+    def _kind(self) -> str:
+        return "label" if self.several_labels else "class"
 
-    def _markup(self, *, full_page: bool) -> str:
-        return render_summary_html(self, full_page=full_page)
+    @property
+    def _answer(self) -> str:
+        return "most probable label" if self.several_labels else "predicted class"
+
+    @property
+    def _is_of_two(self) -> bool:
+        """Whether what speaks against one class speaks for the other."""
+        return len(self.classes) == 2 and not self.several_labels
+
+    def _shown_classes(self) -> list[ClassSummary]:
+        """Return the classes, those predicted most often first; of two the second alone."""
+        if self._is_of_two:
+            return [self.classes[1]]
+        return sorted(self.classes, key=lambda found: -found.n_predicted)
+
+    def _legend(self) -> str:
+        """Return the meaning of the numbers."""
+        kind, becomes = self._kind, "another class would be predicted"
+        if self.several_labels:
+            becomes = "another label would be the most probable one"
+        decides = (
+            f"A term decides in a document if without it {becomes}, and one of the two is the "
+            f"{kind} shown; the share is of all documents that have the term, or of up to 100 of "
+            "them drawn at random, not only of those counted here. "
+        )
+        return (
+            f"A number is what a term brings to its {kind} on average, in the documents that have "
+            f"it: plus speaks for the {kind}, minus against it. 0.69 doubles the odds of the "
+            f"{kind} (from 1:1 to 2:1, say), 1.39 makes them four times as high. "
+            f"{'' if self.removal is None else decides}Strong and frequent terms come first."
+        )
+
+    def _about(self, found: ClassSummary) -> str:
+        """Return how often the class is predicted, and what each part brings."""
+        near = ""
+        if not self._is_of_two:
+            near = f", the second most probable {self._kind} of {found.n_others:,} more"
+            if self._is_of_explanations:
+                near = f", explained for {found.n_others:,} more"
+        verb = "the most probable label of" if self.several_labels else "predicted for"
+        said = f"{verb} {counted(found.n_predicted)}{near}"
+        if found.n_predicted:
+            # Exactly 0 is a part that is missing, or that reads vectors of sentences and no words.
+            parts = {"network": found.network, "linear models": found.ngrams}
+            brought = [
+                f"{with_minus(number(n, True))} by the {name}" for name, n in parts.items() if n
+            ]
+            if brought:
+                said += f"; there its words bring {', '.join(brought)}"
+        return said
+
+    @property
+    def _is_of_explanations(self) -> bool:
+        return self.removal is None and not self.reads_vectors
+
+    def _honesty(self) -> str:
+        """Return how much of the predictions the shown words carry."""
+        if self.reads_vectors:
+            return (
+                "What sentence vectors bring belongs to no word and is not shown: a network here "
+                "is one that reads words. So how much of the predictions these terms carry was "
+                "not measured."
+            )
+        if self.removal is None:
+            return (
+                "How much of the predictions these terms carry was not measured: that needs the "
+                "model, summarize(estimator, documents), and one that reads words alone."
+            )
+        return f"How much do these terms explain? {self._removal_note(self.removal)}"
+
+    def _removal_note(self, removal: Removal) -> str:
+        """Return what becomes of predictions without the shown words."""
+        changes = f"{percent(removal.changed)} of the predictions change"
+        if self.several_labels:
+            share = percent(removal.changed)
+            changes = f"another label becomes the most probable in {share} of them"
+        falls = (removal.fall, removal.fall_random, removal.fall_all)
+        fall, fall_random, fall_all = (with_minus(decimal(each, 2)) for each in falls)
+        note = (
+            f"Without the words shown as speaking for the {self._answer} of the documents "
+            f"({percent(removal.share_of_words)} of all words), its probability falls by {fall} on "
+            f"average, and {changes}. Without as many words drawn at random: {fall_random} and "
+            f"{percent(removal.changed_random)}. Without any words: {fall_all} and "
+            f"{percent(removal.changed_all)}."
+        )
+        carried, at_random = removal.carried, removal.carried_random
+        # Falls do not add up: without some words it may be more than without all, no share then.
+        if carried is None or at_random is None or not (0 <= carried <= 1 and 0 <= at_random <= 1):
+            return note
+        return (
+            f"{note} So the shown words carry {percent(carried)} of what all words do, those drawn "
+            f"at random {percent(at_random)}."
+        )
 
     def __repr__(self) -> str:
         classes = counted(len(self.classes), "label" if self.several_labels else "class")
         return f"Summary({classes}, {counted(self.n_documents)})"
+
+
+def _place(context: Context, shade: str) -> Text:
+    """Return a term with the words around it, and where it stands."""
+    # Single blanks, as HTML shows them, those at the ends too.
+    before, after = (re.sub(r"\s+", " ", text) for text in (context.before, context.after))
+    if context.cut_before:
+        before = f"\N{HORIZONTAL ELLIPSIS}{before.lstrip()}"
+    if context.cut_after:
+        after = f"{after.rstrip()}\N{HORIZONTAL ELLIPSIS}"
+    place = f"document {context.document}, characters {context.start}\N{EN DASH}{context.end}"
+    return [
+        Span(before),
+        Span(context.written, shade),
+        Span(after),
+        f" ({place}, predicted ",
+        Span(context.predicted),
+        ")",
+    ]

@@ -31,7 +31,7 @@ def test_the_gain_is_the_difference_of_accuracies():
 def test_the_commonest_label_is_that_of_the_documents():
     report = made()
     assert report.commonest_label == "neg"
-    assert repr(report) == "Report(HANClassifier, 6 documents, accuracy 0.500)"
+    assert repr(report) == "Report(HANClassifier, 6 documents, 3 labels, accuracy 0.500)"
     assert report.scores["commonest"]["accuracy"] == 0.5
 
 

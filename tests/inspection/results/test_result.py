@@ -24,7 +24,6 @@ from sk_han.inspection import (
     TrainingSummary,
 )
 from sk_han.inspection.results.fit_summary import SummaryOfFit
-from sk_han.inspection.results.report import HeldOutReport
 from sk_han.inspection.results.result import ReadOnlyResult, plain
 from sk_han.translation import Alignment
 from tests.by_hand import explained, signed, summarized
@@ -80,7 +79,7 @@ AUDIT = LabelAudit(
     texts=("one", "two"),
 )
 RESULTS = {
-    type(result).__name__: result
+    type(result).__name__ + " of labels" * (result is LABELS): result
     for result in (
         explained(),
         ExplanationList([signed(), explained()]),
@@ -106,11 +105,10 @@ def _figures_are_closed() -> Iterator[None]:
 
 def test_there_are_no_other_results():
     kinds = [
-        kind
-        for base in (Result, ReadOnlyResult, HeldOutReport, SummaryOfFit)
-        for kind in base.__subclasses__()
+        kind for base in (Result, ReadOnlyResult, SummaryOfFit) for kind in base.__subclasses__()
     ]
-    assert {kind.__name__ for kind in kinds if not isabstract(kind)} == RESULTS.keys()
+    shown = {type(result) for result in RESULTS.values()}
+    assert {kind for kind in kinds if not isabstract(kind)} == shown
 
 
 @pytest.mark.parametrize("report", [made(), LABELS], ids=lambda report: type(report).__name__)
@@ -195,7 +193,7 @@ def test_a_table_has_a_row_for_each_target_word():
 
 def test_an_alignment_in_lines_names_the_word_looked_at():
     lines = RESULTS["Alignment"].to_text().splitlines()
-    assert lines == ["  a <- ein (0.75)", "dog <- Hund (1.00)"]
+    assert lines[1:] == ["  a    ein   0.75", "  dog  Hund  1.00"]
 
 
 @dataclass

@@ -1,6 +1,7 @@
 import pytest
 
-from sk_han.rendering.charts import Axis, Chart, ticks
+from sk_han.rendering.blocks import Axis, Chart, Curve, Heading, ticks
+from sk_han.rendering.html import page
 from tests.html_page import Page
 
 UNIT = Axis("share", 0, 1, ticks(0, 1))
@@ -22,25 +23,27 @@ def test_whole_ticks_are_integers_without_repetition(last):
     assert len(set(texts)) == len(texts) <= 8
 
 
+def drawn(curve, x=UNIT, y=UNIT, description="a chart", columns=()):
+    return Page(
+        page([Heading("Title", 1), Chart(description, x, y, [curve], "", columns)], full_page=True)
+    )
+
+
 def test_high_values_are_above_low_ones():
-    chart = Chart(UNIT, UNIT, "dots")
-    chart.dots([(0, 0), (1, 1)], "toward", ["low", "high"])
-    low, high = Page(chart.markup()).attributes("circle")
+    low, high = drawn(Curve("", [(0, 0), (1, 1)], "toward", ["low", "high"])).attributes("circle")
     assert float(low["cx"]) < float(high["cx"])
     assert float(low["cy"]) > float(high["cy"])
 
 
 def test_every_text_of_a_chart_is_escaped():
     axis = Axis("<script>", 0, 1, [(0, "<script>")])
-    chart = Chart(axis, axis, "<script>")
-    chart.dots([(0, 0)], "toward", ["<script>"])
-    chart.bar(0, 1, 1, "<script>")
-    assert "<script" not in chart.markup()
-    assert Page(chart.markup()).all_text.count("<script>") == 6
+    curve = Curve("<script>", [(0, 0)], "toward", ["<script>"])
+    found = drawn(curve, axis, axis, "<script>", [(0, 1, 1, "<script>")])
+    assert "script" not in {tag for tag, _ in found.tags}
+    assert found.all_text.count("<script>") == 7
 
 
 def test_an_axis_of_one_value_is_no_error():
     axis = Axis("epoch", 1, 1, ticks(1, 1, whole=True))
-    chart = Chart(axis, axis, "one")
-    chart.line([(1, 1)], "toward")
-    assert "nan" not in chart.markup()
+    (line,) = drawn(Curve("", [(1, 1)], "toward"), axis, axis).attributes("polyline")
+    assert "nan" not in line["points"]

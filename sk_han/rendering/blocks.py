@@ -1,0 +1,287 @@
+"""What results show, as blocks: headings, sentences, tables, shaded text, curves, matrices.
+
+`sk_han.rendering.html` and `sk_han.rendering.text` write blocks. Texts are plain: escaping is the
+business of the writer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.utils.messages import counted, in_one_line, shortened_apart
+
+EXCERPT = 100  # characters of the beginning of a text
+LONGEST_NAME = 24  # characters: the style sheet cuts wider ones than 15rem at their end
+LONGEST = 1_500  # characters of a text that is not explained
+
+
+class Span(NamedTuple):
+    """A part of a text that is set apart, a label for example, whose direction is its own.
+
+    Of the kinds "label", "strong", "number", "small", "verdict", "code", "excerpt", "sub" and
+    "link"; "p6", "m6" and "w6" are shades of the colour scales.
+    """
+
+    text: object
+    kind: str = "label"
+    title: str = ""
+    link: str = ""
+
+
+class Bar(NamedTuple):
+    """A bar filled to a share, in the colour of a scale, with a tick at a threshold."""
+
+    share: float
+    scale: str = ""
+    threshold: float | None = None
+
+
+Text: TypeAlias = str | Span | Bar | Sequence[Any]  # the last of any of the first
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading; the first one of a page is its title too."""
+
+    text: Text
+    level: int = 2
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A paragraph; its kind is a class of the style sheet."""
+
+    text: Text
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of texts and bars, of which the first cell names the row.
+
+    Of the kind "facts" all columns are aligned at their start, else those behind the first at
+    their end.
+    """
+
+    rows: Sequence[Sequence[Text]]
+    head: Sequence[Text] = ()
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Blocks side by side, where there is room."""
+
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Blocks that unfold under a title. In a terminal, those of a closed fold are left out."""
+
+    title: Text
+    blocks: Sequence[Block]
+    is_open: bool = False
+    kind: str = ""
+    id: str = ""
+
+
+class Piece(NamedTuple):
+    """Text of one word, or (`word` is None) text between words, or a note on the text."""
+
+    text: str
+    word: int | None = None
+    unread: bool = False
+    note: bool = False
+
+
+class Row(NamedTuple):
+    """A sentence and the text after it; `sentence` is None for text outside all sentences."""
+
+    sentence: int | None
+    pieces: list[Piece]
+
+
+@dataclass(frozen=True)
+class Shaded:
+    """A document with shaded words, in a column for each class that it is explained for.
+
+    `columns` have the values of words and sentences (`sk_han.rendering.shading.Shading`), `names`
+    the heads of several columns; `unknown`, shape (n_words,), marks words without an entry in the
+    vocabulary.
+    """
+
+    rows: Sequence[Row]
+    columns: Sequence[Any]
+    unknown: NDArray[np.bool_]
+    names: Sequence[Text] = ()
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Cells shaded by their shares, shape (n_rows, n_columns); `counts` stand in them.
+
+    With `diagonal`, cells on it are right and others wrong. `links` lead from cells to ids.
+    """
+
+    rows: Sequence[Any]
+    columns: Sequence[Any]
+    shares: NDArray[np.float64]
+    axes: tuple[str, str]
+    counts: NDArray[np.int64] | None = None
+    diagonal: bool = False
+    links: Mapping[tuple[int, int], str] = field(default_factory=dict)
+
+
+class Axis(NamedTuple):
+    """A scale from `low` to `high`, with its ticks as (value, text)."""
+
+    label: str
+    low: float
+    high: float
+    ticks: Sequence[tuple[float, str]]
+
+
+class Curve(NamedTuple):
+    """Points with titles, their colour ("toward", "against", "muted") and their 95 % intervals."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    color: str
+    titles: Sequence[str] = ()
+    intervals: Sequence[tuple[float, float]] = ()
+    hollow: bool = False
+    line: bool = True
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Curves over two axes, and behind them columns (low, high, height, title)."""
+
+    description: str
+    x: Axis
+    y: Axis
+    curves: Sequence[Curve]
+    caption: str = ""
+    columns: Sequence[tuple[float, float, float, str]] = ()
+
+
+Block: TypeAlias = Heading | Sentence | Table | Columns | Fold | Shaded | Matrix | Chart
+
+
+def parts_of(text: Text) -> Sequence[Any]:
+    """Return the parts of a text."""
+    return [text] if isinstance(text, (str, Span, Bar)) else text
+
+
+def plain_text(text: Text) -> str:
+    """Return a text in one line, without bars and what sets its parts apart."""
+    parts = (part.text if isinstance(part, Span) else part for part in parts_of(text))
+    return in_one_line("".join(str(part) for part in parts if not isinstance(part, Bar)))
+
+
+def names(labels: Iterable[object]) -> list[Span]:
+    """Return labels that may be cut, each with a title that has all of it."""
+    texts = [str(label) for label in labels]
+    cut = shortened_apart(texts, LONGEST_NAME)
+    return [Span(name, "name", text) for text, name in zip(texts, cut, strict=True)]
+
+
+def excerpt(text: str) -> list[Any]:
+    """Return the beginning of a text in one line, to stand behind a title until it is opened."""
+    words = " ".join(text[: 2 * EXCERPT].split())
+    rest = "\N{HORIZONTAL ELLIPSIS}" * (len(words) > EXCERPT)
+    return [" ", Span(f"\N{EN DASH} {words[:EXCERPT] or 'no text'}{rest}", "excerpt")]
+
+
+def entry(
+    head: Text,
+    text: str | None,
+    content: Sequence[Block] = (),
+    *,
+    longest: int = LONGEST,
+    is_open: bool = False,
+) -> Block:
+    """Return a document that opens: a head with the beginning of its text, and below its content.
+
+    Without content that is the text, of a very long one the first characters.
+    """
+    if text is None and not content:
+        return Sentence(head, "han-entry")
+    if not content and text is not None:
+        content = [Sentence(Span(text[:longest]), "han-whole")]
+        content += more(len(text) - longest, "character")
+    title = [*parts_of(head), *([] if text is None else excerpt(text))]
+    return Fold(title, content, is_open, "han-entry")
+
+
+def more(n: int, what: str) -> list[Block]:
+    """Say how many things are not shown, if there are any."""
+    return [Sentence(f"and {counted(n, f'more {what}')}", "han-small")] if n > 0 else []
+
+
+def ticks(low: float, high: float, *, whole: bool = False) -> list[tuple[float, str]]:
+    """Return up to seven round values between two numbers, with their texts."""
+    rough = (high - low) / 6 or 1.0
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
+    if whole:
+        step = max(1.0, round(step))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [(i * step, f"{i * step:.6g}") for i in range(first, last + 1)]
+
+
+def number(value: float, signed: bool) -> str:
+    """Write a value with three decimals, or with two or three digits if it is small or large."""
+    # Below, three decimals round to one significant digit or none.
+    if abs(value) < 0.00995:
+        return brief(value, signed)
+    sign = "+" if signed else ""
+    return format(value, f"{sign}.3f" if abs(value) < 99.95 else f"{sign}.3g")
+
+
+def brief(value: float, signed: bool = False) -> str:
+    """Write a value with two significant digits, and zero without a sign."""
+    if not value:
+        return "0"
+    return format(value, "+.2g" if signed else ".2g")
+
+
+def decimal(value: float | None, places: int = 3) -> str:
+    """Write a number, what rounds to 0 without a sign; a dash where there is none."""
+    if value is None or math.isnan(value):
+        return "\N{EN DASH}"
+    return f"{round(value, places) + 0.0:.{places}f}"
+
+
+def percent(share: float, decimals: int | None = None) -> str:
+    """Write a share as a percentage, by default with a decimal where it is near 0 or 1.
+
+    What is not the whole is not written as such.
+    """
+    if decimals is None:
+        if 0 < abs(share) < 0.001:
+            return "below 0.1\N{NO-BREAK SPACE}%"
+        decimals = 1 if 0 < abs(share) < 0.0195 or 0.995 <= share < 1 else 0
+    written = f"{100 * share + 0.0:.{decimals}f}"
+    if share < 1 and float(written) == 100:
+        return f"above {99.9 if decimals else 99}\N{NO-BREAK SPACE}%"
+    return with_minus(f"{written}\N{NO-BREAK SPACE}%")
+
+
+def points(difference: float) -> str:
+    """Write a difference of two shares in percentage points, with its sign."""
+    decimals = 2 if 0 < abs(difference) < 0.0005 else 1
+    return with_minus(f"{100 * difference + 0.0:+.{decimals}f}")
+
+
+def with_minus(text: str) -> str:
+    """Replace hyphens by minus signs, which are as wide as the plus."""
+    return text.replace("-", "\N{MINUS SIGN}")
