@@ -392,10 +392,10 @@ class NetworkOptions(Options):
         """Check that weights trained with the fitted options can be used with these options."""
         for name in ("embedding_dim", "word_hidden", "sentence_hidden", "rnn", "pooling"):
             if _structure(self, name) != _structure(fitted, name):
-                given, found = getattr(self, name), getattr(fitted, name)
+                current, earlier = getattr(self, name), getattr(fitted, name)
                 raise ValueError(
-                    f"{name} is {given!r} now, and {found!r} in the fitted network, which training "
-                    "cannot go on from. Set it back, or fit anew."
+                    f"{name} is {current!r} now, and {earlier!r} in the fitted network, which "
+                    "training cannot go on from. Set it back, or fit anew."
                 )
 
 

@@ -39,7 +39,7 @@ def left_singular_vectors(
     """Approximate the largest singular values (rank,), falling, and their left vectors (M, rank).
 
     The randomized block Krylov method of Musco and Musco (2015, NeurIPS): a block of random
-    directions, a third as many as asked for, and its products with the matrix and its transpose
+    directions, a third as many as the rank, and its products with the matrix and its transpose
     span the space in which the vectors are looked for. Large values are exact and the last ones too
     small, which is what latent directions need: subspace iteration (Halko, Martinsson and Tropp,
     2011, SIAM Review) with two iterations takes longer, and half a point of accuracy behind it is
@@ -145,7 +145,7 @@ def cooccurrence_vectors(
 
     Positive ``weights`` (D,) say how often each document counts. If all are integer multiples of
     the smallest, a document of twice that weight has the same result, bit by bit, as two copies of
-    it. Returned are vectors of this shape, and whether the vector of each word is learnt: those of
+    it. Returned are vectors of this shape, and whether each word has a learned vector: those of
     padding, of the unknown word and of words without neighbours are random.
     """
     rng = check_random_state(random_state)
@@ -157,16 +157,16 @@ def cooccurrence_vectors(
         documents, weights = documents[rows], weights[rows]
     counts = _counts(documents, weights, vocabulary_size)
     information = _positive_mutual_information(counts)
-    learnt = information.getnnz(axis=1) > 0
-    rank = min(embedding_dim, learnt.sum() - 1)
+    has_vector = information.getnnz(axis=1) > 0
+    rank = min(embedding_dim, has_vector.sum() - 1)
     if rank < 1:
         return vectors, np.zeros(vocabulary_size, dtype=bool)
-    left, singular_values = left_singular_vectors(information[learnt], rank, rng)
-    vectors[learnt, :rank] = left * np.sqrt(singular_values)
-    vectors[learnt, rank:] = 0
-    lengths = np.linalg.norm(vectors[learnt], axis=1, keepdims=True)
-    vectors[learnt] *= _SCALE * np.sqrt(embedding_dim) / np.maximum(lengths, 1e-12)
-    return vectors, learnt
+    left, singular_values = left_singular_vectors(information[has_vector], rank, rng)
+    vectors[has_vector, :rank] = left * np.sqrt(singular_values)
+    vectors[has_vector, rank:] = 0
+    lengths = np.linalg.norm(vectors[has_vector], axis=1, keepdims=True)
+    vectors[has_vector] *= _SCALE * np.sqrt(embedding_dim) / np.maximum(lengths, 1e-12)
+    return vectors, has_vector
 
 
 def _multiples(weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -293,16 +293,16 @@ def learn_embeddings(
             f"documents hold the word id {highest}, but the vocabulary ends at {n_rows - 1}: "
             "tokenize them with the tokenizer of this vocabulary."
         )
-    vectors, learnt = cooccurrence_vectors(
+    vectors, has_vector = cooccurrence_vectors(
         documents, (n_rows, int(embedding_dim)), random_state=random_state
     )
-    words = {word: row for word, row in ids.items() if learnt[row]}
+    words = {word: row for word, row in ids.items() if has_vector[row]}
     if not words:
         raise ValueError(
             f"No two words of the vocabulary stand near each other in {counted(len(documents))} of "
             f"{counted(documents.n_words, 'word')}: there is nothing to learn from."
         )
-    coverage = len(ids), len(words), running_share(documents, np.flatnonzero(learnt))
+    coverage = len(ids), len(words), running_share(documents, np.flatnonzero(has_vector))
     return Embeddings(words, vectors, *coverage)
 
 

@@ -33,7 +33,7 @@ _HEADER = re.compile(r"\d{1,18} \d{1,18}", re.ASCII)  # of numbers that fit into
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 
 
-# The first line tells how many numbers a line has: what is no finite number counts as one there.
+# The first line decides how many numbers a line has: NaN and infinity count as numbers there.
 _LIKE_NUMBER = re.compile(
     rf"{_NUMBER.pattern}|[-+]?(?:nan|inf(?:inity)?)", re.ASCII | re.IGNORECASE
 )
@@ -203,12 +203,12 @@ class Embeddings(Mapping[str, NDArray[np.float32]]):
         return self
 
     def __repr__(self) -> str:
-        found = counted(len(self), "word")
+        words = counted(len(self), "word")
         if self.coverage is not None:
-            found = f"{self.n_known:,} of {self.n_words:,} words ({100 * self.coverage:.1f} %)"
+            words = f"{self.n_known:,} of {self.n_words:,} words ({100 * self.coverage:.1f} %)"
         if self.running_coverage is not None:
-            found += f", {100 * self.running_coverage:.1f} % of running words"
-        return f"Embeddings({found}, embedding_dim={self.embedding_dim})"
+            words += f", {100 * self.running_coverage:.1f} % of running words"
+        return f"Embeddings({words}, embedding_dim={self.embedding_dim})"
 
 
 def load_embeddings(
@@ -237,7 +237,7 @@ def load_embeddings(
     Raises
     ------
     FileNotFoundError, TypeError
-        If there is no such file, or the vocabulary is no mapping.
+        If there is no such file, or the vocabulary is not a mapping.
     ValueError
         If the file or a vector is damaged, with the line or the words; or if no word of the
         vocabulary has a vector.
@@ -346,8 +346,7 @@ def running_share(documents: DocumentArray | None, known: NDArray[np.int64]) -> 
     """Return the share of the words that have one of some ids; None without words."""
     if documents is None or not documents.n_words:
         return None
-    found = int(np.isin(documents.word_ids, known).sum())
-    return found / documents.n_words
+    return int(np.isin(documents.word_ids, known).sum()) / documents.n_words
 
 
 def _entries(path: Any) -> Iterable[tuple[str, Callable[[], Any]]]:

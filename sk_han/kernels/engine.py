@@ -44,8 +44,8 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-# A failure is told once a process.
-_TOLD: set[str] = set()
+# The kinds of failures that this process has warned of.
+_WARNED: set[str] = set()
 
 
 _DEFAULT = os.environ.get("SK_HAN_ENGINE", "auto")
@@ -103,9 +103,9 @@ def warm_up() -> float:
 def kernels(name: str, *, worth_loading: bool = True) -> ModuleType | None:
     """Return a module of compiled kernels, or None where PyTorch or NumPy shall compute.
 
-    Loading compiles the kernels, or reads them from Numba's cache. If this fails, a warning says
-    so once, and the result is None from then on. Of work that is not worth the import of Numba it
-    is None where Numba is not imported yet, unless the engine "numba" is asked for.
+    Loading compiles the kernels, or reads them from Numba's cache. If this fails, there is one
+    warning, and the result is None from then on. Of work that is not worth the import of Numba it
+    is None where Numba is not imported yet, unless the engine "numba" is requested.
     """
     requested = _REQUESTED.get()
     if requested == "torch":
@@ -124,7 +124,7 @@ def gpu_kernels(device: Any) -> ModuleType | None:
     """Return `sk_han.kernels.gpu`, or None where PyTorch shall compute, by cuDNN.
 
     Triton, which comes with PyTorch for CUDA, compiles the kernels at the first call, for a test on
-    this device. If this fails, a warning says so once.
+    this device. If this fails, there is one warning.
     """
     if _REQUESTED.get() == "torch":
         return None
@@ -162,7 +162,7 @@ def _load(name: str, requested: str) -> ModuleType | None:
             "If files of Numba's cache are damaged, delete sk_han/kernels/__pycache__ or "
             "NUMBA_CACHE_DIR."
         )
-        if "no locator available" in str(error):  # what Numba says where it may write no cache
+        if "no locator available" in str(error):  # Numba's message where it may write no cache
             repair = "Set NUMBA_CACHE_DIR to a folder that can be written."
         _warn(
             f"its kernels cannot be compiled or loaded ({type(error).__name__}: {error})",
@@ -177,8 +177,8 @@ def _load(name: str, requested: str) -> ModuleType | None:
 
 
 def _warn(problem: str, repair: str, *, kind: str = "missing") -> None:
-    if kind not in _TOLD:
-        _TOLD.add(kind)
+    if kind not in _WARNED:
+        _WARNED.add(kind)
         warn_user(f"The engine 'numba' is not used, since {problem}. {repair}", RuntimeWarning)
 
 
@@ -198,7 +198,7 @@ if hasattr(os, "register_at_fork"):
 def at_most_per_core(number: int, n_cores: int) -> int:
     """Return the number of threads or processes, or four for each core if that is less.
 
-    A model may have been saved on a larger machine, or by someone who asks for a million.
+    A model may have been saved on a larger machine, or a million may have been requested.
     """
     return min(number, _MOST_PER_CORE * n_cores)
 
@@ -264,7 +264,7 @@ N_POOLED = 12
 class _Pooled:
     """Memory that is free once the array on it is gone.
 
-    No callback of the reference says so: an interrupt that is raised in one is lost.
+    Not by a callback of the reference: an interrupt that is raised in one is lost.
     """
 
     memory: NDArray[np.uint8]
@@ -295,7 +295,7 @@ def lasting(shape: tuple[int, ...]) -> NDArray[np.float32]:
     else:
         memory = np.empty(n_bytes + n_bytes // 8, dtype=np.uint8)
     # A view keeps the array at the end of its chain of bases. That is `used`, since the base of
-    # `used` is no array, but a view of a buffer.
+    # `used` is not an array, but a view of a buffer.
     used = np.frombuffer(memory.data, dtype=np.float32, count=math.prod(shape))
     _POOL.append(_Pooled(memory, weakref.ref(used)))
     if len(_POOL) > N_POOLED:

@@ -26,8 +26,7 @@ class BidirectionalGRU(NamedTuple):
         """Return the encoder of this name."""
 
         def both(kind: str) -> Array:
-            found = [weights[f"{name}.gru.{kind}_l0{way}"] for way in ("", "_reverse")]
-            return np.stack(found)
+            return np.stack([weights[f"{name}.gru.{kind}_l0{way}"] for way in ("", "_reverse")])
 
         state_bias = both("bias_hh")
         states = np.ascontiguousarray(both("weight_hh").transpose(0, 2, 1))
@@ -42,53 +41,42 @@ class BidirectionalGRU(NamedTuple):
             projected = project(inputs, self.inputs, self.input_bias)
             index = index.astype(np.int64, copy=False)
             return recur(projected, self.states, self.candidate_bias, index, lengths).states
-        projected, (_, H, _) = self.projected(inputs), self.states.shape
-        directions = np.arange(2)[:, None]
+        directions, (_, H, _) = np.arange(2)[:, None], self.states.shape
         result = np.zeros((len(index), 2, H), dtype=np.float32)
-        states = np.zeros((2, len(lengths), H), dtype=np.float32)
-        for tokens in self.tokens(lengths):
-            states = states[:, : tokens.shape[1]]
-            x = projected[directions, index[tokens]]  # (2, n, 3H)
-            m = states @ self.states
-            m[:, :, -H:] += self.candidate_bias[:, None]
-            _, z, candidate = gru_gates(x, m)
-            states = candidate + z * (states - candidate)
+        for tokens, states, *_ in self.steps(inputs, index, lengths):
             result[tokens, directions] = states
         return result.reshape(len(index), 2 * H)
 
-    def projected(self, inputs: Array) -> Array:
-        """Multiply inputs of shape (U, input_size); return (2, U, 3H)."""
-        projected: Array = inputs @ self.inputs.transpose(0, 2, 1)
-        projected += self.input_bias[:, None]
-        return projected
+    def steps(
+        self, inputs: Array, index: NDArray[Any], lengths: Lengths
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield the tokens (2, n) that each step reads, fewer and fewer, and its results.
 
-    def tokens(self, lengths: Lengths) -> Iterator[NDArray[np.int64]]:
-        """Yield the tokens that each step reads, shape (2, n), fewer and fewer."""
+        These are (2, n, H) each: the states, the reset and update gate, the candidate, what the
+        reset gate scales in it, and the states before.
+        """
+        projected = inputs @ self.inputs.transpose(0, 2, 1) + self.input_bias[:, None]  # (2, U, 3H)
         starts = np.cumsum(lengths) - lengths
         order = np.argsort(-lengths, kind="stable")  # those that go on are the first ones
         starts, lengths = starts[order], lengths[order]
         first = np.stack([starts, starts + lengths - 1])
-        way = np.array([[1], [-1]])
         active = np.searchsorted(-lengths, -np.arange(lengths.max(initial=0)))
+        H, directions = self.states.shape[1], np.arange(2)[:, None]
+        states = np.zeros((2, len(lengths), H), dtype=np.float32)
         for t, n in enumerate(active.tolist()):
-            yield first[:, :n] + way * t
-
-
-def gru_gates(x: Array, m: Array) -> tuple[Array, Array, Array]:
-    """Return reset and update gate and candidate of a step, (2, n, H) each.
-
-    `x` and `m`, both (2, n, 3H), are the projected inputs and states before, these with the
-    candidate's own bias.
-    """
-    H = m.shape[2] // 3
-    # The sigmoid; its exponential would overflow.
-    gates = 0.5 * np.tanh(0.5 * (x[:, :, : 2 * H] + m[:, :, : 2 * H])) + 0.5
-    r, z = gates[:, :, :H], gates[:, :, H:]
-    return r, z, np.tanh(x[:, :, 2 * H :] + r * m[:, :, 2 * H :])
+            tokens, before = first[:, :n] + np.array([[1], [-1]]) * t, states[:, :n]
+            x, m = projected[directions, index[tokens]], before @ self.states  # (2, n, 3H)
+            scaled = m[:, :, 2 * H :] + self.candidate_bias[:, None]
+            # The sigmoid; its exponential would overflow.
+            gates = 0.5 * np.tanh(0.5 * (x[:, :, : 2 * H] + m[:, :, : 2 * H])) + 0.5
+            r, z = gates[:, :, :H], gates[:, :, H:]
+            candidate = np.tanh(x[:, :, 2 * H :] + r * scaled)
+            states = candidate + z * (before - candidate)
+            yield tokens, states, r, z, candidate, scaled, before
 
 
 class AttentionPooling(NamedTuple):
-    """Weighted mean of the states of a sequence, as of `sk_han.nn.AttentionPooling`."""
+    """Weighted mean of the states of a sequence, see `sk_han.nn.AttentionPooling`."""
 
     weight: Array  # (A, H)
     bias: Array  # (A,)
@@ -154,8 +142,8 @@ def attention_gradient(
     mean = np.bincount(sequence, share * of_share, len(lengths))[sequence]
     of_score = (share * (of_share - mean)).astype(np.float32)
     of_hidden = of_score[:, None] * pooling.context * (1 - u * u)  # (T, A)
-    found: Array = share[:, None] * from_sum + of_hidden @ pooling.weight
-    return found
+    of_states: Array = share[:, None] * from_sum + of_hidden @ pooling.weight
+    return of_states
 
 
 def gru_gradient(
@@ -167,7 +155,8 @@ def gru_gradient(
     of_projected = np.zeros((2, len(inputs), 3 * H), dtype=np.float32)
     later = np.zeros((2, 0, H), dtype=np.float32)  # of the states before the step that came later
     directions = np.arange(2)[:, None]
-    for tokens, r, z, candidate, scaled, before in reversed(_steps(layer, inputs, lengths)):
+    steps = list(layer.steps(inputs, np.arange(len(inputs)), lengths))
+    for tokens, _, r, z, candidate, scaled, before in reversed(steps):
         of_state = by_direction[tokens, directions]  # (2, n, H)
         of_state[:, : later.shape[1]] += later
         of_candidate = of_state * (1 - z) * (1 - candidate**2)
@@ -176,27 +165,8 @@ def gru_gradient(
         of_projected[directions, tokens] = np.concatenate([of_r, of_z, of_candidate], axis=2)
         of_product = np.concatenate([of_r, of_z, of_candidate * r], axis=2)
         later = of_state * z + of_product @ layer.states.transpose(0, 2, 1)
-    found: Array = (of_projected @ layer.inputs).sum(axis=0)
-    return found
-
-
-def _steps(layer: BidirectionalGRU, inputs: Array, lengths: Lengths) -> list[tuple[Any, ...]]:
-    """Run the recurrence; return what each step leaves for its backward.
-
-    Its tokens, reset and update gate, candidate, what the reset gate scales in it, and the states
-    before, (2, n, H) each but for the tokens.
-    """
-    projected, H = layer.projected(inputs), layer.states.shape[1]
-    directions, steps = np.arange(2)[:, None], []
-    states = np.zeros((2, len(lengths), H), dtype=np.float32)
-    for tokens in layer.tokens(lengths):
-        before = states[:, : tokens.shape[1]]
-        m = before @ layer.states
-        m[:, :, 2 * H :] += layer.candidate_bias[:, None]
-        r, z, candidate = gru_gates(projected[directions, tokens], m)
-        states = candidate + z * (before - candidate)
-        steps.append((tokens, r, z, candidate, m[:, :, 2 * H :], before))
-    return steps
+    of_inputs: Array = (of_projected @ layer.inputs).sum(axis=0)
+    return of_inputs
 
 
 BOUND = np.float32(10)  # of scores, as in `sk_han.nn.poolings`

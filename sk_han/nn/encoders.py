@@ -251,12 +251,12 @@ def _by_blocks(rnn: nn.RNNBase, inputs: Tensor, index: Tensor, layout: PackedLay
     zeros = inputs.new_zeros(1, layout.n_filled, rnn.hidden_size)
     before = (zeros,) * (2 if isinstance(rnn, nn.LSTM) else 1)  # states, an LSTM's memory cells
     for layer in range(rnn.num_layers):
-        found = []
+        both = []
         for token, row, direction in orders:
             weights = (getattr(rnn, f"{kind}_l{layer}{direction}") for kind in WEIGHTS)
             states, *_ = _advance(rnn, active, inputs[index[token]], *weights, *before)
-            found.append(states[row])
-        inputs = torch.cat(found, dim=1)  # (T, n_directions * H)
+            both.append(states[row])
+        inputs = torch.cat(both, dim=1)  # (T, n_directions * H)
         index = torch.arange(len(inputs))
     return inputs
 
@@ -269,12 +269,12 @@ def _advance(rnn: nn.RNNBase, active: Tensor, x: Tensor, *tensors: Tensor) -> tu
     if torch.is_grad_enabled() and len(active) > MOST_STEPS_KEPT:
         advance, most_steps = _Again.apply, MOST_STEPS_KEPT
     blocks = active.split(most_steps)
-    found = []
+    computed_states = []
     for rows, block in zip(x.split([int(block.sum()) for block in blocks]), blocks, strict=True):
         n = int(block[0])
         states, *before = advance(rnn, block, rows, *weights, *(each[:, :n] for each in before))
-        found.append(states)
-    return torch.cat(found), *before
+        computed_states.append(states)
+    return torch.cat(computed_states), *before
 
 
 def _steps(rnn: nn.RNNBase, active: Tensor, x: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:

@@ -41,7 +41,7 @@ VECTOR_SCALE = 0.1
 
 # Initial input weights are PyTorch's times these. With PyTorch's, a word changes the argument of a
 # gate by about 0.1 and a sentence by less, so that the encoders begin as linear functions: what
-# depends on several words together, such as negation, is then found late or never
+# depends on several words together, such as negation, is then learned late or never
 # (docs/what_was_tried.md).
 WORD_GAIN, SENTENCE_GAIN = 7.0, 3.0
 
@@ -320,7 +320,7 @@ class HierarchicalAttentionNetwork(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Pool states of words (T, H) to sentence vectors (N, H), by weights (T, R).
 
-        With a label attention its sums (N, 2C) stand beside the vectors.
+        With a label attention its sums (N, 2C) are appended to the vectors.
         """
         pooled, weights = self.word_attention.pool(
             states, words_per_sentence, sentences_per_document

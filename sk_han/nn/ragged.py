@@ -36,7 +36,7 @@ class PackedLayout:
 
     @property
     def previous_row(self) -> Tensor:
-        """Row of the state before each packed row, (T,), behind `active[0]` initial ones."""
+        """Row of the state before each packed row, (T,), after `active[0]` initial ones."""
         first = self._first_row
         previous = torch.cat([first.new_zeros(1), self.n_filled + first])[:-1]
         return previous[self._step] + self._place

@@ -18,8 +18,9 @@ from skorch.callbacks import Callback, Freezer, LRScheduler, Unfreezer
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.training import RowwiseAdamW
 from sk_han.options import NetworkOptions, Options, Range
-from sk_han.training.callbacks import EarlyStopping, progress_of
+from sk_han.training.callbacks import EarlyStopping, EpochLines, TrainingProgress
 from sk_han.training.net import Net, document_tensors, torch_threads
+from sk_han.utils.progress import rewrites_lines
 
 OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
@@ -160,7 +161,9 @@ def new_net(
             at = int(frozen_epochs) + 1
             own_callbacks.append(("unfreezer", Unfreezer("*embedding.weight", at=at)))
     if verbose:
-        own_callbacks.append(("progress", progress_of(n_steps, max_epochs, verbose)))
+        # A bar where a line can be rewritten; elsewhere, as in a log, a line for each epoch.
+        progress = TrainingProgress if rewrites_lines() else EpochLines
+        own_callbacks.append(("progress", progress(n_steps, max_epochs, with_rates=verbose > 1)))
 
     own_callbacks += clone(list(callbacks or ()), safe=False)
     if keep_best:  # after the user's callbacks, which may change weights
@@ -204,10 +207,10 @@ document_net = partial(Net, HierarchicalAttentionNetwork, to_tensors=document_te
 
 def check_optimizer(optimizer: Any) -> type[torch.optim.Optimizer]:
     """Return the class of an optimizer; TypeError if it is neither a name nor a class of one."""
-    found = OPTIMIZERS.get(optimizer, optimizer) if isinstance(optimizer, str) else optimizer
-    if not isinstance(found, type) or not issubclass(found, torch.optim.Optimizer):
+    kind = OPTIMIZERS.get(optimizer, optimizer) if isinstance(optimizer, str) else optimizer
+    if not isinstance(kind, type) or not issubclass(kind, torch.optim.Optimizer):
         raise TypeError(f"optimizer must be a name or a torch.optim.Optimizer; got {optimizer}.")
-    return found
+    return kind
 
 
 def check_net_params(net_params: Mapping[str, Any]) -> None:
@@ -234,7 +237,7 @@ def check_net_params(net_params: Mapping[str, Any]) -> None:
             raise ValueError(f"{name} in net_params must be {constraint}; got {value!r}.")
 
 
-# What a state has beside the sizes of its network.
+# What a state has besides the sizes of its network.
 _NO_SIZES = {"options", "reads", "valid_batch_size", "weights"}
 
 
@@ -288,7 +291,7 @@ def copied_net(net: Net) -> Net:
 
 
 def training_attributes(net: Net, epochs_before: Sequence[dict[str, float]] = ()) -> dict[str, Any]:
-    """Return the fitted attributes that tell of a trained net, after epochs of earlier fits."""
+    """Return the fitted attributes of a trained net; its epochs follow those of earlier fits."""
     history = [*epochs_before, *plain_history(net, first_epoch=len(epochs_before) + 1)]
     return {"net_": net, "history_": history, "n_iter_": len(history), **best_of(net)}
 

@@ -21,7 +21,6 @@ from sk_han.kernels.engine import compile_kernels
 from sk_han.utils.progress import (
     duration,
     progress_bar,
-    rewrites_lines,
     seconds_of_silence,
     tell,
 )
@@ -29,20 +28,11 @@ from sk_han.utils.progress import (
 _LONGEST_SILENCE = 5.0  # seconds
 
 
-def progress_of(n_steps: int, n_epochs: int, verbose: int) -> Callback:
-    """Return a bar where a line can be rewritten; elsewhere, as in a log, a line for each epoch."""
-    with_rates = verbose > 1
-    if rewrites_lines():
-        return TrainingProgress(n_steps, with_rates)
-    return EpochLines(n_epochs, n_steps // n_epochs, with_rates)
-
-
 class TrainingProgress(Callback):
     """One bar over all epochs: loss, validation score, remaining time, perhaps words a second."""
 
-    def __init__(self, n_steps: int, with_rates: bool) -> None:
-        self.n_steps = n_steps
-        self.with_rates = with_rates
+    def __init__(self, n_steps: int, n_epochs: int, *, with_rates: bool) -> None:
+        self.n_steps, self.n_epochs, self.with_rates = n_steps, n_epochs, with_rates
 
     def on_train_begin(self, net: Any, X: Any = None, **kwargs: Any) -> None:
         """Open the bar."""
@@ -54,7 +44,7 @@ class TrainingProgress(Callback):
         self.bar_ = progress_bar(self.n_steps, desc="epoch 1", unit="batch")
         self.validation_: dict[str, str] = {}
         n_words = _words_of(X) if self.with_rates else None
-        self.words_per_step_ = None if n_words is None else n_words * net.max_epochs / self.n_steps
+        self.words_per_step_ = None if n_words is None else n_words * self.n_epochs / self.n_steps
 
     def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
         """Show the number of the epoch."""
@@ -93,11 +83,11 @@ class TrainingProgress(Callback):
 class EpochLines(Callback):
     """Write a line of scores on standard error after each epoch, perhaps with rates.
 
-    Within an epoch that takes long, a line says every few seconds how many batches are done.
+    Within an epoch that takes long, a line every few seconds shows how many batches are done.
     """
 
-    def __init__(self, n_epochs: int, n_batches: int, with_rates: bool) -> None:
-        self.n_epochs, self.n_batches = n_epochs, n_batches
+    def __init__(self, n_steps: int, n_epochs: int, *, with_rates: bool) -> None:
+        self.n_epochs, self.n_batches = n_epochs, n_steps // n_epochs
         self.with_rates = with_rates
 
     def on_train_begin(self, net: Any, X: Any = None, **kwargs: Any) -> None:
@@ -106,7 +96,7 @@ class EpochLines(Callback):
         self.n_documents_, self.n_words_ = len(X), _words_of(X)
 
     def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
-        """Write how many batches are done, if nothing was written for a while."""
+        """Write the number of batches so far, if nothing was written for a while."""
         if training and seconds_of_silence() > _LONGEST_SILENCE:
             number, n_done = len(net.history), len(net.history[-1]["batches"])
             tell(f"epoch {number} of {self.n_epochs}: {n_done:,} of {self.n_batches:,} batches")
@@ -114,16 +104,16 @@ class EpochLines(Callback):
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
         """Write the scores of the epoch, its time, and what is left."""
         number, epoch = len(net.history), net.history[-1]
-        told = [f"{name} {score:.3f}" for name, score in _scores_of(net).items()]
-        told.append(f"{epoch['dur']:.1f} s")
+        parts = [f"{name} {score:.3f}" for name, score in _scores_of(net).items()]
+        parts.append(f"{epoch['dur']:.1f} s")
         if self.with_rates:
-            told.append(f"{self.n_documents_ / epoch['dur']:,.0f} documents/s")
+            parts.append(f"{self.n_documents_ / epoch['dur']:,.0f} documents/s")
             if self.n_words_ is not None:
-                told.append(f"{self.n_words_ / epoch['dur']:,.0f} words/s")
+                parts.append(f"{self.n_words_ / epoch['dur']:,.0f} words/s")
         if number < self.n_epochs:
             left = (perf_counter() - self.start_) / number * (self.n_epochs - number)
-            told.append(f"{duration(left)} of training left")
-        tell(f"epoch {number} of {self.n_epochs}: {', '.join(told)}")
+            parts.append(f"{duration(left)} of training left")
+        tell(f"epoch {number} of {self.n_epochs}: {', '.join(parts)}")
 
 
 def _scores_of(net: Any) -> dict[str, float]:
@@ -159,7 +149,7 @@ class StopTraining(Exception):  # noqa: N818  (no error: training is over)
 
 
 class _Stopping(Callback, ABC):
-    """End a training behind a step; its epoch is scored."""
+    """End a training after a step; its epoch is scored."""
 
     reason: ClassVar[str]  # as `FitSummary.ended` has it
 
@@ -253,7 +243,7 @@ class StopAfter(_Stopping):
 class StopOnInterrupt(_Stopping):
     """Stop training at Ctrl-C, and keep the best epoch so far; a second Ctrl-C gives up.
 
-    The epoch ends after the current step, and is scored as any other. Then the fit goes on to its
+    The epoch ends after the current step, and is scored as any other. Then the fit continues to its
     end, linear models and scales too, and ``fit_summary_.ended`` is ``"an interrupt"``. Without
     this callback Ctrl-C ends the fit with `KeyboardInterrupt` and changes nothing, as it does
     before and after the training of the network. In an interactive shell and in a notebook a `fit`

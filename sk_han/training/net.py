@@ -90,8 +90,8 @@ def computing(engine: str = "auto", threads: int | None = None) -> Iterator[None
             # Its only sign is the text, which names the allocator and "allocate 82534400 bytes".
             if "DefaultCPUAllocator" not in str(error):
                 raise
-            found = re.search(r"allocate (\d+) bytes", str(error))
-            size = f"{int(found[1]):,} bytes" if found else "what it needs"
+            match = re.search(r"allocate (\d+) bytes", str(error))
+            size = f"{int(match[1]):,} bytes" if match else "what it needs"
             raise MemoryError(
                 f"PyTorch could not allocate {size} of memory. Lower batch_size, net_params="
                 "{'valid_batch_size': ..., 'module__max_words': ...}, or the size of the network."
@@ -213,7 +213,7 @@ class Net(NeuralNet):
     optimizer (None), the net only predicts.
     """
 
-    # What ended training before its time, the epoch behind a step: "the time", "an interrupt".
+    # What ended training early, within an epoch: "the time", "an interrupt".
     ended_by: str | None = None
 
     def __init__(
@@ -249,7 +249,7 @@ class Net(NeuralNet):
     def train(self, training: Any, validation: Any) -> Net:
         """Train for `max_epochs`.
 
-        FloatingPointError says that the loss, a weight or a logit is no longer a finite number.
+        Raise FloatingPointError if the loss, a weight or a logit is not a finite number.
         """
         self.train_split = predefined_split(validation) if validation is not None else None
         if not self.initialized_:
@@ -499,9 +499,9 @@ class Net(NeuralNet):
 
     def _check_finite(self, values: Tensor, what: str) -> None:
         if not torch.isfinite(values).all():
-            found = values[~torch.isfinite(values)].flatten()[0].item()
+            value = values[~torch.isfinite(values)].flatten()[0].item()
             raise FloatingPointError(
-                f"In epoch {len(self.history)} {what} became {found}: training diverged. Lower lr "
+                f"In epoch {len(self.history)} {what} became {value}: training diverged. Lower lr "
                 "or net_params={'clip_norm': ...}, or scale initial vectors or adversarial_noise "
                 "down."
             )

@@ -16,7 +16,7 @@ from sk_han.kernels.engine import engine_in_use, kernels, using_engine, warm_up
 @pytest.fixture
 def _nothing_loaded(monkeypatch):
     monkeypatch.setattr(engine_choice, "_LOADED", {})
-    monkeypatch.setattr(engine_choice, "_TOLD", set())
+    monkeypatch.setattr(engine_choice, "_WARNED", set())
     with using_engine("numba"):
         engine_choice._REQUESTED.set("auto")
         yield

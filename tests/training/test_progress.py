@@ -20,7 +20,7 @@ def told(capsys, **params):
 
 @pytest.fixture
 def terminal(monkeypatch):
-    monkeypatch.setattr("sk_han.training.callbacks.rewrites_lines", lambda: True)
+    monkeypatch.setattr("sk_han.training.builder.rewrites_lines", lambda: True)
 
 
 def test_a_log_has_one_line_an_epoch(capsys):
