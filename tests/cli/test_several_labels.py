@@ -2,7 +2,6 @@
 
 import csv
 import io
-import itertools
 import json
 
 import numpy as np
@@ -11,7 +10,6 @@ from sklearn.metrics import f1_score
 
 import sk_han
 from sk_han import ExplanationList
-from sk_han.cli.tables import ClassNames, LabelSets
 from sk_han.serving import Scorer
 from tests.cli.test_fitting import SMALL
 from tests.tiny_models import TEXTS, tiny
@@ -189,16 +187,3 @@ def test_the_report_is_that_of_python(run, topics, stored, tmp_path):
     assert run("report", stored, topics(), *TOPICS, "-o", page)[0] == 0
     found = sk_han.report(sk_han.load(stored), TEXTS, Y)
     assert page.read_text("utf-8") == found.to_html()
-
-
-@pytest.mark.parametrize("names", [["a", "b"], ["1", "2", "nan"]])
-def test_what_is_written_of_labels_is_read_as_them(names):
-    sets = LabelSets(ClassNames(names), ";")
-    rows = np.array(list(itertools.product([False, True], repeat=len(names))))
-    numbers = [sets.numbers(sets.written(row), "here") for row in rows]
-    np.testing.assert_array_equal(sets.indicator(numbers), rows)
-
-
-def test_blanks_around_a_label_of_a_cell_do_not_count():
-    sets = LabelSets(ClassNames(["a", "b"]), ";")
-    assert sets.numbers(" b;a ; ;", "here") == [1, 0]

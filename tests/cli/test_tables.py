@@ -1,12 +1,13 @@
 """Labels of tables are found among the classes of a model."""
 
+import itertools
 import json
 
 import numpy as np
 import pytest
 
 import sk_han
-from sk_han.cli.tables import ClassNames, writing
+from sk_han.cli.tables import ClassNames, LabelSets, writing
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier
 
 WRITTEN = [  # classes, a label as tables have it, the class that is meant
@@ -68,3 +69,19 @@ def test_a_compressed_table_has_neither_name_nor_time(tmp_path):
             file.write("text\n")
     assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
     assert b".tmp" not in (tmp_path / "a.csv.gz").read_bytes()
+
+
+# Cells of several labels.
+
+
+@pytest.mark.parametrize("names", [["a", "b"], ["1", "2", "nan"]])
+def test_what_is_written_of_labels_is_read_as_them(names):
+    sets = LabelSets(ClassNames(names), ";")
+    rows = np.array(list(itertools.product([False, True], repeat=len(names))))
+    numbers = [sets.numbers(sets.written(row), "here") for row in rows]
+    np.testing.assert_array_equal(sets.indicator(numbers), rows)
+
+
+def test_blanks_around_a_label_of_a_cell_do_not_count():
+    sets = LabelSets(ClassNames(["a", "b"]), ";")
+    assert sets.numbers(" b;a ; ;", "here") == [1, 0]

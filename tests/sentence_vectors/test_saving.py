@@ -14,7 +14,6 @@ from sk_han import (
     load,
     save,
 )
-from sk_han.sentence_vectors.embedder import restore, state_of
 from sk_han.serving import Scorer
 from tests.encoders_of_sentences import HashEncoder, OtherEncoder
 from tests.tiny_models import LABELS, TEXTS, tiny
@@ -117,30 +116,3 @@ def test_a_scorer_refuses_it_by_name(encoder, path):
     save(fitted(encoder), path)
     with pytest.raises(ModelFormatError, match="reads sentence vectors, which a Scorer does not"):
         Scorer.load(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("tokenizer", HierarchicalTokenizer()),
-        ("encoder", 3),
-        ("dimension", 8),
-        ("dimension", "400"),
-        ("learnt", {}),
-        ("learnt", 3),
-    ],
-)
-def test_a_crafted_state_is_refused(name, value):
-    embedder = SentenceEmbedder().fit(TEXTS)
-    with pytest.raises(ValueError):
-        restore(SentenceEmbedder(), {**state_of(embedder), name: value}, None)
-
-
-@pytest.mark.parametrize("name", ["vectors", "directions"])
-def test_crafted_vectors_are_refused(name):
-    state = state_of(SentenceEmbedder().fit(TEXTS))
-    table = state["learnt"][name]
-    for changed in (table[1:], table.astype(np.float64), np.full_like(table, np.inf)):
-        crafted = {**state, "learnt": {**state["learnt"], name: changed}}
-        with pytest.raises(ValueError, match=f"learnt.{name}"):
-            restore(SentenceEmbedder(), crafted, None)

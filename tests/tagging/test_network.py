@@ -8,7 +8,10 @@ import pytest
 import torch
 
 from sk_han.tagging import TaggingNetwork, TaggingOptions
+from sk_han.tagging.fit import encoded_sentences, token_kinds, word_shape
 from sk_han.tagging.network import best_paths, log_partition, marginals, path_scores, tagging_shapes
+from sk_han.tagging.tags import as_sentences
+from tests.tiny_sentences import X, Y, tiny_tagger
 
 SIZES = [11, 5, 7]
 SMALL = {"embedding_dim": 5, "attribute_dim": 3, "hidden_size": 7}
@@ -219,3 +222,34 @@ def test_no_sentences_have_no_paths():
     assert log_partition(nothing, first, transitions, lengths).tolist() == [0, 0]
     assert best_paths(nothing, first, transitions, lengths).shape == (0,)
     assert marginals(nothing, first, transitions, lengths).shape == (0, 3)
+
+
+# Shapes and losses of tokens.
+
+
+@pytest.mark.parametrize(
+    ("word", "shape"),
+    [("", ""), ("a", "x"), ("NATO", "XX"), ("e-mail", "x-xx"), ("$4.50", "$d.dd"), ("été", "xx")],
+)
+def test_shapes_shorten_runs_to_two(word, shape):
+    assert word_shape(word) == shape
+
+
+@pytest.mark.parametrize("crf", [True, False])
+def test_the_loss_is_of_odds_that_are_smaller_by_the_weights(crf):
+    names = sorted({label for labels in Y for label in labels})
+    weights = np.arange(1.0, len(names) + 1)
+    tagger = tiny_tagger(crf=crf, class_weight=dict(zip(names, weights, strict=True))).fit(X, Y)
+    kinds = token_kinds(as_sentences(X))
+    net, sentences = tagger.net_, encoded_sentences(kinds, tagger.vocabularies_)
+    logits = net.compute("attend", sentences).logits
+    targets = np.array([names.index(label) for labels in Y for label in labels])
+
+    class Batch:
+        inputs, weights = sentences, np.ones(len(X))
+
+    larger = logits + torch.from_numpy(np.log(weights)).to(logits)
+    weighted = net.get_loss(larger, targets, X=Batch)
+    net.class_weights = None
+    torch.testing.assert_close(weighted, net.get_loss(logits, targets, X=Batch))
+    assert not torch.isclose(weighted, net.get_loss(larger, targets, X=Batch))

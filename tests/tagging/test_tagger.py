@@ -7,14 +7,11 @@ from copy import deepcopy
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import cross_val_score
 
 from sk_han import ModelFormatError, SequenceTagger, load, save
-from sk_han.tagging.fit import encoded_sentences, token_kinds, word_shape
-from sk_han.tagging.tags import as_sentences
 from tests.crafted_files import archive_of, golden_parts
 from tests.thorough import first_fast
 from tests.tiny_sentences import UNSEEN, X, Y, tiny_tagger, with_columns
@@ -278,14 +275,6 @@ def test_unknown_values_are_one_value():
     assert [len(each) for each in tagger.predict_proba([[], [("go", "N")]])] == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("word", "shape"),
-    [("", ""), ("a", "x"), ("NATO", "XX"), ("e-mail", "x-xx"), ("$4.50", "$d.dd"), ("été", "xx")],
-)
-def test_shapes_shorten_runs_to_two(word, shape):
-    assert word_shape(word) == shape
-
-
 # Weights of labels of a tagger.
 
 
@@ -303,26 +292,6 @@ def test_a_rare_label_is_given_where_its_tokens_count_more(crf):
     for weights in ("balanced", {"O": 1, "NAME": 30}):
         weighted = model.set_params(class_weight=weights).fit(BANKS, RARE_NAMES)
         assert weighted.predict(BANKS[:1]) == [["O", "NAME", "O", "O"]]
-
-
-@pytest.mark.parametrize("crf", [True, False])
-def test_the_loss_is_of_odds_that_are_smaller_by_the_weights(crf):
-    names = sorted({label for labels in Y for label in labels})
-    weights = np.arange(1.0, len(names) + 1)
-    tagger = tiny_tagger(crf=crf, class_weight=dict(zip(names, weights, strict=True))).fit(X, Y)
-    kinds = token_kinds(as_sentences(X))
-    net, sentences = tagger.net_, encoded_sentences(kinds, tagger.vocabularies_)
-    logits = net.compute("attend", sentences).logits
-    targets = np.array([names.index(label) for labels in Y for label in labels])
-
-    class Batch:
-        inputs, weights = sentences, np.ones(len(X))
-
-    larger = logits + torch.from_numpy(np.log(weights)).to(logits)
-    weighted = net.get_loss(larger, targets, X=Batch)
-    net.class_weights = None
-    torch.testing.assert_close(weighted, net.get_loss(logits, targets, X=Batch))
-    assert not torch.isclose(weighted, net.get_loss(larger, targets, X=Batch))
 
 
 @pytest.mark.parametrize("labels", [Y, [[len(label) for label in row] for row in Y]])
