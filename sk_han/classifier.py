@@ -665,7 +665,7 @@ or ndarray of shape (n_labels,)
         fitted = FittedModel.of(self) if continues and hasattr(self, "pool_") else None
         stages = Stages(self.verbose)
         gradients = torch.inference_mode(mode=False)  # even inside of the caller's mode
-        with self._computing(), gradients, stages.never_silent():
+        with self._computing(), gradients, stages.heartbeat():
             model = fit_model(self, data, stages, fitted, is_partial=is_partial)
         replace_attributes(self, model.attributes())
         return self

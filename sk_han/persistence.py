@@ -185,7 +185,7 @@ _JOBLIB = (
 
 _REPAIRS = {
     "callbacks": "set_params(callbacks=None) first; predicting needs none.",
-    "net_params": "Take out what is no plain value, or set_params(net_params=None); the fitted "
+    "net_params": "Take out what is not a plain value, or set_params(net_params=None); the fitted "
     "network keeps what it needs.",
     "optimizer": "set_params(optimizer='adamw') first; predicting needs none.",
     "embedding_init": "set_params(embedding_init='cooccurrence') first; the fitted vectors stay.",
@@ -226,7 +226,7 @@ def save(
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
     TypeError
-        If the estimator is none of these, or a parameter is no plain value: a function, a
+        If the estimator is none of these, or a parameter is not a plain value: a function, a
         callback, an optimizer class, a RandomState. The message names the repair.
     ValueError
         If the estimator was changed so that `load` would raise an error.

@@ -1,4 +1,4 @@
-"""What a report of a problem should say about the machine."""
+"""Versions and machine, for bug reports."""
 
 from __future__ import annotations
 

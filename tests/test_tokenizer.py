@@ -189,7 +189,11 @@ def test_a_pattern_that_matches_nothing_gives_no_empty_words():
 
 @pytest.mark.parametrize(
     ("pattern", "message"),
-    [(r"(a)(b)", "may have one group"), (r"(", "is no regular expression"), (3, "'token_pattern'")],
+    [
+        (r"(a)(b)", "may have one group"),
+        (r"(", "not a regular expression"),
+        (3, "'token_pattern'"),
+    ],
 )
 def test_a_wrong_token_pattern_is_refused_in_fit(pattern, message):
     for vocabulary in (None, ["a"]):

@@ -31,7 +31,7 @@ from sk_han.cli.tables import (
 )
 from sk_han.datasets.tables import Record
 from sk_han.documents.repeated import first_of_same_text
-from sk_han.targets import learnt_target
+from sk_han.targets import fit_target
 from sk_han.utils.messages import agreeing, counted, in_one_line
 from sk_han.utils.progress import tell
 
@@ -100,7 +100,7 @@ def _without_held_out(
     table, texts = arguments.hold_out[1], [record.text for record in found]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit will tell of them
-        target, encoded = learnt_target(labels, len(texts))
+        target, encoded = fit_target(labels, len(texts))
     groups = first_of_same_text(texts)
     random_state = np.random.RandomState(arguments.seed)
     rows, held_out = target.hold_out(encoded, share, random_state, groups)

@@ -1,4 +1,4 @@
-"""Documents that hold the same words as another one, told by their word ids or by their text.
+"""Documents with the same words as another one, found by word ids or by text.
 
 Training documents are compared by word ids, since a fit may have no texts. Held-out ones are
 compared by text, since all unknown words have the same id.
@@ -22,7 +22,7 @@ _WORDS = re.compile(r"\w+")
 
 
 # Documents of the same words stay together where documents are split: a held-out copy would be
-# known by heart. Of fewer different ones, where most are copies, too few could be held out.
+# memorized. Of fewer different ones, where most are copies, too few could be held out.
 _MOST_COPIES, _ENOUGH_DIFFERENT = 0.5, 50
 
 
@@ -95,7 +95,7 @@ def conflicting_rows(
 
 
 class TextHashes(NamedTuple):
-    """Salted hashes of the words of documents, which tell whether another has the same words."""
+    """Salted hashes of the words of documents, to find others with the same words."""
 
     salt: NDArray[np.uint8]  # (16,)
     hashes: NDArray[np.uint64]  # (n,), rising

@@ -24,7 +24,7 @@ from sk_han.fitting.fitted_model import FittedModel
 from sk_han.options import NetworkOptions
 from sk_han.parts import Pool
 from sk_han.parts.ngrams.hashing import check_ngram_range
-from sk_han.targets import Target, check_same_kind, learnt_target
+from sk_han.targets import Target, check_same_kind, fit_target
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer
 from sk_han.training.net import resolve_device
@@ -341,7 +341,7 @@ def _checked(
             X = X.words()  # the network reads nothing else of them
     check_unlabelled(data.X_unlabelled, X)
     if warm_start_from is None:
-        target, targets = learnt_target(data.y, len(X), data.classes)
+        target, targets = fit_target(data.y, len(X), data.classes)
         options = options.decided(target.attends_per_label)
     else:
         target = warm_start_from.pool.target

@@ -81,9 +81,9 @@ def _fault_in_training(pool: Pool, training: LabelledDocuments) -> str | None:
     logits = pool.network.net.outputs(some.documents).astype(np.float64)
     losses, _ = target.loss(logits, some.targets, some.weights / some.weights.sum())
     loss = losses.sum()
-    if loss <= target.loss_of_nothing() + _MARGIN:
+    if loss <= target.uniform_loss() + _MARGIN:
         return None
-    of_frequencies = target.loss_of_frequencies(some.targets, some.weights)
+    of_frequencies = target.prior_loss(some.targets, some.weights)
     return (
         f"on its training documents its loss is {loss:.3g}, and that of the class frequencies "
         f"alone {of_frequencies:.3g}"
@@ -104,7 +104,7 @@ def fault_in_validation(summary: FitSummary, scaled: ScaledParts) -> str | None:
         return None
     majority = summary.majority_accuracy
     if majority is not None and majority < 1.0:  # of a single class no epoch can be better
-        of_frequencies = target.loss_of_frequencies(validation.targets, validation.weights)
+        of_frequencies = target.prior_loss(validation.targets, validation.weights)
         if not any(
             epoch["valid_accuracy"] > majority or epoch["valid_loss"] < of_frequencies
             for epoch in net.history

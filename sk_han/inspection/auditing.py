@@ -28,7 +28,7 @@ from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.label_audit import LabelAudit
 from sk_han.rendering.blocks import percent
-from sk_han.targets import OneOfClasses, Target, learnt_target
+from sk_han.targets import OneOfClasses, Target, fit_target
 from sk_han.targets.target import log_odds
 from sk_han.utils.containers import listed, rows_of
 from sk_han.utils.messages import check_count, counted
@@ -299,7 +299,7 @@ def audit_labels(
     warn_of_order(X, groups, "groups")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # notes of the audit say it
-        target, labels = learnt_target(y, n)
+        target, labels = fit_target(y, n)
     if target.has_one_label and len(target.names) < 2:
         raise ValueError(
             f"The labels hold a single class, {target.names.tolist()[0]!r}: no other one can be "

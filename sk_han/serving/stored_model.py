@@ -106,9 +106,12 @@ def _check_network(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
         raise ValueError("its parts have no network")
     if state["encoder"] is not None and network["kind"] != SENTENCE_NETWORK:
         raise ValueError("its network and its encoder of sentences do not belong together")
-    beside = state["parts"].get(WORDS)
-    if beside is not None and (network["kind"], beside["kind"]) != (SENTENCE_NETWORK, "network"):
-        raise ValueError(f"its part {WORDS} is no network over words beside one over vectors")
+    words = state["parts"].get(WORDS)
+    if words is not None and (network["kind"], words["kind"]) != (
+        SENTENCE_NETWORK,
+        "network",
+    ):
+        raise ValueError(f"its part {WORDS} is not a network over words next to one over vectors")
 
 
 def _check_linear_models(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
@@ -177,7 +180,7 @@ _PARAMS = Schema(tuple(Field(*each) for each in _PARAMETERS.items()), may_lack=T
 def _request(value: Any, where: str, sizes: Sizes) -> None:
     is_name = isinstance(value, str) and value.isidentifier()
     if value is not None and not isinstance(value, bool) and not is_name:
-        raise ValueError(f"its {where} is no request: True, False, None or a name")
+        raise ValueError(f"its {where} is not a request: True, False, None or a name")
 
 
 # What metadata methods of HANClassifier take, which scikit-learn's routing asks about.
@@ -265,7 +268,7 @@ def stored_params(stored: Any, what: str, names: Iterable[str], arrays: Arrays) 
                 params[name] = taken(arrays, name)
                 if params[name].dtype.kind not in "iuf":
                     kind = params[name].dtype
-                    raise ValueError(f"the array {name!r} holds {kind}, which are no numbers")
+                    raise ValueError(f"the array {name!r} holds {kind}, which are not numbers")
             case _:
                 params[name] = from_plain(value)
                 if name.endswith("tokenizer") and value is not None:
@@ -280,7 +283,7 @@ def fitted_state(
 ) -> dict[str, Any]:
     """Return a described state, unchecked; its arrays are taken out."""
     if not isinstance(stored, dict):
-        raise ValueError("its fitted state is no object")
+        raise ValueError("its fitted state is not an object")
 
     def decoded(data: Any) -> Any:
         match data:
@@ -394,7 +397,7 @@ class ServedNetwork(NetworkPart):
     def _read_words(
         self, documents: DocumentArray, *, keep: bool = False
     ) -> tuple[Floats, Floats, Floats]:
-        """Return sentence vectors, beside sums of a label attention; states, weights of words."""
+        """Return sentence vectors with the sums of label attention; states and weights of words."""
         H = self._sentence_encoder.inputs.shape[2]
         kept, pooled = [np.empty((0, H), dtype=np.float32)], []
         for ids, lengths in _chunks(documents.word_ids, documents.words_per_sentence):
@@ -423,7 +426,7 @@ class ServedNetwork(NetworkPart):
         return logits, states, sentence_weights
 
     def _parted(self, pooled: Floats) -> tuple[Floats, Floats]:
-        """Return sentence vectors, and the sums of a label attention beside them."""
+        """Return sentence vectors, and the sums of label attention."""
         size = self._sentence_encoder.inputs.shape[2]
         return np.ascontiguousarray(pooled[:, :size]), pooled[:, size:]
 

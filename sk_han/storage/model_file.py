@@ -258,11 +258,11 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, _KEYS):
-                raise TypeError(f"a key that is a {type(key).__qualname__} is no plain value")
+                raise TypeError(f"a key that is a {type(key).__qualname__} is not a plain value")
             if _is_long(key):
-                raise TypeError("a key that is an integer beyond 64 bits is no plain value")
+                raise TypeError("a key that is an integer beyond 64 bits is not a plain value")
         return {"dict": [[to_plain(key), to_plain(item)] for key, item in value.items()]}
-    raise TypeError(f"a {type(value).__module__}.{type(value).__qualname__} is no plain value")
+    raise TypeError(f"a {type(value).__module__}.{type(value).__qualname__} is not a plain value")
 
 
 def from_plain(data: Any) -> Any:
@@ -294,7 +294,7 @@ def _dict_of(pairs: list[Any]) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for pair in pairs:
         if not isinstance(pair, list) or len(pair) != 2:
-            raise ValueError("an entry of a dict is no pair of key and value")
+            raise ValueError("an entry of a dict is not a pair of key and value")
         key, value = pair
         if type(key) is not str:  # of a vocabulary all are
             key = from_plain(key)

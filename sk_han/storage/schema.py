@@ -3,7 +3,7 @@
 A schema is data: the names of a state's entries, their kinds, and the shapes of arrays in letters.
 A capital letter is one number in the whole state: K classes, V word ids, B binary problems. A small
 letter is one number in the mapping where it first stands and inside of it, as f n-grams of one of
-two models. Whatever has learnt something declares its schema beside its class, and that of an
+two models. Everything with a fitted state declares its schema next to its class, and that of an
 estimator is composed of them. Pickles, files of `save`, skops and the Scorer are checked by the
 same ones, before memory is taken for what they declare.
 """
@@ -68,7 +68,7 @@ class Array:
                 f"{brief(shape)} and {self.dtype}"
             )
         if value.dtype.kind == "f" and not np.isfinite(value).all():
-            raise ValueError(f"its {where} holds values that are no finite numbers")
+            raise ValueError(f"its {where} holds values that are not finite numbers")
         if value.size and not (value.min() >= self.low and value.max() <= self.high):
             raise ValueError(f"its {where} holds values beyond {self.low:g} to {self.high:g}")
         if self.rising and np.any(value[1:] <= value[:-1]):
@@ -150,7 +150,7 @@ class Schema:
     """Kind: a mapping with these entries and no others.
 
     Fields are checked in their order: one whose size others refer to comes before them. Rules say
-    what no field says alone: each takes the state, its place and the sizes, and raises ValueError.
+    what no single field can: each takes the state, its place and the sizes, and raises ValueError.
     Letters that follow from others are computed from these. With `may_lack`, entries may be
     missing, as parameters that get their defaults.
     """
@@ -223,7 +223,7 @@ def _check(kind: Kind, value: Any, where: str, sizes: Sizes) -> None:
 def _mapping(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         place = where or "fitted state"
-        raise ValueError(f"its {place} is no mapping of names to values; got {brief(value)}")
+        raise ValueError(f"its {place} is not a mapping of names to values; got {brief(value)}")
     return value
 
 
@@ -263,7 +263,7 @@ def label_names(value: Any, where: str, sizes: Sizes) -> None:
 
 def _checked(value: Any, where: str, sizes: Sizes) -> list[Any]:
     if not isinstance(value, np.ndarray) or value.ndim != 1 or len(value) == 0:
-        raise ValueError(f"its {where} are no array of labels")
+        raise ValueError(f"its {where} are not an array of labels")
     _check_bits(value, where)
     found: list[Any] = value.tolist()
     kinds = {float if type(label) is int else type(label) for label in found}
@@ -279,14 +279,14 @@ def _check_bits(array: NDArray[Any], where: str) -> None:
     if array.dtype.kind == "U":
         codes = np.frombuffer(array.tobytes(), array.dtype.byteorder + "u4")
         if codes.max(initial=0) > 0x10FFFF:
-            raise ValueError(f"its {where} hold what is no character")
+            raise ValueError(f"its {where} hold code points that are not characters")
     if array.dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:
         raise ValueError(f"its {where} hold what is neither true nor false")
 
 
 def _number(value: Any, where: str, sizes: Sizes) -> None:
-    if type(value) not in (int, float):  # NaN too: a diverged loss is told, and nothing computed
-        raise ValueError(f"its {where} is no number; got {brief(value)}")
+    if type(value) not in (int, float):  # NaN too: a diverged loss is only reported
+        raise ValueError(f"its {where} is not a number; got {brief(value)}")
 
 
 def _accuracy(value: Any, where: str, sizes: Sizes) -> None:
@@ -344,7 +344,7 @@ def _check_weights_of_vectors(state: Mapping[str, Any], where: str, sizes: Sizes
 
 
 def network_of(options: type[Options]) -> Schema:
-    """Return the schema of a network whose sizes the state around it tells.
+    """Return the schema of a network whose sizes are known from the state around it.
 
     A rule there compares the weights, by `check_weights`.
     """

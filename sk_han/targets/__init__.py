@@ -14,25 +14,25 @@ __all__ = [
     "OneOfClasses",
     "Target",
     "check_same_kind",
-    "learnt_target",
+    "fit_target",
     "target_from_state",
 ]
 
-# By the names under which they are stored. The last one that takes labels gets them.
+# By the names under which they are stored; labels belong to the last one that accepts them.
 TARGETS: dict[str, type[Target]] = {kind.kind: kind for kind in (OneOfClasses, AnyOfLabels)}
 
 
-def learnt_target(y: Any, n_documents: int, classes: Any = None) -> tuple[Target, NDArray[Any]]:
-    """Find out what labels mean, and encode them; `classes` are all labels of a fit in portions."""
-    return _kind_of(y).learnt(y, n_documents, classes)
+def fit_target(y: Any, n_documents: int, classes: Any = None) -> tuple[Target, NDArray[Any]]:
+    """Return the target of labels, and the encoded labels; `classes` are those of all portions."""
+    return _kind_of(y).from_labels(y, n_documents, classes)
 
 
 def check_same_kind(y: Any, target: Target) -> None:
-    """Raise a ValueError if labels are of another kind than those that a model has learnt."""
+    """Raise a ValueError if labels are of another kind than those of a fitted model."""
     if y is not None and _kind_of(y) is not type(target):
         raise ValueError(
             f"y has {_kind_of(y).labelling}, and this model has learnt {target.labelling}. A fit "
-            "that goes on keeps the kind. Fit a new HANClassifier to learn another."
+            "that continues keeps the kind. Fit a new HANClassifier to learn another."
         )
 
 
@@ -42,4 +42,4 @@ def target_from_state(state: Any) -> Target:
 
 
 def _kind_of(y: Any) -> type[Target]:
-    return next(kind for kind in reversed(TARGETS.values()) if kind.takes(y))
+    return next(kind for kind in reversed(TARGETS.values()) if kind.accepts(y))

@@ -58,12 +58,12 @@ class AnyOfLabels(Target):
     )
 
     @classmethod
-    def takes(cls, y: Any) -> bool:
+    def accepts(cls, y: Any) -> bool:
         """Return whether labels come in columns."""
         return is_indicator(y)
 
     @classmethod
-    def learnt(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, Flags]:
+    def from_labels(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, Flags]:
         """Check an indicator, and take the names of its columns."""
         values, columns = check_indicator(y, n_documents, "y")
         if classes is not None:
@@ -120,10 +120,10 @@ class AnyOfLabels(Target):
             return np.broadcast_to(w[:, np.newaxis], t.shape)
         return w[:, np.newaxis] * np.where(t > 0, self.sides[1], self.sides[0])
 
-    def of_frequent(self, t: NDArray[Any], most: int) -> tuple[Target, Integers, Flags]:
+    def restrict_to_top(self, t: NDArray[Any], most: int) -> tuple[Target, Integers, Flags]:
         """Return the target of the labels that most documents have and most lack, of all of them.
 
-        What nearly all documents have tells as little as what nearly none has.
+        A label that nearly all documents have is as uninformative as one that nearly none has.
         """
         n_positive = t.sum(axis=0)
         kept = most_frequent(np.minimum(n_positive, len(t) - n_positive), most)
@@ -189,7 +189,7 @@ class AnyOfLabels(Target):
         losses = np.logaddexp(0, np.where(t, -z, z))
         return (weights * losses).sum(axis=1), weights * (self.probabilities(z) - t)
 
-    def loss_of_frequencies(self, t: NDArray[Any], w: Floats) -> float:
+    def prior_loss(self, t: NDArray[Any], w: Floats) -> float:
         """Return the sum of the entropies of the labels, as weighted."""
         weights = self.problem_weights(t, w)
         with_label, whole = (weights * t).sum(axis=0), weights.sum(axis=0)
@@ -198,7 +198,7 @@ class AnyOfLabels(Target):
         entropies = -(share * np.log(share) + (1 - share) * np.log1p(-share))
         return float(whole @ entropies / w.sum())
 
-    def loss_of_nothing(self) -> float:
+    def uniform_loss(self) -> float:
         """Return the loss of equal probabilities of both sides of each label."""
         sides = np.ones((2, self.n_scores)) if self.sides is None else self.sides
         return float(sides.mean(axis=0).sum() * np.log(2))
@@ -270,7 +270,7 @@ class AnyOfLabels(Target):
         labelled: tuple[NDArray[Any], NDArray[Any]],
         unseen: tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None,
     ) -> Target:
-        """Set thresholds: the given ones, or those of the highest F1 on documents not learnt."""
+        """Set thresholds: the given ones, or those of the highest F1 on held-out documents."""
         if not isinstance(threshold, str):
             thresholds = np.broadcast_to(np.asarray(threshold, dtype=np.float64), self.names.shape)
         elif unseen is None:
@@ -297,7 +297,7 @@ def best_thresholds(
     t_labelled: Flags,
     w_labelled: Floats,
 ) -> Floats:
-    """Return the threshold of each label with the highest F1 on documents not learnt from, (L,).
+    """Return the threshold of each label with the highest F1 on held-out documents, (L,).
 
     If probabilities are right, the best threshold is half of the F1 that it reaches, and no label
     need be known (Lipton et al., 2014). So the truth is taken as a mixture: of the labels, the more
@@ -400,7 +400,7 @@ def weights_of_sides(class_weight: Any, t: Flags, weights: Floats, names: NDArra
         unknown = [label for label in class_weight if label not in number]
         if unknown:
             raise ValueError(
-                f"class_weight names {listed(unknown)}, which are no labels; the labels are "
+                f"class_weight names {listed(unknown)}, which are not labels; the labels are "
                 f"{listed(names.tolist(), 20)}. The value of a label is the weight of documents "
                 "with it."
             )

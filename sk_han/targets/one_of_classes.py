@@ -45,12 +45,12 @@ class OneOfClasses(Target):
     SCHEMA = Schema((Field("classes", labels),), rules=(_bind_problems,))
 
     @classmethod
-    def takes(cls, y: Any) -> bool:
+    def accepts(cls, y: Any) -> bool:
         """Return True: it takes whatever no other target does."""
         return True
 
     @classmethod
-    def learnt(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, Integers]:
+    def from_labels(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, Integers]:
         """Check labels, and number their classes."""
         labels = check_labels(y, n_documents)
         target = cls(np.unique(labels) if classes is None else cls.names_of(classes))
@@ -129,7 +129,7 @@ class OneOfClasses(Target):
                 "them, or leave them out."
             )
 
-    def of_frequent(self, t: NDArray[Any], most: int) -> tuple[Target, Integers, Integers]:
+    def restrict_to_top(self, t: NDArray[Any], most: int) -> tuple[Target, Integers, Integers]:
         """Return the target of the most frequent classes; documents of others are left out."""
         kept = most_frequent(np.bincount(t, minlength=self.n_scores), most)
         rows = np.flatnonzero(np.isin(t, kept))
@@ -150,13 +150,13 @@ class OneOfClasses(Target):
         gradient *= w[:, np.newaxis]
         return losses, gradient
 
-    def loss_of_frequencies(self, t: NDArray[Any], w: Floats) -> float:
+    def prior_loss(self, t: NDArray[Any], w: Floats) -> float:
         """Return the entropy of the class frequencies."""
         frequencies = np.bincount(t, w) / w.sum()
         frequencies = frequencies[frequencies > 0]
         return -float(frequencies @ np.log(frequencies))
 
-    def loss_of_nothing(self) -> float:
+    def uniform_loss(self) -> float:
         """Return the cross-entropy of equal probabilities."""
         return float(np.log(self.n_scores))
 

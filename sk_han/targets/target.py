@@ -48,17 +48,17 @@ class Target(ABC):
 
     @classmethod
     @abstractmethod
-    def takes(cls, y: Any) -> bool:
-        """Return whether this is the target of such labels."""
+    def accepts(cls, y: Any) -> bool:
+        """Return whether labels are of this kind."""
 
     @classmethod
     @abstractmethod
-    def learnt(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, NDArray[Any]]:
-        """Return the target of checked labels, and the encoded labels; see `learnt_target`."""
+    def from_labels(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, NDArray[Any]]:
+        """Return the target of checked labels, and the encoded labels; see `fit_target`."""
 
     @abstractmethod
     def encode(self, y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
-        """Check labels and encode them; raise a TypeError or ValueError that says `name`."""
+        """Check labels and encode them; raise a TypeError or ValueError that names the argument."""
 
     @abstractmethod
     def decide(self, z: Floats) -> NDArray[Any]:
@@ -97,7 +97,7 @@ class Target(ABC):
     def warn_of_rare(self, t: NDArray[Any], *, given: bool) -> None:  # noqa: B027  (not all do)
         """Warn of labels of very few documents; with `given` ones, none need be held out."""
 
-    def of_frequent(self, t: NDArray[Any], most: int) -> tuple[Target, Integers, NDArray[Any]]:
+    def restrict_to_top(self, t: NDArray[Any], most: int) -> tuple[Target, Integers, NDArray[Any]]:
         """Return the target of at most so many labels, the most frequent ones.
 
         Also return the rows of the documents that it is of, and their encoded labels.
@@ -136,11 +136,11 @@ class Target(ABC):
         """Return the weighted negative log-likelihoods (D,), and the gradient of their sum."""
 
     @abstractmethod
-    def loss_of_frequencies(self, t: NDArray[Any], w: Floats) -> float:
+    def prior_loss(self, t: NDArray[Any], w: Floats) -> float:
         """Return the mean loss of a model that knows the frequencies of labels, and no text."""
 
     @abstractmethod
-    def loss_of_nothing(self) -> float:
+    def uniform_loss(self) -> float:
         """Return the mean loss of a model of equal scores."""
 
     @abstractmethod
@@ -169,7 +169,7 @@ class Target(ABC):
         return float(np.bincount(self.codes(t)).max() / len(t))
 
     def reliance(self, t: NDArray[Any]) -> Floats | None:
-        """Return what a network tells of each label beside linear models, (K,), from 0 to 1.
+        """Return the weight of a network next to linear models for each label, (K,), from 0 to 1.
 
         It learns from targets `t`. None is 1 for all of them.
         """
@@ -177,7 +177,7 @@ class Target(ABC):
 
     @property
     def attends_per_label(self) -> bool:
-        """Whether each score has an attention of its own to words, unless a parameter says so."""
+        """Whether each score has an attention of its own to words, unless a parameter decides."""
         return False
 
     def check_threshold(self, threshold: Any) -> None:
@@ -190,7 +190,7 @@ class Target(ABC):
             )
 
     def warn_of_no_threshold(self, threshold: Any) -> None:  # noqa: B027  (one label has none)
-        """Warn if decisions were to be learnt, and no document is new to the model."""
+        """Warn if decisions should be fitted, and there are no held-out documents."""
 
     def with_decisions(
         self,
@@ -201,7 +201,7 @@ class Target(ABC):
         """Return the target of the fitted model, whose decisions follow `threshold`.
 
         `labelled` are labels and weights of the documents of the fit; `unseen` are scores (H, K),
-        labels and weights (H,) of those that the model has not learnt from, if there are.
+        labels and weights (H,) of held-out documents, if there are any.
         """
         return self
 

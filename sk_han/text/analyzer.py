@@ -84,7 +84,7 @@ def compile_token_pattern(token_pattern: str) -> tuple[re.Pattern[str], re.Patte
         pattern = re.compile(token_pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(
-            f"token_pattern={token_pattern!r} is no regular expression: {error}."
+            f"token_pattern={token_pattern!r} is not a regular expression: {error}."
         ) from error
     if pattern.groups > 1:
         raise ValueError(

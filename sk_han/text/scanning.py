@@ -189,7 +189,7 @@ def _scan_chunk(
     read = starts, codes, kinds, known.lower, known.abbreviations, _FACTOR
     written = words, hashes, sentences, counts
     run_tasks(compiled.scan, -(-len(texts) // _TASK_SIZE), _TASK_SIZE, *read, *written)
-    for i in np.flatnonzero(counts[:, 1] < 0).tolist():  # undecided behind some sentences
+    for i in np.flatnonzero(counts[:, 1] < 0).tolist():  # undecided after some sentences
         origin, n_decided = starts[i], compiled.UNDECIDED - counts[i, 1]
         row = origin + n_decided
         spans = sentence_spans(texts[i], start=sentences[row, 0] - origin)

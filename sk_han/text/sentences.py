@@ -283,7 +283,7 @@ def _ends_sentence(text: str, start: int, begin: int, stop: int, end: int) -> bo
     if marks == "." and text[stop:end] == " " and following not in WEAK_TERMINATORS:
         return not _abbreviates(text, start, begin, end)  # by far the most frequent case
     if not _STRONG.isdisjoint(marks):
-        # Japanese goes on after a quoted sentence: 「はい。」と言った。
+        # Japanese continues after a quoted sentence: 「はい。」と言った。
         return not (marks[-1] in "」』" and "ぁ" <= following <= "ゖ")
     ellipsis = ".." in marks or "…" in marks or "‥" in marks
     if stop == end:  # in a number, an address; but Chinese and Japanese put no space
@@ -319,7 +319,7 @@ def _is_of_name(text: str, start: int, begin: int, end: int) -> bool:
 
 
 def _lacks_space(text: str, begin: int, end: int) -> bool:
-    """Return whether the writer forgot a space ("so it goes.The next"), and it is no address.
+    """Return whether the writer forgot a space ("so it goes.The next"), and it is not an address.
 
     Three IMDB reviews in a hundred forget it, some of them everywhere.
     """

@@ -194,7 +194,7 @@ class FittedTokenizer:
         """Check a tokenizer."""
         vocabulary = getattr(value, "vocabulary_", None)
         if not isinstance(vocabulary, dict) or not vocabulary:
-            raise ValueError(f"its {where} is no fitted HierarchicalTokenizer")
+            raise ValueError(f"its {where} is not a fitted HierarchicalTokenizer")
         n_ids = max(vocabulary.values()) + 1
         if n_ids > sizes.setdefault(self.letter, n_ids):
             raise ValueError(f"its {where} has ids beyond the {sizes[self.letter]} word vectors")
@@ -203,11 +203,11 @@ class FittedTokenizer:
 def words(value: Any, where: str, sizes: Sizes) -> None:
     """Check a vocabulary: a kind of a schema."""
     if not isinstance(value, dict):
-        raise ValueError(f"its {where} is no dict")
+        raise ValueError(f"its {where} is not a dict")
     check_vocabulary(value)
 
 
-# What a file holds of a tokenizer beside its parameters; stop words that its parameters name only.
+# Fitted state of a tokenizer in a file; stop words are those that its parameters only name.
 _FITTED = Schema(
     (Field("vocabulary", words), Field("stop_words", ListOf(InstanceOf(str)), optional=True))
 )

@@ -21,7 +21,7 @@ from sk_han.kernels.engine import compile_kernels
 from sk_han.utils.progress import (
     duration,
     progress_bar,
-    seconds_of_silence,
+    seconds_since_message,
     tell,
 )
 
@@ -97,7 +97,7 @@ class EpochLines(Callback):
 
     def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
         """Write the number of batches so far, if nothing was written for a while."""
-        if training and seconds_of_silence() > _LONGEST_SILENCE:
+        if training and seconds_since_message() > _LONGEST_SILENCE:
             number, n_done = len(net.history), len(net.history[-1]["batches"])
             tell(f"epoch {number} of {self.n_epochs}: {n_done:,} of {self.n_batches:,} batches")
 

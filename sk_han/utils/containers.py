@@ -48,9 +48,9 @@ def listed(values: Sequence[Any], most: int = 5, write: Callable[[Any], str] = r
     return ", ".join(map(write, values[:most])) + more
 
 
-def frame_of(columns: Mapping[str, Any], door: str) -> DataFrame:
-    """Return a pandas DataFrame of columns, those of strings as objects; the door asked for it."""
-    pandas = import_optional("pandas", None, door)
+def frame_of(columns: Mapping[str, Any], caller: str) -> DataFrame:
+    """Return a DataFrame of columns, those of strings as objects; an error names the caller."""
+    pandas = import_optional("pandas", None, caller)
     return pandas.DataFrame(
         {
             name: pandas.Series(values, dtype=column_dtype(values))

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a binary file that replaces the one at `path` when the block ends without an error.
 
-    Until then an existing file does not change: the new one is written beside it under another
+    Until then an existing file does not change: the new one is written next to it under another
     name, flushed to the disk, and moved in one step. The target of a symbolic link is replaced.
     """
     target = _target(path)
@@ -38,7 +38,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def check_replaceable(path: str | os.PathLike[str]) -> None:
-    """Raise the OSError of `replacing`, as far as it can be told before; change nothing."""
+    """Raise the OSError of `replacing`, as far as it can be known before; change nothing."""
     folder = _target(path).parent
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"{path} cannot be written: no permission to write to {folder}.")
@@ -48,7 +48,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
     given, target = Path(path), Path(os.path.realpath(Path(path)))
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
-    # What was given is asked: /dev/stdout is a link to a pipe that has no name.
+    # Check the path as given: /dev/stdout is a link to a pipe that has no name.
     if given.exists() and not given.is_file():
         raise OSError(f"{path} is a device or a pipe; give the name of a file.")
     if not target.parent.is_dir():

@@ -151,7 +151,7 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 
 @contextmanager
 def taking_many_classes() -> Iterator[None]:
-    """Fit models of scikit-learn to many classes of few documents, which are no regression."""
+    """Fit models of scikit-learn to many classes of few documents, which are not a regression."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The number of unique classes is greater", UserWarning)
         yield

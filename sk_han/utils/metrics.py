@@ -261,8 +261,8 @@ def resampled_half_width(drawn: Floats, n: float) -> float:
 def mean_interval(values: Floats, lowest: float = -1.0) -> tuple[float, float]:
     """Return the 95 % interval of the mean of values from `lowest` to 1 (Student, 1908).
 
-    It is NaN for fewer than three values, and where all are the same and not 0: these do not tell
-    how others vary.
+    It is NaN for fewer than three values, and where all are the same and not 0: their
+    variance is unknown.
     """
     from scipy.special import stdtrit
 
@@ -276,7 +276,7 @@ def mean_interval(values: Floats, lowest: float = -1.0) -> tuple[float, float]:
 
 
 def _worth(values: NDArray[Any], groups: Integers | None) -> float:
-    """Return how many documents drawn one by one tell as much of the mean as one does here.
+    """Return how many documents drawn one by one are worth one of these as an estimate of the mean.
 
     Korn and Graubard, 1998, Confidence intervals for proportions with small expected number of
     positive counts estimated from survey data, Survey Methodology 24. A large group pulls the mean
@@ -300,7 +300,7 @@ def _worth(values: NDArray[Any], groups: Integers | None) -> float:
 
 
 def effective_groups(groups: Integers) -> float:
-    """Return how many groups of equal size tell as much as these, by the group of each document.
+    """Return how many groups of equal size are worth these, by the group of each document.
 
     Kish, 1965, Survey Sampling. Carter, Schnepel and Steigerwald, 2017, Asymptotic behavior of a
     t-test robust to cluster heterogeneity, Review of Economics and Statistics 99, have the same

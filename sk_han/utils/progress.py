@@ -33,8 +33,8 @@ def tell(message: object, *, quiet: bool = False, end: str = "\n") -> None:
         print(message, end=end, file=stream, flush=True)
 
 
-def seconds_of_silence() -> float:
-    """Return how long ago something was told."""
+def seconds_since_message() -> float:
+    """Return the seconds since the last message."""
     return time.monotonic() - _last_told
 
 
@@ -98,7 +98,7 @@ class Progress:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        """Write the last line; an error comes after what a terminal shows, not behind it."""
+        """Write the last line; an error starts a new line on a terminal."""
         if kind is None:
             self._write(end="\n")
         elif self._on_terminal and self._shown > self._started and not self._quiet:
@@ -131,7 +131,7 @@ _BETWEEN_STAGES = "fit"
 
 
 class Stages:
-    """Measure the stages of some work, and tell of them on standard error.
+    """Measure the stages of some work, and report them on standard error.
 
     Each stage is announced, but on a terminal those that have a bar of their own. `seconds` are
     those of each stage that has ended, in the order of their first beginning; a stage that comes
@@ -168,8 +168,8 @@ class Stages:
             tell(f"{name}: {seconds:.1f} s")
 
     @contextmanager
-    def never_silent(self) -> Iterator[None]:
-        """Tell every few seconds how long a stage of the block takes, if nothing else is told."""
+    def heartbeat(self) -> Iterator[None]:
+        """Report every few seconds how long a stage takes, if there is no other message."""
         if not self.verbose:
             yield
             return
@@ -183,8 +183,8 @@ class Stages:
             thread.join()
 
     def _tell_until(self, ended: threading.Event) -> None:
-        while not ended.wait(max(0.1, _LONGEST_SILENCE - seconds_of_silence())):
-            if self._now and seconds_of_silence() >= _LONGEST_SILENCE:
+        while not ended.wait(max(0.1, _LONGEST_SILENCE - seconds_since_message())):
+            if self._now and seconds_since_message() >= _LONGEST_SILENCE:
                 seconds = perf_counter() - self._now_start
                 tell(f"{self._now}: {seconds:.0f} s so far", end=_end())
 

@@ -152,7 +152,7 @@ def known_documents(
     """Return documents as a fitted model knows them: without words beyond its vocabulary.
 
     They must hold what all parts read, such as vectors of the encoder, or a TypeError or ValueError
-    says what they lack.
+    names what is missing.
     """
     if pool.network.dimension is not None:
         check_sentence_vectors(documents, pool.network.dimension, encoder)

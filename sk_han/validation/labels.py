@@ -105,7 +105,7 @@ def encode_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> Int
     unseen = np.setdiff1d(labels, classes)
     if len(unseen):
         raise ValueError(
-            f"{name} contains labels that are no class of this classifier: "
+            f"{name} contains labels that are not classes of this classifier: "
             f"{listed(unseen.tolist())}; its classes are {listed(classes.tolist(), 20)}."
         )
     return np.searchsorted(classes, labels).astype(np.int64)
@@ -170,7 +170,7 @@ def _by_class(class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]) ->
     # scikit-learn's rule: a fold of a search may lack a class, and its weight is not missed there.
     if unknown and without:
         raise ValueError(
-            f"class_weight names {listed(unknown)}, which are no classes, and has no weight of "
+            f"class_weight names {listed(unknown)}, which are not classes, and has no weight of "
             f"{listed(without)}; the classes are {listed(list(known), 20)}."
         )
     of_classes = np.array([given.get(label, 1.0) for label in known])
@@ -352,7 +352,7 @@ def in_order(values: Flags, columns: NDArray[Any] | None, names: NDArray[Any], n
     unknown = sorted(place.keys() - set(names.tolist()))
     lacking = [label for label in names.tolist() if label not in place]
     of_this = "labels of this classifier:"
-    wrong = [f"has columns that are no {of_this} {listed(unknown)}"] if unknown else []
+    wrong = [f"has columns that are not {of_this} {listed(unknown)}"] if unknown else []
     wrong += [f"lacks columns of {of_this} {listed(lacking)}"] if lacking else []
     if wrong:
         repair = ""

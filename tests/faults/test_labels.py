@@ -168,7 +168,7 @@ class TestRefused:
 
     def test_a_label_that_partial_fit_was_not_told_of_is_named(self):
         classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
-        with pytest.raises(ValueError, match=r"no class of this classifier: 'so-so'"):
+        with pytest.raises(ValueError, match=r"not classes of this classifier: 'so-so'"):
             classifier.partial_fit(TEXTS[:1], ["so-so"])
 
     def test_nul_at_the_end_is_refused_in_every_list_of_labels(self):
@@ -208,7 +208,7 @@ class TestParameters:
     @pytest.mark.parametrize(
         ("params", "message"),
         [
-            ({"token_pattern": "("}, "token_pattern='\\(' is no regular expression"),
+            ({"token_pattern": "("}, "token_pattern='\\(' is not a regular expression"),
             ({"stop_words": ["the", 1]}, "stop_words holds 1"),
         ],
     )

@@ -31,11 +31,11 @@ class SigmoidEach(Target):
         self.names = names
 
     @classmethod
-    def takes(cls, y):
+    def accepts(cls, y):
         return isinstance(y, Stars)
 
     @classmethod
-    def learnt(cls, y, n_documents, classes):
+    def from_labels(cls, y, n_documents, classes):
         target = cls(np.unique(y) if classes is None else classes)
         return target, target.encode(y, n_documents)
 
@@ -80,11 +80,11 @@ class SigmoidEach(Target):
         values = np.logaddexp(0, signs * z).sum(axis=1)
         return w * values, w[:, np.newaxis] * (self.probabilities(z) - t)
 
-    def loss_of_frequencies(self, t, w):
+    def prior_loss(self, t, w):
         shares = np.clip(w @ t / w.sum(), 1e-9, 1 - 1e-9)
         return -float((shares * np.log(shares) + (1 - shares) * np.log(1 - shares)).sum())
 
-    def loss_of_nothing(self):
+    def uniform_loss(self):
         return self.n_scores * float(np.log(2))
 
     def probabilities(self, z):

@@ -133,15 +133,15 @@ class TestCraftedArrays:
         [
             (np.array(["good", "bad"]), "sorted and distinct"),
             (np.array(["bad", "bad"]), "sorted and distinct"),
-            (np.array([["bad", "good"]]), "no array of labels"),
-            (np.array("bad"), "no array of labels"),
+            (np.array([["bad", "good"]]), "not an array of labels"),
+            (np.array("bad"), "not an array of labels"),
             (np.array([1.0, np.nan]), "sorted and distinct"),
             (np.array([1.0, np.inf]), "not finite"),
             (np.array([np.nan]), "not finite"),
-            (np.array([], dtype="U3"), "no array of labels"),
+            (np.array([], dtype="U3"), "not an array of labels"),
             (np.array(["a", "b", "c"]), "n_classes is 2, and elsewhere in it K is 3"),
             (np.array([0, 2], np.uint8).view(bool), "neither true nor false"),
-            (np.array([1, 0x110000], np.uint32).view("U1"), "no character"),
+            (np.array([1, 0x110000], np.uint32).view("U1"), "not characters"),
         ],
     )
     def test_classes_that_are_none_are_refused(self, load_bytes, classes, message):
@@ -225,7 +225,7 @@ class TestCraftedLatentModels:
     @pytest.mark.parametrize("name", ["latent", "ngrams"])
     def test_a_scale_without_its_model_is_refused(self, state, name):
         part = state["parts"][name] | {"learnt": None}
-        with pytest.raises(ModelFormatError, match=rf"parts\.{name}\.learnt is no mapping"):
+        with pytest.raises(ModelFormatError, match=rf"parts\.{name}\.learnt is not a mapping"):
             tiny().from_state(state | {"parts": state["parts"] | {name: part}})
 
 
@@ -266,7 +266,7 @@ class TestCraftedContent:
             ((*PARAMS, "random_state"), {"dict": []}, r"params\.random_state must be"),
             ((*PARAMS, "class_weight"), {"dict": [[[], 1]]}, "key that is a list"),
             ((*PARAMS, "class_weight"), {"dict": [[1, 1], [1, 2]]}, "key 1 twice"),
-            ((*PARAMS, "class_weight"), {"dict": [1]}, "no pair"),
+            ((*PARAMS, "class_weight"), {"dict": [1]}, "not a pair"),
             (PARAMS, [], "is a list"),
             ((*MODEL, "requests"), {"dict": [["predict", {"dict": []}]]}, "'predict'"),
             (
@@ -277,12 +277,12 @@ class TestCraftedContent:
             ((*FITTED, "device"), 3, "device"),
             ((*FITTED, "history"), "long", "history"),
             ((*FITTED, "history"), [{"dict": [["epoch", "one"]]}], "history"),
-            (CLASSES, ["a", "b"], "no array of labels"),
+            (CLASSES, ["a", "b"], "not an array of labels"),
             (CLASSES, {"labels": ["a", 1]}, "all strings, all numbers or all booleans"),
             (CLASSES, {"labels": [[1], [1, 2]]}, "all strings, all numbers or all bool"),
             (CLASSES, {"array": f"{WEIGHTS}.output.bias"}, "lacks the array"),
             ((*TOKENIZER, "class"), "HANClassifier", "stands where a value should"),
-            (TOKENIZER, "words", "tokenizer is no fitted HierarchicalTokenizer"),
+            (TOKENIZER, "words", "tokenizer is not a fitted HierarchicalTokenizer"),
             (NETWORK_SCALE, -0.5, r"network\.scale must be a number of at least 0"),
             (NETWORK_SCALE, {"float": "inf"}, r"network\.scale must be a number of at least 0"),
             (NGRAMS_SCALE, None, r"ngrams\.scale must be a number of at least 0"),
@@ -290,16 +290,16 @@ class TestCraftedContent:
             ((*FITTED, "best_epoch"), True, "best_epoch must be an integer"),
             ((*FITTED, "best_score"), 1.5, "best_score must be an accuracy"),
             (NETWORK_SCALE, 1e308, r"network\.scale must be a number of at least 0"),
-            ((*TOKENIZER, "params", "token_pattern"), "(", "no regular expression"),
+            ((*TOKENIZER, "params", "token_pattern"), "(", "not a regular expression"),
             ((*TOKENIZER, "params", "token_pattern"), "(a)(b)", "may have one group"),
             ((*TOKENIZER, "params", "token_pattern"), "a" * 10**5, "100000 characters"),
             ((*TOKENIZER, "params", "stop_words"), ["a", 1], "stop_words holds 1"),
             ((*TOKENIZER, "params", "n_jobs"), 0, "n_jobs is 0"),
-            ((*PARTS, "ngrams"), [1], r"parts\.ngrams is no mapping"),
-            ((*PARTS, "ngrams", "state", "learnt"), [1], r"ngrams\.learnt is no mapping"),
+            ((*PARTS, "ngrams"), [1], r"parts\.ngrams is not a mapping"),
+            ((*PARTS, "ngrams", "state", "learnt"), [1], r"ngrams\.learnt is not a mapping"),
             ((*PARTS, "ngrams", "state", "kind"), "network", r"its parts\.ngrams\.learnt has the"),
-            ((*FITTED, "parts"), [], "its parts is no mapping"),
-            ((*FITTED, "target"), None, "its target is no mapping"),
+            ((*FITTED, "parts"), [], "its parts is not a mapping"),
+            ((*FITTED, "target"), None, "its target is not a mapping"),
             ((*PARTS, "ngrams", "state", "kind"), "magic", "kind .magic.; known here are"),
             ((*FITTED, "target", "state", "kind"), "magic", "kind .magic.; known here are"),
             ((*NGRAMS, "ngram_range"), [2, 1], "ngram_range is no range"),

@@ -512,7 +512,7 @@ REFUSALS: list[Refusal] = [
     ),
     Refusal("ask audit_labels", when(classes="two documents"), ValueError, "the only one of its"),
     # Four fifths of the documents may lack what a parameter or a wrapper needs.
-    Refusal("ask audit_labels", when(class_weight="of one class"), ValueError, "are no classes"),
+    Refusal("ask audit_labels", when(class_weight="of one class"), ValueError, "are not classes"),
     Refusal("ask audit_labels", when(embedding_init="array"), ValueError, "has the shape"),
     Refusal("ask audit_labels", when(estimator="threshold"), ValueError, "with two classes"),
     Refusal("ask audit_labels", when(estimator=FOLDS), ValueError, "cross-validation but provided"),

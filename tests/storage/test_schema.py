@@ -105,7 +105,7 @@ class TestArrays:
 
     @pytest.mark.parametrize("value", [np.nan, np.inf])
     def test_what_is_not_finite_is_refused(self, value: float) -> None:
-        refused(self.kind, {"it": np.full((2, 3), value, np.float32)}, "no finite numbers")
+        refused(self.kind, {"it": np.full((2, 3), value, np.float32)}, "not finite numbers")
 
     @pytest.mark.parametrize("value", [-1.5, 1.5])
     def test_values_beyond_limits_are_refused(self, value: float) -> None:
@@ -119,7 +119,7 @@ class TestArrays:
 class TestEntries:
     @pytest.mark.parametrize("state", [None, [], "ab", {1: 2}, 3])
     def test_what_is_no_mapping_of_names_is_refused(self, state: Any) -> None:
-        refused(VECTOR, state, "its fitted state is no mapping of names")
+        refused(VECTOR, state, "its fitted state is not a mapping of names")
 
     def test_missing_entries_and_entries_too_many_are_named(self) -> None:
         refused(VECTOR, {"size": 3}, r"its fitted state lacks \['vector'\]$")
@@ -148,7 +148,7 @@ class TestEntries:
 
     def test_every_entry_of_a_list_is_checked(self) -> None:
         check(only(ListOf(VECTOR, length="n")), {"it": [vector(3), vector(3)]}, n=2)
-        refused(only(ListOf(VECTOR)), {"it": [vector(3), None]}, r"its it\[1\] is no mapping")
+        refused(only(ListOf(VECTOR)), {"it": [vector(3), None]}, r"its it\[1\] is not a mapping")
         refused(only(ListOf(VECTOR)), {"it": {}}, "its it must be a list")
         refused(only(ListOf(VECTOR, length="n")), {"it": []}, "must be a list of 2", n=2)
 

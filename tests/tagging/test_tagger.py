@@ -373,7 +373,7 @@ DAMAGES = {
     "classes are not sorted": lambda s: changed(s, "classes", value=s["classes"][::-1]),
     "n_columns must be an integer of at least 1": lambda s: changed(s, "n_columns", value=0),
     "vocabularies must be a list of 9": lambda s: s["vocabularies"].pop(),
-    "vocabularies.2. is no dict": lambda s: changed(s, "vocabularies", 2, value=[["a", 2]]),
+    "vocabularies.2. is not a dict": lambda s: changed(s, "vocabularies", 2, value=[["a", 2]]),
     "has an id beyond": lambda s: changed(s, "vocabularies", 0, "Anna", value=10**6),
     "scheme must be": lambda s: changed(s, "scheme", value="iob1"),
     "needs the labels 'O'": lambda s: changed(

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.optimize import check_grad
 
-from sk_han.targets import AnyOfLabels, OneOfClasses, learnt_target
+from sk_han.targets import AnyOfLabels, OneOfClasses, fit_target
 from sk_han.targets.any_of_labels import best_thresholds
 
 NAMES = np.array(["late", "broken", "good"])
@@ -53,10 +53,8 @@ def test_label_smoothing_takes_from_both_sides():
 def test_the_loss_of_frequencies_is_that_of_constant_scores():
     shares = (W @ T) / W.sum()
     z = np.tile(np.log(shares / (1 - shares)), (len(T), 1))
-    assert TARGET.loss_of_frequencies(T, W) == pytest.approx(
-        TARGET.loss(z, T, W)[0].sum() / W.sum()
-    )
-    assert TARGET.loss_of_nothing() == pytest.approx(3 * np.log(2))
+    assert TARGET.prior_loss(T, W) == pytest.approx(TARGET.loss(z, T, W)[0].sum() / W.sum())
+    assert TARGET.uniform_loss() == pytest.approx(3 * np.log(2))
 
 
 def test_a_label_is_given_from_its_own_threshold_on():
@@ -81,7 +79,7 @@ def test_a_weight_by_name_is_that_of_documents_with_the_label():
 def test_of_the_most_frequent_labels_all_documents_stay():
     t = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 1], [1, 0, 0, 0]]) > 0
     four, w = AnyOfLabels(np.array(list("abcd")), np.arange(4) / 10), np.ones(5)
-    target, rows, of_frequent = four.weigh(t, None, "balanced")[0].of_frequent(t, 2)
+    target, rows, of_frequent = four.weigh(t, None, "balanced")[0].restrict_to_top(t, 2)
     assert target.names.tolist() == ["b", "c"]  # that each document has "a" tells nothing
     assert target.thresholds.tolist() == [0.1, 0.2]
     assert rows.tolist() == [0, 1, 2, 3, 4]
@@ -230,7 +228,7 @@ def test_folds_are_stratified_and_hold_groups_together():
     ],
 )
 def test_columns_of_zeros_and_ones_are_labels(y):
-    target, t = learnt_target(y, 2)
+    target, t = fit_target(y, 2)
     assert isinstance(target, AnyOfLabels)
     assert t.tolist() == [[False, True, True], [True, False, False]]
     assert target.names.tolist() == [0, 1, 2]
@@ -240,7 +238,7 @@ def test_columns_of_zeros_and_ones_are_labels(y):
 def test_names_of_columns_are_names_of_labels_in_any_order(dtype):
     pandas = pytest.importorskip("pandas")
     y = pandas.DataFrame({"late": [1, 0], "broken": [0, 1], "good": [0, 1]}).astype(dtype)
-    target, t = learnt_target(y, 2)
+    target, t = fit_target(y, 2)
     assert target.names.tolist() == ["late", "broken", "good"]
     np.testing.assert_array_equal(target.encode(y[["good", "late", "broken"]], 2), t)
 
@@ -248,7 +246,7 @@ def test_names_of_columns_are_names_of_labels_in_any_order(dtype):
 def test_sparse_indicators_with_explicit_zeros_are_read():
     sparse = pytest.importorskip("scipy.sparse")
     y = sparse.csr_matrix(([1, 0, 1, 1], [0, 1, 1, 2], [0, 2, 4]), shape=(2, 3))
-    _, t = learnt_target(y, 2)
+    _, t = fit_target(y, 2)
     assert t.tolist() == [[True, False, False], [False, True, True]]
 
 
@@ -258,20 +256,20 @@ def test_a_missing_mark_of_a_nullable_column_is_told(dtype):
     y = pandas.DataFrame({"late": [1, 0], "good": [0, 1]}).astype(dtype)
     y.iloc[1, 0] = pandas.NA
     with pytest.raises(ValueError, match="y has missing values; each is 1"):
-        learnt_target(y, 2)
+        fit_target(y, 2)
 
 
 def test_a_sparse_column_is_no_indicator_of_several_labels():
     sparse = pytest.importorskip("scipy.sparse")
     with pytest.raises(ValueError, match="y has 1 column; an indicator of several labels has two"):
-        learnt_target(sparse.csr_matrix([[1], [0]]), 2)
+        fit_target(sparse.csr_matrix([[1], [0]]), 2)
 
 
 def test_labels_that_no_document_or_each_has_are_told():
     with pytest.warns(UserWarning, match="1 of 2 labels cannot be learnt, since all documents"):
-        learnt_target(np.array([[0, 1], [1, 1]]), 2)
+        fit_target(np.array([[0, 1], [1, 1]]), 2)
     with pytest.warns(UserWarning, match="1 of 2 labels cannot be learnt, since no document"):
-        learnt_target(np.array([[0, 0], [1, 0]]), 2)
+        fit_target(np.array([[0, 0], [1, 0]]), 2)
 
 
 @pytest.mark.parametrize(
@@ -291,29 +289,29 @@ def test_labels_that_no_document_or_each_has_are_told():
 )
 def test_other_columns_are_refused_with_the_repair(y, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        learnt_target(y, 2)
+        fit_target(y, 2)
 
 
 def test_names_that_are_not_distinct_or_of_two_types_are_refused():
     pandas = pytest.importorskip("pandas")
     y = pandas.DataFrame([[0, 1], [1, 0]])
     with pytest.raises(ValueError, match="'a' twice"):
-        learnt_target(y.set_axis(["a", "a"], axis=1), 2)
+        fit_target(y.set_axis(["a", "a"], axis=1), 2)
     with pytest.raises(TypeError, match="all strings or all integers"):
-        learnt_target(y.set_axis(["a", 1], axis=1), 2)
+        fit_target(y.set_axis(["a", 1], axis=1), 2)
 
 
 def test_a_mark_behind_a_mask_is_not_read():
     y = np.ma.masked_array([[0, 1], [1, 0]], mask=[[0, 0], [1, 0]])
     with pytest.raises(ValueError, match="y has masked values, the first at position 1, 0"):
-        learnt_target(y, 2)
+        fit_target(y, 2)
     y.mask = False
-    learnt_target(y, 2)
+    fit_target(y, 2)
 
 
 def test_other_columns_than_those_of_the_fit_are_refused():
     pandas = pytest.importorskip("pandas")
-    with pytest.raises(ValueError, match=r"no labels of this classifier: 'new'"):
+    with pytest.raises(ValueError, match=r"not labels of this classifier: 'new'"):
         TARGET.encode(pandas.DataFrame({"late": [1], "broken": [0], "new": [1]}), 1)
     with pytest.raises(ValueError, match=r"^y_val lacks columns of .*classifier: 'good'; its"):
         TARGET.encode(pandas.DataFrame({"late": [1], "broken": [0]}), 1, "y_val")
@@ -346,7 +344,7 @@ def test_weights_of_other_labels_are_refused(class_weight, message):
 
 
 def test_a_column_of_classes_is_no_indicator():
-    target, _ = learnt_target(np.array(["a", "b"]), 2)
+    target, _ = fit_target(np.array(["a", "b"]), 2)
     assert isinstance(target, OneOfClasses)
     with pytest.raises(ValueError, match=r"threshold=0\.3 is for several labels"):
         target.check_threshold(0.3)

@@ -24,7 +24,7 @@ def test_log_odds_of_certain_documents_are_finite():
 
 
 def test_the_most_frequent_classes_keep_their_documents():
-    target, rows, t = THREE.of_frequent(np.array([2, 0, 2, 1, 0, 2, 1, 0]), 2)
+    target, rows, t = THREE.restrict_to_top(np.array([2, 0, 2, 1, 0, 2, 1, 0]), 2)
     assert target.names.tolist() == ["a", "c"]
     assert rows.tolist() == [0, 1, 2, 4, 5, 7]
     assert target.names[t].tolist() == ["c", "a", "c", "a", "c", "a"]

@@ -76,5 +76,5 @@ def test_a_large_group_has_a_fold_of_its_own():
 
 
 def test_labels_of_any_kind_are_dealt_out_by_their_numbers():
-    target, encoded = OneOfClasses.learnt(["b", "a", "b", "a"], 4, None)
+    target, encoded = OneOfClasses.from_labels(["b", "a", "b", "a"], 4, None)
     assert [fold.tolist() for fold in target.folds(encoded)] == [[1], [3], [0], [2], []]

@@ -179,7 +179,7 @@ def test_pairs_beyond_the_limit_are_left_out_with_a_warning():
         ({"forms": None}, "forms must be a list"),
         ({"glued": np.zeros(3)}, "glued has the shape"),
         ({"capitals": 1}, "capitals must be one of"),
-        ({"source_tokenizer": None}, "source_tokenizer is no fitted"),
+        ({"source_tokenizer": None}, "source_tokenizer is not a fitted"),
         ({"best_epoch": 1000}, "best_epoch must be one of 25"),
         ({"extra": 1}, "fitted state has"),
     ],

@@ -96,7 +96,7 @@ def test_a_missing_or_wrong_part_of_the_fitted_state_is_named(fitted):
         ModelFormatError, match=r"HANClassifier cannot be restored.*lacks \['history'\]"
     ):
         tiny().from_state(missing)
-    with pytest.raises(ModelFormatError, match="tokenizer is no fitted HierarchicalTokenizer"):
+    with pytest.raises(ModelFormatError, match="tokenizer is not a fitted HierarchicalTokenizer"):
         tiny().from_state(wrong)
 
 

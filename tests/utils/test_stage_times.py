@@ -56,7 +56,7 @@ def test_what_has_a_bar_is_told_in_a_log_alone(clock, capsys, monkeypatch):
 
 def test_what_is_quiet_says_nothing(clock, capsys):
     timed = Stages()
-    with timed.never_silent(), timed("texts"):
+    with timed.heartbeat(), timed("texts"):
         clock[0] += 2
     assert capsys.readouterr().err == ""
 
@@ -64,7 +64,7 @@ def test_what_is_quiet_says_nothing(clock, capsys):
 def test_a_long_stage_and_what_is_between_stages_are_not_silent(monkeypatch, capsys):
     monkeypatch.setattr(stage_times, "_LONGEST_SILENCE", 0.2)
     timed = Stages(verbose=1)
-    with timed.never_silent():
+    with timed.heartbeat():
         with timed("linear models"):
             time.sleep(0.7)
         time.sleep(0.5)
@@ -73,7 +73,7 @@ def test_a_long_stage_and_what_is_between_stages_are_not_silent(monkeypatch, cap
     assert re.fullmatch(r"linear models: \d s so far", lines[1])
     assert re.fullmatch(r"fit: \d s so far", lines[-1])
     n_before = threading.active_count()
-    with timed.never_silent():
+    with timed.heartbeat():
         assert threading.active_count() == n_before + 1
     assert threading.active_count() == n_before
 

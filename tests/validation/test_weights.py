@@ -38,13 +38,13 @@ def test_labels_become_their_position_among_the_classes(
 
 @pytest.mark.parametrize("labels", [np.array(["good", "fine"]), np.array(["good", "fine"], object)])
 def test_labels_of_no_class_are_named(labels: np.ndarray) -> None:
-    message = r"y_val contains .* no class .*: 'fine'; its classes are 'bad', 'good'"
+    message = r"y_val contains .* not classes .*: 'fine'; its classes are 'bad', 'good'"
     with pytest.raises(ValueError, match=message):
         encode_labels(labels, CLASSES, "y_val")
 
 
 def test_labels_of_another_type_are_of_no_class() -> None:
-    with pytest.raises(ValueError, match=r"no class of this classifier: 'bad', 'good'"):
+    with pytest.raises(ValueError, match=r"not classes of this classifier: 'bad', 'good'"):
         encode_labels(LABELS, np.array([0, 1]), "y")
 
 

@@ -28,7 +28,7 @@ def characters_pay(data: LabelledDocuments, target: Target, kinds: LinearKinds) 
     Of many labels they say it of the most frequent ones. Folds are scored, five at most, until the
     gain is a standard error away from what it must be.
     """
-    target, of_frequent, targets = target.of_frequent(data.targets, _LABELS)
+    target, of_frequent, targets = target.restrict_to_top(data.targets, _LABELS)
     drawn = np.sort(np.random.RandomState(0).permutation(len(of_frequent))[:_TRIED])
     some = replace(data[of_frequent[drawn]], targets=targets[drawn])
     sources = kinds.sources(some).values()
@@ -63,7 +63,7 @@ def _gained(data: LabelledDocuments, known: Floats, target: Target) -> tuple[flo
         scales = fit_scales(target, logits, data.targets, data.weights, np.ones(len(logits)))
         return target.loss(np.tensordot(scales, logits, 1), data.targets, weights)[0]
 
-    nothing = target.loss_of_frequencies(data.targets, data.weights) * weights
+    nothing = target.prior_loss(data.targets, data.weights) * weights
     first, whole = losses(known[:1]), losses(known)
     if first.sum() > nothing.sum():
         first = nothing

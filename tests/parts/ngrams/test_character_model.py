@@ -21,7 +21,7 @@ from sk_han.parts.ngrams.character_trial import _gained
 from sk_han.parts.ngrams.hashing import keyed_ngrams
 from sk_han.parts.pool import CHARACTERS, LATENT_CHARACTERS, NGRAMS
 from sk_han.serving import Scorer
-from sk_han.targets import learnt_target
+from sk_han.targets import fit_target
 from tests.inflected_texts import inflected
 
 TINY = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "max_epochs": 1}
@@ -280,7 +280,7 @@ class TestInAClassifier:
         n = 4_000  # of fewer, scales of 1 would be preferred
         targets = np.tile([0, 1, 0, 1], n // 4)
         data = LabelledDocuments(DocumentArray.from_nested([[[2]]] * n), targets, np.ones(n))
-        target, _ = learnt_target(targets, n)
+        target, _ = fit_target(targets, n)
         logits = np.tile(np.array([words, characters], dtype=float), n // 4)
         known = np.stack([-logits, logits], axis=2)  # (2, D, 2)
         assert _gained(data, known, target)[0] == pytest.approx(share, abs=1e-3)
@@ -290,7 +290,7 @@ class TestInAClassifier:
         data = LabelledDocuments(DocumentArray.from_nested([[[2]]] * 400), targets, np.ones(400))
         wrong = np.tile([1.0, -1.0], (2, 200))
         known = np.stack([-wrong, wrong], axis=2)
-        assert _gained(data, known, learnt_target(targets, 400)[0]) == (0.0, np.inf)
+        assert _gained(data, known, fit_target(targets, 400)[0]) == (0.0, np.inf)
 
     def test_the_error_of_what_characters_add_is_that_of_other_documents(self):
         rng, n = np.random.RandomState(0), 500
@@ -300,7 +300,7 @@ class TestInAClassifier:
             of_both = (2 * targets - 1 + rng.normal(size=(2, n)) * [[2], [4]]) / [[2], [8]]
             known = np.stack([-of_both, of_both], axis=2)
             data = LabelledDocuments(DocumentArray.from_nested([[[2]]] * n), targets, np.ones(n))
-            found.append(_gained(data, known, learnt_target(targets, n)[0]))
+            found.append(_gained(data, known, fit_target(targets, n)[0]))
         gained, errors = np.transpose(found)
         assert errors.mean() == pytest.approx(gained.std(), rel=0.3)
 
