@@ -1,25 +1,20 @@
 """The members of the family through HANClassifier."""
 
-import math
 import pickle
 from copy import copy
 from functools import partial
 
 import numpy as np
 import pytest
-import torch
 from sklearn.base import clone
 
 from sk_han import (
     RNN,
     Attention,
     ContextAttention,
-    DocumentArray,
     HierarchicalTokenizer,
     MultiHopAttention,
 )
-from sk_han.documents import LabelledDocuments
-from sk_han.training.net import document_tensors
 from tests import tiny_models
 from tests.thorough import first_fast
 from tests.tiny_models import BAD, GOOD
@@ -125,18 +120,6 @@ class TestHopPenalty:
         )
         assert punished == plain
 
-    @pytest.mark.thorough
-    def test_hops_come_to_read_different_words(self):
-        overlaps = []
-        for penalty in (0.0, 3.0):
-            pooling = MultiHopAttention(size=4, hops=2, penalty=penalty)
-            classifier = tiny(pooling=pooling, max_epochs=40, lr=0.02).fit(TEXTS, LABELS)
-            documents = classifier.tokenizer_.transform(TEXTS[:6])
-            network = classifier.net_.module_
-            network.options.pooling.penalty = 1.0
-            overlaps.append(network.attend(*document_tensors(documents, "cpu")).penalty.mean())
-        assert overlaps[1] < 0.5 * overlaps[0]
-
     def test_a_document_counts_by_its_weight(self):
         weights = 1 + np.arange(len(TEXTS)) % 3  # the three kinds of texts differ in length
         settings = {
@@ -151,18 +134,6 @@ class TestHopPenalty:
         twice = tiny(**settings).fit(X[rows], LABELS[rows])
         first, second = (c.history_[0]["train_loss"] for c in (weighted, twice))
         assert first == pytest.approx(second, abs=1e-5)
-
-
-class TestLabelSmoothing:
-    @pytest.mark.parametrize("training", [True, False])
-    def test_loss_worked_by_hand(self, training):
-        smoothing = {"criterion__label_smoothing": 0.1}
-        net = tiny(net_params=smoothing).fit(TEXTS, LABELS).net_
-        data = LabelledDocuments(DocumentArray.from_nested([[[2]]]), np.array([1]), np.ones(1))
-        logits = torch.tensor([[0.0, math.log(3)]])  # probabilities 1/4 and 3/4
-        loss = net.get_loss(logits, data.targets, X=data, training=training)
-        expected = -0.95 * math.log(3 / 4) - 0.05 * math.log(1 / 4)
-        assert loss.item() == pytest.approx(expected, abs=1e-6)
 
 
 def unread():

@@ -1,10 +1,8 @@
 """What is said after a fit: the summary, the representation, warnings."""
 
-import dataclasses
 import pickle
 import re
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,14 +12,8 @@ from sklearn.metrics import accuracy_score, f1_score, log_loss, recall_score
 
 from sk_han import HANClassifier, load, save
 from sk_han.datasets import make_reviews
-from sk_han.fitting.logit_scales import ScaledParts
-from sk_han.fitting.summary import decisions, fault_in_validation
 from sk_han.inspection import FitSummary
-from sk_han.parts import Pool
-from sk_han.parts.pool import NETWORK
-from sk_han.targets import AnyOfLabels
 from tests.tiny_models import LABELS, TEXTS, tiny
-from tests.tiny_targets import classes
 
 REVIEWS, KINDS = make_reviews(120, random_state=0)
 KINDS = np.array(KINDS)
@@ -260,48 +252,6 @@ def test_few_held_out_documents_do_not_tell():
         tiny(lr=1e-9, validation_fraction=0.4).fit(REVIEWS, KINDS)  # 48 of them
 
 
-def of_two_classes(**values):
-    names = [field.name for field in dataclasses.fields(FitSummary)]
-    return FitSummary(
-        **dict.fromkeys(names, 0) | {"n_classes": 2, "n_documents": 900, "n_scored": 100} | values
-    )
-
-
-def scaled(epoch, targets, weights):
-    """Two epochs of a network, whose held-out documents have these labels and weights."""
-    part = SimpleNamespace(net=SimpleNamespace(history=2 * [epoch]))
-    pool = Pool(classes(2), {NETWORK: part}, {NETWORK: 1.0})
-    return ScaledParts(pool, [], SimpleNamespace(targets=targets, weights=weights))
-
-
-def test_held_out_documents_of_one_class_do_not_tell():
-    one_class = np.zeros(100, dtype=np.int64)
-    epoch = {"valid_accuracy": 1.0, "valid_loss": 0.01}
-    summary = of_two_classes(majority_accuracy=1.0, shares={"network": 1.0})
-    assert fault_in_validation(summary, scaled(epoch, one_class, np.ones(100))) is None
-
-
-@pytest.mark.parametrize(("loss", "warned"), [(0.5, False), (0.7, True)])
-def test_the_loss_of_balanced_classes_is_compared_with_that_of_balanced_frequencies(loss, warned):
-    targets = (np.arange(100) < 5).astype(np.int64)
-    balanced = np.where(targets == 1, 10.0, 100 / 190)
-    epoch = {"valid_accuracy": 0.94, "valid_loss": loss}
-    summary = of_two_classes(majority_accuracy=0.95, shares={"network": 1.0})
-    found = fault_in_validation(summary, scaled(epoch, targets, balanced))
-    assert (found is not None) == warned
-
-
-@pytest.mark.parametrize(("network", "warned"), [(0.01, True), (1.0, False)])
-def test_a_network_of_next_to_no_share_is_a_warning(network, warned):
-    targets = np.arange(100) % 2
-    shares = {"network": network / (network + 5), "n-gram model": 5 / (network + 5)}
-    summary = of_two_classes(majority_accuracy=0.5, shares=shares)
-    epoch = {"valid_accuracy": 0.9, "valid_loss": 0.1}
-    told = "its share of the log-odds of held-out documents is 0.2 %"
-    found = fault_in_validation(summary, scaled(epoch, targets, np.ones(100)))
-    assert found == (told if warned else None)
-
-
 def test_several_labels_are_scored_by_the_thresholds_of_the_model():
     random = np.random.RandomState(0)
     y, y_val = (random.rand(n, 3) < 0.4 for n in (120, 60))
@@ -315,18 +265,6 @@ def test_several_labels_are_scored_by_the_thresholds_of_the_model():
     said = str(model.fit_summary_)
     assert "labels from one half on" in said
     assert "the sum of all labels" in said
-
-
-def test_thresholds_of_the_highest_f1_are_scored_on_other_documents():
-    target, rows = AnyOfLabels(np.array(["label"]), np.array([0.5])), np.arange(200)
-    has_label = rows % 4 < 2
-    # In each of two groups a threshold of its own is right for all.
-    z = np.where(has_label, 0.5, -0.5) + np.where(rows % 2, -3, 3)
-    held_out = SimpleNamespace(targets=has_label[:, None], weights=np.ones(200), groups=rows % 2)
-    params = SimpleNamespace(threshold="f1")
-    fit = SimpleNamespace(target=target, labelled=held_out, params=params)
-    found = decisions(z[:, None], held_out, fit)
-    np.testing.assert_array_equal(found[:, 0], rows % 2 == 0)
 
 
 def test_many_copies_do_not_make_held_out_documents_known_ones():

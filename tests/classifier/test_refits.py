@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sk_han import explain_iter, faithfulness_report
-from sk_han.parts import trained_network
+from sk_han.nn import HierarchicalAttentionNetwork
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, tiny
 
 OTHER_TEXTS = ["rain and rain", "sun or shade", "snow. wind."] * 6
@@ -58,13 +58,13 @@ def test_a_faithfulness_report_measures_one_model():
 
 def test_a_state_that_is_taken_during_a_refit_is_that_of_one_fit(monkeypatch):
     classifier = fitted_classifier()
-    original = trained_network.net_to_state
+    original = HierarchicalAttentionNetwork.to_plain
 
-    def overtaken(net):
+    def overtaken(network):
         classifier.fit(OTHER_TEXTS, OTHER_LABELS)
-        return original(net)
+        return original(network)
 
-    monkeypatch.setattr(trained_network, "net_to_state", overtaken)
+    monkeypatch.setattr(HierarchicalAttentionNetwork, "to_plain", overtaken)
     expected = classifier.predict_proba(UNSEEN)
     state = classifier.to_state()
     np.testing.assert_array_equal(tiny().from_state(state).predict_proba(UNSEEN), expected)

@@ -11,7 +11,6 @@ from skorch.callbacks import EpochScoring
 import sk_han
 from sk_han import HANClassifier, ModelFormatError, SentenceArray
 from sk_han.serving import Scorer
-from sk_han.targets.any_of_labels import best_thresholds
 from tests.labelled_reviews import HAS, OPINIONS, SMALL, TEST, TRAIN, N, X, Y, pandas
 
 
@@ -150,44 +149,6 @@ def test_text_without_labels_works_as_for_classes():
     assert model.predict_proba(X[TEST]).shape == (40, 3)
 
 
-@pytest.fixture
-def data_of_fits(monkeypatch):
-    """What each fit has read."""
-    from sk_han.fitting import fit
-
-    seen = []
-    read = fit.read_data
-    monkeypatch.setattr(fit, "read_data", lambda *a, **k: seen.append(read(*a, **k)) or seen[-1])
-    return seen
-
-
-@pytest.mark.parametrize("y", [Y[TRAIN], OPINIONS[TRAIN]])
-def test_groups_stay_together_when_documents_are_held_out(y, data_of_fits):
-    groups = np.repeat(np.arange(24), 5)
-    HANClassifier(**SMALL, max_epochs=1).fit(X[TRAIN], y, groups=groups)
-    [data] = data_of_fits
-    assert not np.isin(groups[data.held_out], groups[data.training]).any()
-
-
-@pytest.mark.parametrize("y", [Y[TRAIN], OPINIONS[TRAIN]])
-def test_documents_of_the_same_words_stay_together(y, data_of_fits):
-    of_text = np.arange(120) % 80
-    texts = [X[row] for row in of_text]
-    HANClassifier(**SMALL, max_epochs=1).fit(texts, np.asarray(y)[of_text])
-    [data] = data_of_fits
-    assert len(data.held_out) >= 6
-    assert not np.isin(of_text[data.held_out], of_text[data.training]).any()
-    for fold in data.target.folds(data.labelled.targets, data.labelled.groups):
-        assert not np.isin(of_text[fold], np.delete(of_text, fold)).any()
-
-
-def test_where_most_documents_are_copies_they_are_held_out_one_by_one(data_of_fits):
-    HANClassifier(**SMALL, max_epochs=1).fit(X[:30] * 4, OPINIONS[:30].tolist() * 4)
-    [data] = data_of_fits
-    assert len(data.held_out) == 12
-    assert data.labelled.groups is None
-
-
 def test_sentence_vectors_learn_labels_too():
     vectors = np.random.RandomState(0).normal(size=(N, 4, 5)).astype(np.float32)
     vectors[:, :, 0] += 2 * HAS[:, :1]
@@ -273,14 +234,3 @@ def test_the_highest_f1_without_new_documents_is_warned_of():
     with pytest.warns(UserWarning, match=r"threshold='f1' needs documents.*from .* 0\.5 on"):
         model.fit(X, Y)
     np.testing.assert_array_equal(model.pool_.target.thresholds, 0.5)
-
-
-def test_documents_of_more_weight_count_more_for_thresholds():
-    p = np.linspace(0.1, 0.9, 200)[:, np.newaxis]
-    t = np.random.RandomState(0).rand(200, 1) < p
-    weights = np.where(t[:, 0], 5.0, 1.0)
-    low, high, same = (
-        best_thresholds(p, t, w, t, w) for w in (weights, np.ones(200), np.full(200, 7.0))
-    )
-    assert low < high
-    np.testing.assert_array_equal(same, high)

@@ -12,7 +12,6 @@ from sklearn.pipeline import Pipeline
 
 import sk_han
 from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
-from sk_han.training.pretraining import labelled_by_other_half
 
 TOPICS = [[f"{letter}{number}" for number in range(60)] for letter in "pn"]
 COMMON = ["the", "and", "was", "food", "good"]
@@ -322,25 +321,6 @@ class TestPretraining:
         same(with_halves, again)
         assert not np.array_equal(with_halves.predict_proba(UNSEEN), fitted.predict_proba(UNSEEN))
         assert with_halves.n_iter_ == fitted.n_iter_
-
-    def test_held_out_documents_have_no_label_in_it(self, pretrains, monkeypatch):
-        given = []
-
-        def recorded(documents, teacher, *, labels, weights):
-            given.append((documents, labels))
-            return labelled_by_other_half(documents, teacher, labels=labels, weights=weights)
-
-        monkeypatch.setattr("sk_han.fitting.network.labelled_by_other_half", recorded)
-        classifier = small().fit(LABELLED, Y, X_unlabelled=UNLABELLED)
-        ((documents, labels),) = given
-        held_out = classifier.net_.train_split.keywords["valid_ds"].documents.to_nested()
-        nested = documents[:60].to_nested()
-        without = [i for i in range(60) if nested[i] in held_out]
-        assert len(without) == 6
-        assert np.isnan(labels[without]).all()
-        expected = np.delete((Y == "pos").astype(int), without)
-        np.testing.assert_array_equal(np.delete(labels[:60, 1], without), expected)
-        assert np.isnan(labels[60:]).all()
 
     @pytest.mark.thorough
     def test_texts_without_two_halves_do_not_count(self, pretrains):

@@ -348,3 +348,14 @@ def test_a_column_of_classes_is_no_indicator():
     assert isinstance(target, OneOfClasses)
     with pytest.raises(ValueError, match=r"threshold=0\.3 is for several labels"):
         target.check_threshold(0.3)
+
+
+def test_documents_of_more_weight_count_more_for_thresholds():
+    p = np.linspace(0.1, 0.9, 200)[:, np.newaxis]
+    t = np.random.RandomState(0).rand(200, 1) < p
+    weights = np.where(t[:, 0], 5.0, 1.0)
+    low, high, same = (
+        best_thresholds(p, t, w, t, w) for w in (weights, np.ones(200), np.full(200, 7.0))
+    )
+    assert low < high
+    np.testing.assert_array_equal(same, high)

@@ -1,5 +1,6 @@
 """The net with networks and targets that no estimator of ours has, and in forked processes."""
 
+import math
 import os
 import subprocess
 import sys
@@ -11,10 +12,11 @@ import numpy as np
 import pytest
 import torch
 
-from sk_han import DocumentArray
+from sk_han import DocumentArray, MultiHopAttention
 from sk_han.documents import LabelledDocuments
 from sk_han.training.callbacks import EarlyStopping, StopTraining
 from sk_han.training.net import Batches, Net, accuracy, document_tensors, weighted_mean
+from tests.tiny_models import BAD, GOOD, fitted_classifier, tiny
 
 FORKED = """
 import multiprocessing
@@ -302,3 +304,30 @@ def test_weights_of_the_best_epoch_are_put_back(scores, expected):
 def test_training_stops_after_so_many_epochs_without_a_better_one(n_iter_no_change, n_epochs):
     scores = [(0.8, 0.3), (0.9, 0.3)] + 29 * [(0.7, 0.1)]
     assert train(scores, n_iter_no_change) == (2, n_epochs)
+
+
+@pytest.mark.thorough
+def test_hops_come_to_read_different_words():
+    overlaps = []
+    for penalty in (0.0, 3.0):
+        pooling = MultiHopAttention(size=4, hops=2, penalty=penalty)
+        classifier = tiny(
+            pooling=pooling, max_epochs=40, lr=0.02, batch_size=16, linear_ngrams=None
+        )
+        classifier.fit(8 * (GOOD + BAD), 8 * [*"pppnnn"])
+        documents = classifier.tokenizer_.transform(GOOD + BAD)
+        network = classifier.net_.module_
+        network._penalty = 1.0
+        overlaps.append(network.attend(*document_tensors(documents, "cpu")).penalty.mean())
+    assert overlaps[1] < 0.5 * overlaps[0]
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_label_smoothing_worked_by_hand(training):
+    smoothing = {"criterion__label_smoothing": 0.1}
+    net = fitted_classifier(net_params=smoothing).net_
+    data = LabelledDocuments(DocumentArray.from_nested([[[2]]]), np.array([1]), np.ones(1))
+    logits = torch.tensor([[0.0, math.log(3)]])  # probabilities 1/4 and 3/4
+    loss = net.get_loss(logits, data.targets, X=data, training=training)
+    expected = -0.95 * math.log(3 / 4) - 0.05 * math.log(1 / 4)
+    assert loss.item() == pytest.approx(expected, abs=1e-6)
