@@ -436,7 +436,7 @@ def weight_shapes(vocabulary_size: int, n_classes: int, options: NetworkOptions)
     else:
         word_pooling = _pooling("word_attention", attention, word_size, hops)
         sentence_input = hops * word_size
-    return {
+    shapes: Shapes = {
         "embedding.weight": (vocabulary_size, options.embedding_dim),
         **encoder_shapes("word_encoder", options.embedding_dim, options.word_hidden, rnn),
         **word_pooling,
@@ -444,8 +444,11 @@ def weight_shapes(vocabulary_size: int, n_classes: int, options: NetworkOptions)
         **_pooling("sentence_attention", attention, sentence_size, hops),
         "output.weight": (n_classes, hops * sentence_size),
         "output.bias": (n_classes,),
-        **(_labels(n_classes, word_size) if options.attends_per_label else {}),
     }
+    if options.attends_per_label:
+        for name in ("query", "value"):
+            shapes[f"label_attention.{name}"] = (n_classes, word_size)
+    return shapes
 
 
 def sentence_network_shapes(
@@ -485,10 +488,6 @@ def encoder_shapes(name: str, input_size: int, hidden_size: int, rnn: RNN) -> Sh
             ):
                 shapes[f"{name}.{attribute}.{weight}_l{layer}{direction}"] = shape
     return shapes
-
-
-def _labels(n_labels: int, input_size: int) -> Shapes:
-    return {f"label_attention.{name}": (n_labels, input_size) for name in ("query", "value")}
 
 
 def _pooling(name: str, attention: Attention | None, input_size: int, hops: int) -> Shapes:

@@ -151,7 +151,11 @@ def cooccurrence_vectors(
     rng = check_random_state(random_state)
     vocabulary_size, embedding_dim = shape
     vectors = rng.normal(scale=_SCALE, size=shape).astype(np.float32)
-    weights = np.ones(len(documents)) if weights is None else _multiples(weights)
+    if weights is None:
+        weights = np.ones(len(documents))
+    elif (multiples := weights / weights.min()).max() < 2**32:  # so that sums of counts are exact
+        whole = np.rint(multiples)  # without the rounding errors of whole numbers
+        weights = np.where(np.abs(multiples - whole) < 1e-12 * whole, whole, multiples)
     if documents.n_words > _MOST_WORDS:
         rows = sampled_rows(documents.words_per_document, _MOST_WORDS, rng)
         documents, weights = documents[rows], weights[rows]
@@ -167,15 +171,6 @@ def cooccurrence_vectors(
     lengths = np.linalg.norm(vectors[has_vector], axis=1, keepdims=True)
     vectors[has_vector] *= _SCALE * np.sqrt(embedding_dim) / np.maximum(lengths, 1e-12)
     return vectors, has_vector
-
-
-def _multiples(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide by the smallest weight, and correct the rounding errors of whole numbers."""
-    multiples = weights / weights.min()
-    if not multiples.max() < 2**32:  # beyond it sums of counts would not be exact
-        return weights
-    whole = np.rint(multiples)
-    return np.where(np.abs(multiples - whole) < 1e-12 * whole, whole, multiples)
 
 
 def _counts(

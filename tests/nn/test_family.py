@@ -10,7 +10,6 @@ from torch.testing import assert_close
 
 from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
 from sk_han.nn import HierarchicalAttentionNetwork
-from sk_han.nn.poolings import document_overlap
 from tests.gpu import needs_gpu
 
 # In double precision, the others' own, PyTorch computes whatever the engine.
@@ -164,9 +163,17 @@ class TestHops:
             level.pool = keep_weights(level.pool, found)
         penalty = network.attend(*batch).penalty
         words, sentences = found
-        overlap = document_overlap(
-            words, batch.words_per_sentence, sentences, batch.sentences_per_document
-        )
+
+        def overlaps(weights, lengths):
+            """``||A A^T - I||^2`` of each sequence that is not empty, else 0."""
+            parts = (part.T for part in weights.split(lengths.tolist()))
+            identity = torch.eye(3).double()
+            each = [(A @ A.T - identity).square().sum() * (A.shape[1] > 0) for A in parts]
+            return torch.stack(each)
+
+        of_sentences = overlaps(words, batch.words_per_sentence).split([2, 0, 1, 1, 7])
+        of_words = torch.stack([part.sum() / max(len(part), 1) for part in of_sentences])
+        overlap = of_words + overlaps(sentences, batch.sentences_per_document)
         assert overlap[[0, 2, 3, 4]].min() > 0.1
         assert_close(penalty, overlap / 2)
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from skorch.callbacks import Callback
 
 from sk_han import DocumentArray
-from sk_han.training.builder import epochs_frozen
 from tests.tiny_models import tiny
 
 X = DocumentArray.from_nested([[[2, 3]], [[3, 2], [2]]] * 6)
@@ -58,10 +55,13 @@ class TestFit:
         assert moves == [False] * 4
         np.testing.assert_array_equal(fitted.net_.weights["embedding.weight"], VECTORS)
 
-    @pytest.mark.parametrize("freeze_embedding", [False, 0])
-    def test_false_and_no_epoch_let_them_go_at_once(self, moves, freeze_embedding):
+    @pytest.mark.parametrize(
+        ("freeze_embedding", "n_epochs"),
+        [(np.True_, 4), (1, 1), (np.int64(1), 1), (np.False_, 0), (False, 0), (0, 0)],
+    )
+    def test_true_stands_for_all_epochs_and_not_for_one(self, moves, freeze_embedding, n_epochs):
         classifier(freeze_embedding=freeze_embedding).fit(X, Y)
-        assert moves == [True] * 4
+        assert moves == [False] * n_epochs + [True] * (4 - n_epochs)
 
     def test_the_other_weights_learn_meanwhile(self):
         one, three = (
@@ -86,11 +86,3 @@ class TestFit:
     def test_a_negative_number_of_epochs_is_refused(self):
         with pytest.raises(ValueError, match="freeze_embedding"):
             classifier(freeze_embedding=-1).fit(X, Y)
-
-
-@pytest.mark.parametrize(
-    ("value", "n_epochs"),
-    [(True, math.inf), (np.True_, math.inf), (1, 1), (np.int64(1), 1), (np.False_, 0), (0, 0)],
-)
-def test_true_stands_for_all_epochs_and_not_for_one(value, n_epochs):
-    assert epochs_frozen(value) == n_epochs
