@@ -58,31 +58,23 @@ def contributions_of(
             share = part.attributions(documents, pool.scales[name] * gradient)
             words, ngrams = (words + share, ngrams) if name == WORDS else (words, ngrams + share)
     words = words + ngrams
-    sentences = by_sentence(words, documents)
+    if method == "random":
+        words = random.uniform(-1, 1, documents.n_words)
     if method == "attention":
         sentences = attribution.sentence_attention
         of_sentence = np.repeat(sentences, documents.words_per_sentence)  # (T,)
         words = combine_attention(attribution.word_attention, of_sentence, options.combine)
-    elif method == "random":
-        words = random.uniform(-1, 1, documents.n_words)
-        sentences = by_sentence(words, documents)
+    else:
+        # The attention of sentences has a gradient of its own, but each state of the sentence
+        # encoder mixes in its neighbours: on 300 reviews of `make_reviews`, with a network trained
+        # on 2,000 others, the average precision for sentences that state the label is 0.976 with
+        # the sum over words and 0.953 with that gradient.
+        starts = documents.sentence_starts[:-1]
+        sentences = np.add.reduceat(words, starts) if len(words) else np.zeros(0)
     contributions = Contributions(
         logits, attribution.word_attention, attribution.sentence_attention, words, sentences, ngrams
     )
     return _by_shapley(documents, log_odds, contributions) if method == "shapley" else contributions
-
-
-def by_sentence(words: NDArray[np.float64], documents: DocumentArray) -> NDArray[np.float64]:
-    """Sum over the words of each sentence.
-
-    The attention of sentences has a gradient of its own, but each state of the sentence encoder
-    mixes in its neighbours. On 300 reviews of `make_reviews`, with a network trained on 2,000
-    others, the average precision for sentences that say the label is 0.976 with the sum and 0.953
-    with that gradient.
-    """
-    if not len(words):
-        return np.zeros(0)
-    return np.add.reduceat(words, documents.sentence_starts[:-1])
 
 
 class _Design(NamedTuple):

@@ -373,7 +373,7 @@ def check_pairs(sources: Any, targets: Any, names: tuple[str, str]) -> tuple[lis
             "This AttentionTranslator estimator requires y to be passed, but the target y is None: "
             f"give {names[1]}, the translations of {names[0]}."
         )
-    lists = [_listed(texts, name) for texts, name in zip((sources, targets), names, strict=True)]
+    lists = [as_list(texts, name) for texts, name in zip((sources, targets), names, strict=True)]
     lengths = [len(texts) for texts in lists]
     if lengths[0] != lengths[1]:
         raise ValueError(
@@ -387,12 +387,3 @@ def check_pairs(sources: Any, targets: Any, names: tuple[str, str]) -> tuple[lis
         for texts, name in zip(lists, names, strict=True)
     )
     return first, second
-
-
-def _listed(texts: Any, name: str) -> list[Any]:
-    try:
-        return as_list(texts)
-    except (TypeError, ValueError) as error:
-        if type(error) not in (TypeError, ValueError):  # of an iterator of the user
-            raise
-        raise type(error)(f"{name}: {error}") from None
