@@ -160,7 +160,7 @@ ContextAttention, default="attention"
     n_iter_no_change : int, default=None
         Number of epochs without improvement on the held-out documents after which training stops.
     warm_start : bool, default=False
-        Whether `fit` goes on with the weights, tokenizer and classes of the last fit.
+        Whether `fit` continues from the weights, tokenizer and classes of the last fit.
     random_state : int, RandomState instance or None, default=None
         Source of initial weights, dropout, held-out documents and order.
     device : str, default="auto"
@@ -203,12 +203,12 @@ ContextAttention, default="attention"
         The latent model, as weights of n-grams. None where `ngram_model_` is, without
         `X_unlabelled`, or if fewer than two n-grams occur in 5 documents.
     character_model_, latent_character_model_ : CharacterModel or None
-        The linear model of characters, and beside it the latent model of them.
+        The linear model and the latent model of characters.
     network_scale_, ngram_scale_, latent_scale_, character_scale_, latent_character_scale_ : float \
 or ndarray of shape (n_labels,)
         Factors of the logits of the network and of the linear models (0 without one), fitted on
         documents not learnt from, so that probabilities are calibrated (Guo et al., 2017); typical
-        values if there are no such documents. A fit that goes on without `X_val` keeps them. With
+        values if there are no such documents. A warm start without `X_val` keeps them. With
         several labels, the scale of the network is smaller for rare labels.
     history_ : list of dict
         For each epoch: epoch, dur (seconds), train_loss and, with held-out documents, valid_loss
@@ -406,7 +406,7 @@ or ndarray of shape (n_labels,)
             Documents without labels, of the same kind, the more the better. Vocabulary, word
             vectors and latent models learn from them and, from 5,000 on, a new network before it
             learns from labels (see the user guide). Leave out the texts that you will test on. An
-            iterator is read 10,000 texts at a time. With None, a fit that goes on keeps its models.
+            iterator is read 10,000 texts at a time. With None, a warm start keeps latent models.
         groups : array-like of shape (n_documents,), default=None
             Which documents belong together, by author for example: those of a group are held out
             together, so that scales and scores are those for new groups.
@@ -444,13 +444,13 @@ or ndarray of shape (n_labels,)
         Parameters
         ----------
         X, y, sample_weight
-            As of `fit`. The first call fits the tokenizer and learns the initial word vectors, so
+            As in `fit`. The first call fits the tokenizer and learns the initial word vectors, so
             its texts should be many and typical.
         classes : array-like of shape (n_classes,) or int, default=None
             All labels of all portions; required in the first call. With several labels a document,
             the names of all columns in their order, or their number.
         X_unlabelled : as X, or iterator of raw texts, default=None
-            As of `fit`, for the first call, without pre-training. Later calls update the latent
+            As in `fit`, for the first call, without pre-training. Later calls update the latent
             model, which exists only if the first portion has documents of every class.
 
         Returns
@@ -461,7 +461,7 @@ or ndarray of shape (n_labels,)
         Raises
         ------
         ValueError
-            If the first call has no classes or a later one `X_unlabelled`, or a label is no class.
+            If the first call has no classes or a later one `X_unlabelled`, or a label is unknown.
         """
         # scikit-learn checks the parameters of a first partial_fit only.
         validate_parameter_constraints(
@@ -475,7 +475,7 @@ or ndarray of shape (n_labels,)
 
         Parameters
         ----------
-        X : as of `fit`
+        X : as in `fit`
 
         Returns
         -------
@@ -493,7 +493,7 @@ or ndarray of shape (n_labels,)
 
         Parameters
         ----------
-        X : as of `fit`
+        X : as in `fit`
             An empty document, or one of unknown words only, has a probability too.
 
         Returns
@@ -511,7 +511,7 @@ or ndarray of shape (n_labels,)
 
         Parameters
         ----------
-        X : as of `fit`
+        X : as in `fit`
 
         Returns
         -------
@@ -527,7 +527,7 @@ or ndarray of shape (n_labels,)
 
         Parameters
         ----------
-        X : as of `fit`
+        X : as in `fit`
 
         Returns
         -------
@@ -547,7 +547,7 @@ or ndarray of shape (n_labels,)
 
         Parameters
         ----------
-        X : as of `fit`
+        X : as in `fit`
 
         Returns
         -------
@@ -565,7 +565,7 @@ or ndarray of shape (n_labels,)
         Parameters
         ----------
         X, y, sample_weight
-            As of `fit`.
+            As in `fit`.
         """
         check_is_fitted(self)
         y = self.pool_.target.as_decoded(y)
@@ -587,7 +587,7 @@ or ndarray of shape (n_labels,)
         Raises
         ------
         ValueError
-            If there is no such parameter, or `tokenizer`, `rnn` or `pooling` is no object with
+            If there is no such parameter, or `tokenizer`, `rnn` or `pooling` is not an object with
             parameters of its own.
         """
         check_nested_params(params, self.get_params(deep=False))
@@ -603,7 +603,7 @@ or ndarray of shape (n_labels,)
         Parameters
         ----------
         X, y_true, target, against, **options
-            As of `sk_han.explain`, which also explains a Pipeline.
+            As in `sk_han.explain`, which also explains a Pipeline.
         """
         from sk_han.inspection.explaining import explain
 
@@ -612,7 +612,7 @@ or ndarray of shape (n_labels,)
     def to_state(self) -> dict[str, Any]:
         """Return the fitted state: arrays, plain values and fitted tokenizers.
 
-        Pickles and files of `save` hold it, without parameters. Arrays are no copies.
+        Pickles and files of `save` hold it, without parameters. Arrays are not copied.
         """
         check_is_fitted(self)
         return FittedModel.of(snapshot_of(self)).to_state()

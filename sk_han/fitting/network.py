@@ -266,7 +266,7 @@ def _warm_start_rng(fit: FitState) -> np.random.RandomState:
     """Return a generator of other noise than that of earlier fits, the same in copies.
 
     `partial_fit` counts its epochs. A warm start does not, so its noise depends on the weights:
-    equal noise in each of many short fits would be learnt by heart.
+    equal noise in each of many short fits would be memorized.
     """
     assert fit.warm_start_from is not None
     seeds = [fit.rng.randint(2**31 - 1, size=fit.warm_start_from.n_iter + 1)[-1]]

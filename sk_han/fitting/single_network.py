@@ -101,7 +101,7 @@ class SingleNetworkEstimator(BaseEstimator):
     def to_state(self) -> dict[str, Any]:
         """Return the fitted state: arrays, plain values and fitted tokenizers.
 
-        Pickles and files of `save` hold it, without parameters. Arrays are no copies.
+        Pickles and files of `save` hold it, without parameters. Arrays are not copied.
         """
         check_is_fitted(self)
         return snapshot_of(self)._state()

@@ -237,8 +237,8 @@ class Pool:
 def pool_fields(parts: Mapping[str, Kind], targets: Mapping[str, Schema]) -> tuple[Field, ...]:
     """Return the fields of a stored pool, given the schemas of parts and of targets."""
     of_parts = {
-        kind: Schema((Field("scale", _check_scale), Field("learnt", learnt)))
-        for kind, learnt in parts.items()
+        kind: Schema((Field("scale", _check_scale), Field("learnt", fitted)))
+        for kind, fitted in parts.items()
     }
     return (
         Field("target", Variants("kind", targets)),
