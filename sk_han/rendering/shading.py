@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -391,11 +391,16 @@ def shaded(explanations: Sequence[Explained], show: Quantity) -> Shaded:
     return Shaded(rows_of(first), side_by_side(explanations, show), first.unknown, heads)
 
 
-def legend(explanations: Sequence[Explained], show: Quantity) -> list[Block]:
-    """Return the meaning of colours and marks in words, and behind a fold how they were found."""
-    read = [e for e in explanations if len(e.word_spans)]
+def legend(
+    explanations: Sequence[Explained], show: Quantity, *, color: bool | None = None
+) -> list[Block]:
+    """Return the meaning of colours and marks in words, and behind a fold how they were found.
+
+    In a terminal with colours (`color` is True) or without (False) there is no fold.
+    """
+    read, on_page = [e for e in explanations if len(e.word_spans)], color is None
     if not read:
-        return [Sentence(NO_WORDS, "han-small")] if explanations else []
+        return [Sentence(NO_WORDS, "han-small")] if explanations and on_page else []
     is_signed = [show == "contributions" and e.signed for e in read]
     signed = [e for e, yes in zip(read, is_signed, strict=True) if yes and e.method != "random"]
     unsigned = [e for e, yes in zip(read, is_signed, strict=True) if not yes]
@@ -404,15 +409,15 @@ def legend(explanations: Sequence[Explained], show: Quantity) -> list[Block]:
     if signed:
         by_shapley = all(e.method == "shapley" for e in signed)
         weight = SHAPLEY_VALUE if by_shapley else "the sum of its words"
-        shown.append(
-            [
-                Span("Blue", "p6"), " words speak for ", *target_of(signed), ", ",
-                Span("orange", "m6"), " words against it: the stronger the colour, the more. The "
-                f"number before a sentence is {weight}: plus for, minus against; +0.7 makes the "
-                "odds twice as high. Words without colour made little difference. All this is "
-                "what the model made of the words, whether it is right or wrong.",
-            ]
-        )  # fmt: skip
+        toward, against = ("Blue", "orange") if color else ("*Marked*", "~marked~")
+        marks = [Span("Blue", "p6"), Span("orange", "m6")] if on_page else [toward, against]
+        more = (
+            " The stronger the colour, the more; +0.7 makes the odds twice as high, minus is "
+            "against. Words without colour made little difference. All this is what the model made "
+            "of the words, whether it is right or wrong."
+        )
+        said = f" words against it; the number before a sentence is {weight}.{more * on_page}"
+        shown.append([marks[0], " words speak for ", *target_of(signed), ", ", marks[1], said])
         methods = dict.fromkeys((e.method, _is_linear(e)) for e in signed)
         found += [
             _method_note([e for e in signed if (e.method, _is_linear(e)) == kind])
@@ -424,14 +429,17 @@ def legend(explanations: Sequence[Explained], show: Quantity) -> list[Block]:
         )
     if len(signed) + len(unsigned) < len(read):
         shown.append(
-            "These colours are random numbers, a control: they say nothing about the document."
+            "The marks are random numbers, a control: they say nothing about the document."
         )
     if unsigned:
+        marked = "Green" if on_page else "Shaded" if color else "*Marked*"
+        more = (
+            " The stronger the colour, the more; a word that got much may have changed nothing. "
+            "The bar before a sentence is the attention that the sentence got."
+        )
         shown.append(
-            "Green words got the model's attention: the stronger the colour, the more. Attention "
-            "is not a reason: it speaks neither for a class nor against one, and a word that got "
-            "much of it may have changed nothing. The bar before a sentence is the attention that "
-            "the sentence got."
+            f"{marked} words got the most attention, which is not a reason and speaks neither for "
+            f"a class nor against one.{more * on_page}"
         )
         for combine in dict.fromkeys(e.combine for e in unsigned):
             by_root = combine == "sqrt"
@@ -444,15 +452,19 @@ def legend(explanations: Sequence[Explained], show: Quantity) -> list[Block]:
         "Words without colour are the weakest ones, which together hold at most "
         f"{100 * WEAK_SHARE:g} % of the {quantity} of their document."
     )
-    if any(e.thresholds is not None for e in explanations):
+    if any(e.thresholds is not None for e in explanations) and on_page:
         shown.append(
             "After the probability of a label, and as a tick on its bar, stands the threshold "
             "from which on a document gets it."
         )
-    if len(explanations) > 1:
+    if len(explanations) > 1 and on_page:
         shown.append("Shades compare words of one document, not of two documents.")
-    if any(e.unknown.any() for e in read):
-        shown.append([Span("dotted", "unknown"), ": not in the vocabulary"])
+    if any(e.unknown.any() for e in read) and color is not False:
+        shown.append(
+            ["Underlined" if color else Span("dotted", "unknown"), ": not in the vocabulary"]
+        )
+    if not on_page:
+        return list(map(Sentence, shown))
     if any(e.truncated for e in read):
         shown.append([Span("hatched", "unread"), ": not read"])
     scales = [_scale(kinds, show) for kinds in (signed, unsigned) if kinds]
@@ -511,42 +523,3 @@ def _network_share(explanation: Explained) -> float:
     network = float(np.abs(explanation.contributions - ngrams).sum())
     whole = network + float(np.abs(ngrams).sum())
     return network / whole if whole else 0.0
-
-
-def terminal_legend(
-    explanations: Sequence[Explained], show: Quantity, *, color: bool
-) -> Iterator[Block]:
-    """Yield the meaning of marks and numbers as lines, once where they mean the same."""
-    target = target_of(explanations)
-    notes: list[list[Any]] = []
-    for explanation in explanations:
-        if not len(explanation.word_spans):
-            continue
-        shading, alone = shading_of(explanation, show), len(explanations) == 1
-        limit = brief(shading.word_limit) if alone else "of each document marked"
-        strongest = f"strongest word {limit}"
-        by_shapley = explanation.method == "shapley"
-        if explanation.method == "random" and shading.signed:
-            note: list[Any] = ["Random numbers, a control: they say nothing about the document."]
-            line = f"{strongest.capitalize()}."
-        elif not shading.signed:
-            marked = "Shaded words" if color else "*Marked* words"
-            note = [f"{marked} got the most attention, which does not say that they decided."]
-            line = f"Attention of both levels ({explanation.combine}), {strongest}."
-        else:
-            toward, against = ("Blue", "orange") if color else ("*Words*", "~words~")
-            value = SHAPLEY_VALUE if by_shapley else "the sum of its sentence"
-            speak = "speaks" if color else "speak"
-            note = [
-                f"{toward} {speak} most for ", *target,
-                f", {against} most against it; the number is {value}.",
-            ]  # fmt: skip
-            kind = "an estimate" if explanation.method in NOTES else "as given"
-            line = (
-                f"Log-odds by {in_one_line(explanation.method)}, {kind}; {strongest}. "
-                "More: help(sk_han.explain)"
-            )
-        if color and explanation.unknown.any():
-            note.append(" Underlined: not in the vocabulary.")
-        notes += [each for each in (note, [line]) if each not in notes]
-    yield from map(Sentence, notes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -29,12 +28,11 @@ from sk_han.rendering.shading import (
     named,
     prediction,
     shaded,
-    terminal_legend,
 )
 from sk_han.rendering.text import lines_of, terminal_has_color
 from sk_han.targets.target import log_odds
 from sk_han.utils.containers import frame_of, label_list, listed, plain_label
-from sk_han.utils.messages import a_kind, agreeing, check_count, counted, import_optional
+from sk_han.utils.messages import a_kind, check_count, counted, import_optional
 from sk_han.validation.labels import check_indicator, in_order, is_indicator
 
 if TYPE_CHECKING:
@@ -154,12 +152,13 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
     ) -> DocumentExplanation | ExplanationList:
         if isinstance(index, slice):
             return self._selected(range(len(self))[index])
-        try:
-            position = operator.index(index)  # type: ignore[arg-type]
-        except TypeError:
-            return self._selected(_checked_positions(index, len(self)))
-        (position,) = _checked_positions([position], len(self))
-        return self._explanations[position]
+        chosen: NDArray[Any] = np.asarray(index)
+        if chosen.ndim > 1:
+            raise IndexError(f"An ExplanationList has one dimension; got the index {index!r}.")
+        if chosen.size == 0 or chosen.dtype == object:  # a nullable column of pandas
+            chosen = chosen.astype(bool if chosen.size else int)
+        found = np.arange(len(self))[chosen]
+        return self._selected(found.tolist()) if chosen.ndim else self._explanations[found]
 
     def __len__(self) -> int:
         return len(self._explanations)
@@ -407,7 +406,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             yield Fold(title, content, position < OPEN_DOCUMENTS, kind)
         if in_terminal and shown:
             yield Sentence("")
-            yield from terminal_legend(explained, show, color=color)
+            yield from legend(explained, show, color=color)
         n_more = len(order) - len(shown)
         if n_more and in_terminal:
             yield Heading(f"... and {counted(n_more, 'more document')}", 3)
@@ -462,36 +461,6 @@ def _checked_numbers(numbers: ArrayLike | None, n: int) -> tuple[int, ...]:
             f"explanation; got the shape {found.shape} and the type {found.dtype}."
         )
     return tuple(found.tolist())
-
-
-def _checked_positions(index: Any, n: int) -> list[int]:
-    """Return the positions that integers or booleans choose among n explanations."""
-    chosen = np.asarray(index)
-    if chosen.ndim != 1:
-        raise TypeError(
-            "An ExplanationList takes an integer, a slice, or a sequence of integers or booleans; "
-            f"got {index!r}."
-        )
-    if len(chosen) == 0:
-        return []
-    if chosen.dtype == object and all(isinstance(one, (bool, np.bool_)) for one in chosen):
-        chosen = chosen.astype(bool)  # a nullable column of pandas
-    if chosen.dtype == bool:
-        if len(chosen) != n:
-            raise IndexError(
-                f"A boolean index needs a value for each explanation: {n:,}; got {len(chosen):,}."
-            )
-        return np.flatnonzero(chosen).tolist()
-    if not np.issubdtype(chosen.dtype, np.integer):
-        raise TypeError(
-            "An ExplanationList takes integers or booleans as an index; got values of the type "
-            f"{chosen.dtype}, the first of them {chosen[0]!r}."
-        )
-    outside = chosen[(chosen < -n) | (chosen >= n)]
-    if len(outside):
-        there = f"There {agreeing(n, 'are')} {counted(n, 'explanation')}"
-        raise IndexError(f"{there}, and none at position {outside[0]}.")
-    return (chosen % n).tolist()
 
 
 def _confidence(explanation: DocumentExplanation) -> float:

@@ -20,7 +20,6 @@ from sk_han.rendering.shading import (
     named,
     prediction,
     shaded,
-    terminal_legend,
 )
 from sk_han.rendering.text import lines_of, terminal_has_color
 from sk_han.utils.containers import plain_label
@@ -219,9 +218,8 @@ class DocumentExplanation(ReadOnlyResult):
     predicted pos (pos 0.900, neg 0.100)
     0.400 ████   *Great* film.
     0.600 ██████ I *loved* it!
-    *Marked* words got the most attention, which does not say
-    that they decided.
-    Attention of both levels (product), strongest word 0.48.
+    *Marked* words got the most attention, which is not a reason
+    and speaks neither for a class nor against one.
     """
 
     text: str
@@ -447,7 +445,7 @@ class DocumentExplanation(ReadOnlyResult):
         if extent == "terminal":
             yield Sentence(prediction(self))
             yield shaded([self], show)
-            yield from terminal_legend([self], show, color=color)
+            yield from legend([self], show, color=color)
             return
         sure = "" if self.labels is not None else f", {percent(self.predicted_probability)}"
         yield Heading(["Predicted ", *named(self.answer), sure], 1)

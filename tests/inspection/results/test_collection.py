@@ -81,19 +81,19 @@ def test_a_column_of_a_table_chooses_documents():
 
 
 @pytest.mark.parametrize(
-    ("index", "error", "message"),
+    ("index", "message"),
     [
-        ([4], IndexError, "4 explanations, and none at position 4"),
-        (4, IndexError, "4 explanations, and none at position 4"),
-        ([-5], IndexError, "none at position -5"),
-        ([True], IndexError, "for each explanation: 4; got 1"),
-        ([0.5], TypeError, "type float64, the first of them"),
-        ("pos", TypeError, "got 'pos'"),
-        ([[1]], TypeError, r"got \[\[1\]\]"),
+        ([4], "index 4 is out of bounds for axis 0 with size 4"),
+        (4, "index 4 is out of bounds for axis 0 with size 4"),
+        ([-5], "index -5 is out of bounds"),
+        ([True], "size of axis is 4 but size of corresponding boolean axis is 1"),
+        ([0.5], "must be of integer"),
+        ("pos", "integer"),
+        ([[1]], "one dimension"),
     ],
 )
-def test_an_index_that_chooses_nothing_is_refused(index, error, message):
-    with pytest.raises(error, match=message):
+def test_an_index_that_chooses_nothing_is_refused(index, message):
+    with pytest.raises(IndexError, match=message):
         predicting("pos", "pos", "neg", "neg")[index]
 
 
