@@ -1,0 +1,152 @@
+"""Numbers, charts and shades, whatever shows them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sk_han.rendering.blocks import (
+    Axis,
+    Chart,
+    Curve,
+    Heading,
+    decimal,
+    number,
+    percent,
+    points,
+    ticks,
+)
+from sk_han.rendering.html import page
+from sk_han.rendering.shading import WEAK_SHARE, shading_of, side_by_side, too_weak
+from tests.by_hand import signed
+from tests.html_page import Page
+
+
+@pytest.mark.parametrize(
+    ("share", "written"),
+    [(0.073, "7 %"), (0.012, "1.2 %"), (0.0002, "below 0.1 %"), (0.0, "0 %")],
+)
+def test_a_small_share_has_a_decimal(share, written):
+    assert percent(share).replace("\N{NO-BREAK SPACE}", " ") == written
+
+
+def test_what_is_not_the_whole_is_not_written_as_such():
+    space = "\N{NO-BREAK SPACE}"
+    written = [percent(share).replace(space, "") for share in (1.0, 0.9996, 0.9962, 0.994)]
+    assert written == ["100%", "above 99.9%", "99.6%", "99%"]
+    assert percent(0.99975, 1) == f"above 99.9{space}%"
+    assert percent(-0.0) == f"0{space}%"
+    assert percent(-0.0182) == f"\N{MINUS SIGN}1.8{space}%"
+
+
+def test_points_of_a_difference_are_not_0_unless_it_is():
+    minus = "\N{MINUS SIGN}"
+    found = [points(difference) for difference in (-0.0, 0.0, 0.0004, -0.0004, -0.0131)]
+    assert found == ["+0.0", "+0.0", "+0.04", f"{minus}0.04", f"{minus}1.3"]
+
+
+def test_what_rounds_to_0_has_no_sign():
+    assert [decimal(value, 2) for value in (-0.004, 0.0, -0.005001, 1.006)] == [
+        "0.00",
+        "0.00",
+        "-0.01",
+        "1.01",
+    ]
+
+
+def test_a_large_value_has_three_digits():
+    assert [number(value, signed=True) for value in (0.25, 0.0, 1234.5)] == [
+        "+0.250",
+        "0",
+        "+1.23e+03",
+    ]
+
+
+UNIT = Axis("share", 0, 1, ticks(0, 1))
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0, 1), (0.12, 0.94), (-3, 1e5), (1e-7, 2e-7), (5, 5), (0.0, 1e9)]
+)
+def test_ticks_are_few_round_and_inside(low, high):
+    values = [value for value, _ in ticks(low, high)]
+    assert 1 <= len(values) <= 8
+    assert all(low - 1e-6 * abs(low) <= value <= high * (1 + 1e-9) for value in values)
+
+
+@pytest.mark.parametrize("last", [1, 2, 7, 40, 1000])
+def test_whole_ticks_are_integers_without_repetition(last):
+    texts = [text for _, text in ticks(1, last, whole=True)]
+    assert texts == [str(int(text)) for text in texts]
+    assert len(set(texts)) == len(texts) <= 8
+
+
+def drawn(curve, x=UNIT, y=UNIT, description="a chart", columns=()):
+    return Page(
+        page([Heading("Title", 1), Chart(description, x, y, [curve], "", columns)], full_page=True)
+    )
+
+
+def test_high_values_are_above_low_ones():
+    low, high = drawn(Curve("", [(0, 0), (1, 1)], "toward", ["low", "high"])).attributes("circle")
+    assert float(low["cx"]) < float(high["cx"])
+    assert float(low["cy"]) > float(high["cy"])
+
+
+def test_every_text_of_a_chart_is_escaped():
+    axis = Axis("<script>", 0, 1, [(0, "<script>")])
+    curve = Curve("<script>", [(0, 0)], "toward", ["<script>"])
+    found = drawn(curve, axis, axis, "<script>", [(0, 1, 1, "<script>")])
+    assert "script" not in {tag for tag, _ in found.tags}
+    assert found.all_text.count("<script>") == 7
+
+
+def test_an_axis_of_one_value_is_no_error():
+    axis = Axis("epoch", 1, 1, ticks(1, 1, whole=True))
+    (line,) = drawn(Curve("", [(1, 1)], "toward"), axis, axis).attributes("polyline")
+    assert "nan" not in line["points"]
+
+
+VALUES = st.lists(st.integers(-50, 50), max_size=30).map(lambda values: np.array(values, float))
+
+
+@given(VALUES)
+def test_weak_words_hold_no_more_than_their_share_together(values):
+    weak = too_weak(values)
+    assert np.abs(values[weak]).sum() <= WEAK_SHARE * np.abs(values).sum()
+
+
+@given(VALUES)
+def test_no_weak_word_is_stronger_than_one_that_matters(values):
+    weak = too_weak(values)
+    if weak.any() and not weak.all():
+        assert np.abs(values[weak]).max() < np.abs(values[~weak]).min()
+
+
+@given(VALUES)
+def test_the_next_words_would_hold_more_than_the_share(values):
+    weak = too_weak(values)
+    if not weak.all():
+        next_ones = np.abs(values) <= np.abs(values[~weak]).min()
+        assert np.abs(values[next_ones]).sum() > WEAK_SHARE * np.abs(values).sum()
+
+
+@given(VALUES)
+def test_words_are_shaded_unless_too_weak(values):
+    words = " ".join("w" * len(values)) + "." if len(values) else ""
+    explanation = signed(words, contributions=values)
+    levels = np.array(shading_of(explanation, "contributions").levels)
+    assert ((levels != 0) == ~too_weak(values)).all()
+    assert (np.sign(levels) * np.sign(values) >= 0).all()
+
+
+def test_words_of_one_strength_are_all_shaded():
+    assert not too_weak(np.full(40, 0.1)).any()
+
+
+def test_classes_of_one_document_share_the_ends_of_the_scale():
+    both = [signed("a b.", contributions=[limit, 0], target="pos") for limit in (1.0, 4.0)]
+    weak, strong = side_by_side(both, "contributions")
+    assert (weak.word_limit, strong.word_limit) == (4.0, 4.0)
+    assert (weak.levels, strong.levels) == ([2, 0], [8, 0])
+    assert weak.share(0) == strong.share(0) == pytest.approx(1.0)
