@@ -300,7 +300,8 @@ def _explained(
     inside = opened(estimator)
     checked = ExplainOptions.checked(options)
     random = random_source(checked.random_state)
-    n_documents = len(X) if hasattr(X, "__len__") else None
+    # A sparse matrix, which is refused below, has a `__len__` that raises an error.
+    n_documents = len(X) if hasattr(X, "__len__") and not hasattr(X, "getnnz") else None
     if isinstance(inside, Calibration):
         of = OneOfClasses(np.asarray(inside.estimator.classes_))
         classes = ExplainedClasses.checked(target, against, of, n_documents, targets)
