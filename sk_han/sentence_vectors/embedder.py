@@ -25,21 +25,21 @@ from sk_han.validation.documents import check_texts, text_portions
 
 
 def _check_size(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
-    learnt, dimension = state["learnt"], state["dimension"]
-    if learnt is not None:
-        size = learnt["vectors"].shape[1] + learnt["directions"].shape[1]
+    fitted_encoder, dimension = state["fitted_encoder"], state["dimension"]
+    if fitted_encoder is not None:
+        size = fitted_encoder["vectors"].shape[1] + fitted_encoder["directions"].shape[1]
         if size != dimension:
             raise ValueError(f"its {where} has vectors of {size} numbers and the size {dimension}")
 
 
-# V words of documents, and W of the vectors that were learnt from sentences; E numbers.
+# V words of documents, and W words of the encoder that is fitted to sentences; E numbers.
 EMBEDDER = Schema(
     (
         Field("tokenizer", FittedTokenizer("V")),
         Field("encoder", InstanceOf(str)),
         Field("dimension", Range(Integral, 1)),
         Field(
-            "learnt",
+            "fitted_encoder",
             Schema(
                 (
                     Field("tokenizer", FittedTokenizer("W")),
@@ -218,13 +218,14 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
 
     def _learn(self, texts: list[str]) -> _Split:
         """Fit tokenizer and encoder; return the texts split into sentences."""
-        given = self.encoder
-        if given is not None and not _is_to_be_fitted(given):
-            call_of(given)  # an error before the texts are read
+        encoder = self.encoder
+        if encoder is not None and not _is_to_be_fitted(encoder):
+            call_of(encoder)  # an error before the texts are read
         tokenizer = HierarchicalTokenizer() if self.tokenizer is None else clone(self.tokenizer)
         tokenizer.set_params(output="ragged")
         split = _split(tokenizer.fit(texts), texts)
-        encoder = PooledWordEncoder(random_state=self.random_state) if given is None else given
+        if encoder is None:
+            encoder = PooledWordEncoder(random_state=self.random_state)
         if _is_to_be_fitted(encoder):
             encoder = clone(encoder).fit(split.sentences)
         self.dimension_ = call_of(encoder)(split.sentences[:1]).shape[1]
@@ -253,10 +254,14 @@ def state_of(embedder: Any) -> dict[str, Any]:
 
     TypeError if its encoder was fitted and is foreign, ValueError if it was replaced after the fit.
     """
-    encoder, learnt = embedder.encoder_, None
+    encoder, fitted_encoder = embedder.encoder_, None
     if isinstance(encoder, PooledWordEncoder):
         vectors, directions = encoder.tables_
-        learnt = {"tokenizer": encoder.tokenizer_, "vectors": vectors, "directions": directions}
+        fitted_encoder = {
+            "tokenizer": encoder.tokenizer_,
+            "vectors": vectors,
+            "directions": directions,
+        }
     elif _is_to_be_fitted(encoder):
         raise TypeError(
             f"the encoder {type(encoder).__name__} was fitted to sentences, and files hold no "
@@ -271,20 +276,20 @@ def state_of(embedder: Any) -> dict[str, Any]:
         "tokenizer": embedder.tokenizer_,
         "encoder": embedder.encoder_name_,
         "dimension": embedder.dimension_,
-        "learnt": learnt,
+        "fitted_encoder": fitted_encoder,
     }
 
 
 def restore(embedder: Any, state: Mapping[str, Any], encoder: Any) -> None:
-    """Give an embedder its fitted state, and the encoder if it has not learnt one."""
+    """Give an embedder its fitted state, and the encoder unless it has fitted one."""
     check(EMBEDDER, state, "embedder")
-    name, dimension, learnt = state["encoder"], state["dimension"], state["learnt"]
-    if learnt is not None:
+    name, dimension, fitted_encoder = state["encoder"], state["dimension"], state["fitted_encoder"]
+    if fitted_encoder is not None:
         if encoder is not None:
-            raise ValueError("it has vectors that were learnt, and takes no encoder")
+            raise ValueError("it has an encoder that was fitted, and takes no encoder")
         encoder = PooledWordEncoder(dimension)
-        encoder.tokenizer_ = learnt["tokenizer"]
-        encoder.tables_ = [learnt["vectors"], learnt["directions"]]
+        encoder.tokenizer_ = fitted_encoder["tokenizer"]
+        encoder.tables_ = [fitted_encoder["vectors"], fitted_encoder["directions"]]
     elif encoder is None:
         raise ValueError(
             f"it reads sentence vectors of {dimension} numbers by the encoder {name}, which no "

@@ -1,4 +1,4 @@
-"""Sentence encoders: those of other libraries, as they are called, and one that is learnt."""
+"""Sentence encoders: those of other libraries, as they are called, and one that is fitted here."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _on_cpu(found: Any) -> Any:
 
 
 class PooledWordEncoder(TransformerMixin, BaseEstimator):
-    """Sums of word vectors that are learnt in two ways, one half of the numbers each.
+    """Sums of word vectors that are fitted in two ways, one half of the numbers each.
 
     By neighbours of words, which tell topics (`sk_han.embeddings.learn_embeddings`), and by latent
     semantic analysis (Deerwester et al., 1990), which tells "good" from "bad". On held-out folds

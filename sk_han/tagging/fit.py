@@ -141,7 +141,7 @@ PREFIXES, SUFFIXES = (1, 2, 3), (1, 2, 3, 4)
 N_FROM_WORD = 1 + len(PREFIXES) + len(SUFFIXES) + 1
 
 
-# A letter or shape that a single word has says no more than the word itself.
+# A letter or shape that only one word has adds nothing to the word itself.
 _LEAST_WORDS = 2
 
 
@@ -162,7 +162,7 @@ def token_kinds(sentences: Iterable[Sequence[tuple[str, ...]]]) -> Kinds:
     return Kinds(list(index), np.array(numbers, dtype=np.int32), lengths)
 
 
-def learn_attributes(kinds: Kinds) -> list[dict[str, int]]:
+def fit_vocabularies(kinds: Kinds) -> list[dict[str, int]]:
     """Number the values of each attribute from 2, the most frequent first."""
     n_tokens = np.bincount(kinds.numbers, minlength=len(kinds.rows)).tolist()
     n_columns = len(kinds.rows[0])
@@ -228,7 +228,7 @@ class _Checked(NamedTuple):
     chunks: NDArray[np.int64] | None  # shape (C,)
 
 
-def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+def fit_tagger(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
     """Train a network, and return the fitted attributes; the tagger itself does not change."""
     check_embedding_init(tagger.embedding_init)
     device = resolve_device(tagger.device)
@@ -238,7 +238,7 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
         checked = _checked(X, y, sample_weight, tagger.scheme, tagger.class_weight)
         rows, held_out = _split(tagger, checked, rng)
         known = token_kinds([checked.sentences[i] for i in rows])
-        vocabularies = learn_attributes(known)
+        vocabularies = fit_vocabularies(known)
         vectors = tagger.embedding_init
         if hasattr(vectors, "__iter__") and not isinstance(vectors, (str, np.ndarray)):
             for word in vectors:  # a word that only the vectors have is not an unknown one

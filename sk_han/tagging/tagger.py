@@ -19,7 +19,7 @@ from sk_han.tagging.fit import (
     N_FROM_WORD,
     TaggingNet,
     encoded_sentences,
-    learnt_attributes,
+    fit_tagger,
     n_values,
     token_kinds,
 )
@@ -274,7 +274,7 @@ mapping of word to vector, default="random"
         FloatingPointError
             If the loss is no longer a finite number.
         """
-        return self._learn(learnt_attributes, X, y, sample_weight)
+        return self._learn(fit_tagger, X, y, sample_weight)
 
     def predict(self, X: Any) -> list[list[Any]]:
         """Predict the labels of each sentence: together the most probable ones.
@@ -331,10 +331,10 @@ mapping of word to vector, default="random"
             weights = np.repeat(of_sentences, lengths)
         if not weights.any():
             raise ValueError("X has no token with a weight: there is nothing to score.")
-        given, own = (type(values[:1].tolist()[0]) for values in (labels, self.classes_))
-        if given is not own:
+        of_y, own = (type(values[:1].tolist()[0]) for values in (labels, self.classes_))
+        if of_y is not own:
             raise ValueError(
-                f"y holds labels of type {given.__name__}, and those of training are of type "
+                f"y holds labels of type {of_y.__name__}, and those of training are of type "
                 f"{own.__name__}. Convert them, for example with {own.__name__}(label)."
             )
         predicted = np.array([label for labels in found for label in labels])

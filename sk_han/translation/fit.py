@@ -218,7 +218,7 @@ _MANY_PAIRS = 1000
 _Texts = tuple[list[str], list[str]]
 
 
-def learnt_attributes(
+def fit_translator(
     translator: AttentionTranslator,
     source_texts: Any,
     target_texts: Any,
@@ -241,7 +241,7 @@ def learnt_attributes(
             _tokenizer(translator.target_tokenizer, n_pairs),
         )
         names = "source_texts", "target_texts"
-        sources, targets = map(_learnt, tokenizers, texts, names)
+        sources, targets = map(_fit_transform, tokenizers, texts, names)
         training = _readable(TextPairs(sources, targets, weights), max_words)
         if not len(training):
             raise ValueError(
@@ -334,7 +334,7 @@ def _validation(
     return pairs[order] if len(order) else None
 
 
-def _learnt(tokenizer: HierarchicalTokenizer, texts: list[str], name: str) -> DocumentArray:
+def _fit_transform(tokenizer: HierarchicalTokenizer, texts: list[str], name: str) -> DocumentArray:
     """Learn the vocabulary of one side, and return its documents."""
     try:
         return tokenizer.fit_transform(texts)
@@ -342,11 +342,11 @@ def _learnt(tokenizer: HierarchicalTokenizer, texts: list[str], name: str) -> Do
         raise ValueError(f"{name}: {error}") from error
 
 
-def _tokenizer(given: HierarchicalTokenizer | None, n_pairs: int) -> HierarchicalTokenizer:
-    if given is None:
+def _tokenizer(tokenizer: HierarchicalTokenizer | None, n_pairs: int) -> HierarchicalTokenizer:
+    if tokenizer is None:
         least = 2 if n_pairs >= _MANY_PAIRS else 1
         return HierarchicalTokenizer(token_pattern=SIGN_PATTERN, min_df=least)
-    return clone(given).set_params(output="ragged")
+    return clone(tokenizer).set_params(output="ragged")
 
 
 def _readable(pairs: TextPairs, max_words: int) -> TextPairs:

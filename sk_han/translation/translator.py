@@ -19,7 +19,7 @@ from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.fitted_state import snapshot_of
 from sk_han.training.net import computing
 from sk_han.translation.alignment import Alignment, written
-from sk_han.translation.fit import TranslationNet, as_sequences, check_pairs, learnt_attributes
+from sk_han.translation.fit import TranslationNet, as_sequences, check_pairs, fit_translator
 from sk_han.translation.network import TranslationOptions, translation_shapes
 from sk_han.utils.compat import FRACTION, LEARNING_RATE, POSITIVE, Interval, fit_context, of_option
 from sk_han.utils.messages import import_optional
@@ -237,7 +237,7 @@ class AttentionTranslator(SingleNetworkEstimator):
             If the loss is no longer a finite number.
         """
         data = source_texts, target_texts, sample_weight, X_val, y_val
-        return self._learn(learnt_attributes, *data)
+        return self._learn(fit_translator, *data)
 
     def predict(self, source_texts: Any) -> list[str]:
         """Translate texts; one without words has an empty translation."""

@@ -413,7 +413,7 @@ def test_a_damaged_state_is_refused(fitted, change, message):
 def test_a_state_whose_words_are_read_by_another_part_is_refused(fitted, name):
     state = fitted.to_state()
     wrong = state["parts"] | {"words": state["parts"][name]}
-    with pytest.raises(sk_han.ModelFormatError, match="words is no network over words"):
+    with pytest.raises(sk_han.ModelFormatError, match="words is not a network over words"):
         HANClassifier().from_state(state | {"parts": wrong})
 
 

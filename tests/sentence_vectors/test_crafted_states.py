@@ -18,8 +18,8 @@ from tests.tiny_models import TEXTS
         ("encoder", 3),
         ("dimension", 8),
         ("dimension", "400"),
-        ("learnt", {}),
-        ("learnt", 3),
+        ("fitted_encoder", {}),
+        ("fitted_encoder", 3),
     ],
 )
 def test_a_crafted_state_is_refused(name, value):
@@ -31,8 +31,8 @@ def test_a_crafted_state_is_refused(name, value):
 @pytest.mark.parametrize("name", ["vectors", "directions"])
 def test_crafted_vectors_are_refused(name):
     state = state_of(SentenceEmbedder().fit(TEXTS))
-    table = state["learnt"][name]
+    table = state["fitted_encoder"][name]
     for changed in (table[1:], table.astype(np.float64), np.full_like(table, np.inf)):
-        crafted = {**state, "learnt": {**state["learnt"], name: changed}}
-        with pytest.raises(ValueError, match=f"learnt.{name}"):
+        crafted = {**state, "fitted_encoder": {**state["fitted_encoder"], name: changed}}
+        with pytest.raises(ValueError, match=f"fitted_encoder.{name}"):
             restore(SentenceEmbedder(), crafted, None)
