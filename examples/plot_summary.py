@@ -28,9 +28,9 @@ print(f"accuracy on 300 other reviews: {model.score(texts[900:], labels[900:]):.
 summary = summarize(model, texts[900:])
 
 # %%
-# In a notebook, or in a file written by ``to_html``, a click on a term shows where it occurs. The
-# first lines show how far to trust the list: how the predictions change without the listed words,
-# compared with as many random words.
+# In a notebook, or in a file written by ``to_html``, "Where these terms stand" unfolds their
+# contexts. The first lines show how far to trust the list: how the predictions change without the
+# listed words, compared with as many random words.
 summary
 
 # %%

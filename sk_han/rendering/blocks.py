@@ -66,7 +66,7 @@ class Sentence:
 class Table:
     """Rows of texts and bars, of which the first cell names the row.
 
-    Of the kind "facts" all columns are aligned at their start, else those behind the first at
+    Of the kind "facts" all columns are aligned at their start, else those after the first at
     their end.
     """
 
@@ -163,7 +163,7 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves over two axes, and behind them columns (low, high, height, title)."""
+    """Curves over two axes, in front of columns (low, high, height, title)."""
 
     description: str
     x: Axis
@@ -195,7 +195,7 @@ def names(labels: Iterable[object]) -> list[Span]:
 
 
 def excerpt(text: str) -> list[Any]:
-    """Return the beginning of a text in one line, to stand behind a title until it is opened."""
+    """Return the beginning of a text in one line, to follow a title until it is opened."""
     words = " ".join(text[: 2 * EXCERPT].split())
     rest = "\N{HORIZONTAL ELLIPSIS}" * (len(words) > EXCERPT)
     return [" ", Span(f"\N{EN DASH} {words[:EXCERPT] or 'no text'}{rest}", "excerpt")]

@@ -133,7 +133,7 @@ def plot_history(estimator: Any, ax: Axes | None = None) -> Axes:
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
     TypeError
-        If the estimator keeps no history, or an epoch is no mapping.
+        If the estimator keeps no history, or an epoch is not a mapping.
     ValueError
         If the history has no epoch, or no loss and no score to draw.
 
@@ -232,7 +232,7 @@ def plot_matrix(matrix: Matrix, ax: Axes | None, caller: str) -> Axes:
     """Draw shares as shades, counts as numbers in them, and the names of rows and columns."""
     rows, columns = matrix.rows, matrix.columns
     shown = shortened_apart([in_one_line(name) for name in (*columns, *rows)], LONGEST_NAME)
-    margin = 1.5 + 0.1 * max(map(len, shown), default=0)  # inches, for names beside the shades
+    margin = 1.5 + 0.1 * max(map(len, shown), default=0)  # inches, for names next to the shades
     size = [min(margin + INCHES_PER_ROW * len(names), LARGEST_FIGURE) for names in (columns, rows)]
     ax, theme = themed_axes(ax, caller, size)
     from matplotlib.colors import LinearSegmentedColormap

@@ -34,7 +34,7 @@ from sk_han.rendering.shading import folded
 from sk_han.utils.messages import counted, visible
 
 OPEN_SENTENCES = 30
-REST_SHOWN = 2000  # characters behind what was read
+REST_SHOWN = 2000  # characters after what was read
 UPRIGHT_FROM, SMALL_FROM = 6, 11  # columns of a matrix
 
 

@@ -78,7 +78,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
     Raises
     ------
     ValueError
-        If `y_true` or `numbers` is not one for each explanation, or a label is no class.
+        If `y_true` or `numbers` is not one for each explanation, or a label is not a class.
 
     Notes
     -----

@@ -186,7 +186,7 @@ class DocumentExplanation(ReadOnlyResult):
     Notes
     -----
     Arrays are copied and made read-only. Two explanations are equal if all their fields are.
-    An object takes about 60 bytes a word besides its text.
+    An object takes about 60 bytes a word in addition to its text.
 
     Examples
     --------
@@ -290,7 +290,7 @@ class DocumentExplanation(ReadOnlyResult):
 
     @property
     def answer(self) -> Any:
-        """What the model says: `predicted`, or of several labels a document the tuple `labels`."""
+        """What is predicted: `predicted`, or of several labels a document the tuple `labels`."""
         return self.predicted if self.labels is None else self.labels
 
     @property

@@ -84,7 +84,7 @@ class FaithfulnessReport(Result):
         ``means[metric][method]`` over the documents that were not left out.
     intervals : mapping of str to mapping of str to (float, float)
         Lower and upper end of the 95 % interval of each mean (Student's t); NaN if it is of fewer
-        than three documents, or all have the same, which does not tell how others vary.
+        than three documents, or all have the same, which does not show how others vary.
     differences : mapping of str to mapping of str to (float, float)
         The same for the mean difference of every other method to the control "random", document
         by document. This interval shows whether a method is better than the control: if it

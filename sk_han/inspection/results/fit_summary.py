@@ -51,7 +51,9 @@ class SummaryOfFit(Result):
             raise ValueError(f"a summary of a fit has the values {sorted(kinds)}")
         for name, value in values.items():
             if not _is_of_kind(value, kinds[name]):
-                raise ValueError(f"{name} in the summary of a fit is no {kinds[name]}")
+                raise ValueError(
+                    f"{name} in the summary of a fit must be of the type {kinds[name]}"
+                )
         if values["ended"] not in ENDS:
             raise ValueError(f"a fit ends by one of {tuple(ENDS)}")
         return cls(**values)
@@ -73,14 +75,14 @@ class SummaryOfFit(Result):
 class FitSummary(SummaryOfFit):
     """The summary of a fit of a `HANClassifier`; its attribute ``fit_summary_``.
 
-    ``print`` shows it as text, a notebook as a table. Scores are of documents that the network has
-    not learnt from, by linear models that have not learnt from them: held-out documents, or
+    ``print`` shows it as text, a notebook as a table. Scores are of documents that the network was
+    not fitted to, by linear models that were not fitted to them: held-out documents, or
     `X_val`. They are None where there are no such documents.
 
     Parameters
     ----------
     n_documents : int
-        Documents with a label that were learnt from, held-out ones included.
+        Documents with a label, held-out ones included.
     n_classes : int
     n_conflicting : int
         Documents with the same words as one with another label.
@@ -223,9 +225,9 @@ class TrainingSummary(SummaryOfFit):
     Parameters
     ----------
     unit : str
-        What was learnt from, such as "sentence".
+        What it was fitted to, such as "sentence".
     n_trained : int
-        Units that the network has learnt from.
+        Units that the network was fitted to.
     n_scored : int
         Held-out units.
     n_epochs, kept_epoch, ended, seconds, total_seconds

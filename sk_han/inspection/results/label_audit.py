@@ -37,7 +37,7 @@ class DoubtfulLabel(NamedTuple):
     """A label that may be wrong, as `LabelAudit` lists them.
 
     `suggested` is the class that was likelier meant. With several labels a document it is None, and
-    `marked` tells whether the document has the label: then it may be wrong, else missing.
+    `marked` is whether the document has the label: then it may be wrong, else missing.
     """
 
     document: int
@@ -65,14 +65,14 @@ class LabelAudit(ReadOnlyResult):
     doubts : ndarray of float64, shape (n_entries,)
         The chance that the label is wrong.
     probabilities : ndarray of float64, shape (n_documents, n_labels)
-        What models that did not learn from a document say of it, before doubts are found; zeros
+        Predicted by models that were not fitted to the document, before doubts are computed; zeros
         of one that was not looked at.
     labels : tuple
         Names of all classes or labels.
     marked : ndarray of bool, shape (n_entries,), default=None
         With several labels a document, whether the document has the label; else None.
     texts : tuple of n_documents str, default=None
-        The documents; None if they are no raw texts.
+        The documents; None if they are not raw texts.
     conflicts : tuple of tuples of int, default=()
         Rows of documents of the same words that have different labels.
     explanations : ExplanationList, optional

@@ -105,7 +105,7 @@ class Report(ReadOnlyResult):
         half.
     n_words : ndarray of int64, shape (n_documents,), or None
         Words of each document: those that a HANClassifier reads; of other models the parts between
-        white space, and None where documents are no texts.
+        white space, and None where documents are not texts.
     texts : sequence of n_documents str, or None
         None if the documents are word ids whose words are not known.
     mistakes : ExplanationList of n_mistakes DocumentExplanation, or empty
@@ -272,7 +272,7 @@ class Report(ReadOnlyResult):
         the labels that documents have, NaN where they have none.
         Intervals are Wilson's, of averages by the bias and variance of bootstrap samples; these are
         NaN with fewer than ten documents or groups and where all samples have the same. Macro
-        intervals hold less often than they say where labels have one to four documents: 18 to 92 %
+        intervals hold less often than stated where labels have one to four documents: 18 to 92 %
         of the time, least where there are many such labels. Labels that no document has or gets are
         left out of macro averages, and a document that has and gets none is right. `log_loss` is
         the mean of all labels; `calibration_error` is how far the share of documents with a label

@@ -85,7 +85,7 @@ class Term:
     text : str
         The term as the model reads it, in lower case for example.
     part : {"network", "ngrams"}
-        What the contribution is of: the network, or the linear models of n-grams beside it.
+        What the contribution is of: the network, or the linear models of n-grams.
     contribution : float
         What it brings to the log-odds of the class: the mean over the documents that have it.
         Above 0 it speaks for the class, below 0 against it.
@@ -122,11 +122,10 @@ class Term:
 
 @dataclass(frozen=True)
 class Removal:
-    """What becomes of predictions without the words that a summary shows: its honesty.
+    """How predictions change without the words that a summary shows.
 
-    From each document the words are taken out that stand in a term shown as speaking for the class
-    predicted for it. Beside it, the same number of words is drawn at random and taken out, and all
-    words are.
+    From each document the words are removed that stand in a term shown as speaking for the class
+    predicted for it. For comparison, as many words drawn at random are removed, and all words.
 
     Attributes
     ----------
@@ -223,7 +222,7 @@ class Summary(Result):
         Whether a document may have several labels. "Predicted" is then its most probable one.
     reads_vectors : bool
         Whether a network of the model reads sentence vectors. What these bring belongs to no word:
-        "network" is the one beside it that reads words.
+        "network" is the one that reads words.
     """
 
     classes: tuple[ClassSummary, ...]
@@ -288,7 +287,7 @@ class Summary(Result):
                 for name, (fall, scale) in falls.items()
             ]
             yield Table(rows, kind="classes")
-        yield Sentence(self._honesty())
+        yield Sentence(self._carried_note())
         yield Sentence(self._legend(), "han-small")
         shown = self._shown_classes()
         in_terminal = extent == "terminal"
@@ -401,7 +400,7 @@ class Summary(Result):
     def _is_of_explanations(self) -> bool:
         return self.removal is None and not self.reads_vectors
 
-    def _honesty(self) -> str:
+    def _carried_note(self) -> str:
         """Return how much of the predictions the shown words carry."""
         if self.reads_vectors:
             return (
