@@ -11,18 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.inspection.explanations import (
-    ExplainedClasses,
-    ExplainOptions,
-    Source,
-    explain_batch,
-    located,
-    takes_options,
-)
-from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.document import DocumentExplanation
-from sk_han.inspection.results.summary import Summary
-from sk_han.inspection.summing_up import sampled_numbers, summary_of_model
 from sk_han.parts import PARTS, Pool
 from sk_han.parts.ngrams.character_model import CharacterModel
 from sk_han.parts.ngrams.model import NgramModel
@@ -55,6 +43,10 @@ from sk_han.validation.documents import (
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from sk_han.inspection.explanations import Source
+    from sk_han.inspection.results.collection import ExplanationList
+    from sk_han.inspection.results.summary import Summary
 
 _NO_SENTENCE_VECTORS = "it reads sentence vectors, which a Scorer does not: sk_han.load reads it"
 
@@ -272,7 +264,6 @@ class Scorer:
         found.columns = pandas.Index(names, dtype=object)  # UTF-8 does not hold every name
         return found
 
-    @takes_options
     def explain(
         self,
         X: Any,
@@ -280,13 +271,16 @@ class Scorer:
         target: Any = None,
         against: Any = None,
         targets: str | None = None,
-        **options: Any,
+        method: str = "shapley",
+        combine: str = "product",
+        batch_size: int | None = None,
+        random_state: Any = None,
     ) -> ExplanationList:
         """Compute the contribution of each word and sentence to the log-odds of a class.
 
         Parameters
         ----------
-        X, target, against, targets, **options
+        X, target, against, targets, method, combine, batch_size, random_state
             As of `sk_han.explain`.
 
         Raises
@@ -294,12 +288,17 @@ class Scorer:
         ValueError
             If a parameter is invalid.
         """
+        # Explanations take as long to import as all that predicts.
+        from sk_han.inspection.explanations import ExplainedClasses, ExplainOptions, explain_batch
+        from sk_han.inspection.results.collection import ExplanationList
+
         X = X if holds_word_ids(X) else check_texts(X)
-        checked = ExplainOptions.checked(options)
+        options = {"method": method, "combine": combine, "batch_size": batch_size}
+        checked = ExplainOptions.checked({**options, "random_state": random_state})
         random = random_source(checked.random_state)
         classes = ExplainedClasses.checked(target, against, self.target, len(X), targets)
         numbers: list[int] = []
-        explanations: list[DocumentExplanation] = []
+        explanations = []
         n_read = 0
         for documents, sources in self._located(X, checked.batch_size or _BATCH_SIZE):
             for number, explanation in explain_batch(
@@ -331,6 +330,8 @@ class Scorer:
         ValueError
             If a parameter is invalid, or there are no documents.
         """
+        from sk_han.inspection.summing_up import sampled_numbers, summary_of_model
+
         check_count("k", k)
         random = random_source(random_state)
         of_ids = holds_word_ids(X)
@@ -364,6 +365,8 @@ class Scorer:
     def _located(
         self, X: Any, size: int = _BATCH_SIZE
     ) -> Iterator[tuple[DocumentArray, list[Source]]]:
+        from sk_han.inspection.explanations import located
+
         for documents, sources in located(X, self._tokenizer, size):
             yield self._known(documents), sources
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import Coalitions, DocumentArray, packed, starts_of
-from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.kernels.engine import ENGINES
 from sk_han.kernels.engine import Array as Floats
 from sk_han.kernels.numpy_network import (
@@ -97,6 +96,8 @@ _TEXT_HASHES = Schema(
 
 
 def _summary(value: Any, where: str, sizes: Sizes) -> None:
+    from sk_han.inspection import FitSummary  # results take as long to import as the rest
+
     FitSummary.from_dict(value)
 
 

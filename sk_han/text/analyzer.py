@@ -98,9 +98,6 @@ def compile_token_pattern(token_pattern: str) -> tuple[re.Pattern[str], re.Patte
 Span: TypeAlias = tuple[int, int]
 
 
-_WORD = re.compile(TOKEN_PATTERNS["words"])
-
-
 _VISIBLE = re.compile(r"\S+")
 
 
@@ -203,8 +200,9 @@ def _literal_spans(text: str, sentence: Span, words: list[str]) -> list[Span] | 
 
 
 def _aligned_spans(text: str, sentence: Span, words: list[str]) -> list[Span]:
-    places = [match.span() for match in _WORD.finditer(text, *sentence)]
-    wordy = [k for k, word in enumerate(words) if _WORD.search(word)]
+    word_pattern = compile_token_pattern(_WORDS)[1]
+    places = [match.span() for match in word_pattern.finditer(text, *sentence)]
+    wordy = [k for k, word in enumerate(words) if word_pattern.search(word)]
     if len(wordy) == len(places):
         place_of = dict(zip(wordy, range(len(places)), strict=True))
     else:
