@@ -7,10 +7,15 @@ import pytest
 
 from sk_han import HANClassifier
 from sk_han.datasets import make_reviews
+from sk_han.documents import LabelledDocuments
 from sk_han.fitting import fit, network
 from sk_han.fitting.summary import decisions
+from sk_han.parts.ngrams.stacking import LinearKinds, fit_linear_parts
 from sk_han.targets import AnyOfLabels
+from sk_han.training.net import Net
 from tests.labelled_reviews import OPINIONS, SMALL, TRAIN, X, Y
+from tests.tiny_models import LABELS, TEXTS, tiny
+from tests.tiny_targets import classes
 
 
 @pytest.fixture
@@ -83,3 +88,27 @@ def test_held_out_documents_have_no_label_in_pretraining(monkeypatch):
     expected = np.delete((np.array(y[:60]) == "positive").astype(int), without)
     np.testing.assert_array_equal(np.delete(labels[:60, 1], without), expected)
     assert np.isnan(labels[60:]).all()
+
+
+def test_without_held_out_documents_the_scale_of_the_network_is_the_usual_one():
+    classifier = tiny(validation_fraction=None).fit(TEXTS, LABELS)
+    of_network, of_linear = network.OF_WORDS
+    assert classifier.network_scale_ == of_network.median
+    targets = np.searchsorted(classifier.classes_, LABELS)
+    data = LabelledDocuments(classifier.tokenizer_.transform(TEXTS), targets, np.ones(18))
+    parts, _ = fit_linear_parts(data, classes(2), LinearKinds((1, 3)), None)
+    assert classifier.ngram_scale_ == pytest.approx(of_linear.median * parts.scales["ngrams"])
+
+
+def test_of_portions_without_a_fit_before_scales_are_the_usual_ones():
+    classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
+    classifier.partial_fit(TEXTS, LABELS)
+    usual = [prior.median for prior in network.OF_WORDS]
+    assert [classifier.network_scale_, classifier.ngram_scale_] == usual
+
+
+def test_a_model_of_infinite_logits_is_never_returned(monkeypatch):
+    infinite = np.full((2, 2), np.inf, np.float32)
+    monkeypatch.setattr(Net, "outputs", lambda self, documents: infinite)
+    with pytest.raises(FloatingPointError, match="logit became inf"):
+        tiny().fit(TEXTS, LABELS)

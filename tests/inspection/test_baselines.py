@@ -11,8 +11,12 @@ from sk_han.inspection.reporting import (
     note_on_suspects,
     tfidf,
 )
+from sk_han.inspection.results import report as report_of_labels
 from sk_han.targets.any_of_labels import best_thresholds
+from sk_han.utils import metrics as multilabel_metrics
+from sk_han.utils.metrics import calibration_error_of_labels, interval_of
 from tests.inflected_texts import inflected
+from tests.reports import made_of_labels
 from tests.tiny_models import LABELS, TEXTS
 
 TARGETS = (LABELS == "pos").astype(np.int64)
@@ -118,3 +122,56 @@ def test_classes_that_no_document_has_are_said_together():
     (note,) = note_on_missing(np.array([0, 3, 0]), ["a", "b", "c"])
     nothing = "No document has the labels 'a', 'c': nothing here tells how well they are found."
     assert note == nothing
+
+
+def marked_at_random(random, n_documents, frequency):
+    """Mark twenty labels, and find 60 % of them and a few wrong ones."""
+    t = random.random((n_documents, 20)) < frequency
+    return t, random.random(t.shape) < np.where(t, 0.6, 0.005)
+
+
+def reported(t, given, **changes):
+    return made_of_labels(
+        labels=range(20), targets=t, predicted=given, probabilities=given * 0.9, **changes
+    )
+
+
+def test_intervals_hold_the_macro_f1_of_rare_labels(monkeypatch):
+    monkeypatch.setattr(multilabel_metrics, "_RESAMPLES", 200)
+    monkeypatch.setattr(report_of_labels, "_average_precisions", lambda *given: [])
+    random, held = np.random.default_rng(0), 0
+    expected = 2 * 0.6 * 0.02 / (0.02 + 0.6 * 0.02 + 0.98 * 0.005)
+    for _ in range(60):
+        scores = reported(*marked_at_random(random, 200, 0.02)).scores["model"]
+        held += scores["macro_f1_low"] <= expected <= scores["macro_f1_high"]
+        assert scores["macro_f1_low"] <= scores["macro_f1"] <= scores["macro_f1_high"]
+    assert held >= 0.85 * 60
+
+
+def test_the_interval_of_all_labels_right_is_that_of_groups():
+    t, given = marked_at_random(np.random.default_rng(0), 60, 0.3)
+    codes = np.arange(60) % 20
+    found = reported(t, given, groups=codes)
+    scores, of_groups = found.scores["model"], interval_of(found.right, codes)
+    assert (scores["subset_accuracy_low"], scores["subset_accuracy_high"]) == of_groups
+    assert of_groups != interval_of(found.right)
+
+
+def test_a_large_group_makes_intervals_and_gains_unsure():
+    random = np.random.default_rng(0)
+    t, given = marked_at_random(random, 200, 0.3)
+    groups = np.repeat(np.arange(21), np.r_[100, np.full(20, 5)])
+    widths = []
+    for codes in (np.arange(200) // 10, groups):
+        found = reported(t, given, baseline=np.zeros(t.shape), groups=codes)
+        scores, (_, low, high) = found.scores["model"], found.gain
+        widths.append([scores["micro_f1_high"] - scores["micro_f1_low"], high - low])
+    assert (np.array(widths[1]) > 1.5 * np.array(widths[0])).all()
+
+
+def test_calibration_counts_what_is_not_next_to_nothing():
+    p = np.array([[0.01, 0.92], [0.02, 0.98], [0.54, 0.96], [0.58, 0.01]])
+    t = np.array([[1, 1], [0, 0], [0, 1], [0, 0]], bool)
+    expected = (2 * abs(0.56 - 0) + 3 * abs(2.86 / 3 - 2 / 3)) / 5
+    assert calibration_error_of_labels(p, t) == pytest.approx(expected)
+    assert calibration_error_of_labels(np.zeros((3, 2)), t[:3]) == 0

@@ -1,20 +1,16 @@
 """Plain values as JSON; and that any of them, any words and any labels come back from a file."""
 
 import collections
+from dataclasses import dataclass
+from datetime import date
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sk_han import (
-    RNN,
-    Attention,
-    ContextAttention,
-    HierarchicalTokenizer,
-    load,
-    save,
-)
+from sk_han import RNN, Attention, ContextAttention, HierarchicalTokenizer, load, save
+from sk_han.inspection.results.result import plain
 from sk_han.storage.model_file import from_plain, to_plain
 from tests.crafted_files import archive_of, golden_parts
 from tests.tiny_models import UNSEEN, fitted_classifier, with_classes
@@ -126,3 +122,37 @@ class TestAnyModel:
         assert loaded.classes_.dtype == classifier.classes_.dtype
         assert loaded.classes_.tolist() == sorted(labels)
         assert loaded.predict(UNSEEN).tolist() == classifier.predict(UNSEEN).tolist()
+
+
+@dataclass
+class Cost:
+    """Fields of numbers."""
+
+    seconds: float
+    epochs: int
+
+
+def test_plain_values_are_those_of_json():
+    values = {
+        "number": np.float32(0.5),
+        "count": np.int64(2),
+        "flag": np.bool_(True),
+        "nothing": None,
+        "missing": [float("nan"), np.inf, 1.0],
+        "labels": np.array(["a", 3, date(2024, 2, 29)], dtype=object),
+        "cost": Cost(seconds=1.0, epochs=3),
+        "long": np.longdouble(0.5),
+        "complex": np.array([1 + 0j]),
+    }
+    assert plain(values) == {
+        "number": 0.5,
+        "count": 2,
+        "flag": True,
+        "nothing": None,
+        "missing": [None, None, 1.0],
+        "labels": ["a", 3, "2024-02-29"],
+        "cost": {"seconds": 1.0, "epochs": 3},
+        "long": "0.5",
+        "complex": ["(1+0j)"],
+    }
+    assert type(plain(np.float64(0.5))) is float
