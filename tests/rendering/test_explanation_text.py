@@ -219,7 +219,7 @@ def test_a_long_sentence_is_cut_to_its_heaviest_words_and_their_neighbours():
     )
     text = " ".join(text.split())
     assert "words … w1995 w1996 w1997 w1998 w1999 *w2000* w2001 w2002 w2003 w2004 w2005 …" in text
-    assert text.count("… w4994 w4995 w4996 w4997 w4998 ~w4999~ *Words* speak") == 1
+    assert text.count("… w4994 w4995 w4996 w4997 w4998 ~w4999~ *Marked* words speak") == 1
     shown = re.findall(r"\bw\d+", text)
     hidden = sum(int(n.replace(",", "")) for n in re.findall(r"… ([\d,]+) words …", text))
     assert len(shown) <= WORDS_SHOWN
