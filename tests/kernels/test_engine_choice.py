@@ -1,6 +1,7 @@
 """Choice of the engine, and what happens where kernels cannot be loaded."""
 
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -125,13 +126,29 @@ def run(code, cache, **environment):
     """Run code after `FIT` with a cache of its own; return what it prints."""
     process = subprocess.run(
         [sys.executable, "-c", FIT + code],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), "OMP_NUM_THREADS": "2", **environment},
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), **environment},
         capture_output=True,
         text=True,
         timeout=200,
     )
     assert process.returncode == 0, process.stderr
     return process.stdout
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """Let two processes fill a cold cache at once; give it, and the engine of each."""
+    cache = tmp_path_factory.mktemp("cache")
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", FIT + "print(fit().engine_)"],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    return cache, [p.communicate(timeout=200)[0].strip() for p in processes]
 
 
 @pytest.mark.thorough
@@ -166,8 +183,13 @@ class TestProcesses:
         )
         assert said.split() == ["torch", "1", "True"]
 
-    def test_damaged_files_of_the_cache_lose_no_fit(self, tmp_path):
-        run("fit()", tmp_path)
+    def test_two_processes_may_share_a_cold_cache(self, filled):
+        cache, engines = filled
+        assert engines == ["numba", "numba"]
+        assert run("print(fit().engine_)", cache).strip() == "numba"
+
+    def test_damaged_files_of_the_cache_lose_no_fit(self, filled, tmp_path):
+        shutil.copytree(filled[0], tmp_path, dirs_exist_ok=True)
         files = [file for file in tmp_path.rglob("*") if file.suffix in {".nbi", ".nbc"}]
         assert files
         for number, file in enumerate(files):
@@ -177,19 +199,6 @@ class TestProcesses:
             "model, caught = warned_fit()\nprint(len(model.classes_), len(caught))", tmp_path
         )
         assert said.split() in (["2", "0"], ["2", "1"])
-
-    def test_two_processes_may_share_a_cold_cache(self, tmp_path):
-        processes = [
-            subprocess.Popen(
-                [sys.executable, "-W", "error", "-c", FIT + "print(fit().engine_)"],
-                env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for _ in range(2)
-        ]
-        assert [p.communicate(timeout=200)[0].strip() for p in processes] == ["numba", "numba"]
-        assert run("print(fit().engine_)", tmp_path).strip() == "numba"
 
     def test_it_runs_as_on_a_processor_without_avx512(self, tmp_path):
         said = run(
@@ -208,7 +217,7 @@ class TestProcesses:
         assert said.split() == ["1", "numba", "True"]
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
-    def test_a_forked_process_predicts_after_its_parent_used_threads(self, tmp_path):
+    def test_a_forked_process_predicts_after_its_parent_used_threads(self, filled):
         said = run(
             "model = fit()\n"
             "texts, _ = make_reviews(400, random_state=1)\n"
@@ -219,7 +228,8 @@ class TestProcesses:
             "    again = fit()\n"
             "    os._exit(0 if same and again.engine_ == 'numba' else 1)\n"
             "print(os.waitpid(child, 0)[1])",
-            tmp_path,
+            filled[0],
+            OMP_NUM_THREADS="2",
         )
         assert said.strip() == "0"
 
@@ -231,6 +241,7 @@ class TestProcesses:
             "    found = list(pool.map(lambda _: fit().predict_proba(texts), range(4)))\n"
             "print(max(abs(each - found[0]).max() for each in found) < 1e-5)",
             tmp_path,
+            OMP_NUM_THREADS="2",
         )
         assert said.strip() == "True"
 

@@ -164,7 +164,7 @@ class TestEveryKindOfModel:
         takes_little(load_bytes, with_text(text, places(kind)[-1], stored(kind)))
 
     @pytest.mark.thorough
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.data())
     @each_model
     def test_any_values_at_any_place_take_their_share(self, load_bytes, kind, data):
