@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from importlib import import_module
 from itertools import zip_longest
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 _SPOKEN_AS_VOWELS = ("a", "e", "i", "o", "nd")
 
@@ -115,6 +116,8 @@ def check_count(name: str, value: Any) -> None:
 
 def refuse_masked(values: Any, name: str) -> None:
     """Refuse an array of `numpy.ma` with masked values: others would be read in their place."""
+    import numpy as np
+
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         first = tuple(place.item() for place in np.argwhere(np.ma.getmaskarray(values))[0])
         raise ValueError(
@@ -125,6 +128,8 @@ def refuse_masked(values: Any, name: str) -> None:
 
 def random_source(random_state: Any) -> np.random.Generator | np.random.RandomState:
     """Return the source of random numbers that a parameter names; ValueError if it names none."""
+    import numpy as np  # not above: the command line shows its help without it
+
     if isinstance(random_state, np.random.RandomState):
         return random_state
     try:
