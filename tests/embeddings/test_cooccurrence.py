@@ -1,26 +1,16 @@
 """Vectors learned from co-occurrence, held against counts by a loop; the initial vectors."""
 
-import re
-from functools import partial
-
 import numpy as np
 import pytest
-import torch
 from scipy.sparse import csr_matrix, random_array
-from skorch.callbacks import Callback
 from threadpoolctl import threadpool_limits
 
-from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.embeddings import cooccurrence as module
 from sk_han.embeddings import learn_embeddings
-from sk_han.embeddings.cooccurrence import (
-    check_embedding_init,
-    cooccurrence_vectors,
-    initial_vectors,
-    left_singular_vectors,
-)
+from sk_han.embeddings.cooccurrence import cooccurrence_vectors, left_singular_vectors
 from sk_han.kernels.engine import using_threads
-from tests.tiny_models import LABELS, TEXTS, tiny
+from tests.tiny_models import TEXTS
 
 # 2 and 3 keep the same company (4 and 5), 6 and 7 another (8 and 9).
 SAME_COMPANY = DocumentArray.from_nested(
@@ -172,72 +162,6 @@ def test_a_seed_gives_the_same_bits():
     np.testing.assert_array_equal(first, second)
 
 
-OF_TWELVE = 6 * ["A good day. The sun shone.", "A bad day. The rain fell, and fell."]
-KINDS = np.array(6 * ["pos", "neg"])
-SIZES = {"embedding_dim": 5, "word_hidden": 3, "sentence_hidden": 3, "pooling": Attention(size=3)}
-
-
-def weights_of(classifier):
-    return classifier.net_.weights["embedding.weight"]
-
-
-@pytest.mark.filterwarnings("ignore:. of 2 classes (has|have) a single document")
-class TestInTheClassifier:
-    def untrained(self, **params):
-        training = {"max_epochs": 1, "validation_fraction": None, "freeze_embedding": True}
-        return HANClassifier(**SIZES, **training, **params, device="cpu", random_state=0)
-
-    def fitted(self, X=OF_TWELVE, y=KINDS, sample_weight=None, **params):
-        return self.untrained(**params).fit(X, y, sample_weight=sample_weight)
-
-    def vectors(self, *data, **params):
-        return weights_of(self.fitted(*data, **params))
-
-    def test_training_starts_with_vectors_learnt_from_the_training_documents(self):
-        found = self.vectors(embedding_init="cooccurrence")
-        documents = HierarchicalTokenizer().fit_transform(OF_TWELVE)
-        expected, learnt = cooccurrence_vectors(documents, found.shape, random_state=0)
-        cosines = found[learnt] @ found[learnt].T
-        np.testing.assert_allclose(cosines, expected[learnt] @ expected[learnt].T, atol=1e-5)
-
-    def test_partial_fit_learns_them_from_its_first_portion(self):
-        classifier = self.fitted(OF_TWELVE[:4], KINDS[:4])
-        learnt = weights_of(classifier)
-        other = ["Fell a good rain. The shone day a sun.", "The bad sun a day. And fell the good."]
-        tokenizer = HierarchicalTokenizer(vocabulary=classifier.tokenizer_.vocabulary_)
-        of_other = self.vectors(other, ["neg", "pos"], tokenizer=tokenizer)
-        assert abs(of_other - learnt).max() > 1e-3
-        portion = self.untrained()
-        portion.partial_fit(OF_TWELVE[:4], KINDS[:4], classes=["neg", "pos"])
-        portion.partial_fit(other, ["neg", "pos"])
-        np.testing.assert_array_equal(weights_of(portion), learnt)
-
-    def test_a_fit_that_goes_on_keeps_them(self):
-        classifier = self.fitted(warm_start=True)
-        learnt = weights_of(classifier)
-        going_on = classifier.fit(OF_TWELVE[:1] + 3 * OF_TWELVE[1:2], ["pos", "neg", "neg", "neg"])
-        np.testing.assert_array_equal(weights_of(going_on), learnt)
-
-    def test_a_weight_equals_repetition(self):
-        repeats = np.where(KINDS == "pos", 1, 3)
-        # Word ids follow the frequency, in which the tokenizer counts no weights.
-        X = HierarchicalTokenizer().fit_transform(OF_TWELVE)
-        weighted = self.vectors(X, KINDS, repeats, linear_ngrams=None)
-        rows = np.repeat(np.arange(len(X)), repeats)
-        repeated = self.vectors(X[rows], KINDS[rows], linear_ngrams=None)
-        assert abs(weighted - self.vectors()).max() > 1e-3
-        np.testing.assert_array_equal(weighted, repeated)
-
-    def test_documents_of_weight_0_are_not_read(self):
-        texts = [*OF_TWELVE, "quite another matter here"]
-        labels, weights = np.append(KINDS, "pos"), np.append(np.ones(12), 0)
-        known = HierarchicalTokenizer().fit(texts).vocabulary_
-        tokenizer = HierarchicalTokenizer(vocabulary=known)
-        vectors = self.vectors(texts, labels, weights, linear_ngrams=None, tokenizer=tokenizer)
-        length = np.linalg.norm(vectors[known["matter"]])
-        assert abs(length - 0.1 * 5**0.5) > 1e-4  # a learnt vector has this length
-
-
 @pytest.mark.usefixtures("engine")
 class TestSingularVectors:
     @pytest.fixture
@@ -311,112 +235,6 @@ class TestSingularVectors:
         with using_threads(3):
             together, _ = left_singular_vectors(low_rank, 5, np.random.RandomState(0))
         np.testing.assert_array_equal(alone, together)
-
-
-SHAPE = (5, 3)  # padding, unknown word, and three words
-VOCABULARY = {"a": 2, "good": 3, "day": 4}
-
-
-def vectors(init, vocabulary=VOCABULARY, weights=(1.0, 1.0)):
-    documents = DocumentArray.from_nested([[[2, 3, 4, 2]], [[4, 4], [2, 3]]])
-    random = np.random.RandomState(0)
-    return initial_vectors(init, documents, np.array(weights), vocabulary, SHAPE, random)
-
-
-class TestCheckEmbeddingInit:
-    @pytest.mark.parametrize("given", ["random", "cooccurrence", np.zeros(SHAPE), {"a": [1.0]}])
-    def test_what_can_be_given_passes(self, given):
-        check_embedding_init(given)
-
-    def test_another_name_is_refused_with_those_that_exist(self):
-        message = r"'word2vec'; give 'cooccurrence', 'random', .*load_embed"
-        with pytest.raises(ValueError, match=message):
-            check_embedding_init("word2vec")
-
-    @pytest.mark.parametrize(
-        ("given", "message"),
-        [
-            ([[0.0] * 3] * 5, r"is a list; give .* a NumPy array.*np\.asarray"),
-            (torch.zeros(SHAPE), r"is a Tensor; .*np\.asarray"),
-            (np.array([["good", "bad"]]), r"dtype <U4; expected numbers: .*astype"),
-        ],
-    )
-    def test_what_is_no_array_of_numbers_is_refused_with_the_repair(self, given, message):
-        with pytest.raises(TypeError, match=message):
-            check_embedding_init(given)
-
-    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e39])
-    def test_an_array_that_is_not_finite_is_refused_by_its_rows(self, value):
-        given = np.zeros((11, 3))
-        given[[4, 7], 1] = value
-        message = rf"holds {re.escape(str(value))} in row 4; 2 of 11 rows hold NaN.*np\.nan_to_num"
-        with pytest.raises(ValueError, match=message):
-            check_embedding_init(given)
-
-    def test_a_single_number_is_left_to_the_check_of_shapes(self):
-        with pytest.raises(ValueError, match=r"embedding_init has the shape \(\)"):
-            tiny(embedding_init=np.array(np.nan)).fit(TEXTS, LABELS)
-
-    def test_an_array_that_is_not_finite_is_refused_before_a_text_is_read(self):
-        def never(text):
-            raise AssertionError("a text was read")
-
-        tokenizer = HierarchicalTokenizer(word_tokenizer=never)
-        classifier = tiny(embedding_init=np.full((5, 7), np.nan), tokenizer=tokenizer)
-        for fit in (classifier.fit, partial(classifier.partial_fit, classes=["neg", "pos"])):
-            with pytest.raises(ValueError, match="5 of 5 rows"):
-                fit(TEXTS, LABELS)
-
-
-class TestInitialVectors:
-    def test_at_random_the_network_draws_its_own(self):
-        assert vectors("random") is None
-        assert vectors("random", vocabulary=None) is None
-
-    def test_an_array_is_taken_as_it_is_in_single_precision(self):
-        given = np.arange(15.0).reshape(SHAPE)
-        found = vectors(given, vocabulary=None)  # it needs no words
-        assert found.dtype == np.float32
-        np.testing.assert_array_equal(found, given)
-
-    def test_a_wrong_shape_names_the_right_one(self):
-        with pytest.raises(ValueError, match=r"\(5, 2\); expected \(5, 3\)"):
-            vectors(np.ones((5, 2)))
-
-    def test_each_vector_of_a_mapping_stands_on_the_row_of_its_word(self):
-        found = vectors({"day": [1.0, 2.0, 3.0], "elsewhere": [0.0, 0.0, 0.0]})
-        assert found.shape == SHAPE
-        assert found[4].tolist() == [1, 2, 3]
-
-    def test_a_mapping_without_words_is_refused_with_the_repair(self):
-        with pytest.raises(ValueError, match=r"X holds word ids\. Give an array"):
-            vectors({"day": [1.0, 2.0, 3.0]}, vocabulary=None)
-
-    @pytest.mark.drawn
-    def test_learnt_vectors_are_those_of_the_weighted_documents(self):
-        weights = (3.0, 1.0)
-        documents = DocumentArray.from_nested([[[2, 3, 4, 2]], [[4, 4], [2, 3]]])
-        expected, _ = cooccurrence_vectors(
-            documents, SHAPE, weights=np.array(weights), random_state=np.random.RandomState(0)
-        )
-        np.testing.assert_array_equal(vectors("cooccurrence", weights=weights), expected)
-        assert abs(vectors("cooccurrence") - expected).max() > 1e-3
-
-    def test_a_mapping_that_is_not_finite_is_refused_by_its_words_before_training(self):
-        words = {"good": [np.nan] * 7, "day": [1e300] * 7, "it": [0.0] * 7, "zebra": [np.inf] * 7}
-        started = []
-
-        class Started(Callback):
-            def on_train_begin(self, net, **kwargs):
-                started.append(net)
-
-        message = r"vectors of 'good', 'day', 2 of 3, hold NaN, infinity .* Leave these words out"
-        with pytest.raises(ValueError, match=message):
-            tiny(embedding_init=words, callbacks=[Started()]).fit(TEXTS, LABELS)
-        assert not started
-        del words["good"], words["day"]  # the word "zebra" is not in the documents
-        tiny(embedding_init=words, callbacks=[Started()]).fit(TEXTS, LABELS)
-        assert started
 
 
 @pytest.mark.drawn

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.optimize import check_grad
 
-from sk_han.targets import AnyOfLabels, OneOfClasses, fit_target
+from sk_han.targets import AnyOfLabels
 from sk_han.targets.any_of_labels import best_thresholds
 
 NAMES = np.array(["late", "broken", "good"])
@@ -215,139 +215,6 @@ def test_folds_are_stratified_and_hold_groups_together():
             np.testing.assert_allclose(t[fold].sum(axis=0), t.sum(axis=0) / 5, atol=6)
             if given is not None:
                 assert not np.isin(groups[fold], np.delete(groups, fold)).any()
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        np.array([[0, 1, 1], [1, 0, 0]]),
-        [[0, 1, 1], [1, 0, 0]],
-        np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0]]),
-        np.array([[False, True, True], [True, False, False]]),
-        np.array([[0, 1, 1], [1, 0, 0]], dtype=object),
-    ],
-)
-def test_columns_of_zeros_and_ones_are_labels(y):
-    target, t = fit_target(y, 2)
-    assert isinstance(target, AnyOfLabels)
-    assert t.tolist() == [[False, True, True], [True, False, False]]
-    assert target.names.tolist() == [0, 1, 2]
-
-
-@pytest.mark.parametrize("dtype", ["int64", "bool", "boolean", "Int8", "float32"])
-def test_names_of_columns_are_names_of_labels_in_any_order(dtype):
-    pandas = pytest.importorskip("pandas")
-    y = pandas.DataFrame({"late": [1, 0], "broken": [0, 1], "good": [0, 1]}).astype(dtype)
-    target, t = fit_target(y, 2)
-    assert target.names.tolist() == ["late", "broken", "good"]
-    np.testing.assert_array_equal(target.encode(y[["good", "late", "broken"]], 2), t)
-
-
-def test_sparse_indicators_with_explicit_zeros_are_read():
-    sparse = pytest.importorskip("scipy.sparse")
-    y = sparse.csr_matrix(([1, 0, 1, 1], [0, 1, 1, 2], [0, 2, 4]), shape=(2, 3))
-    _, t = fit_target(y, 2)
-    assert t.tolist() == [[True, False, False], [False, True, True]]
-
-
-@pytest.mark.parametrize("dtype", ["boolean", "Int8", "Float64"])
-def test_a_missing_mark_of_a_nullable_column_is_told(dtype):
-    pandas = pytest.importorskip("pandas")
-    y = pandas.DataFrame({"late": [1, 0], "good": [0, 1]}).astype(dtype)
-    y.iloc[1, 0] = pandas.NA
-    with pytest.raises(ValueError, match="y has missing values; each is 1"):
-        fit_target(y, 2)
-
-
-def test_a_sparse_column_is_no_indicator_of_several_labels():
-    sparse = pytest.importorskip("scipy.sparse")
-    with pytest.raises(ValueError, match="y has 1 column; an indicator of several labels has two"):
-        fit_target(sparse.csr_matrix([[1], [0]]), 2)
-
-
-def test_labels_that_no_document_or_each_has_are_told():
-    with pytest.warns(UserWarning, match="1 of 2 labels cannot be learnt, since all documents"):
-        fit_target(np.array([[0, 1], [1, 1]]), 2)
-    with pytest.warns(UserWarning, match="1 of 2 labels cannot be learnt, since no document"):
-        fit_target(np.array([[0, 0], [1, 0]]), 2)
-
-
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
-        (np.array([[0, 2], [1, 0]]), "holds 2; an indicator"),
-        (np.array([[0, -1], [1, 0]]), "holds -1; an indicator"),
-        (np.array([[0, np.nan], [1, 0]]), "holds nan; an indicator"),
-        (np.zeros((2, 3)), "0 throughout"),
-        (np.zeros((2, 0)), "has 0 columns"),
-        (np.zeros((3, 2)), "2 documents in X, 3 rows in y"),
-        (np.array([["a", "b"], ["c", "d"]]), "an indicator holds 1 where"),
-        ([["late"], ["late", "good"]], "binarizer.fit_transform"),
-        ([{"late"}, {"good"}], "binarizer.fit_transform"),
-        ([("late",), ("good",)], "binarizer.fit_transform"),
-    ],
-)
-def test_other_columns_are_refused_with_the_repair(y, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        fit_target(y, 2)
-
-
-def test_names_that_are_not_distinct_or_of_two_types_are_refused():
-    pandas = pytest.importorskip("pandas")
-    y = pandas.DataFrame([[0, 1], [1, 0]])
-    with pytest.raises(ValueError, match="'a' twice"):
-        fit_target(y.set_axis(["a", "a"], axis=1), 2)
-    with pytest.raises(TypeError, match="all strings or all integers"):
-        fit_target(y.set_axis(["a", 1], axis=1), 2)
-
-
-def test_a_mark_behind_a_mask_is_not_read():
-    y = np.ma.masked_array([[0, 1], [1, 0]], mask=[[0, 0], [1, 0]])
-    with pytest.raises(ValueError, match="y has masked values, the first at position 1, 0"):
-        fit_target(y, 2)
-    y.mask = False
-    fit_target(y, 2)
-
-
-def test_other_columns_than_those_of_the_fit_are_refused():
-    pandas = pytest.importorskip("pandas")
-    with pytest.raises(ValueError, match=r"not labels of this classifier: 'new'"):
-        TARGET.encode(pandas.DataFrame({"late": [1], "broken": [0], "new": [1]}), 1)
-    with pytest.raises(ValueError, match=r"^y_val lacks columns of .*classifier: 'good'; its"):
-        TARGET.encode(pandas.DataFrame({"late": [1], "broken": [0]}), 1, "y_val")
-    with pytest.raises(ValueError, match="has 2 columns, and this classifier has 3"):
-        TARGET.encode(np.array([[0, 1]]), 1)
-
-
-def test_labels_that_a_message_leaves_out_are_counted():
-    pandas = pytest.importorskip("pandas")
-    names = [f"t{i:02}" for i in range(30)]
-    target = AnyOfLabels(np.array(names), np.full(30, 0.5))
-    rest = r"'t05', 't06' and 1 more; its labels are 't00', .* 't19' and 10 more\.$"
-    y = pandas.DataFrame(1, index=[0], columns=names[:2] + names[8:])
-    with pytest.raises(ValueError, match=rf"lacks .*: 't02', .*{rest}"):
-        target.encode(y, 1)
-
-
-@pytest.mark.parametrize(
-    ("class_weight", "message"),
-    [
-        ({"lost": 1.0}, "names 'lost'"),
-        ({"late": -1.0}, "of 'late' is -1.0"),
-        ([{0: 1, 1: 2}], "for each of the 3 labels"),
-        ([{0: 1, 2: 2}] * 3, "for each of the 3 labels"),
-    ],
-)
-def test_weights_of_other_labels_are_refused(class_weight, message):
-    with pytest.raises(ValueError, match=message):
-        TARGET.weigh(T, None, class_weight)
-
-
-def test_a_column_of_classes_is_no_indicator():
-    target, _ = fit_target(np.array(["a", "b"]), 2)
-    assert isinstance(target, OneOfClasses)
-    with pytest.raises(ValueError, match=r"threshold=0\.3 is for several labels"):
-        target.check_threshold(0.3)
 
 
 def test_documents_of_more_weight_count_more_for_thresholds():

@@ -1,0 +1,175 @@
+"""The vectors that training starts with: learnt from the documents, or given."""
+
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from skorch.callbacks import Callback
+
+from sk_han import Attention, HANClassifier, HierarchicalTokenizer
+from sk_han.embeddings import learn_embeddings
+
+OF_TWELVE = 6 * ["A good day. The sun shone.", "A bad day. The rain fell, and fell."]
+KINDS = np.array(6 * ["pos", "neg"])
+SIZES = {"embedding_dim": 5, "word_hidden": 3, "sentence_hidden": 3, "pooling": Attention(size=3)}
+
+
+def untrained(**params):
+    training = {"max_epochs": 1, "validation_fraction": None, "freeze_embedding": True}
+    return HANClassifier(**SIZES, **training, **params, device="cpu", random_state=0)
+
+
+def fitted(X=OF_TWELVE, y=KINDS, sample_weight=None, **params):
+    return untrained(**params).fit(X, y, sample_weight=sample_weight)
+
+
+def vectors(*data, **params):
+    return weights_of(fitted(*data, **params))
+
+
+def weights_of(classifier):
+    return classifier.net_.weights["embedding.weight"]
+
+
+@pytest.mark.filterwarnings("ignore:. of 2 classes (has|have) a single document")
+class TestLearnt:
+    def test_training_starts_with_vectors_learnt_from_the_training_documents(self):
+        learnt = vectors(embedding_init="cooccurrence")
+        tokenizer = HierarchicalTokenizer().fit(OF_TWELVE)
+        documents = tokenizer.transform(OF_TWELVE)
+        of_words = learn_embeddings(documents, tokenizer, embedding_dim=5, random_state=0)
+        found = learnt[[tokenizer.vocabulary_[word] for word in of_words]]
+        expected = np.array(list(of_words.values()))
+        np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-5)
+
+    def test_partial_fit_learns_them_from_its_first_portion(self):
+        classifier = fitted(OF_TWELVE[:4], KINDS[:4])
+        learnt = weights_of(classifier)
+        other = ["Fell a good rain. The shone day a sun.", "The bad sun a day. And fell the good."]
+        tokenizer = HierarchicalTokenizer(vocabulary=classifier.tokenizer_.vocabulary_)
+        of_other = vectors(other, ["neg", "pos"], tokenizer=tokenizer)
+        assert abs(of_other - learnt).max() > 1e-3
+        portion = untrained()
+        portion.partial_fit(OF_TWELVE[:4], KINDS[:4], classes=["neg", "pos"])
+        portion.partial_fit(other, ["neg", "pos"])
+        np.testing.assert_array_equal(weights_of(portion), learnt)
+
+    def test_a_fit_that_goes_on_keeps_them(self):
+        classifier = fitted(warm_start=True)
+        learnt = weights_of(classifier)
+        going_on = classifier.fit(OF_TWELVE[:1] + 3 * OF_TWELVE[1:2], ["pos", "neg", "neg", "neg"])
+        np.testing.assert_array_equal(weights_of(going_on), learnt)
+
+    def test_a_weight_equals_repetition(self):
+        repeats = np.where(KINDS == "pos", 1, 3)
+        # Word ids follow the frequency, in which the tokenizer counts no weights.
+        X = HierarchicalTokenizer().fit_transform(OF_TWELVE)
+        weighted = vectors(X, KINDS, repeats, linear_ngrams=None)
+        rows = np.repeat(np.arange(len(X)), repeats)
+        repeated = vectors(X[rows], KINDS[rows], linear_ngrams=None)
+        assert abs(weighted - vectors()).max() > 1e-3
+        np.testing.assert_array_equal(weighted, repeated)
+
+    def test_documents_of_weight_0_are_not_read(self):
+        texts = [*OF_TWELVE, "quite another matter here"]
+        labels, weights = np.append(KINDS, "pos"), np.append(np.ones(12), 0)
+        known = HierarchicalTokenizer().fit(texts).vocabulary_
+        tokenizer = HierarchicalTokenizer(vocabulary=known)
+        found = vectors(texts, labels, weights, linear_ngrams=None, tokenizer=tokenizer)
+        length = np.linalg.norm(found[known["matter"]])
+        assert abs(length - 0.1 * 5**0.5) > 1e-4  # a learnt vector has this length
+
+
+WORDS = HierarchicalTokenizer().fit(OF_TWELVE).vocabulary_
+SHAPE = (len(WORDS) + 2, 5)  # after the padding and the unknown word
+
+
+class TestGiven:
+    def test_at_random_the_network_draws_its_own(self):
+        drawn, learnt = vectors(embedding_init="random"), vectors(embedding_init="cooccurrence")
+        assert abs(drawn - learnt).max() > 1e-3
+        of_ids = HierarchicalTokenizer().fit_transform(OF_TWELVE)  # it needs no words
+        np.testing.assert_array_equal(vectors(of_ids, embedding_init="random"), drawn)
+
+    def test_another_name_is_refused_with_those_that_exist(self):
+        message = r"'word2vec'; give 'cooccurrence', 'random', .*load_embed"
+        with pytest.raises(ValueError, match=message):
+            fitted(embedding_init="word2vec")
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ([[0.0] * 5] * 5, r"is a list; give .* a NumPy array.*np\.asarray"),
+            (torch.zeros(SHAPE), r"is a Tensor; .*np\.asarray"),
+            (np.array([["good", "bad"]]), r"dtype <U4; expected numbers: .*astype"),
+        ],
+    )
+    def test_what_is_no_array_of_numbers_is_refused_with_the_repair(self, given, message):
+        with pytest.raises(TypeError, match=message):
+            fitted(embedding_init=given)
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e39])
+    def test_an_array_that_is_not_finite_is_refused_by_its_rows(self, value):
+        given = np.zeros((11, 3))
+        given[[4, 7], 1] = value
+        message = rf"holds {re.escape(str(value))} in row 4; 2 of 11 rows hold NaN.*np\.nan_to_num"
+        with pytest.raises(ValueError, match=message):
+            fitted(embedding_init=given)
+
+    def test_an_array_that_is_not_finite_is_refused_before_a_text_is_read(self):
+        def never(text):
+            raise AssertionError("a text was read")
+
+        tokenizer = HierarchicalTokenizer(word_tokenizer=never)
+        classifier = untrained(embedding_init=np.full((5, 7), np.nan), tokenizer=tokenizer)
+        for fit in (classifier.fit, partial(classifier.partial_fit, classes=["neg", "pos"])):
+            with pytest.raises(ValueError, match="5 of 5 rows"):
+                fit(OF_TWELVE, KINDS)
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            (np.array(np.nan), r"embedding_init has the shape \(\)"),
+            (np.ones((5, 2)), rf"\(5, 2\); expected \({SHAPE[0]}, 5\)"),
+        ],
+    )
+    def test_a_wrong_shape_names_the_right_one(self, given, message):
+        with pytest.raises(ValueError, match=message):
+            fitted(embedding_init=given)
+
+    def test_an_array_is_taken_as_it_is_in_single_precision(self):
+        given = np.arange(5.0 * SHAPE[0]).reshape(SHAPE)
+        found = vectors(embedding_init=given)
+        assert found.dtype == np.float32
+        np.testing.assert_array_equal(found[1:], given[1:])
+        of_ids = HierarchicalTokenizer().fit_transform(OF_TWELVE)  # it needs no words
+        np.testing.assert_array_equal(vectors(of_ids, embedding_init=given), found)
+
+    def test_each_vector_of_a_mapping_stands_on_the_row_of_its_word(self):
+        given = {"day": [1.0, 2.0, 3.0, 4.0, 5.0], "elsewhere": [0.0] * 5}
+        found = vectors(embedding_init=given)
+        assert found.shape == SHAPE
+        assert found[WORDS["day"]].tolist() == [1, 2, 3, 4, 5]
+
+    def test_a_mapping_without_words_is_refused_with_the_repair(self):
+        of_ids = HierarchicalTokenizer().fit_transform(OF_TWELVE)
+        with pytest.raises(ValueError, match=r"X holds word ids\. Give an array"):
+            fitted(of_ids, embedding_init={"day": [1.0] * 5})
+
+    def test_a_mapping_that_is_not_finite_is_refused_by_its_words_before_training(self):
+        words = {"good": [np.nan] * 5, "day": [1e300] * 5, "sun": [0.0] * 5, "zebra": [np.inf] * 5}
+        started = []
+
+        class Started(Callback):
+            def on_train_begin(self, net, **kwargs):
+                started.append(net)
+
+        message = r"vectors of 'day', 'good', 2 of 3, hold NaN, infinity .* Leave these words out"
+        with pytest.raises(ValueError, match=message):
+            fitted(embedding_init=words, callbacks=[Started()])
+        assert not started
+        del words["good"], words["day"]  # the word "zebra" is not in the documents
+        fitted(embedding_init=words, callbacks=[Started()])
+        assert started
