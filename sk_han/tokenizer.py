@@ -391,9 +391,9 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
     def _reader(self) -> DocumentReader:
         # Parameters may have been set after the fit. This takes a quarter of the time of
         # `_validate_params`, which takes longer than to read a short text.
-        read = self._parameter_constraints.keys() - {"min_df", "max_features", "vocabulary"}
-        params = {name: getattr(self, name) for name in read}
-        constraints = {name: self._parameter_constraints[name] for name in read}
+        of_fit = "min_df", "max_features", "vocabulary"
+        constraints = {n: c for n, c in self._parameter_constraints.items() if n not in of_fit}
+        params = {name: getattr(self, name) for name in constraints}
         validate_parameter_constraints(constraints, params, type(self).__name__)
         stop_words = self.stop_words or ()
         if stop_words == "english":

@@ -232,13 +232,13 @@ class _Types:
         """Return the numbers (T,) of the types of the words of `rows`, and learn the new ones."""
         if self.n + len(rows) > len(self.hashes):
             most = 1 << (2 * (self.n + len(rows))).bit_length()
-            self.hashes.resize(most, refcheck=False)
-            self.starts.resize(most + 1, refcheck=False)
+            self.hashes = _longer(self.hashes, most)
+            self.starts = _longer(self.starts, most + 1)
             self.slots = np.full(2 * most, -1, dtype=np.int32)
             compiled.place_types(self.slots, self.hashes[: self.n])
         n_codes = int(self.starts[self.n]) + len(codes)
         if n_codes > len(self.codes):
-            self.codes.resize(2 * n_codes, refcheck=False)
+            self.codes = _longer(self.codes, 2 * n_codes)
         numbers = np.empty(len(rows), dtype=np.int32)
         types = self.slots, self.hashes, self.starts, self.codes, self.n
         self.n = compiled.number_words(codes, words, hashes, rows, numbers, *types)
@@ -250,3 +250,9 @@ class _Types:
         text = self.codes[: starts[-1]].astype("<i4", copy=False).tobytes()
         joined = text.decode("utf-32-le", "surrogatepass")
         return [joined[start:end] for start, end in pairwise(starts)]
+
+
+def _longer(array: NDArray[Any], length: int) -> NDArray[Any]:
+    longer = np.empty(length, dtype=array.dtype)  # `resize` would write zeros
+    longer[: len(array)] = array
+    return longer
