@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 import torch
 from torch.func import functional_call
@@ -21,7 +20,6 @@ from sk_han.nn import (
     Pooling,
 )
 from sk_han.options import NetworkOptions
-from sk_han.targets import AnyOfLabels, OneOfClasses
 
 OF_FIVE = [3, 0, 7, 1, 2]  # N = 5 sequences, L = 7, T = 13
 
@@ -373,17 +371,6 @@ class TestLabelAttention:
         states = torch.full((3, H), 1e30)
         found = scores(attention.float(), states, torch.tensor([3]), torch.tensor([1]))
         assert torch.isfinite(found).all()
-
-    @pytest.mark.parametrize(("n_labels", "has_it"), [(30, False), (31, True), (500, True)])
-    def test_by_default_dozens_of_labels_have_it(self, n_labels, has_it):
-        target = AnyOfLabels(np.arange(n_labels), np.full(n_labels, 0.5))
-        options = NetworkOptions(embedding_dim=2, word_hidden=2).decided(target.attends_per_label)
-        assert options.attends_per_label is has_it
-        network = HierarchicalAttentionNetwork(7, n_labels, **options.get_params(deep=False))
-        assert (network.label_attention is not None) is has_it
-
-    def test_classes_that_exclude_each_other_have_none_by_default(self):
-        assert not OneOfClasses(np.arange(50)).attends_per_label
 
     @pytest.mark.parametrize("by_default", [False, True])
     @pytest.mark.parametrize("per_label", [False, True])

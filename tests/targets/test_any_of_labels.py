@@ -5,7 +5,9 @@ import pytest
 import torch
 from scipy.optimize import check_grad
 
-from sk_han.targets import AnyOfLabels
+from sk_han.nn import HierarchicalAttentionNetwork
+from sk_han.options import NetworkOptions
+from sk_han.targets import AnyOfLabels, OneOfClasses
 from sk_han.targets.any_of_labels import best_thresholds
 
 NAMES = np.array(["late", "broken", "good"])
@@ -226,3 +228,16 @@ def test_documents_of_more_weight_count_more_for_thresholds():
     )
     assert low < high
     np.testing.assert_array_equal(same, high)
+
+
+@pytest.mark.parametrize(("n_labels", "has_it"), [(30, False), (31, True), (500, True)])
+def test_by_default_dozens_of_labels_have_attention_each(n_labels, has_it):
+    target = AnyOfLabels(np.arange(n_labels), np.full(n_labels, 0.5))
+    options = NetworkOptions(embedding_dim=2, word_hidden=2).decided(target.attends_per_label)
+    assert options.attends_per_label is has_it
+    network = HierarchicalAttentionNetwork(7, n_labels, **options.get_params(deep=False))
+    assert (network.label_attention is not None) is has_it
+
+
+def test_classes_that_exclude_each_other_have_none_of_their_own():
+    assert not OneOfClasses(np.arange(50)).attends_per_label
