@@ -1,5 +1,6 @@
 """A rendered page read again, and texts that a page must survive."""
 
+import unicodedata
 from html.parser import HTMLParser
 
 from hypothesis import strategies as st
@@ -12,6 +13,20 @@ MARKUP = st.sampled_from(
 ANYTHING = st.lists(
     st.one_of(MARKUP, st.text(), st.characters(), st.sampled_from(["\ud800", "\udfff", "\x00"]))
 ).map("".join)
+
+
+def visible(text):
+    """Show the controls of ASCII as their pictures, and other characters that pages cannot hold."""
+
+    def shown(character):
+        code = ord(character)
+        if (code < 0x20 and character not in "\t\n\r") or code == 0x7F:
+            return chr(0x2421 if code == 0x7F else 0x2400 + code)
+        is_control = unicodedata.category(character) in ("Cc", "Cs") and code >= 0x80
+        is_none = 0xFDD0 <= code <= 0xFDEF or code in (0xFFFE, 0xFFFF)
+        return "\ufffd" if is_control or is_none else character
+
+    return "".join(map(shown, text))
 
 
 class Page(HTMLParser):

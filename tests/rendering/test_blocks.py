@@ -1,5 +1,7 @@
 """Numbers, charts and shades, whatever shows them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,9 +19,17 @@ from sk_han.rendering.blocks import (
     ticks,
 )
 from sk_han.rendering.html import page
-from sk_han.rendering.shading import WEAK_SHARE, shading_of, side_by_side, too_weak
-from tests.by_hand import signed
-from tests.html_page import Page
+from sk_han.rendering.shading import (
+    WEAK_SHARE,
+    folded,
+    probability_of,
+    rows_of,
+    shading_of,
+    side_by_side,
+    too_weak,
+)
+from tests.by_hand import explained, signed
+from tests.html_page import ANYTHING, Page
 
 
 @pytest.mark.parametrize(
@@ -150,3 +160,41 @@ def test_classes_of_one_document_share_the_ends_of_the_scale():
     assert (weak.word_limit, strong.word_limit) == (4.0, 4.0)
     assert (weak.levels, strong.levels) == ([2, 0], [8, 0])
     assert weak.share(0) == strong.share(0) == pytest.approx(1.0)
+
+
+@given(ANYTHING)
+def test_rows_give_the_whole_text(text):
+    for n_read in (None, 0, 1, 2):
+        rows = rows_of(explained(text, n_read=n_read))
+        assert "".join(piece.text for row in rows for piece in row.pieces) == text
+
+
+@given(st.lists(st.floats(-1, 1), max_size=40), st.integers(0, 10))
+def test_folds_cover_every_sentence_once_and_hide_no_heavy_one(weights, n_open):
+    weights = np.array(weights)
+    runs = folded(weights, n_open)
+    assert [i for run, _ in runs for i in run] == list(range(len(weights)))
+    hidden = [abs(weights[i]) for run, is_folded in runs if is_folded for i in run]
+    assert len(weights) - len(hidden) >= min(n_open, len(weights))
+    assert not hidden or n_open == 0 or max(hidden) <= sorted(abs(weights))[-n_open]
+
+
+@pytest.mark.parametrize(("run", "is_folded"), [(1, False), (2, False), (3, True)])
+def test_runs_of_one_or_two_sentences_are_not_folded(run, is_folded):
+    weights = np.array([1.0] + [0.1] * run + [1.0])
+    assert folded(weights, n_open=2)[1] == (range(1, 1 + run), is_folded)
+
+
+@pytest.mark.parametrize(
+    ("probability", "threshold", "written"),
+    [
+        (0.238592, 0.238660, "0.2386 < 0.2387"),
+        (0.25, 0.25, "0.250 ≥ 0.250"),
+        (0.9, 0.5, "0.900 ≥ 0.500"),
+    ],
+)
+def test_a_probability_and_its_threshold_are_written_until_they_differ(
+    probability, threshold, written
+):
+    found = SimpleNamespace(probabilities=[probability], thresholds=[threshold])
+    assert probability_of(found, 0) == written

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from sk_han import ExplanationList
-from sk_han.rendering.colors import DARK, LIGHT
 from tests.by_hand import explained, signed
 from tests.reports import hostile, made, of_size
 
@@ -21,8 +20,6 @@ CHROMIUM = next(
 )
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
 
-# The numbers of blink::mojom::PreferredColorScheme.
-THEMES = [(LIGHT, 1), (DARK, 0)]
 LONG = "labelofoneverylongword" * 6
 AWKWARD = {
     "long": signed(" ".join(f"Sentence number {i} of many." for i in range(150))),
@@ -80,23 +77,27 @@ def pixels(path):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("theme", "scheme"), THEMES)
-def test_a_page_is_drawn_in_the_colours_of_its_theme(browser, tmp_path, theme, scheme):
+@pytest.mark.parametrize("theme", ["dark", "light"])  # 0 and 1 to Chromium
+def test_a_page_is_drawn_in_the_colours_of_its_theme(browser, tmp_path, theme):
     picture = tmp_path / "picture.png"
     explanations = ExplanationList([signed("Good. Bad.", contributions=[1, -1]), explained()])
+    html = explanations.to_html(y_true=["neg", "pos"])
+    by_theme = re.findall(rf"color-scheme: {theme}; ([^}}]*)}}", html)
+    colors = dict(re.findall(r"--([\w-]+): (#\w+);", by_theme[0]))
     browser(
-        explanations.to_html(y_true=["neg", "pos"]),
+        html,
         f"--screenshot={picture}",
-        f"--blink-settings=preferredColorScheme={scheme}",
+        f"--blink-settings=preferredColorScheme={int(theme == 'light')}",
         "--window-size=900,700",
     )
     drawn = pixels(picture)
-    assert max(drawn, key=drawn.get) == theme.page
+    assert max(drawn, key=drawn.get) == colors["page"]
     for scale in ("attention", "toward", "against"):
-        shade, line = getattr(theme, scale)
-        assert drawn.get(shade, 0) > 50, f"the strongest shade of {scale} is not seen"
-        assert drawn.get(line, 0) > 100, f"the bars of {scale} are not seen"
-    assert drawn.get(theme.text, 0) > 200, "the text is not seen"
+        assert drawn.get(colors[f"{scale}-8"], 0) > 50, (
+            f"the strongest shade of {scale} is not seen"
+        )
+        assert drawn.get(colors[scale], 0) > 100, f"the bars of {scale} are not seen"
+    assert drawn.get(colors["text"], 0) > 200, "the text is not seen"
 
 
 def too_wide(browser, pages, width):

@@ -6,11 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_han import ExplanationList
-from sk_han.rendering.colors import LEVELS, stylesheet
-from sk_han.rendering.shading import NOTES, folded, rows_of
-from sk_han.utils.messages import visible
 from tests.by_hand import explained, signed
-from tests.html_page import ANYTHING, Page
+from tests.html_page import ANYTHING, Page, visible
 
 RLO = "\u202e"  # what follows is written from right to left
 
@@ -68,24 +65,7 @@ def test_what_turns_the_direction_of_writing_is_isolated_from_the_page(render):
         assert RLO in html
         isolated = r"<bdi>[^<]*</bdi>|<div class=\"han-sentence\">.*?</div>"
         assert RLO not in re.sub(isolated, "", html)
-    assert re.search(r"\.han-sentence \{[^}]*unicode-bidi: plaintext", stylesheet())
-
-
-@given(ANYTHING)
-def test_rows_give_the_whole_text(text):
-    for n_read in (None, 0, 1, 2):
-        rows = rows_of(explained(text, n_read=n_read))
-        assert "".join(piece.text for row in rows for piece in row.pieces) == text
-
-
-@given(st.lists(st.floats(-1, 1), max_size=40), st.integers(0, 10))
-def test_folds_cover_every_sentence_once_and_hide_no_heavy_one(weights, n_open):
-    weights = np.array(weights)
-    runs = folded(weights, n_open)
-    assert [i for run, _ in runs for i in run] == list(range(len(weights)))
-    hidden = [abs(weights[i]) for run, is_folded in runs if is_folded for i in run]
-    assert len(weights) - len(hidden) >= min(n_open, len(weights))
-    assert not hidden or n_open == 0 or max(hidden) <= sorted(abs(weights))[-n_open]
+    assert re.search(r"\.han-sentence \{[^}]*unicode-bidi: plaintext", html)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +126,7 @@ def test_the_legend_has_the_ends_of_the_scale():
     html = render_html(explained("a b. c d e."))
     assert "attention 0 0.33" in legend_of(explained("a b. c d e."))
     assert "not a measure of importance" in legend_of(explained())
-    assert html.count("\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}</mark>") == LEVELS
+    assert html.count("\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}</mark>") == 8
 
 
 def test_the_legend_of_signed_contributions_names_target_and_method():
@@ -158,18 +138,22 @@ def test_the_legend_of_signed_contributions_names_target_and_method():
         "words speak for neg",
     ):
         assert entry in legend
-    assert render_html(signed()).count("\N{NO-BREAK SPACE}</mark>") == 2 * LEVELS
+    assert render_html(signed()).count("\N{NO-BREAK SPACE}</mark>") == 2 * 8
 
 
-@pytest.mark.parametrize("method", ["attention", *NOTES, "random"])
-def test_the_legend_says_what_the_numbers_of_each_method_are(method):
+@pytest.mark.parametrize(
+    ("method", "note"),
+    [
+        ("attention", "weights of the model's pooling, not a measure of importance"),
+        ("random", "random numbers, a control"),
+        ("shapley", "what a sentence adds on average over the orders in which sentences can"),
+        ("gradient_attention", "attention \N{MULTIPLICATION SIGN} gradient, an estimate"),
+    ],
+)
+def test_the_legend_says_what_the_numbers_of_each_method_are(method, note):
     legend = legend_of((explained if method == "attention" else signed)(method=method))
-    of_no_contributions = {
-        "attention": "weights of the model's pooling, not a measure of importance",
-        "random": "random numbers, a control",
-    }
-    assert (NOTES | of_no_contributions)[method] in legend
-    assert ("log-odds" in legend) == (method in NOTES)
+    assert note in legend
+    assert ("log-odds" in legend) == (method in ("shapley", "gradient_attention"))
 
 
 THREE = {"classes": ["neg", "pos", "other"], "probabilities": [0.1, 0.8, 0.1]}
@@ -281,12 +265,6 @@ def test_folded_contributions_are_summed():
     text = " ".join(f"Number {i}." for i in range(40))
     html = render_html(signed(text, sentence_contributions=[-0.001] * 10 + [1.0] * 30))
     assert 'dir="ltr">10 sentences with −0.010 in sum</bdi></summary>' in html
-
-
-@pytest.mark.parametrize(("run", "is_folded"), [(1, False), (2, False), (3, True)])
-def test_runs_of_one_or_two_sentences_are_not_folded(run, is_folded):
-    weights = np.array([1.0] + [0.1] * run + [1.0])
-    assert folded(weights, n_open=2)[1] == (range(1, 1 + run), is_folded)
 
 
 def test_the_five_likeliest_classes_are_listed_and_the_target():

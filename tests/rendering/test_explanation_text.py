@@ -1,14 +1,15 @@
 import dataclasses
 import re
 from collections import Counter
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from sk_han import ExplanationList
-from sk_han.rendering.shading import NO_WORDS, WORDS_SHOWN, probability_of
 from tests.by_hand import explained, signed
+
+NO_WORDS = "No words of this document were read."
+WORDS_SHOWN = 1000  # most words of a document
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")
 
@@ -32,21 +33,6 @@ def test_the_probability_of_the_explained_class_is_shown():
     others = {"classes": classes, "probabilities": probabilities, "predicted": "a", "target": "f"}
     head, *_ = plain(explained("Bad start.", **others)).splitlines()
     assert head == "predicted a (a 0.300, b 0.250, c 0.200, f 0.030), explained f"
-
-
-@pytest.mark.parametrize(
-    ("probability", "threshold", "written"),
-    [
-        (0.238592, 0.238660, "0.2386 < 0.2387"),
-        (0.25, 0.25, "0.250 ≥ 0.250"),
-        (0.9, 0.5, "0.900 ≥ 0.500"),
-    ],
-)
-def test_a_probability_and_its_threshold_are_written_until_they_differ(
-    probability, threshold, written
-):
-    found = SimpleNamespace(probabilities=[probability], thresholds=[threshold])
-    assert probability_of(found, 0) == written
 
 
 def test_signed_contributions_are_marked_by_sign():

@@ -10,10 +10,8 @@ from sklearn.pipeline import make_pipeline
 
 from sk_han import HierarchicalTokenizer
 from sk_han.rendering import plot_explanation, plot_history
-from sk_han.rendering.blocks import Matrix
-from sk_han.rendering.colors import DARK, LIGHT
-from sk_han.rendering.figures import plot_matrix
 from tests.by_hand import explained, signed
+from tests.reports import made
 from tests.tiny_models import fitted_classifier, fitted_pipeline, tiny
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -42,10 +40,10 @@ def test_each_sentence_has_a_bar_of_its_contribution_in_the_order_of_the_text():
 
 
 def test_colours_are_those_of_the_sign_and_of_the_background():
-    for background, theme in (("white", LIGHT), ("black", DARK)):
+    for background, *expected in (("white", "#1f63b8", "#ad5200"), ("black", "#7ab2f2", "#f0a154")):
         ax = plot_explanation(signed("One. Two."), Figure(facecolor=background).subplots())
         colors = [plt.matplotlib.colors.to_hex(bar.get_facecolor()) for bar in ax.patches]
-        assert colors == [theme.toward[1], theme.against[1]]
+        assert colors == expected
 
 
 def test_attention_and_chance_are_named():
@@ -92,17 +90,15 @@ def test_the_axes_must_be_one():
 
 
 def test_long_names_are_cut_and_leave_room_for_the_shades():
-    names = [f"{i} {100 * 'long'}" for i in range(2)]
-    ax = plot_matrix(Matrix(names, names, np.eye(2), ("", "")), None, "Report.plot")
+    ax = made(labels=[f"{i} {100 * 'long'}" for i in range(3)]).plot()
     ax.figure.canvas.draw()  # a layout without room would warn
     assert all("…" in label.get_text() for label in ax.get_xticklabels())
 
 
 def test_long_names_that_differ_in_their_middle_alone_differ():
-    names = [f"{50 * 'a'} {i} {50 * 'z'}" for i in range(2)]
-    ax = plot_matrix(Matrix(names, names, np.eye(2), ("", "")), None, "Report.plot")
-    assert len({label.get_text() for label in ax.get_xticklabels()}) == 2
-    assert len({label.get_text() for label in ax.get_yticklabels()}) == 2
+    ax = made(labels=[f"{50 * 'a'} {i} {50 * 'z'}" for i in range(3)]).plot()
+    assert len({label.get_text() for label in ax.get_xticklabels()}) == 2  # one is unknown
+    assert len({label.get_text() for label in ax.get_yticklabels()}) == 3
 
 
 HISTORY = [

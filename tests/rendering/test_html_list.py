@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_han import ExplanationList
-from sk_han.utils.messages import visible
 from tests.by_hand import explained, signed
-from tests.html_page import ANYTHING, Page
+from tests.html_page import ANYTHING, Page, visible
 
 
 def predicting(*labels):
