@@ -202,7 +202,7 @@ ContextAttention, default="attention"
     latent_model_ : NgramModel or None
         The latent model, as weights of n-grams. None where `ngram_model_` is, without
         `X_unlabelled`, or if fewer than two n-grams occur in 5 documents.
-    character_model_, latent_character_model_ : CharacterModel or None
+    character_model_, latent_character_model_ : NgramModel or None
         The linear model and the latent model of characters.
     network_scale_, ngram_scale_, latent_scale_, character_scale_, latent_character_scale_ : float \
 or ndarray of shape (n_labels,)

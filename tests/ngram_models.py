@@ -1,17 +1,26 @@
-"""An n-gram model of some documents, from their n-grams on, as a fit makes one."""
+"""N-grams of documents by their hash values, and a model of them as a fit makes one."""
 
 from __future__ import annotations
 
-from sk_han.documents import LabelledDocuments
-from sk_han.parts import NgramModel
-from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS, SMOOTHING, fit_to_presences
-from sk_han.parts.ngrams.presence import frequent_ngrams
+from typing import Any
+
+import numpy as np
+
+from sk_han.documents import DocumentArray, LabelledDocuments
+from sk_han.parts.ngram_fitting import NgramLearner
+from sk_han.parts.ngram_model import NgramModel
+from sk_han.parts.ngrams import buckets_of, keyed_ngrams
 from sk_han.targets import Target
+
+
+def hash_ngrams(documents: DocumentArray, ngram_range: tuple[int, int]) -> tuple[Any, Any]:
+    """Return the bucket of every n-gram, and the position of its first word."""
+    keys, first_words, _ = keyed_ngrams(documents, ngram_range)
+    return buckets_of(keys), first_words
 
 
 def fit_ngram_model(
     data: LabelledDocuments, target: Target, ngram_range: tuple[int, int]
 ) -> NgramModel | None:
-    """Count n-grams that two documents have, and fit a model to them."""
-    frequent = frequent_ngrams(data.documents, ngram_range, MIN_DOCUMENTS)
-    return fit_to_presences(*frequent, data, target, ngram_range, SMOOTHING)
+    """Fit a model to n-grams that two documents have."""
+    return NgramLearner(data, target, ngram_range).fit(np.arange(len(data)))

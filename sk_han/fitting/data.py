@@ -23,7 +23,7 @@ from sk_han.embeddings.cooccurrence import check_embedding_init
 from sk_han.fitting.fitted_model import FittedModel
 from sk_han.options import NetworkOptions
 from sk_han.parts import Pool
-from sk_han.parts.ngrams.hashing import check_ngram_range
+from sk_han.parts.ngrams import check_ngram_range
 from sk_han.targets import Target, check_same_kind, fit_target
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer

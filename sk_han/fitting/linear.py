@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from sk_han.fitting.data import FitState
-from sk_han.fitting.logit_scales import FittedParts
-from sk_han.parts import Pool
-from sk_han.parts.ngrams.character_model import WordTable, knows_words, n_characters, words_by_id
-from sk_han.parts.ngrams.character_trial import characters_pay
-from sk_han.parts.ngrams.latent import fit_latent_space, sampled_text
-from sk_han.parts.ngrams.memory_estimate import check_memory_of_linear_model, memory_limit
-from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.ngrams.stacking import (
+from sk_han.fitting.cross_fitting import (
     LATENT_NAMES,
-    LinearKinds,
+    NgramSource,
+    characters_pay,
     fit_linear_parts,
     partial_fit_linear_parts,
     with_earlier_latent_models,
 )
+from sk_han.fitting.data import FitState
+from sk_han.fitting.memory_estimate import check_memory_of_linear_model, memory_limit
+from sk_han.fitting.scales import FittedParts
+from sk_han.parts import Pool
+from sk_han.parts.latent import fit_latent_space, sampled_text
+from sk_han.parts.ngrams import WordTable, knows_words, n_characters, words_by_id
 from sk_han.parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NGRAMS
 from sk_han.training.pretraining import halves
 
@@ -43,58 +42,51 @@ _TITLES = {
 }
 
 
-def linear_kinds(fit: FitState) -> LinearKinds:
-    """Return which linear models to fit; none where `partial_fit` updates earlier ones.
+def linear_sources(fit: FitState) -> list[NgramSource]:
+    """Return what linear models read; nothing where `partial_fit` updates earlier ones.
 
-    Of characters there is one if they are known and pay. Raise a MemoryError for a model that would
-    not fit into memory.
+    Characters are read if they are known and pay. Raise a MemoryError for a model that would not
+    fit into memory.
     """
     earlier = _earlier_models(fit)
-    kinds = _kinds(fit, earlier)
-    documents, n_classes = fit.labelled.documents, fit.n_classes
-    if kinds.ngram_range is not None:
-        known: Any = None if earlier is None else earlier.parts.get(NGRAMS)
+    sources = _sources(fit, earlier)
+    for source in sources if memory_limit() is not None else ():
+        model: Any = None if earlier is None else earlier.parts.get(source.name)
+        documents, options = fit.labelled.documents, {}
+        if source.table is not None:
+            documents = source.table.read(documents)
+            options = {"repair": "linear_chars=None leaves the model of characters out"}
         check_memory_of_linear_model(
             documents,
-            n_classes,
-            kinds.ngram_range,
-            before=known if fit.is_partial else None,
-            in_portions=fit.is_partial,
+            fit.n_classes,
+            source.ngram_range,
+            earlier=model if fit.is_partial else None,
+            is_partial=fit.is_partial,
+            **options,
         )
-    if kinds.table is not None and kinds.char_range is not None and memory_limit() is not None:
-        characters: Any = None if earlier is None else earlier.parts.get(CHARACTERS)
-        is_dense = characters is not None and isinstance(characters.ngrams, NgramModel)
-        check_memory_of_linear_model(
-            kinds.table.read(documents),
-            n_classes,
-            kinds.char_range,
-            before=characters.ngrams if is_dense and fit.is_partial else None,
-            in_portions=fit.is_partial,
-            repair="linear_chars=None leaves the model of characters out",
-        )
-    return kinds
+    return sources
 
 
-def fit_latent_spaces(fit: FitState, kinds: LinearKinds) -> LinearKinds:
+def fit_latent_spaces(fit: FitState, sources: Sequence[NgramSource]) -> list[NgramSource]:
     """Find the directions of the latent models in all text, if there is text without labels."""
-    if fit.unlabelled is None or fit.n_classes == 1:
-        return kinds
-    if kinds.ngram_range is None and kinds.char_range is None:
-        return kinds
-    text, _ = fit.text
-    options = fit.rng, fit.target.n_problems
+    if fit.unlabelled is None or fit.n_classes == 1 or not sources:
+        return [*sources]
+    found = []
     with fit.stages("text without labels"):
-        if kinds.ngram_range is not None:
-            kinds = kinds._replace(space=fit_latent_space(text, kinds.ngram_range, *options))
-        if kinds.char_range is not None and kinds.table is not None:
-            read = kinds.table.read(sampled_text(text, _MOST_CHARACTER_WORDS, fit.rng))
-            kinds = kinds._replace(char_space=fit_latent_space(read, kinds.char_range, *options))
-    return kinds
+        for source in sources:
+            text, _ = fit.text
+            if source.table is not None:
+                text = source.table.read(sampled_text(text, _MOST_CHARACTER_WORDS, fit.rng))
+            space = fit_latent_space(text, source.ngram_range, fit.rng, fit.target.n_problems)
+            found.append(source._replace(space=space))
+    return found
 
 
-def fit_teacher(fit: FitState, kinds: LinearKinds) -> Pool | None:
+def fit_teacher(fit: FitState, sources: Sequence[NgramSource]) -> Pool | None:
     """Fit linear models of half documents, which label text for the pre-training of a network."""
-    if fit.unlabelled is None or kinds.ngram_range is None or fit.n_classes == 1:
+    if fit.unlabelled is None or fit.n_classes == 1:
+        return None
+    if NGRAMS not in [source.name for source in sources]:
         return None
     if fit.warm_start_from is not None or fit.is_partial or fit.has_own_loss:
         return None
@@ -103,23 +95,23 @@ def fit_teacher(fit: FitState, kinds: LinearKinds) -> Pool | None:
     if np.count_nonzero(fit.unlabelled.words_per_document > 1) < _ENOUGH_TO_PRETRAIN:
         return None
     with fit.stages("teacher of pre-training"):
-        teacher, _ = fit_linear_parts(fit.training_data, fit.target, kinds, None, halves)
+        teacher, _ = fit_linear_parts(fit.training_data, fit.target, sources, None, halves)
     return teacher if teacher.parts else None
 
 
-def fit_linear_models(fit: FitState, kinds: LinearKinds) -> list[FittedParts]:
+def fit_linear_models(fit: FitState, sources: Sequence[NgramSource]) -> list[FittedParts]:
     """Fit the models, and score the held-out documents by models that do not know them."""
     earlier = _earlier_models(fit)
-    updates = earlier is not None and fit.is_partial
-    if kinds.ngram_range is None and kinds.char_range is None and not updates:
+    if not sources and (earlier is None or not fit.is_partial):
         return []
     logits, keeps_factor = None, False
+    has_latent = any(source.space is not None for source in sources)
     with fit.stages("linear models"):
         if fit.is_partial:
-            pool = partial_fit_linear_parts(earlier, fit.labelled, fit.target, kinds)
+            pool = partial_fit_linear_parts(earlier, fit.labelled, fit.target, sources)
         else:
-            pool, logits = fit_linear_parts(fit.labelled, fit.target, kinds, fit.held_out)
-            if earlier is not None and earlier.only(LATENT_NAMES).parts and not kinds.has_latent:
+            pool, logits = fit_linear_parts(fit.labelled, fit.target, sources, fit.held_out)
+            if earlier is not None and earlier.only(LATENT_NAMES).parts and not has_latent:
                 # Without text for another latent model, that of the earlier fit stays.
                 pool, logits = with_earlier_latent_models(pool, earlier), None
                 keeps_factor = True
@@ -129,7 +121,7 @@ def fit_linear_models(fit: FitState, kinds: LinearKinds) -> list[FittedParts]:
         logits = pool.logits(fit.user_validation.documents)  # which no model has learnt from
     *some, last = [_TITLES[name] for name in pool.parts]
     title = f"{', '.join(some)} and {last} model" if some else f"{last} model"
-    return [FittedParts(pool, title, logits, keeps_factor=keeps_factor, is_new=kinds.has_latent)]
+    return [FittedParts(pool, title, logits, keeps_factor=keeps_factor, is_new=has_latent)]
 
 
 def _earlier_models(fit: FitState) -> Pool | None:
@@ -137,21 +129,21 @@ def _earlier_models(fit: FitState) -> Pool | None:
     return None if fit.warm_start_from is None else fit.warm_start_from.pool.only(_TITLES)
 
 
-def _kinds(fit: FitState, earlier: Pool | None) -> LinearKinds:
+def _sources(fit: FitState, earlier: Pool | None) -> list[NgramSource]:
     params, documents, validation = fit.params, fit.labelled.documents, fit.user_validation
-    words_alone = LinearKinds(_integers(params.linear_ngrams))
-    is_auto = isinstance(params.linear_chars, str)
+    ngram_range, is_auto = _integers(params.linear_ngrams), isinstance(params.linear_chars, str)
+    words = [] if ngram_range is None else [NgramSource(ngram_range)]
     sizes = _CHARACTERS if is_auto else _integers(params.linear_chars)
     if earlier is not None and CHARACTERS in earlier.parts:
         model: Any = earlier.parts[CHARACTERS]
-        sizes = model.ngrams.ngram_range if fit.is_partial else sizes
+        sizes = model.ngram_range if fit.is_partial else sizes
         if sizes is None:
-            return words_alone
+            return words
         for each in (documents, *(() if validation is None else (validation.documents,))):
             model.check(each)
-        return words_alone._replace(char_range=sizes, table=model.table)
+        return [*words, NgramSource(sizes, model.table)]
     if sizes is None or (earlier is not None and (is_auto or fit.is_partial)):
-        return words_alone
+        return words
     is_known = documents.spelling is not None
     all_known = is_known and (validation is None or knows_words(validation.documents))
     if not all_known and not is_auto:
@@ -164,22 +156,21 @@ def _kinds(fit: FitState, earlier: Pool | None) -> LinearKinds:
     if is_auto:
         may_pay = all_known and len(documents) >= _FEWEST_DOCUMENTS
         may_pay = may_pay and n_characters(documents) <= _MOST_CHARACTERS
-        if not may_pay or fit.n_classes == 1 or params.linear_ngrams is None:
-            return words_alone
+        if not may_pay or fit.n_classes == 1 or not words:
+            return words
     if fit.tokenizer is not None:
-        words: Mapping[str, int] = fit.tokenizer.vocabulary_
+        vocabulary: Mapping[str, int] = fit.tokenizer.vocabulary_
     else:
-        words = words_by_id(documents)
+        vocabulary = words_by_id(documents)
         if fit.unlabelled is not None:
-            words = {**words_by_id(fit.unlabelled), **words}
-    table = WordTable.of(words, fit.vocabulary_size)
-    kinds = words_alone._replace(char_range=sizes, table=table)
+            vocabulary = {**words_by_id(fit.unlabelled), **vocabulary}
+    characters = NgramSource(sizes, WordTable.of(vocabulary, fit.vocabulary_size))
     if is_auto:
         with fit.stages("trial of characters"):
-            pays = characters_pay(fit.labelled, fit.target, kinds)
+            pays = characters_pay(fit.labelled, fit.target, [*words, characters])
         if not pays:
-            return words_alone
-    return kinds
+            return words
+    return [*words, characters]
 
 
 def _integers(sizes: tuple[Any, Any] | None) -> tuple[int, int] | None:

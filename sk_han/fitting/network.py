@@ -14,7 +14,7 @@ import torch
 from sk_han.documents import UNKNOWN_ID
 from sk_han.embeddings.cooccurrence import initial_vectors
 from sk_han.fitting.data import FitState
-from sk_han.fitting.logit_scales import FittedParts, ScalePrior
+from sk_han.fitting.scales import FittedParts, ScalePrior
 from sk_han.parts import Pool
 from sk_han.parts.pool import NETWORK, WORDS, Scale
 from sk_han.parts.trained_network import TrainedNetwork

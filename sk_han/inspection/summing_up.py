@@ -13,8 +13,8 @@ from sk_han.documents import DocumentArray, SentenceArray, concatenated_ranges
 from sk_han.inspection.explanations import ExplainedClasses, LogOdds, Source, nested_words
 from sk_han.inspection.results.summary import AROUND, ClassSummary, Context, Removal, Summary, Term
 from sk_han.parts import Pool
-from sk_han.parts.ngrams.hashing import batches, keyed_ngrams
-from sk_han.parts.ngrams.ngram_part import NgramAttributions
+from sk_han.parts.ngram_model import NgramAttributions
+from sk_han.parts.ngrams import batches, keyed_ngrams
 from sk_han.utils.messages import check_count
 
 if TYPE_CHECKING:

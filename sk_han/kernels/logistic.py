@@ -82,6 +82,10 @@ def solve(
     sides have the same sum at the solution, and steps of Newton's method in between lead there. A
     problem is solved when two numbers are below `tolerance` times the sum of the variables: how
     much they changed in a pass, and how far the sums of both sides differ if they are to be equal.
+
+    The same algorithm in LIBLINEAR (``LogisticRegression(solver="liblinear", dual=True, tol=0.1)``,
+    which penalizes the intercept) takes 1.3 to 2.3 times as long for these problems, and makes a
+    whole fit slower by 13 % on airline tweets and by 8 % on 20 newsgroups, with one thread.
     """
     D, last = len(row_starts) - 1, weights.shape[1] - 1
     while True:

@@ -1,7 +1,7 @@
 """Kernel of the n-gram model: scores of documents, and the words' shares of them.
 
 It looks up all n-grams of a sentence and a size before it examines any of them: the loads from a
-table larger than the cache then overlap. The bodies in NumPy are in `sk_han.parts.ngrams`.
+table larger than the cache then overlap. `sk_han.parts.ngram_model` computes the same by NumPy.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sk_han.kernels.vectors import compiled, draw, inner, readonly
 
-# As in `sk_han.parts.ngrams.hashing`; stored models know n-grams by these hash values.
+# As in `sk_han.parts.ngrams`; stored models know n-grams by these hash values.
 _MIX_1 = np.uint64(0x9E3779B97F4A7C15)
 
 

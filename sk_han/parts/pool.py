@@ -46,9 +46,14 @@ class Part(ABC):
 
     kind: ClassVar[str]  # the name under which its kind is stored
     SCHEMA: ClassVar[Schema | Variants]  # of its state; letters: K scores, B binary problems
-    # Whether its scores are sums over n-grams; it then has `ngram_range`, `ngram_attributions` and
-    # `class_weights` of an `NgramModel`.
-    sums_ngrams: ClassVar[bool] = False
+
+    @property
+    def sums_ngrams(self) -> bool:
+        """Whether its scores are sums over n-grams of words.
+
+        It then has `ngram_range`, `ngram_attributions` and `class_weights` of an `NgramModel`.
+        """
+        return False
 
     def check(self, documents: DocumentArray) -> None:  # noqa: B027  (most read word ids alone)
         """Check that a user's documents hold what the part reads, or raise a ValueError."""

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
 from sk_han.parts import PARTS, Pool
-from sk_han.parts.ngrams.character_model import CharacterModel
-from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.ngram_model import NgramModel
 from sk_han.parts.pool import NETWORK, Part
 from sk_han.serving.stored_model import (
     ServedNetwork,
@@ -83,13 +82,6 @@ class ServedTokenizer:
 _BATCH_SIZE = 64  # documents in memory at once
 
 
-def _without_counts(part: Part) -> Part:
-    """Drop what n-gram models would learn on by."""
-    if isinstance(part, CharacterModel) and isinstance(part.ngrams, NgramModel):
-        return replace(part, ngrams=replace(part.ngrams, counts=None))
-    return replace(part, counts=None) if isinstance(part, NgramModel) else part
-
-
 class Scorer:
     """A fitted classifier in a file of `sk_han.save`, without PyTorch, scikit-learn and SciPy.
 
@@ -133,7 +125,11 @@ class Scorer:
             raise ValueError(_NO_SENTENCE_VECTORS)
         kinds: dict[str, type[Part]] = {**PARTS, ServedNetwork.kind: ServedNetwork}
         pool = Pool.from_state(state, kinds)
-        parts = {name: _without_counts(part) for name, part in pool.parts.items()}
+        # `counts` are what only `partial_fit` needs.
+        parts = {
+            name: replace(part, counts=None) if isinstance(part, NgramModel) else part
+            for name, part in pool.parts.items()
+        }
         self._pool = replace(pool, parts=parts)
         self.classes_ = self.target.names
         self._vocabulary_size: int = state["vocabulary_size"]

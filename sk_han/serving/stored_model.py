@@ -31,9 +31,7 @@ from sk_han.options import (
     Range,
 )
 from sk_han.parts import PARTS
-from sk_han.parts.ngrams.character_model import CharacterModel
-from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.ngrams.sparse_model import SparseNgramModel
+from sk_han.parts.ngram_model import NgramModel
 from sk_han.parts.pool import (
     CHARACTERS,
     LATENT,
@@ -84,10 +82,13 @@ def classifier_schema() -> Schema:
     )
 
 
-_OF_CHARACTERS = (CHARACTERS, LATENT_CHARACTERS)
-
-
-_HAVE_COUNTS = {NGRAMS: True, CHARACTERS: True, LATENT: False, LATENT_CHARACTERS: False}
+# Of linear models, whether they read characters, and whether they are latent.
+_LINEAR = {
+    NGRAMS: (False, False),
+    LATENT: (False, True),
+    CHARACTERS: (True, False),
+    LATENT_CHARACTERS: (True, True),
+}
 
 
 _TEXT_HASHES = Schema(
@@ -116,23 +117,20 @@ def _check_network(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
 
 
 def _check_linear_models(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
-    for name, part in state["parts"].items():
-        if (name in _OF_CHARACTERS) != (part["kind"] == CharacterModel.kind):
-            raise ValueError(f"its part {name[:50]} is of the kind {part['kind']}")
-    for name, has_counts in _HAVE_COUNTS.items():
+    for name, (reads_characters, is_latent) in _LINEAR.items():
         part = state["parts"].get(name)
         if part is None:
             continue
-        kind, learnt = part["kind"], part["learnt"]
-        if name in _OF_CHARACTERS:
-            learnt = learnt["ngrams"]
-            kind = learnt["kind"]
-        if has_counts and kind == SparseNgramModel.kind:
-            continue
-        if kind != NgramModel.kind:
-            raise ValueError(f"its part {name} is of the kind {kind}")
-        if (learnt["counts"] is not None) != has_counts:
-            raise ValueError(f"its part {name} {'lacks' if has_counts else 'has'} counts")
+        learnt = part["learnt"]
+        if part["kind"] != NgramModel.kind:
+            raise ValueError(f"its part {name} is of the kind {part['kind']}")
+        if (learnt["table"] is not None) != reads_characters:
+            found = "words" if reads_characters else "characters"
+            raise ValueError(f"its part {name} reads {found}")
+        if learnt["problems"] is not None and is_latent:
+            raise ValueError(f"its part {name} has sparse weights")
+        if learnt["problems"] is None and (learnt["counts"] is None) != is_latent:
+            raise ValueError(f"its part {name} {'has' if is_latent else 'lacks'} counts")
 
 
 _NONE, _FLAG, _AUTO = Choice((None,)), Choice((False, True)), Choice(("auto",))

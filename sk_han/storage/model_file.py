@@ -35,7 +35,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 # Increased when an older release cannot read the file.
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 
 _KEY = "sk_han"

@@ -274,7 +274,7 @@ class TestLater:
 
     def test_other_text_makes_other_scales(self, monkeypatch):
         # Documents with labels alone show no directions.
-        monkeypatch.setattr("sk_han.parts.ngrams.latent._MIN_DOCUMENTS", 20)
+        monkeypatch.setattr("sk_han.parts.latent._MIN_DOCUMENTS", 20)
         classifier = small(warm_start=True).fit(LABELLED, Y, X_unlabelled=UNLABELLED)
         scale = classifier.latent_scale_
         rng = np.random.RandomState(0)

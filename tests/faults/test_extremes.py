@@ -8,14 +8,14 @@ import pytest
 
 from sk_han import HierarchicalTokenizer
 from sk_han.documents import LabelledDocuments
-from sk_han.parts.ngrams import memory_estimate
-from sk_han.parts.ngrams.memory_estimate import (
-    bytes_of_linear_model,
-    bytes_of_sparse_model,
+from sk_han.fitting import memory_estimate
+from sk_han.fitting.cross_fitting import NgramSource, fit_linear_parts
+from sk_han.fitting.memory_estimate import (
+    bytes_of_naive_bayes,
+    bytes_of_tfidf,
     check_memory_of_linear_model,
 )
-from sk_han.parts.ngrams.sparse_model import MOST_DENSE
-from sk_han.parts.ngrams.stacking import LinearKinds, fit_linear_parts
+from sk_han.parts.ngram_fitting import MOST_DENSE
 from tests.faults.test_accidents import At, fault, state_stays
 from tests.thorough import first_fast
 from tests.tiny_models import tiny
@@ -116,14 +116,14 @@ class TestManyClasses:
         data = LabelledDocuments(documents, targets, np.ones(len(texts)))
         tracemalloc.start()
         try:
-            parts, _ = fit_linear_parts(data, classes(n_classes), LinearKinds((1, 3)), None)
+            parts, _ = fit_linear_parts(data, classes(n_classes), [NgramSource((1, 3))], None)
             taken = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
         named = (
-            bytes_of_linear_model(n_classes, len(parts.parts["ngrams"].buckets), len(texts))
+            bytes_of_naive_bayes(n_classes, len(parts.parts["ngrams"].buckets), len(texts))
             if n_classes <= MOST_DENSE
-            else bytes_of_sparse_model(n_classes, documents.n_words, len(texts))
+            else bytes_of_tfidf(n_classes, documents.n_words, len(texts))
         )
         assert 0.5 * named < taken < 1.2 * named + 100_000_000
 

@@ -9,8 +9,8 @@ from sk_han import HANClassifier
 from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments
 from sk_han.fitting import fit, network
+from sk_han.fitting.cross_fitting import NgramSource, fit_linear_parts
 from sk_han.fitting.summary import decisions
-from sk_han.parts.ngrams.stacking import LinearKinds, fit_linear_parts
 from sk_han.targets import AnyOfLabels
 from sk_han.training.net import Net
 from tests.labelled_reviews import OPINIONS, SMALL, TRAIN, X, Y
@@ -96,7 +96,7 @@ def test_without_held_out_documents_the_scale_of_the_network_is_the_usual_one():
     assert classifier.network_scale_ == of_network.median
     targets = np.searchsorted(classifier.classes_, LABELS)
     data = LabelledDocuments(classifier.tokenizer_.transform(TEXTS), targets, np.ones(18))
-    parts, _ = fit_linear_parts(data, classes(2), LinearKinds((1, 3)), None)
+    parts, _ = fit_linear_parts(data, classes(2), [NgramSource((1, 3))], None)
     assert classifier.ngram_scale_ == pytest.approx(of_linear.median * parts.scales["ngrams"])
 
 

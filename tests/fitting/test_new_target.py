@@ -11,7 +11,7 @@ import sk_han
 from sk_han import HANClassifier, explain, report, summarize
 from sk_han.datasets import make_reviews
 from sk_han.fitting import fit
-from sk_han.fitting.logit_scales import FittedParts, ScalePrior
+from sk_han.fitting.scales import FittedParts, ScalePrior
 from sk_han.parts import PARTS, Part, Pool
 from sk_han.serving import Scorer
 from sk_han.storage.schema import Array, Field, Schema, labels

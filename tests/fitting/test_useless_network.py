@@ -11,7 +11,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from sk_han.datasets import make_reviews
-from sk_han.fitting.logit_scales import ScaledParts
+from sk_han.fitting.scales import ScaledParts
 from sk_han.fitting.summary import fault_in_validation
 from sk_han.inspection import FitSummary
 from sk_han.parts import Pool

@@ -9,10 +9,9 @@ from sk_han import (
 )
 from sk_han.documents import LabelledDocuments
 from sk_han.inspection.contributions import _design
-from sk_han.parts import NgramModel
-from sk_han.parts.ngrams.hashing import hash_ngrams
+from sk_han.parts.ngram_model import NgramModel
 from tests.by_hand import by_all_orders
-from tests.ngram_models import fit_ngram_model
+from tests.ngram_models import fit_ngram_model, hash_ngrams
 from tests.tiny_models import TEXTS
 from tests.tiny_targets import classes
 

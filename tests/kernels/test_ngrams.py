@@ -5,8 +5,8 @@ import pytest
 
 from sk_han import DocumentArray
 from sk_han.kernels.engine import using_engine, using_threads
-from sk_han.parts import NgramModel
-from sk_han.parts.ngrams.hashing import hash_ngrams
+from sk_han.parts.ngram_model import NgramModel
+from tests.ngram_models import hash_ngrams
 from tests.tiny_targets import classes
 
 pytest.importorskip("numba")

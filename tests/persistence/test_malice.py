@@ -85,7 +85,7 @@ class TestCraftedHeader:
             ("{}", "do not describe a model"),
             ("[", "is not JSON"),
             ('{"format":NaN}', "NaN is not a number"),
-            ('{"format":3,"description":{}}', "have the entries"),
+            ('{"format":4,"description":{}}', "have the entries"),
             ("[" * 5000, "is not JSON|nested too deeply"),
         ],
     )

@@ -8,21 +8,21 @@ import pytest
 from sk_han import HierarchicalTokenizer
 from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments
-from sk_han.parts import Pool
-from sk_han.parts.calibration import fit_scales_near
-from sk_han.parts.ngrams import stacking as parts_module
-from sk_han.parts.ngrams.latent import fit_latent_space
-from sk_han.parts.ngrams.stacking import (
-    LinearKinds,
+from sk_han.fitting import cross_fitting
+from sk_han.fitting.cross_fitting import (
+    NgramSource,
     cross_fitted_logits,
     fit_linear_parts,
     with_earlier_latent_models,
 )
+from sk_han.fitting.scales import fit_scales_near
+from sk_han.parts import Pool
+from sk_han.parts.latent import fit_latent_space
 from sk_han.parts.pool import LATENT, NGRAMS
 from sk_han.targets import AnyOfLabels
 from sk_han.targets.target import folds_of
+from tests.fitting.test_scales import Constant, sure
 from tests.ngram_models import fit_ngram_model
-from tests.parts.test_calibration import Constant, sure
 from tests.tiny_targets import classes
 
 
@@ -93,7 +93,7 @@ class TestParts:
     @pytest.mark.thorough
     def test_scales_calibrate(self, reviews, space):
         parts, scored = fit_linear_parts(
-            reviews[:400], classes(2), LinearKinds((1, 2), space), np.arange(400)
+            reviews[:400], classes(2), [NgramSource((1, 2), space=space)], np.arange(400)
         )
         assert [*parts.parts] == [NGRAMS, LATENT]
         logits = parts.logits(reviews.documents[400:])
@@ -108,15 +108,15 @@ class TestParts:
         parts, _ = fit_linear_parts(
             LabelledDocuments(reviews.documents[:400], targets, np.ones(400)),
             classes(2),
-            LinearKinds((1, 2), space),
+            [NgramSource((1, 2), space=space)],
             None,
         )
         assert parts.scales[LATENT] < 0.2
 
     def test_of_many_documents_only_those_held_out_are_scored(self, reviews, monkeypatch):
-        monkeypatch.setattr(parts_module, "MOST_CROSS_FITTED", 100)
+        monkeypatch.setattr(cross_fitting, "MOST_CROSS_FITTED", 100)
         held_out = np.arange(7, 300, 11)
-        _, scored = fit_linear_parts(reviews[:300], classes(2), LinearKinds((1, 2)), held_out)
+        _, scored = fit_linear_parts(reviews[:300], classes(2), [NgramSource((1, 2))], held_out)
         assert scored.shape == (len(held_out), 2)
         assert np.isfinite(scored).all()
 
@@ -126,7 +126,7 @@ class TestParts:
         parts, scored = fit_linear_parts(
             LabelledDocuments(reviews.documents[:4], targets, np.ones(4)),
             classes(2),
-            LinearKinds((1, 1)),
+            [NgramSource((1, 1))],
             np.arange(1),
         )
         assert NGRAMS in parts.parts
@@ -135,11 +135,13 @@ class TestParts:
     def test_rare_classes_do_not_switch_cross_fitting_off(self, reviews):
         targets = np.append(reviews.targets[:90], [2, 3, 4])
         data = LabelledDocuments(reviews.documents[:93], targets, np.ones(93))
-        _, scored = fit_linear_parts(data, classes(5), LinearKinds((1, 1)), np.arange(93))
+        _, scored = fit_linear_parts(data, classes(5), [NgramSource((1, 1))], np.arange(93))
         assert np.flatnonzero(np.isnan(scored[:, 0])).tolist() == [90, 91, 92]
 
     def test_an_ngram_model_beside_the_latent_model_of_others(self, reviews, space):
-        parts, _ = fit_linear_parts(reviews[:60], classes(2), LinearKinds((1, 2), space), None)
+        parts, _ = fit_linear_parts(
+            reviews[:60], classes(2), [NgramSource((1, 2), space=space)], None
+        )
         ngrams, latent = parts.only([NGRAMS]), parts.only([LATENT])
         both = with_earlier_latent_models(ngrams.scaled(3.0), parts)
         assert (both.parts, both.scales) == (parts.parts, parts.scales)
@@ -151,17 +153,17 @@ class TestParts:
 
     def test_a_single_class_has_no_models(self, reviews):
         one = LabelledDocuments(reviews.documents[:9], np.zeros(9, dtype=int), np.ones(9))
-        parts, scored = fit_linear_parts(one, classes(1), LinearKinds((1, 1)), np.arange(9))
+        parts, scored = fit_linear_parts(one, classes(1), [NgramSource((1, 1))], np.arange(9))
         assert not parts.parts
         assert np.isnan(scored).all()
 
     def test_views_are_what_the_scales_are_for(self, reviews):
         # Of a tenth of the words a model is less sure, and right less often.
-        whole, _ = fit_linear_parts(reviews[:300], classes(2), LinearKinds((1, 2)), None)
+        whole, _ = fit_linear_parts(reviews[:300], classes(2), [NgramSource((1, 2))], None)
         half, _ = fit_linear_parts(
             reviews[:300],
             classes(2),
-            LinearKinds((1, 2)),
+            [NgramSource((1, 2))],
             None,
             lambda documents: (documents, documents),
         )

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sk_han.parts.ngrams import memory_estimate
-from sk_han.parts.ngrams.memory_estimate import check_memory, memory_limit
+from sk_han.fitting import memory_estimate
+from sk_han.fitting.memory_estimate import check_memory, memory_limit
 
 
 def test_the_limit_of_a_machine_is_its_memory_at_the_most() -> None:
@@ -29,7 +29,7 @@ def test_the_limit_of_a_container_counts(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs ulimit")
 def test_the_limit_of_ulimit_counts() -> None:
-    code = "from sk_han.parts.ngrams.memory_estimate import memory_limit; print(memory_limit())"
+    code = "from sk_han.fitting.memory_estimate import memory_limit; print(memory_limit())"
     command = f"ulimit -v 2000000; exec {sys.executable} -c '{code}'"
     done = subprocess.run(command, shell=True, check=True, capture_output=True, text=True)
     assert int(done.stdout) == 2_000_000 * 1024

@@ -12,13 +12,8 @@ from sklearn.pipeline import make_pipeline
 import sk_han
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.documents import LabelledDocuments
-from sk_han.parts.ngrams.character_model import (
-    WordTable,
-    n_characters,
-    words_by_id,
-)
-from sk_han.parts.ngrams.character_trial import _gained
-from sk_han.parts.ngrams.hashing import keyed_ngrams
+from sk_han.fitting.cross_fitting import _gained
+from sk_han.parts.ngrams import WordTable, keyed_ngrams, n_characters, words_by_id
 from sk_han.parts.pool import CHARACTERS, LATENT_CHARACTERS, NGRAMS
 from sk_han.serving import Scorer
 from sk_han.targets import fit_target
@@ -116,8 +111,8 @@ class TestCharacterModel:
         texts, labels = inflected(200)
         y = labels + 2 * (np.arange(200) // 2 % 20)  # 40 classes
         classifier = HANClassifier(**TINY, linear_chars=(2, 4)).fit(texts, y)
-        model = classifier.character_model_.ngrams
-        assert (model.kind, model.ngram_range) == ("sparse_ngrams", (2, 4))
+        model = classifier.character_model_
+        assert (model.is_tfidf, model.ngram_range) == (True, (2, 4))
         assert np.isfinite(classifier.predict_proba(texts[:5])).all()
 
 
@@ -190,15 +185,15 @@ class TestInAClassifier:
         joblib.dump(fitted, dumped := io.BytesIO())
         dumped.seek(0)
         np.testing.assert_array_equal(joblib.load(dumped).predict_proba(others[0]), expected)
-        assert scorer._pool.parts[CHARACTERS].ngrams.counts is None
+        assert scorer._pool.parts[CHARACTERS].counts is None
 
     def test_portions_go_on_with_it(self):
         texts, labels = inflected(400)
         classifier = HANClassifier(**TINY, random_state=0)
         classifier.partial_fit(texts[:200], labels[:200], classes=[0, 1])
-        before = classifier.character_model_.ngrams
+        before = classifier.character_model_
         classifier.partial_fit(texts[200:], labels[200:])
-        assert len(classifier.character_model_.ngrams.buckets) > len(before.buckets)
+        assert len(classifier.character_model_.buckets) > len(before.buckets)
         assert classifier.score(*inflected(100, seed=2)) > 0.8
 
     @pytest.mark.parametrize("more", [0, 1])
@@ -243,7 +238,7 @@ class TestInAClassifier:
             gain = next(left)
             return (0.0, np.inf) if gain is None else (gain, 0.025)
 
-        monkeypatch.setattr("sk_han.parts.ngrams.character_trial._gained", gained)
+        monkeypatch.setattr("sk_han.fitting.cross_fitting._gained", gained)
         fitted = HANClassifier(**TINY, random_state=0).fit(*inflected(400))
         assert (fitted.character_model_ is not None) == pays
         assert sizes == [80 * fold for fold in range(1, len(gains) + 1)]
@@ -256,7 +251,7 @@ class TestInAClassifier:
             seen.append((len(data), target.names.tolist(), known.shape[2]))
             return 0.0, 0.0
 
-        monkeypatch.setattr("sk_han.parts.ngrams.character_trial._gained", gained)
+        monkeypatch.setattr("sk_han.fitting.cross_fitting._gained", gained)
         y = np.append(np.repeat(np.arange(31), 12), np.repeat(np.arange(31, 38), 4))
         if several:
             y = np.eye(38, dtype=int)[y]
@@ -342,15 +337,14 @@ class TestInAClassifier:
     def test_a_file_with_another_kind_in_its_place_is_refused(self, fitted):
         state = fitted.to_state()
         state["parts"] = {**state["parts"], CHARACTERS: state["parts"][NGRAMS]}
-        with pytest.raises(ValueError, match="its part characters is of the kind ngrams"):
+        with pytest.raises(ValueError, match="its part characters reads words"):
             HANClassifier().from_state(state)
 
     def test_a_file_without_its_counts_is_refused(self, fitted):
         state = fitted.to_state()
         part = state["parts"][CHARACTERS]
-        ratios = np.abs(part["learnt"]["ngrams"]["ratios"][:, :1])
-        ngrams = {**part["learnt"]["ngrams"], "counts": None, "ratios": ratios}
-        learnt = {**part["learnt"], "ngrams": ngrams}
+        ratios = np.abs(part["learnt"]["ratios"][:, :1])
+        learnt = {**part["learnt"], "counts": None, "ratios": ratios}
         state["parts"] = {**state["parts"], CHARACTERS: {**part, "learnt": learnt}}
         with pytest.raises(ValueError, match="lacks counts"):
             HANClassifier().from_state(state)
@@ -374,7 +368,8 @@ class TestInAClassifier:
     def test_a_file_whose_words_do_not_fit_is_refused(self, fitted):
         state = fitted.to_state()
         part = state["parts"][CHARACTERS]
-        learnt = {**part["learnt"], "lengths": part["learnt"]["lengths"] + 1}
+        table = part["learnt"]["table"]
+        learnt = {**part["learnt"], "table": {**table, "lengths": table["lengths"] + 1}}
         state["parts"] = {**state["parts"], CHARACTERS: {**part, "learnt": learnt}}
         with pytest.raises(ValueError, match="lengths do not sum"):
             HANClassifier().from_state(state)
@@ -423,9 +418,9 @@ class TestLatentModel:
     def test_it_stays_in_fits_that_go_on_and_learns_from_portions(self, latent, others):
         texts, labels = inflected(60, seed=5)
         model = pickle.loads(pickle.dumps(latent)).fit(texts, labels)
-        first, kept = (each.latent_character_model_.ngrams for each in (latent, model))
+        first, kept = (each.latent_character_model_ for each in (latent, model))
         np.testing.assert_array_equal(first.weights, kept.weights)
-        moved = model.partial_fit(texts, labels).latent_character_model_.ngrams
+        moved = model.partial_fit(texts, labels).latent_character_model_
         assert not np.array_equal(moved.weights, kept.weights)
         assert model.score(*others) > 0.9
 
@@ -436,9 +431,9 @@ class TestLatentModel:
         classifier = HANClassifier(**TINY, random_state=0, **given)
         classifier.partial_fit(texts, labels, [0, 1], X_unlabelled=inflected(600, seed=3)[0])
         assert classifier.score(*others) > 0.95
-        before = classifier.pool_.parts[LATENT_CHARACTERS].ngrams.weights
+        before = classifier.pool_.parts[LATENT_CHARACTERS].weights
         classifier.partial_fit(*inflected(100, seed=6))
-        assert not np.array_equal(classifier.pool_.parts[LATENT_CHARACTERS].ngrams.weights, before)
+        assert not np.array_equal(classifier.pool_.parts[LATENT_CHARACTERS].weights, before)
 
 
 class TestDocumentsThatDoNotKnowTheirWords:

@@ -9,9 +9,8 @@ import pytest
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
 from sk_han.kernels.engine import using_engine
-from sk_han.parts import NgramModel
-from sk_han.parts.ngrams.hashing import hash_ngrams
-from tests.ngram_models import fit_ngram_model
+from sk_han.parts.ngram_model import NgramModel
+from tests.ngram_models import fit_ngram_model, hash_ngrams
 from tests.tiny_models import tiny
 from tests.tiny_targets import classes
 

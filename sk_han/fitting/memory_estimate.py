@@ -1,4 +1,4 @@
-"""The memory that a linear model of many classes takes."""
+"""The memory that a linear model of many classes takes, and that this process may take."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from sk_han.documents import DocumentArray
-from sk_han.parts.ngrams.hashing import BITS
-from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS
-from sk_han.parts.ngrams.presence import document_counts
-from sk_han.parts.ngrams.sparse_model import MOST_DENSE
+from sk_han.parts.ngram_fitting import MIN_DOCUMENTS, MOST_DENSE, document_counts
+from sk_han.parts.ngram_model import NgramModel
+from sk_han.parts.ngrams import BITS
 
 # Bytes for each class and n-gram and for each class and document, where counts become a model, and
 # where documents are scored; one of both is the peak. What does not grow with the classes is left
@@ -23,7 +21,7 @@ from sk_han.parts.ngrams.sparse_model import MOST_DENSE
 _BYTES_OF_FIT, _BYTES_OF_SCORES = (66, 8), (24, 44)
 # Of a portion, of 100 and 200 classes.
 _BYTES_OF_PORTION = (46, 8)
-# Of a model of one vector for all classes: features of all documents and of those that a problem
+# Of TF-IDF: features of all documents and of those that a problem
 # learns from, scikit-learn's copy of these, and indicators, weights and logits by class.
 _BYTES_OF_WORD, _BYTES_OF_LOGIT = 100, 20
 # Of a container: the files of control groups, versions 2 and 1, as a process in one sees them.
@@ -38,46 +36,46 @@ def check_memory_of_linear_model(
     n_classes: int,
     ngram_range: tuple[int, int],
     *,
-    before: NgramModel | None = None,
-    in_portions: bool = False,
+    earlier: NgramModel | None = None,
+    is_partial: bool = False,
     repair: str = "linear_ngrams=None leaves this model out, and (1, 1) has fewer n-grams",
 ) -> None:
     """Raise a MemoryError unless there is memory for numbers of each class and n-gram.
 
-    In portions n-grams of a single document are kept, since the next one may have them, and so
-    are those of the model before.
+    A portion keeps n-grams of a single document, since the next one may have them, and those of
+    the earlier model.
     """
     limit = memory_limit()
     if limit is None:
         return
     what, repair = f"A linear model of {n_classes:,} classes", f"{repair}; or merge rare classes."
     n_words = int(documents.words_per_document.sum())
-    if n_classes > MOST_DENSE and not in_portions:
-        check_memory(bytes_of_sparse_model(n_classes, n_words, len(documents)), what, repair)
+    if n_classes > MOST_DENSE and not is_partial:
+        check_memory(bytes_of_tfidf(n_classes, n_words, len(documents)), what, repair)
         return
-    n_known = 0 if before is None else len(before.buckets)
+    n_known = 0 if earlier is None else len(earlier.buckets)
     smallest, largest = ngram_range
     n_ngrams = n_known + min(n_words * (largest - smallest + 1), 1 << BITS)
-    how = len(documents), in_portions
-    if bytes_of_linear_model(n_classes, n_ngrams, *how) > limit:
+    how = len(documents), is_partial
+    if bytes_of_naive_bayes(n_classes, n_ngrams, *how) > limit:
         # Fewer, as a rule: that was one for every word. To count them takes longer.
         counts = document_counts(documents, ngram_range)
-        kept = counts >= (1 if in_portions else MIN_DOCUMENTS)
+        kept = counts >= (1 if is_partial else MIN_DOCUMENTS)
         n_ngrams = n_known + int(np.count_nonzero(kept))
-    n_bytes = bytes_of_linear_model(n_classes, n_ngrams, *how)
+    n_bytes = bytes_of_naive_bayes(n_classes, n_ngrams, *how)
     check_memory(n_bytes, f"{what} and {n_ngrams:,} n-grams", repair)
 
 
-def bytes_of_sparse_model(n_classes: int, n_words: int, n_documents: int) -> int:
-    """Return about how many bytes of memory a model of one vector for all classes takes."""
+def bytes_of_tfidf(n_classes: int, n_words: int, n_documents: int) -> int:
+    """Return about how many bytes of memory a model of TF-IDF takes."""
     return _BYTES_OF_WORD * n_words + _BYTES_OF_LOGIT * n_classes * n_documents
 
 
-def bytes_of_linear_model(
-    n_classes: int, n_ngrams: int, n_documents: int, in_portions: bool = False
+def bytes_of_naive_bayes(
+    n_classes: int, n_ngrams: int, n_documents: int, is_partial: bool = False
 ) -> int:
     """Return about how many bytes of memory the classes take at the peak."""
-    peaks = [_BYTES_OF_PORTION] if in_portions else [_BYTES_OF_FIT, _BYTES_OF_SCORES]
+    peaks = [_BYTES_OF_PORTION] if is_partial else [_BYTES_OF_FIT, _BYTES_OF_SCORES]
     return n_classes * max(a * n_ngrams + b * n_documents for a, b in peaks)
 
 

@@ -6,11 +6,11 @@ import pytest
 import sk_han
 from sk_han import HANClassifier, HierarchicalTokenizer, explain, summarize
 from sk_han.documents import LabelledDocuments
-from sk_han.parts import SparseNgramModel
-from sk_han.parts.ngrams import sparse_fitting
-from sk_han.parts.ngrams.one_vs_rest import one_vs_rest
-from sk_han.parts.ngrams.sparse_fitting import SparseLearner
-from sk_han.parts.ngrams.sparse_model import MOST_DENSE, Terms
+from sk_han.parts import ngram_fitting
+from sk_han.parts.ngram_fitting import MOST_DENSE, NgramLearner
+from sk_han.parts.ngram_model import NgramModel
+from sk_han.parts.ngrams import buckets_of, keyed_ngrams
+from sk_han.parts.one_vs_rest import one_vs_rest
 from sk_han.serving import Scorer
 from sk_han.storage.schema import check
 from sk_han.targets import AnyOfLabels, OneOfClasses
@@ -35,7 +35,7 @@ def model(request):
         target, targets = OneOfClasses(NAMES), NUMBERS
     else:
         target, targets = AnyOfLabels(NAMES, np.full(K, 0.5)), NUMBERS[:, np.newaxis] == NAMES
-    learner = SparseLearner(LabelledDocuments(DOCUMENTS, targets, WEIGHTS), target, (1, 3))
+    learner = NgramLearner(LabelledDocuments(DOCUMENTS, targets, WEIGHTS), target, (1, 3))
     learner.choose_strength(np.arange(4 * K), np.arange(4 * K, 5 * K))
     return learner.fit(np.arange(4 * K))
 
@@ -49,8 +49,11 @@ def dense(model):
     return weights
 
 
-def terms_of(model, documents):
-    return Terms.of(model._known(documents), len(documents), model.idf)
+def columns_of(model, documents):
+    """Return the columns of the occurrences of known n-grams, and the keys of these."""
+    keys = keyed_ngrams(documents, model.ngram_range)[0]
+    known = np.isin(buckets_of(keys), model.buckets)
+    return np.searchsorted(model.buckets, buckets_of(keys[known])), keys[known]
 
 
 def test_documents_not_learnt_from_are_recognized(model):
@@ -60,11 +63,10 @@ def test_documents_not_learnt_from_are_recognized(model):
 
 def test_scores_are_those_of_dense_weights(model):
     document = EMPTY_AND_OTHERS[1:]
-    terms = terms_of(model, document)
-    vector = np.zeros(len(model.buckets))
-    vector[terms.columns] = (1 + np.log(terms.counts)) * model.idf[terms.columns]
-    vector /= np.linalg.norm(vector)
-    expected = vector @ dense(model) + model.intercept
+    columns, counts = np.unique(columns_of(model, document)[0], return_counts=True)
+    values = 1 + np.log(counts)
+    length = np.linalg.norm(values * model.ratios[columns, 0])
+    expected = values @ dense(model)[columns] / length + model.intercept
     np.testing.assert_allclose(model.logits(document)[0], expected, atol=1e-6)
 
 
@@ -87,10 +89,8 @@ def test_contributions_of_words_sum_to_the_score(model):
 
 
 def test_weights_of_terms_are_those_of_the_model(model):
-    some = DOCUMENTS[:5]
-    keys, terms = model._known(some).keys, terms_of(model, some)
-    expected = (dense(model) * model.idf[:, np.newaxis])[terms.columns[terms.of_occurrence]]
-    np.testing.assert_allclose(model.class_weights(keys), expected, rtol=1e-5)
+    columns, keys = columns_of(model, DOCUMENTS[:5])
+    np.testing.assert_array_equal(model.class_weights(keys), dense(model)[columns])
 
 
 def test_small_weights_are_left_out(model):
@@ -100,14 +100,29 @@ def test_small_weights_are_left_out(model):
 
 def test_a_stored_model_is_the_same_and_damage_is_refused(model):
     state = model.to_state()
-    check(SparseNgramModel.SCHEMA, state, "part", B=K)
-    again = SparseNgramModel.from_state(state, model.target)
+    check(NgramModel.SCHEMA, state, "part", K=K, B=K)
+    again = NgramModel.from_state(state, model.target)
     np.testing.assert_array_equal(again.logits(DOCUMENTS), model.logits(DOCUMENTS))
     longer = state["n_weights"] + np.int32(1)
     beyond = np.full_like(state["problems"], K)
-    for damage in ({"n_weights": longer}, {"problems": beyond}, {"idf": -state["idf"]}):
+    F = len(state["buckets"])
+    counts = {
+        "n_seen": np.ones(F, np.float32),
+        "inside": np.ones((F, K), np.float32),
+        "outside": np.ones((F, K), np.float32),
+        "n_documents": np.ones(1 + K),
+    }
+    for damage in (
+        {"n_weights": longer},
+        {"problems": beyond},
+        {"problems": None},
+        {"n_weights": None},
+        {"ratios": -state["ratios"]},
+        {"counts": counts},
+        {"weights": np.zeros((F, K), np.float32)},
+    ):
         with pytest.raises(ValueError, match=r"its part"):
-            check(SparseNgramModel.SCHEMA, state | damage, "part", B=K)
+            check(NgramModel.SCHEMA, state | damage, "part", K=K, B=K)
 
 
 @pytest.mark.parametrize("n", [3, 25, 200])
@@ -115,9 +130,9 @@ def test_n_grams_of_many_words_can_be_stored(n):
     texts = [f"topic{k} is here " * n for k in NUMBERS]
     documents = HierarchicalTokenizer().fit_transform(texts)
     target = OneOfClasses(NAMES)
-    learner = SparseLearner(LabelledDocuments(documents, NUMBERS, WEIGHTS), target, (n, n))
+    learner = NgramLearner(LabelledDocuments(documents, NUMBERS, WEIGHTS), target, (n, n))
     model = learner.fit(np.arange(len(NUMBERS)))
-    check(SparseNgramModel.SCHEMA, model.to_state(), "part", B=K)
+    check(NgramModel.SCHEMA, model.to_state(), "part", K=K, B=K)
     assert (model.logits(documents).argmax(axis=1) == NUMBERS).all()
 
 
@@ -125,7 +140,7 @@ def test_a_label_of_no_document_has_a_low_constant_score():
     targets = NUMBERS[:, np.newaxis] == NAMES
     targets[:, 5] = False
     target = AnyOfLabels(NAMES, np.full(K, 0.5))
-    learner = SparseLearner(LabelledDocuments(DOCUMENTS, targets, WEIGHTS), target, (1, 1))
+    learner = NgramLearner(LabelledDocuments(DOCUMENTS, targets, WEIGHTS), target, (1, 1))
     model = learner.fit(np.arange(len(NUMBERS)))
     scores = model.logits(DOCUMENTS)[:, 5]
     assert np.ptp(scores) == 0
@@ -141,7 +156,7 @@ def fitted():
 
 def test_a_classifier_of_many_classes_has_it_through_all_doors(fitted, tmp_path):
     assert K > MOST_DENSE
-    assert isinstance(fitted.ngram_model_, SparseNgramModel)
+    assert fitted.ngram_model_.is_tfidf
     sk_han.save(fitted, tmp_path / "model.han")
     expected = fitted.predict_proba(TEXTS[:9])
     loaded = sk_han.load(tmp_path / "model.han")
@@ -170,10 +185,10 @@ def test_without_an_n_gram_of_two_documents_the_network_learns_alone():
 
 def test_what_chose_the_strength_is_not_solved_again(monkeypatch):
     data = LabelledDocuments(DOCUMENTS, NUMBERS, WEIGHTS)
-    learner, rows = SparseLearner(data, OneOfClasses(NAMES), (1, 2)), np.arange(4 * K)
+    learner, rows = NgramLearner(data, OneOfClasses(NAMES), (1, 2)), np.arange(4 * K)
     learner.choose_strength(rows, np.arange(4 * K, 5 * K))
     n_chosen_by = len(learner.solved[1])
-    afresh = SparseLearner(data, OneOfClasses(NAMES), (1, 2))
+    afresh = NgramLearner(data, OneOfClasses(NAMES), (1, 2))
     afresh.strength = learner.strength
     expected, solved = afresh.fit(rows), []
 
@@ -181,7 +196,7 @@ def test_what_chose_the_strength_is_not_solved_again(monkeypatch):
         solved.append(is_positive.shape[1])
         return one_vs_rest(features, is_positive, *others, **options)
 
-    monkeypatch.setattr(sparse_fitting, "one_vs_rest", counted)
+    monkeypatch.setattr(ngram_fitting, "one_vs_rest", counted)
     found = learner.fit(rows)
     assert sum(solved) == K - n_chosen_by < K
     np.testing.assert_array_equal(found.weights, expected.weights)

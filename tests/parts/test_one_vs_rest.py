@@ -8,11 +8,13 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sk_han.kernels.engine import using_engine, using_threads
-from sk_han.parts.ngrams.features import SameForAll
-from sk_han.parts.ngrams.one_vs_rest import logistic_regression, one_vs_rest
+from sk_han.parts.one_vs_rest import Features, logistic_regression, one_vs_rest
 
 D, F, STRENGTH = 211, 47, 10.0
-FEATURES = random_matrix(D, F, 0.2, "csr", dtype=np.float32, random_state=0)
+VECTORS = Features(
+    random_matrix(D, F, 0.2, "csr", dtype=np.float32, random_state=0), np.ones((F, 1), np.float32)
+)
+FEATURES = VECTORS.of_problem(0).copy()  # (D, F)
 SHARES = [0.05, 0.5, 0.3]
 IS_POSITIVE = (np.random.RandomState(0).uniform(size=(D, 3)) < SHARES).astype(np.float32)
 WEIGHTS = np.random.RandomState(1).uniform(0, 3, size=(D, 3))
@@ -22,7 +24,7 @@ def solved(is_positive=IS_POSITIVE, weights=WEIGHTS, tolerance=1e-7, engine="num
     """Weights (F + 1,) of each problem, the intercept last."""
     pytest.importorskip("numba")
     with using_engine(engine):
-        found = list(one_vs_rest(SameForAll(FEATURES), is_positive, weights, STRENGTH, tolerance))
+        found = list(one_vs_rest(VECTORS, is_positive, weights, STRENGTH, tolerance))
     return np.array([np.append(coefficients, intercept) for coefficients, intercept in found])
 
 
@@ -46,7 +48,7 @@ def objective(found, b):
 @pytest.mark.parametrize("engine", ["numba", "torch"])
 def test_the_default_tolerance_comes_near_the_minimum(engine):
     with using_engine(engine):
-        quick = list(one_vs_rest(SameForAll(FEATURES), IS_POSITIVE, WEIGHTS, STRENGTH))
+        quick = list(one_vs_rest(VECTORS, IS_POSITIVE, WEIGHTS, STRENGTH))
     for b, (lowest, found) in enumerate(zip(solved(), quick, strict=True)):
         assert objective(lowest, b) < objective(np.append(*found), b) < 1.03 * objective(lowest, b)
 
@@ -78,8 +80,7 @@ def test_a_problem_of_one_side_has_log_odds_alone(engine):
 def random_rows(n, n_features, share):
     """Rows of length 1, most of them of few features."""
     rows = random_matrix(n, n_features, share, "csr", dtype=np.float32, random_state=1)
-    lengths = np.sqrt(rows.multiply(rows).sum(axis=1)).A1
-    return rows.multiply(1 / np.where(lengths > 0, lengths, 1)[:, np.newaxis]).tocsr()
+    return Features(rows, np.ones((n_features, 1), np.float32)).of_problem(0)
 
 
 HARD = {  # rows, number of positive ones, weights, C
@@ -106,8 +107,9 @@ def test_the_intercept_of_hard_problems_is_found(name):
         return coefficients @ coefficients / 2 + loss
 
     pytest.importorskip("numba")
+    vectors = Features(rows, np.ones((rows.shape[1], 1), np.float32))
     with using_engine("numba"):
-        (found,) = one_vs_rest(SameForAll(rows), sides, weights, strength)
+        (found,) = one_vs_rest(vectors, sides, weights, strength)
     model = LogisticRegression(C=strength, solver="newton-cg", tol=1e-10, max_iter=1000)
     model.fit(rows.astype(float), sides[:, 0], weights[:, 0])
     assert value(*found) < 1.03 * value(model.coef_[0], model.intercept_[0])
@@ -116,7 +118,7 @@ def test_the_intercept_of_hard_problems_is_found(name):
 def test_a_penalized_intercept_is_that_of_liblinear():
     pytest.importorskip("numba")
     with using_engine("numba"):
-        given = SameForAll(FEATURES), IS_POSITIVE, WEIGHTS, STRENGTH, 1e-7
+        given = VECTORS, IS_POSITIVE, WEIGHTS, STRENGTH, 1e-7
         found = list(one_vs_rest(*given, is_penalized=True))
     for b, (coefficients, intercept) in enumerate(found):
         model = LogisticRegression(C=STRENGTH, solver="liblinear", tol=1e-9, max_iter=10_000)

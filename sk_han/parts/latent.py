@@ -1,4 +1,4 @@
-"""The latent model: logistic regression on directions that text without labels has shown."""
+"""The latent model: logistic regression on directions learnt from text without labels."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from threadpoolctl import threadpool_limits
 from sk_han.documents import DocumentArray, LabelledDocuments, divided
 from sk_han.documents.array import sampled_rows
 from sk_han.embeddings.cooccurrence import left_singular_vectors, sparse_product
-from sk_han.parts.ngrams.features import Features
-from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.ngrams.ngram_fitting import coefficients_of, update_problems
-from sk_han.parts.ngrams.one_vs_rest import logistic_regression
-from sk_han.parts.ngrams.presence import document_counts, presences
+from sk_han.parts.ngram_fitting import coefficients_of, count_ngrams, document_counts
+from sk_han.parts.ngram_model import NgramModel
+from sk_han.parts.ngrams import WordTable
+from sk_han.parts.one_vs_rest import Features, logistic_regression, update_problems
 from sk_han.targets import Target
 from sk_han.utils.containers import Integers
 
@@ -43,10 +42,10 @@ class LatentSpace(NamedTuple):
     def vectors(self, documents: DocumentArray) -> NDArray[np.float32]:
         """Project documents, (D, R)."""
         present = (
-            presences(some, self.ngram_range, self.buckets)
+            count_ngrams(some, self.ngram_range, self.buckets)
             for some in divided(documents, _WORDS_AT_ONCE)
         )
-        features = (Features(each, self.ratios).of_score(0) for each in present)
+        features = (Features(each, self.ratios).of_problem(0) for each in present)
         return np.concatenate([sparse_product(each, self.projection) for each in features])
 
 
@@ -70,7 +69,7 @@ def fit_latent_space(
     if rank < 1:
         return None
     ratios = (np.log(len(documents) / counts[buckets]) ** 2).astype(np.float32)[:, np.newaxis]
-    rows = Features(presences(documents, ngram_range, buckets), ratios).of_score(0)
+    rows = Features(count_ngrams(documents, ngram_range, buckets), ratios).of_problem(0)
     directions, values = left_singular_vectors(rows.T.tocsr(), rank, random_state)
     # The mean square of the documents' lengths is then 1.
     scale = float(np.sqrt(np.sum(values.astype(np.float64) ** 4) / len(documents)))
@@ -99,12 +98,22 @@ def _least_documents(counts: Integers, n_problems: int) -> int:
 
 
 class LatentLearner:
-    """Fits latent models to some of the labelled documents, whose vectors are computed once."""
+    """Fits latent models to some of the labelled documents, whose vectors are computed once.
 
-    def __init__(self, space: LatentSpace, data: LabelledDocuments, target: Target) -> None:
-        self.space, self.target = space, target
+    With a `table` the directions are those of characters.
+    """
+
+    def __init__(
+        self,
+        space: LatentSpace,
+        data: LabelledDocuments,
+        target: Target,
+        table: WordTable | None = None,
+    ) -> None:
+        self.space, self.target, self.table = space, target, table
         self.rows = _sample(target.codes(data.targets))
-        self.vectors = space.vectors(data.documents[self.rows])
+        documents = data.documents[self.rows]
+        self.vectors = space.vectors(documents if table is None else table.read(documents))
         self.targets, self.weights = data.targets[self.rows], data.weights[self.rows]
 
     def fit(self, rows: Integers) -> NgramModel | None:
@@ -125,7 +134,13 @@ class LatentLearner:
                 )
             of_ngrams = space.ratios * (space.projection @ coefficients)
         return NgramModel(
-            target, space.ngram_range, space.buckets, space.ratios, of_ngrams, intercept
+            target,
+            space.ngram_range,
+            space.buckets,
+            space.ratios,
+            of_ngrams,
+            intercept,
+            table=self.table,
         )
 
 
@@ -149,10 +164,11 @@ def partial_fit_latent_model(
 
     The directions are no longer known: weights of n-grams move as in `partial_fit_ngram_model`.
     """
-    present = presences(data.documents, model.ngram_range, model.buckets)
-    rows = Features(present, model.ratios).of_score(0)
+    documents = data.documents if model.table is None else model.table.read(data.documents)
+    present = count_ngrams(documents, model.ngram_range, model.buckets)
     coefficients, intercept = coefficients_of(model), model.intercept.astype(np.float64)
     strength = n_documents / (_C_OF_PORTIONS * len(data))
-    update_problems(lambda _: rows, data, model.target, coefficients, intercept, strength)
+    features = Features(present, model.ratios)
+    update_problems(features, data, model.target, coefficients, intercept, strength)
     weights = (model.ratios * coefficients).astype(np.float32)
     return replace(model, weights=weights, intercept=intercept.astype(np.float32))

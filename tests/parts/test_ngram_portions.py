@@ -7,10 +7,10 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments
-from sk_han.parts.ngrams import ngram_fitting
-from sk_han.parts.ngrams.ngram_fitting import partial_fit_ngram_model
+from sk_han.parts import ngram_fitting
+from sk_han.parts.ngram_fitting import partial_fit_ngram_model
 from tests.ngram_models import fit_ngram_model
-from tests.parts.ngrams.test_model import bucket_of
+from tests.parts.test_ngram_model import bucket_of
 from tests.tiny_targets import classes
 
 FIRST = [[[2, 3]], [[2, 4]], [[5, 3]], [[5, 4, 7]]]
