@@ -37,7 +37,7 @@ print(f"{len(suspected)} of {len(wrong)} wrong labels among {len(found.suspects)
 # As a page
 # ---------
 # A notebook shows the report as a page; ``to_html("report.html")`` writes a file with more
-# documents. Numbers in the matrix link to their documents.
+# mistakes.
 found
 
 # %%

@@ -34,10 +34,6 @@ def made(**changes: Any) -> Report:
         "trained_on": np.array([3]),
         "baseline": np.column_stack([1 - by_baseline, by_baseline, np.zeros(6)]),
         "baseline_note": "The baseline learnt from others.",
-        "history": [
-            {"epoch": 1, "train_loss": 0.7, "valid_loss": 0.8, "valid_accuracy": 0.5},
-            {"epoch": 2, "train_loss": 0.6, "valid_loss": float("nan"), "valid_accuracy": 0.6},
-        ],
         "notes": ["1 document has a label that the model does not know."],
     }
     return Report(**(fields | changes))
@@ -61,7 +57,6 @@ def made_of_labels(**changes: Any) -> Report:
         "trained_on": None,
         "baseline": None,
         "baseline_note": "It is compared with no baseline.",
-        "history": (),
         "notes": (),
     }
     return Report(**(fields | changes))
@@ -131,6 +126,5 @@ def one_document(*, right: bool) -> Report:
         duplicates=[],
         trained_on=None,
         baseline=None,
-        history=[],
         notes=[],
     )

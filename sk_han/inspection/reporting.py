@@ -268,7 +268,6 @@ def report(
         mistake_rows=evaluation.worst,
         duplicates=tuple(map(tuple, same)),
         trained_on=_in_training(keys, words_train, seen),
-        history=tuple(model.classifier.history_) if model and predicts_alone else (),
         notes=(*evaluation.notes, *notes, *unexplained),
         groups=groups,
     )

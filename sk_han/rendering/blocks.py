@@ -1,4 +1,4 @@
-"""What results show, as blocks: headings, sentences, tables, shaded text, curves, matrices.
+"""What results show, as blocks: headings, sentences, tables, shaded text, matrices.
 
 `sk_han.rendering.html` and `sk_han.rendering.text` write blocks. Texts are plain: escaping is the
 business of the writer.
@@ -7,8 +7,8 @@ business of the writer.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -31,7 +31,6 @@ class Span(NamedTuple):
     text: object
     kind: str = "label"
     title: str = ""
-    link: str = ""
 
 
 class Bar(NamedTuple):
@@ -51,7 +50,6 @@ class Heading:
 
     text: Text
     level: int = 2
-    id: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,6 @@ class Fold:
     blocks: Sequence[Block]
     is_open: bool = False
     kind: str = ""
-    id: str = ""
 
 
 class Piece(NamedTuple):
@@ -128,7 +125,7 @@ class Shaded:
 class Matrix:
     """Cells shaded by their shares, shape (n_rows, n_columns); `counts` stand in them.
 
-    With `diagonal`, cells on it are right and others wrong. `links` lead from cells to ids.
+    With `diagonal`, cells on it are right and others wrong.
     """
 
     rows: Sequence[Any]
@@ -137,43 +134,9 @@ class Matrix:
     axes: tuple[str, str]
     counts: NDArray[np.int64] | None = None
     diagonal: bool = False
-    links: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
 
-class Axis(NamedTuple):
-    """A scale from `low` to `high`, with its ticks as (value, text)."""
-
-    label: str
-    low: float
-    high: float
-    ticks: Sequence[tuple[float, str]]
-
-
-class Curve(NamedTuple):
-    """Points with titles, their colour ("toward", "against", "muted") and their 95 % intervals."""
-
-    name: str
-    points: Sequence[tuple[float, float]]
-    color: str
-    titles: Sequence[str] = ()
-    intervals: Sequence[tuple[float, float]] = ()
-    hollow: bool = False
-    line: bool = True
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Curves over two axes, in front of columns (low, high, height, title)."""
-
-    description: str
-    x: Axis
-    y: Axis
-    curves: Sequence[Curve]
-    caption: str = ""
-    columns: Sequence[tuple[float, float, float, str]] = ()
-
-
-Block: TypeAlias = Heading | Sentence | Table | Columns | Fold | Shaded | Matrix | Chart
+Block: TypeAlias = Heading | Sentence | Table | Columns | Fold | Shaded | Matrix
 
 
 def parts_of(text: Text) -> Sequence[Any]:
@@ -225,17 +188,6 @@ def entry(
 def more(n: int, what: str) -> list[Block]:
     """Say how many things are not shown, if there are any."""
     return [Sentence(f"and {counted(n, f'more {what}')}", "han-small")] if n > 0 else []
-
-
-def ticks(low: float, high: float, *, whole: bool = False) -> list[tuple[float, str]]:
-    """Return up to seven round values between two numbers, with their texts."""
-    rough = (high - low) / 6 or 1.0
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
-    if whole:
-        step = max(1.0, round(step))
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [(i * step, f"{i * step:.6g}") for i in range(first, last + 1)]
 
 
 def number(value: float, signed: bool) -> str:

@@ -11,9 +11,7 @@ import numpy as np
 from sk_han.rendering.blocks import (
     Bar,
     Block,
-    Chart,
     Columns,
-    Curve,
     Fold,
     Heading,
     Matrix,
@@ -75,8 +73,6 @@ def _inline(text: Text) -> str:
 def _span(span: Span) -> str:
     title = f' title="{escaped(span.title)}"' if span.title else ""
     text = escaped(span.text)
-    if span.kind == "link":
-        return f'<a href="#{escaped(span.link)}"{title}>{text}</a>'
     if span.kind[0] in SCALES.values() and span.kind[1:].isdecimal():
         return f'<mark class="{span.kind}"{title}>{text}</mark>'
     if span.kind == "code":
@@ -100,8 +96,7 @@ def _bar(bar: Bar) -> str:
 
 
 def _heading(heading: Heading) -> str:
-    place = f' id="{heading.id}"' if heading.id else ""
-    return f"<h{heading.level}{place}>{_inline(heading.text)}</h{heading.level}>"
+    return f"<h{heading.level}>{_inline(heading.text)}</h{heading.level}>"
 
 
 def _sentence(sentence: Sentence) -> str:
@@ -128,8 +123,7 @@ def _columns(columns: Columns) -> str:
 
 def _fold(fold: Fold) -> str:
     kind, state = (f' class="{fold.kind}"' if fold.kind else ""), " open" * fold.is_open
-    place = f' id="{fold.id}"' if fold.id else ""
-    content = f"<div{place}>{_markup(fold.blocks)}</div>"
+    content = f"<div>{_markup(fold.blocks)}</div>"
     return f"<details{kind}{state}><summary>{_inline(fold.title)}</summary>{content}</details>"
 
 
@@ -167,10 +161,7 @@ def _cell(matrix: Matrix, i: int, j: int, shade: str) -> str:
     count = int(matrix.counts[i, j])
     if not count:
         return f"<td{kind}>\N{MIDDLE DOT}</td>"
-    title, text = f"{said}: {counted(count)}", f"{count:,}"
-    if (i, j) in matrix.links:
-        return f"<td{kind}>{_span(Span(text, 'link', title, matrix.links[i, j]))}</td>"
-    return f'<td{kind} title="{escaped(title)}">{text}</td>'
+    return f'<td{kind} title="{escaped(f"{said}: {counted(count)}")}">{count:,}</td>'
 
 
 def _shaded(shaded: Shaded) -> str:
@@ -259,82 +250,6 @@ def _marks(column: Any, unknown: Any) -> list[str]:
     return marks
 
 
-WIDTH, HEIGHT = 460, 300
-LEFT, RIGHT, TOP, BOTTOM = 58, 22, 10, 48
-
-
-def _chart(chart: Chart) -> str:
-    """Return a chart as SVG, with its legend and caption."""
-    right, bottom, middle = WIDTH - RIGHT, HEIGHT - BOTTOM, (TOP + HEIGHT - BOTTOM) / 2
-    parts = []
-    for value, text in chart.y.ticks:
-        top = _place(chart, 0, value)[1]
-        parts.append(f'<path class="han-grid" d="M{LEFT} {top}H{right}"/>')
-        parts.append(_svg_text(LEFT - 7, round(top + 4, 1), text, "end"))
-    for value, text in chart.x.ticks:
-        parts.append(_svg_text(_place(chart, value, 0)[0], bottom + 17, text, "middle"))
-    for low, high, height, title in chart.columns:
-        (left, top), (end, _) = _place(chart, low, height), _place(chart, high, height)
-        parts.append(
-            f'<rect class="han-fill" x="{left}" y="{top}" width="{max(0.0, end - left - 1):.1f}" '
-            f'height="{bottom - top:.1f}"><title>{escaped(title)}</title></rect>'
-        )
-    parts += [_curve(chart, curve) for curve in chart.curves]
-    parts.append(f'<path class="han-base" d="M{LEFT} {bottom}H{right}"/>')
-    parts.append(_svg_text((LEFT + right) / 2, HEIGHT - 8, chart.x.label, "middle", "han-axis"))
-    turned = f'han-axis" transform="rotate(-90 14 {middle})'
-    parts.append(_svg_text(14, middle, chart.y.label, "middle", turned))
-    keys = "".join(_key(curve) for curve in chart.curves if curve.name)
-    caption = f"<p>{escaped(chart.caption)}</p>" if chart.caption else ""
-    return (
-        f'<figure><svg class="han-chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escaped(chart.description)}">{"".join(parts)}</svg>'
-        f'<figcaption class="han-small"><div class="han-keys">{keys}</div>{caption}</figcaption>'
-        "</figure>"
-    )
-
-
-def _place(chart: Chart, x: float, y: float) -> tuple[float, float]:
-    """Return the place of a point in the picture."""
-    across = (x - chart.x.low) / ((chart.x.high - chart.x.low) or 1.0)
-    up = (y - chart.y.low) / ((chart.y.high - chart.y.low) or 1.0)
-    return (
-        round(LEFT + across * (WIDTH - LEFT - RIGHT), 1),
-        round(HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM), 1),
-    )
-
-
-def _svg_text(x: float, y: float, text: str, anchor: str, kind: str = "han-tick") -> str:
-    return f'<text class="{kind}" x="{x}" y="{y}" text-anchor="{anchor}">{escaped(text)}</text>'
-
-
-def _curve(chart: Chart, curve: Curve) -> str:
-    places = [_place(chart, x, y) for x, y in curve.points]
-    parts = []
-    if curve.line:
-        path = " ".join(f"{left},{top}" for left, top in places)
-        dashed = "" if curve.titles and not curve.hollow else " han-dashed"
-        parts.append(f'<polyline class="han-line han-{curve.color}{dashed}" points="{path}"/>')
-    for (x, _), (low, high) in zip(curve.points, curve.intervals, strict=False):
-        (left, bottom), (_, top) = _place(chart, x, low), _place(chart, x, high)
-        parts.append(f'<path class="han-line han-{curve.color}" d="M{left} {bottom}V{top}"/>')
-    parts += [
-        f'<circle class="han-dot han-{curve.color}{" han-hollow" * curve.hollow}" cx="{left}" '
-        f'cy="{top}" r="3.5"><title>{escaped(title)}</title></circle>'
-        for (left, top), title in zip(places, curve.titles, strict=False)
-    ]
-    return "".join(parts)
-
-
-def _key(curve: Curve) -> str:
-    return (
-        '<span><svg class="han-key" viewBox="0 0 26 12" aria-hidden="true">'
-        f'<path class="han-line han-{curve.color}" d="M1 6H25"/><circle class="han-dot '
-        f'han-{curve.color}{" han-hollow" * curve.hollow}" cx="13" cy="6" r="3.5"/></svg> '
-        f"{escaped(curve.name)}</span>"
-    )
-
-
 WRITERS: dict[type, Any] = {
     Heading: _heading,
     Sentence: _sentence,
@@ -343,5 +258,4 @@ WRITERS: dict[type, Any] = {
     Fold: _fold,
     Matrix: _matrix,
     Shaded: _shaded,
-    Chart: _chart,
 }

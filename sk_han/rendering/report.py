@@ -1,20 +1,16 @@
-"""A report as blocks: scores, confusion, charts, mistakes, doubtful labels, duplicates."""
+"""A report as blocks: scores, confusion, calibration, accuracy by length, worst mistakes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import cycle
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from sk_han.rendering.blocks import (
-    Axis,
+    Bar,
     Block,
-    Chart,
-    Columns,
-    Curve,
     Fold,
     Heading,
     Matrix,
@@ -27,20 +23,16 @@ from sk_han.rendering.blocks import (
     more,
     names,
     number,
-    parts_of,
     percent,
     points,
-    ticks,
     with_minus,
 )
 from sk_han.rendering.shading import comparison, document_blocks, legend, named
 from sk_han.utils.messages import agreeing, counted
-from sk_han.utils.metrics import BINS, Bin
 
 Reported: TypeAlias = Any  # a Report, whose class is above this module
 MATRIX_LABELS = 25
 LABELS_OPEN, LABELS_SHOWN = 12, 100
-KINDS_OPEN = 12  # kinds of mistakes that have a line before the others are folded
 LONGEST_SENTENCE = 1000
 BASELINES = {
     False: "TF-IDF + logistic regression",
@@ -82,85 +74,37 @@ MEANINGS = {
     "precision": "of the documents predicted so, the share that have this label.",
     "recall": "of the documents that have this label, the share predicted so.",
 }
-SUSPECTED = {
-    False: "Labels that are likelier wrong than right, as audit_labels finds them: by Bayes' rule, "
-    "with the rates at which labels are mistaken among the documents that the model is surest of. "
-    "Only documents that the model gets wrong are listed. It cannot distinguish a wrong label from "
-    "a mistake of its own: a person has to look.",
-    True: "Marks that are likelier wrong than right, as audit_labels finds them for each label by "
-    "itself: by Bayes' rule, with the rates at which it is missed or marked wrongly among the "
-    "documents that the model is surest of. It cannot distinguish a wrong mark from a mistake of "
-    "the model: a person has to look.",
-}
-_SHARES = [(i / 5, f"{20 * i} %") for i in range(6)]
-
-
-class Bounds(NamedTuple):
-    """How much is shown: documents in all lists and in one, their text, explained mistakes."""
-
-    documents: int
-    in_a_list: int
-    characters: int
-    mistakes: int
-
-
-BOUNDS = {
-    "page": Bounds(documents=600, in_a_list=20, characters=1500, mistakes=100),
-    "notebook": Bounds(documents=120, in_a_list=8, characters=400, mistakes=5),
-    "terminal": Bounds(documents=0, in_a_list=4, characters=400, mistakes=5),
-}
+MISTAKES = {"page": 100, "notebook": 5, "terminal": 5}  # those shown
+LONGEST = {"page": 1500, "notebook": 400, "terminal": 400}  # characters of one without explanation
+LINES = 4  # kinds of mistakes in a terminal, and half the number of labels
 
 
 def report_blocks(report: Reported, extent: str) -> Iterator[Block]:
     """Yield what is shown of a report on a page, in a notebook, or in short in a terminal."""
-    in_terminal, bounds = extent == "terminal", BOUNDS[extent]
+    in_terminal = extent == "terminal"
     on = f"{counted(report.n_documents)} of {counted(len(report.labels), 'label')}"
     yield Heading(f"Where {report.estimator} fails: {on}", 1)
     yield Sentence(_trained_note(report))
-    yield from (Sentence(note, "han-note") for note in report.notes)
+    notes = [*report.notes, *_duplicates_note(report)]
+    yield from (Sentence(note, "han-note") for note in notes)
     said = [_gain_note(report), "" if report.several_labels else _sureness_note(report)]
-    sections = {
-        "scores": ("Scores", [*_score_blocks(report, in_terminal), *_labels_table(report, extent)]),
-        "confusion": (
-            "What is missed, and what is given instead"
-            if report.several_labels
-            else "Confusion matrix",
-            _confusion_blocks(report, in_terminal, bounds),
-        ),
-        "curves": ("Confidence, length and training", _charts(report)),
-        "mistakes": ("The worst mistakes", _mistakes(report, in_terminal, bounds)),
-        "labels": (
-            "Labels that may be marked wrongly"
-            if report.several_labels
-            else "Documents that look mislabelled",
-            _suspects(report, in_terminal, bounds),
-        ),
-        "duplicates": ("Duplicates", _duplicates(report, in_terminal, bounds)),
-    }
-    shown = {name: (title, list(blocks)) for name, (title, blocks) in sections.items()}
-    if in_terminal:
-        del shown["curves"]
-    else:
-        links = [
-            part
-            for name, (title, blocks) in shown.items()
-            if blocks
-            for part in (Span(title, "link", link=_place(report, name)), " \N{MIDDLE DOT} ")
-        ]
-        yield Sentence(links[:-1], "han-small")
     if any(said):
         yield Sentence(" ".join(filter(None, said)), "han-lead")
-    for name, (title, blocks) in shown.items():
+    confusion = "Confusion matrix"
+    if report.several_labels:
+        confusion = "What is missed, and what is given instead"
+    sections = {
+        "Scores": [*_score_blocks(report, in_terminal), *_labels_table(report, extent)],
+        confusion: list(_confusion_blocks(report, in_terminal)),
+        "Calibration and length": [] if in_terminal else list(_accuracy_tables(report)),
+        "The worst mistakes": list(_mistakes(report, extent)),
+    }
+    for title, blocks in sections.items():
         if blocks:
-            yield Heading(title, id=_place(report, name))
+            yield Heading(title)
             yield from blocks
     if in_terminal:
         yield Sentence("The whole report: report.to_html('report.html')")
-
-
-def _place(report: Reported, name: object) -> str:
-    """Return an id that is unique on a page of several reports, as a notebook is."""
-    return f"han-{report.digest}-{name}"
 
 
 def _trained_note(report: Reported) -> str:
@@ -176,6 +120,16 @@ def _trained_note(report: Reported) -> str:
         found = f"{counted(n)} {agreeing(n, 'have')} {OF_TRAINING}"
         return f"{found}, so the figures are too good."
     return "None of these documents is known to have the words of a training document."
+
+
+def _duplicates_note(report: Reported) -> Iterator[str]:
+    """Say how many documents have the same words as another one."""
+    groups = report.duplicates
+    if groups:
+        n_conflicts = sum(map(report.has_conflict, groups))
+        labels = f"{n_conflicts} with different labels" if n_conflicts else "each with one label"
+        documents = counted(sum(map(len, groups)))
+        yield f"{documents} in {counted(len(groups), 'group')} of the same words, {labels}."
 
 
 def _gain_note(report: Reported) -> str:
@@ -243,7 +197,7 @@ def _labels_table(report: Reported, extent: str) -> Iterator[Block]:
     if in_terminal and not report.several_labels:
         return
     found = sorted(report.class_scores, key=lambda each: 2.0 if each.f1 is None else each.f1)
-    shown = found[: 2 * BOUNDS[extent].in_a_list if in_terminal else LABELS_SHOWN]
+    shown = found[: 2 * LINES if in_terminal else LABELS_SHOWN]
     head = ["label, the worst first", "documents", "precision", "recall", "F1"]
     n_figures = 3
     if report.several_labels:
@@ -273,8 +227,8 @@ def _labels_shown(report: Reported) -> list[int]:
     return [*sorted(found[occurring].tolist()), *last]
 
 
-def confusion_matrix(report: Reported, cells: Iterable[tuple[int, int]] = ()) -> Matrix:
-    """Return the confusion matrix of some labels; cells lead to lists of their documents."""
+def confusion_matrix(report: Reported) -> Matrix:
+    """Return the confusion matrix of the labels with the most mistakes."""
     several, n, shown = report.several_labels, len(report.labels), _labels_shown(report)
     columns = [j for j in shown if several or j < report.n_classes]
     counts = report.confusion[np.ix_(shown, columns)]
@@ -284,32 +238,22 @@ def confusion_matrix(report: Reported, cells: Iterable[tuple[int, int]] = ()) ->
         [report.labels[i] if i < n else end for i in labels]
         for labels, end in zip((shown, columns), ends, strict=True)
     )
-    places = {i: place for place, i in enumerate(shown)}
-    links = {(places[i], places[j]): _place(report, f"{i}-{j}") for i, j in cells}
-    return Matrix(rows, heads, counts / of_label, report.axes, counts, not several, links)
+    return Matrix(rows, heads, counts / of_label, report.axes, counts, not several)
 
 
-def _confusion_blocks(report: Reported, in_terminal: bool, bounds: Bounds) -> Iterator[Block]:
-    """Yield the matrix, the most frequent mistakes and the documents behind the numbers."""
+def _confusion_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
+    """Yield the matrix or, in a terminal, the most frequent mistakes."""
     mixed, n = report.mixed_up(), len(report.labels)
     if not mixed:
         yield Sentence("Nothing is predicted wrong.")
-    written = [*names(report.labels), "nothing"]
-    kinds = {
-        (i, j): (
-            ["missed ", written[i], ", wrongly given ", written[j]]
-            if report.several_labels
-            else [written[i], " taken for ", written[j]]
-        )
-        for i, j, _ in mixed
-    }
     if in_terminal:
-        for i, j, count in mixed[: bounds.in_a_list]:
-            yield Sentence([f"{count:>5,}  ", *kinds[i, j]])
+        written = [*names(report.labels), "nothing"]
+        first, joint = ("missed ", ", wrongly given ")
+        if not report.several_labels:
+            first, joint = "", " taken for "
+        for i, j, count in mixed[:LINES]:
+            yield Sentence([f"{count:>5,}  {first}", written[i], joint, written[j]])
         return
-    shown = _labels_shown(report)
-    cells = [(i, j) for i, j, _ in mixed if i in shown and j in shown]
-    right = [(i, i) for i in shown if report.confusion[i, i] and not report.several_labels]
     meaning = "A row is a label, a column what the model predicted; the blue diagonal is right."
     if report.several_labels:
         meaning = (
@@ -317,188 +261,106 @@ def _confusion_blocks(report: Reported, in_terminal: bool, bounds: Bounds) -> It
             "wrongly given."
         )
     yield Sentence(
-        f"{meaning} The stronger the orange, the larger the share of the row. Each number "
-        "leads to its documents.",
-        "han-small",
+        f"{meaning} The stronger the orange, the larger the share of the row.", "han-small"
     )
+    shown = _labels_shown(report)
     if len(shown) - report.several_labels < n:
         n_wrong = sum(count for *_, count in mixed)
-        n_shown = sum(int(report.confusion[cell]) for cell in cells)
+        n_shown = sum(count for i, j, count in mixed if i in shown and j in shown)
         told = f": {n_shown:,} of {n_wrong:,} mistakes are between two of them"
         which = f"the {MATRIX_LABELS} labels with the most mistakes, of {n:,}"
         if not n_wrong:
             told, which = "", f"{MATRIX_LABELS} of {n:,} labels"
         yield Sentence(f"These are {which}{told}.")
-    yield confusion_matrix(report, [*cells, *right])
-    yield Heading("The documents behind the numbers", 3)
-    limit = min(bounds.in_a_list, max(1, bounds.documents // max(1, len(cells) + len(right))))
-    lists = [_cell(report, cell, kinds[cell], limit, bounds) for cell in cells]
-    yield from lists[:KINDS_OPEN]
-    if lists[KINDS_OPEN:]:
-        title = f"{counted(len(lists) - KINDS_OPEN, 'more kind')} of mistakes"
-        yield Fold(title, lists[KINDS_OPEN:], kind="han-document")
-    if right:
-        found = [
-            _cell(report, (i, i), [written[i], " predicted right"], limit, bounds) for i, _ in right
-        ]
-        yield Fold("Documents predicted right", found, kind="han-document")
+    yield confusion_matrix(report)
 
 
-def _cell(report: Reported, cell: tuple[int, int], kind: Text, limit: int, bounds: Bounds) -> Fold:
-    """Return the documents of a cell of the matrix, of the right ones the least sure first."""
-    rows = report.rows(*cell)[:: -1 if cell[0] == cell[1] else 1]
-    blocks = _judged(report, rows[:limit].tolist(), bounds)
-    order = "" if len(rows) == 1 else ", the surest first"
-    if cell[0] == cell[1] and order:
-        order = ", the least sure first"
-    title = [*parts_of(kind), " ", Span(f"{counted(len(rows))}{order}", "small")]
-    blocks += more(len(rows) - limit, "document")
-    return Fold(title, blocks, kind="han-document", id=_place(report, f"{cell[0]}-{cell[1]}"))
-
-
-def _charts(report: Reported) -> list[Block]:
-    charts = [*_reliability_chart(report), *_length_chart(report), *_history_charts(report)]
-    return [Columns(charts)] if charts else []
-
-
-def _reliability_chart(report: Reported) -> Iterator[Chart]:
-    bins = report.reliability
-    if not bins:
-        return
-    most = max(b.n_documents for b in bins)
-    columns = []
-    for b in bins:
-        place = min(BINS - 1, max(0, math.ceil(b.confidence * BINS - 1e-9) - 1)) / BINS
-        height = 0.25 * b.n_documents / most
-        columns.append((place, place + 1 / BINS, height, counted(b.n_documents)))
-
-    def curve(name: str, bins: Sequence[Bin], color: str, hollow: bool) -> Curve:
-        titles = [
-            f"{counted(b.n_documents)} predicted with {percent(b.confidence, 1)}: "
-            f"{percent(b.accuracy, 1)} right"
-            for b in bins
-        ]
-        ends = [] if hollow else [(b.low, b.high) for b in bins]
-        return Curve(name, [(b.confidence, b.accuracy) for b in bins], color, titles, ends, hollow)
-
-    curves = [Curve("", [(0, 0), (1, 1)], "muted")]
-    if report.baseline_reliability:
-        curves.append(curve(BASELINES[False], report.baseline_reliability, "against", True))
-    yield Chart(
-        "Share of right predictions by the probability of the predicted label",
-        Axis("probability of the predicted label", 0, 1, _SHARES),
-        Axis("right", 0, 1, _SHARES),
-        [*curves, curve("the model", bins, "toward", False)],
-        "On the dashed line a probability is what it says: of the documents predicted with "
-        "80 %, 80 % are right. Below the line the model is too sure, above it not sure "
-        "enough. Upright lines: 95 % intervals, long where documents are few. Grey bars: how "
-        "many documents.",
-        columns,
-    )
-
-
-def _length_chart(report: Reported) -> Iterator[Chart]:
-    bins = report.by_length
-    if not bins:
-        return
-    lengths = [
-        f"{b.fewest_words:,}" + f"\N{EN DASH}{b.most_words:,}" * (b.most_words > b.fewest_words)
-        for b in bins
+def _accuracy_tables(report: Reported) -> Iterator[Block]:
+    """Yield the shares of right predictions by their probability, and by length."""
+    tables = [
+        (
+            "A tick is the mean probability of the predicted label, the bar the share that is "
+            "right, with its 95 % interval. A bar that ends before its tick: the model is too "
+            "sure. One that ends after it: it is not sure enough.",
+            "probability",
+            [(percent(b.confidence, 1), b, b.confidence) for b in report.reliability],
+        ),
+        (
+            "Documents of similar length. Where two intervals overlap much, their difference may "
+            "be chance.",
+            "words",
+            [
+                (
+                    f"{b.fewest_words:,}"
+                    + f"\N{EN DASH}{b.most_words:,}" * (b.most_words > b.fewest_words),
+                    b,
+                    None,
+                )
+                for b in report.by_length
+            ],
+        ),
     ]
-    titles = [
-        f"{counted(b.n_documents)} of {name} words: {percent(b.accuracy, 1)} right"
-        for name, b in zip(lengths, bins, strict=True)
-    ]
-    dots = [(float(i), b.accuracy) for i, b in enumerate(bins)]
-    ends = [(b.low, b.high) for b in bins]
-    each = sorted({b.n_documents for b in bins})
-    n = f"{each[0]:,}" if len(each) == 1 else f"{each[0]:,} to {each[-1]:,}"
-    yield Chart(
-        "Share of right predictions by length",
-        Axis("words of a document", -0.5, len(bins) - 0.5, list(enumerate(lengths))),
-        Axis("right", 0, 1, _SHARES),
-        [Curve("", dots, "toward", titles, ends, line=False)],
-        f"Each point is {n} document{'' if each == [1] else 's'} of similar length; its line "
-        "is the 95 % interval. Where the lines of two points overlap much, their difference "
-        "may be chance.",
-    )
-
-
-def _history_charts(report: Reported) -> Iterator[Chart]:
-    """Yield losses and, where there are any, scores by epoch."""
-    keys = {name for epoch in report.history for name in epoch if name.startswith("valid_")}
-    colors = cycle(("against", "toward", "muted"))
-    losses = [("train_loss", "toward", True), ("valid_loss", "against", False)]
-    scores = [(key, next(colors), i > 0) for i, key in enumerate(sorted(keys - {"valid_loss"}))]
-    for label, curves_of in (("loss", losses), ("score", scores)):
-        curves = []
-        for key, color, hollow in curves_of:
-            part, _, what = key.partition("_")
-            name = f"{'training' if part == 'train' else 'validation'} {what.replace('_', ' ')}"
-            dots = [
-                (float(epoch.get("epoch", i)), float(epoch[key]))
-                for i, epoch in enumerate(report.history, start=1)
-                if epoch.get(key) is not None and math.isfinite(epoch[key])
+    for meaning, name, found in tables:
+        if found:
+            rows: list[list[Text]] = [
+                [
+                    of_bin,
+                    Bar(b.accuracy, "toward", tick),
+                    _interval(b.accuracy, b.low, b.high),
+                    f"{b.n_documents:,}",
+                ]
+                for of_bin, b, tick in found
             ]
-            titles = [f"{name}, epoch {epoch:g}: {value:.4f}" for epoch, value in dots]
-            if dots:
-                curves.append(Curve(name, dots, color, titles, hollow=hollow))
-        if not curves:
-            continue
-        epochs, values = zip(*(dot for curve in curves for dot in curve.points), strict=True)
-        low, high = min(values), max(values)
-        room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
-        low, high = max(0.0, low - room) if low >= 0 else low - room, high + room
-        first, last = min(epochs), max(epochs)
-        of_labels = " Losses are sums over the labels." if report.several_labels else ""
-        yield Chart(
-            f"{label} by epoch of training",
-            Axis("epoch", first, last, ticks(first, last, whole=True)),
-            Axis(label, low, high, ticks(low, high)),
-            curves,
-            f"{counted(len(report.history), 'epoch')} of the network alone, without the linear "
-            f"models that are fitted too.{of_labels} A validation loss that rises while the "
-            "training loss falls means that the network memorizes its documents.",
-        )
+            yield Table(rows, [name, "", "right", "documents"], "classes")
+            yield Sentence(meaning, "han-small")
 
 
-def _mistakes(report: Reported, in_terminal: bool, bounds: Bounds) -> Iterator[Block]:
+def _mistakes(report: Reported, extent: str) -> Iterator[Block]:
     """Yield the worst mistakes, each with the sentence that misled."""
-    rows = report.mistake_rows[: bounds.mistakes].tolist()
-    if not rows:
-        if not in_terminal:
-            yield Sentence("No document is predicted wrong, of those whose labels the model knows.")
-        return
-    if not in_terminal:
+    in_terminal = extent == "terminal"
+    rows = report.mistake_rows[: MISTAKES[extent]].tolist()
+    if not rows and not in_terminal:
+        yield Sentence("No document is predicted wrong, of those whose labels the model knows.")
+    if rows and not in_terminal:
         yield Sentence(
             "The documents in which the probability of a label is most wrong."
             if report.several_labels
             else "The mistakes that the model was surest of."
         )
         yield from legend(list(report.mistakes), "contributions")
-    if not len(report.mistakes):
-        yield from _judged(report, rows, bounds)
-    for place, (row, explanation) in enumerate(zip(rows, report.mistakes, strict=False)):
+    for place, row in enumerate(rows):
         title = [f"Document {row:,}: ", *_verdict(report, row, place)]
-        yield Heading(title, 4, _place(report, f"doc-{row}"))
+        if not len(report.mistakes):
+            text = None if report.texts is None else report.texts[row]
+            yield entry(title, text, longest=LONGEST[extent])
+            continue
+        yield Heading(title, 4)
         yield _misled(report, place)
         if in_terminal:
             continue
         if not report.several_labels and row in report.suspects:
-            link = Span("looks wrong", "link", link=_place(report, "labels"))
-            yield Sentence(["Its label ", link, " too."], "han-small")
-        text = document_blocks([explanation], "contributions", report.marked(row))
-        yield Fold("The whole document, word by word", text, not place, "han-small")
-    n_more = int((~report.right).sum()) - len(rows)
-    yield from more(n_more, "document" if report.several_labels else "mistake")
+            yield Sentence("Its label looks wrong too.", "han-small")
+        shown = document_blocks([report.mistakes[place]], "contributions", report.marked(row))
+        yield Fold("The whole document, word by word", shown, not place, "han-small")
+    if rows:
+        n_more = int((~report.right).sum()) - len(rows)
+        yield from more(n_more, "document" if report.several_labels else "mistake")
+    if n := len(report.suspects):
+        what = counted(n, "mark" if report.several_labels else "label")
+        yield Sentence(
+            f"{what} {agreeing(n, 'look')} wrong, by the estimate of audit_labels: see "
+            "report.suspects and looks_mislabelled in report.to_frame(). It cannot distinguish a "
+            "wrong label from a mistake of the model: a person has to look.",
+            "han-small",
+        )
 
 
-def _verdict(report: Reported, row: int, place: int | None = None) -> list[Any]:
-    """Return what is predicted for a document and its label; of a mistake what is most wrong."""
+def _verdict(report: Reported, row: int, place: int) -> list[Any]:
+    """Return what is predicted for a mistake and its label, and which label is most wrong."""
     answer, marked = (named(each(row)) for each in (report.answer, report.marked))
     sure = "" if report.several_labels else f" ({percent(float(report.confidence[row]))})"
     said = ["predicted ", *answer, sure, ", labelled ", *marked]
-    if place is None or report.mistake_labels is None:
+    if report.mistake_labels is None:
         return said
     label = int(report.mistake_labels[place])
     kind = "missed" if report.targets[row, label] else "wrongly given"
@@ -524,86 +386,15 @@ def _misled(report: Reported, place: int) -> Sentence:
     return Sentence(["misled by ", quoted, f" ({value})"], "han-misled")
 
 
-def _suspects(report: Reported, in_terminal: bool, bounds: Bounds) -> Iterator[Block]:
-    """Yield the documents whose label, or one of whose labels, may be wrong."""
-    if not in_terminal:
-        yield Sentence(SUSPECTED[report.several_labels], "han-small")
-    n, shown = len(report.suspects), report.suspects[: bounds.in_a_list].tolist()
-    if not n:
-        yield Sentence("None was found.")
-        return
-    what = "label" if report.several_labels else "document"
-    yield Sentence(f"{counted(n, what)}, the most suspicious first.")
-    if not report.several_labels:
-        yield from _judged(report, shown, bounds)
-    else:
-        for row, label in shown:
-            has = "marked " if report.targets[row, label] else "not marked "
-            p = percent(float(report.probabilities[row, label]))
-            said = [has, Span(report.labels[label], "strong"), f", probability {p}"]
-            yield _entry(report, row, said, bounds)
-    yield from more(n - len(shown), what)
-
-
-def _duplicates(report: Reported, in_terminal: bool, bounds: Bounds) -> Iterator[Block]:
-    """Yield documents with the same words, those with different labels first."""
-    if report.trained_on is not None and len(report.trained_on) and not in_terminal:
-        n = len(report.trained_on)
-        yield Sentence(
-            f"{counted(n)} {agreeing(n, 'have')} {OF_TRAINING}: the model may have memorized "
-            "them, and scores are too good."
-        )
-        rows = report.trained_on[: bounds.in_a_list].tolist()
-        yield from _judged(report, rows, bounds)
-        yield from more(n - len(rows), "document")
-    groups = sorted(report.duplicates, key=lambda group: not report.has_conflict(group))
-    if not groups:
-        if report.texts is not None and not in_terminal:
-            yield Sentence("No two documents have the same words, apart from case and punctuation.")
-        return
-    n_conflicts = sum(map(report.has_conflict, groups))
-    labels = f"{n_conflicts} with different labels" if n_conflicts else "each with one label"
-    n_groups, documents = counted(len(groups), "group"), counted(sum(map(len, groups)))
-    yield Sentence(f"{documents} in {n_groups} of the same words, {labels}.")
-    if in_terminal:
-        return
-    yield Sentence(
-        "Case and punctuation do not count. Different labels of one text cannot both be learnt.",
-        "han-small",
-    )
-    for group in groups[: bounds.in_a_list]:
-        marked = list(dict.fromkeys(report.marked(row) for row in group))
-        parts = [part for label in marked for part in ("; ", *named(label))][1:]
-        mark = [Span("different labels", "verdict"), " "] * report.has_conflict(group)
-        found = _judged(report, group[: bounds.in_a_list], bounds)
-        found += more(len(group) - bounds.in_a_list, "document")
-        title = [f"{counted(len(group))}: ", *mark, *parts]
-        yield Fold(title, found, kind="han-document")
-    yield from more(len(groups) - bounds.in_a_list, "group")
-
-
-def _judged(report: Reported, rows: Iterable[int], bounds: Bounds) -> list[Block]:
-    """Return documents with their label and what the model predicts."""
-    return [_entry(report, row, _verdict(report, row), bounds) for row in rows]
-
-
-def _entry(report: Reported, row: int, said: list[Any], bounds: Bounds) -> Block:
-    """Return a document that opens, with a link to where it is explained."""
-    if (
-        bounds.documents
-        and row in report.mistake_rows[: min(len(report.mistakes), bounds.mistakes)]
-    ):
-        said = [*said, " ", Span("explained", "link", link=_place(report, f"doc-{row}"))]
-    text = None if report.texts is None else report.texts[row]
-    return entry([f"Document {row:,}: ", *said], text, longest=bounds.characters)
-
-
 def _with_interval(found: Mapping[str, float], key: str) -> Text:
     """Return a score and its 95 % interval; a dash where there is none."""
     if key not in found:
         return ""
     if f"{key}_low" not in found:
         return decimal(found[key])
-    ends = [found[f"{key}_{end}"] for end in ("low", "high")]
-    interval = "[\N{EN DASH}]" if math.isnan(ends[0]) else f"[{ends[0]:.3f}, {ends[1]:.3f}]"
-    return [Span(decimal(found[key]), "strong"), " ", Span(interval, "small")]
+    return _interval(found[key], found[f"{key}_low"], found[f"{key}_high"])
+
+
+def _interval(value: float, low: float, high: float) -> Text:
+    interval = "[\N{EN DASH}]" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
+    return [Span(decimal(value), "strong"), " ", Span(interval, "small")]

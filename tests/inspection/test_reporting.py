@@ -39,7 +39,6 @@ def test_predictions_are_those_of_the_model(classifier, found):
     np.testing.assert_allclose(found.probabilities, classifier.predict_proba(HELD_OUT), atol=1e-6)
     assert found.scores["model"]["accuracy"] == classifier.score(HELD_OUT, Y)
     assert found.labels == ("neg", "pos")
-    assert found.history == tuple(classifier.history_)
 
 
 def test_texts_and_lengths_are_those_that_the_model_read(classifier, found):

@@ -170,15 +170,6 @@ def test_no_word_is_divided_above_short_labels(browser):
 
 
 @pytest.mark.thorough
-def test_a_link_of_the_matrix_opens_its_documents(browser):
-    html, place = made().to_html(), f"han-{made().digest}-0-1"
-    script = f"<script>location.hash = '{place}'</script>"
-    dumped = browser(html.replace("</body>", f"{script}</body>"), "--dump-dom")
-    opened = re.findall(r'<details class="han-document" open="">.*?<div id="(.*?)"', dumped)
-    assert opened == [place]
-
-
-@pytest.mark.thorough
 def test_what_is_too_wide_would_be_found(browser):
     wide = {"wide": "<div style='width: 900px'>wide</div>", "narrow": "<p>narrow"}
     assert too_wide(browser, wide, 400) == "wide: BODY."

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -131,8 +130,6 @@ class Report(ReadOnlyResult):
     baseline_predicted : ndarray of bool, shape (n_documents, n_labels), default=None
         With several labels a document, those that the baseline gives; None for those of a
         probability of one half or more.
-    history : sequence of mapping of str to float
-        The ``history_`` of the model; empty if it keeps none.
     notes : sequence of str
         What a reader must know of the documents, the labels and the explanations.
     groups : ndarray of int64, shape (n_documents,), default=None
@@ -162,7 +159,6 @@ class Report(ReadOnlyResult):
     baseline: NDArray[np.float64] | None
     baseline_note: str
     baseline_predicted: NDArray[np.bool_] | None = None
-    history: tuple[Mapping[str, float], ...]
     notes: tuple[str, ...]
     groups: NDArray[np.int64] | None = None
     thresholds: NDArray[np.float64] | None = None
@@ -171,7 +167,6 @@ class Report(ReadOnlyResult):
         n, put = self.n_documents, object.__setattr__
         put(self, "labels", tuple(self.labels))
         put(self, "duplicates", tuple(tuple(map(int, group)) for group in self.duplicates))
-        put(self, "history", tuple(dict(epoch) for epoch in self.history))
         put(self, "notes", tuple(self.notes))
         n_labels, several = len(self.labels), self.several_labels
         n_classes = n_labels if several else None
@@ -237,12 +232,6 @@ class Report(ReadOnlyResult):
         if self.several_labels:
             return self.probabilities.max(axis=1)
         return self.probabilities[np.arange(self.n_documents), self.predicted]
-
-    @cached_property
-    def digest(self) -> str:
-        """Eight hexadecimal digits that distinguish these answers from those of other reports."""
-        seen = hashlib.sha256(self.confidence.tobytes() + self.targets.tobytes())
-        return seen.hexdigest()[:8]
 
     @cached_property
     def confusion(self) -> NDArray[np.int64]:
@@ -375,15 +364,6 @@ class Report(ReadOnlyResult):
         cells = zip(*(each[order].tolist() for each in (rows, columns, counts)), strict=True)
         return [cell for cell in cells if cell[0] != cell[1]]
 
-    def rows(self, label: int, predicted: int) -> NDArray[np.int64]:
-        """Return the documents of a cell of `confusion`, the most confident first."""
-        if self.several_labels:
-            missed, given = self._errors
-            found = np.flatnonzero(missed[:, label] & given[:, predicted])
-        else:
-            found = np.flatnonzero((self.targets == label) & (self.predicted == predicted))
-        return found[np.argsort(-self.confidence[found], kind="stable")]
-
     def marked(self, row: int) -> Any:
         """Return the label that a document has; of several a tuple."""
         return self._named(self.targets[row])
@@ -400,7 +380,7 @@ class Report(ReadOnlyResult):
         """Return all data as dicts, lists, strings and numbers, which JSON can hold."""
         same = (
             *("estimator", "labels", "n_classes", "notes", "scores", "gain", "baseline_note"),
-            *("history", "duplicates", "trained_on", "confusion", "reliability"),
+            *("duplicates", "trained_on", "confusion", "reliability"),
         )
         values = {name: getattr(self, name) for name in same}
         labels = [None] * len(self.mistake_rows)
