@@ -14,7 +14,6 @@ from hypothesis import settings
 
 import sk_han
 from sk_han import DocumentArray
-from sk_han.kernels.engine import engine_in_use, using_engine
 
 if TYPE_CHECKING:
     from torch import nn
@@ -90,8 +89,9 @@ def engine(request: pytest.FixtureRequest) -> Iterator[str]:
     """Compute with each engine in turn."""
     if request.param == "numba":
         pytest.importorskip("numba")
+    from sk_han.nn import using_engine  # which imports PyTorch
+
     with using_engine(request.param):
-        assert engine_in_use() == request.param
         yield request.param
 
 

@@ -60,10 +60,13 @@ _REQUESTED: ContextVar[str] = ContextVar("engine", default=_DEFAULT)
 
 @contextmanager
 def using_engine(name: str) -> Iterator[None]:
-    """Compute with one of `ENGINES` inside of the block.
+    """Compute with an engine inside of the block, also a network without an estimator.
 
-    "auto" leaves the engine as it is: that of a block around this one, else that of the environment
-    variable ``SK_HAN_ENGINE``, else Numba where it is installed.
+    Parameters
+    ----------
+    name : {"auto", "numba", "torch"}
+        "auto" leaves the engine as it is: that of a block around this one, else that of the
+        environment variable ``SK_HAN_ENGINE``, else Numba where it is installed.
     """
     if name == "auto":
         yield

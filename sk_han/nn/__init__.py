@@ -1,5 +1,6 @@
 """The network in PyTorch alone, independent of scikit-learn, skorch and text."""
 
+from sk_han.kernels.engine import using_engine
 from sk_han.nn.encoders import BidirectionalGRU, PackedRNN
 from sk_han.nn.han import HANOutput, HierarchicalAttentionNetwork
 from sk_han.nn.poolings import (
@@ -26,4 +27,5 @@ __all__ = [
     "MultiHopPooling",
     "PackedRNN",
     "Pooling",
+    "using_engine",
 ]

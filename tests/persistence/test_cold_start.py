@@ -4,14 +4,10 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
-import torch
 
-from sk_han import load, save
-from sk_han.parts.trained_network import TrainedNetwork
-from sk_han.training.builder import document_net
-from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier
+from sk_han import save
+from tests.tiny_models import fitted_classifier
 
 # PyTorch's own optimizers load its compiler when the first one is made, which takes a second.
 # A classifier needs neither of its siblings.
@@ -112,15 +108,3 @@ def test_load_and_predict_take_little_longer_than_the_import_of_what_they_need(p
     predict = "from sk_han import load; load(sys.argv[1]).predict_proba(['A good film.'])"
     for engine in ("torch", "numba"):
         assert cpu_seconds(predict, path, SK_HAN_ENGINE=engine) < 1.4 * needed
-
-
-def test_a_loaded_model_learns_on_as_one_that_was_loaded_with_an_optimizer(path, monkeypatch):
-    def with_optimizer(**params):
-        return document_net(**params | {"optimizer": torch.optim.SGD})
-
-    without = load(path)
-    monkeypatch.setattr(TrainedNetwork, "_make_net", staticmethod(with_optimizer))
-    models = [without, load(path)]
-    assert [hasattr(model.net_, "optimizer_") for model in models] == [False, True]
-    found = [m.partial_fit(TEXTS, LABELS).predict_proba(UNSEEN) for m in models]
-    np.testing.assert_array_equal(*found)

@@ -8,13 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sklearn
 
-from sk_han import RNN, Attention, HANClassifier, HierarchicalTokenizer, ModelFormatError, load
+from sk_han import ModelFormatError, load
 from sk_han.serving import Scorer
-from sk_han.serving import stored_model as stored_classifier
-from sk_han.text import vocabulary as tokenizer_state
-from sk_han.utils.compat import validate_parameter_constraints
 from tests.crafted_files import GOLDEN, archive_of, golden_parts, paths, set_at, without
 
 HOSTILE: list[Any] = [
@@ -96,57 +92,3 @@ def test_both_refuse_the_same_files_whatever_the_value(
     name: str, shift: int, tmp_path: Path
 ) -> None:
     assert differences(crafted(name, shift), tmp_path / "model.han") == []
-
-
-# What both classes allow is declared by scikit-learn's constraints too.
-DECLARED: list[tuple[Any, dict[str, Any]]] = [
-    (HANClassifier, stored_classifier._PARAMETERS),
-    (HierarchicalTokenizer, tokenizer_state.PARAMETERS),
-]
-# By scikit-learn: a string for a sequence of words, and a dict for an array.
-TAKEN_FOR_ANOTHER = {("vocabulary", str), ("threshold", dict)}
-PLAIN: list[Any] = [None, 0, 1, 2, 3, 10**6, -1, 0.0, 0.3, 1.0, 1.5, 1e-3, "", "auto", "balanced"]
-PLAIN += ["random", "cooccurrence", "gru", "attention", "constant", "sgd", "english", "ascii"]
-PLAIN += ["ragged", "numba", "cpu", "words", [], [1], (1, 2), {}, {"a": 1}]
-PLAIN += [RNN(), Attention(), np.ones(2), False, True]
-
-
-@pytest.mark.parametrize(("cls", "declared"), DECLARED)
-def test_declared_parameters_are_those_of_the_class(cls: Any, declared: dict[str, Any]) -> None:
-    assert declared.keys() == cls().get_params(deep=False).keys()
-
-
-@pytest.mark.parametrize(("cls", "declared"), DECLARED)
-def test_what_is_declared_is_what_the_class_allows(cls: Any, declared: dict[str, Any]) -> None:
-    """True and False count as numbers for scikit-learn, too."""
-
-    def allows(name: str, value: Any) -> bool:
-        constraints = {name: cls._parameter_constraints[name]}
-        try:
-            validate_parameter_constraints(constraints, {name: value}, caller_name="it")
-        except ValueError:
-            return False
-        return True
-
-    for name, constraint in declared.items():
-        if name == "tokenizer":  # stored as its parameters
-            continue
-        for value in PLAIN:
-            here, there = constraint.accepts(value), allows(name, value)
-            assert there or not here, f"{name}={value!r}"
-            is_taken_for_another = (name, type(value)) in TAKEN_FOR_ANOTHER
-            if not isinstance(value, bool) and not is_taken_for_another:
-                is_array = name == "vocabulary" and isinstance(value, np.ndarray)
-                assert here or not there or is_array, f"{name}={value!r}"
-
-
-def test_defaults_of_the_tokenizer_are_those_of_the_class() -> None:
-    params = HierarchicalTokenizer().get_params()
-    assert {name: params[name] for name in tokenizer_state.DEFAULTS} == tokenizer_state.DEFAULTS
-
-
-def test_declared_metadata_is_what_the_classifier_routes() -> None:
-    with sklearn.config_context(enable_metadata_routing=True):
-        routing = HANClassifier().get_metadata_routing()
-    for method, names in stored_classifier._METADATA.items():
-        assert sorted(getattr(routing, method).requests) == sorted(names)

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 import torch
 
-from sk_han import DocumentArray, MultiHopAttention
+from sk_han import DocumentArray, MultiHopAttention, load, save
 from sk_han.documents import LabelledDocuments
+from sk_han.parts.trained_network import TrainedNetwork
+from sk_han.training.builder import document_net
 from sk_han.training.callbacks import EarlyStopping, StopTraining
 from sk_han.training.net import Batches, Net, accuracy, document_tensors, weighted_mean
-from tests.tiny_models import BAD, GOOD, fitted_classifier, tiny
+from tests.tiny_models import BAD, GOOD, LABELS, TEXTS, UNSEEN, fitted_classifier, tiny
 
 FORKED = """
 import multiprocessing
@@ -185,7 +187,6 @@ class TestMeasures:
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")  # of PyTorch's compiler
 def test_a_compiled_network_gives_the_same_probabilities():
-    from tests.tiny_models import LABELS, TEXTS, tiny
 
     params = {"compile": True, "compile__backend": "eager"}
     compiled = tiny(net_params=params, max_epochs=1).fit(TEXTS, LABELS)
@@ -331,3 +332,18 @@ def test_label_smoothing_worked_by_hand(training):
     loss = net.get_loss(logits, data.targets, X=data, training=training)
     expected = -0.95 * math.log(3 / 4) - 0.05 * math.log(1 / 4)
     assert loss.item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_loaded_model_learns_on_as_one_that_was_loaded_with_an_optimizer(tmp_path, monkeypatch):
+    path = tmp_path / "model.han"
+    save(fitted_classifier(), path)
+
+    def with_optimizer(**params):
+        return document_net(**params | {"optimizer": torch.optim.SGD})
+
+    without = load(path)
+    monkeypatch.setattr(TrainedNetwork, "_make_net", staticmethod(with_optimizer))
+    models = [without, load(path)]
+    assert [hasattr(model.net_, "optimizer_") for model in models] == [False, True]
+    found = [m.partial_fit(TEXTS, LABELS).predict_proba(UNSEEN) for m in models]
+    np.testing.assert_array_equal(*found)

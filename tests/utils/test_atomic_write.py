@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from sk_han import HierarchicalTokenizer, load, save
-from sk_han.utils.files import check_replaceable
 from tests.tiny_models import TEXTS, UNSEEN, fitted_classifier
 
 IN_ANOTHER_PROCESS = """
@@ -146,18 +145,6 @@ class TestAccidents:
             save(fitted, "/dev/full")
         assert not os.path.isfile("/dev/full")
 
-    def test_a_link_to_a_pipe_without_a_name_is_refused_before_anything_is_written(self):
-        ends = os.pipe()
-        path = f"/dev/fd/{ends[1]}"
-        try:
-            if not os.path.exists(path):
-                pytest.skip("there is no /dev/fd here")
-            with pytest.raises(OSError, match="is a device or a pipe"):
-                check_replaceable(path)
-        finally:
-            for end in ends:
-                os.close(end)
-
     @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
     def test_a_folder_without_the_right_to_write_is_an_error(self, saved):
         before = saved.read_bytes()
@@ -208,22 +195,3 @@ class TestTheFile:
         with pytest.raises(ValueError, match="null"):
             save_another(f"{tmp_path}/model\0.han")
         assert os.listdir(tmp_path) == []
-
-
-class TestWhatIsToldBefore:
-    def test_nothing_is_touched_or_made(self, tmp_path):
-        path = tmp_path / "model.han"
-        path.write_bytes(b"old")
-        check_replaceable(path)
-        check_replaceable(tmp_path / "new.han")
-        assert path.read_bytes() == b"old"
-        assert os.listdir(tmp_path) == ["model.han"]
-
-    def test_a_missing_folder_is_an_error(self, tmp_path):
-        with pytest.raises(FileNotFoundError, match="There is no folder"):
-            check_replaceable(tmp_path / "nowhere" / "model.han")
-
-    def test_a_folder_that_cannot_be_written_to_is_an_error(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(os, "access", lambda path, mode: False)
-        with pytest.raises(PermissionError, match="no permission to write"):
-            check_replaceable(tmp_path / "model.han")

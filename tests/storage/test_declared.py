@@ -1,0 +1,121 @@
+"""What the state of a network and the parameters of a saved classifier must be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn
+
+from sk_han import RNN, Attention, HANClassifier, HierarchicalTokenizer
+from sk_han.options import NetworkOptions, sentence_network_shapes, weight_shapes
+from sk_han.serving import stored_model as stored_classifier
+from sk_han.storage.schema import NETWORK_WEIGHTS, check
+from sk_han.text import vocabulary as tokenizer_state
+from sk_han.utils.compat import validate_parameter_constraints
+
+OPTIONS = NetworkOptions(embedding_dim=5, word_hidden=3, sentence_hidden=2)
+SIZES: dict[str, dict[str, Any]] = {
+    "words": {"vocabulary_size": 11, "max_words": 7},
+    "vectors": {"input_size": 13, "recurrent": True},
+}
+
+
+def state_of(reads: str) -> dict[str, Any]:
+    of_words = weight_shapes(11, 2, OPTIONS)
+    shapes = of_words if reads == "words" else sentence_network_shapes(13, 2, True, OPTIONS)
+    return {
+        "reads": reads,
+        **SIZES[reads],
+        "n_classes": 2,
+        "valid_batch_size": 1,
+        "options": OPTIONS.to_plain(),
+        "weights": {name: np.zeros(shape, np.float32) for name, shape in shapes.items()},
+    }
+
+
+@pytest.mark.parametrize(("reads", "sizes"), [("words", {"V": 11}), ("vectors", {"E": 13})])
+def test_one_as_it_should_be_passes_and_tells_its_sizes(reads: str, sizes: dict[str, int]) -> None:
+    assert check(NETWORK_WEIGHTS, state_of(reads)) == {**sizes, "K": 2}
+
+
+@pytest.mark.parametrize("reads", SIZES)
+@pytest.mark.parametrize("name", ["n_classes", "valid_batch_size", "options", "weights"])
+def test_a_missing_entry_is_named(reads: str, name: str) -> None:
+    state = state_of(reads)
+    del state[name]
+    with pytest.raises(ValueError, match=rf"lacks \['{name}'\]"):
+        check(NETWORK_WEIGHTS, state)
+
+
+@pytest.mark.parametrize("reads", SIZES)
+def test_sizes_that_its_weights_do_not_have_are_refused(reads: str) -> None:
+    for name, size in SIZES[reads].items():
+        if name == "max_words":
+            continue
+        with pytest.raises(ValueError, match=r"must have|too many"):
+            check(NETWORK_WEIGHTS, state_of(reads) | {name: not size if size is True else size + 1})
+
+
+def test_the_sizes_of_another_kind_are_too_many() -> None:
+    with pytest.raises(ValueError, match=r"lacks .*'vocabulary_size'.*has .*'recurrent'"):
+        check(NETWORK_WEIGHTS, state_of("vectors") | {"reads": "words"})
+
+
+# What both classes allow is declared by scikit-learn's constraints too.
+DECLARED: list[tuple[Any, dict[str, Any]]] = [
+    (HANClassifier, stored_classifier._PARAMETERS),
+    (HierarchicalTokenizer, tokenizer_state.PARAMETERS),
+]
+
+
+# By scikit-learn: a string for a sequence of words, and a dict for an array.
+TAKEN_FOR_ANOTHER = {("vocabulary", str), ("threshold", dict)}
+
+
+PLAIN: list[Any] = [None, 0, 1, 2, 3, 10**6, -1, 0.0, 0.3, 1.0, 1.5, 1e-3, "", "auto", "balanced"]
+PLAIN += ["random", "cooccurrence", "gru", "attention", "constant", "sgd", "english", "ascii"]
+PLAIN += ["ragged", "numba", "cpu", "words", [], [1], (1, 2), {}, {"a": 1}]
+PLAIN += [RNN(), Attention(), np.ones(2), False, True]
+
+
+@pytest.mark.parametrize(("cls", "declared"), DECLARED)
+def test_declared_parameters_are_those_of_the_class(cls: Any, declared: dict[str, Any]) -> None:
+    assert declared.keys() == cls().get_params(deep=False).keys()
+
+
+@pytest.mark.parametrize(("cls", "declared"), DECLARED)
+def test_what_is_declared_is_what_the_class_allows(cls: Any, declared: dict[str, Any]) -> None:
+    """True and False count as numbers for scikit-learn, too."""
+
+    def allows(name: str, value: Any) -> bool:
+        constraints = {name: cls._parameter_constraints[name]}
+        try:
+            validate_parameter_constraints(constraints, {name: value}, caller_name="it")
+        except ValueError:
+            return False
+        return True
+
+    for name, constraint in declared.items():
+        if name == "tokenizer":  # stored as its parameters
+            continue
+        for value in PLAIN:
+            here, there = constraint.accepts(value), allows(name, value)
+            assert there or not here, f"{name}={value!r}"
+            is_taken_for_another = (name, type(value)) in TAKEN_FOR_ANOTHER
+            if not isinstance(value, bool) and not is_taken_for_another:
+                is_array = name == "vocabulary" and isinstance(value, np.ndarray)
+                assert here or not there or is_array, f"{name}={value!r}"
+
+
+def test_defaults_of_the_tokenizer_are_those_of_the_class() -> None:
+    params = HierarchicalTokenizer().get_params()
+    assert {name: params[name] for name in tokenizer_state.DEFAULTS} == tokenizer_state.DEFAULTS
+
+
+def test_declared_metadata_is_what_the_classifier_routes() -> None:
+    with sklearn.config_context(enable_metadata_routing=True):
+        routing = HANClassifier().get_metadata_routing()
+    for method, names in stored_classifier._METADATA.items():
+        assert sorted(getattr(routing, method).requests) == sorted(names)
