@@ -6,20 +6,9 @@ import extremes
 import numpy as np
 import pytest
 
-from sk_han import HierarchicalTokenizer
-from sk_han.documents import LabelledDocuments
-from sk_han.fitting import memory_estimate
-from sk_han.fitting.cross_fitting import NgramSource, fit_linear_parts
-from sk_han.fitting.memory_estimate import (
-    bytes_of_naive_bayes,
-    bytes_of_tfidf,
-    check_memory_of_linear_model,
-)
-from sk_han.parts.ngram_fitting import MOST_DENSE
 from tests.faults.test_accidents import At, fault, state_stays
 from tests.thorough import first_fast
 from tests.tiny_models import tiny
-from tests.tiny_targets import classes
 
 
 def sound(classifier, texts):
@@ -52,7 +41,7 @@ def allow(monkeypatch):
     """Let the process have so many bytes."""
 
     def allow(n_bytes):
-        monkeypatch.setattr(memory_estimate, "memory_limit", lambda: n_bytes)
+        monkeypatch.setattr("sk_han.fitting.memory_estimate.memory_limit", lambda: n_bytes)
 
     return allow
 
@@ -88,12 +77,6 @@ class TestManyClasses:
         texts, labels = extremes.many_classes(40, 5)
         sound(tiny(linear_ngrams=None).fit(texts, labels), texts)
 
-    def test_few_classes_have_their_ngrams_not_counted(self, allow, monkeypatch):
-        documents = HierarchicalTokenizer().fit_transform(extremes.many_classes(2, 100)[0])
-        monkeypatch.delattr(memory_estimate, "document_counts")
-        allow(1 << 30)
-        check_memory_of_linear_model(documents, 2, (1, 3))
-
     @pytest.mark.thorough
     def test_fifty_thousand_are_refused_before_memory_is_taken(self, allow):
         allow(64 << 30)
@@ -107,25 +90,6 @@ class TestManyClasses:
             assert tracemalloc.get_traced_memory()[1] < 500_000_000
         finally:
             tracemalloc.stop()
-
-    @pytest.mark.thorough
-    @pytest.mark.parametrize(("n_classes", "n_each"), [(30, 400), (300, 40), (600, 10)])
-    def test_the_memory_that_is_named_is_that_of_the_fit(self, n_classes, n_each):
-        texts, targets = extremes.many_classes(n_classes, n_each)
-        documents = HierarchicalTokenizer().fit_transform(texts)
-        data = LabelledDocuments(documents, targets, np.ones(len(texts)))
-        tracemalloc.start()
-        try:
-            parts, _ = fit_linear_parts(data, classes(n_classes), [NgramSource((1, 3))], None)
-            taken = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-        named = (
-            bytes_of_naive_bayes(n_classes, len(parts.parts["ngrams"].buckets), len(texts))
-            if n_classes <= MOST_DENSE
-            else bytes_of_tfidf(n_classes, documents.n_words, len(texts))
-        )
-        assert 0.5 * named < taken < 1.2 * named + 100_000_000
 
 
 @pytest.mark.filterwarnings("ignore:1 of 2 classes has fewer than 5 documents")

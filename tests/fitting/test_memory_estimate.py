@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
+import extremes
+import numpy as np
 import pytest
 
+from sk_han import HierarchicalTokenizer
+from sk_han.documents import LabelledDocuments
 from sk_han.fitting import memory_estimate
-from sk_han.fitting.memory_estimate import check_memory, memory_limit
+from sk_han.fitting.cross_fitting import NgramSource, fit_linear_parts
+from sk_han.fitting.memory_estimate import (
+    bytes_of_naive_bayes,
+    bytes_of_tfidf,
+    check_memory,
+    check_memory_of_linear_model,
+    memory_limit,
+)
+from sk_han.parts.ngram_fitting import MOST_DENSE
+from tests.tiny_targets import classes
 
 
 def test_the_limit_of_a_machine_is_its_memory_at_the_most() -> None:
@@ -48,3 +62,30 @@ def test_what_is_too_much_is_named_with_the_repair(monkeypatch: pytest.MonkeyPat
 def test_where_no_limit_is_known_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_estimate, "memory_limit", lambda: None)
     check_memory(1 << 60, "A model", "Make it smaller.")
+
+
+def test_few_classes_have_their_ngrams_not_counted(monkeypatch):
+    documents = HierarchicalTokenizer().fit_transform(extremes.many_classes(2, 100)[0])
+    monkeypatch.delattr(memory_estimate, "document_counts")
+    monkeypatch.setattr(memory_estimate, "memory_limit", lambda: 1 << 30)
+    check_memory_of_linear_model(documents, 2, (1, 3))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("n_classes", "n_each"), [(30, 400), (300, 40), (600, 10)])
+def test_the_memory_that_is_named_is_that_of_the_fit(n_classes, n_each):
+    texts, targets = extremes.many_classes(n_classes, n_each)
+    documents = HierarchicalTokenizer().fit_transform(texts)
+    data = LabelledDocuments(documents, targets, np.ones(len(texts)))
+    tracemalloc.start()
+    try:
+        parts, _ = fit_linear_parts(data, classes(n_classes), [NgramSource((1, 3))], None)
+        taken = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    named = (
+        bytes_of_naive_bayes(n_classes, len(parts.parts["ngrams"].buckets), len(texts))
+        if n_classes <= MOST_DENSE
+        else bytes_of_tfidf(n_classes, documents.n_words, len(texts))
+    )
+    assert 0.5 * named < taken < 1.2 * named + 100_000_000

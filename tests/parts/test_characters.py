@@ -6,22 +6,15 @@ import pickle
 import joblib
 import numpy as np
 import pytest
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 import sk_han
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
-from sk_han.documents import LabelledDocuments
-from sk_han.fitting.cross_fitting import _gained
-from sk_han.parts.ngrams import WordTable, keyed_ngrams, n_characters, words_by_id
-from sk_han.parts.pool import CHARACTERS, LATENT_CHARACTERS, NGRAMS
 from sk_han.serving import Scorer
-from sk_han.targets import fit_target
 from tests.inflected_texts import inflected
 
 TINY = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "max_epochs": 1}
 TINY |= {"batch_size": 64}
-TEXTS = ["Übel, übelst!", "the un-likely word", "", "a 𝒳 b", "x" * 300]
 
 
 @pytest.fixture(scope="module")
@@ -35,44 +28,7 @@ def others():
     return inflected(100, seed=1)
 
 
-class TestWordTable:
-    def test_ngrams_are_those_of_scikit_learn_within_words(self):
-        tokenizer = HierarchicalTokenizer()
-        documents = tokenizer.fit_transform(TEXTS)
-        read = WordTable.of({}, 2).read(documents)
-        for number, text in enumerate(TEXTS):
-            words = [
-                word
-                for sentence in tokenizer.inverse_transform(documents)[number]
-                for word in sentence
-            ]
-            expected = set()
-            if text:
-                vectorizer = CountVectorizer(analyzer="char_wb", ngram_range=(2, 5))
-                analyze = vectorizer.build_analyzer()
-                expected = {ngram for word in words for ngram in analyze(word)}
-                # It repeats a word shorter than n as a whole.
-                expected = {ngram for ngram in expected if len(ngram) > 1}
-            keys, _, _ = keyed_ngrams(read[number : number + 1], (2, 5))
-            assert len(np.unique(keys)) == len(expected)
-
-    def test_known_words_are_read_the_same_by_their_ids(self):
-        tokenizer = HierarchicalTokenizer()
-        documents = tokenizer.fit_transform(TEXTS)
-        table = WordTable.of(words_by_id(documents), len(tokenizer.vocabulary_) + 2)
-        of_ids = DocumentArray.from_nested(documents.to_nested())
-        assert of_ids.spelling is None
-        assert table.read(of_ids).to_nested() == table.read(documents).to_nested()
-
-    def test_unknown_words_are_read_by_their_spelling_alone(self):
-        tokenizer = HierarchicalTokenizer()
-        tokenizer.fit(["good film"])
-        table = WordTable.of(tokenizer.vocabulary_, 4)
-        new = tokenizer.transform(["filming"])
-        assert [len(word) for word in table.read(new).to_nested()[0]] == [9]
-        by_ids = DocumentArray.from_nested(new.to_nested())
-        assert [len(word) for word in table.read(by_ids).to_nested()[0]] == [2]  # its boundaries
-
+class TestCharacterModel:
     def test_a_document_is_read_the_same_beside_others(self, fitted, others):
         documents = fitted.tokenizer_.transform(others[0])
         known = fitted.tokenizer_.transform(inflected(20)[0])
@@ -81,15 +37,6 @@ class TestWordTable:
         alone = [fitted.predict_proba(each) for each in (documents, of_ids)]
         np.testing.assert_allclose(fitted.predict_proba(both), np.concatenate(alone), atol=1e-6)
 
-    def test_words_are_read_up_to_a_limit(self):
-        tokenizer = HierarchicalTokenizer()
-        long = tokenizer.fit_transform(["x" * 100_000])
-        table = WordTable.of(tokenizer.vocabulary_, 3)
-        assert table.read(long).n_words == 1_002
-        assert table.lengths.tolist() == [0, 0, 1_000]
-
-
-class TestCharacterModel:
     def test_attributions_add_up_to_the_logits(self, fitted, others):
         model = fitted.character_model_
         documents = fitted.tokenizer_.transform(others[0])
@@ -185,7 +132,7 @@ class TestInAClassifier:
         joblib.dump(fitted, dumped := io.BytesIO())
         dumped.seek(0)
         np.testing.assert_array_equal(joblib.load(dumped).predict_proba(others[0]), expected)
-        assert scorer._pool.parts[CHARACTERS].counts is None
+        assert scorer._pool.parts["characters"].counts is None
 
     def test_portions_go_on_with_it(self):
         texts, labels = inflected(400)
@@ -200,11 +147,10 @@ class TestInAClassifier:
     def test_more_characters_than_memory_is_for_are_not_read(self, monkeypatch, more):
         texts, labels = inflected(400)
         documents = HierarchicalTokenizer().fit_transform(texts)
-        most = n_characters(documents) - more
-        assert n_characters(documents) == sum(len("".join(text.split())) for text in texts)
+        most = sum(len("".join(text.split())) for text in texts) - more
         monkeypatch.setattr("sk_han.fitting.linear._MOST_CHARACTERS", most)
         fitted = HANClassifier(**TINY, random_state=0).fit(documents, labels)
-        assert (CHARACTERS in fitted.pool_.parts) == (more == 0)
+        assert ("characters" in fitted.pool_.parts) == (more == 0)
 
     @pytest.mark.thorough
     def test_a_warm_start_keeps_the_kinds_of_parts(self, fitted):
@@ -216,99 +162,16 @@ class TestInAClassifier:
         going_on.fit(texts[:120], labels[:120])
         assert going_on.character_model_ is not None
 
-    @pytest.mark.parametrize(
-        ("gains", "pays"),
-        [
-            ([0.03], False),
-            ([0.09], True),
-            ([0.05, 0.08, 0.2], True),
-            ([0.08] * 4 + [0.05], False),
-            ([None, 0.2], True),  # of a fold that no model tells anything of
-            ([None] * 5, False),
-        ],
-    )
-    def test_the_trial_reads_folds_until_it_is_a_standard_error_away(
-        self, monkeypatch, gains, pays
-    ):
-        sizes, left = [], iter(gains)
-
-        def gained(data, known, target):
-            sizes.append(len(data))
-            assert known.shape == (2, len(data), 2)
-            gain = next(left)
-            return (0.0, np.inf) if gain is None else (gain, 0.025)
-
-        monkeypatch.setattr("sk_han.fitting.cross_fitting._gained", gained)
-        fitted = HANClassifier(**TINY, random_state=0).fit(*inflected(400))
-        assert (fitted.character_model_ is not None) == pays
-        assert sizes == [80 * fold for fold in range(1, len(gains) + 1)]
-
-    @pytest.mark.parametrize("several", [False, True])
-    def test_of_many_labels_the_trial_learns_the_most_frequent_ones(self, monkeypatch, several):
-        seen = []
-
-        def gained(data, known, target):
-            seen.append((len(data), target.names.tolist(), known.shape[2]))
-            return 0.0, 0.0
-
-        monkeypatch.setattr("sk_han.fitting.cross_fitting._gained", gained)
-        y = np.append(np.repeat(np.arange(31), 12), np.repeat(np.arange(31, 38), 4))
-        if several:
-            y = np.eye(38, dtype=int)[y]
-        HANClassifier(**TINY, random_state=0).fit(inflected(400)[0], y)
-        ((n_documents, names, n_scores),) = seen
-        assert names == list(range(31))
-        assert n_scores == 31
-        assert n_documents == pytest.approx(80 if several else 372 / 5, abs=3)  # of a fold
-
-    @pytest.mark.parametrize(
-        ("words", "characters", "share"),
-        [
-            ([0, 0, 0, 0], [0, 0, 0, 0], 0.0),
-            ([0, 0, 0, 0], [-1, 1, -1, 1], 1.0),  # words tell nothing
-            ([-1, 1, -1, 1], [-1, 1, -1, 1], 0.0),  # characters tell the same
-            # Each tells two documents for certain, both together all four.
-            ([-99, 99, 0, 0], [0, 0, -99, 99], 0.5),
-        ],
-    )
-    def test_what_characters_add_is_a_share_of_what_both_tell(self, words, characters, share):
-        n = 4_000  # of fewer, scales of 1 would be preferred
-        targets = np.tile([0, 1, 0, 1], n // 4)
-        data = LabelledDocuments(DocumentArray.from_nested([[[2]]] * n), targets, np.ones(n))
-        target, _ = fit_target(targets, n)
-        logits = np.tile(np.array([words, characters], dtype=float), n // 4)
-        known = np.stack([-logits, logits], axis=2)  # (2, D, 2)
-        assert _gained(data, known, target)[0] == pytest.approx(share, abs=1e-3)
-
-    def test_of_documents_of_which_nothing_is_told_the_error_is_infinite(self):
-        targets = np.tile([0, 1], 200)
-        data = LabelledDocuments(DocumentArray.from_nested([[[2]]] * 400), targets, np.ones(400))
-        wrong = np.tile([1.0, -1.0], (2, 200))
-        known = np.stack([-wrong, wrong], axis=2)
-        assert _gained(data, known, fit_target(targets, 400)[0]) == (0.0, np.inf)
-
-    def test_the_error_of_what_characters_add_is_that_of_other_documents(self):
-        rng, n = np.random.RandomState(0), 500
-        found = []
-        for _ in range(40):
-            targets = rng.randint(2, size=n)
-            of_both = (2 * targets - 1 + rng.normal(size=(2, n)) * [[2], [4]]) / [[2], [8]]
-            known = np.stack([-of_both, of_both], axis=2)
-            data = LabelledDocuments(DocumentArray.from_nested([[[2]]] * n), targets, np.ones(n))
-            found.append(_gained(data, known, fit_target(targets, n)[0]))
-        gained, errors = np.transpose(found)
-        assert errors.mean() == pytest.approx(gained.std(), rel=0.3)
-
     def test_characters_are_tried_where_words_tell_nothing(self):
         texts, labels = inflected(100, seed=1)  # no word is in two of them
         classifier = HANClassifier(**TINY, random_state=0).fit(texts, labels)
-        assert [*classifier.pool_.parts] == ["network", CHARACTERS]
+        assert [*classifier.pool_.parts] == ["network", "characters"]
 
     def test_they_are_tried_too_where_no_word_occurs_once(self):
         texts, labels = inflected(200)
         classifier = HANClassifier(**TINY, random_state=0)
         classifier.fit([f"{text} {text}" for text in texts], labels)
-        assert CHARACTERS in classifier.pool_.parts
+        assert "characters" in classifier.pool_.parts
 
     @pytest.mark.parametrize("n", [0, 99])
     def test_few_documents_and_known_words_need_none(self, n):
@@ -318,8 +181,8 @@ class TestInAClassifier:
     def test_it_can_be_the_only_linear_model(self, others):
         texts, labels = inflected(200)
         classifier = HANClassifier(**TINY, linear_ngrams=None, linear_chars=(3, 3))
-        assert [*classifier.fit(texts, labels).pool_.parts] == ["network", CHARACTERS]
-        assert NGRAMS not in classifier.pool_.parts
+        assert [*classifier.fit(texts, labels).pool_.parts] == ["network", "characters"]
+        assert "ngrams" not in classifier.pool_.parts
         assert classifier.score(*others) > 0.8
 
     @pytest.mark.parametrize("sizes", [(0, 2), (3, 2), (2,), (2.0, 3), "word"])
@@ -336,16 +199,16 @@ class TestInAClassifier:
 
     def test_a_file_with_another_kind_in_its_place_is_refused(self, fitted):
         state = fitted.to_state()
-        state["parts"] = {**state["parts"], CHARACTERS: state["parts"][NGRAMS]}
+        state["parts"] = {**state["parts"], "characters": state["parts"]["ngrams"]}
         with pytest.raises(ValueError, match="its part characters reads words"):
             HANClassifier().from_state(state)
 
     def test_a_file_without_its_counts_is_refused(self, fitted):
         state = fitted.to_state()
-        part = state["parts"][CHARACTERS]
+        part = state["parts"]["characters"]
         ratios = np.abs(part["learnt"]["ratios"][:, :1])
         learnt = {**part["learnt"], "counts": None, "ratios": ratios}
-        state["parts"] = {**state["parts"], CHARACTERS: {**part, "learnt": learnt}}
+        state["parts"] = {**state["parts"], "characters": {**part, "learnt": learnt}}
         with pytest.raises(ValueError, match="lacks counts"):
             HANClassifier().from_state(state)
 
@@ -367,10 +230,10 @@ class TestInAClassifier:
 
     def test_a_file_whose_words_do_not_fit_is_refused(self, fitted):
         state = fitted.to_state()
-        part = state["parts"][CHARACTERS]
+        part = state["parts"]["characters"]
         table = part["learnt"]["table"]
         learnt = {**part["learnt"], "table": {**table, "lengths": table["lengths"] + 1}}
-        state["parts"] = {**state["parts"], CHARACTERS: {**part, "learnt": learnt}}
+        state["parts"] = {**state["parts"], "characters": {**part, "learnt": learnt}}
         with pytest.raises(ValueError, match="lengths do not sum"):
             HANClassifier().from_state(state)
 
@@ -386,9 +249,9 @@ def latent():
 
 class TestLatentModel:
     def test_directions_of_characters_tell_what_few_labels_mean(self, latent, others):
-        assert [*latent.pool_.linear.parts] == [CHARACTERS, LATENT_CHARACTERS]
+        assert [*latent.pool_.linear.parts] == ["characters", "latent_characters"]
         assert latent.latent_character_scale_ > 0
-        alone = latent.pool_.only([LATENT_CHARACTERS])
+        alone = latent.pool_.only(["latent_characters"])
         documents = latent.tokenizer_.transform(others[0])
         right = alone.logits(documents).argmax(axis=1) == others[1]
         assert right.mean() > 0.95
@@ -411,7 +274,7 @@ class TestLatentModel:
 
     def test_a_file_with_counts_in_it_is_refused(self, latent):
         state = latent.to_state()
-        state["parts"] = {**state["parts"], LATENT_CHARACTERS: state["parts"][CHARACTERS]}
+        state["parts"] = {**state["parts"], "latent_characters": state["parts"]["characters"]}
         with pytest.raises(ValueError, match="its part latent_characters has counts"):
             HANClassifier().from_state(state)
 
@@ -431,9 +294,9 @@ class TestLatentModel:
         classifier = HANClassifier(**TINY, random_state=0, **given)
         classifier.partial_fit(texts, labels, [0, 1], X_unlabelled=inflected(600, seed=3)[0])
         assert classifier.score(*others) > 0.95
-        before = classifier.pool_.parts[LATENT_CHARACTERS].weights
+        before = classifier.pool_.parts["latent_characters"].weights
         classifier.partial_fit(*inflected(100, seed=6))
-        assert not np.array_equal(classifier.pool_.parts[LATENT_CHARACTERS].weights, before)
+        assert not np.array_equal(classifier.pool_.parts["latent_characters"].weights, before)
 
 
 class TestDocumentsThatDoNotKnowTheirWords:
@@ -464,9 +327,9 @@ class TestDocumentsThatDoNotKnowTheirWords:
     def test_given_held_out_ones_leave_the_model_out_or_are_refused(self, fitted, given, others):
         X, y = fitted.tokenizer_.transform(inflected(400)[0]), inflected(400)[1]
         more = {"X_val": given, "y_val": others[1]}
-        assert CHARACTERS in HANClassifier(**TINY, random_state=0).fit(X, y).pool_.parts
+        assert "characters" in HANClassifier(**TINY, random_state=0).fit(X, y).pool_.parts
         found = HANClassifier(**TINY, random_state=0).fit(X, y, **more)
-        assert CHARACTERS not in found.pool_.parts
+        assert "characters" not in found.pool_.parts
         with pytest.raises(ValueError, match=r"X_val holds word ids without their words"):
             HANClassifier(**TINY, linear_chars=(2, 3)).fit(X, y, **more)
 
@@ -487,7 +350,7 @@ def test_texts_without_labels_say_the_same_from_a_tokenizer_and_as_texts():
     of_documents = HANClassifier(**how).fit(
         tokenizer.transform(texts), labels, X_unlabelled=tokenizer.transform(more)
     )
-    assert LATENT_CHARACTERS in of_texts.pool_.parts
+    assert "latent_characters" in of_texts.pool_.parts
     np.testing.assert_allclose(
         of_documents.predict_proba(tokenizer.transform(texts)),
         of_texts.predict_proba(texts),
