@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 
 from sk_han import Attention, HANClassifier, HierarchicalTokenizer
-from sk_han.targets import OneOfClasses
 
 GOOD = ["It was a good day. The sun shone.", "We came late. A good meal!", "Good. Very good."]
 BAD = ["It was a bad day. The rain fell.", "We came late. A bad meal!", "Bad. Very bad."]
@@ -42,5 +41,6 @@ def fitted_pipeline():
 def with_classes(fitted, classes):
     """Give a copy of a classifier of two classes whose classes have other names."""
     classifier = copy(fitted)
-    classifier.pool_ = replace(classifier.pool_, target=OneOfClasses(classes))
+    target = replace(classifier.pool_.target, names=classes)
+    classifier.pool_ = replace(classifier.pool_, target=target)
     return classifier

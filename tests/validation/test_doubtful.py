@@ -12,9 +12,6 @@ from sklearn.preprocessing import OneHotEncoder
 from sk_han import (
     DocumentArray,
     HierarchicalTokenizer,
-    explain,
-    explain_classes,
-    report,
 )
 from sk_han.datasets import make_reviews
 from sk_han.targets import OneOfClasses
@@ -24,7 +21,6 @@ from sk_han.validation.labels import (
     warn_of_names,
     warn_of_order,
 )
-from tests.tiny_models import LABELS, TEXTS, tiny
 
 CLASSES = np.array(["a", "b", "c"])
 
@@ -57,25 +53,6 @@ def test_names_that_differ_by_blanks_or_capitals_are_told():
         warn_of_names(np.unique(names))
 
 
-@pytest.mark.parametrize("of_several", [False, True])
-def test_a_fit_tells_them_once(of_several):
-    frame = pd.DataFrame({"Pos": [1, 0, 1] * 6, "pos": [0, 1, 1] * 6})
-    y = frame if of_several else ["pos", "Pos"] * 9
-    with pytest.warns(UserWarning, match="alone: 'Pos' and 'pos'") as told:
-        tiny().fit(TEXTS, y)
-    assert len(told) == 1
-
-
-@pytest.mark.parametrize("of_several", [False, True])
-def test_a_fit_tells_of_a_blank_label(of_several):
-    frame = pd.DataFrame({"pos": [1, 0, 1] * 6, " ": [0, 1, 1] * 6})
-    y = frame if of_several else ["pos", " "] * 9
-    with pytest.warns(UserWarning, match="A label is blank, ' ', and learnt as any other") as told:
-        model = tiny().fit(TEXTS, y)
-    assert len(told) == 1
-    assert set(model.classes_.tolist()) == {"pos", " "}
-
-
 @pytest.mark.parametrize("names", [["a", "b", "ab"], [1, 11], [True, False], ["ss", "s"]])
 def test_other_names_are_not(names):
     with warnings.catch_warnings():
@@ -94,16 +71,6 @@ def test_few_conflicts_are_not(n_rows, n_documents):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_conflicts(np.full(n_rows, 10), n_documents)
-
-
-def test_a_fit_counts_conflicts_among_documents_with_weight():
-    documents = DocumentArray.from_nested([[[2 + n % 7, 9, 9 + n] * 4] for n in range(80)] * 2)
-    labels = np.repeat(["a", "b"], 80)
-    weights = np.ones(160)
-    weights[:10] = 0
-    with pytest.warns(UserWarning, match="140 of 150 documents "):
-        model = tiny(validation_fraction=None).fit(documents, labels, sample_weight=weights)
-    assert model.fit_summary_.n_conflicting == 140
 
 
 # Indexes
@@ -126,29 +93,6 @@ def test_an_index_of_levels_is_compared_with_its_like():
         warn_of_order(TEN, TEN.set_axis(levels), "y")
     with pytest.warns(UserWarning, match="in another order"):
         warn_of_order(TEN.set_axis(levels), TEN.set_axis(levels[::-1]), "y")
-
-
-@pytest.mark.thorough
-@pytest.mark.filterwarnings("ignore:The network tells nothing")
-def test_each_door_tells_of_an_order():
-    X, turned = pd.Series(TEXTS), pd.Series(range(len(TEXTS)))[::-1]
-    labels = pd.Series(LABELS)
-    model = tiny().fit(X, labels)
-
-    def told(names):
-        return pytest.warns(UserWarning, match=f"{names} have the same index in another order")
-
-    with told("X and sample_weight"):
-        tiny().fit(X, labels, sample_weight=turned + 1)
-    with told("X and groups"):
-        tiny().fit(X, labels, groups=turned)
-    with told("X and y"):
-        report(model, X, labels[::-1], baseline=None)
-    with told("X_train and y_train"):
-        report(model, X, labels, X_train=X, y_train=labels[::-1], baseline=None)
-    for explains in (explain, explain_classes):
-        with told("X and y_true"):
-            explains(model, X, y_true=labels[::-1], method="attention")
 
 
 @pytest.mark.parametrize(
@@ -195,12 +139,6 @@ def test_tables_of_features_are_told_with_the_sign(X, sign):
         warn_of_features(X)
 
 
-def test_a_fit_warns_of_a_table_at_the_line_of_the_user():
-    with pytest.warns(UserWarning, match="looks like a table of features") as warned:
-        tiny().fit(ONE_HOT, np.arange(len(ONE_HOT)) % 2)
-    assert warned[0].filename == __file__
-
-
 TOKENIZED = HierarchicalTokenizer().fit_transform(make_reviews(300, random_state=0)[0])
 
 
@@ -234,9 +172,3 @@ def test_documents_are_no_table_however_they_are_cut(X):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_features(X)
-
-
-def test_word_ids_that_are_called_so_are_taken_without_a_warning():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        tiny().fit(DocumentArray.from_padded(ONE_HOT[: len(TEXTS)] + 1), LABELS)

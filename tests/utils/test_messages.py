@@ -1,0 +1,166 @@
+"""What messages are made of: counts, missing packages, visible text, the line of a warning."""
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from sk_han import HierarchicalTokenizer
+from sk_han.utils.messages import (
+    a_kind,
+    agreeing,
+    counted,
+    import_optional,
+    in_one_line,
+    in_reading_order,
+    shortened_apart,
+    visible,
+    warn_user,
+)
+from tests.tiny_models import TEXTS, tiny
+
+
+def test_one_thing_is_singular_and_thousands_have_a_comma():
+    assert (counted(1), counted(1200, "label")) == ("1 document", "1,200 labels")
+    assert (counted(1, "class"), counted(2, "class")) == ("1 class", "2 classes")
+
+
+def test_a_verb_follows_the_number():
+    assert [agreeing(1, verb) for verb in ("are", "have", "were", "stand")] == [
+        "is",
+        "has",
+        "was",
+        "stands",
+    ]
+    assert [agreeing(n, "have") for n in (0, 2)] == ["have", "have"]
+
+
+def test_a_kind_has_its_article():
+    values = (3, [], None, np.zeros(2), object(), "", 1.5)
+    expected = ["an int", "a list", "a NoneType", "an ndarray", "an object", "a str", "a float"]
+    assert [a_kind(value) for value in values] == expected
+
+
+def test_an_installed_module_is_imported():
+    assert import_optional("json.decoder", "plot", "this test") is sys.modules["json.decoder"]
+
+
+def test_a_missing_package_is_named_with_its_caller_and_one_command():
+    with pytest.raises(ModuleNotFoundError) as caught:
+        import_optional("no_such_package.sub", "plot", "DocumentExplanation.plot")
+    assert str(caught.value) == (
+        'DocumentExplanation.plot needs no_such_package: pip install "sk-han[plot]"'
+    )
+
+
+def test_a_package_of_no_extra_is_installed_by_its_own_name():
+    with pytest.raises(ModuleNotFoundError, match=r"pip install no_such_package$"):
+        import_optional("no_such_package", None, "to_frame")
+
+
+def test_the_error_of_a_broken_package_is_its_own(tmp_path, monkeypatch):
+    (tmp_path / "broken_package.py").write_text("import no_such_dependency")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="No module named 'no_such_dependency'"):
+        import_optional("broken_package", "plot", "this test")
+
+
+@pytest.mark.parametrize(
+    ("function", "text", "shown"),
+    [
+        (visible, "a\x00b\x1b[31m", "a␀b␛[31m"),
+        (visible, "tab\tand\nline \ud800\x85", "tab\tand\nline ��"),
+        (in_reading_order, "price \u202e001\x00", "price �001␀"),
+        (in_one_line, "very\n good\x00", "very good␀"),
+    ],
+)
+def test_what_could_control_a_terminal_or_turn_a_line_is_replaced(function, text, shown):
+    assert function(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("label", "longest", "shown"),
+    [
+        ("abcdefgh", 8, "abcdefgh"),
+        ("a common begin", 8, "a co…gin"),
+        ("a common end", 8, "a co…end"),
+        ("a common end", 7, "a c…end"),
+        ("another common end", 7, "ano…end"),
+        ("long", 1, "…"),
+    ],
+)
+def test_a_long_label_lacks_its_middle_so_that_labels_that_begin_alike_differ(
+    label, longest, shown
+):
+    assert in_one_line(label, longest) == shown
+
+
+@pytest.mark.parametrize(
+    ("texts", "shown"),
+    [
+        (["long, north, end", "long, south, end"], ["…nor…end", "…sou…end"]),
+        (["long, an inner part, end", "long, an inner path, end"], ["…rt, end", "…th, end"]),
+        (
+            ["long, one, end", "long, two, end", "long, two, end"],
+            ["…one…end", "…two…end", "…two…end"],
+        ),
+        (
+            ["long, a1 same b2, end", "long, a1 same b3, end", "long, c, end"],
+            ["…2, end", "…3, end", "…c, end"],
+        ),
+        (["short", "long, long, long"], ["short", "long…ong"]),
+        ([], []),
+    ],
+)
+def test_long_labels_that_begin_and_end_alike_differ_too(texts, shown):
+    assert shortened_apart(texts, 8) == shown
+
+
+def places(function, *args):
+    """Return the files that the warnings of a call point at."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function(*args)
+    return [(warning.filename, warning.category) for warning in caught]
+
+
+def inside(package, code="from sk_han.utils.messages import warn_user\nwarn_user('Careful.')"):
+    """Run a warning as a module of a package would, in a file of its own name."""
+    exec(compile(code, f"/{package}/module.py", "exec"), {"__name__": f"{package}.module"})
+
+
+def test_it_is_a_user_warning_with_the_message():
+    with pytest.warns(UserWarning, match=r"^Careful\.$"):
+        warn_user("Careful.")
+
+
+def test_it_points_at_the_caller():
+    assert places(warn_user, "Careful.") == [(__file__, UserWarning)]
+
+
+@pytest.mark.parametrize("package", ["sk_han", "sklearn", "skorch", "joblib", "torch"])
+def test_frames_of_packages_in_between_are_passed_over(package):
+    assert places(inside, package) == [(__file__, UserWarning)]
+
+
+@pytest.mark.parametrize("package", ["sk_hand", "mine", "sklearnex"])
+def test_other_packages_are_pointed_at(package):
+    assert places(inside, package) == [(f"/{package}/module.py", UserWarning)]
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        tiny().fit,
+        make_pipeline(HierarchicalTokenizer(), tiny()).fit,
+        lambda X, y: cross_val_score(tiny(), X, y, cv=2),
+    ],
+    ids=["classifier", "Pipeline", "search"],
+)
+def test_a_single_class_is_told_at_the_line_that_fits(fit):
+    found = places(fit, TEXTS, ["only"] * len(TEXTS))
+    assert found
+    assert {file for file, _ in found} == {__file__}
