@@ -1,4 +1,4 @@
-"""Linear models of one fit, cross-fitted: their scales, and the trial of a model of characters."""
+"""Cross-fitting of the linear models: their relative scales, and the trial of characters."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from sk_han.targets import Target
 from sk_han.utils.containers import Flags, Floats, Integers
 from sk_han.utils.messages import warn_user
 
-# Scales of linear models beside each other, if no document can be scored by models that have not
-# learnt from it; one alone has 1. Typical of benchmarks/unlabelled.py and characters.py.
+# Scales of several linear models if no document can be held out; a single one has 1. Typical of
+# benchmarks/unlabelled.py and characters.py.
 _USUAL_SCALES = {NGRAMS: 0.4, LATENT: 1.0, CHARACTERS: 0.7, LATENT_CHARACTERS: 0.7}
 
 LATENT_NAMES = (LATENT, LATENT_CHARACTERS)
 
-# Up to so many documents, models are cross-fitted: a tenth held out would be too few to tell what
-# each model is worth. Beyond, five more fits would take longer than they are worth.
+# Up to so many documents, models are cross-fitted: a held-out tenth would be too few to fit their
+# scales to. Beyond, five more fits are not worth their time.
 MOST_CROSS_FITTED = 10_000
 
-# Documents of the trial, and what characters must add to what is told of labels. They added 0.5 and
-# more on Korean comments, 0.1 to 0.3 on messages of 28 labels, 0.05 to 0.2 on tweets and news, and
-# up to 0.05 on 2,000 reviews, 0.09 on 1,000 (docs/what_was_tried.md).
-_TRIED, _MUCH = 2_000, 0.06
-# So many labels are learnt as more of them are; fewer are learnt otherwise, and then characters add
-# less.
+# Documents of the trial, and the share of the explained loss that characters must add. They added
+# 0.5 and more on Korean comments, 0.1 to 0.3 on messages of 28 labels, 0.05 to 0.2 on tweets and
+# news, and up to 0.05 on 2,000 reviews, 0.09 on 1,000 (docs/what_was_tried.md).
+_TRIED, _LEAST_GAIN = 2_000, 0.06
+# The trial has so many labels at most: the fewest that are learnt by TF-IDF, as all are if there
+# are more. By naive Bayes characters add less.
 _LABELS = MOST_DENSE + 1
 
 Views = Callable[[DocumentArray], Sequence[DocumentArray]]
@@ -102,8 +102,8 @@ def fit_linear_parts(
         if held_out is not None and scored is not None:
             place = np.full(len(data), -1)
             place[held_out] = np.arange(len(held_out))
-            asked = place[rows] >= 0
-            scored[place[rows[asked]]] = np.tensordot(scales, np.stack(logits), 1)[asked]
+            chosen = place[rows] >= 0
+            scored[place[rows[chosen]]] = np.tensordot(scales, np.stack(logits), 1)[chosen]
     return Pool(target, models, dict(zip(models, scales.tolist(), strict=True))), scored
 
 
@@ -114,17 +114,10 @@ def _learners(
     learners: dict[str, NgramLearner | LatentLearner] = {
         each.name: NgramLearner(data, target, each.ngram_range, each.table) for each in sources
     }
-    return learners | _latent_learners(data, target, sources)
-
-
-def _latent_learners(
-    data: LabelledDocuments, target: Target, sources: Sequence[NgramSource]
-) -> dict[str, LatentLearner]:
-    return {
-        each.latent_name: LatentLearner(each.space, data, target, each.table)
-        for each in sources
-        if each.space is not None
-    }
+    for each in sources:
+        if each.space is not None:
+            learners[each.latent_name] = LatentLearner(each.space, data, target, each.table)
+    return learners
 
 
 def cross_fitted_logits(
@@ -157,7 +150,7 @@ def cross_fitted_logits(
 
 
 def _fold_of_known(data: LabelledDocuments, target: Target, folds: Iterator[Integers]) -> Integers:
-    """Return the fold of which the other documents know the largest share; the first of equals."""
+    """Return the fold with the largest share of known labels; the first of equals."""
     filled = [fold for fold in folds if len(fold)]
     if not filled:
         return np.empty(0, dtype=np.int64)
@@ -166,9 +159,9 @@ def _fold_of_known(data: LabelledDocuments, target: Target, folds: Iterator[Inte
 
 
 def _are_known(target: Target, t: NDArray[Any], fold: Integers) -> Flags:
-    """Return whether the other documents show each side on which one of the fold is, (fold,).
+    """Return whether each label of a document of the fold occurs outside the fold, (fold,).
 
-    A label that is a single group is in one fold alone, whose models have never seen it.
+    A label of a single group is in one fold alone, and its models have never seen it.
     """
     positive = target.problems(t[fold]) > 0  # (fold, B)
     others = target.problems(np.delete(t, fold, axis=0))
@@ -182,22 +175,24 @@ def _usual_scales(names: Collection[str]) -> dict[str, float]:
 
 
 def partial_fit_linear_parts(
-    before: Pool | None, data: LabelledDocuments, target: Target, sources: Sequence[NgramSource]
+    earlier: Pool | None, data: LabelledDocuments, target: Target, sources: Sequence[NgramSource]
 ) -> Pool:
-    """Update the linear models by one more portion of documents, or begin them with the first.
+    """Update the linear models by one more portion of documents, or fit them to the first portion.
 
-    None begins later: beside a trained network it would change what scales were fitted to.
+    No model is added later: the scales were fitted without it.
     """
-    if before is None:
+    if earlier is None:
         found: dict[str, NgramModel | None] = {
             each.name: partial_fit_ngram_model(None, data, target, each.ngram_range, each.table)
             for each in sources
         }
-        for name, learner in _latent_learners(data, target, sources).items():
-            found[name] = learner.fit(np.arange(len(data)))
+        for each in sources:
+            if each.space is not None:
+                learner = LatentLearner(each.space, data, target, each.table)
+                found[each.latent_name] = learner.fit(np.arange(len(data)))
         models = {name: model for name, model in found.items() if model is not None}
         return Pool(target, models, _usual_scales(models))
-    parts: dict[str, Any] = dict(before.parts)
+    parts: dict[str, Any] = dict(earlier.parts)
     if any(part.is_tfidf for part in parts.values()):
         warn_user(
             f"The n-gram model of {target.n_scores} classes or labels stays as it is, since with "
@@ -213,16 +208,15 @@ def partial_fit_linear_parts(
     if n_documents is not None:
         for name in parts.keys() & set(LATENT_NAMES):
             parts[name] = partial_fit_latent_model(parts[name], data, n_documents)
-    return Pool(target, parts, before.scales)
+    return Pool(target, parts, earlier.scales)
 
 
-def with_earlier_latent_models(new: Pool, before: Pool) -> Pool:
-    """Return new models of n-grams, if there are any, beside earlier latent models."""
-    earlier = before.only(LATENT_NAMES)
-    # Of the same kinds of models scales stay.
-    if new.parts.keys() == before.parts.keys() - earlier.parts.keys():
-        new = Pool(new.target, new.parts, {name: before.scales[name] for name in new.parts})
-    return new.beside(earlier)
+def with_earlier_latent_models(new: Pool, earlier: Pool) -> Pool:
+    """Add the earlier latent models to new models of n-grams; the same kinds keep their scales."""
+    latent = earlier.only(LATENT_NAMES)
+    if new.parts.keys() == earlier.parts.keys() - latent.parts.keys():
+        new = Pool(new.target, new.parts, {name: earlier.scales[name] for name in new.parts})
+    return new.beside(latent)
 
 
 def characters_pay(data: LabelledDocuments, target: Target, sources: Sequence[NgramSource]) -> bool:
@@ -230,8 +224,8 @@ def characters_pay(data: LabelledDocuments, target: Target, sources: Sequence[Ng
 
     Sources are that of words and that of characters.
 
-    Of many labels they say it of the most frequent ones. Folds are scored, five at most, until the
-    gain is a standard error away from what it must be.
+    With many labels only the most frequent ones are tried. Folds are scored, five at most, until
+    the gain is a standard error away from the least one.
     """
     target, of_frequent, targets = target.restrict_to_top(data.targets, _LABELS)
     drawn = np.sort(np.random.RandomState(0).permutation(len(of_frequent))[:_TRIED])
@@ -250,16 +244,16 @@ def characters_pay(data: LabelledDocuments, target: Target, sources: Sequence[Ng
         logits.append(of_fold)
         scored = np.append(scored, fold)
         gained, error = _gained(some[scored], np.concatenate(logits, axis=1), target)
-        if abs(gained - _MUCH) >= error:
+        if abs(gained - _LEAST_GAIN) >= error:
             break
-    return gained > _MUCH
+    return gained > _LEAST_GAIN
 
 
 def _gained(data: LabelledDocuments, known: Floats, target: Target) -> tuple[float, float]:
-    """Return what the other models add to the first, as a share of what all together tell.
+    """Return the share of the explained loss that the other models add to the first.
 
-    Models tell of labels by how far their loss is below that of the frequencies of classes. `known`
-    are their logits (P, D, K). Also return the standard error of the share, as if it were `_MUCH`.
+    Models explain the difference between their loss and that of the class prior. `known` are their
+    logits (P, D, K). Also return the standard error of the share, as if it were `_LEAST_GAIN`.
     """
     weights = data.weights / data.weights.sum()
 
@@ -271,9 +265,10 @@ def _gained(data: LabelledDocuments, known: Floats, target: Target) -> tuple[flo
     first, whole = losses(known[:1]), losses(known)
     if first.sum() > nothing.sum():
         first = nothing
-    told = float((nothing - whole).sum())
-    if told <= 0:
+    explained = float((nothing - whole).sum())
+    if explained <= 0:
         return 0.0, np.inf
     added = first - whole  # (D,)
-    beyond = added - _MUCH * (nothing - whole)  # 0 in sum, if the share is _MUCH
-    return float(added.sum()) / told, float(np.sqrt(len(beyond)) * beyond.std()) / told
+    beyond = added - _LEAST_GAIN * (nothing - whole)  # 0 in sum, if the share is _LEAST_GAIN
+    error = float(np.sqrt(len(beyond)) * beyond.std())
+    return float(added.sum()) / explained, error / explained

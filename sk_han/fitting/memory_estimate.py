@@ -14,15 +14,15 @@ from sk_han.parts.ngram_fitting import MIN_DOCUMENTS, MOST_DENSE, document_count
 from sk_han.parts.ngram_model import NgramModel
 from sk_han.parts.ngrams import BITS
 
-# Bytes for each class and n-gram and for each class and document, where counts become a model, and
-# where documents are scored; one of both is the peak. What does not grow with the classes is left
-# out. Of a fit, the model of all documents stands beside one of most of them. Measured with 100 to
-# 500 classes of 600 to 2,000 news (53 to 74), and with 300 and 600 classes of many documents.
+# Bytes for each class and n-gram and for each class and document, while counts become a model, and
+# while documents are scored; the larger one is the peak. What does not grow with the classes is
+# left out. A fit holds the model of all documents and one of most of them. Measured with 100 to 500
+# classes of 600 to 2,000 news (53 to 74), and with 300 and 600 classes of many documents.
 _BYTES_OF_FIT, _BYTES_OF_SCORES = (66, 8), (24, 44)
 # Of a portion, of 100 and 200 classes.
 _BYTES_OF_PORTION = (46, 8)
-# Of TF-IDF: features of all documents and of those that a problem
-# learns from, scikit-learn's copy of these, and indicators, weights and logits by class.
+# Of TF-IDF: features of all documents and of those that a problem learns from, scikit-learn's copy
+# of these, and indicators, weights and logits by class.
 _BYTES_OF_WORD, _BYTES_OF_LOGIT = 100, 20
 # Of a container: the files of control groups, versions 2 and 1, as a process in one sees them.
 _LIMITS_OF_GROUPS = (
@@ -56,13 +56,13 @@ def check_memory_of_linear_model(
     n_known = 0 if earlier is None else len(earlier.buckets)
     smallest, largest = ngram_range
     n_ngrams = n_known + min(n_words * (largest - smallest + 1), 1 << BITS)
-    how = len(documents), is_partial
-    if bytes_of_naive_bayes(n_classes, n_ngrams, *how) > limit:
-        # Fewer, as a rule: that was one for every word. To count them takes longer.
+    n_bytes = bytes_of_naive_bayes(n_classes, n_ngrams, len(documents), is_partial)
+    if n_bytes > limit:
+        # That was one n-gram for every word and size. Counting the distinct ones takes longer.
         counts = document_counts(documents, ngram_range)
         kept = counts >= (1 if is_partial else MIN_DOCUMENTS)
         n_ngrams = n_known + int(np.count_nonzero(kept))
-    n_bytes = bytes_of_naive_bayes(n_classes, n_ngrams, *how)
+        n_bytes = bytes_of_naive_bayes(n_classes, n_ngrams, len(documents), is_partial)
     check_memory(n_bytes, f"{what} and {n_ngrams:,} n-grams", repair)
 
 

@@ -20,7 +20,7 @@ from sk_han.targets import Target
 from sk_han.utils.containers import Integers
 
 _RANK = 400
-_MIN_DOCUMENTS = 5  # an n-gram of fewer says little of others
+_MIN_DOCUMENTS = 5  # of an n-gram; rarer ones add nothing to the directions
 _MOST_NGRAMS = 1 << 18  # those of the most documents; more make the model larger and slower
 _MOST_WEIGHTS = 1 << 24  # of n-grams for all classes; they are 64 MB
 _MOST_WORDS = 1 << 25  # words learnt from in all; it bounds the memory to 4 GB or so
@@ -89,7 +89,7 @@ def sampled_text(
 
 
 def _least_documents(counts: Integers, n_problems: int) -> int:
-    """Return in how many documents an n-gram must be, so that there are not too many of them."""
+    """Return the document frequency from which on there are not too many n-grams."""
     most = max(1, min(_MOST_NGRAMS, _MOST_WEIGHTS // n_problems))
     enough = counts[counts >= _MIN_DOCUMENTS]  # counts are mostly 0
     if len(enough) <= most:

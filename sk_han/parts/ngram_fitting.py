@@ -40,7 +40,7 @@ MOST_DENSE = 30
 # Of TF-IDF.
 _MOST_WORDS = 2  # in an n-gram; trigrams cost half of the time and tell topics no better
 _OF_LONGER = 0.5  # factor of n-grams for each word beyond the first
-_STRENGTHS = (3.0, 10.0, 30.0, 100.0)  # C of scikit-learn; documents decide
+_STRENGTHS = (3.0, 10.0, 30.0, 100.0)  # C of scikit-learn, chosen on held-out documents
 _ENOUGH_PROBLEMS = 30  # to choose the strength by
 _SCALES = (0.5, 0.7, 1.0, 1.4, 2.0)  # at which strengths are compared
 _SMALLEST = 0.02  # weights below this share of a problem's largest are left out (Babbar, 2017)
@@ -292,13 +292,13 @@ def partial_fit_ngram_model(
     counts = _counts(present, in_class, data.weights)
     columns = np.arange(len(of_portion))  # of the portion's n-grams among all
     if model is not None:
-        assert model.counts is not None  # latent models have none, and are of another function
+        assert model.counts is not None  # latent models are updated by `partial_fit_latent_model`
         buckets = np.union1d(of_portion, model.buckets)
-        columns, before = (np.searchsorted(buckets, some) for some in (of_portion, model.buckets))
+        columns, earlier = (np.searchsorted(buckets, some) for some in (of_portion, model.buckets))
         coefficients = np.zeros((len(buckets), n_scores))
-        coefficients[before] = coefficients_of(model)
+        coefficients[earlier] = coefficients_of(model)
         intercept = model.intercept.astype(np.float64)
-        counts = _sum_of_counts(len(buckets), [(counts, columns), (model.counts, before)])
+        counts = _sum_of_counts(len(buckets), [(counts, columns), (model.counts, earlier)])
     seen_again = counts.n_seen >= MIN_DOCUMENTS  # other n-grams have no effect yet
     ratios = np.zeros((len(buckets), n_scores), dtype=np.float32)
     ratios[seen_again] = _log_count_ratios(counts.of(seen_again), table)
@@ -331,14 +331,12 @@ def _counts(present: csr_matrix, in_class: NDArray[np.float32], weights: Floats)
 
 def _sum_of_counts(n_features: int, parts: list[tuple[NgramCounts, Integers]]) -> NgramCounts:
     """Add counts of n-grams, each with their columns among `n_features`."""
-    n_scores = parts[0][0].inside.shape[1]
-    n_seen = np.zeros(n_features, dtype=np.float32)
-    inside = np.zeros((n_features, n_scores), dtype=np.float32)
-    outside = np.zeros_like(inside)
+    shapes = [(n_features, *array.shape[1:]) for array in parts[0][0][:3]]
+    sums = [np.zeros(shape, dtype=np.float32) for shape in shapes]
     for counts, columns in parts:
-        n_seen[columns] += counts.n_seen
-        inside[columns] += counts.inside
-        outside[columns] += counts.outside
+        for array, added in zip(sums, counts[:3], strict=True):
+            array[columns] += added
+    n_seen, inside, outside = sums
     n_documents = np.sum([counts.n_documents for counts, _ in parts], axis=0)
     return NgramCounts(n_seen, inside, outside, n_documents)
 

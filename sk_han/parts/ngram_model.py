@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
@@ -36,6 +36,9 @@ _WORDS_AT_ONCE = 1 << 17  # of documents whose characters are in memory
 # Of the table of a document's n-grams, of 64 bits and odd: another one in each process, so that no
 # document is written against it.
 _FACTOR = np.uint64(secrets.randbits(64) | 1)
+
+# Returns an array as kernels read it: without gaps, numbers at multiples of their size.
+_in_one_piece = partial(np.require, requirements=["C", "A"])
 
 _LARGEST_SIZE = 1 << 31  # words of an n-gram that a document can have
 
@@ -252,7 +255,7 @@ class NgramModel(Part):
         word.
         """
         read = documents if self.table is None else self.table.read(documents)
-        compiled = self._kernels()
+        compiled = kernels("ngrams") if self.problems is None else None
         if compiled is not None:
             found = self._scores_by_kernel(compiled, read, self.target.restrict(factors))[1]
         else:
@@ -300,12 +303,9 @@ class NgramModel(Part):
         assert self.n_weights is not None
         return starts_of(self.n_weights)[:-1]
 
-    def _kernels(self) -> ModuleType | None:
-        return None if self.is_tfidf else kernels("ngrams")
-
     def _scores(self, documents: DocumentArray) -> Floats:
         """Return scores without the intercept, (D, B)."""
-        compiled = self._kernels()
+        compiled = kernels("ngrams") if self.problems is None else None
         if compiled is not None:
             return self._scores_by_kernel(compiled, documents)[0]
         return np.concatenate([self._scores_of_batch(batch) for batch in batches(documents)])
@@ -394,10 +394,3 @@ def _over_words(found: NgramAttributions, n_words: int) -> Floats:
         reaches = found.sizes > k
         contributions += np.bincount(found.first_words[reaches] + k, word_values[reaches], n_words)
     return contributions
-
-
-def _in_one_piece(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array as kernels take it: without gaps, numbers at multiples of their size."""
-    if array.flags.c_contiguous and array.flags.aligned:
-        return array
-    return np.require(array, requirements=("C", "A"))

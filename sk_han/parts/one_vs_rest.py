@@ -136,7 +136,7 @@ def logistic_regression(
     # BLAS adds vectors here, for which its threads wait for each other: where other work keeps the
     # cores busy, two took twenty times as long as one.
     with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
-        # Weights of all sizes take more steps. What the solution is worth is found out of sample.
+        # Weights of all sizes take more steps, and a solution nearby is as good on other documents.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = LogisticRegression(C=strength, max_iter=1000, **options)
         model.fit(points, sides, weights)
