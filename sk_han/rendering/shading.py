@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -40,7 +39,6 @@ WEAK_SHARE = 0.2
 CLASSES_SHOWN = 5
 WORDS_SHOWN = 1000  # most words of a document in a terminal
 FEWEST_WORDS = 20  # of a sentence that is cut
-AROUND = 5  # neighbours shown on each side of a heavy word
 NO_WORDS = "No words of this document were read."
 NOTES = {
     "shapley": "what a sentence adds on average over the orders in which sentences can be put in, "
@@ -207,35 +205,14 @@ def words_for_each(rows: Sequence[Row]) -> int:
     return max(FEWEST_WORDS, WORDS_SHOWN // len(rows))
 
 
-def shortened(row: Row, weights: NDArray[Any], n_words: int) -> Row:
-    """Shorten a row of more than `n_words` words to its heaviest ones with their neighbours.
-
-    `weights`, shape (n_words of the document,), are those of all words. Each gap becomes a note
-    with its number of words; text that was not read stays.
-    """
-    words = [piece.word for piece in row.pieces if piece.word is not None]
+def shortened(row: Row, n_words: int) -> Row:
+    """Cut a row after its first words; text that was not read stays."""
+    words = [place for place, piece in enumerate(row.pieces) if piece.word is not None]
     if len(words) <= n_words:
         return row
-    weights = weights[words[0] : words[-1] + 1]
-    # How many heavy words fit depends on whether they share neighbours.
-    n_heavy = bisect.bisect(
-        range(n_words),
-        n_words,
-        key=lambda n: sum(
-            len(run) for run, is_folded in folded(weights, n, AROUND) if not is_folded
-        ),
-    )
-    runs = folded(weights, n_heavy - 1, AROUND)
-    hidden = {words[i] for run, is_folded in runs if is_folded for i in run}
-    notes = {words[run[0]]: gap(len(run), "words") for run, is_folded in runs if is_folded}
-    pieces, word = [], words[0]
-    for piece in row.pieces:
-        word = word if piece.word is None else piece.word
-        if piece.word in notes:
-            pieces.append(notes[piece.word])
-        if word not in hidden or piece.unread:
-            pieces.append(piece)
-    return Row(row.sentence, pieces)
+    end = words[n_words]
+    unread = [piece for piece in row.pieces[end:] if piece.unread]
+    return Row(row.sentence, [*row.pieces[:end], gap(len(words) - n_words, "words"), *unread])
 
 
 def gap(n: int, what: str) -> Piece:
@@ -243,17 +220,14 @@ def gap(n: int, what: str) -> Piece:
     return Piece(f"\N{HORIZONTAL ELLIPSIS} {n:,} {what} \N{HORIZONTAL ELLIPSIS}", note=True)
 
 
-def folded(weights: NDArray[Any], n_open: int, around: int = 0) -> list[tuple[range, bool]]:
-    """Split sentences or words into runs, each with whether it is folded.
+def folded(weights: NDArray[Any], n_open: int) -> list[tuple[range, bool]]:
+    """Split sentences into runs, each with whether it is folded.
 
-    The `n_open` of the largest magnitude stay open, with `around` neighbours on each side; the
-    runs between them are folded. A run of one or two stays open too, since a fold takes as much
-    room.
+    The `n_open` of the largest magnitude stay open; the runs between them are folded. A run of one
+    or two stays open too, since a fold takes as much room.
     """
     closed = np.ones(len(weights), dtype=bool)
-    heaviest = np.argsort(-np.abs(weights), kind="stable")[:n_open]
-    near = heaviest[:, None] + np.arange(-around, around + 1)
-    closed[np.clip(near, 0, max(0, len(weights) - 1))] = False
+    closed[np.argsort(-np.abs(weights), kind="stable")[:n_open]] = False
     edges = [0, *(np.flatnonzero(np.diff(closed)) + 1).tolist(), len(weights)]
     return [
         (range(start, stop), bool(closed[start]) and stop - start > 2)
@@ -467,27 +441,9 @@ def legend(
         return list(map(Sentence, shown))
     if any(e.truncated for e in read):
         shown.append([Span("hatched", "unread"), ": not read"])
-    scales = [_scale(kinds, show) for kinds in (signed, unsigned) if kinds]
-    notes = [Sentence(text, "han-small") for text in [*scales, *found]]
+    notes = [Sentence(text, "han-small") for text in found]
     fold = Fold("How the numbers were found", notes, kind="han-small")
     return [*(Sentence(text, "han-legend han-small") for text in shown), fold]
-
-
-def _scale(explanations: Sequence[Explained], show: Quantity) -> list[Any]:
-    """Return the colours from end to end; with their numbers, if they are of one document."""
-    shading, alone = shading_of(explanations[0], show), len(explanations) == 1
-    limit = brief(shading.word_limit)
-
-    def swatches(letter: str, levels: Sequence[int]) -> list[Any]:
-        return [Span("\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}", f"{letter}{i}") for i in levels]
-
-    rising = range(1, LEVELS + 1)
-    if not shading.signed:
-        most = f" {limit}" if alone else " most of the document"
-        return ["attention 0 ", *swatches("w", rising), most]
-    ends = (f" \N{MINUS SIGN}{limit} ", f" +{limit} ") if alone else (" ", " ")
-    against = [f"against{ends[0]}", *swatches("m", rising[::-1]), " 0 "]
-    return [*against, *swatches("p", rising), f"{ends[1]}toward"]
 
 
 def _method_note(explanations: Sequence[Explained]) -> list[Any]:
@@ -508,8 +464,8 @@ def _method_note(explanations: Sequence[Explained]) -> list[Any]:
     largest = max((float(each.max(initial=0)) for each in given), default=0.0)
     if largest:
         note += f"; the standard error of a sentence is at most {brief(largest)}"
-    unit = ", minus against it, in log-odds (0.69 doubles the odds), by "
-    return ["Plus speaks for ", *target_of(explanations), unit, Span(method), f"{note}."]
+    said = ", minus against it, by "
+    return ["Plus speaks for ", *target_of(explanations), said, Span(method), f"{note}."]
 
 
 def _is_linear(explanation: Explained) -> bool:

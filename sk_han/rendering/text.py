@@ -137,7 +137,7 @@ def _document(shaded: Shaded, width: int, color: bool) -> Iterator[str]:
             continue
         for i in run:
             margin = f"{shading.written(i):<{number_width}} {_bar(shading.share(i))} "
-            text = styled(shortened(rows[i], shading.words, n_words), width - len(margin))
+            text = styled(shortened(rows[i], n_words), width - len(margin))
             yield margin + ("\n" + " " * len(margin)).join(text)
     if shading.sum_note():
         yield from prose(shading.sum_note(), width)

@@ -66,6 +66,17 @@ def test_words_and_sentences_are_those_of_the_raw_text(fitted):
     assert explanation.sentences == ("A good film.", "We laughed a lot!")
 
 
+def test_words_are_in_order_within_their_sentences(fitted):
+    for explanation in fitted.explain([*TEXTS, "", "One. two\n\n  three?! 四。五"]):
+        words, of_word = explanation.word_spans, explanation.sentence_of_word
+        for spans in (words, explanation.sentence_spans):
+            assert (np.diff(spans.reshape(-1), prepend=0, append=len(explanation.text)) >= 0).all()
+        assert np.unique(of_word).tolist() == list(range(len(explanation.sentence_spans)))
+        assert (np.diff(of_word) >= 0).all()
+        assert (words[:, 0] >= explanation.sentence_spans[of_word, 0]).all()
+        assert (words[:, 1] <= explanation.sentence_spans[of_word, 1]).all()
+
+
 def test_attention_sums_to_one_at_both_levels(fitted):
     for explanation in fitted.explain(TEXTS):
         of_sentence = np.bincount(explanation.sentence_of_word, explanation.word_attention)

@@ -2,7 +2,6 @@ import dataclasses
 import re
 from collections import Counter
 
-import numpy as np
 import pytest
 
 from sk_han import ExplanationList
@@ -194,22 +193,9 @@ def test_small_values_keep_two_significant_digits_in_their_column():
     ]
 
 
-@pytest.mark.thorough
-def test_a_long_sentence_is_cut_to_its_heaviest_words_and_their_neighbours():
-    values = np.zeros(5000)
-    values[[2000, 4999]] = 1.0, -0.5
-    text = plain(
-        signed(
-            " ".join(f"w{i}" for i in range(5000)), contributions=values, sentence_contributions=[1]
-        )
-    )
-    text = " ".join(text.split())
-    assert "words … w1995 w1996 w1997 w1998 w1999 *w2000* w2001 w2002 w2003 w2004 w2005 …" in text
-    assert text.count("… w4994 w4995 w4996 w4997 w4998 ~w4999~ *Marked* words speak") == 1
-    shown = re.findall(r"\bw\d+", text)
-    hidden = sum(int(n.replace(",", "")) for n in re.findall(r"… ([\d,]+) words …", text))
-    assert len(shown) <= WORDS_SHOWN
-    assert len(shown) + hidden == 5000
+def test_a_long_sentence_is_cut_to_its_first_words():
+    text = " ".join(plain(signed(" ".join(f"w{i}" for i in range(5000)))).split())
+    assert "w998 w999 … 4,000 words … *Marked* words speak" in text
 
 
 @pytest.mark.parametrize("text", ["word " * 100_000, "w" * 1_000_000, "w " + "!" * 1_000_000])

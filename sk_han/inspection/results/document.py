@@ -32,66 +32,6 @@ if TYPE_CHECKING:
     from sk_han.rendering.shading import Level, Quantity
 
 
-# Weights come from softmax in float32; the error of their sum grows with the document's length.
-SUM_TOLERANCE = 1e-3
-
-
-def check_spans(spans: NDArray[np.int64], name: str, length: int) -> None:
-    """Check that spans are in order, do not overlap, and lie in a text of this length."""
-    starts, ends = spans[:, 0], spans[:, 1]
-    before = np.concatenate([[0], ends[:-1]])
-    wrong = np.flatnonzero((starts < before) | (ends < starts) | (ends > length))
-    if len(wrong):
-        i = wrong[0]
-        raise ValueError(
-            f"{name}[{i}] is {spans[i].tolist()}; it must start at or after {before[i]}, where "
-            f"the one before ends, and end within the text of {counted(length, 'character')}."
-        )
-
-
-def check_nesting(
-    words: NDArray[np.int64], sentences: NDArray[np.int64], of: NDArray[np.int64]
-) -> None:
-    """Check that words lie inside their sentences; `of` is the sentence number of each word."""
-    if not np.array_equal(np.unique(of), np.arange(len(sentences))) or np.any(np.diff(of) < 0):
-        raise ValueError(
-            f"sentence_of_word must rise from 0 to {len(sentences) - 1} and leave no sentence "
-            f"without words; got {of!r}."
-        )
-    wrong = np.flatnonzero((words[:, 0] < sentences[of, 0]) | (words[:, 1] > sentences[of, 1]))
-    if len(wrong):
-        i = wrong[0]
-        raise ValueError(
-            f"word_spans[{i}] is {words[i].tolist()}, outside its sentence "
-            f"{of[i]}, {sentences[of[i]].tolist()}."
-        )
-
-
-def check_finite(values: NDArray[np.float64], name: str, lowest: float) -> None:
-    """Check that no number is infinite, NaN, or below the lowest."""
-    wrong = np.flatnonzero(~np.isfinite(values) | (values < lowest))
-    if len(wrong):
-        least = "" if lowest == -np.inf else f" of at least {lowest:g}"
-        raise ValueError(
-            f"{name} must be finite numbers{least}; number {wrong[0]} is {values[wrong[0]]}."
-        )
-
-
-def check_attention(
-    words: NDArray[np.float64], sentences: NDArray[np.float64], of: NDArray[np.int64]
-) -> None:
-    """Check that the attention of words sums to 1 over each sentence, that of sentences at all."""
-    if len(sentences) and abs(sentences.sum() - 1) > SUM_TOLERANCE:
-        raise ValueError(f"sentence_attention must sum to 1; got the sum {sentences.sum():g}.")
-    sums = np.bincount(of, weights=words)
-    wrong = np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE)
-    if len(wrong):
-        raise ValueError(
-            f"word_attention must sum to 1 over each sentence; over sentence {wrong[0]} it sums to "
-            f"{sums[wrong[0]]:g}."
-        )
-
-
 COMBINATIONS = ("product", "sqrt")
 
 
@@ -181,7 +121,7 @@ class DocumentExplanation(ReadOnlyResult):
     Raises
     ------
     TypeError, ValueError
-        If fields do not fit each other: shapes, spans, weights that do not sum to 1, other labels.
+        If fields do not fit each other: shapes, numbers that are not finite, other labels.
 
     Notes
     -----
@@ -270,7 +210,11 @@ class DocumentExplanation(ReadOnlyResult):
         object.__setattr__(self, "truncated", bool(self.truncated))
         if self.labels is not None:
             object.__setattr__(self, "labels", tuple(map(plain_label, self.labels)))
-        self._check(shapes)
+        classes = self.classes.tolist()
+        against = () if self.against is None else (self.against,)
+        for label in (self.predicted, self.target, *against, *(self.labels or ())):
+            if label not in classes:
+                raise ValueError(f"Labels must be of the classes {classes}; got {label!r}.")
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -370,7 +314,7 @@ class DocumentExplanation(ReadOnlyResult):
         """Return the explanation as lines for a terminal.
 
         Of a long document, the 20 sentences with the largest weights are shown. If these have
-        more than 1,000 words, long sentences are cut to their heaviest words with their neighbours.
+        more than 1,000 words, long sentences are cut to their first words.
 
         Parameters
         ----------
@@ -470,31 +414,6 @@ class DocumentExplanation(ReadOnlyResult):
 
     def __hash__(self) -> int:
         return hash((self.text, self.method, self.truncated))
-
-    def _check(self, shapes: Mapping[str, Shape]) -> None:
-        check_spans(self.word_spans, "word_spans", len(self.text))
-        check_spans(self.sentence_spans, "sentence_spans", len(self.text))
-        check_nesting(self.word_spans, self.sentence_spans, self.sentence_of_word)
-        if self.combine not in COMBINATIONS:
-            raise ValueError(f"combine must be one of {COMBINATIONS}; got {self.combine!r}.")
-        below_zero = {"ngram_contributions"}
-        if self.signed:
-            below_zero |= {"contributions", "sentence_contributions"}
-        for name, (_, dtype) in shapes.items():
-            if dtype is np.float64 and getattr(self, name) is not None:
-                lowest = -np.inf if name in below_zero else 0.0
-                check_finite(getattr(self, name), name, lowest)
-        check_attention(self.word_attention, self.sentence_attention, self.sentence_of_word)
-        # Those of several labels need not sum to 1.
-        if self.probabilities.max(initial=0) > 1 + SUM_TOLERANCE:
-            raise ValueError(f"probabilities must be at most 1; got {self.probabilities.max():g}.")
-        labels = self.classes.tolist()
-        given = [("predicted", self.predicted), ("target", self.target)]
-        given += [("against", self.against)] if self.against is not None else []
-        given += [("labels", label) for label in self.labels or ()]
-        for name, label in given:
-            if label not in labels:
-                raise ValueError(f"{name} must be one of {labels}; got {label!r}.")
 
 
 def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -160,6 +160,8 @@ def _frozen(
         wanted = ", ".join("any" if length is None else str(length) for length in shape)
         raise ValueError(f"{name} must have the shape ({wanted}); got {array.shape}.")
     array = array.astype(dtype or array.dtype, copy=False)
+    if dtype is np.float64 and not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite numbers; got {array[~np.isfinite(array)][0]}.")
     array.setflags(write=False)
     return array
 

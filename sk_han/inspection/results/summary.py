@@ -274,20 +274,11 @@ class Summary(Result):
         if self.n_given > self.n_documents:
             documents += f", drawn at random from {self.n_given:,}"
         yield Heading(f"Summary of {documents}", 1)
-        if self.removal is not None:
-            yield Sentence(f"Fall of the probability of the {self._answer}:", "han-small")
-            falls = {
-                "without the shown words": (self.removal.fall, "toward"),
-                "without as many drawn at random": (self.removal.fall_random, ""),
-                "without any words": (self.removal.fall_all, ""),
-            }
-            longest = max(*(fall for fall, _ in falls.values()), 1e-9)
-            rows = [
-                [name, Bar(fall / longest, scale), with_minus(decimal(fall, 2))]
-                for name, (fall, scale) in falls.items()
-            ]
-            yield Table(rows, kind="classes")
-        yield Sentence(self._carried_note())
+        if self.removal is None:
+            yield Sentence(self._not_measured())
+        else:
+            yield Sentence("How much do these terms explain?")
+            yield from self._removal_blocks(self.removal)
         yield Sentence(self._legend(), "han-small")
         shown = self._shown_classes()
         in_terminal = extent == "terminal"
@@ -337,7 +328,7 @@ class Summary(Result):
                 tables.append(Table(rows, [title, *head], "terms"))
             yield Columns(tables)
         if found.removal is not None and not self._is_of_two:
-            yield Sentence(self._removal_note(found.removal), "han-small")
+            yield from self._removal_blocks(found.removal)
         if places and not in_terminal:
             yield Fold("Where these terms stand", places, kind="han-small")
 
@@ -400,43 +391,44 @@ class Summary(Result):
     def _is_of_explanations(self) -> bool:
         return self.removal is None and not self.reads_vectors
 
-    def _carried_note(self) -> str:
-        """Return how much of the predictions the shown words carry."""
+    def _not_measured(self) -> str:
+        """Return why it is not known how much of the predictions the shown words carry."""
         if self.reads_vectors:
             return (
                 "What sentence vectors bring belongs to no word and is not shown: a network here "
                 "is one that reads words. So how much of the predictions these terms carry was "
                 "not measured."
             )
-        if self.removal is None:
-            return (
-                "How much of the predictions these terms carry was not measured: that needs the "
-                "model, summarize(estimator, documents), and one that reads words alone."
-            )
-        return f"How much do these terms explain? {self._removal_note(self.removal)}"
-
-    def _removal_note(self, removal: Removal) -> str:
-        """Return what becomes of predictions without the shown words."""
-        changes = f"{percent(removal.changed)} of the predictions change"
-        if self.several_labels:
-            share = percent(removal.changed)
-            changes = f"another label becomes the most probable in {share} of them"
-        falls = (removal.fall, removal.fall_random, removal.fall_all)
-        fall, fall_random, fall_all = (with_minus(decimal(each, 2)) for each in falls)
-        note = (
-            f"Without the words shown as speaking for the {self._answer} of the documents "
-            f"({percent(removal.share_of_words)} of all words), its probability falls by {fall} on "
-            f"average, and {changes}. Without as many words drawn at random: {fall_random} and "
-            f"{percent(removal.changed_random)}. Without any words: {fall_all} and "
-            f"{percent(removal.changed_all)}."
+        return (
+            "How much of the predictions these terms carry was not measured: that needs the "
+            "model, summarize(estimator, documents), and one that reads words alone."
         )
+
+    def _removal_blocks(self, removal: Removal) -> Iterator[Block]:
+        """Yield what becomes of predictions without the shown words, and what share that is."""
+        falls = {
+            f"the words shown for it ({percent(removal.share_of_words)} of all)": (
+                removal.fall,
+                removal.changed,
+            ),
+            "as many drawn at random": (removal.fall_random, removal.changed_random),
+            "any words": (removal.fall_all, removal.changed_all),
+        }
+        longest = max(*(fall for fall, _ in falls.values()), 1e-9)
+        rows = [
+            [name, Bar(fall / longest), with_minus(decimal(fall, 2)), percent(changed)]
+            for name, (fall, changed) in falls.items()
+        ]
+        head = ["without", "", f"fall of the {self._answer}'s probability", "predictions changed"]
+        yield Table(rows, head, "classes")
         carried, at_random = removal.carried, removal.carried_random
         # Falls do not add up: without some words it may be more than without all, no share then.
         if carried is None or at_random is None or not (0 <= carried <= 1 and 0 <= at_random <= 1):
-            return note
-        return (
-            f"{note} So the shown words carry {percent(carried)} of what all words do, those drawn "
-            f"at random {percent(at_random)}."
+            return
+        yield Sentence(
+            f"So the shown words carry {percent(carried)} of what all words do, those drawn at "
+            f"random {percent(at_random)}.",
+            "han-small",
         )
 
     def __repr__(self) -> str:
