@@ -40,6 +40,14 @@ class TestAccidents:
             with pytest.raises(ModelFormatError, match=r"model\.han cannot be loaded"):
                 load_bytes(bytes(content))
 
+    def test_a_changed_bit_of_an_array_is_found(self, load_bytes):
+        header = 8 + int.from_bytes(WHOLE[:8], "little")
+        for position in range(header, len(WHOLE), 701):
+            content = bytearray(WHOLE)
+            content[position] ^= 1 << position % 8
+            with pytest.raises(ModelFormatError, match="it is damaged: its SHA-256"):
+                load_bytes(bytes(content))
+
     def test_a_file_cut_off_anywhere_is_found(self, load_bytes):
         for length in {*range(0, len(WHOLE), 97), *range(len(WHOLE) - 150, len(WHOLE))}:
             with pytest.raises(ModelFormatError, match=r"model\.han cannot be loaded"):

@@ -81,6 +81,15 @@ def test_it_scores_and_attends_as_in_pytorch(pooling):
     assert_same(ServedNetwork(net_to_state(net)).attend(DOCUMENTS), net, DOCUMENTS)
 
 
+def test_attention_of_one_word_alone_overflows_nowhere():
+    net = tiny(pooling=Attention(size=4), linear_ngrams=None, max_epochs=1).fit(TEXTS, LABELS).net_
+    with torch.no_grad():
+        net.module_.word_attention.context.mul_(1e4)
+    found = ServedNetwork(net_to_state(net)).attend(DOCUMENTS)
+    assert_same(found, net, DOCUMENTS)
+    assert found.word_attention.max() > 0.999
+
+
 @pytest.mark.parametrize("params", REFUSED, ids=str)
 def test_other_members_are_refused_by_name(params):
     state = net_to_state(tiny(**params, linear_ngrams=None, max_epochs=1).fit(TEXTS, LABELS).net_)
