@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from sk_han.translation import AttentionSeq2Seq
-from sk_han.translation.network import END_ID, TranslationOptions, tanh_, translation_shapes
 
 SOURCES = [[2, 3], [], [5, 6, 7, 4]]  # without end marks
 TARGETS = [[4], [3, 4, 1, 2], []]
+END_ID = 0  # of a text
 SIZES = {"embedding_dim": 5, "hidden_size": 3, "attention_size": 2}
 
 
@@ -91,20 +91,3 @@ def test_a_word_does_not_know_what_follows_it(network):
     other = network(*batch_of(SOURCES, [[4], [3, 4, 5, 5], []]))[2:7]
     assert torch.equal(logits[:3], other[:3])
     assert not torch.equal(logits[3:], other[3:])
-
-
-def test_shapes_of_weights_are_those_of_the_options():
-    options = TranslationOptions(**SIZES)
-    network = AttentionSeq2Seq(source_size=11, target_size=7, **SIZES)
-    shapes = {name: tuple(w.shape) for name, w in network.state_dict().items()}
-    assert shapes == translation_shapes(11, 7, options)
-
-
-@pytest.mark.parametrize(("dtype", "atol"), [(torch.float32, 2e-7), (torch.float64, 1e-15)])
-def test_the_faster_tanh_is_that_of_pytorch_and_in_place(dtype, atol):
-    ends = torch.tensor([1e30, -1e30, torch.inf, -torch.inf, torch.nan], dtype=dtype)
-    x = torch.cat([torch.linspace(-50, 50, 10_007, dtype=dtype), ends])
-    for given in (x, x[:100]):  # below and beyond the size from which it is another function
-        found = given.clone()
-        assert tanh_(found) is found
-        torch.testing.assert_close(found, torch.tanh(given), rtol=0, atol=atol, equal_nan=True)
