@@ -176,9 +176,10 @@ ContextAttention, default="attention"
         ``module__max_words`` (131,072 words encoded at once), ``noise_every`` (2 steps have
         adversarial noise once) and ``valid_batch_size`` (256 documents).
     engine : {"auto", "numba", "torch"}, default="auto"
-        What computes on the CPU: kernels that Numba compiles ("auto"), or PyTorch and NumPy alone:
-        a fit takes three to four times as long, a prediction up to seven times. Results differ by
-        rounding only. Where Numba fails, a warning says so once. On a GPU "torch" means cuDNN.
+        Backend on the CPU: "auto" takes kernels compiled by Numba; "torch" takes PyTorch and NumPy
+        alone, where a fit takes three to four times as long and a prediction up to seven times.
+        Results differ by rounding only. Where Numba fails, a warning says so once. On a GPU "torch"
+        means cuDNN.
     n_threads : int, default=None
         Number of threads on the CPU, at most four for each core. None takes the number that
         PyTorch is set to (environment variable ``OMP_NUM_THREADS``), at most one for each core.
@@ -220,12 +221,12 @@ or ndarray of shape (n_labels,)
     device_ : str
         The device that computed.
     engine_ : {"numba", "torch"}
-        What computes here.
+        The backend in use.
     vocabulary_size_ : int
         Number of word ids, padding and the unknown word included. Larger ids are read as unknown.
     encoder_ : str or None
-        Name of the encoder of the sentence vectors that the network reads; those of others are
-        refused.
+        Name of the encoder of the sentence vectors that the network reads; vectors of other
+        encoders are refused.
     fit_summary_ : FitSummary or None
         Summary of the last fit: accuracy, loss and share of each part on held-out documents, why
         training ended, seconds of each stage. None from a file without one.
@@ -408,8 +409,8 @@ or ndarray of shape (n_labels,)
             learns from labels (see the user guide). Leave out the texts that you will test on. An
             iterator is read 10,000 texts at a time. With None, a warm start keeps latent models.
         groups : array-like of shape (n_documents,), default=None
-            Which documents belong together, by author for example: those of a group are held out
-            together, so that scales and scores are those for new groups.
+            Group of each document, such as its author. Documents of a group are held out together,
+            so that scales and scores hold for new groups.
 
         Returns
         -------
@@ -438,8 +439,9 @@ or ndarray of shape (n_labels,)
         """Learn from one more portion of documents: one epoch at the constant rate `lr`.
 
         No documents are held out, so scales are typical values, or those of an earlier `fit`. Only
-        ratios of weights within a portion count. A classifier without linear models gets none. A
-        copy of a classifier starts with new moments of the optimizer.
+        relative weights within one call matter. If the first call (or an earlier `fit`) fitted no
+        linear models, later calls add none. A copy of a classifier starts with new optimizer
+        moments.
 
         Parameters
         ----------
@@ -542,8 +544,8 @@ or ndarray of shape (n_labels,)
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Compute document vectors: what the network's last layer reads.
 
-        The network has memorized its training documents: a next model that learns from their
-        vectors overfits (see the user guide).
+        The network has memorized its training documents, so a model trained on their vectors
+        overfits (see the user guide).
 
         Parameters
         ----------
@@ -560,7 +562,7 @@ or ndarray of shape (n_labels,)
             return fitted.pool_.network.vectors(fitted._documents(X))
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of documents that are right: with several labels, in all of them.
+        """Return the accuracy; with several labels a document, all of them must be right.
 
         Parameters
         ----------
@@ -572,7 +574,7 @@ or ndarray of shape (n_labels,)
         return float(super().score(X, y, sample_weight))
 
     def set_params(self, **params: Any) -> HANClassifier:
-        """Set parameters, those inside of the tokenizer, `rnn` and `pooling` too.
+        """Set parameters, including nested ones of the tokenizer, `rnn` and `pooling`.
 
         Parameters
         ----------
@@ -650,14 +652,14 @@ or ndarray of shape (n_labels,)
 
     @property
     def engine_(self) -> str:
-        """What computes here, "numba" or "torch"; PyTorch alone computes on a GPU."""
+        """The backend in use, "numba" or "torch"; on a GPU it is PyTorch."""
         check_is_fitted(self)
         with using_engine(self.engine):
             return engine_in_use() if self.device_ == "cpu" else "torch"
 
     @property
     def _n_features_out(self) -> int:
-        """Number of columns of `transform`, for scikit-learn's names of these."""
+        """Number of columns of `transform`, for `get_feature_names_out`."""
         return int(self.pool_.network.net.module_.output.in_features)
 
     def _fit(self, data: FitInput, *, continues: bool, is_partial: bool = False) -> HANClassifier:

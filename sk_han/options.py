@@ -256,10 +256,10 @@ class Attention(Options):
     size : int, default=100
         Size A of the attention's hidden layer.
     per_label : {"auto"} or bool, default="auto"
-        Whether each class or label has an attention of its own to the words of the document
-        besides (Mullenbach et al., 2018), whose scores are added to those of the document vector.
-        "auto" means where a document may have several labels, of more than 30 and at most 500. A
-        network over sentence vectors has none.
+        Whether each class or label also has its own attention to the words of the document
+        (Mullenbach et al., 2018), whose scores are added to those of the document vector. "auto"
+        means True where a document may have several labels, of 31 to 500. A network over sentence
+        vectors has none.
 
     References
     ----------
@@ -289,11 +289,11 @@ class MultiHopAttention(Attention):
     Parameters
     ----------
     size, per_label
-        As of `Attention`.
+        As in `Attention`.
     hops : int, default=4
         Number R of attentions.
     penalty : float, default=1.0
-        Factor in the loss of ``||A A^T - I||_F^2``, R x R, a penalty on attentions to the same
+        Weight of ``||A A^T - I||_F^2`` (R x R) in the loss, a penalty on attentions to the same
         words.
 
     References
@@ -316,7 +316,7 @@ class ContextAttention(Attention):
     Parameters
     ----------
     size, per_label
-        As of `Attention`.
+        As in `Attention`.
     direction : {"forward", "bidirectional"}, default="forward"
         Whether it depends on the sentences before, or on those before and after.
     summary : {"mean", "sum"}, default="mean"
@@ -348,7 +348,7 @@ class NetworkOptions(Options):
     Parameters
     ----------
     embedding_dim, word_hidden, sentence_hidden, rnn, pooling, dropout, word_dropout
-        As of `sk_han.HANClassifier`.
+        As in `sk_han.HANClassifier`.
     embedding_dropout : float, default=0.0
         Share of the distinct words of a batch dropped in training, at all their places (Gal and
         Ghahramani, 2016).
@@ -381,7 +381,7 @@ class NetworkOptions(Options):
         return self.attention is not None and self.attention.per_label is True
 
     def decided(self, per_label: bool) -> NetworkOptions:
-        """Return options with this in place of "auto", where False needs no word."""
+        """Return options with "auto" resolved; False leaves "auto", which then means False."""
         options, attention = self.copy(), self.attention
         if per_label and attention is not None and attention.per_label == "auto":
             options.pooling = attention = attention.copy()
@@ -395,14 +395,14 @@ class NetworkOptions(Options):
                 current, earlier = getattr(self, name), getattr(fitted, name)
                 raise ValueError(
                     f"{name} is {current!r} now, and {earlier!r} in the fitted network, which "
-                    "training cannot go on from. Set it back, or fit anew."
+                    "training cannot continue from. Set it back, or fit anew."
                 )
 
 
 def _structure(options: NetworkOptions, name: str) -> Any:
     """Return an option without the penalty, which may change in further training.
 
-    Of decided options "auto" has no attention of each label, as False.
+    In decided options "auto" means no attention per label, like False.
     """
     if name == "rnn":
         return options.recurrent

@@ -45,8 +45,8 @@ _Transformer = TypeVar("_Transformer", bound="DocumentTransformer")
 class DocumentTransformer(TransformerMixin):
     """Mixin for estimators whose `transform` takes raw texts and returns documents.
 
-    `_newest_format` is that of the state in a pickle. It rises when an older release could not read
-    the state.
+    `_newest_format` is the format of the state in a pickle. It increases when an older release
+    cannot read the state.
     """
 
     _newest_format = 1
@@ -56,7 +56,7 @@ class DocumentTransformer(TransformerMixin):
         super().__init_subclass__(auto_wrap_output_keys=None, **kwargs)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the one name of what it makes, for the steps after it in a Pipeline."""
+        """Return the single name of the output, for later steps of a Pipeline."""
         check_is_fitted(self)
         return np.array(["documents"], dtype=object)
 
@@ -212,7 +212,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         Parameters
         ----------
         X : iterable of str, shape (n_documents,)
-            Of an iterator, 10,000 texts at a time are in memory, and the counts of its words.
+            An iterator is read 10,000 texts at a time; the counts of words stay in memory.
         y : None
             Ignored.
         X_unlabelled : iterable of str, default=None
@@ -238,12 +238,12 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         Parameters
         ----------
         X, y, X_unlabelled
-            As of `fit`.
+            As in `fit`.
 
         Returns
         -------
         DocumentArray of shape (n_documents,) or ndarray of int32
-            As of `transform`; those of `X_unlabelled` are not among them.
+            As in `transform`, without the documents of `X_unlabelled`.
         """
         if self.vocabulary is not None:
             X_unlabelled = None  # nothing is learnt from it
@@ -258,14 +258,14 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         Parameters
         ----------
         X, y, X_unlabelled
-            As of `fit`.
+            As in `fit`.
 
         Returns
         -------
         documents : DocumentArray of shape (n_documents,)
-            Those of X, whatever `output` is.
+            Documents of X, whatever `output` is.
         unlabelled : DocumentArray or None
-            Those of `X_unlabelled`, without their spelling; None if there are none.
+            Documents of `X_unlabelled`, without their spelling; None if it is None.
         """
         documents: list[DocumentArray] = []
         unlabelled: list[DocumentArray] = []
@@ -282,7 +282,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         Parameters
         ----------
         X : iterable of str, shape (n_documents,)
-            Of an iterator, 10,000 texts at a time are in memory.
+            An iterator is read 10,000 texts at a time.
         name : str, default="X"
             Name of the argument in errors.
         """
@@ -298,7 +298,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         Parameters
         ----------
         X : iterable of str, shape (n_documents,)
-            Of an iterator, 10,000 texts at a time are in memory.
+            An iterator is read 10,000 texts at a time.
 
         Returns
         -------
@@ -352,9 +352,9 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         Returns
         -------
         documents : DocumentArray of shape (n_documents,)
-            Those of `transform`, whatever `output` is.
+            Documents as in `transform`, whatever `output` is.
         spans : list of DocumentSpans
-            As of `spans`.
+            As in `spans`.
         """
         check_is_fitted(self)
         return self._reader().locate(check_texts(texts), self.vocabulary_)

@@ -80,17 +80,17 @@ def packed(sizes: NDArray[np.int64], most: int) -> Iterator[slice]:
 def sampled_rows(
     words_per_document: NDArray[np.int64], n_words: int, random_state: np.random.RandomState
 ) -> NDArray[np.int64]:
-    """Draw rows in random order until their documents have so many words or more, or all rows."""
+    """Draw rows in random order until their documents have `n_words` words, or all rows."""
     order = random_state.permutation(len(words_per_document))
     reached = np.cumsum(words_per_document[order])
     return order[: np.searchsorted(reached, n_words) + 1]
 
 
-NOT_KNOWN = -1  # how a word is written
+NOT_KNOWN = -1  # the type of a word whose spelling is not known
 
 
 class Spelling(NamedTuple):
-    """The words of documents by their types; documents chosen of others share the list."""
+    """The words of documents by their types; selected documents share the list."""
 
     types: NDArray[np.int32]  # (n_words,), the position of each word in the list, or `NOT_KNOWN`
     words: list[str]
@@ -100,7 +100,7 @@ class Spelling(NamedTuple):
         return Spelling(self.types[chosen], self.words)
 
     def used(self) -> Spelling:
-        """Return the same with a list that has no other words."""
+        """Return the same spelling with a list of the words in use only."""
         known = self.types >= 0
         rows, found = np.unique(self.types[known], return_inverse=True)
         if len(rows) == len(self.words):
@@ -326,7 +326,7 @@ class DocumentArray:
     def with_word_ids(self, word_ids: NDArray[np.int32]) -> DocumentArray:
         """Return the same documents with other ids of their words, shape (n_words,).
 
-        They do not know how these are written.
+        Their words have no spelling.
         """
         check_ids(word_ids)
         return DocumentArray._checked(word_ids, self.sentence_starts, self.document_starts)
@@ -451,9 +451,9 @@ class DocumentArray:
 
 
 def divided(documents: DocumentArray, most_words: int) -> Iterator[DocumentArray]:
-    """Yield documents in order, so many of so many words at a time, or one of more.
+    """Yield documents in order, in portions of up to `most_words` words, or of one longer document.
 
-    Few documents are yielded as they are, and no documents too.
+    If one portion is enough, the documents are yielded as they are, even if there are none.
     """
     if len(documents) <= 1 or documents.n_words <= most_words:
         yield documents

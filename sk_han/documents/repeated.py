@@ -21,24 +21,24 @@ from sk_han.documents.array import UNKNOWN_ID, DocumentArray
 _WORDS = re.compile(r"\w+")
 
 
-# Documents of the same words stay together where documents are split: a held-out copy would be
-# memorized. Of fewer different ones, where most are copies, too few could be held out.
+# Documents with the same words stay together in a split: a held-out copy would have been memorized.
+# But if most documents are copies and few differ, too few could be held out.
 _MOST_COPIES, _ENOUGH_DIFFERENT = 0.5, 50
 
 
-_SHARE_HASHED = 0.5  # of the words of a document, of which more must be known
+_SHARE_HASHED = 0.5  # of a document's words; more of them must be known
 
 
 def first_of_same_words(documents: DocumentArray) -> NDArray[np.int64]:
-    """Return the row of the first document with the same words in the same order, of each, (D,).
+    """For each document, return the row of the first one with the same words in order, (D,).
 
-    Where sentences end does not matter. A document without a known word is like no other.
+    Where sentences end does not matter. A document without a known word equals no other.
     """
     return _first_of_same(_digests(documents))
 
 
 def text_key(text: str) -> str:
-    """Return what texts have in common whose words are the same; of a text of blanks, nothing.
+    """Return a normalized key, equal for texts with the same words and empty for blank text.
 
     Case, blanks and punctuation do not count, unless a text has nothing else.
     """
@@ -47,15 +47,15 @@ def text_key(text: str) -> str:
 
 
 def first_of_same_text(texts: Iterable[str]) -> NDArray[np.int64]:
-    """Return the row of the first text with the same words, of each, (D,).
+    """For each text, return the row of the first one with the same words, (D,).
 
-    A blank text is like no other.
+    A blank text equals no other.
     """
     return _first_of_same(text_key(text) or None for text in texts)
 
 
 def groups_of_same(keys: Iterable[str]) -> list[list[int]]:
-    """Return the positions of each key that occurs more than once; empty keys are like no other."""
+    """Return the positions of each key that occurs more than once; empty keys are never equal."""
     groups: dict[int, list[int]] = {}
     for row, first in enumerate(_first_of_same(key or None for key in keys).tolist()):
         groups.setdefault(first, []).append(row)
@@ -63,7 +63,7 @@ def groups_of_same(keys: Iterable[str]) -> list[list[int]]:
 
 
 def groups_by_label(groups: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number groups (D,) anew, those of a label next to each other, so that folds share them."""
+    """Renumber groups (D,) so that groups of one label are neighbours, which folds then share."""
     by_label = np.argsort(codes, kind="stable")
     _, first, of_row = np.unique(groups[by_label], return_index=True, return_inverse=True)
     found = np.empty(len(codes), dtype=np.int64)
@@ -76,8 +76,8 @@ def groups_of_copies(
 ) -> NDArray[np.int64] | None:
     """Return a group for each document (D,) that its copies share; None without copies.
 
-    `first_of_same` is of `first_of_same_words` or `first_of_same_text`, and `codes` are those of
-    the targets.
+    `first_of_same` comes from `first_of_same_words` or `first_of_same_text`; `codes` number the
+    targets.
     """
     n_copies = int((first_of_same != np.arange(len(codes))).sum())
     n_different = len(codes) - n_copies
@@ -89,7 +89,7 @@ def groups_of_copies(
 def conflicting_rows(
     first_of_same: NDArray[np.int64], targets: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Find the rows, ascending, of documents with the words of one that has another target (D,)."""
+    """Find the rows, ascending, of documents with the words of one with a different target."""
     differs = targets != targets[first_of_same]
     return np.flatnonzero(np.isin(first_of_same, first_of_same[differs]))
 
@@ -102,7 +102,7 @@ class TextHashes(NamedTuple):
 
     @classmethod
     def of(cls, documents: DocumentArray, salt: NDArray[np.uint8]) -> TextHashes:
-        """Hash documents; those of which half of the words or more are unknown have no hash."""
+        """Hash documents; those with half or more of their words unknown get no hash."""
         found = [each for each in _salted(documents, salt) if each is not None]
         return cls(salt, np.unique(np.array(found, dtype=np.uint64)))
 
@@ -126,7 +126,7 @@ def _salted(documents: DocumentArray, salt: NDArray[np.uint8]) -> Iterator[int |
 
 
 def _first_of_same(keys: Iterable[Hashable]) -> NDArray[np.int64]:
-    """Return the position of the first equal key, for each key; None is like no other."""
+    """Return the position of the first equal key, for each key; None equals no other."""
     first_of: dict[Hashable, int] = {}
     return np.array(
         [i if key is None else first_of.setdefault(key, i) for i, key in enumerate(keys)],
@@ -137,9 +137,9 @@ def _first_of_same(keys: Iterable[Hashable]) -> NDArray[np.int64]:
 def _digests(
     documents: DocumentArray, salt: bytes = b"", share_known: float = 0.0
 ) -> Iterator[bytes | None]:
-    """Yield digests, since whole documents would take the memory of the collection again.
+    """Yield digests of documents, whose words would take the memory of the collection again.
 
-    None for a document of which no more than this share of the words is known.
+    None for a document unless more than this share of its words is known.
     """
     ids = np.ascontiguousarray(documents.word_ids, dtype=np.int32).view(np.uint8).data
     is_known = _are_known(documents, share_known)
@@ -157,7 +157,7 @@ def _are_known(documents: DocumentArray, share_known: float) -> NDArray[np.bool_
 
 @dataclass(frozen=True)
 class LabelledDocuments:
-    """D documents with their targets, encoded, positive weights in the loss, and groups (D,).
+    """D documents with encoded targets, positive weights in the loss, and groups (D,).
 
     Documents of one group are held out and dealt out to folds together.
     """

@@ -20,15 +20,15 @@ class SentenceArray(DocumentArray):
     """Documents of sentence vectors, and of the words of the same sentences.
 
     It is a `DocumentArray`, so that models of words, such as the n-gram model of `HANClassifier`,
-    read it as they read documents of word ids. Beside that, each sentence has a vector: that of
-    sentence ``j`` is ``vectors[sentence_numbers[j]]``. Rows that are chosen of it share `vectors`.
+    read it as they read documents of word ids. In addition, each sentence has a vector: that of
+    sentence ``j`` is ``vectors[sentence_numbers[j]]``. Selected rows share `vectors`.
 
     Parameters
     ----------
     documents : DocumentArray of shape (n_documents,)
         The words.
     vectors : array-like of float, shape (n_vectors, d)
-        Of the distinct sentences, kept as float32.
+        Vectors of the distinct sentences, kept as float32.
     sentence_numbers : array-like of int, shape (n_sentences,), default=None
         The row of `vectors` of each sentence; None if there is one for each sentence, in order.
     sentence_spans : array-like of int, shape (n_sentences, 2), default=None
@@ -39,7 +39,7 @@ class SentenceArray(DocumentArray):
     Raises
     ------
     TypeError
-        If vectors are no numbers, or numbers of sentences no integers.
+        If vectors are not numbers, or sentence numbers not integers.
     ValueError
         If shapes do not match, a vector holds NaN, infinity or a number beyond 1e12,
         or a sentence has no vector.
@@ -103,7 +103,7 @@ class SentenceArray(DocumentArray):
         Returns
         -------
         SentenceArray of shape (n_documents,)
-            Each sentence has one unknown word, which tells the n-gram model nothing.
+            Each sentence has one unknown word, which carries no information for the n-gram model.
         """
         each = []
         for vectors in documents:
@@ -159,7 +159,7 @@ class SentenceArray(DocumentArray):
         Raises
         ------
         ValueError
-            If a sentence loses some of its words, since its vector is of the whole sentence.
+            If a sentence loses some of its words, since its vector represents the whole sentence.
         """
         words = super().keep_words(kept)
         n_kept = np.diff(starts_of(kept)[self.sentence_starts])
@@ -252,7 +252,7 @@ def _finite_vectors(vectors: ArrayLike) -> NDArray[np.float32]:
 
 
 def rows_beyond_limit(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return which vectors (n, d) hold NaN, infinity or a number that a model cannot bear."""
+    """Return which vectors (n, d) hold NaN, infinity or a number beyond `LARGEST_NUMBER`."""
     return np.flatnonzero(~(np.abs(vectors) <= LARGEST_NUMBER).all(axis=1))
 
 
@@ -281,7 +281,7 @@ class Coalitions:
         return chosen
 
     def portions(self, sizes: NDArray[np.int64], most: int) -> Iterator[Coalitions]:
-        """Yield consecutive sets: sizes (N,) of their sentences sum to `most`, or of one set."""
+        """Yield runs of sets whose sentences have sizes (N,) of up to `most` in all, or one set."""
         starts = starts_of(self.lengths)
         of_sets = np.diff(starts_of(sizes[self.sentences])[starts])
         for sets in packed(of_sets, most):

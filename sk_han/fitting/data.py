@@ -80,13 +80,13 @@ class FitState:
     documents: DocumentArray  # X, including documents of weight 0
     labels: NDArray[Any]  # y
     target: Target
-    labelled: LabelledDocuments  # those of positive weight, D documents
+    labelled: LabelledDocuments  # D documents of positive weight
     training: NDArray[np.int64]  # rows of `labelled` that the network learns from
     held_out: NDArray[np.int64] | None  # the other rows, if any
     user_validation: LabelledDocuments | None  # X_val and y_val
     unlabelled: DocumentArray | None
     encoder: str | None  # of the sentence vectors
-    n_conflicting: int  # of `labelled`: documents with the words of another of a different class
+    n_conflicting: int  # labelled documents with the same words as one of another class
 
     @property
     def n_classes(self) -> int:
@@ -142,7 +142,7 @@ class FitState:
         if self.unlabelled is None:
             return documents, weights
         others = self.unlabelled.words()[:]
-        others.spelling = None  # of raw texts it is not kept, for it takes memory
+        others.spelling = None  # not kept for raw texts, to save memory
         return (
             DocumentArray.concatenate([documents, others]),
             np.append(weights, np.full(len(self.unlabelled), weights.mean())),
@@ -292,8 +292,8 @@ def _check_portion(data: FitInput, params: Any, fitted: FittedModel | None) -> N
     if params.class_weight == "balanced":
         raise ValueError(
             "class_weight='balanced' needs to see all labels, and partial_fit sees a portion. "
-            "Compute the weights beforehand and pass them as a dict, of one label a document "
-            "by sklearn.utils.class_weight.compute_class_weight."
+            "Compute the weights beforehand and pass them as a dict; for one label a document, "
+            "sklearn.utils.class_weight.compute_class_weight computes them."
         )
     if fitted is None:
         if data.classes is None:
@@ -338,7 +338,7 @@ def _checked(
         if network.dimension is not None:
             check_sentence_vectors(X, network.dimension, warm_start_from.encoder)
         elif isinstance(X, SentenceArray):
-            X = X.words()  # the network reads nothing else of them
+            X = X.words()  # this network does not read vectors
     check_unlabelled(data.X_unlabelled, X)
     if warm_start_from is None:
         target, targets = fit_target(data.y, len(X), data.classes)

@@ -45,7 +45,8 @@ def fit_model(
     sources = fit_latent_spaces(fit, sources)
     teacher = fit_teacher(fit, sources)
 
-    # The network trains, from word vectors to its last epoch. Then the linear models are fitted.
+    # The network learns from the training documents alone. The linear models learn from held-out
+    # ones too: these are scored by cross-fitting, by models that have not seen them.
     task = begin_task(estimator, data.sample_weight, fit, teacher)
     fitted = [*fit_networks(fit, teacher, task), *fit_linear_models(fit, sources)]
 
@@ -56,7 +57,7 @@ def fit_model(
         fit.target.warn_of_no_threshold(fit.params.threshold)
 
     summary = summary_of(scaled, fit)
-    # A portion may have other class frequencies, and the user's own loss no probabilities.
+    # Not for a portion, whose class frequencies may differ, nor for a loss without probabilities.
     if not is_partial and not fit.has_own_loss:
         warn_of_a_useless_network(summary, scaled, fit)
     tell(summary, quiet=not stages.verbose)

@@ -19,12 +19,12 @@ from sk_han.parts.ngrams import BITS
 # left out. A fit holds the model of all documents and one of most of them. Measured with 100 to 500
 # classes of 600 to 2,000 news (53 to 74), and with 300 and 600 classes of many documents.
 _BYTES_OF_FIT, _BYTES_OF_SCORES = (66, 8), (24, 44)
-# Of a portion, of 100 and 200 classes.
+# The same for `partial_fit`, measured with 100 and 200 classes.
 _BYTES_OF_PORTION = (46, 8)
-# Of TF-IDF: features of all documents and of those that a problem learns from, scikit-learn's copy
-# of these, and indicators, weights and logits by class.
+# Bytes of a TF-IDF model per word (features of all documents, of those that a problem learns from,
+# and scikit-learn's copy), and per class and document (indicators, weights, logits).
 _BYTES_OF_WORD, _BYTES_OF_LOGIT = 100, 20
-# Of a container: the files of control groups, versions 2 and 1, as a process in one sees them.
+# Memory limits of a container: control groups, versions 2 and 1, as seen from inside.
 _LIMITS_OF_GROUPS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -58,7 +58,7 @@ def check_memory_of_linear_model(
     n_ngrams = n_known + min(n_words * (largest - smallest + 1), 1 << BITS)
     n_bytes = bytes_of_naive_bayes(n_classes, n_ngrams, len(documents), is_partial)
     if n_bytes > limit:
-        # That was one n-gram for every word and size. Counting the distinct ones takes longer.
+        # That was an upper bound (every n-gram distinct); counting is slow, so only now.
         counts = document_counts(documents, ngram_range)
         kept = counts >= (1 if is_partial else MIN_DOCUMENTS)
         n_ngrams = n_known + int(np.count_nonzero(kept))

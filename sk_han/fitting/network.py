@@ -34,7 +34,7 @@ from sk_han.training.builder import (
     new_net,
     plain_history,
 )
-from sk_han.training.callbacks import FitTasks, StopOnInterrupt, stops_for_a_person
+from sk_han.training.callbacks import FitTasks, StopOnInterrupt, is_interactive_fit
 from sk_han.training.net import Net
 from sk_han.training.pretraining import (
     PRETRAINING_BATCH_SIZE,
@@ -43,23 +43,24 @@ from sk_han.training.pretraining import (
     sample_to_pretrain,
 )
 
-# Scales of the network and of the linear models' sum if no documents were held out: the logits of
-# a network are overconfident. And by what factor, as a standard deviation of the logarithm, they
-# differ between collections. Of six corpora and 300 to 5,000 documents (docs/what_was_tried.md).
+# Priors of the scales of the network, whose logits are overconfident, and of the linear models'
+# sum; without held-out documents the medians are the scales. Each prior has a median and a standard
+# deviation of the logarithm, estimated on six corpora with 300 to 5,000 documents
+# (docs/what_was_tried.md).
 OF_WORDS = ScalePrior(0.12, 0.6), ScalePrior(0.8, 0.15)
-# A network pre-trained on text without labels counts more beside the linear models. Of four
-# corpora and 500 and 1,000 documents.
+# A network pre-trained on text without labels gets more weight next to the linear models; estimated
+# on four corpora with 500 and 1,000 documents.
 PRETRAINED = ScalePrior(0.35, 0.6), ScalePrior(0.5, 0.15)
-# A network over sentence vectors begins as a convex model and is calibrated as one. Of 100, 300 and
-# 700 training documents of IMDB and of 20 newsgroups, the scales that were best for the others of
-# 1,000: 0.5 to 1.8, and 0 to 0.6.
+# A network over sentence vectors begins as a convex model and is calibrated as one. With 100, 300
+# and 700 training documents of IMDB and 20 newsgroups, the scales that were best for the rest of
+# 1,000 documents were 0.5 to 1.8, and 0 to 0.6.
 OF_SENTENCES = ScalePrior(0.85, 0.3), ScalePrior(0.35, 0.6)
 
-_FINE_TUNING_EPOCHS, _FINE_TUNING_LR = 1 / 2, 1 / 3  # of those without pre-training
-_SENTENCES_LR = 1 / 6  # of that for words: training begins at a logistic regression
-_SMALLEST_SCALE = 0.01  # of an earlier fit as the median of a prior
+_FINE_TUNING_EPOCHS, _FINE_TUNING_LR = 1 / 2, 1 / 3  # relative to no pre-training
+_SENTENCES_LR = 1 / 6  # relative to words: training begins at a logistic regression
+_SMALLEST_SCALE = 0.01  # smallest median of a prior that an earlier fit gives
 
-# What summaries call the networks.
+# Titles of the networks in summaries.
 _TITLES = {NETWORK: NETWORK, WORDS: "network of words"}
 
 
@@ -87,7 +88,7 @@ def begin_task(estimator: Any, sample_weight: Any, fit: FitState, teacher: Pool 
 
 
 def fit_networks(fit: FitState, teacher: Pool | None, task: FitTasks) -> list[FittedParts]:
-    """Fit the network; of sentence vectors, also a second network of the words."""
+    """Fit the network; for sentence vectors, also a second network that reads the words."""
     of_words = OF_WORDS if teacher is None else PRETRAINED
     if fit.sentences is None:
         part = TrainedNetwork(_train_on_words(fit, teacher, NETWORK, task))
@@ -107,7 +108,7 @@ def _train_on_words(fit: FitState, teacher: Pool | None, name: str, task: FitTas
     """Train from word vectors and pre-training, or from the earlier network of this name."""
     params = fit.params
     frozen = epochs_frozen(params.freeze_embedding)
-    with fit.stages("set-up"):  # an optimizer of PyTorch's own loads its compiler
+    with fit.stages("set-up"):  # PyTorch's own optimizers load its compiler
         net = _new_net(
             fit,
             document_net,
@@ -119,7 +120,8 @@ def _train_on_words(fit: FitState, teacher: Pool | None, name: str, task: FitTas
             fit_tasks=task,
         )
     if fit.warm_start_from is not None:
-        # A schedule from its beginning needs no moments, and copies of an estimator have none.
+        # `fit` restarts the schedule, so optimizer moments are not carried over; copied estimators
+        # have none anyway.
         net.continue_from(_earlier_part(fit, name).net, with_moments=fit.is_partial)
     else:
         with fit.stages("word vectors"):
@@ -143,7 +145,7 @@ def _train_on_vectors(fit: FitState, task: FitTasks) -> Net:
     """Train without and with the order of sentences; keep the lower loss on held-out documents.
 
     Training begins at a logistic regression on mean sentences, or at the earlier network. Without
-    held-out documents the order is not read.
+    held-out documents the network does not read the order.
     """
     assert fit.sentences is not None
     earlier = _earlier_part(fit, NETWORK)
@@ -192,7 +194,7 @@ def _with_prior(
     prior: ScalePrior,
     others_prior: ScalePrior | None = None,
 ) -> FittedParts:
-    """Score the held-out documents; the prior of a warm start is at the earlier scale."""
+    """Score the held-out documents; on a warm start the prior is centred on the earlier scale."""
     if fit.warm_start_from is not None and len(fit.warm_start_from.pool.parts) > 1:
         earlier = fit.warm_start_from.pool.scales[name]
         prior = prior._replace(median=max(float(np.max(earlier)), _SMALLEST_SCALE))
@@ -224,15 +226,15 @@ def _new_net(
 ) -> Net:
     """Create a net with initial weights, which minimizes the loss of the target.
 
-    `inputs` are the arguments of the network that depend on its input, `changes` those of `new_net`
-    that differ from a training on labelled documents. A loss in `net_params` replaces that of the
-    target.
+    `inputs` are the arguments of the network that depend on its input, `changes` the arguments of
+    `new_net` that differ from training on labelled documents. A loss in `net_params` replaces the
+    target's.
     """
     params = fit.params
     network = fit.network_options.get_params(deep=False)
     del network["embedding_dropout"]  # net_params may have it
     callbacks = list(params.callbacks or ())
-    if stops_for_a_person() and not any(isinstance(each, StopOnInterrupt) for each in callbacks):
+    if is_interactive_fit() and not any(isinstance(each, StopOnInterrupt) for each in callbacks):
         callbacks.append(StopOnInterrupt())
     training = {
         "n_documents": len(fit.training),
@@ -263,7 +265,7 @@ def _new_net(
 
 
 def _warm_start_rng(fit: FitState) -> np.random.RandomState:
-    """Return a generator of other noise than that of earlier fits, the same in copies.
+    """Return a generator whose noise differs from earlier fits, and is the same in copies.
 
     `partial_fit` counts its epochs. A warm start does not, so its noise depends on the weights:
     equal noise in each of many short fits would be memorized.

@@ -45,7 +45,7 @@ _Estimator = TypeVar("_Estimator", bound="SingleNetworkEstimator")
 
 
 class SingleNetworkEstimator(BaseEstimator):
-    """Base of estimators with one network, its options, and `HANClassifier`'s for training.
+    """Base of estimators with one network and the training options of `HANClassifier`.
 
     A subclass declares the schema of its state (`network_schema`), the fitted attributes stored
     unchanged, the options of its network, and the class of its net.
@@ -80,7 +80,7 @@ class SingleNetworkEstimator(BaseEstimator):
         """Return the arguments of the network other than options, from a checked state."""
 
     def _learn(self: _Estimator, learn: Callable[..., dict[str, Any]], *data: Any) -> _Estimator:
-        """Set the fitted attributes that a function returns for data: all of them, or none."""
+        """Set the fitted attributes that `learn` returns: all at once, or none after an error."""
         with self._computing(), torch.inference_mode(False):
             replace_attributes(self, learn(self, *data))
         return self
@@ -151,7 +151,7 @@ def network_schema(
 ) -> Schema:
     """Return the schema of an estimator's state: its own fields, its network, and its training.
 
-    `shapes` returns those of the weights, given a state, its sizes and the options of its network.
+    `shapes` returns the shapes of the weights, given a state, its sizes and the network's options.
     """
 
     def check_network(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
@@ -167,13 +167,13 @@ def network_schema(
 
 
 def relative_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
-    """Return weights up to 1, shape (n_samples,), whose sums are finite; only ratios matter."""
+    """Scale weights (n_samples,) to at most 1, so that sums are finite; only ratios matter."""
     weights = document_weights(sample_weight, None, np.zeros(n_samples), np.zeros(1))
     return weights / weights.max()
 
 
 def warn_of_no_stop(estimator: Any, units: str, share: str, repair: str) -> None:
-    """Warn if early stopping has no effect; validation_fraction is a share of `share`."""
+    """Warn if early stopping has no effect; `share` names what validation_fraction divides."""
     fraction, patience = estimator.validation_fraction, estimator.n_iter_no_change
     if patience is not None:
         of = " is None" if fraction is None else f"={fraction:g} of {share}"

@@ -18,14 +18,14 @@ from sk_han.training.builder import best_of, end_of
 from sk_han.utils.messages import warn_user
 from sk_han.utils.metrics import averages
 
-# With fewer held-out documents the network is not judged: of 50, one is 2 %.
+# The network is not judged on fewer held-out documents: one of 50 is 2 %.
 _FEWEST_SCORED = 50
-# With fewer documents read in all epochs together, nothing was expected of the network.
+# Nor is it judged after fewer documents, counted over all epochs: it had too little training.
 _FEWEST_READ = 1_000
 _NEGLIGIBLE_SHARE = 0.02
 _MOST_READ = 1000
-# After a single epoch of a few documents the loss is up to 0.3 above that of a uniform guess, with
-# labels drawn at random below it; with lr=10 it is 0.6 above, with 100 10.
+# Loss above a uniform guess: up to 0.3 after one epoch on few documents, below 0 with random
+# labels, 0.6 at lr=10, 10 at lr=100.
 _MARGIN = 0.5
 
 
@@ -47,7 +47,7 @@ def summary_of(scaled: ScaledParts, fit: FitState) -> FitSummary:
 
 
 def _end_of(pool: Pool) -> str:
-    """Return why training ended; of two networks, what ended one early."""
+    """Return why training ended; with two networks, what ended either of them early."""
     parts: dict[str, Any] = dict(pool.parts)
     nets = [parts[name].net for name in (NETWORK, WORDS) if name in parts]
     return next((net.ended_by for net in nets if net.ended_by is not None), end_of(nets[0]))
@@ -61,12 +61,12 @@ def warn_of_a_useless_network(summary: FitSummary, scaled: ScaledParts, fit: Fit
     if fault is None:
         return
     decides = (
-        " The other parts decide, and attention says nothing of the prediction."
+        " The other parts decide, and attention says nothing about the prediction."
         if len(summary.shares) > 1
         else ""
     )
     warn_user(
-        f"The network tells nothing: {fault}.{decides} Lower lr={fit.params.lr:g} (by default "
+        f"The network is useless: {fault}.{decides} Lower lr={fit.params.lr:g} (by default "
         "0.006), train for more epochs, give more documents, or check that labels belong to their "
         "documents; fit_summary_ has the numbers.",
         ConvergenceWarning,
@@ -94,7 +94,7 @@ def fault_in_validation(summary: FitSummary, scaled: ScaledParts) -> str | None:
     """Describe how the network fails on held-out documents, if they are enough to judge it.
 
     It fails if no epoch is better than the class frequencies, by accuracy or by loss, or if its
-    share beside the linear models is negligible.
+    share next to the linear models is negligible.
     """
     net, validation, target = scaled.pool.network.net, scaled.validation, scaled.pool.target
     if validation is None or summary.n_classes == 1 or summary.n_scored < _FEWEST_SCORED:
@@ -103,7 +103,7 @@ def fault_in_validation(summary: FitSummary, scaled: ScaledParts) -> str | None:
     if n_epochs == 1 or n_epochs * summary.n_documents < _FEWEST_READ:  # a trial
         return None
     majority = summary.majority_accuracy
-    if majority is not None and majority < 1.0:  # of a single class no epoch can be better
+    if majority is not None and majority < 1.0:  # a single class cannot be predicted better
         of_frequencies = target.prior_loss(validation.targets, validation.weights)
         if not any(
             epoch["valid_accuracy"] > majority or epoch["valid_loss"] < of_frequencies
@@ -124,8 +124,8 @@ def fault_in_validation(summary: FitSummary, scaled: ScaledParts) -> str | None:
 def _scores(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
     """Return accuracy and loss of all parts together and alone, and their shares.
 
-    All together decide as the fitted model, a part alone by thresholds of one half. The loss is
-    that of training, with its weights.
+    Together, the parts decide as the fitted model does; a part alone decides by thresholds of 0.5.
+    The loss is the weighted training loss.
     """
     names = ("accuracy", "loss", "network_accuracy", "linear_accuracy", "majority_accuracy")
     validation, logits, unscaled = scaled.validation, scaled.logits, scaled.unscaled
@@ -153,7 +153,7 @@ def _scores(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
 
 
 def decisions(z: NDArray[np.float64], validation: LabelledDocuments, fit: FitState) -> NDArray[Any]:
-    """Decide as the fitted model, (H,); thresholds of "f1" are found on other folds."""
+    """Decide as the fitted model does, (H,); "f1" thresholds come from the other folds."""
     target, threshold = fit.target, fit.params.threshold
     decided, order = np.empty_like(validation.targets), np.arange(len(z))
     labelled = fit.labelled.targets, fit.labelled.weights

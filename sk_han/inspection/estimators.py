@@ -60,16 +60,16 @@ def in_portions(X: Any, size: int) -> Iterator[Any]:
         first += len(chunk)
 
 
-class Calibration(NamedTuple):
+class CalibratedModel(NamedTuple):
     """A CalibratedClassifierCV, or a Pipeline that ends in one, and the models of its folds."""
 
     estimator: Any
     models: list[Any]
-    place: str  # of the first model, as an attribute of the estimator
+    place: str  # the first model, as an attribute of the estimator
 
 
 def opened(estimator: Any) -> Any:
-    """Return the model that a fitted estimator passes documents to, or a `Calibration`.
+    """Return the model that a fitted estimator passes documents to, or a `CalibratedModel`.
 
     The steps of a Pipeline before a search or the like are kept.
     """
@@ -86,19 +86,19 @@ def opened(estimator: Any) -> Any:
         inside = opened(last)
         if inside is last:
             return estimator
-        if not isinstance(inside, Calibration):
+        if not isinstance(inside, CalibratedModel):
             return Pipeline([*steps, (name, inside)])
         models = [Pipeline([*steps, (name, model)]) for model in inside.models]
         place = f"named_steps[{name!r}].{inside.place}"
-        return Calibration(Pipeline([*steps, (name, inside.estimator)]), models, place)
+        return CalibratedModel(Pipeline([*steps, (name, inside.estimator)]), models, place)
     if isinstance(estimator, FrozenEstimator):
         return opened(estimator.estimator)
     if hasattr(estimator, "best_estimator_"):  # searches of other packages have it too
         return opened(estimator.best_estimator_)
-    # By the module: importing it takes memory that an explanation must not fail for.
+    # Recognized by module, since importing the class takes memory that an explanation may lack.
     if "sklearn.calibration" in {kind.__module__ for kind in type(estimator).__mro__}:
         models = [fold.estimator for fold in estimator.calibrated_classifiers_]
-        return Calibration(estimator, models, "calibrated_classifiers_[0].estimator")
+        return CalibratedModel(estimator, models, "calibrated_classifiers_[0].estimator")
     if hasattr(estimator, "cv_results_"):
         raise TypeError(
             f"This {type(estimator).__name__} holds no fitted model, since refit=False. Fit an "
@@ -119,10 +119,10 @@ class ExplainedModel(NamedTuple):
     def of(cls, estimator: Any, by: str = "explain") -> ExplainedModel:
         """Find the only classifier of an estimator, or of the best estimator of a search.
 
-        Messages say that it is needed by the function `by`.
+        `by` is the function that error messages name.
         """
         estimator = opened(estimator)
-        if isinstance(estimator, Calibration):
+        if isinstance(estimator, CalibratedModel):
             cls.of(estimator.models[0], by)
             raise TypeError(
                 f"{type(estimator.estimator).__name__} has "
@@ -175,13 +175,13 @@ def _steps(estimator: Any) -> list[Any]:
 
 
 def own_results(estimator: Any) -> str:
-    """Return a sentence on what shows the results of an estimator that classifies no documents."""
+    """Return where to see the results of an estimator that does not classify documents."""
     shown_by = getattr(type(estimator), "_shown_by", None)
     return "" if shown_by is None else f" {shown_by}"
 
 
 def _way_to_explain(estimator: Any) -> str:
-    """Return a sentence on how an estimator that cannot be explained as a whole is explained."""
+    """Return how to explain an estimator that cannot be explained as a whole."""
     last = estimator
     while isinstance(last, Pipeline):
         last = last[-1]
@@ -212,7 +212,7 @@ def probability_array(estimator: Any, X: Any) -> NDArray[np.float64]:
 
 
 def refuse_label_lists(estimator: Any, probabilities: Any = None) -> None:
-    """Refuse classifiers of several labels that have a list with an array for each label."""
+    """Refuse multilabel classifiers whose `predict_proba` returns a list of arrays."""
     is_list = isinstance(estimator.classes_, list)
     if is_list or (probabilities is not None and np.ndim(probabilities) != 2):
         raise TypeError(
@@ -235,7 +235,7 @@ def reader_of(estimator: Any) -> tuple[ExplainedModel | None, bool]:
     """Return the model that reads the documents, or None, and whether it predicts alone."""
     try:
         inside = opened(estimator)
-        if isinstance(inside, Calibration):
+        if isinstance(inside, CalibratedModel):
             return ExplainedModel.of(inside.models[0]), False
         return ExplainedModel.of(inside), True
     except TypeError:
@@ -271,7 +271,7 @@ def read(model: ExplainedModel | None, X: Any) -> ReadDocuments:
 def seen_in_training(estimator: Any, X: Any) -> NDArray[np.int64] | None:
     """Return documents with the words of a training document of the model, or of its models.
 
-    None if one of them does not know, or if a calibration was fitted to models fitted before.
+    None if a model lacks hashes, or if a calibration was fitted to models that were fitted before.
     """
     model, predicts_alone = reader_of(estimator)
     if model is None:
@@ -291,7 +291,7 @@ def seen_in_training(estimator: Any, X: Any) -> NDArray[np.int64] | None:
 
 
 def words_of(model: ExplainedModel | None, X: Any, name: str) -> Sequence[str] | None:
-    """Return the words of documents that the model need not read itself, if they are texts."""
+    """Return documents as texts: raw texts as they are, others as the model reads them."""
     if model is not None and model.are_raw_texts(X) and not model.steps:
         return check_texts(X, name=name)
     return read(model, X).words

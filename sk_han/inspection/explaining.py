@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 
 from sk_han.inspection.estimators import (
-    Calibration,
+    CalibratedModel,
     ExplainedModel,
     in_portions,
     listed_documents,
@@ -60,7 +60,7 @@ def explain(
         As the estimator's ``predict`` takes them.
     y_true : array-like of n_documents labels, or indicator of several labels, default=None
         True labels, which the list of explanations keeps: for `ExplanationList.mistakes`, its
-        tables and its page. They change no explanation.
+        tables and its page. They do not change explanations.
     target : label or array-like of n_documents labels, default=None
         The class that is explained; None for the predicted one (with several labels a document,
         the most probable label).
@@ -69,8 +69,8 @@ def explain(
         others together. For models of one class a document only. If it is the predicted class and
         no target is given, the most probable one of the others is explained.
     targets : {"predicted", None}, default=None
-        "predicted" explains each label that a document gets, one after the other, with the same
-        number of the document; of a document without any, the most probable one.
+        "predicted" explains each predicted label of a document, one after the other, with the same
+        document number; for a document without any, the most probable one.
     method : str, default="shapley"
         How contributions are computed.
 
@@ -116,11 +116,11 @@ def explain(
 
     Notes
     -----
-    The score is the log-odds of the target in the classifier's prediction, of all its parts: of
-    the target against all other classes together or, with `against`, against that one alone.
+    The score is the log-odds of the target in the prediction of the whole classifier: against all
+    other classes together or, with `against`, against that class alone.
 
-    By "shapley" the sentences of a document sum to its log-odds less `base_value`, the log-odds of
-    a document without words, with any number of classes. With up to 6 sentences all sets of them
+    With "shapley", the sentences of a document sum to its log-odds less `base_value`, the log-odds
+    of a document without words, with any number of classes. With up to 6 sentences all sets of them
     are read, and the values are exact. With more they are estimated from 8 orders, or 4 with over
     40 sentences, the same orders for all documents of as many sentences; ``sentence_errors`` are
     the standard errors. With more than 64 sentences, groups of neighbouring sentences are added,
@@ -128,19 +128,20 @@ def explain(
 
     With two classes the score is linear in the logits. With more, "gradient_attention" uses its
     slope at the document's logits. "shapley" and "gradient_attention" add the contributions of
-    network and linear models. Those of the linear models are also in ``ngram_contributions``. By
-    "gradient_attention" with two classes they are exact for the document; by "shapley" they are
-    shares, too. The contribution of an n-gram is divided evenly among its occurrences and their
-    words; the intercept belongs to no word. The contribution of a sentence is the sum over its
-    words, except for "attention".
+    network and linear models. The contributions of the linear models are also in
+    ``ngram_contributions``. With "gradient_attention" and two classes they are exact for the
+    document; with "shapley" they are shares, too. The contribution of an n-gram is divided evenly
+    among its occurrences and their words; the intercept belongs to no word. The contribution of a
+    sentence is the sum over its words, except for "attention".
 
     The state of a recurrent encoder depends on the words around its own, so the attended word is
     not alone responsible.
 
-    Of a search, its best estimator is explained. Of a calibration, contributions and attention are
-    the mean over the models of its folds, before calibration; probabilities are calibrated. With n
-    models all takes n times as long, and a prediction. Of a vote or a stack, explain the members:
-    ``explain(vote.named_estimators_["han"], X)``, where a class is its number in ``vote.classes_``.
+    For a search, its best estimator is explained. For a calibration, contributions and attention
+    are the mean over the models of its folds, before calibration; probabilities are calibrated.
+    With n models it takes n times as long plus one prediction. For voting or stacking, explain the
+    members: ``explain(vote.named_estimators_["han"], X)``, where a class is its number in
+    ``vote.classes_``.
 
     With the default method a document takes five to seven times the time of its prediction, with
     "gradient_attention" two or three times. "shapley" of a network with `ContextAttention` reads
@@ -217,7 +218,7 @@ def explain_classes(
     y_true: Any = None,
     **options: Any,
 ) -> ExplanationList:
-    """Explain each document for several classes: what speaks for one, what for another.
+    """Explain each document for several classes, side by side.
 
     Parameters
     ----------
@@ -242,8 +243,8 @@ def explain_classes(
 
     Notes
     -----
-    The log-odds of a class compare it with all others. With two classes, what speaks for one
-    speaks against the other as much, so one column says all. Takes as long as `explain`, for each
+    The log-odds of a class compare it with all others. With two classes, evidence for one is
+    evidence against the other, so one column is enough. It takes as long as `explain` for each
     class.
 
     Examples
@@ -266,7 +267,7 @@ def explain_classes(
             "compares two."
         )
     warn_of_order(X, y_true, "y_true")
-    X = listed_documents(X)  # which are read for each class
+    X = listed_documents(X)  # they are read once for each class
     if classes is None:
         explain_iter(estimator, [], **options)  # raises the errors of explain, which come first
         classes = estimator.classes_
@@ -302,7 +303,7 @@ def _explained(
     random = random_source(checked.random_state)
     # A sparse matrix, which is refused below, has a `__len__` that raises an error.
     n_documents = len(X) if hasattr(X, "__len__") and not hasattr(X, "getnnz") else None
-    if isinstance(inside, Calibration):
+    if isinstance(inside, CalibratedModel):
         of = OneOfClasses(np.asarray(inside.estimator.classes_))
         classes = ExplainedClasses.checked(target, against, of, n_documents, targets)
         return _explained_by_calibration(inside, X, classes, of, checked, random)
@@ -336,7 +337,7 @@ def _explained(
 
 
 def _explained_by_calibration(
-    calibration: Calibration,
+    calibration: CalibratedModel,
     X: Any,
     classes: ExplainedClasses,
     of: OneOfClasses,

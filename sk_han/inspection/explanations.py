@@ -143,7 +143,7 @@ def _class_numbers(
     if given is None:
         return -1
     number_of = {label: number for number, label in enumerate(classes.tolist())}
-    if hasattr(given, "as_py"):  # one of Arrow, which NumPy takes for a sequence
+    if hasattr(given, "as_py"):  # an Arrow scalar, which NumPy takes for a sequence
         given = given.as_py()
     is_one = not isinstance(given, (list, tuple)) and np.ndim(given) == 0
     labels = label_list(given)
@@ -267,8 +267,8 @@ def explain_batch(
 ) -> list[tuple[int, DocumentExplanation]]:
     """Explain D documents for their targets, with the number of each within the batch.
 
-    With `each_predicted` each label that a document gets is explained; the most probable one of a
-    document without any.
+    With `each_predicted`, each predicted label of a document is explained, or the most probable
+    label if none is predicted.
     """
     target = pool.target
     log_odds = LogOdds(pool, pool.others.logits(documents), classes)

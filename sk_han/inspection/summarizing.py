@@ -52,7 +52,7 @@ def summarize(
     k : int, default=10
         Terms for each class and terms against it, of the network and of the n-grams.
     max_documents : int or None, default=2000
-        Of more documents, so many are drawn at random; None reads all.
+        If there are more documents, a random sample of this size is read; None reads all.
     random_state : int, RandomState, Generator or None, default=0
         Source of these draws, and of the words that the shown ones are compared with.
 
@@ -63,26 +63,26 @@ def summarize(
         missing, or come with explanations.
     ValueError
         If there are no documents, explanations have different classes or a method that does not
-        tell network and n-grams apart, or a parameter is invalid.
+        separate network and n-grams, or a parameter is invalid.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
 
     Notes
     -----
     An estimator is asked about each document for two classes, the predicted and the second most
-    probable one. So with two classes a document speaks about both. With more, a class is known
-    by the documents that are, or nearly are, taken for it; one for which there are none has no
-    terms.
+    probable one. So with two classes each document counts for both. With more, the terms of a class
+    come from the documents for which it is the first or second most probable one; without any, it
+    has no terms.
 
     Contributions of words by the network are "gradient_attention", an estimate (see `explain`);
     those of n-grams are exact with two classes. Terms are ranked by the mean of their contributions
     times the square root of the number of documents that have them.
 
     From explanations, terms are single words in lower case, also in the n-grams' part, and each
-    document speaks about its `target` (of two classes, about both). Without the model nothing can
-    be predicted again: `decides`, `weight` and `removal` are None. They are also None, the weight
-    excepted, for a model that reads sentence vectors; its words of the network are those of the
-    network of words beside it.
+    document counts for its `target` (with two classes, for both). Without the model nothing can be
+    predicted again: `decides`, `weight` and `removal` are None. For a model that reads sentence
+    vectors, `decides` and `removal` are None too; its words of the network come from its second
+    network, which reads words.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def _of_explanations(
     classes = explanations[0].classes.tolist()
     several_labels = explanations[0].labels is not None
     are_two = len(classes) == 2 and not several_labels
-    if are_two:  # one explanation of a document speaks about both classes
+    if are_two:  # one explanation of a document counts for both classes
         first = np.sort(np.unique(numbers, return_index=True)[1])
         explanations, numbers = [explanations[i] for i in first.tolist()], numbers[first]
     number_of = {label: number for number, label in enumerate(classes)}

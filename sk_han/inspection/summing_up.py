@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sk_han.inspection.results.summary import Part
 
 
-PARTS: tuple[Part, ...] = ("network", "ngrams")
+PART_NAMES: tuple[Part, ...] = ("network", "ngrams")
 
 
 _WEAKEST = 1e-3  # of the strongest term's sum; below, a term is noise and not shown
@@ -55,13 +55,13 @@ class SelectedTerm(NamedTuple):
 
 
 class Tallies:
-    """Of each class: its documents, the contributions of each part, and the sums of each term."""
+    """For each class: its documents, the contributions of each part, and the sums of each term."""
 
     def __init__(self, n_classes: int) -> None:
         self.n_documents = np.zeros(n_classes, dtype=np.int64)  # explained for a class
         self.n_predicted = np.zeros(n_classes, dtype=np.int64)  # and predicted as it
-        self.totals = {part: np.zeros(n_classes) for part in PARTS}
-        self._terms = {part: [_Terms() for _ in range(n_classes)] for part in PARTS}
+        self.totals = {part: np.zeros(n_classes) for part in PART_NAMES}
+        self._terms = {part: [_Terms() for _ in range(n_classes)] for part in PART_NAMES}
 
     def add(
         self,
@@ -111,7 +111,7 @@ class SelectedTerms:
         terms = {
             (part, number): tallies.strongest(part, number, k)
             for number in range(len(tallies.n_documents))
-            for part in PARTS
+            for part in PART_NAMES
         }
         keys = [term.key for of_class in terms.values() for term in of_class]
         return cls(terms, np.unique(np.array(keys, np.uint64)))
@@ -419,7 +419,9 @@ def build_summary(
             network=float(tallies.totals["network"][number]) / max(n_predicted, 1),
             ngrams=float(tallies.totals["ngrams"][number]) / max(n_predicted, 1),
             terms=tuple(
-                term_of(part, number, term) for part in PARTS for term in shown.terms[part, number]
+                term_of(part, number, term)
+                for part in PART_NAMES
+                for term in shown.terms[part, number]
             ),
             removal=removals[number],
         )
@@ -449,8 +451,8 @@ def _explain_corpus(
 ) -> _Explained:
     """Explain each document for the most probable class and for the second.
 
-    With two classes, what speaks for one speaks against the other. With more, and with several
-    labels a document, the second one shows what the model weighs, and rare ones are seen.
+    With two classes, evidence for one is evidence against the other. With more, and with several
+    labels a document, the second one shows what the model weighs, and covers rare classes.
     """
     n_classes = pool.target.n_scores
     tallies = Tallies(n_classes)

@@ -13,7 +13,7 @@ from sk_han.kernels.engine import Array, attend, kernels, project, recur
 Lengths = NDArray[np.int64]
 
 
-class BidirectionalGRU(NamedTuple):
+class NumpyGRU(NamedTuple):
     """One layer; its two directions are the first axis of all arrays."""
 
     inputs: Array  # (2, 3H, input_size)
@@ -22,7 +22,7 @@ class BidirectionalGRU(NamedTuple):
     states: Array  # (2, H, 3H)
 
     @classmethod
-    def of(cls, weights: Mapping[str, Array], name: str) -> BidirectionalGRU:
+    def of(cls, weights: Mapping[str, Array], name: str) -> NumpyGRU:
         """Return the encoder of this name."""
 
         def both(kind: str) -> Array:
@@ -146,9 +146,7 @@ def attention_gradient(
     return of_states
 
 
-def gru_gradient(
-    layer: BidirectionalGRU, inputs: Array, lengths: Lengths, gradient: Array
-) -> Array:
+def gru_gradient(layer: NumpyGRU, inputs: Array, lengths: Lengths, gradient: Array) -> Array:
     """Return the gradient at a GRU's inputs (T, input_size) of that at its states, (T, 2 * H)."""
     _, H, _ = layer.states.shape
     by_direction = gradient.reshape(len(inputs), 2, H)

@@ -102,8 +102,8 @@ def parameter(*shape: int) -> nn.Parameter:
 def with_memory(module: _Module) -> _Module:
     """Give the weights of a layer from the meta device memory on the CPU, in single precision.
 
-    There PyTorch draws none by its global generator. Its own `to_empty` and `skip_init` import
-    SymPy, which takes half a second of a new process.
+    On the meta device PyTorch draws no weights from its global generator. Its own `to_empty` and
+    `skip_init` import SymPy, which takes a new process half a second.
     """
     for name, weight in list(module.named_parameters()):
         setattr(module, name, nn.Parameter(torch.empty(weight.shape, **_SINGLE)))
@@ -148,7 +148,7 @@ STEPS: dict[type, Callable[..., tuple[Tensor, ...]]] = {
 STEPS_A_BLOCK = 16
 
 
-# Of longer sequences, parts of so many steps are computed again in the backward.
+# Longer sequences are cut into parts of so many steps, which the backward pass recomputes.
 MOST_STEPS_KEPT = 1_024
 
 
@@ -286,7 +286,7 @@ def _steps(rnn: nn.RNNBase, active: Tensor, x: Tensor, *tensors: Tensor) -> tupl
 
 
 class _Again(torch.autograd.Function):
-    """`_advance` that keeps nothing, and computes the states again for their gradients."""
+    """`_advance` that keeps no states and recomputes them in the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, rnn: nn.RNNBase, active: Tensor, *tensors: Tensor) -> Any:
@@ -300,7 +300,7 @@ class _Again(torch.autograd.Function):
         given = [each.detach().requires_grad_() for each in ctx.saved_tensors]
         with torch.enable_grad():
             outputs = _advance(ctx.rnn, ctx.active, *given)
-            # A sum needs no factors to be given, for which PyTorch imports SymPy, in half a second.
+            # Differentiate a sum: for `grad_outputs` PyTorch imports SymPy, in half a second.
             products = [(each * grad).sum() for each, grad in zip(outputs, grads, strict=True)]
             total = torch.stack(products).sum()
         return None, None, *torch.autograd.grad(total, given)
@@ -406,7 +406,8 @@ class BidirectionalGRU(nn.Module):
     def join_weights(self, join: bool) -> None:
         """Keep the weights of both directions as predictions need them, or forget them.
 
-        Joining them takes a tenth of the time of one document. A change of weights needs it again.
+        Joining them takes a tenth of the time of one document. After a change of weights it must be
+        called again.
         """
         self._joined = None
         if join:
@@ -439,7 +440,7 @@ _OLDEST = 8, 0  # compute capability that Triton supports: Ampere
 
 
 def _gpu_kernels(weight: Tensor) -> ModuleType | None:
-    """Return kernels that cover a GRU whose weights of inputs are these, (3H, E), on its GPU."""
+    """Return the GPU kernels for a GRU with these input weights (3H, E), if they cover it."""
     covered = weight.dtype == torch.float32 and len(weight) <= 3 * LARGEST_HIDDEN
     if not covered or torch.compiler.is_compiling():
         return None

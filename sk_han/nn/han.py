@@ -89,7 +89,7 @@ class SentenceLevel(NamedTuple):
 Score = Callable[[Tensor], Tensor]
 
 
-class Attribution(NamedTuple):
+class HANAttribution(NamedTuple):
     """The logits and attention of a batch of documents, with the contribution of each word."""
 
     logits: Tensor  # (D, C)
@@ -122,7 +122,7 @@ class HierarchicalAttentionNetwork(nn.Module):
     generator : torch.Generator on the CPU, optional
         Source of the initial weights and of dropout; by default PyTorch's global one.
     **options
-        Of `sk_han.options.NetworkOptions`: sizes, recurrent network, pooling, dropout.
+        Options of `sk_han.options.NetworkOptions`: sizes, recurrent network, pooling, dropout.
 
     References
     ----------
@@ -362,7 +362,7 @@ class HierarchicalAttentionNetwork(nn.Module):
         words_per_sentence: Tensor,
         sentences_per_document: Tensor,
         score: Score,
-    ) -> Attribution:
+    ) -> HANAttribution:
         """Multiply attention by the gradient of the score at it (Serrano and Smith, 2019).
 
         Since ``s_i = sum_t alpha_it h_it``, a word contributes ``alpha_it h_it . d score / d s_i``,
@@ -390,7 +390,7 @@ class HierarchicalAttentionNetwork(nn.Module):
                 states, gradient[:, size:], words_per_sentence
             )
         shares = sentence_weights.detach().mean(1)
-        return Attribution(logits.detach(), weights.mean(1), shares, words)
+        return HANAttribution(logits.detach(), weights.mean(1), shares, words)
 
     @property
     def has_kernels(self) -> bool:
@@ -402,18 +402,18 @@ class HierarchicalAttentionNetwork(nn.Module):
     def tabulate(self) -> None:
         """Prepare predictions on the CPU: project the whole vocabulary once, join weights.
 
-        The table takes 24 * word_hidden bytes a word; it is made where kernels read it, unless it
-        would have more than eight times the size of the word vectors. Training, moving the module
-        and loading a state delete it; after other changes of weights, call this again.
+        The table takes 24 * word_hidden bytes a word; it is made only where kernels read it, and
+        only up to eight times the size of the word vectors. Training, moving the module and loading
+        a state delete it; after other changes of weights, call this again.
         """
         for encoder in self.children():
             if isinstance(encoder, BidirectionalGRU):
                 encoder.join_weights(True)
-        compiled, size = self.word_encoder, self.embedding.embedding_dim
-        if compiled.has_kernels and 3 * compiled.output_size <= 8 * size:
-            assert isinstance(compiled, BidirectionalGRU)
+        word_encoder, size = self.word_encoder, self.embedding.embedding_dim
+        if word_encoder.has_kernels and 3 * word_encoder.output_size <= 8 * size:
+            assert isinstance(word_encoder, BidirectionalGRU)
             with torch.no_grad():
-                self._projected = compiled.project(self.embedding.weight)  # (2, V, 3H/2)
+                self._projected = word_encoder.project(self.embedding.weight)  # (2, V, 3H/2)
 
     def train(self, mode: bool = True) -> HierarchicalAttentionNetwork:
         """Switch to training mode, which deletes the table of `tabulate`, or to evaluation mode."""
@@ -435,7 +435,7 @@ class HierarchicalAttentionNetwork(nn.Module):
 def pooling_of(
     options: NetworkOptions, input_size: int, generator: torch.Generator | None
 ) -> Pooling:
-    """Return the pooling of states, but for words with a `ContextAttention`."""
+    """Return the pooling for these options; `ContextPooling`, of words only, is not made here."""
     attention = options.attention
     if options.pooling == "mean":
         return MeanPooling(input_size)
@@ -485,8 +485,8 @@ def gradient_of(logits: Tensor, factors: Tensor, inputs: Tensor) -> Tensor:
     """Compute the gradient of the scores with respect to these inputs; weights get none."""
     if not logits.requires_grad:  # encoders build no graph if there is nothing to encode
         return torch.zeros_like(inputs)
-    # A sum needs no factors to be given. For these PyTorch imports SymPy, in half a second; where
-    # memory ran out on the way, nothing could be explained in that process any more.
+    # Differentiate a sum, which needs no `grad_outputs`: for these PyTorch imports SymPy, which
+    # takes half a second, and if memory runs out on the way, the process cannot explain any more.
     (gradient,) = torch.autograd.grad(
         (logits * factors).sum(), inputs, allow_unused=True, materialize_grads=True
     )

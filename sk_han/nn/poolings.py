@@ -40,7 +40,7 @@ class Pooling(nn.Module):
 
     output_size: int
     across_sequences = False
-    has_kernels = False  # compiled ones, wherever it computes
+    has_kernels = False  # whether there are compiled kernels for it
 
     def pool(
         self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
@@ -60,7 +60,7 @@ class Pooling(nn.Module):
         pooled : Tensor, shape (N, output_size)
             Zero for a sequence without states.
         weights : Tensor, shape (T, R)
-            Share of each state in each of R results side by side; those of a sequence sum to 1.
+            Share of each state in each of R results side by side; they sum to 1 over a sequence.
         """
         raise NotImplementedError
 
@@ -75,16 +75,16 @@ class Pooling(nn.Module):
         Parameters
         ----------
         states, lengths : Tensor
-            As of `pool`.
+            As in `pool`.
         weights : Tensor, shape (T, R)
             As `pool` returned them; held fixed.
         gradient : Tensor, shape (N, output_size)
-            Of the score, with respect to the pooled vectors.
+            Gradient of the score with respect to the pooled vectors.
 
         Returns
         -------
         Tensor, shape (T,)
-            Those of a sequence sum to ``pooled . gradient``.
+            Contributions of a sequence sum to ``pooled . gradient``.
         """
         segment = segment_numbers(lengths).to(states.device)
         by_result = gradient.view(len(gradient), weights.shape[1], states.shape[1])[segment]
@@ -107,7 +107,7 @@ class MeanPooling(Pooling):
     def pool(
         self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Pool concatenated sequences; see `Pooling.pool`; a weight is one over the length."""
+        """Pool concatenated sequences (see `Pooling.pool`); a weight is one over the length."""
         segment = segment_numbers(lengths).to(states.device)  # (T,)
         weights = lengths.to(states)[segment].reciprocal().unsqueeze(1)  # (T, 1)
         return segment_sum(weights * states, segment, len(lengths)), weights
@@ -180,8 +180,8 @@ class LastPooling(Pooling):
     input_size : int
         Size H of each state.
     bidirectional : bool
-        Whether the second half of each state is of the backward direction, whose last state is
-        that of the first token.
+        Whether the second half of each state belongs to the backward direction, whose last state is
+        at the first token.
     """
 
     def __init__(self, input_size: int, bidirectional: bool) -> None:
@@ -357,7 +357,7 @@ class ContextPooling(Pooling):
     def pool(
         self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Pool words see `Pooling.pool`, one sentence of all documents at a time.
+        """Pool words (see `Pooling.pool`), one sentence of every document at a time.
 
         Without `sequences_per_document` there is one document. Each direction has weights.
         """
@@ -501,12 +501,12 @@ class MultiHopPooling(Pooling):
 BOUND = 10.0
 
 
-# Of a portion of words: so few stay in a processor's cache, so many keep a GPU busy.
+# Numbers computed at once: few enough for a processor's cache, enough to keep a GPU busy.
 _NUMBERS_AT_ONCE, _NUMBERS_ON_GPU = 1 << 16, 1 << 26
 
 
 class LabelAttention(nn.Module):
-    """Scores of labels by an attention that each has to the words of a document.
+    """Scores of labels, each by its own attention to the words of a document.
 
     ``s_tl = 10 tanh(q_l . h_t / 10)``, ``alpha_tl = softmax_t(s_tl)`` over the words of the
     document, result ``sum_t alpha_tl v_l . h_t``: the label-wise attention of Mullenbach et al.
@@ -556,10 +556,10 @@ class LabelAttention(nn.Module):
         return above / below.clamp_min(torch.finfo(sums.dtype).tiny)
 
     def attributions(self, states: Tensor, gradient: Tensor, words_per_sentence: Tensor) -> Tensor:
-        """Compute what each word (T,) brings to a linear score of the labels, at fixed attention.
+        """Compute contributions of words (T,) to a linear score of labels, at fixed attention.
 
-        `gradient` is that of the score with respect to the sums (N, 2L). Those of a document sum to
-        its score.
+        `gradient` is the gradient of the score with respect to the sums (N, 2L). Contributions of a
+        document sum to its score.
         """
         segment = segment_numbers(words_per_sentence).to(states.device)
         of_above = gradient.chunk(2, 1)[1]  # (N, L)
@@ -576,7 +576,7 @@ class LabelAttention(nn.Module):
 
 
 class _Sums(torch.autograd.Function):
-    """Sums over sentences; the backward computes again what has a number a word and label."""
+    """Sums over sentences; the backward pass recomputes the arrays of words by labels."""
 
     @staticmethod
     def forward(

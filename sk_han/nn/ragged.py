@@ -23,7 +23,7 @@ class PackedLayout:
         active = torch.searchsorted(-lengths, -steps, right=False)
         self.active: list[int] = active.tolist()
         self._first_row = torch.cumsum(active, 0) - active  # of each step
-        # Of each row, (T,): its step, and the place of its sequence among those of the step.
+        # For each row, (T,): its step, and the place of its sequence among those of the step.
         self._step = torch.repeat_interleave(steps, active)
         row = torch.arange(len(self._step), device="cpu")
         self._place = row - self._first_row[self._step]
@@ -43,7 +43,7 @@ class PackedLayout:
 
 
 def check_lengths(lengths: Tensor, n_rows: int) -> None:
-    """Refuse lengths that are not those of so many rows."""
+    """Raise ValueError if a length is negative, or if they do not sum to `n_rows`."""
     if int(lengths.sum()) != n_rows or bool((lengths < 0).any()):
         raise ValueError(
             f"lengths must be at least 0 and add up to {n_rows} tokens; got {lengths.tolist()}."
@@ -58,7 +58,7 @@ def segment_numbers(lengths: Tensor) -> Tensor:
 def segment_softmax(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
     """Compute the softmax of scores (n_rows,) over each segment.
 
-    `segment`, here and below, is the number of the segment of each row; it never falls.
+    `segment`, here and below, is the number of the segment of each row; it never decreases.
     """
     # Subtracting a constant does not change softmax; without the maximum, exp would overflow.
     highest = scores.new_zeros(n_segments).scatter_reduce(
@@ -79,7 +79,7 @@ def segment_sum(rows: Tensor, segment: Tensor, n_segments: int) -> Tensor:
             rows.contiguous(), "sum", offsets=starts, axis=0, initial=0, unsafe=True
         )
     sums = rows.new_zeros(n_segments, rows.shape[1])
-    # As `index_add`, which takes row by row on the CPU, and five times as long.
+    # Like `index_add`, which adds row by row on the CPU and takes five times as long.
     return sums.scatter_add(0, segment.unsqueeze(1).expand_as(rows), rows)
 
 

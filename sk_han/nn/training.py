@@ -1,4 +1,4 @@
-"""What training needs of PyTorch: a loss, optimizers, adversarial noise."""
+"""For training: an optimizer, gradient clipping, adversarial noise, a multilabel loss."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class RowwiseAdamW(torch.optim.AdamW):
     `torch.optim.SparseAdam`. Parameters with a dense gradient are updated as usual.
     """
 
-    # PyTorch wraps these to keep its compiler out of them, and for that imports the compiler: a
-    # second and 66 MB of each process that fits.
+    # PyTorch wraps these to exclude them from compilation, and imports its compiler for that: a
+    # second and 66 MB in each process that fits.
     add_param_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)
     zero_grad = inspect.unwrap(torch.optim.Optimizer.zero_grad)
     state_dict = inspect.unwrap(torch.optim.Optimizer.state_dict)
@@ -98,7 +98,8 @@ def adversarial_noise(vectors: Tensor, size: float) -> Iterator[None]:
 
     ``r = size * ||V||_F * G / ||G||_F`` is added to the rows V of `vectors`, (V, E), that have a
     gradient G: in linear approximation the step of its length that raises the loss most (Miyato,
-    Dai and Goodfellow, 2017). Relative to V, for the network could evade the noise by longer ones.
+    Dai and Goodfellow, 2017). The length is relative to V, since the network could evade fixed
+    noise by longer vectors.
     """
     if vectors.grad is None:
         yield
@@ -141,13 +142,13 @@ class BinaryLosses(nn.Module):
         super().__init__()
         if reduction != "none":
             raise ValueError(f"reduction must be 'none'; got {reduction!r}.")
-        # Of this fit alone, so no state of a net.
+        # They belong to this fit alone, so they are not stored.
         self.register_buffer("positive", positive, persistent=False)
         self.register_buffer("negative", negative, persistent=False)
         self.label_smoothing = label_smoothing
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """Return the loss of each document, (D,), of logits (D, L) and truths from 0 to 1."""
+        """Return the loss of each document, (D,), for logits (D, L) and truths from 0 to 1."""
         truths = targets.to(logits)
         if self.label_smoothing:
             truths = truths * (1 - self.label_smoothing) + self.label_smoothing / 2

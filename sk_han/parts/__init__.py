@@ -5,6 +5,6 @@ from sk_han.parts.pool import Part, Pool
 
 __all__ = ["PARTS", "Part", "Pool"]
 
-# By the names under which their kinds are stored. A network is restored by what is to compute it:
-# `trained_network.TrainedNetwork`, or `sk_han.serving`'s.
+# Kinds of parts, by their names in files. The class of a network depends on what computes it:
+# `trained_network.TrainedNetwork`, or that of `sk_han.serving`.
 PARTS: dict[str, type[Part]] = {NgramModel.kind: NgramModel}

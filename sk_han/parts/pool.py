@@ -29,22 +29,22 @@ from sk_han.utils.containers import Floats
 
 Scale = float | Floats  # one for all labels, or one for each, (K,)
 
-# Names of parts: the network, a network of words beside one of sentence vectors, linear models.
+# Names of parts: the network; one of words, if the first reads sentence vectors; linear models.
 NETWORK, WORDS = "network", "words"
 NGRAMS, CHARACTERS = "ngrams", "characters"
 LATENT, LATENT_CHARACTERS = "latent", "latent_characters"
 
-_WORDS_AT_ONCE = 1 << 18  # of documents that are copies of parts of others
+_WORDS_AT_ONCE = 1 << 18  # of the documents made from coalitions
 _LARGEST_SCALE = 1e6  # far beyond those of fits; products with logits stay finite
 
 
 class Part(ABC):
-    """A model that scores documents, one of those that a `Pool` adds up.
+    """A model that scores documents; a `Pool` adds up the scores of its parts.
 
     A fitted part does not change. Loading one loads neither PyTorch nor SciPy.
     """
 
-    kind: ClassVar[str]  # the name under which its kind is stored
+    kind: ClassVar[str]  # its name in files
     SCHEMA: ClassVar[Schema | Variants]  # of its state; letters: K scores, B binary problems
 
     @property
@@ -116,7 +116,8 @@ class NetworkPart(Part):
     ) -> Attribution:
         """Multiply the attention by the gradient of a score at it.
 
-        ``score(logits)`` is the factor of each, (D, K); ``score[rows]`` that of some documents.
+        ``score(logits)`` returns the factor of each logit, (D, K); ``score[rows]`` is the score of
+        some documents.
         """
 
     def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
@@ -153,12 +154,12 @@ class Pool:
 
     @property
     def others(self) -> Pool:
-        """The parts beside the network."""
+        """The parts other than the network."""
         return self.only(self.parts.keys() - {NETWORK})
 
     @property
     def beside_vectors(self) -> Pool:
-        """The network of words beside one of sentence vectors; no parts without one."""
+        """The network of words, if the main network reads sentence vectors; else no parts."""
         return self.only({WORDS})
 
     @property
@@ -167,7 +168,7 @@ class Pool:
         return self.without({NETWORK, WORDS})
 
     def only(self, names: Container[str]) -> Pool:
-        """Return a pool of those parts that have one of the names."""
+        """Return a pool of the parts with these names."""
         parts = {name: part for name, part in self.parts.items() if name in names}
         return Pool(self.target, parts, {name: self.scales[name] for name in parts})
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from sk_han.nn.encoders import dropout, recurrent_encoder, with_memory, xavier_uniform_
-from sk_han.nn.han import Attribution, HANOutput, Score, SentenceLevel, gradient_of, pooling_of
+from sk_han.nn.han import HANAttribution, HANOutput, Score, SentenceLevel, gradient_of, pooling_of
 from sk_han.nn.poolings import MeanPooling, hop_overlap
 from sk_han.options import MultiHopAttention, NetworkOptions
 
@@ -153,7 +153,7 @@ class SentenceNetwork(nn.Module):
         words_per_sentence: Tensor,
         sentences_per_document: Tensor,
         score: Score,
-    ) -> Attribution:
+    ) -> HANAttribution:
         """Multiply scaled vectors by the gradient of the score at them; words share it evenly."""
         with torch.enable_grad():
             sentences = self.scaled(vectors).detach().requires_grad_()  # (N, E)
@@ -163,7 +163,7 @@ class SentenceNetwork(nn.Module):
         shares = shares_of_words(words_per_sentence).to(sentences)
         lengths = words_per_sentence.to(sentences.device)
         words = shares * torch.repeat_interleave((sentences * gradient).sum(1), lengths)
-        return Attribution(logits.detach(), shares, weights.detach().mean(1), words)
+        return HANAttribution(logits.detach(), shares, weights.detach().mean(1), words)
 
     @property
     def has_kernels(self) -> bool:

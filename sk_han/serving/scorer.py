@@ -125,7 +125,7 @@ class Scorer:
             raise ValueError(_NO_SENTENCE_VECTORS)
         kinds: dict[str, type[Part]] = {**PARTS, ServedNetwork.kind: ServedNetwork}
         pool = Pool.from_state(state, kinds)
-        # `counts` are what only `partial_fit` needs.
+        # Only `partial_fit` needs `counts`.
         parts = {
             name: replace(part, counts=None) if isinstance(part, NgramModel) else part
             for name, part in pool.parts.items()

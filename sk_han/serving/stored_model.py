@@ -14,9 +14,9 @@ from sk_han.kernels.engine import ENGINES
 from sk_han.kernels.engine import Array as Floats
 from sk_han.kernels.numpy_network import (
     AttentionPooling,
-    BidirectionalGRU,
     LabelAttention,
     Lengths,
+    NumpyGRU,
     attention_gradient,
     gru_gradient,
 )
@@ -327,8 +327,8 @@ class ServedNetwork(NetworkPart):
             )
         self._vectors: Floats = weights["embedding.weight"]
         self._output = weights["output.weight"], weights["output.bias"]
-        self._word_encoder = BidirectionalGRU.of(weights, "word_encoder")
-        self._sentence_encoder = BidirectionalGRU.of(weights, "sentence_encoder")
+        self._word_encoder = NumpyGRU.of(weights, "word_encoder")
+        self._sentence_encoder = NumpyGRU.of(weights, "sentence_encoder")
         self._word_attention = AttentionPooling.of(weights, "word_attention")
         self._sentence_attention = AttentionPooling.of(weights, "sentence_attention")
         self._labels = LabelAttention.of(weights) if options.attends_per_label else None

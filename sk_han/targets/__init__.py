@@ -18,12 +18,12 @@ __all__ = [
     "target_from_state",
 ]
 
-# By the names under which they are stored; labels belong to the last one that accepts them.
+# Kinds of target, by their names in files; the last one that accepts the labels is used.
 TARGETS: dict[str, type[Target]] = {kind.kind: kind for kind in (OneOfClasses, AnyOfLabels)}
 
 
 def fit_target(y: Any, n_documents: int, classes: Any = None) -> tuple[Target, NDArray[Any]]:
-    """Return the target of labels, and the encoded labels; `classes` are those of all portions."""
+    """Return the target of labels, and the encoded labels; `classes` are as in `partial_fit`."""
     return _kind_of(y).from_labels(y, n_documents, classes)
 
 

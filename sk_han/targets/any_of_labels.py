@@ -24,14 +24,15 @@ from sk_han.validation.labels import (
     warn_of_names,
 )
 
-# With so many documents of a label, the network counts half of what it counts for frequent ones.
+# With this many documents of a label, the network has half the weight that it has for frequent
+# ones.
 _FEW = 10.0
-# So many documents with a label count as much for its threshold as what the probabilities of all
-# documents promise.
+# Pseudo-count: at this many positives, labels and predicted probabilities weigh equally in the
+# threshold.
 _PRIOR = 10.0
-# Documents more, where those with a label are compared with those that probabilities promise.
+# Pseudo-count of the ratio of true to predicted positives.
 _ADDED = 1.0
-# No threshold is lower: it would promise an F1 below 4 %, and a rare label went to many documents.
+# No threshold is lower: its F1 would be below 4 %, and many documents would get a rare label.
 _LOWEST = 0.02
 # Numbers of labels that attend to words by themselves (docs/what_was_tried.md).
 ATTENDING = range(31, 501)
@@ -47,7 +48,7 @@ class AnyOfLabels(Target):
 
     names: NDArray[Any]  # (L,)
     thresholds: Floats  # (L,)
-    # (2, L) of a fit with class weights: those of documents without and with each label.
+    # (2, L), in a fit with class weights: weights of documents without and with each label.
     sides: Floats | None = None
 
     kind, labelling = "any_of_labels", "several labels a document"
@@ -115,13 +116,13 @@ class AnyOfLabels(Target):
         return replace(self, sides=sides), weights
 
     def problem_weights(self, t: NDArray[Any], w: Floats) -> Floats:
-        """Multiply weights of documents by those of the sides, (D, L)."""
+        """Multiply the weight of each document by that of its side of each label, (D, L)."""
         if self.sides is None:
             return np.broadcast_to(w[:, np.newaxis], t.shape)
         return w[:, np.newaxis] * np.where(t > 0, self.sides[1], self.sides[0])
 
     def restrict_to_top(self, t: NDArray[Any], most: int) -> tuple[Target, Integers, Flags]:
-        """Return the target of the labels that most documents have and most lack, of all of them.
+        """Return the target of the labels with most documents on their rarer side; keep all rows.
 
         A label that nearly all documents have is as uninformative as one that nearly none has.
         """
@@ -234,7 +235,7 @@ class AnyOfLabels(Target):
 
     @property
     def attends_per_label(self) -> bool:
-        """Dozens do; fewer learn as much together, and the time grows with their number."""
+        """True for 31 to 500 labels: fewer gain nothing, more take too long."""
         return len(self.names) in ATTENDING
 
     def check_threshold(self, threshold: Any) -> None:
@@ -257,10 +258,10 @@ class AnyOfLabels(Target):
         if isinstance(threshold, str):
             stays = "labels are given from a probability of 0.5 on"
             if (self.thresholds != 0.5).any():
-                stays = "those of the fit before stay"
+                stays = "the thresholds of the earlier fit stay"
             warn_user(
                 f"threshold={threshold!r} needs documents that are new to the model, and none is "
-                f"known to be: {stays}. Give X_val and y_val, or, of a new fit, documents enough "
+                f"known to be: {stays}. Give X_val and y_val, or fit anew to enough documents "
                 "to hold some out."
             )
 
@@ -300,10 +301,10 @@ def best_thresholds(
     """Return the threshold of each label with the highest F1 on held-out documents, (L,).
 
     If probabilities are right, the best threshold is half of the F1 that it reaches, and no label
-    need be known (Lipton et al., 2014). So the truth is taken as a mixture: of the labels, the more
-    documents have the label, and else of the probabilities. Where these promise more documents with
-    the label than there are, among all labelled ones and among these, they count less in that
-    ratio: class weights make the odds of rare labels higher.
+    need be known (Lipton et al., 2014). So the truth is estimated as a mixture of labels and
+    probabilities; labels weigh more the more positives there are. Where probabilities predict more
+    positives than there are, both among all labelled documents and among the held-out ones, they
+    are scaled down by that ratio: class weights raise the odds of rare labels.
     """
     thresholds, w = np.full(p.shape[1], 0.5), w / w.mean()
     n, n_with = len(t_labelled), w_labelled / w_labelled.mean() @ t_labelled
@@ -321,7 +322,7 @@ def best_thresholds(
         f1[:-1][sure[:-1] == sure[1:]] = 0  # equal probabilities get the label together
         best = int(f1.argmax())
         below = sure[best + 1] if best + 1 < len(sure) else 0.0
-        lowest = _LOWEST / (_LOWEST + (1 - _LOWEST) * kept)  # whose odds times `kept` are lowest
+        lowest = _LOWEST / (_LOWEST + (1 - _LOWEST) * kept)  # its odds times `kept` are `_LOWEST`'s
         thresholds[label] = max((sure[best] + below) / 2, lowest)
     return thresholds
 
@@ -334,13 +335,13 @@ def dealt_out(
 ) -> Integers:
     """Return the number of the subset of each document, (D,), by iterative stratification.
 
-    The rarest label that is left is dealt out first, each document of it to the subset that lacks
-    it most (Sechidis et al., 2011). Documents of a group go together, to the subset that lacks
-    their labels most. Shares (S,) sum to 1; `order` (D,) is that of documents among equals.
+    The rarest remaining label is dealt out next, each of its documents to the subset that lacks the
+    label most (Sechidis et al., 2011). Documents of a group go together, to the subset that lacks
+    their labels most. Shares (S,) sum to 1; `order` (D,) breaks ties between documents.
     """
     unit_of = np.arange(len(t)) if groups is None else np.unique(groups, return_inverse=True)[1]
     n_units = int(unit_of.max()) + 1
-    # Those without a label have one of their own, which is dealt out like the others.
+    # Documents without a label get an extra one, which is dealt out like the others.
     labels = np.column_stack([t, ~t.any(axis=1)]).astype(np.float64)
     counts = np.zeros((n_units, labels.shape[1]))
     np.add.at(counts, unit_of, labels)
@@ -373,7 +374,7 @@ def dealt_out(
 
 
 def warn_of_labels(t: Flags, names: NDArray[Any]) -> None:
-    """Warn of labels that no document has, or all have; refuse data without any label."""
+    """Warn of labels that no document has or all have; raise ValueError without any label."""
     counts = t.sum(axis=0)
     if not counts.any():
         raise ValueError("y is 0 throughout: no document has a label to learn.")

@@ -21,8 +21,8 @@ from sk_han.validation.labels import (
     warn_of_names,
 )
 
-# Who has a hundred classes of three documents knows that they are few; who has three classes of a
-# thousand and one of three may not.
+# Warn about small classes only among large ones, where they are easily overlooked: fewer than 5
+# documents, where the mean is 20 or more.
 _FEW, _USUAL = 5, 20
 
 
@@ -35,8 +35,8 @@ def _bind_problems(state: Any, where: str, sizes: Sizes) -> None:
 class OneOfClasses(Target):
     """The target of a classifier: each document has one class of K, which are sorted.
 
-    Encoded labels are numbers of classes, int64 of shape (D,). Two classes are one binary problem,
-    the log-odds of the second; more are one against the rest each.
+    Encoded labels are numbers of classes, int64 of shape (D,). Two classes make one binary problem,
+    the log-odds of the second; more make one each, against the rest.
     """
 
     names: NDArray[Any]  # (K,)
@@ -105,12 +105,12 @@ class OneOfClasses(Target):
         return 1 < self.n_scores <= len(np.unique(t))
 
     def warn_of_rare(self, t: NDArray[Any], *, given: bool) -> None:
-        """Warn of classes of one document, and of few among larger ones."""
+        """Warn of classes with a single document, and of small ones among large ones."""
         counts, n_classes = np.bincount(t, minlength=self.n_scores), self.n_scores
         single = self.names[counts == 1].tolist()
         if single and n_classes > 1:
             not_held_out = (
-                "It is trained on and not held out, so nothing tells how well such a class is "
+                "It is trained on and not held out, so nothing shows how well such a class is "
                 "recognized. "
             )
             warn_user(
@@ -169,7 +169,7 @@ class OneOfClasses(Target):
         return log_softmax(z)
 
     def decision_function(self, z: Floats) -> Floats:
-        """Return log-odds of the second of two classes, (D,); the scores of more, (D, K)."""
+        """Return the log-odds of the second class of two, (D,), or the scores of more, (D, K)."""
         return z[:, 1] - z[:, 0] if z.shape[1] == 2 else z
 
     def soft(self, t: NDArray[Any]) -> NDArray[np.float32]:

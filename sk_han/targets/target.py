@@ -27,15 +27,16 @@ def most_frequent(counts: Integers, most: int) -> Integers:
 
 
 class Target(ABC):
-    """What scores mean. The parts of a model score K classes or labels, and know no more of them.
+    """The meaning of K scores; the parts of a model know nothing else about classes or labels.
 
     Letters: D documents, K scores of each, B binary problems. Encoded labels `t` have D rows, of a
     shape that the target alone knows. Loading one loads neither PyTorch nor scikit-learn nor SciPy.
     """
 
-    kind: ClassVar[str]  # the name under which it is stored
+    kind: ClassVar[str]  # its name in files
     labelling: ClassVar[str] = "labels of its own kind"  # what users give
-    has_one_label: ClassVar[bool] = True  # so that what speaks for one of two speaks against it
+    # Whether classes exclude each other; with two, evidence for one is evidence against the other.
+    has_one_label: ClassVar[bool] = True
     SCHEMA: ClassVar[Schema]  # of its state; it binds the letters K, scores, and B, problems
     names: NDArray[Any]  # (K,), as the user wrote them, in the order of the scores
 
@@ -80,10 +81,10 @@ class Target(ABC):
     def weigh(
         self, t: NDArray[Any], sample_weight: Any, class_weight: Any
     ) -> tuple[Target, Floats]:
-        """Check weights; return the target of a fit with these, and that of each document, (D,)."""
+        """Check weights; return the target with class weights, and those of documents, (D,)."""
 
     def weights_of_others(self, others: NDArray[Any], t: NDArray[Any], class_weight: Any) -> Floats:
-        """Return the weights of other documents by those that classes have in a fit to `t`."""
+        """Return weights of validation documents by the class weights of a fit to `t`."""
         return np.ones(len(others))
 
     def problem_weights(self, t: NDArray[Any], w: Floats) -> Floats:
@@ -95,21 +96,21 @@ class Target(ABC):
         """Return whether linear models can learn: each problem has documents of both sides."""
 
     def warn_of_rare(self, t: NDArray[Any], *, given: bool) -> None:  # noqa: B027  (not all do)
-        """Warn of labels of very few documents; with `given` ones, none need be held out."""
+        """Warn of labels with very few documents; `given` is whether `X_val` was passed."""
 
     def restrict_to_top(self, t: NDArray[Any], most: int) -> tuple[Target, Integers, NDArray[Any]]:
-        """Return the target of at most so many labels, the most frequent ones.
+        """Return the target of at most `most` labels, the most frequent ones.
 
-        Also return the rows of the documents that it is of, and their encoded labels.
+        Also return the rows of its documents, and their encoded labels.
         """
         return self, np.arange(len(t)), t
 
     @classmethod
     @abstractmethod
     def names_of(cls, classes: Any) -> NDArray[Any]:
-        """Return all labels of a fit in portions as `names` has them, (K,)."""
+        """Return the argument `classes` of `partial_fit` as `names`, (K,)."""
 
-    # Documents set aside. Those of a group, which has a number, stay together.
+    # Held-out documents and folds; documents of a group, given by its number, stay together.
 
     def hold_out(
         self,
@@ -118,7 +119,7 @@ class Target(ABC):
         random_state: np.random.RandomState,
         groups: Integers | None = None,
     ) -> tuple[Integers, Integers | None]:
-        """Split rows into training and held-out ones; None for none, if there are too few."""
+        """Split rows into training and held-out ones; None for the latter if too few."""
         return hold_out(self.codes(t), fraction, random_state, groups)
 
     def folds(self, t: NDArray[Any], groups: Integers | None = None) -> Iterator[Integers]:
@@ -171,13 +172,13 @@ class Target(ABC):
     def reliance(self, t: NDArray[Any]) -> Floats | None:
         """Return the weight of a network next to linear models for each label, (K,), from 0 to 1.
 
-        It learns from targets `t`. None is 1 for all of them.
+        `t` are its training targets. None means 1 for all labels.
         """
         return None
 
     @property
     def attends_per_label(self) -> bool:
-        """Whether each score has an attention of its own to words, unless a parameter decides."""
+        """Whether each label gets its own attention to words by default."""
         return False
 
     def check_threshold(self, threshold: Any) -> None:
@@ -235,14 +236,14 @@ class Target(ABC):
         return scores
 
     def restrict(self, factors: NDArray[Any]) -> NDArray[Any]:
-        """Turn factors of the labels' scores (D, K) into those of the problems', (D, B)."""
+        """Turn factors of label scores (D, K) into factors of problem scores (D, B)."""
         return factors
 
     # Storage.
 
     @abstractmethod
     def to_state(self) -> dict[str, Any]:
-        """Return its kind and what it knows as arrays and plain values."""
+        """Return the kind and the fitted state as arrays and plain values."""
 
     @classmethod
     @abstractmethod
@@ -271,8 +272,8 @@ def hold_out(
 ) -> tuple[Integers, Integers | None]:
     """Split rows (D,) into training and held-out ones, stratified by the numbers of their labels.
 
-    The only document of a label is trained on, and documents of a group stay together. None is held
-    out where one of each other label cannot be on both sides.
+    The only document of a label is trained on, and documents of a group stay together. Nothing is
+    held out if the other labels cannot all be on both sides.
     """
     from sklearn.model_selection import train_test_split
 
@@ -300,9 +301,9 @@ def _hold_out_groups(
     random_state: np.random.RandomState,
     groups: Integers,
 ) -> tuple[Integers, Integers | None]:
-    """Hold out groups, drawn in turn, that bring each label nearer to its share.
+    """Hold out groups in random order while they bring labels nearer to their shares.
 
-    Shares are whole numbers, rounded at random so that rare labels have theirs in all.
+    Shares are rounded to whole numbers at random, so that rare labels together get theirs.
     """
     _, group_of, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     members = np.split(codes[np.argsort(group_of, kind="stable")], np.cumsum(sizes)[:-1])
@@ -326,7 +327,7 @@ def _hold_out_groups(
 def folds_of(codes: Integers, groups: Integers | None = None) -> Iterator[Integers]:
     """Yield the rows of each of five folds; the documents of a label are dealt out in turn.
 
-    The only document of a label is in none: the models of the others would not know the label.
+    The only document of a label is in no fold: models of the others would not know the label.
     Groups are dealt out whole, the largest first, each to the smallest fold so far.
     """
     order = np.argsort(codes, kind="stable")

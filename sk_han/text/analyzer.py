@@ -108,7 +108,7 @@ _WINDOW = 4
 
 def strings_of(returned: Any, parameter: str) -> list[str]:
     """Check what a callable returned and return it as a list."""
-    # The order of a set is another one in each process.
+    # The order of a set differs between processes.
     if isinstance(returned, Iterable) and not isinstance(returned, (str, bytes, set, frozenset)):
         pieces = list(returned)
         kinds = {type(piece) for piece in pieces if not isinstance(piece, str)}

@@ -22,7 +22,7 @@ UNKNOWN_WORD = "<unknown>"
 
 # With fewer documents a second process costs more than it saves.
 _SMALLEST_CHUNK = 500
-# To import Numba and load the kernels takes 0.2 to 0.3 s, as long as Python reads 2,500 reviews.
+# Importing Numba and loading kernels takes 0.2 to 0.3 s, as long as 2,500 reviews in Python.
 _WORTH_KERNELS = 2000  # texts
 _MOST_CODES = 1 << 30  # characters of a text; kernels count them in 32 bits
 
@@ -52,7 +52,7 @@ class DocumentSpans(NamedTuple):
 class DocumentReader:
     """Reads raw texts as word types, and turns these into word ids.
 
-    `lowercase` and `strip_accents` change stop words as they change the text.
+    `lowercase` and `strip_accents` apply to stop words as they do to the text.
     """
 
     token_pattern: str
@@ -66,7 +66,7 @@ class DocumentReader:
     n_jobs: int | None = None
 
     def documents(self, texts: list[str], vocabulary: Mapping[str, int]) -> DocumentArray:
-        """Return texts as documents of word ids; these also know the words that have no id."""
+        """Return texts as documents of word ids, with the spelling of words that have no id too."""
         types, words, _ = self.read(texts)
         found = map(vocabulary.get, words, repeat(UNKNOWN_ID))  # a generator takes twice the time
         return types.documents(np.fromiter(found, np.int32, len(words)), words)
@@ -74,7 +74,7 @@ class DocumentReader:
     def read(
         self, texts: list[str], *, located: bool = False
     ) -> tuple[WordTypes, list[str], NDArray[np.bool_]]:
-        """Return the types of the words that stay, the word of each type, and what is cut (D,).
+        """Return types of the kept words, the word of each type, and whether texts are cut (D,).
 
         Stop words and words beyond the limits are left out.
         """
@@ -114,7 +114,7 @@ class DocumentReader:
         return documents, spans
 
     def normalised(self, words: Iterable[str]) -> list[str]:
-        """Return words without the differences that `lowercase` and `strip_accents` leave out."""
+        """Return words as `lowercase` and `strip_accents` change them."""
         if self.lowercase:
             words = map(str.lower, words)
         strip = self.strip_accents
@@ -140,7 +140,7 @@ def _without_accents(word: str) -> str:
 
 
 def _in_ascii(word: str) -> str:
-    """Remove marks, and characters that are not ASCII then."""
+    """Remove marks, then all characters that are not ASCII."""
     return unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode("ascii")
 
 
@@ -159,8 +159,8 @@ class WordTypes:
     numbers: NDArray[np.int32]  # (n_words,), index into types
     words_per_sentence: NDArray[np.int64]  # (n_sentences,)
     sentences_per_document: NDArray[np.int64]  # (n_documents,)
-    word_spans: NDArray[np.int64] | None = None  # (n_words, 2), where asked for
-    sentence_spans: NDArray[np.int64] | None = None  # (n_sentences, 2), where asked for
+    word_spans: NDArray[np.int64] | None = None  # (n_words, 2), if located
+    sentence_spans: NDArray[np.int64] | None = None  # (n_sentences, 2), if located
 
     @property
     def word_starts(self) -> NDArray[np.int64]:
@@ -224,7 +224,7 @@ def read_word_types(
         if found is not None:
             return WordTypes(*found)
     n_chunks = len(texts) // _SMALLEST_CHUNK
-    if n_chunks > 1:  # to count cores takes longer than to read a text
+    if n_chunks > 1:  # counting cores takes longer than reading a text
         n_chunks = min(n_chunks, _n_workers(n_jobs))
     if n_chunks < 2:
         return _read_chunk(texts, analyzer, located)
@@ -242,7 +242,7 @@ def read_word_types(
 def _n_workers(n_jobs: int | None) -> int:
     if tasks_at_once() is not None:  # a task owns one thread of its worker
         return 1
-    from joblib import cpu_count, effective_n_jobs  # few texts are read where there is none
+    from joblib import cpu_count, effective_n_jobs  # a Scorer may read few texts without joblib
 
     return at_most_per_core(effective_n_jobs(n_jobs), cpu_count())
 

@@ -1,4 +1,4 @@
-"""What the compiled kernels must know of characters, abbreviations and HTML tags, as arrays."""
+"""Read texts with compiled kernels, and the tables of characters that these need."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ _CODES_AT_ONCE = 1 << 17
 _TASK_SIZE = 8  # texts that a thread takes at once
 
 
-# Drawn once a process: nobody can write a text whose words share a hash value.
+# Drawn once per process, so that nobody can craft a text whose words share a hash value.
 _FACTOR = random.SystemRandom().getrandbits(64) | 1
 
 

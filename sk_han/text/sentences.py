@@ -25,7 +25,7 @@ def _escaped(code: int) -> str:
 
 
 # Letters, marks and digits of scripts that put spaces between words. Variation selectors and
-# enclosing marks are left out: they follow emoji, which are no words.
+# enclosing marks are left out: they follow emoji, which are not words.
 WORD_CHARACTERS = _character_class("""
     30-39 41-5A 61-7A AA B2-B3 B5 B9-BA BC-BE C0-D6 D8-F6 F8-2C1 2C6-2D1 2E0-2E4 2EC 2EE
     300-37D 37F 386 388-481 483-487 48A-559 560-588 591-5BD 5BF 5C1-5C2 5C4-5C5 5C7-5F2 610-61A
@@ -57,7 +57,7 @@ CHARACTER_WORDS = _character_class("""
 """)
 
 
-# Marks that follow one of those: vowel signs, tones, voicing and length marks.
+# Marks that follow one of these characters: vowel signs, tones, voicing and length marks.
 CHARACTER_MARKS = _character_class("""
     E31 E34-E3A E47-E4E EB1 EB4-EBC EC8-ECE 102B-103E 1056-1059 105E-1060 1062-1064 1067-106D
     1071-1074 1082-108D 108F 109A-109D 17B4-17D3 17DD 1A55-1A7F 302A-302F 3099-309A 30FC A9E5
@@ -136,7 +136,7 @@ STARTERS = _words("""
 """)
 
 
-# After a name with an exclamation mark ("he left Yahoo! in the spring") these go on.
+# Words that continue a sentence after a name with "!": "he left Yahoo! in the spring".
 CONTINUERS = _words("""
     in on at by for from of to with as is was are were has had will would and or than
 """)
@@ -212,7 +212,7 @@ def sentence_spans(text: str, start: int = 0) -> list[tuple[int, int]]:
     """Find the sentences of a text; return (start, end) of each, without white space around it.
 
     Only white space and HTML tags that break lines lie between sentences. The first one begins at
-    `start`; what is before is only looked at.
+    `start`; earlier text is only context.
 
     Sentences end at the terminators of Latin, Greek, Cyrillic, CJK, Arabic, Indic, Armenian,
     Ethiopic, Burmese, Khmer, Tibetan and other scripts, together with the quotes and brackets
@@ -293,7 +293,7 @@ def _ends_sentence(text: str, start: int, begin: int, stop: int, end: int) -> bo
         return is_end and not ellipsis
     if not _LINE_END_SET.isdisjoint(text[stop:end]) and _starts_anew(text, stop, end):
         return True
-    if following in WEAK_TERMINATORS:  # the marks go on: . . .
+    if following in WEAK_TERMINATORS:  # the marks continue: . . .
         return False
     if marks == ".":
         return not _abbreviates(text, start, begin, end)

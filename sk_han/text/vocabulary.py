@@ -1,4 +1,4 @@
-"""Vocabularies: counted, learnt, given by users, and stored with the state of a tokenizer."""
+"""Vocabularies: counted in texts, passed by users, and stored with the state of a tokenizer."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class WordCounts:
     def __init__(self, min_df: float) -> None:
         self.min_df, self.n_documents = min_df, 0
         self.number_of = Numbering()
-        # Of each word; 0 for words that were left out.
+        # For each word; 0 for words that were left out.
         self.occurrences: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         counts_documents = min_df > 1 if isinstance(min_df, Integral) else min_df > 0
         self.documents = self.occurrences if counts_documents else None
 
     def add(self, types: WordTypes, words: list[str]) -> DocumentArray:
-        """Count the words of a portion of texts, given that of each type; types may share one.
+        """Count the words of a portion of texts; `words` has that of each type, or types share one.
 
         Return its documents, with numbers of words for ids; see `ids`.
         """
@@ -147,8 +147,8 @@ _NONE = Choice((None,))
 _LIMIT = Either((Range(Integral, 1), _NONE))
 
 
-# What HierarchicalTokenizer allows of what a file can hold, without scikit-learn; a test compares
-# its constraints with these.
+# Constraints on HierarchicalTokenizer's parameters in a file, without scikit-learn; a test compares
+# them with its own.
 PARAMETERS: dict[str, Constraint] = {
     "lowercase": Choice((True, False)),
     "strip_accents": Choice(("ascii", "unicode", None)),
@@ -167,7 +167,7 @@ PARAMETERS: dict[str, Constraint] = {
 }
 
 
-# Of parameters that a file may lack, since it is older than they are.
+# Defaults of parameters that older files lack.
 DEFAULTS: dict[str, Any] = {
     "lowercase": True,
     "strip_accents": None,

@@ -36,7 +36,7 @@ CLIP_NORM = 1.0
 WEIGHT_DECAY = 0.0001
 
 
-# Noise in every other step costs half as much and taught as much (docs/what_was_tried.md).
+# Noise in every other step costs half as much and helps as much (docs/what_was_tried.md).
 NOISE_EVERY = 2
 
 
@@ -90,7 +90,10 @@ _CONSTRAINTS: dict[str, Range] = {
 
 
 def batch_size_for(batch_size: int | str, n_documents: int) -> int:
-    """Return the number of documents a step: with "auto" few of few, since steps teach."""
+    """Return the number of documents a step.
+
+    With "auto", small data sets get small batches, because the number of steps matters most.
+    """
     if batch_size != "auto":
         return int(batch_size)
     return 16 if n_documents <= 2_500 else 32 if n_documents <= 5_000 else 64
@@ -104,7 +107,7 @@ def epochs_for(max_epochs: int | str, n_documents: int, batch_size: int) -> int:
 
 
 def epochs_of(n_steps: float, n_samples: int, batch_size: int, *, least: int, most: int) -> int:
-    """Return the number of epochs that make so many steps, from the least to the most."""
+    """Return the number of epochs for about `n_steps` steps, between `least` and `most`."""
     steps_per_epoch = max(math.ceil(n_samples / batch_size), 1)
     return min(max(round(n_steps / steps_per_epoch), least), most)
 
@@ -237,7 +240,7 @@ def check_net_params(net_params: Mapping[str, Any]) -> None:
             raise ValueError(f"{name} in net_params must be {constraint}; got {value!r}.")
 
 
-# What a state has besides the sizes of its network.
+# Entries of a state other than the sizes of its network.
 _NO_SIZES = {"options", "reads", "valid_batch_size", "weights"}
 
 

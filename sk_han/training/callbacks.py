@@ -124,12 +124,12 @@ def _scores_of(net: Any) -> dict[str, float]:
 
 
 def _words_of(data: Any) -> int | None:
-    """Return the number of words that an epoch reads, None for what has no words."""
+    """Return the number of words that an epoch reads; None for data without words."""
     return getattr(getattr(data, "inputs", None), "n_words", None)
 
 
 class EpochTimer(Callback):
-    """Record the seconds of each epoch as "dur", by a clock that is not set back as skorch's is."""
+    """Record the seconds of each epoch as "dur", by a clock that, unlike skorch's, is monotonic."""
 
     def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
         """Start the clock."""
@@ -140,7 +140,7 @@ class EpochTimer(Callback):
         net.history.record("dur", perf_counter() - self.start_)
 
 
-# What may stand between a person and the fit: what fits one estimator, once.
+# Modules allowed between the interactive caller and `fit`: those that fit one estimator once.
 _DIRECT = ("sklearn.base", "sklearn.pipeline", "sklearn.compose", "sklearn.utils")
 
 
@@ -172,11 +172,11 @@ class _Stopping(Callback, ABC):
 class StopAfter(_Stopping):
     """Stop training after some seconds, and keep the best epoch so far.
 
-    The seconds are those of the network's training by the clock, whatever the number of epochs:
-    reading texts before it and learning the linear models after it are not in them. The last epoch
-    ends where the time does, and is scored as any other. The schedule of learning rates is followed
-    by the share of the time that has passed, where that is more than the share of the steps: so
-    training ends at its low rates.
+    The limit applies to the training of the network, whatever the number of epochs; reading texts
+    before it and fitting the linear models after it are not included. The last epoch ends when the
+    time is over, and is scored like any other. The learning rate schedule advances by the share of
+    the time that has passed, where that is more than the share of the steps, so that training ends
+    at its low rates.
 
     Parameters
     ----------
@@ -186,11 +186,11 @@ class StopAfter(_Stopping):
     Raises
     ------
     ValueError
-        If the seconds are no positive finite number.
+        If `seconds` is not a positive finite number.
 
     See Also
     --------
-    StopOnInterrupt : Stops when a person says so.
+    StopOnInterrupt : Stops at Ctrl-C.
 
     Examples
     --------
@@ -217,7 +217,7 @@ class StopAfter(_Stopping):
         self.is_ahead_ = False  # of the schedule by steps alone
 
     def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
-        """Go on in the schedule, and end the epoch if the time is over."""
+        """Advance the schedule, and end the epoch if the time is over."""
         if training:
             self._follow_schedule(net)
         super().on_batch_end(net, training, **kwargs)
@@ -243,12 +243,12 @@ class StopAfter(_Stopping):
 class StopOnInterrupt(_Stopping):
     """Stop training at Ctrl-C, and keep the best epoch so far; a second Ctrl-C gives up.
 
-    The epoch ends after the current step, and is scored as any other. Then the fit continues to its
-    end, linear models and scales too, and ``fit_summary_.ended`` is ``"an interrupt"``. Without
+    The epoch ends after the current step, and is scored like any other. Then the fit completes,
+    including linear models and scales, and ``fit_summary_.ended`` is ``"an interrupt"``. Without
     this callback Ctrl-C ends the fit with `KeyboardInterrupt` and changes nothing, as it does
-    before and after the training of the network. In an interactive shell and in a notebook a `fit`
-    that is called by itself has the callback without being asked; searches and other wrappers of
-    scikit-learn have not.
+    before and after the training of the network. In an interactive shell and in a notebook, a
+    direct call to `fit`, also of a Pipeline, gets this callback automatically; fits inside searches
+    or other wrappers do not.
 
     Only the main thread of a process receives Ctrl-C.
 
@@ -285,8 +285,8 @@ class StopOnInterrupt(_Stopping):
         return self.is_interrupted_
 
 
-def stops_for_a_person() -> bool:
-    """Return whether the fit was called by itself, in an interactive shell or a notebook."""
+def is_interactive_fit() -> bool:
+    """Return whether `fit` was called directly, in an interactive shell or a notebook."""
     if not hasattr(sys, "ps1"):
         return False
     frame = sys._getframe(1)
@@ -332,7 +332,7 @@ class EarlyStopping(Callback):
             raise StopTraining
 
     def has_stopped(self, epoch: int) -> bool:
-        """Return whether the best epoch was so long ago at this one that training ends."""
+        """Return whether training ends at this epoch, since the best one was too long ago."""
         return epoch - self.best_epoch_ >= (self.n_iter_no_change or math.inf)
 
     def on_train_end(self, net: Any, **kwargs: Any) -> None:

@@ -1,6 +1,6 @@
-"""The skorch net that trains a network, on which device, by which engine and on which threads.
+"""The skorch net that trains a network, and the device, engine and threads it computes with.
 
-No other file knows skorch's template methods.
+Only this file overrides skorch's template methods.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ _CONSTRAINTS: dict[str, Any] = {
 }
 
 
-# The process that imported PyTorch; None for a parent of this one.
+# The process that imported PyTorch; None if it was a parent of this one.
 _IMPORTED_IN = None if _came_by_fork(list(sys.modules)) else os.getpid()
 
 
-# joblib reads files of the operating system for it.
+# Cached, since joblib reads files of the operating system.
 _n_cores = cache(cpu_count)
 
 
@@ -72,9 +72,9 @@ _n_cores = cache(cpu_count)
 def computing(engine: str = "auto", threads: int | None = None) -> Iterator[None]:
     """Compute with an engine on a number of threads inside of the block; both are checked.
 
-    By default the number is that of a block around this one, else PyTorch's setting or the number
-    of cores that this process may use, whichever is lower, and 1 in a forked process. Tasks that
-    a worker of Dask runs at once share the cores. At most four for each core.
+    By default an enclosing block gives the number; without one it is PyTorch's setting or the
+    number of cores that this process may use, whichever is lower, and 1 in a forked process. Tasks
+    that a Dask worker runs at once share the cores. There are at most four threads per core.
     """
     given = {"engine": engine, "n_threads": threads}
     validate_parameter_constraints(_CONSTRAINTS, given, caller_name="the estimator")
@@ -87,7 +87,7 @@ def computing(engine: str = "auto", threads: int | None = None) -> Iterator[None
         try:
             yield
         except RuntimeError as error:
-            # Its only sign is the text, which names the allocator and "allocate 82534400 bytes".
+            # Recognized by its message, which names the allocator and "allocate 82534400 bytes".
             if "DefaultCPUAllocator" not in str(error):
                 raise
             match = re.search(r"allocate (\d+) bytes", str(error))
@@ -146,7 +146,7 @@ def resolve_device(device: str) -> str:
 class Batches:
     """Batches of labelled data, in a new order each time with a `shuffle`.
 
-    Those of a `net` in training end where a callback has ended its epoch.
+    With a `net`, they end when a callback has ended its epoch.
     """
 
     data: Any  # inputs, targets and weights, such as `LabelledDocuments`; it can be sliced
@@ -162,7 +162,7 @@ class Batches:
         n = len(self.data)
         if self.shuffle is None:
             order = np.arange(n)
-        elif hasattr(self.data, "order"):  # whose batches are of similar length
+        elif hasattr(self.data, "order"):  # batches of similar length
             order = self.data.order(self.batch_size, self.shuffle)
         else:
             order = self.shuffle.permutation(n)
@@ -197,19 +197,19 @@ MEASURES = {"valid_accuracy": accuracy}
 
 
 class Net(NeuralNet):
-    """skorch net for a network over ragged batches, whatever estimator trains it on what targets.
+    """skorch net for networks over ragged batches, for any estimator and any targets.
 
     The network is a module with word vectors ``embedding`` (or None), a last layer ``output``, a
-    ``generator`` of random numbers, ``start_from`` if its word vectors are set, and
-    ``attend``, which takes the tensors of a batch and returns a named tuple with ``logits`` and
-    ``penalty`` (one for each target, or a single one). Data to train on hold ``inputs`` that can be
-    sliced, ``targets`` with a row for each row of the logits, and their positive ``weights``.
+    ``generator`` of random numbers, ``start_from`` if its word vectors are set, and ``attend``,
+    which takes the tensors of a batch and returns a named tuple with ``logits`` and ``penalty``
+    (one for each target, or a single one). Training data have ``inputs`` that can be sliced,
+    ``targets`` with a row for each row of the logits, and positive ``weights``.
 
-    `to_tensors` takes inputs and a device, and returns the arguments of ``attend``. `measures`,
-    by their names in the history, take logits and targets of a validation batch as arrays; higher
-    is better. `decide` takes scores and returns targets, by default the number of the highest.
-    `noise` is the length of the adversarial noise relative to that of the word vectors, in one of
-    every `noise_every` steps of an epoch; half of the loss of these is with noise. Without an
+    `to_tensors` takes inputs and a device, and returns the arguments of ``attend``. `measures`, by
+    their names in the history, take logits and targets of a validation batch as arrays; higher is
+    better. `decide` takes scores and returns targets, by default the number of the highest. `noise`
+    is the length of the adversarial noise relative to that of the word vectors, in one of every
+    `noise_every` steps of an epoch; half of the loss of such a step is with noise. Without an
     optimizer (None), the net only predicts.
     """
 
@@ -339,7 +339,7 @@ class Net(NeuralNet):
             return type(halves[0])(*joined)
 
     def read_sentences(self, vectors: Tensor, coalitions: Coalitions) -> NDArray[np.float32]:
-        """Compute the logits (M, C) of sets of sentences; the vectors (N, H) are of all of them."""
+        """Compute the logits (M, C) of sets of sentences; `vectors` (N, H) has all sentences."""
         try:
             with torch.inference_mode(), self._own_settings():
                 chosen = torch.from_numpy(coalitions.sentences).to(self.device)
@@ -356,8 +356,8 @@ class Net(NeuralNet):
     def notify(self, method_name: str, **cb_kwargs: Any) -> None:
         """Call the callbacks; distinguish a callback's request to stop from the user's interrupt.
 
-        skorch's callbacks end training by raising KeyboardInterrupt at the end of an epoch. Those
-        after it are still called, since one of them keeps the best weights.
+        skorch's callbacks end training by raising KeyboardInterrupt at the end of an epoch. Later
+        callbacks are still called, since one of them keeps the best weights.
         """
         if method_name != "on_epoch_end":
             super().notify(method_name, **cb_kwargs)
@@ -422,7 +422,7 @@ class Net(NeuralNet):
     def on_batch_end(
         self, net: Net, batch: Any = None, training: bool = False, **kwargs: Any
     ) -> None:
-        """Let a batch count by its targets, such as words, in the loss and accuracy of an epoch."""
+        """Weight a batch by its number of targets, such as words, in the scores of an epoch."""
         super().on_batch_end(net, batch=batch, training=training, **kwargs)
         self.history.record_batch(f"{'train' if training else 'valid'}_batch_size", len(batch[1]))
 
@@ -470,7 +470,7 @@ class Net(NeuralNet):
         return step
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the targets that the scores say, for skorch's scoring callbacks."""
+        """Return the predicted targets, for skorch's scoring callbacks."""
         scores = self.predict_proba(X)
         return scores.argmax(axis=1) if self.decide is None else self.decide(scores)
 
@@ -488,7 +488,7 @@ class Net(NeuralNet):
     def _own_settings(self) -> Any:
         """Compute in single precision, even inside the caller's `torch.autocast`.
 
-        Beside a GPU one thread of the CPU prepares batches: what it does is too little to share.
+        With a GPU the CPU only prepares batches, too little work for several threads.
         """
         precision = torch.autocast(torch.device(self.device).type, enabled=False)
         on_cpu = self.device == "cpu"

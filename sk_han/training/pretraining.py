@@ -18,9 +18,9 @@ from sk_han.documents import DocumentArray, LabelledDocuments, concatenated_rang
 from sk_han.documents.array import sampled_rows
 
 PRETRAINING_BATCH_SIZE = 64
-# Words of the documents whose halves are learnt from, which are in memory: 130,000 film reviews.
+# Most words of the documents to pre-train on, which are held in memory: 130,000 film reviews.
 _MOST_WORDS = 1 << 25
-PRETRAINING_STEPS = 600  # on 20 newsgroups 1,400 steps (5 epochs) taught no more
+PRETRAINING_STEPS = 600  # on 20 newsgroups 1,400 steps (5 epochs) were no better
 
 
 def sample_to_pretrain(
@@ -36,8 +36,8 @@ def sample_to_pretrain(
 def halves(documents: DocumentArray) -> tuple[DocumentArray, DocumentArray]:
     """Divide each document: its first, third, ... sentence, and its second, fourth, ...
 
-    A single sentence is cut in the middle. Sentences alternate, since of consecutive parts, such as
-    plot and verdict, only one may tell the class.
+    A single sentence is cut in the middle. Sentences alternate, since only one of two consecutive
+    parts, such as plot and verdict, may indicate the class.
     """
     document = np.repeat(np.arange(len(documents)), documents.sentences_per_document)  # (N,)
     place = np.arange(documents.n_sentences) - documents.document_starts[document]

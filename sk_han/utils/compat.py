@@ -65,7 +65,7 @@ __all__ = [
 
 
 def of_option(constraint: Choice | Range) -> list[Any]:
-    """Return scikit-learn's constraints that are equal to that of an option."""
+    """Return the constraint of an option as constraints of scikit-learn."""
     if isinstance(constraint, Range):
         closed = "left" if constraint.includes_low else "neither"
         high = None if constraint.high == float("inf") else constraint.high
@@ -86,7 +86,7 @@ FRACTION = Interval(Real, 0, 1, closed="neither")
 LEARNING_RATE = Interval(Real, 0, 1e36, closed="right")
 
 
-# What to give where a parameter is no object: by default, and for parameters that only some have.
+# Object to suggest when a nested parameter is set on a string or None; key "" is the default.
 _OBJECTS = {
     "tokenizer": {"": "HierarchicalTokenizer()"},
     "rnn": {"": "RNN()"},

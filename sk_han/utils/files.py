@@ -70,7 +70,7 @@ def write_csv(
         ]
         for row in rows
     )
-    # Excel needs the byte order mark; lone surrogates are no UTF-8.
+    # Excel needs the byte order mark; lone surrogates are not valid UTF-8.
     data = lines.getvalue().encode("utf-8-sig", errors="replace")
     with replacing(path) as file:
         file.write(gzip.compress(data) if os.fspath(path).lower().endswith(".gz") else data)

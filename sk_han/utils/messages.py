@@ -48,7 +48,7 @@ _PICTURES[0x7F] = 0x2421
 _WITHOUT_PICTURE = re.compile("[\x80-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
-# What turns the direction of the text around it, from Unicode's bidirectional algorithm.
+# Characters that change the direction of text (Unicode's bidirectional algorithm).
 _DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -96,7 +96,7 @@ def shortened_apart(texts: Sequence[str], longest: int) -> list[str]:
 
 
 def writer_apart(labels: Iterable[object], longest: int) -> Callable[[object], str]:
-    """Return what writes each of these labels in one line, in short and unlike all others."""
+    """Return a function that writes each label in one line, short and distinct from the others."""
     lines = [in_one_line(label) for label in labels]
     names = dict(zip(lines, shortened_apart(lines, longest), strict=True))
     return lambda label: names.get(line := in_one_line(label), line)

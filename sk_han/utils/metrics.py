@@ -58,11 +58,11 @@ def resampled(given: Flags, true: Flags, groups: Integers | None) -> Figures:
 def _figures(given: Flags, true: Flags, weights: Floats) -> Figures:
     """Return precision, recall and F1, micro, macro and by document, and subset accuracy.
 
-    Of labels given by the model and true ones, (D, L), in B samples; weights (B, D) are how often
-    each document counts in each. A label that no document has or gets is left out of the macro
-    mean; one that a sample alone lacks keeps its figure of all documents, since without labels that
-    are rare, and so hard, means would rise. A document without any label is right; else a share of
-    nothing is 0.
+    `given` are the predicted labels and `true` the true ones, (D, L); `weights` (B, D) are how
+    often each document counts in each of B samples. A label that no document has or gets is left
+    out of the macro mean. One that only a sample lacks keeps its figure of all documents: without
+    rare labels, which are hard, means would rise. A document without any label is right; otherwise
+    a ratio of 0 to 0 is 0.
     """
     right = (given & true).astype(np.float64)
     by_label = [weights @ counts for counts in (right, given, true)]  # (B, L) each
@@ -149,7 +149,7 @@ def figures(
 def label_figures(probabilities: Floats, decided: Flags, t: Flags) -> dict[str, Any]:
     """Return figures of several labels a document, (D, L) each, and those of each label.
 
-    A share of nothing is None: the precision of a label that no document gets, the recall of one
+    A ratio of 0 to 0 is None: the precision of a label that no document gets, the recall of one
     that no document has, and F1 where both hold; macro F1 leaves such labels out.
     """
     mean = averages(decided, t)
@@ -171,7 +171,7 @@ def label_figures(probabilities: Floats, decided: Flags, t: Flags) -> dict[str, 
 def shares_of(true: Integers, predicted: Integers, right: Integers) -> tuple[list[Any], ...]:
     """Return columns of labels: both numbers of documents, precision, recall and F1.
 
-    A share of nothing is None.
+    A ratio of 0 to 0 is None.
     """
 
     def shares(these: Integers, of: Integers) -> list[float | None]:
@@ -187,7 +187,7 @@ def calibration_error(
     targets: Integers,
     decided: Integers | None = None,
 ) -> float:
-    """Return how far the share of right predictions is from the confidence in them, on average."""
+    """Return the expected calibration error: mean distance of accuracy and confidence in bins."""
     # Guo, Pleiss, Sun, Weinberger, 2017, On Calibration of Modern Neural Networks, ICML, equation 3
     bins = reliability(probabilities, targets, decided=decided)
     return sum(b.n_documents * abs(b.accuracy - b.confidence) for b in bins) / len(targets)
@@ -218,7 +218,7 @@ def reliability(
 
 
 def interval_of(right: Flags, groups: Integers | None = None) -> tuple[float, float]:
-    """Return the 95 % interval of the share of right documents, if draws are of groups (D,)."""
+    """Return the 95 % interval of the accuracy; with groups (D,), for samples of groups."""
     worth = _worth(right, groups)
     return share_interval(int(np.count_nonzero(right)) * worth, len(right) * worth)
 
@@ -300,7 +300,7 @@ def _worth(values: NDArray[Any], groups: Integers | None) -> float:
 
 
 def effective_groups(groups: Integers) -> float:
-    """Return how many groups of equal size are worth these, by the group of each document.
+    """Return the number of equally large groups that are worth the groups (D,) of documents.
 
     Kish, 1965, Survey Sampling. Carter, Schnepel and Steigerwald, 2017, Asymptotic behavior of a
     t-test robust to cluster heterogeneity, Review of Economics and Statistics 99, have the same

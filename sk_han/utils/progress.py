@@ -40,7 +40,7 @@ def seconds_since_message() -> float:
 
 def rewrites_lines() -> bool:
     """Return whether what is written on standard error can be replaced: a terminal, a notebook."""
-    # What programs put in the place of standard error may have no more than `write`.
+    # A replacement of standard error may have no method other than `write`.
     with suppress(AttributeError, ValueError):  # ValueError: it is closed
         if sys.stderr.isatty():
             return True
@@ -49,7 +49,7 @@ def rewrites_lines() -> bool:
 
 def in_notebook() -> bool:
     """Return whether the process is that of a notebook."""
-    # IPython is no dependency; a notebook has loaded it. Its class for notebooks is the one that
+    # IPython is not a dependency; a notebook has loaded it. Its class for notebooks is the one that
     # tqdm looks for, too.
     get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
     return get_shell is not None and type(get_shell()).__name__ == "ZMQInteractiveShell"
@@ -147,7 +147,7 @@ class Stages:
 
     @property
     def total(self) -> float:
-        """Seconds since the beginning of all."""
+        """Seconds since the beginning."""
         return perf_counter() - self._start
 
     @contextmanager

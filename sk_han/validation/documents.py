@@ -27,7 +27,7 @@ _NO_UNLABELLED = "X_unlabelled has no documents; leave it out if there are none.
 
 _ONE_COLUMN = "pass the column that holds the text, for example df['text']"
 _MANY_IDS = 1 << 23  # with the default embedding_dim their vectors and moments are 20 GB
-_FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1  # the last of rows with words
+_FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1  # gaps: share of the rows with words
 
 
 def holds_word_ids(X: Any) -> bool:
@@ -100,7 +100,7 @@ def check_validation(X_val: Any, y_val: Any, X: Any, has_ids: bool) -> Any:
 
 
 def check_word_ids(X: Any, name: str, request: str) -> None:
-    """Refuse texts given together with word ids, with the repair."""
+    """Raise TypeError for texts given together with word ids; `request` completes the advice."""
     if not holds_word_ids(X):
         raise TypeError(
             f"{name} is {a_kind(X)}, but X holds word ids. In a Pipeline, "
@@ -132,7 +132,7 @@ def vocabulary_size_of(
     """Count the word ids of training documents, including unused ones of tokenizer or vectors."""
     if tokenizer is not None:
         return max(tokenizer.vocabulary_.values()) + 1
-    # The last words of the vocabulary of given vectors may not occur in training.
+    # The last words of the user's vectors may not occur in training.
     given = len(vectors) - 1 if isinstance(vectors, np.ndarray) else 0
     given_documents = [each for each in (documents, unlabelled) if each is not None]
     found = [int(each.word_ids.max(initial=UNKNOWN_ID)) for each in given_documents]
@@ -166,7 +166,7 @@ def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> Documen
     if not beyond.any():
         return documents
     known = documents.with_word_ids(np.where(beyond, UNKNOWN_ID, documents.word_ids))
-    known.spelling = documents.spelling  # an unknown word is written as before
+    known.spelling = documents.spelling  # an unknown word keeps its spelling
     return known
 
 

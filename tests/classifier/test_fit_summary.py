@@ -229,7 +229,7 @@ def fit_nothing(max_epochs):
 
 
 def test_a_network_that_tells_nothing_is_a_warning():
-    with pytest.warns(ConvergenceWarning, match="network tells nothing: .* fit_summary_"):
+    with pytest.warns(ConvergenceWarning, match="network is useless: .* fit_summary_"):
         fit_nothing(max_epochs=3)
 
 

@@ -204,7 +204,7 @@ def test_groups_that_are_too_large_to_be_held_out_are_told():
         model.set_params(n_iter_no_change=1).fit(X[TRAIN], OPINIONS[TRAIN], groups=groups)
 
 
-@pytest.mark.filterwarnings("ignore:The network tells nothing")
+@pytest.mark.filterwarnings("ignore:The network is useless")
 def test_there_may_be_more_labels_than_documents():
     y = np.eye(40, 60, dtype=int) | np.eye(40, 60, 20, dtype=int)
     model = HANClassifier(**SMALL, max_epochs=1).fit(X[:40], y)

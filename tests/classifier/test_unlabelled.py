@@ -145,7 +145,7 @@ class TestForms:
         tokenizer = HierarchicalTokenizer(output="padded")
         same(small(tokenizer=tokenizer).fit(LABELLED, Y, X_unlabelled=UNLABELLED), fitted)
 
-    @pytest.mark.filterwarnings("ignore:The network tells nothing")
+    @pytest.mark.filterwarnings("ignore:The network is useless")
     def test_a_text_without_label_weighs_as_much_as_one_with_a_label(self, fitted):
         # Also where one of these weighs a thousand times as much as the others.
         weights = np.ones(60)

@@ -102,7 +102,7 @@ class TestARareClass:
         assert rare[labels == 1].min() > rare[labels == 0].max()
 
     @pytest.mark.thorough
-    @pytest.mark.filterwarnings("ignore:The network tells nothing")  # the other parts do
+    @pytest.mark.filterwarnings("ignore:The network is useless")  # the other parts do
     @pytest.mark.parametrize("n_frequent", [1_500, 30_000])
     def test_with_balanced_weights_they_are_found(self, n_frequent):
         classifier = tiny(class_weight="balanced").fit(*extremes.imbalanced(3, n_frequent))

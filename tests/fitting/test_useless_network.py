@@ -26,7 +26,7 @@ LABELS = np.array(LABELS)
 
 @pytest.mark.parametrize("params", [{"max_epochs": 4}, {"validation_fraction": None}])
 def test_a_rate_that_is_far_too_high_is_named(params):
-    message = r"tells nothing: .* loss is [\d.]+, .* frequencies alone 0\.69\d?\..* Lower lr=100 "
+    message = r"is useless: .* loss is [\d.]+, .* frequencies alone 0\.69\d?\..* Lower lr=100 "
     with pytest.warns(ConvergenceWarning, match=message) as warned:
         tiny(lr=100, **params).fit(TEXTS, LABELS)
     assert len(warned) == 1

@@ -102,7 +102,7 @@ class TestWhatComesBack:
         expected = {"film": 2, "tr\u00e8s": 3, "\ud800": 5, "long\u2026": 7}
         assert golden("tokenizer").vocabulary_ == expected
 
-    @pytest.mark.filterwarnings("ignore:The network tells nothing:UserWarning")  # in an epoch
+    @pytest.mark.filterwarnings("ignore:The network is useless:UserWarning")  # in an epoch
     @pytest.mark.parametrize("name", ["classifier", "word_ids"])
     def test_the_parameters_fit_the_network_that_they_come_with(self, name):
         classifier = golden(name).set_params(warm_start=True, max_epochs=1, n_iter_no_change=None)

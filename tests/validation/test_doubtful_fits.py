@@ -42,7 +42,7 @@ def test_a_fit_counts_conflicts_among_documents_with_weight():
 
 
 @pytest.mark.thorough
-@pytest.mark.filterwarnings("ignore:The network tells nothing")
+@pytest.mark.filterwarnings("ignore:The network is useless")
 def test_each_door_tells_of_an_order():
     X, turned = pd.Series(TEXTS), pd.Series(range(len(TEXTS)))[::-1]
     labels = pd.Series(LABELS)
