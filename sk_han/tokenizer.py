@@ -61,7 +61,7 @@ class DocumentTransformer(TransformerMixin):
         return np.array(["documents"], dtype=object)
 
     def set_output(self: _Transformer, *, transform: str | None = None) -> _Transformer:
-        """Return itself, which a Pipeline asks for tables: documents stay what they are."""
+        """Do nothing, since documents cannot be tables; a Pipeline calls this for all steps."""
         return self
 
     def __getstate__(self) -> dict[str, Any]:

@@ -119,7 +119,7 @@ _WINDOW = 5  # words up to this distance are neighbours
 _UNIT = math.lcm(*range(1, _WINDOW + 1))  # a number that every distance divides
 
 
-_SCALE = 0.1  # deviation of the numbers in a vector, as of the network's random ones
+_SCALE = 0.1  # deviation of the numbers in a vector, as in the network's random ones
 
 
 _WORDS_AT_ONCE = 1 << 20  # words counted at once; it bounds the memory of their pairs
@@ -246,17 +246,15 @@ def learn_embeddings(
     Returns
     -------
     Embeddings
-        As of `load_embeddings`: for ``HANClassifier(embedding_init=...)``.
+        As in `load_embeddings`: for ``HANClassifier(embedding_init=...)``.
 
     Raises
     ------
     TypeError, ValueError
         If the vocabulary is not that of the documents, or no two known words stand near each other.
 
-    Notes
-    -----
-    Of more than 16 million words, those of a random sample of documents are counted. Ten million
-    words take about half a minute and a gigabyte of memory.
+    Notes ----- With more than 16 million words, only a random sample of the documents is counted.
+    Ten million words take about half a minute and a gigabyte of memory.
 
     References
     ----------

@@ -405,7 +405,7 @@ def recur_gradients(
 ) -> tuple[Array, Array, Array]:
     """Compute the gradients of `recur`.
 
-    Of projections (n, 2, U, 3H), weight (n, 2, H, 3H) and bias (n, 2, H).
+    Return those of projections (n, 2, U, 3H), weight (n, 2, H, 3H) and bias (n, 2, H).
     """
     H, (threads, _) = weight.shape[1], _division(len(index))
     # A chunk has gradients of its own for all distinct inputs.

@@ -59,8 +59,8 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
 
     Texts are split into sentences as `HierarchicalTokenizer` splits them, and an encoder, usually a
     pretrained one, makes a vector of each. A transformer reads a few hundred words at once; in this
-    way it reads documents of any length. The words stay beside the vectors, for the network of
-    words and the linear models of `HANClassifier`.
+    way it reads documents of any length. The words are kept too, for the second network and the
+    linear models of `HANClassifier`.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
         Parameters
         ----------
         X : n_documents raw texts
-            Of an iterator, 10,000 texts at a time are in memory, and all distinct sentences.
+            An iterator is read 10,000 texts at a time; all distinct sentences stay in memory.
 
         Raises
         ------
@@ -193,7 +193,7 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
         Returns
         -------
         documents : SentenceArray of shape (n_documents,)
-            Those of `transform`.
+            Documents as in `transform`.
         spans : list of DocumentSpans
             One for each text.
         """

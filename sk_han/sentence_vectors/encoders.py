@@ -74,7 +74,7 @@ def encoded(
     return vectors
 
 
-# Of models of fastembed, of other libraries, of transformers and of model2vec.
+# Attributes with the name of a model: of fastembed, other libraries, transformers and model2vec.
 _NAMES = ("model_name", "model_name_or_path", "name_or_path", "base_model_name")
 
 

@@ -32,7 +32,7 @@ class SentenceNetwork(nn.Module):
     generator : torch.Generator on the CPU, optional
         Source of the initial weights and of dropout; by default PyTorch's global one.
     **options
-        Of `sk_han.options.NetworkOptions`; those of words have no effect.
+        Options of `sk_han.options.NetworkOptions`; those for words have no effect.
 
     Examples
     --------

@@ -19,8 +19,8 @@ from sk_han.targets import Target
 from sk_han.training.net import Net
 from sk_han.utils.messages import taking_many_classes
 
-# Of the logistic regression on the mean sentence, whose vectors are scaled to entries of length 1.
-# Vectors of length 1, as those of most encoders, have the C of 10 that benchmarks of them use.
+# C of the logistic regression on mean sentence vectors, which are scaled to entries of length 1.
+# For vectors of length 1, as most encoders give, it is the C of 10 that their benchmarks use.
 _C = 0.025
 _VECTORS_AT_ONCE = 1 << 14
 

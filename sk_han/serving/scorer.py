@@ -180,7 +180,7 @@ class Scorer:
         Parameters
         ----------
         X : n_documents raw texts, DocumentArray, or ndarray of int
-            As of ``HANClassifier.fit``. One text goes into a list: ``[text]``.
+            As in ``HANClassifier.fit``. One text goes into a list: ``[text]``.
 
         Returns
         -------
@@ -194,7 +194,7 @@ class Scorer:
         Parameters
         ----------
         X : n_documents raw texts, DocumentArray, or ndarray of int
-            As of `predict`.
+            As in `predict`.
 
         Returns
         -------
@@ -209,7 +209,7 @@ class Scorer:
         return self.target.log_probabilities(self._logits(X))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Score each document as `HANClassifier.decision_function` does; X is as of `predict`."""
+        """Score each document as `HANClassifier.decision_function` does; X is as in `predict`."""
         return self.target.decision_function(self._logits(X))
 
     def predict_frame(self, X: Any) -> DataFrame:
@@ -221,7 +221,7 @@ class Scorer:
         Parameters
         ----------
         X : n_documents raw texts, DocumentArray, or ndarray of int
-            As of `predict`, and there may be none.
+            As in `predict`; may be empty.
 
         Returns
         -------
@@ -277,7 +277,7 @@ class Scorer:
         Parameters
         ----------
         X, target, against, targets, method, combine, batch_size, random_state
-            As of `sk_han.explain`.
+            As in `sk_han.explain`.
 
         Raises
         ------
@@ -319,7 +319,7 @@ class Scorer:
         Parameters
         ----------
         X, k, max_documents, random_state
-            As of `sk_han.summarize`.
+            As in `sk_han.summarize`.
 
         Raises
         ------

@@ -82,7 +82,7 @@ def classifier_schema() -> Schema:
     )
 
 
-# Of linear models, whether they read characters, and whether they are latent.
+# For each linear model: whether it reads characters, and whether it is latent.
 _LINEAR = {
     NGRAMS: (False, False),
     LATENT: (False, True),
@@ -339,7 +339,7 @@ class ServedNetwork(NetworkPart):
         return cls(state)
 
     def to_state(self) -> dict[str, Any]:
-        """Return what it was restored from."""
+        """Return the state that it was restored from."""
         return dict(self._state)
 
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
@@ -436,7 +436,7 @@ class _Reading(NamedTuple):
     logits: Floats
     word_states: Floats  # (T, H), or (0, H) where they were not to be kept
     word_weights: Floats  # (T,)
-    sentences: Floats  # (N, H), as of `_read_words`
+    sentences: Floats  # (N, H), from `_read_words`
     sentence_states: Floats  # (N, H)
     sentence_weights: Floats  # (N,)
 

@@ -437,9 +437,9 @@ def warn_of_names(names: NDArray[Any]) -> None:
 
 
 def warn_of_conflicts(n_words: Integers, n_documents: int) -> None:
-    """Warn if many documents have ten words or more, and the words of one of another class.
+    """Warn if many documents of ten words or more have the words of one of another class.
 
-    `n_words` are those of each document with such another one.
+    `n_words` has the number of words of each document with the words of such another one.
     """
     n_conflicting = int(np.count_nonzero(n_words >= _SHORTEST))
     if n_documents < _ENOUGH_DOCUMENTS or n_conflicting <= _DOUBTFUL_SHARE * n_documents:
