@@ -86,12 +86,8 @@ def frequent_ngrams(
 ) -> tuple[Integers, csr_matrix]:
     """Count n-grams of at least so many documents: their hash values (F,), and (D, F)."""
     counts = count_ngrams(documents, ngram_range, binary=binary)
-    buckets = np.flatnonzero(np.bincount(counts.indices) >= least)
-    columns = column_table(buckets)[counts.indices] - 1
-    known = columns >= 0
-    starts = np.append(0, np.cumsum(known))[counts.indptr]
-    shape = len(documents), len(buckets)
-    return buckets, csr_matrix((counts.data[known], columns[known], starts), shape=shape)
+    buckets = np.flatnonzero(counts.getnnz(axis=0) >= least)
+    return buckets, counts[:, buckets]
 
 
 def document_counts(documents: DocumentArray, ngram_range: tuple[int, int]) -> Integers:
