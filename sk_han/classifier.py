@@ -276,7 +276,7 @@ or ndarray of shape (n_labels,)
     character_scale_ = _scale(CHARACTERS, "the model of characters")
     latent_character_scale_ = _scale(LATENT_CHARACTERS, "the latent model of characters")
 
-    _newest_format = 3
+    _newest_format = 4
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
         "tokenizer": [HierarchicalTokenizer, None],
         "embedding_dim": _OPTIONS["embedding_dim"],

@@ -104,7 +104,6 @@ def checked_state(state: Any, estimator: Any, *, newest: int) -> dict[str, Any]:
     if found < newest:
         raise ModelFormatError(
             f"This {name} was pickled in state format {found}, and this release of sk_han reads "
-            f"format {newest}. Load it with the release that pickled it, write a file with "
-            "sk_han.save, and read that with sk_han.load, which takes files of all releases."
+            f"format {newest}. Fit it again, or load it with the release that pickled it."
         )
     return state

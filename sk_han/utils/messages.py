@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import zip_longest
@@ -93,13 +93,6 @@ def shortened_apart(texts: Sequence[str], longest: int) -> list[str]:
             for i, name in zip(alike, shortened_apart(rest, longest), strict=True):
                 names[i] = name
     return names
-
-
-def writer_apart(labels: Iterable[object], longest: int) -> Callable[[object], str]:
-    """Return a function that writes each label in one line, short and distinct from the others."""
-    lines = [in_one_line(label) for label in labels]
-    names = dict(zip(lines, shortened_apart(lines, longest), strict=True))
-    return lambda label: names.get(line := in_one_line(label), line)
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> None:

@@ -32,7 +32,7 @@ from sk_han.rendering.shading import (
 from sk_han.rendering.text import lines_of, terminal_has_color
 from sk_han.targets.target import log_odds
 from sk_han.utils.containers import frame_of, label_list, listed, plain_label
-from sk_han.utils.messages import a_kind, check_count, counted, import_optional
+from sk_han.utils.messages import a_kind, check_count, counted, import_optional, in_one_line
 from sk_han.validation.labels import check_indicator, in_order, is_indicator
 
 if TYPE_CHECKING:
@@ -155,8 +155,16 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         chosen: NDArray[Any] = np.asarray(index)
         if chosen.ndim > 1:
             raise IndexError(f"An ExplanationList has one dimension; got the index {index!r}.")
-        if chosen.size == 0 or chosen.dtype == object:  # a nullable column of pandas
-            chosen = chosen.astype(bool if chosen.size else int)
+        if not chosen.size:
+            chosen = chosen.astype(int)
+        elif chosen.dtype == object or (chosen.dtype == bool and not chosen.ndim):
+            kinds = {type(each) for each in chosen.ravel().tolist()}
+            if not chosen.ndim or kinds not in ({bool}, {int}):
+                raise TypeError(
+                    "An index of an ExplanationList is an integer, a slice, or integers or "
+                    f"booleans for some of its documents; got {in_one_line(repr(index), 60)}."
+                )
+            chosen = chosen.astype(kinds.pop())  # a nullable column of pandas, say
         found = np.arange(len(self))[chosen]
         return self._selected(found.tolist()) if chosen.ndim else self._explanations[found]
 

@@ -97,6 +97,23 @@ def test_an_index_that_chooses_nothing_is_refused(index, message):
         predicting("pos", "pos", "neg", "neg")[index]
 
 
+def test_objects_choose_as_the_integers_or_booleans_that_they_are():
+    explanations = predicting("pos", "pos", "neg", "neg")
+    assert explanations[np.array([2, 0], dtype=object)].numbers.tolist() == [2, 0]
+    flags = np.array([True, False, False, True], dtype=object)
+    assert explanations[flags].numbers.tolist() == [0, 3]
+
+
+@pytest.mark.parametrize(
+    "index",
+    [None, True, np.array(["a", "b"], dtype=object), pd.array([True, None, False, False])],
+    ids=["None", "a boolean", "strings", "a missing flag"],
+)
+def test_an_index_of_another_kind_is_refused(index):
+    with pytest.raises(TypeError, match="An index of an ExplanationList is an integer, a slice"):
+        predicting("pos", "pos", "neg", "neg")[index]
+
+
 def test_chosen_documents_keep_their_numbers_and_labels():
     explanations = predicting("pos", "pos", "neg", "neg", y_true=["pos", "neg", "neg", "pos"])
     chosen = explanations[1:][[2, 0]]
