@@ -86,7 +86,7 @@ def load(path: str | os.PathLike[str], *, encoder: Any = None) -> Saved | Pipeli
     Raises
     ------
     ModelFormatError
-        If the file is empty, cut off, damaged, no file of `save`, or of a newer format; if it needs
+        If the file is empty, cut off, damaged, no file of `save`, or of another format; if it needs
         another encoder, or none. It is a ValueError.
     OSError
         If the file cannot be read, or is a pipe or device; FileNotFoundError if there is none.

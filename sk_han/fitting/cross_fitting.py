@@ -35,8 +35,8 @@ MOST_CROSS_FITTED = 10_000
 # 0.5 and more on Korean comments, 0.1 to 0.3 on messages of 28 labels, 0.05 to 0.2 on tweets and
 # news, and up to 0.05 on 2,000 reviews, 0.09 on 1,000 (docs/what_was_tried.md).
 _TRIED, _LEAST_GAIN = 2_000, 0.06
-# The trial has so many labels at most: the fewest that are learnt by TF-IDF, as all are if there
-# are more. By naive Bayes characters add less.
+# The trial keeps at most this many labels, the fewest for which TF-IDF is used, so that it fits the
+# kind of model that the fit will use. With naive Bayes, characters seem to add less.
 _LABELS = MOST_DENSE + 1
 
 Views = Callable[[DocumentArray], Sequence[DocumentArray]]
@@ -47,7 +47,7 @@ class NgramSource(NamedTuple):
 
     ngram_range: tuple[int, int]
     table: WordTable | None = None
-    space: LatentSpace | None = None  # learnt from text without labels
+    space: LatentSpace | None = None  # fitted to text without labels
 
     @property
     def name(self) -> str:
@@ -70,8 +70,8 @@ def fit_linear_parts(
     """Fit the linear models to all documents, and their scales to out-of-fold logits.
 
     These come from models of four fifths of the documents that do not include the scored one
-    (stacking, Wolpert, 1992). With more than 10,000 documents only those of `held_out` are scored,
-    or a fifth; so they are where an n-gram model has more than 30 problems.
+    (stacking, Wolpert, 1992). With more than 10,000 documents or 30 binary problems, only those of
+    `held_out` are scored, or a fifth of all.
 
     Return the pool and, for the rows of `held_out`, scaled logits (H, K) by models that have not
     learnt from them; NaN where there are none. Scales are fitted for the `views` of documents.
@@ -216,7 +216,7 @@ def with_earlier_latent_models(new: Pool, earlier: Pool) -> Pool:
     latent = earlier.only(LATENT_NAMES)
     if new.parts.keys() == earlier.parts.keys() - latent.parts.keys():
         new = Pool(new.target, new.parts, {name: earlier.scales[name] for name in new.parts})
-    return new.beside(latent)
+    return new.combined_with(latent)
 
 
 def characters_pay(data: LabelledDocuments, target: Target, sources: Sequence[NgramSource]) -> bool:
@@ -233,7 +233,7 @@ def characters_pay(data: LabelledDocuments, target: Target, sources: Sequence[Ng
     learners = _learners(some, target, sources)
     scored, logits, gained = np.empty(0, dtype=np.int64), [], 0.0
     for fold in target.folds(some.targets, some.groups):
-        if not len(fold):  # of classes of one document each nothing is held out
+        if not len(fold):  # each class has a single document, so none is held out
             break
         rest = np.setdiff1d(np.arange(len(some)), fold)
         of_fold = np.zeros((2, len(fold), target.n_scores))  # of words, and of characters

@@ -63,7 +63,7 @@ def scale_parts(fitted: Sequence[FittedParts], fit: FitState) -> ScaledParts:
     A warm start without `X_val` keeps its scales: its network may have learnt from any document
     that this fit could hold out.
     """
-    pool = reduce(Pool.beside, [each.pool for each in fitted])
+    pool = reduce(Pool.combined_with, [each.pool for each in fitted])
     earlier = None if fit.warm_start_from is None else fit.warm_start_from.pool
     if earlier is None or fit.user_validation is not None:
         scaled = _with_factors(fitted, fit, *_validation_logits(fitted, fit))
@@ -120,7 +120,7 @@ def _with_factors(
         if reliance is not None:
             factors = _by_label(factors, fitted, reliance)
     pools = [each.pool.scaled(factor) for each, factor in zip(fitted, factors, strict=True)]
-    pool = reduce(Pool.beside, pools)
+    pool = reduce(Pool.combined_with, pools)
     if logits is None:
         return ScaledParts(pool, fitted)
     scaled = np.stack([factor * each for factor, each in zip(factors, logits, strict=True)])

@@ -55,7 +55,7 @@ _AT_ONCE, _OF_POWER = 1 << 20, 1_000
 
 
 class Doubts(NamedTuple):
-    """Of each of D labels: how likely it is wrong, which one is likelier, and the order."""
+    """How likely each of D labels is wrong, which other label is likelier, and the order."""
 
     chances: NDArray[np.float64]  # (D,)
     others: NDArray[np.int64]  # (D,), the most probable of the other classes
@@ -72,7 +72,7 @@ def label_doubts(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) 
     classes that documents likely have: those that would be wrong have odds, too, and how many are
     wrong in all follows from the rates. So the share of wrong ones is known at each place of the
     order, along which it cannot rise. Labels drawn that are likelier wrong than right say nothing
-    of given ones that are likelier right, and nothing at all where all given ones are.
+    about given ones that are likelier right, and nothing at all where all given ones are.
     """
     n, k = probabilities.shape
     p = _tempered(probabilities, labels)
@@ -205,7 +205,7 @@ def _frequencies(rates: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArr
     return frequencies
 
 
-# Of several labels a document, a label that is less doubtful is not listed: most of all are.
+# With several labels per document, less doubtful labels are not listed: most labels are.
 _LEAST_DOUBT = 0.01
 
 
@@ -223,8 +223,8 @@ def audit_labels(
     Parameters
     ----------
     estimator : HANClassifier, Pipeline, or another classifier with ``predict_proba``
-        Need not be fitted, and stays as it is: copies of it are fitted. Of a fitted search, copies
-        of its best estimator are.
+        It need not be fitted and is not changed: clones of it are fitted, and with a fitted search
+        clones of its best estimator.
     X : n_documents raw texts, DocumentArray, or what else the estimator's ``fit`` takes
     y : array-like of n_documents labels, or indicator of shape (n_documents, n_labels)
     groups : array-like of shape (n_documents,), default=None

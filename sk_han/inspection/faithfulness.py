@@ -218,8 +218,8 @@ def faithfulness_report(
     Documents without some of their words differ from training documents, which causes a part of
     each fall. So compare each method with the random control, by the interval of its difference in
     ``differences`` and not by the overlap of two intervals, and never compare two estimators.
-    Intervals are those of Student's t over the documents. One or two documents, or some that all
-    have the same, do not tell how others vary and have none (NaN).
+    Intervals are those of Student's t over the documents. One or two documents, or documents
+    that all have the same value, give no estimate of the variance and no interval (NaN).
 
     References
     ----------

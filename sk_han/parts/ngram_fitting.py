@@ -33,12 +33,12 @@ _SMOOTHING, _SMOOTHING_OF_CHARACTERS = 8.0, 2.0
 
 MIN_DOCUMENTS = 2  # an n-gram of a single document does not help with others
 
-# Problems that are learnt with ratios of their own: these are more accurate on opinions and short
+# Up to this many problems have naive Bayes ratios of their own: more accurate on opinions and short
 # texts (28 emotions), and less so on topics (90 of Reuters), where they cost ten times the time.
 MOST_DENSE = 30
 
-# Of TF-IDF.
-_MOST_WORDS = 2  # in an n-gram; trigrams cost half of the time and tell topics no better
+# Models of TF-IDF:
+_MOST_WORDS = 2  # in an n-gram; trigrams cost half of the time and are no better for topics
 _OF_LONGER = 0.5  # factor of n-grams for each word beyond the first
 _STRENGTHS = (3.0, 10.0, 30.0, 100.0)  # C of scikit-learn, chosen on held-out documents
 _ENOUGH_PROBLEMS = 30  # to choose the strength by

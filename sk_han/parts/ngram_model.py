@@ -33,8 +33,8 @@ from sk_han.utils.containers import Flags, Floats, Integers
 _TASK_SIZE = 64  # documents that a thread takes at once
 _WORDS_AT_ONCE = 1 << 17  # of documents whose characters are in memory
 
-# Of the table of a document's n-grams, of 64 bits and odd: another one in each process, so that no
-# document is written against it.
+# Random odd 64-bit multiplier of the hash table of a document's n-grams, new in each process, so
+# that no input can be crafted to collide.
 _FACTOR = np.uint64(secrets.randbits(64) | 1)
 
 # Returns an array as kernels read it: without gaps, numbers at multiples of their size.

@@ -25,8 +25,8 @@ _TOLERANCE = 0.01
 _MOST_PASSES = 1000
 # A third of L-BFGS' time for rare labels, and its intercept is penalized.
 _LIBLINEAR: dict[str, Any] = {"solver": "liblinear", "dual": True, "tol": 0.1, "random_state": 0}
-# Weights and own values of the problems that are solved at once: so many are worth it on any number
-# of threads, and so many each thread may have a problem for.
+# Numbers (weights and own values) of a batch of problems: the first size is always allowed, and up
+# to the second size a batch has a problem for each thread.
 _NUMBERS_AT_ONCE, _MOST_NUMBERS = 4_000_000, 64_000_000
 
 
@@ -37,7 +37,7 @@ class Features:
     """
 
     def __init__(self, values: csr_matrix, ratios: NDArray[np.float32]) -> None:
-        # It shares the places of the entries, and gets others.
+        # Shares the index arrays with `values`; the data array is replaced.
         self.matrix = csr_matrix((values.data, values.indices, values.indptr), values.shape)
         self.ratios, self.n_own, self._unweighted = ratios, ratios.shape[1], values.data
         squares = csr_matrix((values.data**2, values.indices, values.indptr), values.shape)

@@ -181,7 +181,7 @@ class Pool:
         scales = {name: scale * factor for name, scale in self.scales.items()}
         return Pool(self.target, self.parts, scales)
 
-    def beside(self, other: Pool) -> Pool:
+    def combined_with(self, other: Pool) -> Pool:
         """Return these parts followed by those of another pool."""
         parts, scales = {**self.parts, **other.parts}, {**self.scales, **other.scales}
         return Pool(self.target, parts, scales)

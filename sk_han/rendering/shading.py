@@ -390,12 +390,13 @@ def legend(
             "against. Words without colour made little difference. All this is what the model made "
             "of the words, whether it is right or wrong."
         )
-        said = f" words against it; the number before a sentence is {weight}.{more * on_page}"
+        methods = ", ".join(dict.fromkeys(e.method for e in signed))
+        unit = more if on_page else f" Log-odds, estimated by {methods}."
+        said = f" words against it; the number before a sentence is {weight}.{unit}"
         shown.append([marks[0], " words speak for ", *target_of(signed), ", ", marks[1], said])
-        methods = dict.fromkeys((e.method, _is_linear(e)) for e in signed)
+        kinds = dict.fromkeys((e.method, _is_linear(e)) for e in signed)
         found += [
-            _method_note([e for e in signed if (e.method, _is_linear(e)) == kind])
-            for kind in methods
+            _method_note([e for e in signed if (e.method, _is_linear(e)) == kind]) for kind in kinds
         ]
         found.append(
             "The unit is log-odds: with +0.69 the odds for the class are twice as high (50 % "

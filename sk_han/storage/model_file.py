@@ -95,7 +95,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
             if content["format"] != FORMAT_VERSION:
                 raise ValueError(
                     f"it has format {content['format']!r}, and this release of sk_han reads format "
-                    f"{FORMAT_VERSION}: install the release of sk_han that wrote it"
+                    f"{FORMAT_VERSION}: fit and save again, or install the release that wrote it"
                 )
             arrays: Arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, AttributeError, TypeError) as error:  # also of types NumPy lacks

@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 
 from sk_han.utils.containers import Flags, Floats, Integers
 
-AVERAGES = ("micro", "macro", "samples")
-
-
 _RESAMPLES, _PORTION = 1_000, 100
 
 

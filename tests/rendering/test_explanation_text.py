@@ -39,6 +39,7 @@ def test_signed_contributions_are_marked_by_sign():
     assert "+1.000 ██████ a ~b~ *c*." in text
     text = " ".join(text.split())
     assert "*Marked* words speak for neg, ~marked~ words against it; the number before" in text
+    assert "Log-odds, estimated by gradient_attention." in text
 
 
 def test_attention_is_shown_of_signed_explanations_on_request():

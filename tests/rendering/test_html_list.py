@@ -77,6 +77,12 @@ def test_with_true_labels_the_page_begins_with_the_count_of_wrong_documents():
     assert page.all_text.index("2 of 3") < page.all_text.index("Number 0.")
 
 
+def test_sorted_mistakes_say_of_how_many_documents_they_are():
+    mistakes = predicting("pos", "neg", "pos").mistakes(["pos", "pos", "neg"])
+    for found in (mistakes, mistakes.by_confidence()):
+        assert "2 of 3 documents are misclassified (67 %)." in Page(found.to_html()).line
+
+
 def test_when_nothing_is_wrong_or_known_nothing_is_marked():
     page = Page(predicting("pos", "neg").to_html())
     assert "misclassified" not in page.all_text

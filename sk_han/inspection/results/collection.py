@@ -211,7 +211,10 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             Whether the least sure come first.
         """
         confidence = np.array([_confidence(explanation) for explanation in self])
-        return self._selected(np.argsort(confidence if ascending else -confidence, kind="stable"))
+        order = np.argsort(confidence if ascending else -confidence, kind="stable")
+        found = self._selected(order)
+        found._n_selected_from = self._n_selected_from
+        return found
 
     def to_frame(self, level: Literal["document"] | Level = "document") -> DataFrame:
         """Return a pandas DataFrame with one row for each document, sentence or word.
