@@ -4,6 +4,10 @@ The texts are docstrings of the installed packages, with names masked: which pac
 Prints accuracies, log losses and seconds, explains two texts and writes explained.html.
 """
 
+import ast
+import importlib.util
+import re
+from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -15,20 +19,45 @@ from sklearn.model_selection import GroupShuffleSplit
 from sklearn.pipeline import make_pipeline
 
 from sk_han import HANClassifier
-from sk_han.datasets import load_docstrings
 
 N_TRAINED, N_TESTED = 1500, 1500
 
-docstrings = load_docstrings()
-print(docstrings.DESCR)
-print("\nThe task: which package is a text from?")
+# What the texts must not contain: the names of the packages, and how their examples write them.
+NAMES = re.compile(
+    r"[\w-]*(?:numpy|scipy|sklearn|scikit|torch)[\w-]*|\b(?:np|npt)\b|\bsp(?=\.)", re.I
+)
+
+
+def docstrings(package):
+    """Yield the docstrings of public functions and classes with the files that they are from."""
+    folder = Path(importlib.util.find_spec(package).origin).parent
+    for path in sorted(folder.rglob("*.py")):
+        if {"tests", "test", "externals", "_vendor"} & set(path.relative_to(folder).parts):
+            continue
+        try:
+            tree = ast.parse(path.read_bytes())
+        except SyntaxError:  # a file for a newer Python
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_"):
+                text = NAMES.sub("package", ast.get_docstring(node) or "")
+                if 20 <= len(text.split()) <= 1000:
+                    yield text, str(path)
+
+
+documented = {}  # by text: the package and the file
+for package in ("numpy", "scipy", "sklearn", "torch"):
+    for text, path in docstrings(package):
+        documented.setdefault(text, (package, path))
+texts = np.array(list(documented), dtype=object)
+packages, files = (np.array(column) for column in zip(*documented.values(), strict=True))
+print(f"{len(texts):,} docstrings. The task: which package is each from?")
 
 # Functions of one file share sentences, so a whole file is for training or for testing.
 split = GroupShuffleSplit(n_splits=1, test_size=0.4, random_state=0)
-sides = next(split.split(docstrings.data, docstrings.target, docstrings.groups))
+sides = next(split.split(texts, packages, files))
 train, test = (np.random.RandomState(0).permutation(side) for side in sides)
 train, test = train[:N_TRAINED], test[:N_TESTED]
-texts, packages = np.array(docstrings.data, dtype=object), docstrings.target
 print(f"{len(train):,} texts to learn from, {len(test):,} of other files to test. The first one:\n")
 print(f"  {packages[train[0]]}: {' '.join(texts[train[0]].split())[:300]}\n")
 
@@ -49,7 +78,7 @@ rows = []
 for name, model in models.items():
     start = perf_counter()
     # HANClassifier holds some texts out, which should be of other files, too.
-    groups = {"groups": docstrings.groups[train]} if name == "HANClassifier" else {}
+    groups = {"groups": files[train]} if name == "HANClassifier" else {}
     model.fit(texts[train], packages[train], **groups)
     seconds = perf_counter() - start
     probabilities = model.predict_proba(texts[test])
