@@ -1,175 +1,169 @@
-"""Pages as a browser draws them. Without Chromium these tests are skipped."""
+"""Pages as readers see them in a browser, wide and narrow, light and dark.
 
-import dataclasses
+Without Chromium these tests are skipped.
+"""
+
+import json
 import re
 import shutil
 import subprocess
-from html import escape
+from html import escape, unescape
 
-import numpy as np
 import pytest
 
-from sk_han import ExplanationList
-from tests.by_hand import explained, signed
-from tests.reports import hostile, made, of_size
-
-Image = pytest.importorskip("PIL.Image")
+from tests.rendering.test_pages import PAGES
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
 )
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine"),
+]
 
-LONG = "labelofoneverylongword" * 6
-AWKWARD = {
-    "long": signed(" ".join(f"Sentence number {i} of many." for i in range(150))),
-    "right to left": signed("הסרט הזה היה נפלא. המשחק של Tom היה טוב מאוד!"),
-    "emoji": signed("I ❤️ this 👨‍👩‍👧‍👦 film 😍😍! 这部电影非常精彩."),
-    "long word": signed("See https://" + "path/" * 90 + " and " + "Aaaaaaaaa" * 50 + "."),
-    "code": signed("<div class='a'>if (a < b && c) { return; }</div>\n\t<script>alert(1)</script>"),
-    "long labels": signed(
-        classes=[f"{LONG}{i}" for i in range(20)],
-        probabilities=np.full(20, 0.05),
-        predicted=f"{LONG}0",
-        target=f"{LONG}19",
-    ),
-    "not read": explained("Read this. But not that.", n_read=1, unknown=[True, False]),
-    "large numbers": signed(contributions=[-123.456] * 5, sentence_contributions=[-123.456] * 2),
-    "no words": explained("...!"),
+# One fault each, which must be found.
+FAULTS = {
+    "wide": "<p style='width: 1300px'>wide",
+    "beyond": "<p style='margin-left: -99px'>beyond",
+    "cut": "<div style='width: 50px; overflow: hidden; white-space: nowrap'>cut off here",
+    "broken": "<table style='width: 3em'><thead><th style='word-break: break-all'>fundamental",
+    "pale": "<p style='opacity: .5'><b style='color: #777'>pale",
+    "bar": "<table><td><span class=han-bar style='display: block; width: 99px'>"
+    "<i style='display: block; width: 50%'></i></span><td>0.900",
 }
-
-# Puts into the title every element that holds more than it has room for.
-MEASURE = """
-// The text of a chart has no box; turned, its width is rounded differently.
-const MEANT = ".han-excerpt, summary, .han-wide, .han-name, svg text";
+# Writes what a reader sees of each page into the document.
+LOOK = r"""
+const all = (of, what) => [...of.querySelectorAll(what)];
+const rgb = color => color.match(/[\d.]+/g).map(Number);
+const over = ([r, g, b, a = 1], e, below) =>
+  [r, g, b].map((x, i) => a * opacity(e) * x + (1 - a * opacity(e)) * below[i]);
+const opacity = e => e ? getComputedStyle(e).opacity * opacity(e.parentElement) : 1;
+const linear = x => (x /= 255) <= .04045 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4;
+const light = color => [.2126, .7152, .0722].reduce((sum, w, i) => sum + w * linear(color[i]), .05);
+const ratio = (a, b) => Math.max(light(a) / light(b), light(b) / light(a));
+function behind(e) {  // a colour, and those of a gradient
+  if (!e) return [[255, 255, 255]];
+  const {backgroundColor, backgroundImage} = getComputedStyle(e);
+  const flat = behind(e.parentElement).map(each => over(rgb(backgroundColor), e, each));
+  const stripes = backgroundImage.match(/rgba?\(.*?\)/g) ?? [];
+  return [...flat, ...stripes.flatMap(each => flat.map(under => over(rgb(each), e, under)))];
+}
+function unseen(e, {left, right}) {
+  const {innerWidth} = e.ownerDocument.defaultView;
+  for (; e.parentElement; e = e.parentElement) {
+    const {overflowX} = getComputedStyle(e), room = e.getBoundingClientRect();
+    if (overflowX == "visible" || left >= room.left - 1 && right <= room.right + 1) continue;
+    if (overflowX == "auto") return "";  // it scrolls
+    return e.title || e.matches("details:not([open]) > summary") ? "shortened" : "cut";
+  }
+  return left < -1 || right > innerWidth + 1 ? "beyond" : "";
+}
+function faults(page) {
+  const found = [], range = page.createRange();
+  const texts = page.createTreeWalker(page.body, NodeFilter.SHOW_TEXT);
+  const boxes = () => [...range.getClientRects()].filter(box => box.width > 1);
+  if (page.documentElement.scrollWidth > page.defaultView.innerWidth) found.push(["wide", ""]);
+  while (texts.nextNode()) {
+    const node = texts.currentNode, e = node.parentElement, {color} = getComputedStyle(e);
+    range.selectNodeContents(node);
+    if (!node.data.trim() || !boxes().length) continue;
+    found.push(...boxes().map(box => [unseen(e, box), node.data]).filter(([fault]) => fault));
+    if (behind(e).some(each => ratio(over(rgb(color), e, each), each) < 4.5))
+      found.push(["pale", node.data]);
+    for (const word of e.closest("thead") ? node.data.matchAll(/[a-z]+/gi) : []) {
+      range.setStart(node, word.index), range.setEnd(node, word.index + word[0].length);
+      if (boxes().length > 1) found.push(["broken", word[0]]);
+    }
+  }
+  return found;
+}
+function bars(page) {  // of each table or document the shares that are filled, and what they say
+  const groups = new Map();
+  for (const bar of all(page, ".han-bar").filter(each => each.offsetWidth)) {
+    const cell = bar.closest("td"), group = bar.closest("table, .han-text");
+    const says = cell ? cell.innerText.trim() || cell.nextElementSibling.innerText
+      : bar.closest("[role]").ariaLabel.replace(/.*:/, "");
+    if (!groups.has(group)) groups.set(group, []);
+    groups.get(group).push([bar.firstChild.offsetWidth, bar.offsetWidth, says]);
+  }
+  return [...groups.values()];
+}
 onload = () => {
-  const found = [];
-  for (const frame of document.querySelectorAll("iframe"))
-    for (const e of frame.contentDocument.querySelectorAll("body, body *"))
-      if (e.scrollWidth > e.clientWidth && e.clientWidth && !e.matches(MEANT))
-        found.push(frame.title + ": " + e.tagName + "." + e.className);
-  document.title = "too wide: " + found.join(", ") + ";";
-}
+  const seen = all(document, "iframe").map(({title, contentDocument: page}) => {
+    const folded = faults(page);
+    all(page, "details").forEach(each => each.open = true);
+    return [title, {
+      title: page.title, headings: all(page, "h1").map(each => each.textContent),
+      faults: [...folded, ...faults(page)], bars: bars(page), page: light(behind(page.body)[0]),
+      marks: all(page, "mark[title*=contribution]").map(each => String(behind(each))),
+    }];
+  });
+  document.body.innerText = JSON.stringify(Object.fromEntries(seen));
+};
 """
 
 
-@pytest.fixture
-def browser(tmp_path):
-    """Run Chromium without a window on a page, with further arguments; give what it prints."""
-
-    def run(html, *arguments):
-        page = tmp_path / "page.html"
-        page.write_text(html, encoding="utf-8")
-        command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
-        command += [f"--user-data-dir={tmp_path / 'profile'}", *arguments, page.as_uri()]
-        return subprocess.run(
-            command, check=True, capture_output=True, timeout=60, encoding="utf-8"
-        ).stdout
-
-    return run
-
-
-def pixels(path):
-    """Every colour of a picture as ``#rrggbb``, with the number of its pixels."""
-    with Image.open(path) as image:
-        colors = image.convert("RGB").getcolors(maxcolors=image.width * image.height)
-    return {"#{:02x}{:02x}{:02x}".format(*color): count for count, color in colors}
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("theme", ["dark", "light"])  # 0 and 1 to Chromium
-def test_a_page_is_drawn_in_the_colours_of_its_theme(browser, tmp_path, theme):
-    picture = tmp_path / "picture.png"
-    explanations = ExplanationList([signed("Good. Bad.", contributions=[1, -1]), explained()])
-    html = explanations.to_html(y_true=["neg", "pos"])
-    by_theme = re.findall(rf"color-scheme: {theme}; ([^}}]*)}}", html)
-    colors = dict(re.findall(r"--([\w-]+): (#\w+);", by_theme[0]))
-    browser(
-        html,
-        f"--screenshot={picture}",
-        f"--blink-settings=preferredColorScheme={int(theme == 'light')}",
-        "--window-size=900,700",
-    )
-    drawn = pixels(picture)
-    assert max(drawn, key=drawn.get) == colors["page"]
-    for scale in ("attention", "toward", "against"):
-        assert drawn.get(colors[f"{scale}-8"], 0) > 50, (
-            f"the strongest shade of {scale} is not seen"
-        )
-        assert drawn.get(colors[scale], 0) > 100, f"the bars of {scale} are not seen"
-    assert drawn.get(colors["text"], 0) > 200, "the text is not seen"
-
-
-def too_wide(browser, pages, width):
+@pytest.fixture(scope="module", params=[(w, t) for w in (1200, 360) for t in ("dark", "light")])
+def seen(request, tmp_path_factory):
+    """What a browser shows at one width and in one theme: of each page, and of each fault."""
+    width, theme = request.param
+    folder = tmp_path_factory.mktemp("browser")
+    pages = {name: result.to_html() for name, result in PAGES.items()} | FAULTS
     frames = "".join(
         f'<iframe title="{name}" srcdoc="{escape(page)}" style="width: {width}px"></iframe>'
         for name, page in pages.items()
     )
-    dumped = browser(f"{frames}<script>{MEASURE}</script>", "--dump-dom")
-    return re.search("<title>too wide: (.*);</title>", dumped)[1]
+    file = folder / "pages.html"
+    file.write_text(f"<meta charset=utf-8>{frames}<script>{LOOK}</script>", encoding="utf-8")
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+    command += [f"--user-data-dir={folder}", "--dump-dom"]
+    command += [f"--blink-settings=preferredColorScheme={int(theme == 'light')}", file.as_uri()]
+    options = {"check": True, "capture_output": True, "timeout": 120, "encoding": "utf-8"}
+    dumped = subprocess.run(command, **options).stdout
+    found = json.loads(unescape(re.search("<body>(.*)</body>", dumped)[1]))
+    return theme, width, found, {name: found.pop(name) for name in FAULTS}
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("width", [400, 1000])
-def test_nothing_is_too_wide_for_its_place(browser, width):
-    pages = {
-        name: ExplanationList([explanation]).to_html(y_true=explanation.classes[-1:])
-        for name, explanation in AWKWARD.items()
-    }
-    assert too_wide(browser, pages, width) == ""
+def test_all_text_is_seen_in_full_and_has_contrast(seen):
+    _, width, found, _ = seen
+    # A reader finds the whole of what is shortened behind it; names have room on wide pages.
+    whole = "report of long names" if width == 1200 else ""
+    for name, page in found.items():
+        faults = [each for each in page["faults"] if each[0] != "shortened" or name == whole]
+        assert faults == [], name
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("width", [400, 1000])
-def test_classes_side_by_side_fit_the_page(browser, width):
-    classes = ["neg", "pos", LONG]
-    columns = [
-        signed(AWKWARD["long word"].text, classes=classes, probabilities=[0.1, 0.8, 0.1], target=c)
-        for c in classes
-    ]
-    page = ExplanationList(columns, numbers=[0, 0, 0]).to_html()
-    assert too_wide(browser, {"classes": page}, width) == ""
+def wrong(groups):
+    """The bars of a page as long neither as their numbers, nor as shares of the largest one."""
+    groups = [[(*bar, float(re.search(r"\d[\d.e]*", bar[2])[0])) for bar in g] for g in groups]
+    largest = max((bar[-1] for bars in groups for bar in bars), default=0)
+    found = []
+    for bars in groups:
+        limits = (1, largest or 1, max(bar[-1] for bar in bars) or 1)
+        off = [
+            [bar for bar in bars if abs(bar[0] / bar[1] - bar[-1] / limit) > 0.01 + 1 / bar[1]]
+            for limit in limits
+        ]
+        found += min(off, key=len)
+    return found
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("width", [400, 1000])
-def test_a_report_is_not_too_wide_for_its_place(browser, width):
-    pages = {"small": made(), "hostile": hostile(), "many labels": of_size(300, 30)}
-    pages["long labels"] = made(labels=[f"{LONG}{i}" for i in range(3)])
-    assert too_wide(browser, {name: page.to_html() for name, page in pages.items()}, width) == ""
+def test_bars_are_as_long_as_their_numbers(seen):
+    _, _, found, _ = seen
+    assert sum(len(page["bars"]) for page in found.values()) > 40
+    for name, page in found.items():
+        assert wrong(page["bars"]) == [], name
 
 
-@pytest.mark.thorough
-def test_the_ends_of_long_labels_are_seen_in_tables(browser):
-    labels = [
-        "Consumer complaints > Late fees and interest",
-        "Medical devices / Implants / Malfunction without injury",
-        "DISPUTES WITH MERCHANTS AND MANUFACTURERS (HARDWARE)",
-    ]
-    found = (
-        "[...document.querySelectorAll('.han-name')].map(name => name.scrollWidth"
-        " > name.clientWidth || name.scrollHeight > name.clientHeight ? name.innerText : '')"
-    )
-    script = f"<script>document.title = 'cut: ' + {found}.join('')</script>"
-    html = made(labels=labels).to_html().replace("</body>", f"{script}</body>")
-    dumped = browser(html, "--dump-dom", "--window-size=1000,800")
-    assert re.search("<title>cut: (.*)</title>", dumped)[1] == ""
+def test_pages_have_a_title_and_the_colours_of_the_theme(seen):
+    theme, _, found, _ = seen
+    for name, page in found.items():
+        assert [" ".join(each.split()) for each in page["headings"]] == [page["title"]] != [""]
+        assert (page["page"] > 1) == (theme == "light"), name
+    assert len(set(found["long explanation"]["marks"])) > 3
 
 
-@pytest.mark.thorough
-def test_no_word_is_divided_above_short_labels(browser):
-    corner = "document.querySelector('.han-matrix th').firstChild"
-    script = (
-        f"const words = document.createRange(); words.selectNodeContents({corner});"
-        "document.title = 'lines: ' + words.getClientRects().length"
-    )
-    report = dataclasses.replace(of_size(300, 30), labels=[f"c{i}" for i in range(30)])
-    html = report.to_html().replace("</body>", f"<script>{script}</script></body>")
-    dumped = browser(html, "--dump-dom", "--window-size=900,800")
-    assert int(re.search("<title>lines: (.*)</title>", dumped)[1]) <= 2
-
-
-@pytest.mark.thorough
-def test_what_is_too_wide_would_be_found(browser):
-    wide = {"wide": "<div style='width: 900px'>wide</div>", "narrow": "<p>narrow"}
-    assert too_wide(browser, wide, 400) == "wide: BODY."
+def test_faults_would_be_found(seen):
+    *_, faults = seen
+    for name, page in faults.items():
+        assert wrong(page["bars"]) if name == "bar" else page["faults"][0][0] == name

@@ -3,6 +3,7 @@
 import dataclasses
 import re
 
+import numpy as np
 import pytest
 
 from sk_han import ExplanationList
@@ -10,9 +11,25 @@ from sk_han.translation import Alignment
 from tests.by_hand import explained, signed
 from tests.html_page import Page
 from tests.inspection.results.test_result import METRICS, RESULTS
-from tests.reports import HOSTILE, hostile, made_of_labels, many_mistakes, of_size, one_document
+from tests.reports import (
+    HOSTILE,
+    hostile,
+    made,
+    made_of_labels,
+    many_mistakes,
+    of_size,
+    one_document,
+)
 
 MANY = " ".join(f"Number {i}." for i in range(40))
+LONG = "labelofoneverylongword" * 6
+LONG_WORD = "See https://" + "path/" * 90 + " and " + "Aaaaaaaaa" * 50 + "."
+NAMES = [
+    "Consumer complaints > Late fees and interest",
+    "Medical devices / Implants / Malfunction without injury",
+    "DISPUTES WITH MERCHANTS AND MANUFACTURERS (HARDWARE)",
+]
+THREE = {"classes": ["neg", "pos", LONG], "probabilities": [0.1, 0.8, 0.1]}
 # Results whose every text would run code if it were not escaped.
 HOSTILE_RESULTS = [
     dataclasses.replace(
@@ -51,6 +68,25 @@ PAGES = {
     "one wrong": one_document(right=False),
     "many labels": of_size(1000, 60),
     "many mistakes": many_mistakes(),
+    "right to left": signed("הסרט הזה היה נפלא. המשחק של Tom היה טוב מאוד!"),
+    "emoji": signed("I ❤️ this 👨‍👩‍👧‍👦 film 😍😍! 这部电影非常精彩."),
+    "large numbers": signed(contributions=[-123.456] * 5, sentence_contributions=[-123.456] * 2),
+    "no words": explained("...!"),
+    "long word": signed(LONG_WORD),
+    "long labels": signed(
+        classes=[f"{LONG}{i}" for i in range(20)],
+        probabilities=np.full(20, 0.05),
+        predicted=f"{LONG}0",
+        target=f"{LONG}19",
+    ),
+    "side by side": ExplanationList(
+        [signed(LONG_WORD, target=each, **THREE) for each in THREE["classes"]], numbers=[0] * 3
+    ),
+    "report of long labels": made(labels=[f"{LONG}{i}" for i in range(3)]),
+    "report of long names": made(labels=NAMES),
+    "report of short names": dataclasses.replace(
+        of_size(300, 30), labels=list(map(str, range(30)))
+    ),
     **{f"hostile {type(each).__name__}": each for each in HOSTILE_RESULTS},
 }
 
