@@ -16,6 +16,7 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
@@ -570,8 +571,10 @@ or ndarray of shape (n_labels,)
             As in `fit`.
         """
         check_is_fitted(self)
-        y = self.pool_.target.as_decoded(y)
-        return float(super().score(X, y, sample_weight))
+        fitted = snapshot_of(self)
+        target = fitted.pool_.target
+        true, given = target.known(y), target.decide(fitted._logits(X))
+        return float(accuracy_score(true, given, sample_weight=sample_weight))
 
     def set_params(self, **params: Any) -> HANClassifier:
         """Set parameters, including nested ones of the tokenizer, `rnn` and `pooling`.

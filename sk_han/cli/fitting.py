@@ -14,12 +14,11 @@ import numpy as np
 
 from sk_han.cli.program import STANDARD, UsageError
 from sk_han.cli.tables import (
-    ClassNames,
     LabelColumns,
     cell_of,
     check_files,
     check_is_csv,
-    named,
+    is_json_table,
     needing_torch,
     read_labelled,
     records,
@@ -29,11 +28,12 @@ from sk_han.cli.tables import (
     write_result,
     writing,
 )
-from sk_han.datasets.tables import Record
+from sk_han.datasets.tables import Record, label_array
 from sk_han.documents.repeated import first_of_same_text
 from sk_han.targets import fit_target
 from sk_han.utils.messages import agreeing, counted, in_one_line
 from sk_han.utils.progress import tell
+from sk_han.validation.labels import ClassNames, named
 
 # Parameters that have an option, or need Python.
 _ELSEWHERE = {
@@ -160,7 +160,8 @@ def _labelled(
         return read_labelled(name, arguments, names)
     found = list(records(name, arguments, arguments.label))
     if names is None:
-        labels = np.array([record.label for record in found])
+        given = [record.label for record in found]
+        labels = np.array(given) if is_json_table(name, arguments) else label_array(given)
         warn_of_joined(np.unique(labels).tolist())
         return found, labels
     classes = ClassNames(names)

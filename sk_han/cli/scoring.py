@@ -15,11 +15,9 @@ import numpy as np
 
 from sk_han.cli.program import STANDARD, UsageError
 from sk_han.cli.tables import (
-    ClassNames,
     LabelSets,
     cell_of,
     check_files,
-    named,
     needing_torch,
     read_labelled,
     records,
@@ -36,6 +34,7 @@ from sk_han.serving import Scorer
 from sk_han.utils.messages import counted, shortened_apart
 from sk_han.utils.metrics import figures, label_figures
 from sk_han.utils.progress import Progress, tell
+from sk_han.validation.labels import ClassNames, named
 
 _T = TypeVar("_T")
 
@@ -186,18 +185,12 @@ def report(arguments: argparse.Namespace) -> None:
 def _labelled_texts(
     name: str, classes: ClassNames, arguments: argparse.Namespace, is_several: bool
 ) -> tuple[list[str], Any]:
-    """Return texts and labels of a table; a label of CSV is text, and a class may be a number."""
+    """Return texts and labels of a table, which `report` matches by their values."""
     if is_several:
         found, indicator = read_labelled(name, arguments, classes.labels)
         return [record.text for record in found], indicator.values
-    texts, labels = [], []
-    for record in records(name, arguments, arguments.label):
-        number = classes.number(record.label)
-        if number is None and not isinstance(classes.labels[0], str):
-            number = classes.checked(record.label, where_of(name, record, arguments))
-        texts.append(record.text)
-        labels.append(named(record.label) if number is None else classes.labels[number])
-    return texts, labels
+    found = list(records(name, arguments, arguments.label))
+    return [record.text for record in found], [record.label for record in found]
 
 
 def _progress(done: str, arguments: argparse.Namespace) -> Progress:

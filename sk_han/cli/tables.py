@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,17 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.cli.program import STANDARD, UsageError
-from sk_han.datasets.tables import Record, Table, check_separator, is_json_lines, read_records
+from sk_han.datasets.tables import (
+    Record,
+    Table,
+    check_separator,
+    is_json_lines,
+    label_array,
+    read_records,
+)
 from sk_han.targets import AnyOfLabels, Target
 from sk_han.utils.containers import listed
 from sk_han.utils.files import check_replaceable, replacing
 from sk_han.utils.messages import counted, warn_user
 from sk_han.utils.progress import tell
-
-_SHOWN = 20
-
-
-_IN_A_TABLE = "Correct it, leave the line out, or fit a model to documents of this class, too."
+from sk_han.validation.labels import ClassNames, named
 
 
 def check_files(inputs: Sequence[str | None], output: str | None) -> None:
@@ -65,11 +68,16 @@ def separator_of(arguments: argparse.Namespace) -> str | None:
     return None if separator is None else str(separator)
 
 
+def is_json_table(name: str, arguments: argparse.Namespace) -> bool:
+    """Return whether a table, or standard input, holds JSON lines."""
+    return bool(arguments.jsonl) if name == STANDARD else is_json_lines(Path(name))
+
+
 def records(
     name: str, arguments: argparse.Namespace, label: str | None = None, others: Sequence[str] = ()
 ) -> Iterator[Record]:
     """Return the documents of a table, or of standard input, which are read as they are asked."""
-    is_json = bool(arguments.jsonl) if name == STANDARD else is_json_lines(Path(name))
+    is_json = is_json_table(name, arguments)
     separator = None if is_json else separator_of(arguments)
     if name != STANDARD:
         table = Table.at(Path(name), separator, arguments.encoding)
@@ -80,59 +88,6 @@ def records(
         stream = cast(Any, sys.stdin.buffer)
         table = Table(stream, delimiter, "standard input", arguments.encoding)
     return read_records(table, arguments.text or ["text"], label, others)
-
-
-class ClassNames:
-    """The classes of a model, of one type, as tables write them: a table in CSV has only text."""
-
-    def __init__(self, labels: list[Any]) -> None:
-        self.labels = labels
-        self.names = [named(label) for label in labels]
-        values = [_as_number(name) for name in self.names]
-        # In CSV numbers are text, too; "007" is not a number.
-        pairs = zip(self.names, values, strict=True)
-        are_written = all(name.lower() == "nan" or str(value) == name for name, value in pairs)
-        of_text = are_written and len({*values}) == len(values)
-        self._are_numbers = type(labels[0]) in (int, float) or of_text
-        self._numbers = {self._value(name): number for number, name in enumerate(self.names)}
-
-    def number(self, label: Any) -> int | None:
-        """Return the number of the class with a label, None if there is none.
-
-        "True" of pandas and "true" of JSON are one boolean, "1.0" and "1" one number.
-        """
-        of_text = self._numbers.get(str(label))  # "True" was text where the model learnt it
-        return self._numbers.get(self._value(named(label)), of_text)
-
-    def checked(self, label: Any, where: str, repair: str = _IN_A_TABLE) -> int:
-        """Return the number of the class with a label, which stands somewhere in the input."""
-        number = self.number(label)
-        if number is None:
-            known = listed(self.names, _SHOWN, lambda name: repr(name[:40]))
-            raise ValueError(
-                f"{where}: {named(label)!r} is no class of the model; it has {known}. {repair}"
-            )
-        return number
-
-    def _value(self, name: str) -> Any:
-        """Return what a name is compared by."""
-        if type(self.labels[0]) is bool:
-            return name.lower()
-        return name if not self._are_numbers or (number := _as_number(name)) is None else number
-
-
-def _as_number(name: str) -> float | None:
-    """Return the number that a name is, as Python writes it; NaN, which equals nothing, is None."""
-    if name.isascii() and "_" not in name:
-        for number in (int, float):
-            with suppress(ValueError):
-                return None if number(name) != number(name) else number(name)
-    return None
-
-
-def named(label: Any) -> str:
-    """Return a label as text, as JSON and CSV write it."""
-    return str(label).lower() if isinstance(label, bool) else str(label)
 
 
 def cell_of(value: Any) -> str:
@@ -302,7 +257,8 @@ def read_labelled(
     places = [where_of(name, record, arguments) for record in found]
     if names is None:
         pairs = zip(cells, places, strict=True)
-        names = sorted({label for pair in pairs for label in _labels_of(separator, *pair)})
+        found_names = {label for pair in pairs for label in _labels_of(separator, *pair)}
+        names = sorted(label_array([*found_names]).tolist())
         if len(names) < 2:
             raise ValueError(
                 f"{name}: {arguments.label!r} has {counted(len(names), 'label')} between "

@@ -9,6 +9,7 @@ import gzip
 import io
 import json
 import os
+import re
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
@@ -44,6 +45,21 @@ _CSV_LIMIT = threading.Lock()
 _NO_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
 
 
+# How files begin that are no tables of text; an archive has the names of its first files there.
+_FOREIGN = {
+    rb"(?s)\xd0\xcf\x11\xe0|PK\x03\x04.*xl/": (
+        "an Excel file. Save it in Excel as CSV UTF-8, or read it with pandas.read_excel"
+    ),
+    rb"PK\x03\x04": "a zip archive. Unpack it, and give the table in it",
+    rb"PAR1[\0-\x1f]": "a Parquet file. Read it with pandas.read_parquet",
+    rb"%PDF-": "a PDF. Give a table with a row for each document",
+}
+
+
+# Labels that are numbers; "007" is a name.
+_WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")
+
+
 class Record(NamedTuple):
     """A document of a table: the line where it starts, text, label, values of other columns."""
 
@@ -67,7 +83,12 @@ class Table:
     def at(cls, path: Path, separator: str | None = None, encoding: str = "utf-8") -> Table:
         """Return the table of a file, whose kind its name tells, or the separator if given."""
         suffix = _suffix_of(path)
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder; give the name of a table in it.")
         if separator is None and suffix not in _DELIMITER_OF:
+            if path.is_file():
+                with _open_text(cls(path, None, str(path))):
+                    pass  # raises an error for kinds of files that are known
             raise ValueError(
                 f"{path}: the name must end in .csv, .tsv or .jsonl, or in one of these with .gz "
                 "after it, to say what the file holds. Rename the file, or convert it, or give the "
@@ -152,6 +173,7 @@ def _open_text(table: Table) -> Iterator[TextIO]:
     binary = _open_bytes(source) if isinstance(source, Path) else source
     lines = io.TextIOWrapper(binary, encoding, newline="")
     try:
+        _check_beginning(binary, table.name)
         yield lines
     except UnicodeDecodeError as error:
         if error.object.startswith(b"\x1f\x8b"):
@@ -174,6 +196,14 @@ def _open_text(table: Table) -> Iterator[TextIO]:
             lines.close()
         else:
             lines.detach()
+
+
+def _check_beginning(binary: Any, name: str) -> None:
+    """Raise ValueError for a file of another kind."""
+    head = binary.peek(1) if hasattr(binary, "peek") else b""
+    for beginning, kind in _FOREIGN.items():
+        if re.match(beginning, head):
+            raise ValueError(f"{name} is {kind}.")
 
 
 def _open_bytes(path: Path) -> BinaryIO:
@@ -303,6 +333,13 @@ def _check_label(value: Any, previous: Any, where: str) -> str | int | bool:
     return cast("str | int | bool", value)
 
 
+def label_array(labels: Sequence[Any]) -> NDArray[Any]:
+    """Return labels of a table as an array, of integers if all texts are whole numbers."""
+    if all(isinstance(label, str) and _WHOLE.fullmatch(label) for label in labels):
+        return np.array(list(map(int, labels)), dtype=np.int64)
+    return np.array(labels)
+
+
 def _kind(value: Any) -> str:
     """Return JSON's name for the type of a value."""
     names = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
@@ -363,8 +400,8 @@ def load_csv(
     -------
     texts : list of str, length n_documents
     labels : ndarray of shape (n_documents,)
-        Strings. From JSON lines also integers or booleans, if all labels are. Not returned if
-        `label` is None.
+        Strings, or integers if all labels of a CSV are whole numbers (not ``"007"``). From JSON
+        lines strings, integers or booleans, as they are there. Not returned if `label` is None.
 
     Raises
     ------
@@ -403,4 +440,6 @@ def load_csv(
     for record in read_records(table, columns, label):
         texts.append(record.text)
         labels.append(record.label)
-    return texts if label is None else (texts, np.array(labels))
+    if label is None:
+        return texts
+    return texts, np.array(labels) if table.delimiter is None else label_array(labels)

@@ -20,6 +20,7 @@ from sk_han.targets import OneOfClasses, Target
 from sk_han.utils.containers import label_list, listed
 from sk_han.utils.messages import check_choice, check_count, counted, in_one_line
 from sk_han.validation.documents import as_documents, check_texts, holds_word_ids
+from sk_han.validation.labels import ClassNames
 
 _FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
 
@@ -142,22 +143,22 @@ def _class_numbers(
     """Return the number of a label, or of each label of an array-like; -1 for None."""
     if given is None:
         return -1
-    number_of = {label: number for number, label in enumerate(classes.tolist())}
+    names = ClassNames(classes.tolist())
     if hasattr(given, "as_py"):  # an Arrow scalar, which NumPy takes for a sequence
         given = given.as_py()
     is_one = not isinstance(given, (list, tuple)) and np.ndim(given) == 0
     labels = label_list(given)
     numbers = np.empty(len(labels), dtype=np.int64)
     for i, label in enumerate(labels):
-        try:
-            numbers[i] = number_of[label]
-        except (KeyError, TypeError):  # a list or a dict has no hash
+        number = names.of(label)
+        if number is None:
             name = argument if is_one else f"{argument}[{i}]"
             raise ValueError(
                 f"{name} is {in_one_line(repr(label), 60)}; the classes are "
                 f"{listed(classes.tolist(), 20)}. Give one of them for all documents, or a list "
                 "of one for each."
-            ) from None
+            )
+        numbers[i] = number
     if is_one:
         return int(numbers[0])
     if n_documents is not None and n_documents != len(numbers):

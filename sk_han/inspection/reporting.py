@@ -45,8 +45,10 @@ from sk_han.validation.labels import (
     check_indicator,
     check_labels,
     check_several_groups,
+    class_numbers,
     in_order,
     is_indicator,
+    refuse_collections,
     warn_of_order,
 )
 
@@ -231,7 +233,8 @@ def report(
         if X_train is not None:
             y_train = check_labels(y_train, n_documents_of(X_train), "y_train")
         labels = _all_labels(classes, y, y_train)
-        t, t_train = _numbers(y, labels), None if y_train is None else _numbers(y_train, labels)
+        t = class_numbers(y, labels)
+        t_train = None if y_train is None else class_numbers(y_train, labels)
         evaluation = _evaluate_classes(estimator, predicts_alone, X, t, classes, labels, n_mistakes)
 
     held_out = read(model, X)
@@ -295,7 +298,7 @@ def _evaluate_classes(
     probabilities = probability_array(estimator, X)
     predicted, decided = probabilities.argmax(axis=1), None
     if not predicts_alone:  # a threshold may decide, as that of TunedThresholdClassifierCV
-        given = _numbers(np.asarray(estimator.predict(X)), labels)
+        given = class_numbers(np.asarray(estimator.predict(X)), labels)
         if (given != predicted).any():
             predicted = decided = given
     wrong = predicted != targets
@@ -381,6 +384,7 @@ def _evaluate_labels(
 
 def _takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
     """Return whether y is an indicator, and check that the model knows several labels then."""
+    refuse_collections(y, "y")
     is_several = is_indicator(y)
     if model is None or isinstance(model.classifier.pool_.target, AnyOfLabels) == is_several:
         return is_several
@@ -454,22 +458,17 @@ def _with_length(X: Any) -> Any:
 
 def _all_labels(classes: NDArray[Any], y: NDArray[Any], y_train: NDArray[Any] | None) -> list[Any]:
     """Return the classes of the model, then the other labels of the user's data."""
-    labels = dict.fromkeys(classes.tolist())
-    if not any(label in labels for label in y.tolist()):
+    labels = classes.tolist()
+    others = y[class_numbers(y, labels) < 0]
+    if len(others) == len(y):
         raise ValueError(
             "None of the labels is a class of the model. They are "
-            f"{listed(np.unique(y).tolist())}; the classes are {listed(list(labels))}. Are they of "
-            "another type, or of another task?"
+            f"{listed(np.unique(y).tolist())}; the classes are {listed(labels)}. Are they of "
+            "another task?"
         )
-    for others in (y, y_train):
-        if others is not None:
-            labels |= dict.fromkeys(np.unique(others).tolist())
-    return list(labels)
-
-
-def _numbers(y: NDArray[Any], labels: list[Any]) -> NDArray[Any]:
-    number = {label: i for i, label in enumerate(labels)}
-    return np.array([number[label] for label in y.tolist()], dtype=np.int64)
+    if y_train is not None:
+        others = np.concatenate([others, y_train[class_numbers(y_train, labels) < 0]])
+    return [*labels, *dict.fromkeys(np.unique(others).tolist())]
 
 
 def _baseline(

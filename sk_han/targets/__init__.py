@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sk_han.targets.any_of_labels import AnyOfLabels
 from sk_han.targets.one_of_classes import OneOfClasses
 from sk_han.targets.target import Target
+from sk_han.validation.labels import refuse_collections
 
 __all__ = [
     "TARGETS",
@@ -42,4 +43,5 @@ def target_from_state(state: Any) -> Target:
 
 
 def _kind_of(y: Any) -> type[Target]:
+    refuse_collections(y, "y")
     return next(kind for kind in reversed(TARGETS.values()) if kind.accepts(y))

@@ -95,11 +95,6 @@ class AnyOfLabels(Target):
         """Return an indicator of integers."""
         return t.astype(np.int64)
 
-    def as_decoded(self, y: Any) -> NDArray[Any]:
-        """Return an indicator of integers, its columns in the order of the labels."""
-        n_documents = y.shape[0] if hasattr(y, "shape") else len(y)
-        return self.decode(self.encode(y, n_documents))
-
     def codes(self, t: NDArray[Any]) -> Integers:
         """Return the numbers of the sets of labels."""
         codes: Integers = np.unique(t, axis=0, return_inverse=True)[1].reshape(-1)

@@ -16,6 +16,7 @@ from sk_han.utils.messages import agreeing, warn_user
 from sk_han.validation.labels import (
     as_labels,
     check_labels,
+    class_numbers,
     document_weights,
     encode_labels,
     warn_of_names,
@@ -79,9 +80,9 @@ class OneOfClasses(Target):
         """Return the labels of numbers."""
         return self.names[t]
 
-    def as_decoded(self, y: Any) -> NDArray[Any]:
-        """Return labels of any container as an array of plain values."""
-        return as_labels(y)
+    def known(self, y: Any) -> Integers:
+        """Return the numbers of classes, -1 of labels that are none."""
+        return class_numbers(as_labels(y), self.names.tolist())
 
     def codes(self, t: NDArray[Any]) -> Integers:
         """Return the numbers of the classes themselves."""

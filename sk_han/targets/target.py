@@ -69,9 +69,9 @@ class Target(ABC):
     def decode(self, t: NDArray[Any]) -> NDArray[Any]:
         """Return encoded labels as the user's."""
 
-    def as_decoded(self, y: Any) -> Any:
-        """Return the user's labels in the order in which `decode` has them, unchecked."""
-        return y
+    def known(self, y: Any) -> NDArray[Any]:
+        """Encode labels to compare them with decisions; unknown ones equal none."""
+        return self.encode(y, y.shape[0] if hasattr(y, "shape") else len(y))
 
     @abstractmethod
     def codes(self, t: NDArray[Any]) -> Integers:

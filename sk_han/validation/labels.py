@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,21 @@ from sk_han.validation.documents import is_missing
 OF_DOCUMENTS = ("sample_weight", "groups")
 
 
+_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
+
+
 # bool comes before number, since True is an int.
 _KINDS: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "bool": (bool, np.bool_),
     "number": (int, float, np.integer, np.floating),
 }
+
+
+_SHOWN = 20  # classes in a message
+
+
+_IN_A_TABLE = "Correct it, leave the line out, or fit a model to documents of this class, too."
 
 
 # Beyond this, the squares of numbers that are divided by weights leave float64.
@@ -100,15 +110,88 @@ def check_number(values: Any, n_documents: int, what: str) -> None:
         )
 
 
+class ClassNames:
+    """The classes of a model, of one type, and the labels that mean them by their values.
+
+    A table in CSV has only text: there "1" and 1 are one class.
+    """
+
+    def __init__(self, labels: list[Any]) -> None:
+        self.labels = labels
+        self._places = {label: number for number, label in enumerate(labels)}
+        self.names = [named(label) for label in labels]
+        values = [_as_number(name) for name in self.names]
+        # In CSV numbers are text, too; "007" is not a number.
+        pairs = zip(self.names, values, strict=True)
+        are_written = all(name.lower() == "nan" or str(value) == name for name, value in pairs)
+        of_text = are_written and len({*values}) == len(values)
+        self._are_numbers = type(labels[0]) in (int, float) or of_text
+        self._numbers = {self._value(name): number for number, name in enumerate(self.names)}
+
+    def number(self, label: Any) -> int | None:
+        """Return the number of the class with a label, None if there is none.
+
+        "True" of pandas and "true" of JSON are one boolean, "1.0" and "1" one number.
+        """
+        of_text = self._numbers.get(str(label))  # "True" was text where the model learnt it
+        return self._numbers.get(self._value(named(label)), of_text)
+
+    def of(self, label: Any) -> int | None:
+        """Return the same of a label of Python, which may also equal a class, as True does 1."""
+        try:
+            return self._places[label]
+        except (KeyError, TypeError):  # a list has no hash
+            return self.number(label)
+
+    def checked(self, label: Any, where: str, repair: str = _IN_A_TABLE) -> int:
+        """Return the number of the class with a label, which stands somewhere in the input."""
+        number = self.number(label)
+        if number is None:
+            known = listed(self.names, _SHOWN, lambda name: repr(name[:40]))
+            raise ValueError(
+                f"{where}: {named(label)!r} is no class of the model; it has {known}. {repair}"
+            )
+        return number
+
+    def _value(self, name: str) -> Any:
+        """Return what a name is compared by."""
+        if type(self.labels[0]) is bool:
+            return name.lower()
+        return name if not self._are_numbers or (number := _as_number(name)) is None else number
+
+
+def _as_number(name: str) -> float | None:
+    """Return the number that a name is, as Python writes it; NaN, which equals nothing, is None."""
+    if name.isascii() and "_" not in name:
+        for number in (int, float):
+            with suppress(ValueError):
+                return None if number(name) != number(name) else number(name)
+    return None
+
+
+def named(label: Any) -> str:
+    """Return a label as text, as JSON and CSV write it."""
+    return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def class_numbers(labels: NDArray[Any], classes: list[Any]) -> Integers:
+    """Return the position of each label (D,) in the classes by its value, (D,); -1 of others."""
+    found, places = np.unique(labels, return_inverse=True)
+    names = ClassNames(classes)
+    numbers = [names.of(label) for label in found.tolist()]
+    return np.array([-1 if number is None else number for number in numbers], np.int64)[places]
+
+
 def encode_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> Integers:
-    """Return the position of each label (D,) in the sorted classes, (D,)."""
-    unseen = np.setdiff1d(labels, classes)
+    """Return the position of each label (D,) in the classes, (D,)."""
+    numbers = class_numbers(labels, classes.tolist())
+    unseen = np.unique(labels[numbers < 0])
     if len(unseen):
         raise ValueError(
             f"{name} contains labels that are not classes of this classifier: "
             f"{listed(unseen.tolist())}; its classes are {listed(classes.tolist(), 20)}."
         )
-    return np.searchsorted(classes, labels).astype(np.int64)
+    return numbers
 
 
 def document_weights(
@@ -163,15 +246,19 @@ def _by_class(class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]) ->
         is_beyond_floats = isinstance(value, int) and value > sys.float_info.max
         if not is_weight or is_beyond_floats:
             raise ValueError(f"class_weight of {label!r} is {value!r}; weights are >= 0.")
-    given = {_plain(label): float(value) for label, value in class_weight.items()}
-    known = dict.fromkeys(classes.tolist())
+    known = classes.tolist()
+    places = map(ClassNames(known).of, class_weight)
+    given = {
+        _plain(label) if place is None else known[place]: float(value)
+        for place, (label, value) in zip(places, class_weight.items(), strict=True)
+    }
     unknown = [label for label in given if label not in known]
     without = [label for label in known if label not in given]
     # scikit-learn's rule: a fold of a search may lack a class, and its weight is not missed there.
     if unknown and without:
         raise ValueError(
             f"class_weight names {listed(unknown)}, which are not classes, and has no weight of "
-            f"{listed(without)}; the classes are {listed(list(known), 20)}."
+            f"{listed(without)}; the classes are {listed(known, 20)}."
         )
     of_classes = np.array([given.get(label, 1.0) for label in known])
     return of_classes[np.searchsorted(classes, labels)]
@@ -179,9 +266,8 @@ def _by_class(class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]) ->
 
 def _only_kind(y: Any, name: str) -> str:
     """Return the kind of all labels; raise an error for missing and mixed ones."""
+    refuse_collections(y, name)
     # As objects: NumPy turns [1, "a"] into ["1", "a"], and [None, "a"] into ["None", "a"].
-    if isinstance(y, (list, tuple)) and any(isinstance(label, (list, tuple, set)) for label in y):
-        raise TypeError(several_labels(name))
     labels = np.asarray(y, dtype=object)
     if labels.ndim == 0:
         raise ValueError(
@@ -201,8 +287,7 @@ def _only_kind(y: Any, name: str) -> str:
             "type, for example [str(label) for label in y]."
         )
     kind = "".join(kinds)
-    if kind in ("list", "tuple", "set", "frozenset", "ndarray"):
-        raise TypeError(several_labels(name))
+    refuse_collections(labels, name)
     if kinds and kind not in _KINDS:
         how = "label.decode()" if kind == "bytes" else "str"
         raise TypeError(
@@ -214,13 +299,19 @@ def _only_kind(y: Any, name: str) -> str:
     return kind
 
 
-def several_labels(name: str) -> str:
-    """Return what to do with collections of labels."""
-    return (
+def refuse_collections(y: Any, name: str) -> None:
+    """Raise TypeError if there is a collection of labels for each document, and no indicator."""
+    items: Any = y if isinstance(y, (list, tuple)) else ()
+    if len(getattr(y, "shape", ())) == 1:
+        items = np.asarray(y, dtype=object)
+    if _are_rows(y) or not any(isinstance(item, _COLLECTIONS) for item in items):
+        return
+    raise TypeError(
         f"{name} holds a collection of labels for each document. Several labels a document are "
         "given as an indicator with a column for each label: from sklearn.preprocessing import "
         f"MultiLabelBinarizer; binarizer = MultiLabelBinarizer(); {name} = "
-        f"binarizer.fit_transform({name}), whose columns are binarizer.classes_."
+        f"binarizer.fit_transform({name}), whose columns are binarizer.classes_. Labels of other "
+        "documents are given by the same binarizer.transform."
     )
 
 
@@ -305,6 +396,7 @@ def _are_rows(y: Any) -> bool:
 
 def check_indicator(y: Any, n_documents: int, name: str) -> tuple[Flags, NDArray[Any] | None]:
     """Check an indicator; return it as (D, L), and the names of a DataFrame's columns, (L,)."""
+    refuse_collections(y, name)
     if hasattr(y, "to_pandas") and hasattr(y, "column_names"):  # a table of Arrow
         y = y.to_pandas()
     columns = getattr(y, "columns", None)
@@ -372,10 +464,7 @@ def _values(y: Any, name: str) -> Flags:
     else:
         values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if values.dtype == object:  # columns of several types, or nullable ones
-        if any(is_missing(value) for value in values.ravel()):
-            raise ValueError(
-                f"{name} has missing values; each is 1 if the document has the label, else 0."
-            )
+        values = np.where(np.vectorize(is_missing)(values), np.nan, values)
         if all(isinstance(value, _NUMBERS) for value in values.ravel()):
             values = values.astype(np.float64)
     if values.dtype.kind not in "biuf":
@@ -387,6 +476,13 @@ def _values(y: Any, name: str) -> Flags:
     if values.ndim != 2:
         raise ValueError(f"{name} has the shape {values.shape}; an indicator has two dimensions.")
     other = values[(values != 0) & (values != 1)]
+    if len(other) and (np.isnan(other) | (other == -1)).all():
+        raise ValueError(
+            f"{name} of shape {values.shape} holds {other[0]:g}, as where labels are missing; an "
+            "indicator holds 1 where a document has the label of the column, else 0. Give 0 if it "
+            "means that the document lacks the label, or leave documents out whose labels are not "
+            "known."
+        )
     if len(other):
         raise ValueError(
             f"{name} of shape {values.shape} holds {other[0]}; an indicator of several labels a "

@@ -61,6 +61,14 @@ def test_labels_of_json_keep_their_type(fit, tmp_path):
     assert model.classes_.tolist() == [3, 4]
 
 
+@pytest.mark.parametrize(("names", "classes"), [(("1", "2"), [1, 2]), (("01", "2"), ["01", "2"])])
+def test_labels_of_a_table_are_integers_if_all_are_whole_numbers(fit, table, names, classes):
+    pairs = zip(TEXTS, LABELS, strict=True)
+    rows = [(i, text, names[label == "pos"]) for i, (text, label) in enumerate(pairs)]
+    _, _, model = fit(data=table(rows))
+    assert model.classes_.tolist() == classes
+
+
 class TestTablesOfSeveralFormats:
     """JSON lines have numbers, and CSV has text; a semicolon is between columns alone."""
 

@@ -1,7 +1,9 @@
 import csv
 import gzip
+import io
 import json
 import threading
+import zipfile
 
 import numpy as np
 import pytest
@@ -64,10 +66,29 @@ def test_path_may_be_a_string_with_dots_in_its_name(write):
 
 
 def test_columns_are_chosen_by_name(write):
-    path = write("notes.csv", "id,stars,note\n1,5,Good\n2,1,Bad\n")
+    path = write("notes.csv", "id,stars,note\n1,high,Good\n2,low,Bad\n")
     texts, labels = load_csv(path, text="note", label="stars")
     assert texts == ["Good", "Bad"]
-    assert labels.tolist() == ["5", "1"]
+    assert labels.tolist() == ["high", "low"]
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (["5", "1"], [5, 1]),
+        (["-1", "0"], [-1, 0]),
+        (["007", "1"], ["007", "1"]),
+        (["1.0", "2.0"], ["1.0", "2.0"]),
+        (["+1", "2"], ["+1", "2"]),
+        (["1", "two"], ["1", "two"]),
+        (["1" * 30, "2"], ["1" * 30, "2"]),
+    ],
+)
+def test_labels_that_are_whole_numbers_are_integers(write, written, expected):
+    rows = "".join(f"Fine.,{label}\n" for label in written)
+    assert load_csv(write("notes.csv", f"text,label\n{rows}"))[1].tolist() == expected
+    lines = json_lines(*({"text": "Fine.", "label": label} for label in written))
+    assert load_csv(write("notes.jsonl", lines))[1].tolist() == written  # JSON has types
 
 
 def test_no_label_gives_the_texts_alone(write):
@@ -180,6 +201,43 @@ def test_missing_folder_is_a_missing_file(tmp_path):
 def test_unknown_suffix_is_refused(write, name):
     with pytest.raises(ValueError, match=r"must end in \.csv, \.tsv or \.jsonl"):
         load_csv(write(name, THREE_NOTES))
+
+
+def zipped(*names):
+    """Make an archive of files of these names."""
+    with io.BytesIO() as file:
+        with zipfile.ZipFile(file, "w") as archive:
+            for name in names:
+                archive.writestr(name, "<a/>")
+        return file.getvalue()
+
+
+OF_OTHER_KINDS = [
+    (zipped("[Content_Types].xml", "xl/workbook.xml"), r"an Excel file.*CSV UTF-8.*read_excel"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1", r"an Excel file.*CSV UTF-8.*read_excel"),
+    (zipped("notes.csv"), "a zip archive. Unpack it"),
+    (b"PAR1\x15\x04", "a Parquet file.*read_parquet"),
+    (b"%PDF-1.7\n", "a PDF"),
+]
+
+
+@pytest.mark.parametrize("name", ["notes", "notes.csv", "notes.csv.gz"])
+@pytest.mark.parametrize(("content", "said"), OF_OTHER_KINDS)
+def test_files_of_other_kinds_are_known_by_their_first_bytes(write, name, content, said):
+    with pytest.raises(ValueError, match=rf"{name} is {said}"):
+        load_csv(write(name, content))
+
+
+@pytest.mark.parametrize("header", ["PK,text,label", "PAR1,text,label"])
+def test_columns_may_be_called_as_files_of_other_kinds_begin(write, header):
+    assert load_csv(write("notes.csv", f"{header}\n1,Good,b\n"))[0] == ["Good"]
+
+
+@pytest.mark.parametrize("name", ["notes", "notes.csv"])
+def test_a_folder_is_refused(tmp_path, name):
+    (tmp_path / name).mkdir()
+    with pytest.raises(IsADirectoryError, match=f"{name} is a folder; give the name of a table"):
+        load_csv(tmp_path / name)
 
 
 @pytest.mark.parametrize("encoding", ["utf-88", "rot13"])

@@ -15,7 +15,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
-from sk_han import HANClassifier, HierarchicalTokenizer, explain
+from sk_han import HANClassifier, HierarchicalTokenizer, audit_labels, explain, report
 from tests.thorough import first_fast
 from tests.tiny_models import tiny
 
@@ -140,6 +140,49 @@ def never(text):
     raise Unread
 
 
+NUMBERS = twelve(2, 1)
+WRITTEN = [  # labels that a model learns, and the same as a table or other code writes them
+    (NUMBERS, twelve("2", "1")),
+    (NUMBERS, twelve("2.0", "1.0")),
+    (twelve("2", "1"), NUMBERS),
+    (twelve("2", "1"), [float(number) for number in NUMBERS]),
+    (twelve(True, False), twelve("True", "False")),
+    (twelve(True, False), twelve("true", "false")),
+]
+
+
+class TestMatchedByValue:
+    @pytest.mark.parametrize(("learnt", "written"), WRITTEN)
+    def test_labels_that_are_written_otherwise_are_the_same_classes(self, learnt, written):
+        model = tiny(class_weight=dict(zip(written[:2], [1.0, 2.0], strict=True)))
+        model.fit(TEXTS, learnt, X_val=TEXTS, y_val=written)
+        assert model.score(TEXTS, written) == model.score(TEXTS, learnt)
+        expected = explain(model, TEXTS, y_true=learnt, target=learnt)
+        found = explain(model, TEXTS, y_true=written, target=written)
+        assert found == expected
+        assert explain(model, TEXTS, target=written[0])[0].target == learnt[0]
+        found, expected = (report(model, TEXTS, y, baseline=None) for y in (written, learnt))
+        assert found.labels == expected.labels
+        np.testing.assert_array_equal(found.targets, expected.targets)
+        model.partial_fit(TEXTS, written)
+
+    def test_a_label_that_is_none_of_the_classes_is_missed(self):
+        model = tiny().fit(TEXTS, NUMBERS)
+        others = ["strange", *map(str, NUMBERS[1:])]
+        right = model.predict(TEXTS)[1:] == NUMBERS[1:]
+        assert model.score(TEXTS, others) == right.sum() / 12
+        found = report(model, TEXTS, others, baseline=None)
+        assert found.labels == (1, 2, "strange")
+        assert found.right.tolist() == [False, *right]
+
+    def test_names_with_leading_zeros_stay_names(self):
+        model = tiny().fit(TEXTS, twelve("007", "7"))
+        with pytest.raises(ValueError, match="None of the labels"):
+            report(model, TEXTS, [8] * 12)
+        assert explain(model, TEXTS[:1], target=7)[0].target == "7"
+        assert explain(model, TEXTS[:1], target="007")[0].target == "007"
+
+
 class TestRefused:
     @pytest.mark.parametrize(("y", "error", "message"), REFUSED.values(), ids=REFUSED.keys())
     def test_wrong_labels_are_refused_before_a_text_is_read(self, y, error, message):
@@ -170,6 +213,34 @@ class TestRefused:
         classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
         with pytest.raises(ValueError, match=r"not classes of this classifier: 'so-so'"):
             classifier.partial_fit(TEXTS[:1], ["so-so"])
+
+    @pytest.mark.parametrize("several", [False, True])
+    @pytest.mark.parametrize("wrap", [list, pd.Series, np.array])
+    def test_collections_of_labels_are_refused_alike_at_every_door(self, several, wrap):
+        y = twelve(["pos"], ["neg", "day"])
+        wrapped = wrap(y) if wrap is not np.array else np.array(y, dtype=object)
+        target = np.tile([[1, 0, 0], [0, 1, 1]], (6, 1)) if several else LABELS
+        model = tiny(warm_start=True).fit(TEXTS, target)
+        doors = {
+            "fit": lambda: model.fit(TEXTS, wrapped),
+            "y_val": lambda: tiny().fit(TEXTS, target, X_val=TEXTS, y_val=wrapped),
+            "partial_fit": lambda: tiny().partial_fit(TEXTS, wrapped, classes=["neg", "pos"]),
+            "score": lambda: model.score(TEXTS, wrapped),
+            "report": lambda: report(model, TEXTS, wrapped),
+            "explain": lambda: explain(model, TEXTS, y_true=wrapped),
+            "audit": lambda: audit_labels(model, TEXTS, wrapped),
+        }
+        for door, call in doors.items():
+            with pytest.raises(TypeError, match=r"collection of labels.*MultiLabelBinarizer"):
+                pytest.fail(f"{door} returned {call()}")
+
+    @pytest.mark.parametrize("mark", [-1, np.nan, None])
+    def test_marks_of_missing_labels_are_called_so(self, mark):
+        y = np.tile([[1, 0], [0, 1]], (6, 1)).astype(object)
+        y[3, 1] = mark
+        for given in (y, pd.DataFrame(y), y.astype(float)):
+            with pytest.raises(ValueError, match=r"labels are missing.*Give 0 .*or leave"):
+                tiny().fit(TEXTS, given)
 
     def test_nul_at_the_end_is_refused_in_every_list_of_labels(self):
         with pytest.raises(ValueError, match=r"classes holds labels that end in NUL, 'neg\\x00'"):

@@ -33,7 +33,13 @@ from sk_han.rendering.text import lines_of, terminal_has_color
 from sk_han.targets.target import log_odds
 from sk_han.utils.containers import frame_of, label_list, listed, plain_label
 from sk_han.utils.messages import a_kind, check_count, counted, import_optional, in_one_line
-from sk_han.validation.labels import check_indicator, in_order, is_indicator
+from sk_han.validation.labels import (
+    ClassNames,
+    check_indicator,
+    in_order,
+    is_indicator,
+    refuse_collections,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -500,6 +506,7 @@ def _checked_labels(y_true: Any, explanations: Sequence[DocumentExplanation]) ->
     n_documents = len(explanations)
     if n_documents and explanations[0].labels is not None:
         return _label_sets(y_true, explanations[0].classes, n_documents)
+    refuse_collections(y_true, "y_true")
     true = label_list(y_true)
     if len(true) != n_documents or any(map(np.ndim, true)):
         raise ValueError(
@@ -508,12 +515,14 @@ def _checked_labels(y_true: Any, explanations: Sequence[DocumentExplanation]) ->
         )
     for i, (label, explanation) in enumerate(zip(true, explanations, strict=True)):
         classes = explanation.classes.tolist()
-        if label not in classes:
+        number = ClassNames(classes).of(label)
+        if number is None:
             raise ValueError(
                 f"y_true[{i}] is {label!r}, which is none of the classes "
                 f"{listed(classes, 20)}. Give labels of classes_, and leave out documents of "
                 "classes that the classifier was not fitted on."
             )
+        true[i] = classes[number]
     return true
 
 
@@ -539,6 +548,7 @@ def _label_sets(y_true: Any, classes: NDArray[Any], n_documents: int) -> list[tu
                 f"{', and unknown are ' * bool(unknown)}{listed(list(unknown))}."
             )
         return [tuple(label for label in classes.tolist() if label in row) for row in found]
+    refuse_collections(y_true, "y_true")
     if not is_indicator(y_true):
         raise ValueError(
             "A model of several labels a document has an indicator as y_true, of shape "
