@@ -125,7 +125,8 @@ class ClassNames:
         pairs = zip(self.names, values, strict=True)
         are_written = all(name.lower() == "nan" or str(value) == name for name, value in pairs)
         of_text = are_written and len({*values}) == len(values)
-        self._are_numbers = type(labels[0]) in (int, float) or of_text
+        self._kind = type(next(iter(labels), None))
+        self._are_numbers = self._kind in (int, float) or of_text
         self._numbers = {self._value(name): number for number, name in enumerate(self.names)}
 
     def number(self, label: Any) -> int | None:
@@ -155,7 +156,7 @@ class ClassNames:
 
     def _value(self, name: str) -> Any:
         """Return what a name is compared by."""
-        if type(self.labels[0]) is bool:
+        if self._kind is bool:
             return name.lower()
         return name if not self._are_numbers or (number := _as_number(name)) is None else number
 

@@ -59,7 +59,7 @@ def test_a_missing_mark_of_a_nullable_column_is_told(dtype):
     pandas = pytest.importorskip("pandas")
     y = pandas.DataFrame({"late": [1, 0], "good": [0, 1]}).astype(dtype)
     y.iloc[1, 0] = pandas.NA
-    with pytest.raises(ValueError, match="y has missing values; each is 1"):
+    with pytest.raises(ValueError, match=r"holds nan, as where labels are missing.*Give 0"):
         fitted(y)
 
 
@@ -80,8 +80,8 @@ def test_labels_that_no_document_or_each_has_are_told():
     ("y", "message"),
     [
         (np.array([[0, 2], [1, 0]]), "holds 2; an indicator"),
-        (np.array([[0, -1], [1, 0]]), "holds -1; an indicator"),
-        (np.array([[0, np.nan], [1, 0]]), "holds nan; an indicator"),
+        (np.array([[0, -1], [1, 0]]), "holds -1, as where labels are missing"),
+        (np.array([[0, np.nan], [1, 0]]), "holds nan, as where labels are missing"),
         (np.zeros((2, 3)), "0 throughout"),
         (np.zeros((2, 0)), "has 0 columns"),
         (np.zeros((3, 2)), "2 documents in X, 3 rows in y"),
