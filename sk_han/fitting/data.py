@@ -41,6 +41,7 @@ from sk_han.validation.documents import (
     holds_word_ids,
     vocabulary_size_of,
     warn_of_features,
+    warn_of_no_words,
     within_vocabulary,
 )
 from sk_han.validation.labels import (
@@ -208,7 +209,10 @@ def read_data(
             split = labelled.targets, params.validation_fraction, rng, labelled.groups
             training, held_out = target.hold_out(*split)
         if not is_partial:
-            target.warn_of_rare(labelled.targets, given=validation is not None)
+            given, fraction = validation is not None, params.validation_fraction
+            holds_out = not given and fraction is not None
+            target.warn_of_rare(labelled.targets, given=given, holds_out=holds_out)
+            warn_of_no_words(rows[labelled.documents.sentences_per_document == 0], len(documents))
             n_words = labelled.documents.words_per_document[conflicting]
             warn_of_conflicts(n_words, len(labelled))
             if validation is None and held_out is None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sk_han.storage.schema import Field, Schema, Sizes, labels
 from sk_han.targets.target import Target, most_frequent
 from sk_han.utils.containers import Flags, Floats, Integers, listed
-from sk_han.utils.messages import agreeing, warn_user
+from sk_han.utils.messages import agreeing, counted, warn_user
 from sk_han.validation.labels import (
     as_labels,
     check_labels,
@@ -105,10 +105,18 @@ class OneOfClasses(Target):
         """Return whether there are several classes, and a document of each."""
         return 1 < self.n_scores <= len(np.unique(t))
 
-    def warn_of_rare(self, t: NDArray[Any], *, given: bool) -> None:
+    def warn_of_rare(self, t: NDArray[Any], *, given: bool, holds_out: bool) -> None:
         """Warn of classes with a single document, and of small ones among large ones."""
         counts, n_classes = np.bincount(t, minlength=self.n_scores), self.n_scores
         single = self.names[counts == 1].tolist()
+        if holds_out and n_classes > _USUAL and len(single) > n_classes / 2:
+            raise ValueError(
+                f"y has {n_classes:,} classes for {counted(len(t))}, and {len(single):,} of them "
+                f"have a single one: {listed(single, 3, write=reprlib.repr)}. These look like "
+                "texts, ids or numbers to predict. Is it fit(X, y) with the texts first, and the "
+                "column of labels? To learn such classes all the same, set "
+                "validation_fraction=None."
+            )
         if single and n_classes > 1:
             not_held_out = (
                 "It is trained on and not held out, so nothing shows how well such a class is "

@@ -95,8 +95,13 @@ class Target(ABC):
     def is_learnable(self, t: NDArray[Any]) -> bool:
         """Return whether linear models can learn: each problem has documents of both sides."""
 
-    def warn_of_rare(self, t: NDArray[Any], *, given: bool) -> None:  # noqa: B027  (not all do)
-        """Warn of labels with very few documents; `given` is whether `X_val` was passed."""
+    def warn_of_rare(  # noqa: B027  (not all do)
+        self, t: NDArray[Any], *, given: bool, holds_out: bool
+    ) -> None:
+        """Warn of labels with very few documents; `given` is whether `X_val` was passed.
+
+        With `holds_out`, raise a ValueError for labels that look like texts or ids.
+        """
 
     def restrict_to_top(self, t: NDArray[Any], most: int) -> tuple[Target, Integers, NDArray[Any]]:
         """Return the target of at most `most` labels, the most frequent ones.

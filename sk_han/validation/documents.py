@@ -16,7 +16,8 @@ from sk_han.documents import (
     SentenceArray,
 )
 from sk_han.documents.sentences import check_same_encoder
-from sk_han.utils.messages import a_kind, in_one_line, warn_user
+from sk_han.utils.containers import listed
+from sk_han.utils.messages import a_kind, agreeing, counted, in_one_line, warn_user
 
 _PORTION_SIZE = 10_000  # documents of an iterator that are in memory at once
 _MAX_CHARACTERS = 1 << 25  # of a portion, except for its last document
@@ -190,6 +191,16 @@ def warn_of_features(X: Any) -> None:
         "means nothing: use another classifier for tables. If these are word ids, "
         "DocumentArray.from_padded(X) says so."
     )
+
+
+def warn_of_no_words(rows: NDArray[np.int64], n_documents: int) -> None:
+    """Warn of documents that a model learns labels of without a word, by their rows."""
+    if len(rows):
+        warn_user(
+            f"{len(rows):,} of {counted(n_documents)} {agreeing(len(rows), 'have')} no words, in "
+            f"row {listed(rows.tolist(), 10)}, counted from 0: all blank texts will get what is "
+            "learnt from their labels. Leave them out, or fill them in."
+        )
 
 
 def check_texts(X: Any, *, name: str = "X", first: int = 0, called: str = "") -> list[str]:

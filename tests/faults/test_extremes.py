@@ -52,8 +52,10 @@ class TestManyClasses:
     def test_one_document_each_is_enough(self, n_classes):
         texts, labels = extremes.many_classes(n_classes, 1)
         with pytest.warns(UserWarning, match="classes have a single document"):
-            classifier = tiny().fit(texts, labels)
+            classifier = tiny(validation_fraction=None).fit(texts, labels)
         assert sound(classifier, texts).shape == (n_classes, n_classes)
+        with pytest.raises(ValueError, match=r"Is it fit\(X, y\).*set validation_fraction=None"):
+            tiny().fit(labels.astype(str), texts)  # swapped
 
     @pytest.mark.thorough
     def test_hundreds_are_told_apart(self):

@@ -103,6 +103,7 @@ class TestWhatComesBack:
         assert golden("tokenizer").vocabulary_ == expected
 
     @pytest.mark.filterwarnings("ignore:The network is useless:UserWarning")  # in an epoch
+    @pytest.mark.filterwarnings("ignore:1 of 4 documents has no words:UserWarning")
     @pytest.mark.parametrize("name", ["classifier", "word_ids"])
     def test_the_parameters_fit_the_network_that_they_come_with(self, name):
         classifier = golden(name).set_params(warm_start=True, max_epochs=1, n_iter_no_change=None)

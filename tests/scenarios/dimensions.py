@@ -573,6 +573,7 @@ WARNINGS: list[Expected] = [
     Expected(when(classes="one"), "The labels hold a single class"),
     Expected(when(labels="odd names"), "differ by blanks or capitals alone: '' and ' '"),
     Expected(when(labels="odd names"), "A label is blank, '"),
+    Expected(when(), "no words, in row"),
     # Of a short vocabulary, or of the first words, documents of two classes are the same.
     Expected(when(), "the same words as one with another label"),
     Expected(when(groups="one"), "All documents are of one group"),

@@ -30,20 +30,22 @@ def test_classes_of_a_handful_among_large_ones_are_named(dtype):
     targets = np.repeat([0, 1, 2], [60, 4, 2])
     message = r"2 of 3 classes have fewer than 5 documents: 'b' \(4\), 'c' \(2\)\. "
     with pytest.warns(UserWarning, match=message):
-        OneOfClasses(CLASSES.astype(dtype)).warn_of_rare(targets, given=False)
+        OneOfClasses(CLASSES.astype(dtype)).warn_of_rare(targets, given=False, holds_out=True)
 
 
 def test_rare_classes_that_are_numbers_are_named_as_python_writes_them():
     targets = np.repeat([0, 1], [60, 4])
     with pytest.warns(UserWarning, match=r"1 of 2 classes has .*: 7 \(4\)\. "):
-        OneOfClasses(np.array([3, 7])).warn_of_rare(targets, given=False)
+        OneOfClasses(np.array([3, 7])).warn_of_rare(targets, given=False, holds_out=True)
 
 
 @pytest.mark.parametrize("counts", [(60, 5, 9), (9, 4, 2), (100, 0, 0), (60, 60, 0)])
 def test_other_classes_are_not(counts):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        OneOfClasses(CLASSES).warn_of_rare(np.repeat([0, 1, 2], counts), given=False)
+        OneOfClasses(CLASSES).warn_of_rare(
+            np.repeat([0, 1, 2], counts), given=False, holds_out=True
+        )
 
 
 def test_names_that_differ_by_blanks_or_capitals_are_told():
