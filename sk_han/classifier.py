@@ -167,7 +167,8 @@ ContextAttention, default="attention"
     device : str, default="auto"
         "auto" takes CUDA if there is one, else the CPU.
     callbacks : list, default=None
-        skorch callbacks, copied in `fit`. Those of scikit-learn 1.9 and later, such as its
+        skorch callbacks, copied in `fit`. An ``LRScheduler`` takes the place of `lr_schedule`,
+        ``GradientNormClipping`` of ``clip_norm``. Those of scikit-learn 1.9 and later, such as its
         ``ProgressBar``, go to ``set_callbacks``.
     net_params : dict, default=None
         Further parameters of the skorch net, by skorch's names. Those with a default here are

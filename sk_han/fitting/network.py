@@ -255,6 +255,7 @@ def _new_net(
             "criterion": fit.target.criterion(),
             "measures": {"valid_accuracy": fit.target.accuracy},
             "decide": fit.target.decide,
+            "predict_nonlinearity": "auto" if fit.target.has_one_label else torch.sigmoid,
         },
         optimizer=params.optimizer,
         net_params=params.net_params,

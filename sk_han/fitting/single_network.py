@@ -38,6 +38,7 @@ from sk_han.training.fitted_state import (
     visual_block,
 )
 from sk_han.training.net import Net, computing
+from sk_han.utils.compat import check_nested_params
 from sk_han.utils.progress import Stages, tell
 from sk_han.validation.labels import document_weights, warn_of_early_stopping
 
@@ -74,6 +75,11 @@ class SingleNetworkEstimator(BaseEstimator):
         tags.target_tags.required = True
         tags.input_tags.two_d_array = False
         return tags
+
+    def set_params(self: _Estimator, **params: Any) -> _Estimator:
+        """Set parameters; ValueError for one inside of a value that has none."""
+        check_nested_params(params, self.get_params(deep=False))
+        return super().set_params(**params)
 
     @abstractmethod
     def _network_sizes(self, state: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:

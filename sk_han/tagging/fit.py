@@ -83,7 +83,9 @@ class TaggingNet(Net):
         class_weights: NDArray[np.float64] | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(module, **{"to_tensors": _tensors} | kwargs)
+        # Labels are decoded by sentences, whose order skorch's cached scores do not keep.
+        own: dict[str, Any] = {"to_tensors": _tensors, "use_caching": False}
+        super().__init__(module, **own | kwargs)
         self.class_weights = class_weights
 
     def get_loss(
@@ -108,6 +110,14 @@ class TaggingNet(Net):
         right = float((found == targets).mean()) if len(targets) else 1.0
         self.history.record_batch("valid_accuracy", right)
         return step
+
+    def predict(self, X: LabelledSentences) -> NDArray[np.int64]:
+        """Return the decoded classes of all tokens, for skorch's scoring callbacks."""
+        return self.read(X.inputs, "decode")
+
+    def predict_proba(self, X: LabelledSentences) -> NDArray[np.float64]:
+        """Return the probabilities of the classes of all tokens, for the same."""
+        return self.read(X.inputs, "probabilities")
 
     def read(self, sentences: Sentences, name: str) -> NDArray[Any]:
         """Call "decode" (T,) or "probabilities" (T, C) of the network in batches."""

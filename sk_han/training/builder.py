@@ -13,7 +13,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import clone
-from skorch.callbacks import Callback, Freezer, LRScheduler, Unfreezer
+from skorch.callbacks import (
+    Callback,
+    Freezer,
+    GradientNormClipping,
+    LoadInitState,
+    LRScheduler,
+    Unfreezer,
+)
 
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.training import RowwiseAdamW
@@ -148,8 +155,9 @@ def new_net(
     the parameters of its loss and measures.
     """
     n_steps = max_epochs * math.ceil(n_documents / batch_size)
+    clips, callbacks, has_schedule = _checked_callbacks(clone(list(callbacks or ()), safe=False))
     own_callbacks: list[Any] = []
-    if lr_schedule == "one_cycle":
+    if lr_schedule == "one_cycle" and not has_schedule:
         one_cycle = LRScheduler(
             torch.optim.lr_scheduler.OneCycleLR,
             max_lr=lr,
@@ -168,7 +176,7 @@ def new_net(
         progress = TrainingProgress if rewrites_lines() else EpochLines
         own_callbacks.append(("progress", progress(n_steps, max_epochs, with_rates=verbose > 1)))
 
-    own_callbacks += clone(list(callbacks or ()), safe=False)
+    own_callbacks += callbacks
     if keep_best:  # after the user's callbacks, which may change weights
         own_callbacks.append(("early_stopping", EarlyStopping(n_iter_no_change)))
     if fit_tasks is not None:
@@ -189,7 +197,8 @@ def new_net(
         "module__sparse": optimizer is RowwiseAdamW,
     }
     own |= {f"module__{name}": value for name, value in network.items()}
-    defaults: dict[str, Any] = {"clip_norm": CLIP_NORM, "noise_every": NOISE_EVERY, **(loss or {})}
+    clip_norm = min(clips, default=CLIP_NORM)
+    defaults: dict[str, Any] = {"clip_norm": clip_norm, "noise_every": NOISE_EVERY, **(loss or {})}
     if optimizer is RowwiseAdamW:
         defaults["optimizer__fused"] = True  # one kernel for all small weights
     if "weight_decay" in inspect.signature(optimizer).parameters:
@@ -202,6 +211,30 @@ def new_net(
             raise
         raise ValueError(f"No net can be made with net_params={further}: {error}") from error
     return net
+
+
+def _checked_callbacks(callbacks: list[Any]) -> tuple[list[float], list[Any], bool]:
+    """Return norms to clip gradients to, the other callbacks, and whether one sets the rates."""
+    clips, others, has_schedule = [], [], False
+    for given in callbacks:
+        callback = given[1] if isinstance(given, (tuple, list)) else given  # with a name
+        if isinstance(callback, LoadInitState):
+            raise ValueError(
+                "LoadInitState cannot be used: a checkpoint lacks the vocabulary by which its "
+                "weights were trained. Train in one fit, or continue a fitted HANClassifier by "
+                "warm_start=True."
+            )
+        if isinstance(callback, GradientNormClipping):  # PyTorch's clips no sparse gradients
+            if callback.gradient_clip_norm_type != 2:
+                raise ValueError(
+                    "GradientNormClipping must have gradient_clip_norm_type=2; got "
+                    f"{callback.gradient_clip_norm_type!r}."
+                )
+            clips += [callback.gradient_clip_value or math.inf]
+            continue
+        has_schedule |= isinstance(callback, LRScheduler) or callback is LRScheduler
+        others.append(given)
+    return clips, others, has_schedule
 
 
 # Creates a net whose network classifies documents.

@@ -20,8 +20,10 @@ import numpy as np
 import torch
 from joblib import cpu_count
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 from skorch import NeuralNet
 from skorch.callbacks import PassthroughScoring
+from skorch.dataset import Dataset
 from skorch.helper import predefined_split
 from torch import Tensor
 
@@ -196,7 +198,7 @@ def accuracy(logits: NDArray[Any], targets: NDArray[Any]) -> float:
 MEASURES = {"valid_accuracy": accuracy}
 
 
-class Net(NeuralNet):
+class Net(ClassifierMixin, NeuralNet):
     """skorch net for networks over ragged batches, for any estimator and any targets.
 
     The network is a module with word vectors ``embedding`` (or None), a last layer ``output``, a
@@ -207,7 +209,7 @@ class Net(NeuralNet):
 
     `to_tensors` takes inputs and a device, and returns the arguments of ``attend``. `measures`, by
     their names in the history, take logits and targets of a validation batch as arrays; higher is
-    better. `decide` takes scores and returns targets, by default the number of the highest. `noise`
+    better. `decide` takes logits and returns targets, by default the number of the highest. `noise`
     is the length of the adversarial noise relative to that of the word vectors, in one of every
     `noise_every` steps of an epoch; half of the loss of such a step is with noise. Without an
     optimizer (None), the net only predicts.
@@ -251,18 +253,20 @@ class Net(NeuralNet):
 
         Raise FloatingPointError if the loss, a weight or a logit is not a finite number.
         """
-        self.train_split = predefined_split(validation) if validation is not None else None
+        held_out = validation if validation is None else self.get_dataset(validation)
+        self.train_split = None if held_out is None else predefined_split(held_out)
         if not self.initialized_:
             self.initialize()
         self.ended_by = None
-        self.notify("on_train_begin", X=training, y=None)
+        data = {"X": training, "y": training.targets}
+        self.notify("on_train_begin", **data)
         with contextlib.ExitStack() as stack:
             for _, callback in self.callbacks_:
                 if isinstance(callback, StopOnInterrupt):
                     stack.enter_context(callback.watching())
             with contextlib.suppress(StopTraining), self._own_settings():
                 self.fit_loop(training)
-        self.notify("on_train_end", X=training, y=None)
+        self.notify("on_train_end", **data)
         for name, weight in self.module_.named_parameters():
             self._check_finite(weight, f"the weight {name}")
         self.prepare_to_predict()
@@ -409,15 +413,15 @@ class Net(NeuralNet):
             super().initialize_optimizer(*args, **kwargs)
         return self
 
-    def get_dataset(self, X: Any, y: None = None) -> Any:
-        """Return the data as it is, since it holds its targets and weights."""
-        return X
+    def get_dataset(self, X: Any, y: None = None) -> Dataset:
+        """Show skorch's callbacks the targets of the data."""
+        return X if isinstance(X, Dataset) else Dataset(X, X.targets, len(X))
 
-    def get_iterator(self, dataset: Any, training: bool = False) -> Batches:
+    def get_iterator(self, dataset: Dataset, training: bool = False) -> Batches:
         """Shuffle for training, keep the order otherwise."""
         if training:
-            return Batches(dataset, self.batch_size, self.shuffle, self)
-        return Batches(dataset, self.valid_batch_size)
+            return Batches(dataset.X, self.batch_size, self.shuffle, self)
+        return Batches(dataset.X, self.valid_batch_size)
 
     def on_batch_end(
         self, net: Net, batch: Any = None, training: bool = False, **kwargs: Any
@@ -469,10 +473,16 @@ class Net(NeuralNet):
             self.history.record_batch(name, measure(logits, batch[1]))
         return step
 
+    @property
+    def classes_(self) -> Any:
+        """The targets, as scikit-learn's scorers need them: 0 and 1 for each of several labels."""
+        n = self.module_.output.out_features
+        return n * [np.arange(2)] if self.predict_nonlinearity is torch.sigmoid else np.arange(n)
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted targets, for skorch's scoring callbacks."""
-        scores = self.predict_proba(X)
-        return scores.argmax(axis=1) if self.decide is None else self.decide(scores)
+        logits = self.forward(X).double().numpy(force=True)
+        return logits.argmax(axis=1) if self.decide is None else self.decide(logits)
 
     def _add_gradients(self, X: Any, y: NDArray[np.int64], share: float) -> tuple[Tensor, Tensor]:
         """Add the gradients of a share of the loss of documents; return loss and logits."""

@@ -162,6 +162,11 @@ class TranslationNet(Net):
     def __init__(self, module: type[AttentionSeq2Seq] = AttentionSeq2Seq, **kwargs: Any) -> None:
         super().__init__(module, **{"to_tensors": _tensors} | kwargs)
 
+    @property
+    def classes_(self) -> NDArray[np.int64]:
+        """The ids of the words of targets."""
+        return np.arange(len(self.module_.output_bias))
+
     def search(
         self,
         sources: DocumentArray,

@@ -21,6 +21,7 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 from sk_han.options import Choice, Range
+from sk_han.utils.messages import in_one_line
 
 try:
     from sklearn.utils._repr_html.estimator import _VisualBlock as VisualBlock
@@ -86,9 +87,11 @@ FRACTION = Interval(Real, 0, 1, closed="neither")
 LEARNING_RATE = Interval(Real, 0, 1e36, closed="right")
 
 
-# Object to suggest when a nested parameter is set on a string or None; key "" is the default.
+# Object to suggest when a nested parameter is set on what has none; key "" is the default.
 _OBJECTS = {
     "tokenizer": {"": "HierarchicalTokenizer()"},
+    "source_tokenizer": {"": "HierarchicalTokenizer()"},
+    "target_tokenizer": {"": "HierarchicalTokenizer()"},
     "rnn": {"": "RNN()"},
     "pooling": {
         "": "Attention()",
@@ -106,9 +109,14 @@ def check_nested_params(params: Mapping[str, Any], present: Mapping[str, Any]) -
     for name in params:
         own, _, inner = name.partition("__")
         value = params.get(own, present.get(own))
-        if inner and own in _OBJECTS and (value is None or isinstance(value, str)):
-            needed = _OBJECTS[own].get(inner, _OBJECTS[own][""])
+        if inner and own in present and not hasattr(value, "set_params"):
+            repair = f"Set {own} as a whole"
+            if own in _OBJECTS:
+                needed = _OBJECTS[own].get(inner, _OBJECTS[own][""])
+                repair = f"Give an object first, such as {own}={needed}"
+            elif own == "optimizer":
+                repair = f"Set lr, or net_params={{{name!r}: ...}}"
             raise ValueError(
-                f"{name} cannot be set: {own} is {value!r}, which has no parameters. Give an "
-                f"object first, such as {own}={needed}."
+                f"{name} cannot be set: {own} is {in_one_line(repr(value), 60)}, which has no "
+                f"parameters. {repair}."
             )

@@ -302,7 +302,7 @@ class TestHeldOutDocuments:
 
     def test_the_held_out_part_is_stratified(self):
         net = tiny(validation_fraction=0.25).fit(TEXTS, LABELS).net_
-        assert np.bincount(net.train_split.keywords["valid_ds"].targets).tolist() == [6, 6]
+        assert np.bincount(net.train_split.keywords["valid_ds"].y).tolist() == [6, 6]
 
     def test_a_pipeline_hands_over_validation_texts_tokenized(self):
         with sk_han_routing():

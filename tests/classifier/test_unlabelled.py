@@ -95,7 +95,7 @@ class TestWhatIsLearnt:
         assert classifier.latent_model_ is None
 
     def test_only_documents_with_labels_are_held_out(self, fitted):
-        held_out = fitted.net_.train_split.keywords["valid_ds"]
+        held_out = fitted.net_.train_split.keywords["valid_ds"].X
         assert len(held_out) == 6
 
     def test_documents_of_weight_zero_are_no_text_without_labels(self):

@@ -80,7 +80,7 @@ def test_held_out_documents_have_no_label_in_pretraining(monkeypatch):
     classifier = HANClassifier(**SMALL, max_epochs=1)
     classifier.fit(texts[:60], y[:60], X_unlabelled=texts[60:])
     ((documents, labels),) = given
-    held_out = classifier.net_.train_split.keywords["valid_ds"].documents.to_nested()
+    held_out = classifier.net_.train_split.keywords["valid_ds"].X.documents.to_nested()
     nested = documents[:60].to_nested()
     without = [i for i in range(60) if nested[i] in held_out]
     assert len(without) == 6
