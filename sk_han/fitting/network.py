@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import sys
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -34,7 +35,7 @@ from sk_han.training.builder import (
     new_net,
     plain_history,
 )
-from sk_han.training.callbacks import FitTasks, StopOnInterrupt, is_interactive_fit
+from sk_han.training.callbacks import FitTasks, StopOnInterrupt, is_wrapped_fit
 from sk_han.training.net import Net
 from sk_han.training.pretraining import (
     PRETRAINING_BATCH_SIZE,
@@ -234,7 +235,8 @@ def _new_net(
     network = fit.network_options.get_params(deep=False)
     del network["embedding_dropout"]  # net_params may have it
     callbacks = list(params.callbacks or ())
-    if is_interactive_fit() and not any(isinstance(each, StopOnInterrupt) for each in callbacks):
+    is_direct = hasattr(sys, "ps1") and not is_wrapped_fit()  # in a shell or a notebook
+    if is_direct and not any(isinstance(each, StopOnInterrupt) for each in callbacks):
         callbacks.append(StopOnInterrupt())
     training = {
         "n_documents": len(fit.training),

@@ -285,18 +285,16 @@ class StopOnInterrupt(_Stopping):
         return self.is_interrupted_
 
 
-def is_interactive_fit() -> bool:
-    """Return whether `fit` was called directly, in an interactive shell or a notebook."""
-    if not hasattr(sys, "ps1"):
-        return False
+def is_wrapped_fit() -> bool:
+    """Return whether a search or another wrapper calls `fit`, not the user or a Pipeline."""
     frame = sys._getframe(1)
     while frame is not None:
         name = str(frame.f_globals.get("__name__", ""))
         is_wrapper = name.split(".")[0] in ("joblib", "sklearn") and not name.startswith(_DIRECT)
         if is_wrapper or name.startswith("sk_han.inspection"):
-            return False
+            return True
         frame = frame.f_back  # type: ignore[assignment]
-    return True
+    return False
 
 
 def _one_cycles(net: Any) -> list[Any]:

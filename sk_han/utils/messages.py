@@ -138,12 +138,24 @@ def random_source(random_state: Any) -> np.random.Generator | np.random.RandomSt
 _BETWEEN = {"contextlib", "joblib", "sk_han", "sklearn", "skorch", "torch"}
 
 
-def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn, and point to the last line outside of sk_han, scikit-learn, skorch and joblib."""
+# Lines that were warned once.
+_warned: set[tuple[str, int]] = set()
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning, *, once: bool = False) -> None:
+    """Warn, and point to the last line outside of sk_han, scikit-learn, skorch and joblib.
+
+    A process warns `once` of each line, such as that of a search, whatever the message.
+    """
     # As skip_file_prefixes of warnings.warn does from Python 3.12 on.
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _package(frame.f_globals) in _BETWEEN:
         frame, level = frame.f_back, level + 1
+    place = frame.f_code.co_filename, frame.f_lineno
+    if once and place in _warned:
+        return
+    if once:
+        _warned.add(place)
     warnings.warn(message, category, stacklevel=level)
 
 

@@ -1,4 +1,4 @@
-"""A fit warns of a network that has learnt nothing."""
+"""A fit warns of a model that is no better than chance, and of a useless network."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from sk_han.datasets import make_reviews
 from sk_han.fitting.scales import ScaledParts
@@ -26,9 +27,56 @@ LABELS = np.array(LABELS)
 
 @pytest.mark.parametrize("params", [{"max_epochs": 4}, {"validation_fraction": None}])
 def test_a_rate_that_is_far_too_high_is_named(params):
-    message = r"is useless: .* loss is [\d.]+, .* frequencies alone 0\.69\d?\..* Lower lr=100 "
+    message = r"is useless: .* loss is [\d.]+, .* frequencies alone 0\.69\d?\..* Set lr=100 "
     with pytest.warns(ConvergenceWarning, match=message) as warned:
         tiny(lr=100, **params).fit(TEXTS, LABELS)
+    assert len(warned) == 1
+    assert warned[0].filename == __file__
+
+
+MANY_TEXTS, MANY_LABELS = make_reviews(400, random_state=1)
+SHUFFLED = np.random.RandomState(0).permutation(MANY_LABELS)
+INDICATOR = np.stack([SHUFFLED == "positive", np.roll(SHUFFLED, 1) == "positive"], axis=1).astype(
+    int
+)
+
+
+def judged(**params):
+    return tiny(max_epochs=5, validation_fraction=0.25, **params)
+
+
+@pytest.mark.parametrize("labels", [SHUFFLED, INDICATOR], ids=["classes", "labels"])
+def test_labels_without_meaning_are_no_better_than_chance(labels):
+    message = (
+        r"The model is no better than chance: on 100 held-out documents its accuracy is 0\.\d+, "
+        r".* Set max_epochs=5 \(by default 'auto'\), batch_size=32 \(by default 'auto'\) back, "
+        "give more documents, or check that labels belong to their documents"
+    )
+    with pytest.warns(ConvergenceWarning, match=message) as warned:
+        judged().fit(MANY_TEXTS, labels)
+    assert len(warned) == 1
+
+
+def test_true_labels_and_rare_ones_are_better_than_chance():
+    rare = [f"{text} defect" if i % 25 == 0 else text for i, text in enumerate(MANY_TEXTS)]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "The model is no better than chance")
+        warnings.filterwarnings("ignore", "The network is useless")
+        judged().fit(MANY_TEXTS, MANY_LABELS)
+        judged().fit(rare, (np.arange(400) % 25 == 0).astype(int))
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        lambda: GridSearchCV(judged(), {"lr": [0.005, 0.006]}, cv=3).fit(MANY_TEXTS, SHUFFLED),
+        lambda: cross_val_score(judged(), MANY_TEXTS, SHUFFLED, cv=3),
+    ],
+    ids=["grid", "folds"],
+)
+def test_a_search_warns_once(search):
+    with pytest.warns(ConvergenceWarning, match="no better than chance|is useless") as warned:
+        search()
     assert len(warned) == 1
     assert warned[0].filename == __file__
 
