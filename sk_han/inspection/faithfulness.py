@@ -1,4 +1,4 @@
-"""Faithfulness: whether the words that an explanation names decided the prediction."""
+"""Faithfulness: whether predictions depend on the words that explanations name."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from sk_han.utils.metrics import mean_interval
 Predict = Callable[[DocumentArray], NDArray[np.float64]]
 
 
-# Small steps where explanations differ: good ones flip a decision within a tenth of the words.
+# Fine steps up to 10 %, where good explanations flip the decision.
 FLIP_GRID = (*(step / 100 for step in range(1, 11)), *(step / 100 for step in range(15, 100, 5)))
 
 
 def ranked(documents: DocumentArray, scores: NDArray[np.floating]) -> NDArray[np.int64]:
-    """Rank the words of each document, (T,): 0 has the highest score; ties are in reading order."""
+    """Rank the words of each document (T,), 0 for the highest score; ties in reading order."""
     lengths = documents.words_per_document
     document = np.repeat(np.arange(len(documents)), lengths)
     order = np.lexsort((-scores, document))
@@ -45,7 +45,7 @@ def ranked(documents: DocumentArray, scores: NDArray[np.floating]) -> NDArray[np
 
 def top_counts(lengths: NDArray[np.int64], fraction: float) -> NDArray[np.int64]:
     """Return the number of words in the top fraction of each document (D,), rounded up."""
-    # In floating point 7 % of 100 words is a little more than 7.
+    # In floating point, 7 % of 100 words is slightly more than 7.
     return np.ceil(fraction * lengths - 1e-9).astype(np.int64)
 
 
@@ -56,10 +56,10 @@ def comprehensiveness_and_sufficiency(
     rank: NDArray[np.int64],
     fractions: Sequence[float],
 ) -> NDArray[np.float64]:
-    """Measure the fall of the predicted class's probability, (2, D), a mean over fractions.
+    """Measure how much the probability of the predicted class drops, (2, D), mean over fractions.
 
-    Without the words of the highest ranks, and with these alone. `whole`, (D, K), are the
-    probabilities of whole documents.
+    Row 0 is without the top words, row 1 with these alone. `whole` (D, K) are the probabilities of
+    complete documents.
     """
     lengths = documents.words_per_document
     rows, predicted = np.arange(len(documents)), whole.argmax(axis=1)
@@ -75,9 +75,9 @@ def comprehensiveness_and_sufficiency(
 def flip_shares(
     predict: Predict, documents: DocumentArray, whole: NDArray[np.float64], rank: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Find the smallest share of words, by rank, whose removal changes the decision, (D,).
+    """Find the smallest share of top words whose removal changes the decision, (D,).
 
-    Only the shares of `FLIP_GRID`, rounded up to words, are tried; 1.0 if none changes it.
+    Tries the shares of `FLIP_GRID`, rounded up to words; 1.0 if none changes it.
     """
     lengths = documents.words_per_document
     decision = whole.argmax(axis=1)
@@ -86,7 +86,7 @@ def flip_shares(
     unchanged = np.ones(len(documents), dtype=bool)
     for fraction in FLIP_GRID:
         counts = top_counts(lengths, fraction)
-        # In a short document, several shares are the same number of words.
+        # In a short document, several shares give the same number of words.
         rows = np.flatnonzero(unchanged & (counts > removed) & (counts < lengths))
         if len(rows) == 0:
             continue
@@ -101,16 +101,16 @@ def flip_shares(
 def rationale_words(
     rationales: Sequence[Sequence[tuple[int, int]]], sources: Sequence[Source]
 ) -> NDArray[np.bool_]:
-    """Check rationales and mark the words (T,) that they cover, completely or in part."""
+    """Check rationales and mark the words (T,) that overlap one."""
     if not isinstance(rationales, Collection):
         raise TypeError(
-            f"rationales must have a list of spans for each of {counted(len(sources))}; got "
+            f"rationales must contain a list of spans for each of {counted(len(sources))}; got "
             f"{rationales!r}."
         )
     if len(rationales) != len(sources):
         raise ValueError(
-            f"rationales must have a list of spans for each of {counted(len(sources))}; got "
-            f"{len(rationales)}. A document without a rationale has an empty list."
+            f"rationales must contain a list of spans for each of {counted(len(sources))}; got "
+            f"{len(rationales)}. Use an empty list for a document without a rationale."
         )
     covered = [
         covered_words(checked_spans(spans, number, len(source.text)), source.word_spans)
@@ -124,8 +124,8 @@ def agreement(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compare the scores of words (T,) with people's marks: AUPRC and token F1, (D,) each.
 
-    Where k words are marked, F1 is of the k words of the highest scores, so precision and recall
-    are equal to it. Where none is marked, both are NaN.
+    F1 is that of the k top words if k words are marked, so it equals precision and recall. Both are
+    NaN if no word is marked.
     """
     starts = starts_of(lengths)
     auprc, token_f1 = np.full((2, len(lengths)), np.nan)
@@ -144,7 +144,7 @@ CONTROL = "random"
 REMOVALS = ("comprehensiveness", "sufficiency", "flip")
 
 
-_FALLS = REMOVALS[:2]  # of a probability, which may rise; other measures are shares
+_DROPS = REMOVALS[:2]  # of a probability, which may also rise; the other metrics are shares
 
 
 Method = str | Callable[[Any, Any], Sequence[NDArray[np.floating]]]
@@ -159,67 +159,65 @@ def faithfulness_report(
     rationales: Sequence[Sequence[tuple[int, int]]] | None = None,
     random_state: int | np.random.RandomState | np.random.Generator | None = None,
 ) -> FaithfulnessReport:
-    """Measure whether the estimator's decisions depend on the words that explanations name.
+    """Measure whether predictions depend on the words that explanations name.
 
-    Each method ranks the words of a document by their contribution toward the predicted class,
-    the highest first. Then words are removed and the estimator predicts again. No true labels
-    are needed: the report measures how well an explanation describes the estimator, right or
-    wrong, and not the quality of the estimator.
+    Each method ranks the words of a document by their contribution to the predicted class, the
+    highest first. Then words are removed and the estimator predicts again. No true labels are
+    needed, because the report measures how well explanations describe the estimator, not how good
+    the estimator is.
 
     Parameters
     ----------
     estimator : HANClassifier or Pipeline
         Fitted, as `explain` takes it.
     X : n_documents raw texts, DocumentArray, or ndarray of int
-        As the estimator's ``predict`` takes them. Documents without words are left out and
-        counted.
+        As for ``predict``. Documents without words are left out and counted.
     methods : sequence of str, or mapping of str to str or callable, \
             default=("shapley", "attention", "random")
-        Names of methods of `explain`, or a mapping of names for the report to such names or to
+        Names of methods of `explain`, or a mapping from names for the report to such names or to
         functions ``(estimator, X) -> scores``, for example of other packages. These return, for
-        each document, an array of one score a word toward the predicted class. The words are
-        those of `explain`. The control "random" is added if it is missing, and no other method
-        may have its name.
+        each document, an array with a score for each word of `explain`, for the predicted class.
+        The control "random" is added if it is missing; no other method may have this name.
     fractions : sequence of float, default=(0.01, 0.05, 0.1, 0.2, 0.5)
-        Shares of the words of each document to remove or to keep alone, rounded up to words.
+        Shares of the words of each document to remove, or to keep alone; rounded up to words.
     rationales : sequence of n_documents sequences of (start, end), default=None
         Spans of characters that people marked in each text. A word is marked if it overlaps one.
     random_state : int, RandomState, Generator or None, default=None
-        Source of the random control.
+        Controls the random ranking.
 
     Raises
     ------
     TypeError
         If the estimator is neither a HANClassifier nor a Pipeline that ends in one, a method is
-        neither a name nor a function, or rationales are no lists of two integers each.
+        neither a name nor a function, or a rationale is not a pair of integers.
     ValueError
-        If there are no documents or none with a word, a method is unknown or takes the name of
-        the control, scores do not fit the words or are not finite, a fraction is not above 0 and
-        at most 1, or a rationale is outside its text.
+        If no document has a word, a method is unknown or has the name of the control, scores do not
+        match the words or are not finite, a fraction is not in (0, 1], or a rationale is outside
+        its text.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
 
     Notes
     -----
-    - **Comprehensiveness** (higher is better): the probability of the predicted class minus that
-      without the top fraction of the words. Mean over `fractions`.
-    - **Sufficiency** (lower is better): the same probability minus that of the top fraction
-      alone. Below 0, the probability is higher with these words alone.
-    - **Flip** (lower is better): the smallest share of words whose removal changes the decision,
-      in steps of 1 % to 10 % and of 5 % from there; 1.0 if none does.
-    - **AUPRC** and **token F1** (higher is better): how high the marked words are ranked, as
-      average precision, and as F1 of as many words as are marked. Documents without a marked
-      word are left out and counted. These two measure agreement with people's expectations. A
-      faithful explanation of a model that decides by other words does not agree with them.
+    - **Comprehensiveness** (higher is better): how much the probability of the predicted class
+      drops without the top fraction of the words. Mean over `fractions`.
+    - **Sufficiency** (lower is better): how much it drops with the top fraction alone. Below 0, it
+      is higher with these words alone.
+    - **Flip** (lower is better): the smallest share of top words whose removal changes the
+      decision, in steps of 1 % up to 10 % and of 5 % above; 1.0 if none does.
+    - **AUPRC** and **token F1** (higher is better): average precision of the marked words, and F1
+      of the k top words if k words are marked. Documents without a marked word are left out and
+      counted. These two measure agreement with people; a faithful explanation of a model that
+      decides by other words does not agree with them.
 
-    The first two and the last two are of DeYoung et al. (2020). There k, the number of words for
-    F1, is the same for the whole corpus; here each document has its own.
+    The first two and the last two are those of DeYoung et al. (2020), except that k is the same for
+    all documents there.
 
-    Documents without some of their words differ from training documents, which causes a part of
-    each fall. So compare each method with the random control, by the interval of its difference in
-    ``differences`` and not by the overlap of two intervals, and never compare two estimators.
-    Intervals are those of Student's t over the documents. One or two documents, or documents
-    that all have the same value, give no estimate of the variance and no interval (NaN).
+    Documents with missing words differ from training documents, which alone causes a part of each
+    drop. So compare each method with the random control by the interval of their difference in
+    ``differences`` (not by the overlap of two intervals), and never compare two estimators.
+    Intervals are those of Student's t over the documents; they are NaN with fewer than three
+    documents or if all values are equal.
 
     References
     ----------
@@ -247,19 +245,19 @@ def faithfulness_report(
     with_words = np.flatnonzero(lengths)
     if len(with_words) == 0:
         raise ValueError(
-            f"Of {counted(len(documents))} none has a word, so there is nothing to remove."
+            f"None of the {counted(len(documents))} has a word, so there is nothing to remove."
         )
     marked = None
     if rationales is not None:
         if not model.are_raw_texts(X):
             raise TypeError(
-                f"rationales are characters of raw texts, but X holds word ids "
-                f"({type(X).__name__}): pass the texts, to the whole Pipeline."
+                f"rationales are positions in raw texts, but X holds word ids "
+                f"({type(X).__name__}). Pass the texts to the whole Pipeline."
             )
         marked = rationale_words(rationales, sources)
     seed = _seed(random_state)
 
-    # The documents left out have no words, so the scores of all words remain the same.
+    # The documents left out have no words, so `flat` needs no selection.
     read = documents[with_words]
     predict = model.classifier.predict_proba
     whole = predict(read)
@@ -301,18 +299,18 @@ def faithfulness_report(
 
 
 def _named(methods: Any) -> dict[str, Method]:
-    """Return the methods, including the control, by their names in the report."""
+    """Return a mapping from names in the report to methods, including the control."""
     if isinstance(methods, str) or callable(methods) or not isinstance(methods, Iterable):
         raise TypeError(
-            f"methods must be a sequence of names or a mapping of names to methods; got "
-            f"{methods!r}. Put a lone method into a dict: {{'name': method}}."
+            f"methods must be a sequence of names or a mapping from names to methods; got "
+            f"{methods!r}. Put a single method into a dict: {{'name': method}}."
         )
     pairs = methods.items() if isinstance(methods, Mapping) else ((name, name) for name in methods)
     given = list(pairs)
     for name, method in given:
         if not isinstance(name, str) or not (isinstance(method, str) or callable(method)):
             raise TypeError(
-                f"A method must be a name that explain knows, or in a mapping of names a function "
+                "A method must be the name of a method of explain or, in a mapping, a function "
                 f"(estimator, X) -> scores; got {name!r}: {method!r}."
             )
         if isinstance(method, str) and method not in METHODS:
@@ -321,7 +319,7 @@ def _named(methods: Any) -> dict[str, Method]:
             )
         if name == CONTROL and method != CONTROL:
             raise ValueError(
-                f"{CONTROL!r} is the name of the control, which every method is compared with; got "
+                f"{CONTROL!r} is the name of the control that every method is compared with; got "
                 f"{method!r} for it. Give that method another name."
             )
     named: dict[str, Method] = dict(given)
@@ -332,14 +330,14 @@ def _checked_fractions(fractions: Sequence[float]) -> tuple[float, ...]:
     shares = tuple(fractions) if isinstance(fractions, Iterable) else ()
     if not shares or not all(isinstance(share, Real) and 0 < share <= 1 for share in shares):
         raise ValueError(
-            f"fractions must be a sequence of one or more shares above 0 and at most 1, for "
-            f"example (0.1,); got {fractions!r}."
+            f"fractions must be a sequence of one or more numbers in (0, 1], for example (0.1,); "
+            f"got {fractions!r}."
         )
     return tuple(map(float, shares))
 
 
 def _seed(random_state: Any) -> int:
-    """Draw one seed for all methods, so that their control is the same."""
+    """Draw one seed for all methods."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31 - 1))
     # With None, scikit-learn would draw from NumPy's global generator and change its state.
@@ -353,37 +351,37 @@ def _checked_scores(
     """Check the scores of all words and return them, shape (n_words,)."""
     if not hasattr(scores, "__len__"):
         raise TypeError(
-            f"The method {name!r} returned {a_kind(scores)}; it must return a list of the "
-            "scores of each document's words."
+            f"The method {name!r} returned {a_kind(scores)}; it must return a list with an array "
+            "of word scores for each document."
         )
     if len(scores) != len(lengths):
         raise ValueError(
-            f"The method {name!r} gave scores for {counted(len(scores))}; it was asked for "
+            f"The method {name!r} returned scores for {counted(len(scores))}; expected "
             f"{len(lengths):,}."
         )
     arrays = [np.asarray(document_scores, dtype=np.float64) for document_scores in scores]
     for i, (array, length) in enumerate(zip(arrays, lengths, strict=True)):
         if array.shape != (length,):
             raise ValueError(
-                f"The method {name!r} gave scores of the shape {array.shape} for document {i}; it "
-                f"has {counted(length, 'word')}, those of explain(estimator, X)[{i}].words."
+                f"The method {name!r} returned scores of shape {array.shape} for document {i}, "
+                f"which has {counted(length, 'word')}: explain(estimator, X)[{i}].words."
             )
         if not np.isfinite(array).all():
             word = int(np.isfinite(array).argmin())
             raise ValueError(
-                f"The method {name!r} gave {array[word]} for word {word} of document {i}; scores "
-                "must be finite. Give a word that nothing is known of the score 0."
+                f"The method {name!r} returned {array[word]} for word {word} of document {i}; "
+                "scores must be finite. Use 0 for a word without a score."
             )
     return np.concatenate(arrays)
 
 
 def _summed_up(values: Mapping[str, Mapping[str, NDArray[np.float64]]]) -> dict[str, Any]:
-    """Return means, intervals, and those of differences to the control, by metric and method."""
+    """Return means, intervals, and intervals of differences, by metric and method."""
     summary: dict[str, Any] = {"means": {}, "intervals": {}, "differences": {}}
     for metric, by_method in values.items():
-        # A document that is left out is left out of all methods.
+        # Documents that are left out are the same for all methods.
         known = {name: of[~np.isnan(of)] for name, of in by_method.items()}
-        lowest = -1.0 if metric in _FALLS else 0.0
+        lowest = -1.0 if metric in _DROPS else 0.0
         summary["means"][metric] = {
             name: float(of.mean()) if len(of) else math.nan for name, of in known.items()
         }
@@ -403,7 +401,7 @@ def checked_spans(spans: Any, number: int, n_characters: int) -> Integers:
     if not isinstance(spans, Collection) or isinstance(spans, str):
         raise TypeError(
             f"The rationales of document {number} must be a list of spans (start, end); got "
-            f"{spans!r}. A document without a rationale has an empty list."
+            f"{spans!r}. Use an empty list for a document without a rationale."
         )
     for position, span in enumerate(spans):
         if not _is_pair(span):
@@ -421,7 +419,7 @@ def checked_spans(spans: Any, number: int, n_characters: int) -> Integers:
 
 
 def covered_words(spans: Integers, word_spans: Integers) -> Flags:
-    """Mark the words (T,) that overlap a span, completely or in part."""
+    """Mark the words (T,) that overlap a span."""
     first = np.searchsorted(word_spans[:, 1], spans[:, 0], side="right")
     last = np.searchsorted(word_spans[:, 0], spans[:, 1], side="left")
     changes = np.zeros(len(word_spans) + 1, dtype=np.int64)

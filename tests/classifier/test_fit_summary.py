@@ -59,7 +59,7 @@ def test_a_rare_class_that_is_not_found_is_told_with_a_repair():
     model = tiny(max_epochs=2).fit(texts, labels, X_val=texts, y_val=labels)
     assert model.fit_summary_.worst_class == "rare"
     told = re.search(r"lowest recall +rare: 0.000 of 10; (.*)", str(model.fit_summary_))
-    assert told[1] == "a larger class_weight finds more of it, and more that is not"
+    assert told[1] == "a larger class_weight raises it, at the cost of precision"
 
 
 def test_of_several_labels_the_label_that_is_found_least_is_told():
@@ -69,7 +69,7 @@ def test_of_several_labels_the_label_that_is_found_least_is_told():
     found = f1_score(has, model.predict(texts), average="macro", zero_division=0)
     assert model.fit_summary_.macro_f1 == pytest.approx(found)
     assert model.fit_summary_.worst_class == "0"
-    assert "a lower threshold finds more of it" in str(model.fit_summary_)
+    assert "a lower threshold raises it" in str(model.fit_summary_)
 
 
 def test_held_out_documents_are_scored_by_models_that_do_not_know_them(fitted):
@@ -132,7 +132,7 @@ def test_a_callback_that_ends_training_is_named():
 
     summary = tiny(max_epochs=4, callbacks=[Ends()]).fit(TEXTS, LABELS).fit_summary_
     assert (summary.ended, summary.n_epochs) == ("a callback", 1)
-    assert "ended by a callback" in str(summary)
+    assert "stopped by a callback" in str(summary)
 
 
 @pytest.mark.parametrize("how", ["fit", "partial_fit"])
@@ -144,7 +144,7 @@ def test_without_held_out_documents_there_are_no_scores(how):
     summary = model.fit_summary_
     assert (summary.n_scored, summary.accuracy, summary.kept_epoch) == (0, None, None)
     assert summary.shares == {}
-    assert "no held-out document is known to be new" in str(summary)
+    assert "no held-out documents that are new" in str(summary)
 
 
 def test_a_warm_start_sums_up_the_last_fit():
@@ -164,7 +164,7 @@ def test_after_a_portion_all_words_are_of_the_portion():
     assert (summary.ended, summary.n_documents) == ("one portion", 10)
     assert "10 documents in the last portion, 2 classes" in repr(summary)
     assert str(summary).startswith("Fitted to a portion of 10 documents")
-    assert "1 epoch over this portion" in str(summary)
+    assert "1 epoch on this portion" in str(summary)
     assert pickle.loads(pickle.dumps(model)).fit_summary_ == summary
     assert "portion" not in str(model.fit(REVIEWS, KINDS).fit_summary_)
 
@@ -263,8 +263,8 @@ def test_several_labels_are_scored_by_the_thresholds_of_the_model():
     # A part alone has no thresholds of its own, and those of the sum are not its.
     assert model.fit_summary_.network_accuracy == pytest.approx(model.best_score_)
     said = str(model.fit_summary_)
-    assert "labels from one half on" in said
-    assert "the sum of all labels" in said
+    assert "(threshold 0.5)" in said
+    assert "summed over labels" in said
 
 
 def test_many_copies_do_not_make_held_out_documents_known_ones():

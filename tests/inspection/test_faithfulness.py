@@ -74,10 +74,10 @@ class TestMethods:
     @pytest.mark.parametrize(
         ("row", "scores", "message"),
         [
-            (8, [0.0], "gave scores for 9 documents; it was asked for 8"),
-            (3, np.zeros(9), r"gave scores of the shape \(9,\) for document 3; it has 10 words"),
-            (7, [0.0, np.nan, 0, 0, 0, 0], "gave nan for word 1 of document 7"),
-            (7, [-np.inf, 0, 0, 0, 0, 0], "gave -inf for word 0 of document 7"),
+            (8, [0.0], "returned scores for 9 documents; expected 8"),
+            (3, np.zeros(9), r"returned scores of shape \(9,\) for document 3, which has 10"),
+            (7, [0.0, np.nan, 0, 0, 0, 0], "returned nan for word 1 of document 7"),
+            (7, [-np.inf, 0, 0, 0, 0, 0], "returned -inf for word 0 of document 7"),
         ],
     )
     def test_scores_that_do_not_fit_the_words_are_refused(self, classifier, row, scores, message):
@@ -92,11 +92,11 @@ class TestMethods:
         ("methods", "error", "message"),
         [
             *(
-                (lone, TypeError, "methods must be a sequence.* Put a lone method into")
+                (lone, TypeError, "methods must be a sequence.* Put a single method into")
                 for lone in ("attention", reading_order, None, 3)
             ),
             *(
-                (methods, TypeError, "must be a name that explain knows")
+                (methods, TypeError, "must be the name of a method of explain")
                 for methods in ({"own": 3}, [reading_order], {3: "attention"}, [["attention"]])
             ),
             (["lime"], ValueError, "lime"),
@@ -135,7 +135,7 @@ class TestDocuments:
         [
             (UNSEEN[0], "string object received"),
             ([], "0 sample"),
-            (["", " "], "Of 2 documents none has a word"),
+            (["", " "], "None of the 2 documents has a word"),
         ],
     )
     def test_what_has_nothing_to_remove_is_refused(self, classifier, X, message):
@@ -168,7 +168,7 @@ class TestDocuments:
         "fractions", [[], [0.0], [0.1, 1.1], [float("nan")], 0.1, None, "1", ["0.1"]]
     )
     def test_fractions_that_are_no_share_are_refused(self, classifier, fractions):
-        with pytest.raises(ValueError, match="shares above 0 and at most 1"):
+        with pytest.raises(ValueError, match=r"numbers in \(0, 1\]"):
             report_of(classifier, fractions=fractions)
 
 
@@ -288,12 +288,12 @@ class TestReport:
         table = str(dataclasses.replace(report, differences=telling))
         mean, interval = report.means["flip"]["attention"], report.intervals["flip"]["attention"]
         said = " ".join(table.split())
-        assert "8 documents, 1 of them without words and left out; 1 without a marked word" in said
+        assert "8 documents (1 without words left out); 1 without a marked word left out of" in said
         assert table.count(" ≈ [") == 1
         assert "{:.3f} ≈ [{:.3f}, {:.3f}]".format(mean, *interval) in table
         assert " ".join(table.split()).endswith(
-            " ≈ may be chance: the interval of the difference to random contains 0, or there is "
-            "none."
+            " ≈ may be chance: the confidence interval of the difference from random contains 0 or "
+            "is missing."
         )
         telling = {metric: {"attention": (-0.2, -0.1)} for metric in report.metrics}
         assert "≈" not in str(dataclasses.replace(report, differences=telling))
@@ -320,7 +320,7 @@ def test_each_method_has_a_line_with_both_means(report):
 
 def test_rationales_of_word_ids_are_refused(classifier):
     documents = classifier.tokenizer_.transform(UNSEEN)
-    with pytest.raises(TypeError, match=r"rationales are characters of raw texts.*pass the texts"):
+    with pytest.raises(TypeError, match=r"rationales are positions in raw texts.*Pass the texts"):
         faithfulness_report(classifier, documents, rationales=FIRST_WORDS)
 
 
@@ -342,6 +342,6 @@ class TestOneOrTwoDocuments:
         shown = str(lone)
         assert shown.count(" [–]") == len(lone.methods) * len(lone.metrics)
         assert shown.count(" ≈ [–]") == len(lone.metrics)
-        why = "one or two documents, or equal values, do not show how others vary."
+        why = "fewer than three documents, or all values are equal."
         assert f" [–] no interval: {why}" in " ".join(shown.split())
         assert "nan" not in shown

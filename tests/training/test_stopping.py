@@ -60,7 +60,7 @@ class TestInterrupt:
         n_steps = [len(epoch["batches"]) for epoch in found.net_.history]
         assert sum(n_steps) == step
         assert found.fit_summary_.ended == "an interrupt"
-        assert "ended by Ctrl-C" in str(found.fit_summary_)
+        assert "stopped by Ctrl-C" in str(found.fit_summary_)
         assert "Ctrl-C again gives up" in capsys.readouterr().err
         assert found.predict(TEXTS).shape == (18,)
 
@@ -142,7 +142,7 @@ class TestTime:
         n_steps = sum(len(epoch["batches"]) for epoch in found.net_.history)
         assert 5 < n_steps < 20
         assert found.fit_summary_.ended == "the time"
-        assert "ended by StopAfter" in str(found.fit_summary_)
+        assert "stopped by StopAfter" in str(found.fit_summary_)
 
     def test_the_schedule_ends_with_the_time(self, monkeypatch):
         Clock(monkeypatch)

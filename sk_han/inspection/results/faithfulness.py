@@ -1,4 +1,4 @@
-"""Measurements of methods of explanation: read-only data, without a model."""
+"""Result of `faithfulness_report`: data without a model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sk_han.rendering.blocks import (
 )
 from sk_han.rendering.figures import plot_faithfulness
 from sk_han.utils.containers import frame_of
-from sk_han.utils.messages import agreeing, counted
+from sk_han.utils.messages import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,29 +39,29 @@ HIGHER_IS_BETTER = {
     "auprc": True,
     "token_f1": True,
 }
-# Of each metric, the head of its column and what it means.
+# Column heading and meaning of each metric.
 COLUMNS = {
     "comprehensiveness": (
-        "fall without its first words",
-        "how far the probability of the decision falls without the words that the method ranks "
-        "first: the further, the more it depended on them.",
+        "drop without the top words",
+        "how much the probability of the predicted class drops when the words ranked highest are "
+        "removed. A large drop means that the prediction depended on them.",
     ),
     "sufficiency": (
-        "fall with these alone",
-        "how far it falls when only these words are left; below 0 it rises.",
+        "drop with the top words alone",
+        "how much it drops when only these words are kept; below 0 it rises.",
     ),
     "flip": (
-        "share that changes the decision",
-        "the smallest share of the words, taken out from the first on, that changes the decision; "
-        "1 where none does.",
+        "words to change the prediction",
+        "the smallest share of words that must be removed, the highest ranked first, to change the "
+        "predicted class; 1 if the class never changes.",
     ),
     "auprc": (
-        "people's words ranked high",
-        "whether the words that people marked come first: 1 if all do (average precision).",
+        "marked words ranked high",
+        "average precision of the words that people marked: 1 if they are ranked first.",
     ),
     "token_f1": (
-        "people's words found",
-        "of as many first words as people marked, how many they marked (F1).",
+        "marked words on top",
+        "if people marked k words, the share of the top k words that they marked.",
     ),
 }
 BETTER = {
@@ -72,7 +72,7 @@ BETTER = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FaithfulnessReport(Result):
-    """Faithfulness of methods of explanation to one estimator, on one set of documents.
+    """Faithfulness of explanation methods to one estimator, on one set of documents.
 
     `faithfulness_report` returns it; `print` shows it as a table.
 
@@ -83,21 +83,20 @@ class FaithfulnessReport(Result):
     means : mapping of str to mapping of str to float
         ``means[metric][method]`` over the documents that were not left out.
     intervals : mapping of str to mapping of str to (float, float)
-        Lower and upper end of the 95 % interval of each mean (Student's t); NaN if it is of fewer
-        than three documents, or all have the same, which does not show how others vary.
+        Ends of the 95 % confidence interval of each mean (Student's t); NaN with fewer than three
+        documents or if all values are equal.
     differences : mapping of str to mapping of str to (float, float)
-        The same for the mean difference of every other method to the control "random", document
-        by document. This interval shows whether a method is better than the control: if it
-        contains 0 or is NaN, there is no evidence of a difference from chance.
+        The same for the paired difference between each method and the control "random". If this
+        interval contains 0 or is NaN, there is no evidence that the method is better than chance.
     seconds : mapping of str to float
-        Time of each method for the explanation of one document.
+        Time that each method takes to explain one document.
     fractions : tuple of float
-        Fractions over which comprehensiveness and sufficiency are means.
+        Fractions of words over which comprehensiveness and sufficiency are averaged.
     n_without_words : int
-        Number of documents left out of all metrics, since they have no words.
+        Number of documents without words, which are left out of all metrics.
     n_without_rationale : int or None
-        Number of documents left out of `auprc` and `token_f1`, since none of their words is
-        marked. None without rationales.
+        Number of documents without a marked word, which are left out of `auprc` and `token_f1`.
+        None without rationales.
 
     Notes
     -----
@@ -116,7 +115,7 @@ class FaithfulnessReport(Result):
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Names of the methods, in the given order; the control is last if it was added."""
+        """Names of the methods in the given order; an added control is last."""
         return tuple(self.seconds)
 
     @property
@@ -126,13 +125,13 @@ class FaithfulnessReport(Result):
 
     @property
     def n_documents(self) -> int:
-        """Number of documents, including those that were left out."""
+        """Number of documents, including those left out."""
         return len(next(iter(self.values["flip"].values())))
 
     def to_frame(self) -> DataFrame:
-        """Return a pandas DataFrame with one row for each method, which is its index.
+        """Return a pandas DataFrame indexed by method.
 
-        For each metric it has the columns ``metric``, ``metric_low`` and ``metric_high``, then
+        Its columns are ``metric``, ``metric_low`` and ``metric_high`` for each metric, then
         ``seconds``.
         """
         columns: dict[str, Any] = {"method": self.methods}
@@ -144,14 +143,14 @@ class FaithfulnessReport(Result):
         return frame_of(columns, "FaithfulnessReport.to_frame").set_index("method")
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw comprehensiveness and sufficiency of each method, with their intervals."""
+        """Plot comprehensiveness and sufficiency of each method with their intervals."""
         return plot_faithfulness(self, ax)
 
     def __repr__(self) -> str:
         return f"FaithfulnessReport({counted(self.n_documents)}, {', '.join(self.methods)})"
 
     def may_be_chance(self, metric: str, method: str) -> bool:
-        """Return whether the interval of a method's difference to "random" holds 0, or is none."""
+        """Return whether a method's difference from "random" is not significant."""
         if method not in self.differences[metric]:  # the control itself
             return False
         low, high = self.differences[metric][method]
@@ -159,17 +158,17 @@ class FaithfulnessReport(Result):
 
     @property
     def coverage(self) -> str:
-        """How many documents were measured and left out, and with which shares of words."""
+        """Number of documents measured and left out, and the shares of words."""
         left_out = ""
         if self.n_without_words:
-            left_out = f", {self.n_without_words} of them without words and left out"
+            left_out = f" ({self.n_without_words:,} without words left out)"
         if self.n_without_rationale:
             n = self.n_without_rationale
-            left_out += f"; {n:,} without a marked word {agreeing(n, 'count')} for no rationale"
+            left_out += f"; {n:,} without a marked word left out of auprc and token_f1"
         shares = ", ".join(f"{100 * fraction:g}" for fraction in self.fractions)
         return (
-            f"{counted(self.n_documents)}{left_out}. Means with 95 % intervals (Student's t); "
-            f"comprehensiveness and sufficiency over {shares} % of the words."
+            f"{counted(self.n_documents)}{left_out}. Means with 95 % confidence intervals; "
+            f"comprehensiveness and sufficiency are averaged over {shares} % of the words."
         )
 
     def _blocks(self, extent: Extent, **options: Any) -> Iterable[Block]:
@@ -179,9 +178,10 @@ class FaithfulnessReport(Result):
             yield Sentence(
                 [
                     "Do explanations name the words that decide? Each method ranked the words of "
-                    "a document; the first of them were taken out, and the model decided again. "
-                    "Compare each method with ", Span("random", "strong"), ", which ranks by "
-                    "chance: one that is no better says nothing about this model.",
+                    "each document; then the top words were removed, and the model predicted "
+                    "again. Compare each method with the random ranking (",
+                    Span("random", "strong"),
+                    "): a method that is not better does not explain this model.",
                 ]
             )  # fmt: skip
         heads: list[Text] = [
@@ -194,11 +194,11 @@ class FaithfulnessReport(Result):
             [
                 Span(method),
                 *(self._cell(metric, method) for metric in self.metrics),
-                f"{1000 * self.seconds[method]:.1f} ms",
+                f"{1000 * self.seconds[method]:.1f}",
             ]
             for method in self.methods
         ]
-        yield Table(rows, ["method", *heads, "per document"], "report")
+        yield Table(rows, ["method", *heads, "ms per document"], "report")
         notes: list[Block] = [Sentence(note) for note in (self.coverage, *self._notes())]
         if in_short:
             yield from notes
@@ -225,7 +225,7 @@ class FaithfulnessReport(Result):
         ]
 
     def _notes(self) -> Iterable[str]:
-        """Yield the meaning of the signs in the table."""
+        """Yield the meaning of the symbols in the table."""
         yield " ".join(f"{better}." for better in BETTER.values())
         pairs = [
             (metric, method)
@@ -234,11 +234,10 @@ class FaithfulnessReport(Result):
         ]
         if any(self.may_be_chance(metric, method) for metric, method in pairs):
             yield (
-                "\N{ALMOST EQUAL TO} may be chance: the interval of the difference to random "
-                "contains 0, or there is none."
+                "\N{ALMOST EQUAL TO} may be chance: the confidence interval of the difference from "
+                "random contains 0 or is missing."
             )
         if any(math.isnan(self.intervals[metric][method][0]) for metric, method in pairs):
             yield (
-                "[\N{EN DASH}] no interval: one or two documents, or equal values, do not show "
-                "how others vary."
+                "[\N{EN DASH}] no interval: fewer than three documents, or all values are equal."
             )

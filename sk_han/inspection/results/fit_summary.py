@@ -15,52 +15,52 @@ from sk_han.utils.progress import duration
 
 _Summary = TypeVar("_Summary", bound="SummaryOfFit")
 Facts: TypeAlias = list[tuple[str, str]]
-# Why a fit has ended, in words.
+# Why training ended, in words.
 ENDS = {
-    "all epochs": "all that were planned",
-    "no improvement": "ended since the held-out {unit}s showed no improvement",
-    "a callback": "ended by a callback",
-    "the time": "ended by StopAfter",
-    "an interrupt": "ended by Ctrl-C",
-    "one portion": "over this portion",
+    "all epochs": "max_epochs reached",
+    "no improvement": "stopped early because held-out {unit}s no longer improved",
+    "a callback": "stopped by a callback",
+    "the time": "stopped by StopAfter",
+    "an interrupt": "stopped by Ctrl-C",
+    "one portion": "on this portion",
 }
 
 
 class SummaryOfFit(Result):
-    """Base class of both summaries: they are read from files, and shown as facts."""
+    """Base class of both summaries: reading from files, and display as a table of facts."""
 
     @property
     @abstractmethod
     def in_short(self) -> str:
-        """What matters most, as a phrase: what it was fitted to, accuracy, seconds."""
+        """The main facts in one phrase: training data, accuracy, duration."""
 
     @classmethod
     def from_dict(cls: type[_Summary], values: Any) -> _Summary:
-        """Make a summary of what `to_dict` returned.
+        """Create a summary from what `to_dict` returned.
 
         Raises
         ------
         ValueError
-            If a value is missing, of another kind, or one too many.
+            If a value is missing, unknown or of the wrong type.
         """
         described: Any = cls  # a dataclass
         fields = dataclasses.fields(described)
         kinds = {field.name: str(field.type) for field in fields}
         needed = {field.name for field in fields if field.default is dataclasses.MISSING}
         if not isinstance(values, Mapping) or not needed <= values.keys() <= kinds.keys():
-            raise ValueError(f"a summary of a fit has the values {sorted(kinds)}")
+            raise ValueError(f"the summary of a fit must have the entries {sorted(kinds)}")
         for name, value in values.items():
             if not _is_of_kind(value, kinds[name]):
                 raise ValueError(
                     f"{name} in the summary of a fit must be of the type {kinds[name]}"
                 )
         if values["ended"] not in ENDS:
-            raise ValueError(f"a fit ends by one of {tuple(ENDS)}")
+            raise ValueError(f"ended in the summary of a fit must be one of {tuple(ENDS)}")
         return cls(**values)
 
     @abstractmethod
     def _facts(self) -> tuple[str, Facts]:
-        """Return a title, and names with values."""
+        """Return the title, and (name, value) pairs."""
 
     def _blocks(self, extent: Extent, **options: Any) -> Iterable[Block]:
         title, facts = self._facts()
@@ -73,64 +73,62 @@ class SummaryOfFit(Result):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class FitSummary(SummaryOfFit):
-    """The summary of a fit of a `HANClassifier`; its attribute ``fit_summary_``.
+    """Summary of a fit of a `HANClassifier`; its attribute ``fit_summary_``.
 
-    ``print`` shows it as text, a notebook as a table. Scores are of documents that the network was
-    not fitted to, by linear models that were not fitted to them: held-out documents, or
-    `X_val`. They are None where there are no such documents.
+    ``print`` shows it as text, a notebook as a table. Scores are measured on held-out documents (or
+    `X_val`), with a network and linear models that were not fitted to them. They are None without
+    such documents.
 
     Parameters
     ----------
     n_documents : int
-        Documents with a label, held-out ones included.
+        Number of documents with a label, including held-out ones.
     n_classes : int
     n_conflicting : int
-        Documents with the same words as one with another label.
+        Number of documents with the same words as one with another label.
     n_epochs : int
         Epochs of this fit.
     kept_epoch : int or None
         The epoch whose weights were kept, from 1; None for the last one, without scores.
     ended : {"all epochs", "no improvement", "a callback", "the time", "an interrupt", \
 "one portion"}
-        Why training ended: there were no more epochs, `n_iter_no_change` was reached, or a callback
-        asked for it, such as `StopAfter` and `StopOnInterrupt`. "one portion": this was
-        `partial_fit`, and all values are of its last portion.
+        Why training ended: `max_epochs` or `n_iter_no_change` was reached, or a callback stopped
+        it, such as `StopAfter` or `StopOnInterrupt`. "one portion": this was `partial_fit`, and all
+        values refer to its last portion.
     n_scored : int
-        Documents that the scores are of.
+        Number of documents used for the scores.
     accuracy, loss : float or None
-        Of the whole model, which predicts: accuracy, and mean negative log-likelihood in nats, with
-        the weights of classes and documents, if any.
+        Accuracy of the whole model, and its mean negative log-likelihood in nats, weighted by
+        `class_weight` and `sample_weight`.
     network_accuracy, linear_accuracy : float or None
         Accuracy of the network alone, and of the linear models alone.
     majority_accuracy : float or None
         Accuracy of always predicting the most frequent class.
     shares : mapping of str to float
-        What each part brings to the log-odds of these documents, as a share of all (mean absolute
-        values); empty without scores.
+        Contribution of each part to the log-odds of these documents, as a share of the total (mean
+        absolute values); empty without scores.
     seconds : mapping of str to float
-        Of each stage, by the clock.
+        Wall-clock time of each stage.
     total_seconds : float
-        Of the whole fit.
+        Wall-clock time of the whole fit.
     several_labels : bool, default=False
-        Whether a document may have several labels. Accuracy is then the share of documents with all
-        labels right, `loss` that of all labels together, and `majority_accuracy` that of always
+        Whether a document may have several labels. Then accuracy is the share of documents with all
+        labels right, `loss` is summed over labels, and `majority_accuracy` is that of always
         predicting the most frequent set of labels.
     macro_f1 : float or None, default=None
-        Mean of the F1 of all classes or labels, whether frequent or not.
+        Unweighted mean of the F1 of all classes or labels.
     worst_class : str or None, default=None
-        The class or label, as text, of the lowest recall among those that these documents have.
+        The class or label (as text) with the lowest recall, of those that occur.
     worst_recall : float or None, default=None
-        The share of its documents that were found.
+        Its recall.
     n_worst : int or None, default=None
-        How many of these documents have it.
+        Number of documents that have it.
 
     Notes
     -----
-    The scale of the network is fitted to the same documents, one or two numbers, so accuracy and
-    loss are a little too good; the kept epoch is chosen by the accuracy of the network on them,
-    which is therefore too good too. Thresholds by ``threshold="f1"`` are found on the same
-    documents as well: here each fifth of them is decided by those of the others. Measure what
-    matters on documents of your own.
+    Accuracy and loss are slightly optimistic, because the scale of the network (one or two numbers)
+    is fitted to the same documents. The accuracy of the network is too, because it chose the epoch.
+    Thresholds of ``threshold="f1"`` are cross-validated on them. Evaluate on documents of your own.
     """
 
     n_documents: int
@@ -156,7 +154,7 @@ class FitSummary(SummaryOfFit):
 
     @property
     def in_short(self) -> str:
-        """What matters most, as a phrase: documents, classes, accuracy, seconds."""
+        """The main facts in one phrase: documents, classes, accuracy, duration."""
         classes = counted(self.n_classes, "label" if self.several_labels else "class")
         documents = counted(self.n_documents)
         if self.ended == "one portion":
@@ -175,20 +173,20 @@ class FitSummary(SummaryOfFit):
         facts = []
         if self.accuracy is None:
             facts.append(
-                ("accuracy", "not measured: no held-out document is known to be new to the model")
+                ("accuracy", "not measured: no held-out documents that are new to the model")
             )
         else:
             held_out = counted(self.n_scored, "held-out document")
             measure = "all labels right" if self.several_labels else "accuracy"
             facts.append((measure, f"{self.accuracy:.3f} on {held_out}"))
-            of_all = ", the sum of all labels" if self.several_labels else ""
-            facts.append(("loss", f"{self.loss:.3f} on the same{of_all}"))
+            summed = ", summed over labels" if self.several_labels else ""
+            facts.append(("loss", f"{self.loss:.3f}{summed}"))
             facts += self._by_class()
             alone = [("network", self.network_accuracy), ("linear", self.linear_accuracy)]
             named = [f"{name} {score:.3f}" for name, score in alone if score is not None]
             if len(named) > 1:
-                decided = ", labels from one half on" if self.several_labels else ""
-                facts.append(("each alone", f"{', '.join(named)}{decided}"))
+                decided = " (threshold 0.5)" if self.several_labels else ""
+                facts.append(("each part alone", f"{', '.join(named)}{decided}"))
             guess = "most frequent labels" if self.several_labels else "most frequent class"
             facts.append((guess, f"{self.majority_accuracy:.3f}"))
         if len(self.shares) > 1:
@@ -197,12 +195,12 @@ class FitSummary(SummaryOfFit):
         facts.append(("training", _training(self, "document")))
         if self.n_conflicting:
             other = "labels" if self.several_labels else "label"
-            facts.append((f"same text, other {other}", counted(self.n_conflicting)))
+            facts.append((f"same words, other {other}", counted(self.n_conflicting)))
         facts.append(("time", _time(self)))
         return title, facts
 
     def _by_class(self) -> Facts:
-        """Return macro F1 and the class that is found least, with what would find more of it."""
+        """Return macro F1 and the class with the lowest recall, with a way to raise it."""
         if self.macro_f1 is None:
             return []
         facts = [("macro F1", f"{self.macro_f1:.3f}")]
@@ -211,30 +209,30 @@ class FitSummary(SummaryOfFit):
             is_rare = self.n_worst * self.n_classes < self.n_scored / 2
             if is_rare and self.worst_recall < 0.5:
                 repair = "a lower threshold" if self.several_labels else "a larger class_weight"
-                worst += f"; {repair} finds more of it, and more that is not"
+                worst += f"; {repair} raises it, at the cost of precision"
             facts.append(("lowest recall", worst))
         return facts
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class TrainingSummary(SummaryOfFit):
-    """The summary of a fit of a network without other parts; its attribute ``fit_summary_``.
+    """Summary of a fit of a network without other parts; its attribute ``fit_summary_``.
 
     ``print`` shows it as text, a notebook as a table.
 
     Parameters
     ----------
     unit : str
-        What it was fitted to, such as "sentence".
+        What the samples are, such as "sentence".
     n_trained : int
-        Units that the network was fitted to.
+        Number of training samples.
     n_scored : int
-        Held-out units.
+        Number of held-out samples.
     n_epochs, kept_epoch, ended, seconds, total_seconds
-        As of `FitSummary`.
+        See `FitSummary`.
     accuracy : float or None
-        Of the words of held-out units, in the kept epoch. It has chosen this epoch, and is a little
-        too good.
+        Accuracy on the words of held-out samples in the kept epoch; slightly optimistic, because
+        it chose this epoch.
     """
 
     unit: str
@@ -249,7 +247,7 @@ class TrainingSummary(SummaryOfFit):
 
     @property
     def in_short(self) -> str:
-        """What matters most, as a phrase: units, accuracy, seconds."""
+        """The main facts in one phrase: samples, accuracy, duration."""
         score = "" if self.accuracy is None else f"held-out accuracy {self.accuracy:.3f}, "
         return f"{counted(self.n_trained, self.unit)}, {score}{duration(self.total_seconds)}"
 
@@ -281,11 +279,11 @@ def _training(summary: Any, unit: str) -> str:
         return f"{epochs} {ENDS[summary.ended]}"
     why = ENDS[summary.ended].format(unit=unit)
     kept = "the last one" if summary.kept_epoch is None else f"epoch {summary.kept_epoch}"
-    return f"{epochs}, {why}; the weights of {kept} were kept"
+    return f"{epochs}, {why}; kept the weights of {kept}"
 
 
 def _is_of_kind(value: Any, kind: str) -> bool:
-    """Return whether a value is of an annotated kind; numbers are finite and not negative."""
+    """Return whether a value has an annotated type; numbers must be finite and not negative."""
     kind, _, or_none = kind.partition(" | ")
     if value is None:
         return bool(or_none)
