@@ -2,6 +2,7 @@ import pickle
 import re
 import subprocess
 import sys
+import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,6 +44,29 @@ def read(texts, **params):
 def test_words_that_were_not_in_the_training_texts_are_unknown():
     tokenizer = HierarchicalTokenizer().fit(["good film"])
     assert tokenizer.transform(["A good film noir."]).to_nested() == [[[1, 3, 2, 1, 1]]]
+
+
+# Of each pair the second is another spelling of the first.
+SPELLINGS = [
+    ("Café Ångström", "Cafe\u0301 A\u030angstro\u0308m"),
+    ("ȩ\u0301ế", "e\u0301\u0327e\u0302\u0301"),
+    ("영화가", "\u110b\u1167\u11bc\u1112\u116a\u1100\u1161"),
+    ("がプ", "か\u3099フ\u309a"),
+    ("don't м'ята", "don’t мʼята"),
+]
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"tokens": "words"}, {"tokens": "web"}, {"lowercase": False}]
+)
+@pytest.mark.parametrize(("text", "other"), SPELLINGS)
+def test_a_word_in_another_spelling_has_the_same_id_and_offsets_of_its_own(text, other, params):
+    tokenizer = HierarchicalTokenizer(**params).fit([text])
+    assert tokenizer.vocabulary_ == HierarchicalTokenizer(**params).fit([other]).vocabulary_
+    found = [tokenizer.locate([each]) for each in (text, other)]
+    assert found[0][0].to_nested() == found[1][0].to_nested()
+    for (_, (spans,)), each in zip(found, (text, other), strict=True):
+        assert "".join(each[a:b] for a, b in spans.word_spans) == "".join(each.split())
 
 
 def test_transform_learns_nothing():
@@ -355,7 +379,8 @@ def test_the_raw_text_at_a_span_is_the_word(texts):
     words = tokenizer.inverse_transform(tokenizer.fit_transform(texts))
     for text, document, spans in zip(texts, words, tokenizer.spans(texts), strict=True):
         raw = [text[start:end] for start, end in spans.word_spans]
-        assert raw == [word for sentence in document for word in sentence]
+        one_form = [re.sub("[’ʼ]", "'", unicodedata.normalize("NFC", word)) for word in raw]
+        assert one_form == [word for sentence in document for word in sentence]
 
 
 # Callables

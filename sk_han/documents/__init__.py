@@ -8,6 +8,8 @@ from sk_han.documents.array import (
     code_points,
     concatenated_ranges,
     divided,
+    normal_form,
+    normalized,
     packed,
     starts_of,
 )
@@ -30,6 +32,8 @@ __all__ = [
     "concatenated_ranges",
     "divided",
     "each_sentence_alone",
+    "normal_form",
+    "normalized",
     "packed",
     "starts_of",
 ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -133,6 +134,26 @@ def code_points(words: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int
     text = "".join(words).encode("utf-32-le", "surrogatepass")
     lengths = np.fromiter(map(len, words), np.int32, len(words))
     return np.frombuffer(text, "<i4").astype(np.int32, copy=False), lengths
+
+
+# `unicodedata.normalize` takes quadratic time in a run of combining marks: it reads so many
+# characters at once, and hardly a word has more.
+_PIECE = 256
+
+
+def normalized(form: Literal["NFC", "NFKD"], word: str) -> str:
+    """Return a word in a normal form of Unicode, in linear time; a long one piece by piece."""
+    if len(word) <= _PIECE:
+        return unicodedata.normalize(form, word)
+    pieces = (word[i : i + _PIECE] for i in range(0, len(word), _PIECE))
+    return "".join(unicodedata.normalize(form, piece) for piece in pieces)
+
+
+def normal_form(word: str) -> str:
+    """Return the one spelling of a word that may be written in several: NFC, apostrophes as "'"."""
+    if word.isascii():
+        return word
+    return normalized("NFC", word.replace("’", "'").replace("\u02bc", "'"))
 
 
 class DocumentArray:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.documents import DocumentArray
+from sk_han.documents import DocumentArray, normal_form
 from sk_han.utils.containers import listed
 from sk_han.utils.messages import a_kind, counted, shortened
 
@@ -117,14 +117,14 @@ def _decoded(line: bytes, where: str) -> str:
 
 def _split(line: str, embedding_dim: int, where: str) -> tuple[str, str]:
     """Split a line into the word and its numbers."""
-    if line.count(" ") == embedding_dim:
+    if line.count(" ") == embedding_dim and "\t" not in line:
         # Nearly every line. Splitting all its numbers doubled the time of reading a file.
         word, _, numbers = line.partition(" ")
         return word, numbers
     word, *fields = line.rsplit(" ", embedding_dim)
     pieces = word.split(" ")
     one_too_many = len(pieces) > 1 and ("" in pieces or _NUMBER.fullmatch(pieces[-1]))
-    if len(fields) < embedding_dim or one_too_many:
+    if len(fields) < embedding_dim or one_too_many or "\t" in line:
         raise ValueError(
             f"{where}: expected a word and {embedding_dim} numbers, as at the start of the file, "
             f"separated by single spaces; found {_trailing_numbers(line)} numbers in "
@@ -246,7 +246,8 @@ def load_embeddings(
     -----
     A word takes its own vector, the first one if there are two. If there is none, a word in lower
     case takes that of the first word that differs in case only ("Paris" for "paris"), and a word
-    with capitals that of its lower case. The file is read line by line, and only what is kept is
+    with capitals that of its lower case. Words are compared in Unicode's form NFC, with "'" for
+    other apostrophes. The file is read line by line, and only what is kept is
     parsed.
 
     Examples
@@ -273,7 +274,7 @@ def load_embeddings(
     if vocabulary is None:
         return _collected(_entries(path), None)
     ids = ids_of(vocabulary)
-    embeddings = _collected(_entries(path), ids.keys() | {word.lower() for word in ids})
+    embeddings = _collected(_entries(path), {key for word in ids for key in _spellings(word)})
     known = [row for word, row in ids.items() if _key(word, embeddings) is not None]
     if not known:
         source = path if isinstance(path, (str, os.PathLike)) else f"the {type(path).__name__}"
@@ -294,7 +295,7 @@ def embedding_matrix(
     ----------
     vectors : mapping of str to array-like of shape (embedding_dim,)
         A dict, or another object with ``word in vectors`` and ``vectors[word]``. A word that is
-        not in it takes the vector of its lower case.
+        not in it takes a vector as in `load_embeddings`.
     vocabulary : mapping of str to int
         Ids of the words, from 2.
     embedding_dim : int
@@ -320,10 +321,14 @@ def embedding_matrix(
     ((4, 2), [1.0, 0.0])
     """
     keys = {word: key for word in vocabulary if (key := _key(word, vectors)) is not None}
+    missing = vocabulary.keys() - keys.keys()
+    for key in getattr(vectors, "key_to_index", vectors if isinstance(vectors, Mapping) else ()):
+        if isinstance(key, str) and (word := normal_form(key).lower()) in missing:
+            keys.setdefault(word, key)
     if not keys:
         raise ValueError(
-            "No word of the vocabulary has a pretrained vector; check that both are lower case "
-            f"or both are not. First words: {list(vocabulary)[:5]}."
+            "No word of the vocabulary has a pretrained vector; check that both are of one "
+            f"language and write words alike. First words: {list(vocabulary)[:5]}."
         )
     known = []
     for word, key in keys.items():
@@ -385,7 +390,8 @@ def _collected(
     rows: dict[str, int] = {}
     by_lower: dict[str, int] = {}
     data, collected, shape = bytearray(), list[str](), (0,)
-    for word, vector_of in entries:
+    for raw, vector_of in entries:
+        word = normal_form(raw)
         lower = word.lower()
         is_new = word not in rows and (wanted is None or word in wanted)
         has_lower = lower in rows or lower in by_lower or lower == word
@@ -427,5 +433,11 @@ def _check_finite(vectors: NDArray[np.float32], words: Sequence[str]) -> None:
 
 
 def _key(word: str, vectors: Any) -> str | None:
-    """Return the key of a word in `vectors`: itself, its lower case, or None."""
-    return next((key for key in (word, word.lower()) if key in vectors), None)
+    """Return the key of a word in `vectors`, or None."""
+    return next((key for key in _spellings(word) if key in vectors), None)
+
+
+def _spellings(word: str) -> tuple[str, str, str]:
+    """Return the keys whose vectors a word takes: itself, in normal form, in lower case."""
+    normal = normal_form(word)
+    return word, normal, normal.lower()

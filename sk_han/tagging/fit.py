@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from torch import Tensor
 
-from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
+from sk_han.documents import UNKNOWN_ID, DocumentArray, normal_form, starts_of
 from sk_han.embeddings.cooccurrence import check_embedding_init, initial_vectors
 from sk_han.fitting.single_network import relative_weights, trained_attributes, warn_of_no_stop
 from sk_han.tagging.network import TaggingNetwork
@@ -213,7 +213,7 @@ def word_shape(word: str) -> str:
 
 def _attributes_of(token: tuple[str, ...]) -> tuple[str, ...]:
     """Return the word in lower case, further columns, prefixes, suffixes, and the shape."""
-    word, *columns = token
+    word, columns = normal_form(token[0]), token[1:]
     lower = word.lower()
     prefixes, suffixes = (lower[:n] for n in PREFIXES), (lower[-n:] for n in SUFFIXES)
     return (lower, *columns, *prefixes, *suffixes, word_shape(word))
@@ -253,7 +253,7 @@ def fit_tagger(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any) -> di
         if hasattr(vectors, "__iter__") and not isinstance(vectors, (str, np.ndarray)):
             for word in vectors:  # a word that only the vectors have is not an unknown one
                 if isinstance(word, str):
-                    vocabularies[0].setdefault(word.lower(), n_values(vocabularies[0]))
+                    vocabularies[0].setdefault(normal_form(word).lower(), n_values(vocabularies[0]))
         data = LabelledSentences(
             encoded_sentences(checked.kinds, vocabularies),
             sentences_of(checked.targets + 1, checked.kinds.lengths),

@@ -13,7 +13,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import UNKNOWN_ID, DocumentArray, Spelling, concatenated_ranges, starts_of
+from sk_han.documents import (
+    UNKNOWN_ID,
+    DocumentArray,
+    Spelling,
+    concatenated_ranges,
+    normal_form,
+    normalized,
+    starts_of,
+)
 from sk_han.kernels.engine import at_most_per_core, kernels, tasks_at_once, using_threads
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.scanning import COMPILED_PATTERNS, count_marked, scan_texts
@@ -114,9 +122,8 @@ class DocumentReader:
         return documents, spans
 
     def normalised(self, words: Iterable[str]) -> list[str]:
-        """Return words as `lowercase` and `strip_accents` change them."""
-        if self.lowercase:
-            words = map(str.lower, words)
+        """Return words in one normal form, as `lowercase` and `strip_accents` change them."""
+        words = map(normal_form, map(str.lower, words) if self.lowercase else words)
         strip = self.strip_accents
         if isinstance(strip, str):
             words = map(ACCENT_STRIPPERS[strip], words)
@@ -135,13 +142,13 @@ def _without_accents(word: str) -> str:
     """Remove the marks of a word, and keep all letters."""
     if word.isascii():
         return word
-    parts = unicodedata.normalize("NFKD", word)
+    parts = normalized("NFKD", word)
     return "".join(part for part in parts if not unicodedata.combining(part))
 
 
 def _in_ascii(word: str) -> str:
     """Remove marks, then all characters that are not ASCII."""
-    return unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode("ascii")
+    return normalized("NFKD", word).encode("ascii", "ignore").decode("ascii")
 
 
 # The names and rules of scikit-learn's CountVectorizer, which a Scorer has to do without.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.documents import normal_form
 from sk_han.utils.containers import Flags, Floats, Integers, label_list, listed
 from sk_han.utils.messages import a_kind, agreeing, counted, refuse_masked, warn_user
 from sk_han.validation.documents import is_missing
@@ -514,16 +515,16 @@ def warn_of_order(X: Any, y: Any, name: str, documents: str = "X") -> None:
 
 
 def warn_of_names(names: NDArray[Any]) -> None:
-    """Warn of names (C,) that differ by blanks or capitals alone, or are blank."""
+    """Warn of names (C,) that differ by blanks, capitals or code points alone, or are blank."""
     alike: dict[str, list[str]] = {}
     for name in names.tolist():
         if isinstance(name, str):
-            alike.setdefault(" ".join(name.casefold().split()), []).append(name)
+            alike.setdefault(" ".join(normal_form(name.casefold()).split()), []).append(name)
     found = [" and ".join(map(repr, each)) for each in alike.values() if len(each) > 1]
     if found:
         warn_user(
-            f"Labels differ by blanks or capitals alone: {listed(found, write=str)}. They are "
-            "learnt as different ones. If they are the same, write them in one way."
+            f"Labels differ by blanks, capitals or code points alone: {listed(found, write=str)}. "
+            "They are learnt as different ones. If they are the same, write them in one way."
         )
     blank = [name for name in names.tolist() if isinstance(name, str) and not name.strip()]
     if blank:

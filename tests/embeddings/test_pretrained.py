@@ -56,7 +56,7 @@ class TestEmbeddingMatrix:
     @pytest.mark.parametrize(
         ("vectors", "message"),
         [
-            ({"FINE": [3.0, 0.0, 4.0]}, r"lower case .* First words: \['film', 'fine', 'dull'"),
+            ({"fin": [3.0, 0.0, 4.0]}, r"write words alike. First words: \['film', 'fine', 'dull'"),
             ({"fine": [3.0] * 5}, r"shape \(5,\), but embedding_dim=3"),
             ({"fine": 3.0, "joy": [4.0, 3.0, 0.0]}, r"shape \(\), but"),
             ({"fine": [[3.0, 0.0, 4.0]], "joy": [4.0, 3.0, 0.0]}, r"shape \(1, 3\), but"),
@@ -77,6 +77,18 @@ class TestEmbeddingMatrix:
         assert matrix_of(VECTORS, {"Fine": 2, "fine": 3})[2].tolist() == VECTORS["fine"]
         vectors = {"fine": [1.0, 0.0], "Fine": [0.0, 1.0]}
         assert matrix_of(vectors, {"Fine": 2}, 2)[2].tolist() == [0.0, 1.0]
+
+    @pytest.mark.parametrize("spelling", ["CAFÉ", "Cafe\u0301", "cafe\u0301"])
+    def test_a_mapping_and_a_file_have_vectors_of_the_same_words(
+        self, spelling: str, tmp_path: Path
+    ) -> None:
+        vectors = {"tea": [5.0, 6.0], "don’t": [3.0, 4.0], spelling: [1.0, 2.0], "Café": [7.0, 8.0]}
+        path = tmp_path / "vectors.txt"
+        lines = (f"{word} {first} {second}" for word, (first, second) in vectors.items())
+        path.write_text("\n".join(lines), "utf-8")
+        vocabulary = {"café": 2, "don't": 3}
+        for given in (vectors, KeyedVectors(vectors), load_embeddings(path, vocabulary)):
+            assert matrix_of(given, vocabulary, 2)[2:].tolist() == [[1.0, 2.0], [3.0, 4.0]]
 
 
 class KeyedVectors:
@@ -360,7 +372,9 @@ class TestDamage:
         assert "line 3: expected a word and 3 numbers" in message
         assert f"found {numbers[-1]} numbers in 'dull {numbers}'" in message
 
-    @pytest.mark.parametrize("line", ["dull  1 2 3", " dull 1 2 3", "dull 1  2 3", "dull\t1\t2\t3"])
+    @pytest.mark.parametrize(
+        "line", ["dull  1 2 3", " dull 1 2 3", "dull 1  2 3", "dull\t1\t2\t3", "dull\t1 2 3 4"]
+    )
     def test_other_separators_than_single_spaces_are_named(self, file: Path, line: str) -> None:
         assert "separated by single spaces" in self.refusal(file, f"{GLOVE}{line}\n")
 

@@ -571,7 +571,7 @@ WARNINGS: list[Expected] = [
     # Of a class, or a label against the rest, it may be the only one.
     Expected(when(classes=_FEW), "fewer than 5 documents: "),
     Expected(when(classes="one"), "The labels hold a single class"),
-    Expected(when(labels="odd names"), "differ by blanks or capitals alone: '' and ' '"),
+    Expected(when(labels="odd names"), "capitals or code points alone: '' and ' '"),
     Expected(when(labels="odd names"), "A label is blank, '"),
     Expected(when(), "no words, in row"),
     # Of a short vocabulary, or of the first words, documents of two classes are the same.

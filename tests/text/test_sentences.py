@@ -217,6 +217,7 @@ def test_text_in_ascii_is_split_as_any_text(text):
 
 # tests/test_properties.py has more of them, read by a tokenizer.
 HOSTILE = [
+    "\u0301\u0316",
     "!", "'", '"', ")", "a'", "a@", "<br ", "<br", "<p x=", "</p>", "Mr. ", "1. ", "U.S. ", "a.b.",
     "ab.Cd", ". ", "... ", '."', '.")', "\r\n", "\n- ", "好", "。", "की", "\u1039က", "’a", " »",
     "! »", "👍🏽", "\u200d", "word ", "1. a 2. ", "Yahoo! in ", "五.",
@@ -227,13 +228,20 @@ HOSTILE = [
 @pytest.mark.thorough
 @pytest.mark.parametrize("piece", first_fast(HOSTILE))
 def test_ten_times_the_text_takes_at_most_fifteen_times_the_time(piece):
+    options = [
+        *({"tokens": tokens} for tokens in ("words", "words+marks", "web")),
+        {"lowercase": False},
+        *({"strip_accents": name} for name in ("unicode", "ascii")),
+        {"stop_words": ["a"], "max_words": 3},
+        {"token_pattern": r"\S+"},
+        {"word_tokenizer": str.split},
+    ]
     tokenizers = [
-        HierarchicalTokenizer(tokens=tokens, vocabulary=["a"]).fit(["a"])
-        for tokens in ("words", "words+marks", "web")
+        HierarchicalTokenizer(vocabulary=["a"], **params).fit(["a"]) for params in options
     ]
 
     def read(n_characters):
-        text = piece * (n_characters // len(piece))
+        text = "a" + piece * (n_characters // len(piece))
         for tokenizer in tokenizers:
             tokenizer.transform([text])
 

@@ -53,6 +53,8 @@ def test_names_that_differ_by_blanks_or_capitals_are_told():
     message = r"alone: 'Bad ' and 'bad', 'go  od' and 'go od'\. They"
     with pytest.warns(UserWarning, match=message):
         warn_of_names(np.unique(names))
+    with pytest.warns(UserWarning, match="code points alone: 'cafe\u0301' and 'café'"):
+        warn_of_names(np.array(["bar", "cafe\u0301", "café"]))
 
 
 @pytest.mark.parametrize("names", [["a", "b", "ab"], [1, 11], [True, False], ["ss", "s"]])
