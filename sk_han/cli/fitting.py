@@ -32,7 +32,7 @@ from sk_han.datasets.tables import Record, label_array
 from sk_han.documents.repeated import first_of_same_text
 from sk_han.targets import fit_target
 from sk_han.utils.messages import agreeing, counted, in_one_line
-from sk_han.utils.progress import tell
+from sk_han.utils.progress import duration, tell
 from sk_han.validation.labels import ClassNames, named
 
 # Parameters that have an option, or need Python.
@@ -71,10 +71,8 @@ def fit(arguments: argparse.Namespace) -> None:
 
     save(model, arguments.output)
     size = os.path.getsize(arguments.output) / 1e6
-    seconds = time.monotonic() - started
-    tell(
-        f"Saved {in_one_line(arguments.output)}, {size:.1f} MB, after {seconds:.1f} s.", quiet=quiet
-    )
+    seconds = duration(time.monotonic() - started)
+    tell(f"Saved {in_one_line(arguments.output)}, {size:.1f} MB, after {seconds}.", quiet=quiet)
 
 
 def _share_held_out(arguments: argparse.Namespace) -> float | None:

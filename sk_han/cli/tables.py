@@ -33,7 +33,7 @@ from sk_han.targets import AnyOfLabels, Target
 from sk_han.utils.containers import listed
 from sk_han.utils.files import check_replaceable, replacing
 from sk_han.utils.messages import counted, warn_user
-from sk_han.utils.progress import tell
+from sk_han.utils.progress import duration, tell
 from sk_han.validation.labels import ClassNames, named
 
 
@@ -104,7 +104,7 @@ def write_result(found: Any, said: str, started: float, arguments: argparse.Name
     """Write a result as an HTML page or as text, and tell what took so long."""
     with writing(arguments.output) as file:
         file.write(f"{found}\n" if arguments.output is None else found.to_html())
-    tell(f"{said} in {time.monotonic() - started:.1f} s.", quiet=arguments.quiet)
+    tell(f"{said} in {duration(time.monotonic() - started)}.", quiet=arguments.quiet)
 
 
 @contextmanager

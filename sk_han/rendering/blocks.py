@@ -14,10 +14,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.utils.messages import counted, in_one_line, shortened_apart
+from sk_han.utils.messages import counted, in_one_line, shortened, shortened_apart
 
 EXCERPT = 100  # characters of the beginning of a text
 LONGEST_NAME = 24  # characters: the style sheet cuts wider ones than 15rem at their end
+LONGEST_SPAN = 200
 LONGEST = 1_500  # characters of a text that is not explained
 
 
@@ -140,8 +141,14 @@ Block: TypeAlias = Heading | Sentence | Table | Columns | Fold | Shaded | Matrix
 
 
 def parts_of(text: Text) -> Sequence[Any]:
-    """Return the parts of a text."""
-    return [text] if isinstance(text, (str, Span, Bar)) else text
+    """Return the parts of a text, of which very long ones, such as labels, lack their middle."""
+    parts = [text] if isinstance(text, (str, Span, Bar)) else text
+    return [
+        part._replace(text=shortened(str(part.text), LONGEST_SPAN)) if isinstance(part, Span)
+        else shortened(part, 2 * LONGEST) if isinstance(part, str)
+        else part
+        for part in parts
+    ]  # fmt: skip
 
 
 def plain_text(text: Text) -> str:
@@ -154,7 +161,8 @@ def names(labels: Iterable[object]) -> list[Span]:
     """Return labels that may be cut, each with a title that has all of it."""
     texts = [str(label) for label in labels]
     cut = shortened_apart(texts, LONGEST_NAME)
-    return [Span(name, "name", text) for text, name in zip(texts, cut, strict=True)]
+    titles = (shortened(text, LONGEST_SPAN) for text in texts)
+    return [Span(name, "name", title) for title, name in zip(titles, cut, strict=True)]
 
 
 def excerpt(text: str) -> list[Any]:

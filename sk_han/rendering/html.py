@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sk_han.rendering.blocks import (
+    LONGEST_SPAN,
     Bar,
     Block,
     Columns,
@@ -29,7 +30,7 @@ from sk_han.rendering.blocks import (
 )
 from sk_han.rendering.colors import LEVELS, SCALES, stylesheet
 from sk_han.rendering.shading import folded
-from sk_han.utils.messages import counted, visible
+from sk_han.utils.messages import counted, in_one_line, visible
 
 OPEN_SENTENCES = 30
 REST_SHOWN = 2000  # characters after what was read
@@ -155,7 +156,9 @@ def _matrix(matrix: Matrix) -> str:
 def _cell(matrix: Matrix, i: int, j: int, shade: str) -> str:
     """Return one cell of a matrix; its title names row, column and value."""
     kind = f' class="{shade or "han-none"}"'
-    said = f"{matrix.rows[i]}, {matrix.columns[j]}"
+    said = ", ".join(
+        in_one_line(name, LONGEST_SPAN) for name in (matrix.rows[i], matrix.columns[j])
+    )
     if matrix.counts is None:
         return f'<td{kind} title="{escaped(said)}: {matrix.shares[i, j]:.2f}"></td>'
     count = int(matrix.counts[i, j])

@@ -105,7 +105,7 @@ class EpochLines(Callback):
         """Write the scores of the epoch, its time, and what is left."""
         number, epoch = len(net.history), net.history[-1]
         parts = [f"{name} {score:.3f}" for name, score in _scores_of(net).items()]
-        parts.append(f"{epoch['dur']:.1f} s")
+        parts.append(duration(epoch["dur"]))
         if self.with_rates:
             parts.append(f"{self.n_documents_ / epoch['dur']:,.0f} documents/s")
             if self.n_words_ is not None:

@@ -137,8 +137,10 @@ def resolve_device(device: str) -> str:
     if device == "auto":
         return "cuda" if "cuda" in present else "cpu"
     if device not in present:
+        known = re.fullmatch(r"cpu|cuda(:\d+)?|mps", device)
+        why = "available here" if known else "one of 'cpu', 'cuda', 'cuda:1', ..., 'mps'"
         raise ValueError(
-            f"device={device!r} is not available here; this machine has {present}. "
+            f"device={device!r} is not {why}; this machine has {present}. "
             "device='auto' takes CUDA where there is one, else the CPU."
         )
     return device

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.utils.messages import import_optional, refuse_masked
+from sk_han.utils.messages import import_optional, refuse_masked, shortened
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -45,7 +45,7 @@ def rows_of(X: Any, rows: NDArray[np.int64]) -> Any:
 def listed(values: Sequence[Any], most: int = 5, write: Callable[[Any], str] = repr) -> str:
     """Write the first of some values, and how many more there are, for a message."""
     more = f" and {len(values) - most:,} more" if len(values) > most else ""
-    return ", ".join(map(write, values[:most])) + more
+    return ", ".join(shortened(write(value), 80) for value in values[:most]) + more
 
 
 def frame_of(columns: Mapping[str, Any], caller: str) -> DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import zip_longest
@@ -80,19 +80,32 @@ def shortened(text: str, longest: int) -> str:
 
 
 def shortened_apart(texts: Sequence[str], longest: int) -> list[str]:
-    """Return texts as `shortened` does; those that it makes alike begin where they differ."""
-    names = [shortened(text, longest) for text in texts]
-    places: dict[str, list[int]] = {}
-    for i, name in enumerate(names):
-        places.setdefault(name, []).append(i)
-    for alike in places.values():
-        letters = enumerate(zip_longest(*(texts[i] for i in alike)))
-        begin = next((place for place, found in letters if len(set(found)) > 1), 0)
-        if begin > 1:  # of a text that is there several times it is 0
-            rest = [f"\N{HORIZONTAL ELLIPSIS}{texts[i][begin:]}" for i in alike]
-            for i, name in zip(alike, shortened_apart(rest, longest), strict=True):
-                names[i] = name
-    return names
+    """Return texts as `shortened` does; those that it makes alike begin where they differ.
+
+    Of these, those that are still alike end in a number.
+    """
+    names = {text: shortened(text, longest) for text in texts}
+    for _ in range(3):  # those that begin anew may be alike again
+        for alike in _alike(names):
+            first, last = min(alike), max(alike)
+            letters = enumerate(zip_longest(first, last))
+            begin = next(place for place, (one, other) in letters if one != other)
+            if begin > 1:
+                for text in alike:
+                    names[text] = shortened(f"\N{HORIZONTAL ELLIPSIS}{text[begin:]}", longest)
+    for alike in _alike(names):
+        for number, text in enumerate(alike, start=1):
+            end = f" ({number})"
+            names[text] = shortened(names[text], longest - len(end)) + end
+    return [names[text] for text in texts]
+
+
+def _alike(names: Mapping[str, str]) -> Iterable[list[str]]:
+    """Return the texts of each name that several have."""
+    found: dict[str, list[str]] = {}
+    for text, name in names.items():
+        found.setdefault(name, []).append(text)
+    return [texts for texts in found.values() if len(texts) > 1]
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> None:

@@ -116,9 +116,8 @@ class Progress:
             return
         self._shown = time.monotonic()
         line = f"{self._done} {counted(self._n_documents)} in "
-        line += f"{self._shown - self._started:.1f} s."
-        start = "\r" if self._on_terminal else ""
-        tell(f"{start}{line}", end=end)
+        line += f"{duration(self._shown - self._started)}."
+        tell(f"\r{line:<79}" if self._on_terminal else line, end=end)
 
 
 _LONGEST_SILENCE = 8.0  # seconds
@@ -165,7 +164,7 @@ class Stages:
             seconds = perf_counter() - start
             self.seconds[name] = self.seconds.get(name, 0.0) + seconds
         if tells and (rewrites_lines() or seconds > _SHORT):
-            tell(f"{name}: {seconds:.1f} s")
+            tell(f"{name}: {duration(seconds)}")
 
     @contextmanager
     def heartbeat(self) -> Iterator[None]:

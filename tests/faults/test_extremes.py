@@ -6,9 +6,10 @@ import extremes
 import numpy as np
 import pytest
 
+from sk_han import audit_labels, report, summarize
 from tests.faults.test_accidents import At, fault, state_stays
 from tests.thorough import first_fast
-from tests.tiny_models import tiny
+from tests.tiny_models import LABELS, TEXTS, tiny
 
 
 def sound(classifier, texts):
@@ -110,3 +111,22 @@ class TestARareClass:
         classifier = tiny(class_weight="balanced").fit(*extremes.imbalanced(3, n_frequent))
         texts, labels = extremes.imbalanced(5, 500)
         np.testing.assert_array_equal(sound(classifier, texts).argmax(axis=1), labels)
+
+
+def test_labels_as_long_as_books_are_short_wherever_people_read_them():
+    labels = [100_000 * label for label in LABELS]
+    classifier = tiny(validation_fraction=0.3).fit(TEXTS, labels)
+    explanations = classifier.explain(TEXTS[:2])
+    results = [
+        classifier.fit_summary_,
+        explanations,
+        explanations[0],
+        report(classifier, TEXTS, labels),
+        summarize(classifier, TEXTS[:4]),
+        audit_labels(classifier, TEXTS, labels),
+    ]
+    for result in results:
+        assert max(len(repr(result)), len(str(result)), len(result.to_html())) < 300_000
+    with pytest.raises(ValueError, match="target is 'other'") as refused:
+        classifier.explain(TEXTS[:2], target="other")
+    assert len(str(refused.value)) < 1_000

@@ -177,10 +177,20 @@ def test_devices_are_named_and_auto_takes_a_gpu_of_cuda(machine, n_gpus, mps, pr
     assert resolve_device("auto") == auto
 
 
-@pytest.mark.parametrize("device", ["cuda:2", "mps", "tpu", "CPU"])
-def test_an_absent_device_is_refused_with_those_present_and_the_repair(machine, device):
+KINDS = r"one of 'cpu', 'cuda', 'cuda:1', \.\.\., 'mps'"
+
+
+@pytest.mark.parametrize(
+    ("device", "why"),
+    [
+        ("cuda:2", "available here"),
+        ("mps", "available here"),
+        *((name, KINDS) for name in ("gpu", "tpu", "CPU", "cuda:x")),
+    ],
+)
+def test_an_absent_device_is_refused_with_those_present_and_the_repair(machine, device, why):
     machine(n_gpus=2)
     present = r"\['cpu', 'cuda', 'cuda:0', 'cuda:1'\]"
     repair = "device='auto' takes CUDA where there is one, else"
-    with pytest.raises(ValueError, match=f"'{device}' is not .* has {present}. {repair}"):
+    with pytest.raises(ValueError, match=f"'{device}' is not {why}; .* has {present}. {repair}"):
         resolve_device(device)

@@ -119,6 +119,16 @@ def test_long_labels_that_begin_and_end_alike_differ_too(texts, shown):
     assert shortened_apart(texts, 8) == shown
 
 
+@pytest.mark.parametrize("n", [50, 1_100])
+@pytest.mark.parametrize("end", ["", 1_000 * "z"])
+def test_labels_that_differ_late_get_names_unlike_all_others(n, end):
+    alike = [f"{'x' * 1_000}{'a' * i}b{'a' * (n - i)}{end}" for i in range(n)]
+    names = shortened_apart([*alike, "short", alike[0]], 24)
+    assert len(set(names)) == n + 1
+    assert names[0] == names[-1]
+    assert max(map(len, names)) <= 24
+
+
 def places(function, *args):
     """Return the files that the warnings of a call point at."""
     with warnings.catch_warnings(record=True) as caught:

@@ -397,8 +397,9 @@ class DocumentExplanation(ReadOnlyResult):
         yield from document_blocks([self], show)
 
     def __repr__(self) -> str:
+        label = in_one_line(self.predicted, 60)
         return (
-            f"DocumentExplanation({in_one_line(self.predicted)} {self.predicted_probability:.3f}, "
+            f"DocumentExplanation({label} {self.predicted_probability:.3f}, "
             f"{counted(len(self.sentence_spans), 'sentence')}, "
             f"{counted(len(self.word_spans), 'word')}, "
             f"method={self.method!r})"
