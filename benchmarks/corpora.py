@@ -17,9 +17,12 @@ def data_folder() -> Path:
     return Path(os.environ.get("SK_HAN_DATA", "../shared/data"))
 
 
-def imdb(split: str) -> tuple[list[str], NDArray]:
-    """Give the texts and labels of the 25,000 "train" or "test" reviews of Maas et al. (2011)."""
-    return load_csv(data_folder() / "imdb" / f"{split}.csv.gz", text="text", label="label")
+def imdb(split: str, label: str = "label") -> tuple[list[str], NDArray]:
+    """Give the texts and labels of the 25,000 "train" or "test" reviews of Maas et al. (2011).
+
+    Labels are positive or negative, or in the column "rating" 1 to 4 and 7 to 10.
+    """
+    return load_csv(data_folder() / "imdb" / f"{split}.csv.gz", text="text", label=label)
 
 
 def imdb_without_labels() -> list[str]:

@@ -14,6 +14,7 @@ from sk_han.datasets import make_reviews
 
 CORPORA = (
     "imdb",
+    "stars",
     "20news",
     "airline",
     "movies",
@@ -23,6 +24,7 @@ CORPORA = (
     "imdb-5000",
     "make_reviews",
 )
+LABELS_OF_IMDB = {"imdb": "label", "stars": "rating"}
 N_FOLDS = 5
 N_SEEDS = 3  # seeds whose published splits stay unseen in cross-validation
 
@@ -64,8 +66,9 @@ def published(name: str, seed: int) -> Split:
         train, test = corpora.movies("train"), corpora.movies("val")
     elif base == "nsmc":
         train, test = corpora.nsmc("train"), corpora.nsmc("test")
-    elif base == "imdb":
-        train, test = corpora.imdb("train"), corpora.imdb("test")
+    elif base in LABELS_OF_IMDB:
+        label = LABELS_OF_IMDB[base]
+        train, test = corpora.imdb("train", label), corpora.imdb("test", label)
     elif base == "airline":
         texts, labels = corpora.airline()
         split = _chosen(texts, labels, *_airline_rows(labels, seed))
@@ -89,8 +92,8 @@ def held_out(name: str, fold: int, seed: int) -> Split:
 @cache
 def _training_documents(name: str) -> tuple[list[str], NDArray, NDArray]:
     """Give texts and labels that no published split scores on, and the fold of each."""
-    if name == "imdb":
-        texts, labels = corpora.imdb("train")
+    if name in LABELS_OF_IMDB:
+        texts, labels = corpora.imdb("train", LABELS_OF_IMDB[name])
         # Reviews of one film would tell about each other, so those of one label stay together. The
         # labels are numbered apart: a film's other label may be in another fold.
         numbers = corpora.imdb_numbers("train")

@@ -28,11 +28,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
     for part, n_of_label in (("train", 5_000), ("test", 500)):
         reviews = [
-            [f"{part} {label} {number}", label, f"{part}/{label}/{number}_7"]
+            [f"{part} {label} {number}", label, f"{part}/{label}/{number}_7", number % 10 + 1]
             for label in ("neg", "pos")
             for number in range(n_of_label)
         ]
-        write(folder / "imdb" / f"{part}.csv.gz", ["text", "label", "id"], reviews)
+        write(folder / "imdb" / f"{part}.csv.gz", ["text", "label", "id", "rating"], reviews)
         posts = [[f"{part} {row}", f"group{row % 20}"] for row in range(200)]
         write(folder / "20news" / f"{part}.csv.gz", ["text_stripped", "label"], posts)
         comments = [[f"{part} {row}", "neg" if row % 2 else "pos"] for row in range(50)]
