@@ -53,6 +53,7 @@ from sk_han.utils.compat import (
     of_option,
     validate_parameter_constraints,
 )
+from sk_han.utils.metrics import padded
 from sk_han.utils.progress import Stages
 from sk_han.validation.documents import as_documents, known_documents
 
@@ -566,6 +567,8 @@ or ndarray of shape (n_labels,)
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy; with several labels a document, all of them must be right.
 
+        Labels that the model does not know count as mistakes, and a warning names them.
+
         Parameters
         ----------
         X, y, sample_weight
@@ -575,6 +578,8 @@ or ndarray of shape (n_labels,)
         fitted = snapshot_of(self)
         target = fitted.pool_.target
         true, given = target.known(y), target.decide(fitted._logits(X))
+        if given.ndim > 1:
+            given = padded(given, true.shape[1])
         return float(accuracy_score(true, given, sample_weight=sample_weight))
 
     def set_params(self, **params: Any) -> HANClassifier:

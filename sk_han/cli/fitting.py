@@ -76,12 +76,12 @@ def fit(arguments: argparse.Namespace) -> None:
 
 
 def _share_held_out(arguments: argparse.Namespace) -> float | None:
-    """Return the share of documents that is held out, checked with the table it goes to."""
-    if arguments.hold_out is None:
+    """Return the share of documents that is held out, checked with the tables of both parts."""
+    given = arguments.hold_out
+    if given is None:
         return None
-    given, table = arguments.hold_out
-    check_files([arguments.data, arguments.validation, arguments.unlabelled], table)
-    check_is_csv(table, "--hold-out")
+    for part in _parts_of(arguments):
+        check_files([arguments.data, arguments.validation, arguments.unlabelled], part)
     try:
         share = float(given)
     except ValueError:
@@ -91,11 +91,17 @@ def _share_held_out(arguments: argparse.Namespace) -> float | None:
     return share
 
 
+def _parts_of(arguments: argparse.Namespace) -> list[str]:
+    """Return the tables of the documents that are learnt from, and of those held out."""
+    stem = os.path.splitext(arguments.output)[0]
+    return [f"{stem}.train.csv", f"{stem}.test.csv"]
+
+
 def _without_held_out(
     found: list[Record], labels: Any, share: float, arguments: argparse.Namespace
 ) -> tuple[list[Record], Any]:
-    """Write a share of the documents to a table, with all their columns; return the others."""
-    table, texts = arguments.hold_out[1], [record.text for record in found]
+    """Write both parts of the documents, with all their columns; return those to learn from."""
+    parts, texts = _parts_of(arguments), [record.text for record in found]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit will tell of them
         target, encoded = fit_target(labels, len(texts))
@@ -107,20 +113,23 @@ def _without_held_out(
         if share > 0.5:
             few = f"{agreeing(len(texts), 'leave')} too few of some label to learn from"
         raise ValueError(f"{share:g} of {counted(len(texts))} {few}.")
-    held_out = np.sort(held_out)
-    written = [
-        {name: cell_of(value) for name, value in found[i].row.items()}
-        | {arguments.label: _cell(labels, i, arguments)}
-        for i in held_out.tolist()
-    ]
-    columns = dict.fromkeys(name for row in written for name in row)  # of JSON, each has its own
-    with writing(table, arguments.encoding) as file:  # the same options read it
-        writer = csv.DictWriter(file, columns, delimiter=separator_of(arguments) or ",")
-        writer.writeheader()
-        writer.writerows(written)
-    told = f"Held {counted(len(held_out))} out, in {in_one_line(table)}."
-    tell(told, quiet=arguments.quiet)
     rows = np.sort(rows)
+    for table, part in zip(parts, (rows, np.sort(held_out)), strict=True):
+        written = [
+            {name: cell_of(value) for name, value in found[i].row.items()}
+            | {arguments.label: _cell(labels, i, arguments)}
+            for i in part.tolist()
+        ]
+        columns = dict.fromkeys(
+            name for row in written for name in row
+        )  # of JSON, each has its own
+        with writing(table, arguments.encoding) as file:  # the same options read it
+            writer = csv.DictWriter(file, columns, delimiter=separator_of(arguments) or ",")
+            writer.writeheader()
+            writer.writerows(written)
+    train, test = map(in_one_line, parts)
+    told = f"Held {counted(len(held_out))} out, in {test}; the {len(rows):,} others are in {train}."
+    tell(told, quiet=arguments.quiet)
     return [found[row] for row in rows.tolist()], labels[rows]
 
 

@@ -25,12 +25,12 @@ _DESCRIPTION = "Classify documents by a Hierarchical Attention Network, and show
 
 _EPILOG = """\
 examples:
-  sk-han fit reviews.csv --text review --label stars -o stars.han
-  sk-han evaluate stars.han test.csv --text review --label stars
+  sk-han fit reviews.csv --text review --label stars --hold-out 0.2 -o stars.han
+  sk-han evaluate stars.han stars.test.csv --text review --label stars
   sk-han predict stars.han new.csv --text review --proba --keep id -o predicted.csv
   zcat new.csv.gz | sk-han predict stars.han - --text review | head
   sk-han audit train.csv --text review --label stars -o audit.html --csv decisions.csv
-  sk-han report stars.han test.csv --text review --label stars -o report.html
+  sk-han report stars.han stars.test.csv --train stars.train.csv --text review --label stars
   sk-han explain stars.han new.csv --text review --rows 50 -o page.html
   sk-han fit news.csv --label topics --separator ";" -o topics.han
 
@@ -131,11 +131,11 @@ def _add_own(command: argparse.ArgumentParser, name: str) -> None:
             further = "further documents, with the same column of texts"
             add("--unlabelled", metavar="TABLE", help=further)
             held_out = (
-                "learn nothing from a share of the documents, such as 0.2, and write them to a CSV "
-                "with the columns of the table, for evaluate and report; texts of the same words "
-                "stay together"
+                "learn nothing from a share of the documents, such as 0.2, and write both parts "
+                "next to the model, for evaluate and report: m.train.csv and m.test.csv for m.han; "
+                "texts of the same words stay together"
             )
-            add("--hold-out", nargs=2, metavar=("SHARE", "TABLE"), help=held_out)
+            add("--hold-out", metavar="SHARE", help=held_out)
         case "predict":
             written = "file to write, by default standard output"
             add("-o", "--output", metavar="TABLE", help=written)

@@ -6,7 +6,7 @@ import argparse
 import csv
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,10 +31,11 @@ from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.rendering.text import table_lines
 from sk_han.serving import Scorer
-from sk_han.utils.messages import counted, shortened_apart
+from sk_han.utils.containers import listed
+from sk_han.utils.messages import counted, shortened_apart, warn_user
 from sk_han.utils.metrics import figures, label_figures
 from sk_han.utils.progress import Progress, tell
-from sk_han.validation.labels import ClassNames, named
+from sk_han.validation.labels import ClassNames, named, said_of_unknown
 
 _T = TypeVar("_T")
 
@@ -117,7 +118,8 @@ def evaluate(arguments: argparse.Namespace) -> None:
     check_files([arguments.model, arguments.data], None)
     scorer = Scorer.load(arguments.model)
     sets = sets_of(scorer.target, arguments)
-    classes = ClassNames(scorer.classes_.tolist())
+    classes = ClassNames(scorer.classes_.tolist()) if sets is None else sets.classes
+    classes.grows = True
     scored, targets = [], list[Any]()
     with Progress("Scored", quiet=arguments.quiet) as progress:
         for batch in _batches(_labelled(sets, classes, arguments)):
@@ -125,6 +127,7 @@ def evaluate(arguments: argparse.Namespace) -> None:
             scored.append(scorer.predict_proba([record.text for record, _ in batch]))
             progress.advance(len(batch))
     probabilities = np.concatenate(scored)
+    _warn_of_unknown(targets, classes, len(scorer.classes_))
     printable = [name if name.isprintable() else repr(name) for name in classes.names]
     names = shortened_apart(printable, _LABEL_WIDTH)
     if sets is None:
@@ -133,8 +136,11 @@ def evaluate(arguments: argparse.Namespace) -> None:
         of_labels = {"classes": classes.labels, "confusion": rows}
         head = ["true \\ predicted", *names]
     else:
-        decided = probabilities >= scorer.target.thresholds  # type: ignore[attr-defined]
-        found = label_figures(probabilities, decided, sets.indicator(targets))
+        target: Any = scorer.target
+        decided, t = probabilities >= target.thresholds, sets.indicator(targets)
+        found = label_figures(probabilities, decided, t)
+        advice = target.note_on_recall(decided, t[:, : decided.shape[1]])
+        tell(advice, quiet=arguments.quiet or not advice)
         by_label = found.pop("by_label")
         rows = list(zip(*by_label.values(), strict=True))
         of_labels = {
@@ -157,6 +163,21 @@ def evaluate(arguments: argparse.Namespace) -> None:
             return
         cells = ([name, *map(_written, row)] for name, row in zip(names, rows, strict=True))
         file.write("\n" + "\n".join(table_lines(head, cells)) + "\n")
+
+
+def _warn_of_unknown(targets: Sequence[Any], classes: ClassNames, n_known: int) -> None:
+    """Warn of labels that the model does not know; if it knows none, raise a ValueError."""
+    unknown = classes.labels[n_known:]
+    most = [np.max(of_document, initial=-1) for of_document in targets]
+    least = [np.min(of_document, initial=len(classes.labels)) for of_document in targets]
+    if unknown and min(least) >= n_known:
+        raise ValueError(
+            f"None of the labels is a class of the model. They are {listed(unknown)}; the classes "
+            f"are {listed(classes.labels[:n_known])}. Are they of another task?"
+        )
+    if unknown:
+        n_with = int(np.count_nonzero(np.array(most) >= n_known))
+        warn_user(f"{said_of_unknown(n_with, unknown)} The log loss leaves them out.")
 
 
 def report(arguments: argparse.Namespace) -> None:
@@ -187,8 +208,8 @@ def _labelled_texts(
 ) -> tuple[list[str], Any]:
     """Return texts and labels of a table, which `report` matches by their values."""
     if is_several:
-        found, indicator = read_labelled(name, arguments, classes.labels)
-        return [record.text for record in found], indicator.values
+        found, labels = read_labelled(name, arguments, classes.labels, grows=True)
+        return [record.text for record in found], labels
     found = list(records(name, arguments, arguments.label))
     return [record.text for record in found], [record.label for record in found]
 

@@ -248,9 +248,12 @@ def _labels_of(
 
 
 def read_labelled(
-    name: str, arguments: argparse.Namespace, names: list[Any] | None = None
+    name: str, arguments: argparse.Namespace, names: list[Any] | None = None, *, grows: bool = False
 ) -> tuple[list[Record], LabelColumns]:
-    """Return the documents of a table and the indicator of their labels: those named, or all."""
+    """Return the documents of a table and the indicator of their labels: those named, or all.
+
+    With `grows` labels that are not named come behind those that are.
+    """
     separator = _label_separator(arguments.separator)
     found = list(records(name, arguments, others=[arguments.label]))
     cells = [record.others[0] for record in found]
@@ -267,8 +270,9 @@ def read_labelled(
             )
         warn_of_joined(names)
     sets = LabelSets(ClassNames(names), separator)
+    sets.classes.grows = grows
     numbers = [sets.numbers(cell, place) for cell, place in zip(cells, places, strict=True)]
-    return found, LabelColumns(names, sets.indicator(numbers))
+    return found, LabelColumns(sets.classes.labels, sets.indicator(numbers))
 
 
 def warn_of_joined(names: Sequence[Any]) -> None:

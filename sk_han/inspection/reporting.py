@@ -39,17 +39,18 @@ from sk_han.targets import AnyOfLabels
 from sk_han.targets.any_of_labels import best_thresholds, dealt_out
 from sk_han.utils.containers import listed, rows_of
 from sk_han.utils.messages import agreeing, check_choice, check_count, counted, taking_many_classes
-from sk_han.utils.metrics import effective_groups
+from sk_han.utils.metrics import effective_groups, padded
 from sk_han.validation.documents import check_texts
 from sk_han.validation.labels import (
     check_indicator,
     check_labels,
     check_several_groups,
     class_numbers,
-    in_order,
     is_indicator,
     refuse_collections,
+    said_of_unknown,
     warn_of_order,
+    with_unknown,
 )
 
 FOLDS = 5
@@ -223,11 +224,12 @@ def report(
     t_train = None
     if _takes_indicator(y, model):
         classes = _names_of_columns(y, X, classes, model)
-        t = _indicator(y, X, classes, "y")
+        t, unknown = _indicator(y, X, classes, "y")
         if X_train is not None:
-            t_train = _indicator(y_train, X_train, classes, "y_train")
-        thresholds = model.classifier.pool_.target.thresholds if model and predicts_alone else None
-        evaluation = _evaluate_labels(estimator, X, t, classes, thresholds, n_mistakes)
+            t_train, _ = _indicator(y_train, X_train, classes, "y_train")
+            t_train = padded(t_train[:, : len(classes)], t.shape[1])
+        target = model.classifier.pool_.target if model and predicts_alone else None
+        evaluation = _evaluate_labels(estimator, X, t, classes, unknown, target, n_mistakes)
     else:
         y = check_labels(y, n)
         if X_train is not None:
@@ -326,9 +328,8 @@ def _evaluate_classes(
     unknown = [i for i in np.flatnonzero(counts).tolist() if i >= len(classes)]
     if unknown:
         notes.append(
-            f"{documents_have(int(counts[unknown].sum()))} a label that the model does not know, "
-            f"{listed([labels[i] for i in unknown])}: it cannot be right there, and each counts as "
-            "a mistake, but for log loss, which leaves it out."
+            said_of_unknown(int(counts[unknown].sum()), [labels[i] for i in unknown])
+            + " The log loss leaves them out."
         )
     notes += note_on_missing(counts[: len(classes)], labels)
     return _Evaluation(fields, worst, classes[predicted[worst]], notes)
@@ -339,10 +340,12 @@ def _evaluate_labels(
     X: Any,
     t: Any,
     labels: NDArray[Any],
-    thresholds: NDArray[np.float64] | None,
+    unknown: list[Any],
+    target: AnyOfLabels | None,
     n_mistakes: int,
 ) -> _Evaluation:
-    """Find mistakes of a model of several labels a document; t is (D, L)."""
+    """Find mistakes of a model of several labels a document; t is (D, L + U)."""
+    everything, t = t, t[:, : len(labels)]
     probabilities = probability_array(estimator, X)
     predicted = estimator.predict(X)
     predicted = np.asarray(predicted.toarray() if hasattr(predicted, "toarray") else predicted)
@@ -357,7 +360,7 @@ def _evaluate_labels(
     most_wrong = errors.argmax(axis=1)
     wrong = np.flatnonzero((predicted != t).any(axis=1))
     worst = wrong[np.argsort(-errors.max(axis=1)[wrong], kind="stable")[:n_mistakes]]
-    n_without = int((~t.any(axis=1)).sum())
+    n_without = int((~everything.any(axis=1)).sum())
     suspects = _suspects(probabilities, t, predicted)
     weak = [
         labels.tolist()[label]
@@ -365,14 +368,18 @@ def _evaluate_labels(
         if may_be_chance(predicted[:, label] == t[:, label], t[:, label])
     ]
     fields = {
-        "labels": tuple(labels.tolist()),
-        "predicted": predicted,
+        "labels": (*labels.tolist(), *unknown),
+        "predicted": padded(predicted, everything.shape[1]),
         "probabilities": probabilities,
         "mistake_labels": most_wrong[worst],
         "suspects": suspects,
-        "thresholds": thresholds,
+        "thresholds": None if target is None else target.thresholds,
     }
     notes = [f"{documents_have(n_without)} no label."] if n_without else []
+    if n_with := int(everything[:, len(labels) :].any(axis=1).sum()):
+        notes.append(f"{said_of_unknown(n_with, unknown)} The log loss leaves them out.")
+    if target is not None and (advice := target.note_on_recall(predicted, t)):
+        notes.append(advice)
     if weak:
         notes.append(
             "Of these labels the model may know no more here than how frequent they are, and their "
@@ -409,9 +416,9 @@ def _names_of_columns(
     return columns if columns is not None and are_numbers else classes
 
 
-def _indicator(y: Any, X: Any, classes: NDArray[Any], name: str) -> NDArray[Any]:
-    """Check an indicator, and put its columns in the order of the labels, (D, L)."""
-    return in_order(*check_indicator(y, n_documents_of(X), name), classes, name)
+def _indicator(y: Any, X: Any, classes: NDArray[Any], name: str) -> tuple[NDArray[Any], list[Any]]:
+    """Check an indicator, and put its columns in the order of the labels, unknown ones last."""
+    return with_unknown(*check_indicator(y, n_documents_of(X), name), classes, name)
 
 
 def _suspects(
@@ -487,6 +494,14 @@ def _baseline(
     if words is None:
         return {"baseline": None, "baseline_note": f"{none}, since the documents are no texts."}
     n_labels, thresholds = len(fields_of_model["labels"]), fields_of_model.get("thresholds")
+    left_out = ""
+    if words_train is not None:
+        scored = {*map(text_key, words)} - {""}
+        kept = np.array([text_key(text) not in scored for text in words_train])
+        if not kept.all():
+            n_scored = int(np.count_nonzero(~kept))
+            left_out = f", without the {n_scored:,} that {agreeing(n_scored, 'are')} scored here"
+            words_train, t_train = list(compress(words_train, kept)), t_train[kept]
     try:
         if words_train is None:
             p = cross_validated(words, t, n_labels, groups)
@@ -498,7 +513,7 @@ def _baseline(
         else:
             p = baseline_probabilities(words, words_train, t_train, n_labels)
             n_train = counted(len(words_train), "training document")
-            note = f"The baseline learnt from the {n_train} given."
+            note = f"The baseline learnt from the {n_train} given{left_out}."
     except ValueError as error:
         return {"baseline": None, "baseline_note": f"{none}: {str(error).rstrip('.')}."}
     fields: dict[str, Any] = {"baseline": p}

@@ -15,13 +15,16 @@ from sk_han.storage.schema import Array, Field, Schema, label_names
 from sk_han.targets.target import N_FOLDS, Target, log_sigmoid, most_frequent, one_problem_each
 from sk_han.utils.containers import Flags, Floats, Integers, listed
 from sk_han.utils.messages import warn_user
+from sk_han.utils.metrics import averages
 from sk_han.validation.labels import (
     check_indicator,
     check_names,
     document_weights,
     in_order,
     is_indicator,
+    said_of_unknown,
     warn_of_names,
+    with_unknown,
 )
 
 # With this many documents of a label, the network has half the weight that it has for frequent
@@ -32,6 +35,9 @@ _FEW = 10.0
 _PRIOR = 10.0
 # Pseudo-count of the ratio of true to predicted positives.
 _ADDED = 1.0
+# Other thresholds are advised where fewer labels are given than this share of those there are: it
+# is the ratio of recall to precision.
+_MOST_GIVEN = 0.8
 # No threshold is lower: its F1 would be below 4 %, and many documents would get a rare label.
 _LOWEST = 0.02
 # Numbers of labels that attend to words by themselves (docs/what_was_tried.md).
@@ -94,6 +100,25 @@ class AnyOfLabels(Target):
     def decode(self, t: NDArray[Any]) -> NDArray[Any]:
         """Return an indicator of integers."""
         return t.astype(np.int64)
+
+    def known(self, y: Any) -> Flags:
+        """Return an indicator of the labels, then of those that are unknown, (D, L + U)."""
+        n_documents = y.shape[0] if hasattr(y, "shape") else len(y)
+        t, unknown = with_unknown(*check_indicator(y, n_documents, "y"), self.names, "y")
+        if n_with := int(t[:, self.n_scores :].any(axis=1).sum()):
+            warn_user(said_of_unknown(n_with, unknown))
+        return t
+
+    def note_on_recall(self, given: Flags, t: Flags) -> str:
+        """Advise other thresholds if far fewer labels (D, L) are given than documents have."""
+        if given.sum() >= _MOST_GIVEN * t.sum() or (self.thresholds != 0.5).any():
+            return ""
+        mean = averages(given, t)
+        return (
+            f"Many labels are missed: micro recall is {mean['micro_recall']:.2f}, micro precision "
+            f"{mean['micro_precision']:.2f}. A fit with threshold='f1' gives labels from the "
+            "probabilities on that have the highest F1 on held-out documents."
+        )
 
     def codes(self, t: NDArray[Any]) -> Integers:
         """Return the numbers of the sets of labels."""

@@ -19,6 +19,7 @@ from sk_han.validation.labels import (
     class_numbers,
     document_weights,
     encode_labels,
+    said_of_unknown,
     warn_of_names,
 )
 
@@ -82,7 +83,11 @@ class OneOfClasses(Target):
 
     def known(self, y: Any) -> Integers:
         """Return the numbers of classes, -1 of labels that are none."""
-        return class_numbers(as_labels(y), self.names.tolist())
+        labels = as_labels(y)
+        numbers = class_numbers(labels, self.names.tolist())
+        if len(others := labels[numbers < 0]):
+            warn_user(said_of_unknown(len(others), np.unique(others).tolist()))
+        return numbers
 
     def codes(self, t: NDArray[Any]) -> Integers:
         """Return the numbers of the classes themselves."""

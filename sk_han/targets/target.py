@@ -70,7 +70,10 @@ class Target(ABC):
         """Return encoded labels as the user's."""
 
     def known(self, y: Any) -> NDArray[Any]:
-        """Encode labels to compare them with decisions; unknown ones equal none."""
+        """Encode labels to compare them with decisions, and warn of unknown ones, which equal none.
+
+        Several labels a document may have further columns.
+        """
         return self.encode(y, y.shape[0] if hasattr(y, "shape") else len(y))
 
     @abstractmethod

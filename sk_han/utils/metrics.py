@@ -123,16 +123,18 @@ def figures(
 ) -> dict[str, Any]:
     """Return figures of probabilities (D, K); rows of the confusion (K, K) are true classes.
 
-    `decided` are the classes that are predicted, (D,); None for the most probable ones.
+    `decided` are the classes that are predicted, (D,); None for the most probable ones. Targets of
+    K and more are labels that the model does not know: mistakes, which the log loss leaves out.
     """
     n_documents, n_classes = probabilities.shape
     predicted = probabilities.argmax(axis=1) if decided is None else decided
-    counts = np.bincount(targets * n_classes + predicted, minlength=n_classes**2)
-    confusion = counts.reshape(n_classes, n_classes)
+    n_labels, known = max(n_classes, int(targets.max()) + 1), targets < n_classes
+    counts = np.bincount(targets * n_labels + predicted, minlength=n_labels**2)
+    confusion = counts.reshape(n_labels, n_labels)
     right = np.diag(confusion)
     occurring = confusion.sum(axis=0) + confusion.sum(axis=1)
     f1 = 2 * right[occurring > 0] / occurring[occurring > 0]
-    of_true = probabilities[np.arange(n_documents), targets]
+    of_true = probabilities[known, targets[known]]
     return {
         "documents": n_documents,
         "accuracy": float(right.sum() / n_documents),
@@ -146,16 +148,20 @@ def figures(
 def label_figures(probabilities: Floats, decided: Flags, t: Flags) -> dict[str, Any]:
     """Return figures of several labels a document, (D, L) each, and those of each label.
 
+    `t` may have further columns, of labels that the model does not know: they are missed, and the
+    log loss leaves them out.
     A ratio of 0 to 0 is None: the precision of a label that no document gets, the recall of one
     that no document has, and F1 where both hold; macro F1 leaves such labels out.
     """
+    n_known = decided.shape[1]
+    decided = padded(decided, t.shape[1])
     mean = averages(decided, t)
     counts = (each.sum(axis=0) for each in (t, decided, decided & t))
     documents, _, precision, recall, f1 = shares_of(*counts)
     return {
         "documents": len(t),
-        **{name: mean[name] for name in ("subset_accuracy", "micro_f1", "macro_f1")},
-        "log_loss": float(log_losses(probabilities, t).mean()),
+        **{name: mean[name] for name in ("micro_f1", "macro_f1", "subset_accuracy")},
+        "log_loss": float(log_losses(probabilities, t[:, :n_known]).mean()),
         "by_label": {
             "precision": precision,
             "recall": recall,
@@ -163,6 +169,11 @@ def label_figures(probabilities: Floats, decided: Flags, t: Flags) -> dict[str, 
             "documents": documents,
         },
     }
+
+
+def padded(values: NDArray[Any], n_labels: int) -> NDArray[Any]:
+    """Append zeros (D, n_labels) for labels that a model does not know."""
+    return np.pad(values, ((0, 0), (0, n_labels - values.shape[1])))
 
 
 def shares_of(true: Integers, predicted: Integers, right: Integers) -> tuple[list[Any], ...]:

@@ -114,11 +114,14 @@ def check_number(values: Any, n_documents: int, what: str) -> None:
 class ClassNames:
     """The classes of a model, of one type, and the labels that mean them by their values.
 
-    A table in CSV has only text: there "1" and 1 are one class.
+    A table in CSV has only text: there "1" and 1 are one class. Where it `grows`, labels that are
+    none of the classes are added behind them.
     """
 
+    grows = False
+
     def __init__(self, labels: list[Any]) -> None:
-        self.labels = labels
+        self.labels = list(labels)
         self._places = {label: number for number, label in enumerate(labels)}
         self.names = [named(label) for label in labels]
         values = [_as_number(name) for name in self.names]
@@ -148,7 +151,12 @@ class ClassNames:
     def checked(self, label: Any, where: str, repair: str = _IN_A_TABLE) -> int:
         """Return the number of the class with a label, which stands somewhere in the input."""
         number = self.number(label)
-        if number is None:
+        if number is None and self.grows:
+            value, number = self._value(named(label)), len(self.names)
+            self._numbers[value] = number
+            self.names.append(named(label))
+            self.labels.append(value if type(value) is self._kind else named(label))
+        elif number is None:
             known = listed(self.names, _SHOWN, lambda name: repr(name[:40]))
             raise ValueError(
                 f"{where}: {named(label)!r} is no class of the model; it has {known}. {repair}"
@@ -174,6 +182,14 @@ def _as_number(name: str) -> float | None:
 def named(label: Any) -> str:
     """Return a label as text, as JSON and CSV write it."""
     return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def said_of_unknown(n_documents: int, labels: list[Any]) -> str:
+    """Name labels of documents that are none of the model's."""
+    return (
+        f"{counted(n_documents)} {agreeing(n_documents, 'have')} a label that the model does not "
+        f"know, {listed(labels)}: it cannot be right there, and each counts as a mistake."
+    )
 
 
 def class_numbers(labels: NDArray[Any], classes: list[Any]) -> Integers:
@@ -456,6 +472,20 @@ def in_order(values: Flags, columns: NDArray[Any] | None, names: NDArray[Any], n
             f"{name} {', and '.join(wrong)}; its labels are {listed(names.tolist(), 20)}.{repair}"
         )
     return values[:, [place[label] for label in names.tolist()]]
+
+
+def with_unknown(
+    values: Flags, columns: NDArray[Any] | None, names: NDArray[Any], name: str
+) -> tuple[Flags, list[Any]]:
+    """Return the columns of an indicator as `in_order`, then those of labels that are not known.
+
+    Also return the names of these.
+    """
+    if columns is None or not np.isin(names, columns).all():
+        return in_order(values, columns, names, name), []
+    is_known = np.isin(columns, names)
+    known = in_order(values[:, is_known], columns[is_known], names, name)
+    return np.hstack([known, values[:, ~is_known]]), columns[~is_known].tolist()
 
 
 def _values(y: Any, name: str) -> Flags:

@@ -181,11 +181,11 @@ def rows_of(path):
 
 class TestHoldOut:
     def test_what_is_held_out_is_written_and_not_learnt_from(self, run, fit, table, tmp_path):
-        held = tmp_path / "held.csv"
-        code, told, model = fit("--hold-out", "0.25", held)
+        held = tmp_path / "m.test.csv"
+        code, told, model = fit("--hold-out", "0.25")
         assert code == 0
         found = rows_of(held)
-        assert f"Held {len(found)} documents out, in " in told
+        assert f"Held {len(found)} documents out, in {held}; the {18 - len(found)} others" in told
         texts = [row["text"] for row in found]
         rest = [i for i, text in enumerate(TEXTS) if text not in texts]
         assert len(rest) + len(found) == len(TEXTS)  # texts of the same words stay together
@@ -194,41 +194,47 @@ class TestHoldOut:
         label_of = dict(zip(TEXTS, LABELS.tolist(), strict=True))
         assert all(label_of[row["text"]] == row["label"] for row in found)
         assert run("evaluate", tmp_path / "m.han", held)[0] == 0
+        learnt = rows_of(tmp_path / "m.train.csv")
+        assert [row["text"] for row in learnt] == [TEXTS[i] for i in rest]
+        code, printed, _ = run(
+            *("report", tmp_path / "m.han", held, "--train", tmp_path / "m.train.csv")
+        )
+        assert code == 0
+        assert f"learnt from the {len(rest)} training documents given." in printed
 
     def test_several_labels_are_written_as_they_were_read(self, run, table, tmp_path):
         rows = [
             (i, f"{text} Number {i}.", ["good;late", "late", "good"][i % 3])
             for i, text in enumerate(TEXTS)
         ]
-        held, model = tmp_path / "held.csv", tmp_path / "m.han"
-        options = ("--separator", ";", "--hold-out", "0.3", held, "--quiet")
+        held, model = tmp_path / "m.test.csv", tmp_path / "m.han"
+        options = ("--separator", ";", "--hold-out", "0.3", "--quiet")
         code, _, told = run("fit", table(rows), "-o", model, *SMALL, *options)
         assert (code, told) == (0, "")
         assert {row["label"] for row in rows_of(held)} == {"good;late", "late", "good"}
         assert run("evaluate", model, held)[0] == 0
 
-    @pytest.mark.parametrize("name", ["held.csv", "held.csv.gz"])
-    def test_evaluate_reads_it_by_the_same_options(self, run, table, tmp_path, name):
+    def test_evaluate_reads_it_by_the_same_options(self, run, table, tmp_path):
         data, options = table(delimiter=";"), ("--sep", ";")
-        held, model = tmp_path / name, tmp_path / "m.han"
-        assert run("fit", data, "-o", model, *SMALL, *options, "--hold-out", "0.25", held)[0] == 0
+        held, model = tmp_path / "m.test.csv", tmp_path / "m.han"
+        assert run("fit", data, "-o", model, *SMALL, *options, "--hold-out", "0.25")[0] == 0
         assert run("evaluate", model, held, *options)[0] == 0
 
     def test_it_has_the_encoding_of_the_table(self, run, fit, tmp_path):
-        data, held = tmp_path / "data.csv", tmp_path / "held.csv"
+        data, held = tmp_path / "data.csv", tmp_path / "m.test.csv"
         lines = ["text,label", *(f"Ärger für {i} €.,{'ja' if i % 2 else 'nö'}" for i in range(40))]
         data.write_text("\n".join(lines), encoding="cp1252")
         options = ("--encoding", "cp1252")
         model = tmp_path / "m.han"
-        assert run("fit", data, "-o", model, *SMALL, *options, "--hold-out", "0.2", held)[0] == 0
+        assert run("fit", data, "-o", model, *SMALL, *options, "--hold-out", "0.2")[0] == 0
         written = held.read_bytes().decode("cp1252")
         assert written.count("Ärger für") == written.count("€") == 8
         assert run("evaluate", model, held, *options)[0] == 0
 
     def test_all_columns_are_those_of_the_table(self, run, table, tmp_path):
-        data, held, model = table(), tmp_path / "held.csv", tmp_path / "m.han"
+        data, held, model = table(), tmp_path / "m.test.csv", tmp_path / "m.han"
         columns = ("--text", "id", "--text", "text")
-        assert run("fit", data, "-o", model, *SMALL, *columns, "--hold-out", "0.25", held)[0] == 0
+        assert run("fit", data, "-o", model, *SMALL, *columns, "--hold-out", "0.25")[0] == 0
         found, given = rows_of(held), rows_of(data)
         assert 0 < len(found) < len(given)
         assert all(row in given for row in found)
@@ -236,14 +242,14 @@ class TestHoldOut:
 
     def test_lines_of_json_have_the_columns_of_any(self, run, tmp_path):
         """Other values than strings are JSON in a cell, but a label is as all tables have it."""
-        data, held = tmp_path / "data.jsonl", tmp_path / "held.csv"
+        data, held = tmp_path / "data.jsonl", tmp_path / "m.test.csv"
         rows = [
             {"text": f"{text} {i}", "label": ["late", "good"][: i % 3]}
             | ({"more": [i]} if i else {})
             for i, text in enumerate(TEXTS)
         ]
         data.write_text("\n".join(map(json.dumps, rows)))
-        options = ("--separator", "|", "--hold-out", "0.25", held)
+        options = ("--separator", "|", "--hold-out", "0.25")
         assert run("fit", data, "-o", tmp_path / "m.han", *SMALL, *options)[0] == 0
         found = rows_of(held)
         assert {row["label"] for row in found} <= {"", "late", "good|late"}
@@ -254,24 +260,24 @@ class TestHoldOut:
     @pytest.mark.filterwarnings("always:The labels hold a single class")
     def test_what_the_fit_warns_of_is_said_once(self, fit, table, tmp_path):
         rows = [(i, f"Good film {i}.", "pos") for i in range(40)]
-        code, told, _ = fit("--hold-out", "0.2", tmp_path / "held.csv", data=table(rows))
+        code, told, _ = fit("--hold-out", "0.2", data=table(rows))
         assert code == 0
         assert told.count("hold a single class") == 1
 
     def test_too_few_documents_are_said(self, fit, table, tmp_path):
         rows = [(0, "Good.", "pos"), (1, "Bad.", "neg"), (2, "Good so.", "pos")]
-        code, told, _ = fit("--hold-out", "0.2", tmp_path / "held.csv", data=table(rows))
+        code, told, _ = fit("--hold-out", "0.2", data=table(rows))
         assert code == 1
         assert "0.2 of 3 documents are too few to hold some of each label out." in told
 
     def test_half_a_character_is_written_as_a_question_mark(self, run, tmp_path):
-        data, held = tmp_path / "data.jsonl", tmp_path / "held.csv"
+        data, held = tmp_path / "data.jsonl", tmp_path / "m.test.csv"
         rows = [
             {"text": f"{text} \ud800 {i}", "label": label}
             for i, (text, label) in enumerate(zip(TEXTS, LABELS.tolist(), strict=True))
         ]
         data.write_text("\n".join(map(json.dumps, rows)), "utf-8")
-        options = ("--hold-out", "0.25", held)
+        options = ("--hold-out", "0.25")
         assert run("fit", data, "-o", tmp_path / "m.han", *SMALL, *options)[0] == 0
         assert all(" ? " in row["text"] for row in rows_of(held))
         assert run("evaluate", tmp_path / "m.han", held)[0] == 0

@@ -188,15 +188,25 @@ class TestEvaluate:
         assert found["documents"] == 18
         assert np.sum(found["confusion"]) == 18
 
-    def test_a_label_that_is_no_class_is_named_by_its_line(self, run, model, table):
-        path = table([(0, "Good.", "pos"), (1, "two\nlines", "neg"), (2, "Bad.", "Neg")])
-        code, output, told = run("evaluate", model, path)
-        assert (code, output) == (1, "")
-        assert told == (
-            f"sk-han: error: {path}, line 5: 'label': 'Neg' is no class of the model; it has "
-            "'neg', 'pos'. Correct it, leave the line out, or fit a model to documents of this "
-            "class, too.\n"
+    @pytest.mark.filterwarnings("always")
+    def test_labels_that_are_no_class_are_missed_and_named(self, run, model, table):
+        known = [(0, "Good.", "pos"), (1, "two\nlines", "neg")]
+        others = [(2, "Bad.", "Neg"), (3, "Good.", "strange"), (4, "Good.", "strange")]
+        code, output, told = run("evaluate", model, table([*known, *others]), "--json")
+        assert code == 0
+        assert "3 documents have a label that the model does not know, 'Neg', 'strange'" in told
+        found, few = (
+            json.loads(output),
+            json.loads(run("evaluate", model, table(known), "--json")[1]),
         )
+        assert found["classes"] == ["neg", "pos", "Neg", "strange"]
+        assert np.sum(found["confusion"], axis=1).tolist() == [1, 1, 1, 2]
+        assert found["accuracy"] == pytest.approx(few["accuracy"] * 2 / 5)
+        assert found["log_loss"] == pytest.approx(few["log_loss"])
+        assert run("evaluate", model, table([*known, *others]), "--quiet")[0] == 0
+        code, output, told = run("evaluate", model, table(others))
+        assert (code, output) == (1, "")
+        assert "None of the labels is a class of the model. They are 'Neg', 'strange'" in told
 
 
 @pytest.mark.thorough
@@ -266,13 +276,17 @@ def test_several_labels_are_audited(run, table):
     assert "18 documents: about " in output
 
 
-def test_training_documents_are_learnt_by_the_baseline(run, model, table, tmp_path):
-    page, train = tmp_path / "report.html", table(name="train.csv")
-    code, _, _ = run("report", model, table(), "--train", train, "-o", page)
+def test_training_documents_are_learnt_by_the_baseline_but_for_scored_ones(
+    run, model, table, tmp_path
+):
+    pairs = enumerate(zip(TEXTS, LABELS, strict=True))
+    rows = [(i, f"{text} Number {i}.", label) for i, (text, label) in pairs]
+    page, train = tmp_path / "report.html", table(rows, name="train.csv")
+    code, _, _ = run("report", model, table(rows[14:]), "--train", train, "-o", page)
     assert code == 0
     text = Page(page.read_text("utf-8")).all_text
-    assert "from the 18 training documents given" in text
-    assert "18 documents have the words of a training document" in text
+    assert "from the 14 training documents given, without the 4 that are scored here" in text
+    assert "4 documents have the words of a training document" in text
 
 
 def test_a_label_that_the_model_does_not_know_is_told(run, model, table):

@@ -88,7 +88,7 @@ def test_figures_are_those_of_the_decisions(run, topics, stored):
     assert [label["f1"] for label in found["labels"]] == pytest.approx(by_label)
     assert [label["documents"] for label in found["labels"]] == Y.sum(axis=0).tolist()
     _, printed, _ = run("evaluate", stored, topics(), "--label", "topics")
-    assert printed.startswith("documents                18\nsubset accuracy")
+    assert printed.startswith("documents                18\nmicro f1")
     assert [line.split()[0] for line in printed.splitlines()[-5:]] == NAMES
 
 
@@ -120,12 +120,33 @@ def test_lists_of_json_lines_are_sets_of_labels(run, stored, tmp_path):
     assert counts == [1, 1, 0, 1, 1]
 
 
+@pytest.mark.filterwarnings("always")
+def test_labels_that_the_model_does_not_know_are_missed_and_named(run, topics, stored, tmp_path):
+    cells = [";".join(np.array(NAMES)[row == 1]) for row in Y]
+    path = topics([cells[0] + ";snow", cells[1] + ";hail;snow", *cells[2:]], "snow.csv")
+    code, output, told = run("evaluate", stored, path, *TOPICS, "--json")
+    assert code == 0
+    said = "2 documents have a label that the model does not know, 'snow', 'hail'"
+    assert said in told
+    found, decided = json.loads(output), Scorer.load(stored).predict(TEXTS)
+    more = np.array([[1, 0], [1, 1], *[[0, 0]] * 16])
+    true, given = np.hstack([Y, more]), np.hstack([decided, 0 * more])
+    assert found["micro_f1"] == pytest.approx(f1_score(true, given, average="micro"))
+    assert [each["label"] for each in found["labels"]] == [*NAMES, "snow", "hail"]
+    assert [each["recall"] for each in found["labels"][-2:]] == [0, 0]
+    _, output, _ = run("evaluate", stored, topics(cells), *TOPICS, "--json")
+    assert found["log_loss"] == pytest.approx(json.loads(output)["log_loss"])
+    code, output, _ = run("report", stored, path, *TOPICS)
+    assert code == 0
+    assert said in " ".join(output.split())
+
+
 @pytest.mark.parametrize(
     ("cell", "why"),
     [
         (["good;sun"], "line 1: 'topics': the label 'good;sun' holds the separator ';'"),
         ({"good": 1}, "labels are a string, or a list of strings"),
-        (["snow"], "'snow' is no class of the model; it has 'bad', 'good'"),
+        (["snow"], "None of the labels is a class of the model. They are 'snow'; the classes"),
     ],
 )
 def test_wrong_cells_are_told_with_their_line(run, stored, tmp_path, cell, why):

@@ -176,7 +176,10 @@ def test_a_label_that_the_model_does_not_know_is_said(classifier):
     assert 2 not in found.suspects
     (note,) = (note for note in found.notes if "1 document has a label" in note)
     assert "'strange'" in note
-    assert "but for log loss" in note
+    assert "The log loss leaves them out." in note
+    said = "1 document has a label that the model does not know, 'strange'"
+    with pytest.warns(UserWarning, match=said):
+        assert classifier.score(HELD_OUT, y) == found.scores["model"]["accuracy"]
     known = np.delete(np.arange(36), 2)
     by_hand = log_loss(Y[known], classifier.predict_proba(np.array(HELD_OUT)[known]))
     assert found.scores["model"]["log_loss"] == pytest.approx(by_hand, abs=1e-6)
@@ -195,6 +198,16 @@ def test_a_class_that_no_document_has_is_said(classifier):
     assert nothing in found.notes
     assert "no baseline" in found.baseline_note
     assert found.to_html()
+
+
+def test_the_baseline_does_not_learn_from_documents_that_are_scored(classifier):
+    everything = [*TEXTS, *(text.upper() for text in HELD_OUT)]
+    y_train = np.concatenate([LABELS, np.where(Y == "pos", "neg", "pos")])
+    found = report(classifier, HELD_OUT, Y, X_train=everything, y_train=y_train)
+    expected = report(classifier, HELD_OUT, Y, X_train=TEXTS, y_train=LABELS)
+    np.testing.assert_array_equal(found.baseline, expected.baseline)
+    assert "18 training documents given, without the 36 that are scored" in found.baseline_note
+    assert report(classifier, HELD_OUT, Y, X_train=HELD_OUT, y_train=Y).baseline is None
 
 
 def test_labels_of_the_training_documents_alone_are_known_too(classifier):

@@ -62,6 +62,46 @@ def test_a_report_on_a_search_has_the_thresholds_of_its_best_model():
         assert found.thresholds.tolist() == [0.2, 0.3, 0.9]
 
 
+def test_labels_that_the_model_does_not_know_are_missed_and_named(fitted):
+    y = Y[TEST].assign(early=np.arange(len(Y[TEST])) < 2)
+    said = "2 documents have a label that the model does not know, 'early'"
+    found, known = (report(fitted, X[TEST], each, n_mistakes=40) for each in (y, Y[TEST]))
+    assert found.labels == (*known.labels, "early")
+    assert any(said in note for note in found.notes)
+    scores = found.class_scores[-1]
+    assert (scores.n_documents, scores.n_predicted, scores.recall) == (2, 0, 0)
+    assert (scores.log_loss, scores.threshold) == (None, None)
+    figures = found.scores["model"], known.scores["model"]
+    assert figures[0]["log_loss"] == figures[1]["log_loss"]
+    assert figures[0]["micro_recall"] < figures[1]["micro_recall"]
+    assert found.mistake_labels.max() < len(known.labels)
+    assert "early" in found.to_html()
+    with pytest.warns(UserWarning, match=said):
+        assert fitted.score(X[TEST], y) == figures[0]["subset_accuracy"]
+    trained = report(fitted, X[TEST], y, X_train=X[TRAIN], y_train=Y[TRAIN])
+    assert trained.baseline.shape == found.targets.shape
+
+
+def test_where_far_fewer_labels_are_given_than_there_are_thresholds_are_advised(fitted):
+    class Shy(HANClassifier):
+        """A model that is never sure."""
+
+        def predict_proba(self, texts):
+            return super().predict_proba(texts) * 0.4
+
+        def predict(self, texts):
+            return (self.predict_proba(texts) >= 0.5).astype(int)
+
+    advice = "threshold='f1'"
+    shy = Shy(**SMALL, max_epochs=1).fit(X[TRAIN], Y[TRAIN])
+    found = report(shy, X[TEST], Y[TEST], baseline=None, n_mistakes=1)
+    (note,) = (note for note in found.notes if advice in note)
+    assert note.startswith("Many labels are missed: micro recall is 0.00, micro precision 0.00.")
+    shy = Shy(**SMALL, max_epochs=1, threshold=0.9).fit(X[TRAIN], Y[TRAIN])
+    found = report(shy, X[TEST], Y[TEST], baseline=None, n_mistakes=1)
+    assert not any(advice in note for note in found.notes)
+
+
 def test_an_explanation_knows_the_labels_that_the_document_gets(fitted, explained):
     decided = fitted.predict(X[TEST])
     assert [e.labels for e in explained] == list(map(names, decided))

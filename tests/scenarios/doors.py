@@ -341,9 +341,9 @@ def _command_line_report(trial: Trial) -> None:
 def _command_line_fit(trial: Trial) -> None:
     """A model of the same table, of which some rows are held out."""
     table = table_of(trial.texts, trial.labels, trial.folder / "data.csv")
-    rest, model = trial.folder / "rest.csv", trial.folder / "another.han"
+    rest, model = trial.folder / "another.test.csv", trial.folder / "another.han"
     small = [f"--set={name}=2" for name in ("embedding_dim", "word_hidden", "max_epochs")]
-    run_cli("fit", table, "-o", model, "--hold-out", 0.3, rest, *small, *trial.separator)
+    run_cli("fit", table, "-o", model, "--hold-out", 0.3, *small, *trial.separator)
     with rest.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert 0 < len(rows) < len(trial.texts)

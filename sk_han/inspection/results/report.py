@@ -26,6 +26,7 @@ from sk_han.utils.metrics import (
     figures,
     interval_of,
     log_losses,
+    padded,
     reliability,
     resampled,
     resampled_half_width,
@@ -134,7 +135,7 @@ class Report(ReadOnlyResult):
         What a reader must know of the documents, the labels and the explanations.
     groups : ndarray of int64, shape (n_documents,), default=None
         The number of each document's group; then 95 % intervals are those of samples of groups.
-    thresholds : ndarray of float64, shape (n_labels,), default=None
+    thresholds : ndarray of float64, shape (n_classes,), default=None
         With several labels a document, the probabilities from which on documents get them.
 
     Notes
@@ -169,16 +170,16 @@ class Report(ReadOnlyResult):
         put(self, "duplicates", tuple(tuple(map(int, group)) for group in self.duplicates))
         put(self, "notes", tuple(self.notes))
         n_labels, several = len(self.labels), self.several_labels
-        n_classes = n_labels if several else None
+        p = np.asarray(self.probabilities)
         if self.predicted is None:
-            p = np.asarray(self.probabilities)
             least = 0.5 if self.thresholds is None else np.asarray(self.thresholds)
-            put(self, "predicted", p >= least if several else p.argmax(axis=1))
+            given = padded(p >= least, n_labels) if several else p.argmax(axis=1)
+            put(self, "predicted", given)
         answers: Shape = ((n, n_labels), np.bool_) if several else ((n,), np.int64)
         shapes: dict[str, Shape] = {
             "targets": answers,
             "predicted": answers,
-            "probabilities": ((n, n_classes), np.float64),
+            "probabilities": ((n, min(p.shape[-1], n_labels)), np.float64),
             "n_words": ((n,), np.int64),
             "groups": ((n,), np.int64),
             "mistake_rows": ((None,), np.int64),
@@ -187,7 +188,7 @@ class Report(ReadOnlyResult):
             "trained_on": ((None,), np.int64),
             "baseline": ((n, n_labels), np.float64),
             "baseline_predicted": ((n, n_labels), np.bool_),
-            "thresholds": ((n_labels,), np.float64),
+            "thresholds": ((p.shape[-1],), np.float64),
         }
         freeze(self, shapes)
         if len(self.mistakes) not in (0, len(self.mistake_rows)):
@@ -310,12 +311,16 @@ class Report(ReadOnlyResult):
             counts = self.confusion.sum(axis=1), self.confusion.sum(axis=0), np.diag(self.confusion)
             return list(map(ClassScores, self.labels, *shares_of(*counts)))
         has = self.targets, self.predicted, self.predicted & self.targets
+        of_unknown = [None] * (len(self.labels) - self.n_classes)
+        thresholds = [None] * self.n_classes
+        if self.thresholds is not None:
+            thresholds = self.thresholds.tolist()
         columns = (
             self.labels,
             *shares_of(*(each.sum(axis=0) for each in has)),
-            _average_precisions(self.probabilities, self.targets),
-            log_losses(self.probabilities, self.targets).tolist(),
-            [None] * len(self.labels) if self.thresholds is None else self.thresholds.tolist(),
+            _average_precisions(self._padded, self.targets),
+            [*log_losses(self._padded, self.targets)[: self.n_classes].tolist(), *of_unknown],
+            [*thresholds, *of_unknown],
         )
         return [ClassScores(*of_label) for of_label in zip(*columns, strict=True)]
 
@@ -458,9 +463,7 @@ class Report(ReadOnlyResult):
     @cached_property
     def _padded(self) -> NDArray[np.float64]:
         """Probabilities of all labels, zero for those that the model does not know."""
-        padded = np.zeros((self.n_documents, len(self.labels)))
-        padded[:, : self.n_classes] = self.probabilities
-        return padded
+        return padded(self.probabilities, len(self.labels))
 
     def _named(self, answer: NDArray[Any]) -> Any:
         if self.several_labels:
@@ -519,7 +522,8 @@ class Report(ReadOnlyResult):
             values |= {f"{figure}_low": low, f"{figure}_high": high}
         precisions = [p for p in _average_precisions(probabilities, self.targets) if p is not None]
         values["mean_average_precision"] = float(np.mean(precisions or [np.nan]))
-        values["log_loss"] = float(log_losses(probabilities, self.targets).mean())
+        losses = log_losses(probabilities, self.targets)[: self.n_classes]
+        values["log_loss"] = float(losses.mean())
         values["calibration_error"] = calibration_error_of_labels(probabilities, self.targets)
         return values
 
