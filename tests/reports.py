@@ -56,7 +56,7 @@ def made_of_labels(**changes: Any) -> Report:
         "duplicates": (),
         "trained_on": None,
         "baseline": None,
-        "baseline_note": "It is compared with no baseline.",
+        "baseline_note": "There is no baseline.",
         "notes": (),
     }
     return Report(**(fields | changes))

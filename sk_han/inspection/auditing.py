@@ -1,4 +1,4 @@
-"""audit_labels: which labels of training documents are wrong."""
+"""Find wrong labels in training data: `audit_labels`."""
 
 from __future__ import annotations
 
@@ -35,44 +35,37 @@ from sk_han.utils.messages import check_count, counted
 from sk_han.validation.documents import check_texts
 from sk_han.validation.labels import OF_DOCUMENTS, check_several_groups, warn_of_order
 
-# Of labels predicted as they are given; with fewer, mistakes of the models are many.
-ENOUGH_RIGHT = 0.8
-
-
-# The surest documents of a class show how often its label is wrong: their share, and how many at
-# least. To their counts come at most _PRIOR with the rates of all classes.
+ENOUGH_RIGHT = 0.8  # accuracy below which many disagreements are mistakes of the models
+# The most confident documents of a class show how often its label is wrong: their share and minimum
+# number. At most _PRIOR documents with the rates of all classes are added to their counts.
 _SHARE, _AT_LEAST, _PRIOR = 0.1, 10, 100
-
-
-_SUREST = 0.99  # no estimate makes a label certainly wrong
-
-
+_HIGHEST = 0.99  # no estimate makes a label certainly wrong
 _TINY = 1e-300
-
-
-# Probabilities of a block, and the least documents that the power is fitted to.
+# Probabilities in a block, and the minimum number of documents to fit the temperature.
 _AT_ONCE, _OF_POWER = 1 << 20, 1_000
+# With several labels per document, less doubtful labels are not listed: most labels are.
+_LEAST_DOUBT = 0.01
 
 
 class Doubts(NamedTuple):
-    """How likely each of D labels is wrong, which other label is likelier, and the order."""
+    """Estimates for D labels."""
 
-    chances: NDArray[np.float64]  # (D,)
-    others: NDArray[np.int64]  # (D,), the most probable of the other classes
+    chances: NDArray[np.float64]  # (D,), probability that the label is wrong
+    others: NDArray[np.int64]  # (D,), the most probable other class
     order: NDArray[np.int64]  # (D,), the most doubtful first
 
 
 def label_doubts(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> Doubts:
-    """Find how likely each label is wrong; probabilities are (D, K), K at least 2.
+    """Estimate the probability that each label is wrong; probabilities are (D, K), K at least 2.
 
-    Labels are taken for drawn by ``rates[k, j]``, the chance that a document of class k is labelled
-    j: among the documents that are most surely predicted k, the share labelled j, as in confident
-    learning (Northcutt, Jiang and Chuang, 2021). The order is that of the odds, by Bayes' rule,
-    that another class was meant. What these odds are worth is found by labels drawn anew, for the
-    classes that documents likely have: those that would be wrong have odds, too, and how many are
-    wrong in all follows from the rates. So the share of wrong ones is known at each place of the
-    order, along which it cannot rise. Labels drawn that are likelier wrong than right say nothing
-    about given ones that are likelier right, and nothing at all where all given ones are.
+    Labels are modelled as drawn with ``rates[k, j]``, the probability that a document of class k is
+    labelled j: the share labelled j of the documents most confidently predicted as k, as in
+    confident learning (Northcutt, Jiang and Chuang, 2021). Labels are ranked by the odds (Bayes'
+    rule) that another class is the true one. The odds are calibrated by simulation: labels are
+    drawn again for the classes that documents probably have, with known errors, which gives the
+    share of wrong labels at each rank; it must fall along the ranking. The total follows from the
+    rates. Drawn labels that are more likely wrong than right are not used for given labels that are
+    more likely right.
     """
     n, k = probabilities.shape
     p = _tempered(probabilities, labels)
@@ -82,7 +75,7 @@ def label_doubts(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) 
     blocks = [slice(start, start + size) for start in range(0, n, size)]
 
     def odds(rows: slice) -> NDArray[np.float64]:
-        """Return the log-odds that another class was meant, by label, (D, K) of a block."""
+        """Return the log-odds that another class is true, for each label, (D, K) of a block."""
         own, all_meant = p[rows] * np.diag(rates), p[rows] @ rates
         log_others: NDArray[np.float64] = np.log(np.maximum(all_meant - own, _TINY))
         return log_others - np.log(np.maximum(own, _TINY))
@@ -109,9 +102,8 @@ def label_doubts(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) 
         others[rows] = np.where(is_given, -1.0, p[rows]).argmax(axis=1)
     n_wrong = n * _frequencies(rates, labels) @ other_rates.sum(axis=1)
     chances = np.empty(n)
-    # The nearest chances that never rise.
     chances[order] = isotonic_regression(
-        wrong * n_wrong / max(n_drawn, _TINY), y_min=0, y_max=_SUREST, increasing=False
+        wrong * n_wrong / max(n_drawn, _TINY), y_min=0, y_max=_HIGHEST, increasing=False
     )
     return Doubts(chances, others, order)
 
@@ -119,10 +111,7 @@ def label_doubts(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) 
 def suspected_labels(
     probabilities: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return documents whose label is likelier wrong than right, the most doubtful first.
-
-    There are none where all labels are the same, or where there are none.
-    """
+    """Return documents whose label is more likely wrong than right, the most doubtful first."""
     if len(np.unique(labels)) < 2:
         return np.empty(0, dtype=np.int64)
     doubts = label_doubts(probabilities, labels)
@@ -130,19 +119,16 @@ def suspected_labels(
 
 
 def may_be_chance(is_right: NDArray[np.bool_], labels: NDArray[Any]) -> bool:
-    """Return whether models may predict labels no better than the most frequent one does.
-
-    A gain of up to two standard errors may be chance.
-    """
+    """Return whether predictions are within two standard errors of the most frequent label."""
     values, counts = np.unique(labels, return_counts=True)
     gained = is_right.astype(np.int64) - (labels == values[counts.argmax()])
     return bool(gained.sum() <= 2 * np.sqrt(np.abs(gained).sum()))
 
 
 def _tempered(p: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Calibrate probabilities (D, K) to the labels by one power (temperature scaling)."""
+    """Calibrate probabilities (D, K) on the labels by temperature scaling."""
     log_p = np.log(np.maximum(p, 1e-12))
-    n = max(_OF_POWER, _AT_ONCE // p.shape[1])  # enough to estimate one number
+    n = max(_OF_POWER, _AT_ONCE // p.shape[1])  # enough documents to estimate one number
     some = np.random.RandomState(0).permutation(len(p))[:n] if len(p) > n else np.arange(len(p))
     log_p_of_some, place = log_p[some], (np.arange(len(some)), labels[some])
 
@@ -159,13 +145,13 @@ def _tempered(p: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.f
 
 
 def _rates(p: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the chance that a document of each class gets each label, (K, K)."""
+    """Return the probability that a document of each class gets each label, (K, K)."""
     n, k = p.shape
-    counts, predicted, sureness = np.zeros((k, k)), p.argmax(axis=1), p.max(axis=1)
+    counts, predicted, confidence = np.zeros((k, k)), p.argmax(axis=1), p.max(axis=1)
     for number in range(k):
         rows = np.flatnonzero(predicted == number)
-        surest = np.argsort(-sureness[rows], kind="stable")
-        rows = rows[surest[: max(_AT_LEAST, int(_SHARE * len(rows)))]]
+        most = np.argsort(-confidence[rows], kind="stable")
+        rows = rows[most[: max(_AT_LEAST, int(_SHARE * len(rows)))]]
         np.add.at(counts[number], labels[rows], 1)
     share_wrong = (counts.sum() - np.trace(counts) + 1) / (counts.sum() + 2)
     prior = np.tile(np.bincount(labels, minlength=k) / n, (k, 1)) + 1e-9
@@ -178,12 +164,11 @@ def _rates(p: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.floa
 
 
 def _weight(counts: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
-    """Return the weight, in documents, of the rates of all classes against the counts of each.
+    """Return the weight of the overall rates, in documents, relative to the counts of each class.
 
-    That is little where errors go one way, from one class to another, and much where classes are
-    alike: the weight of the highest likelihood, if rates of classes have a Dirichlet distribution
-    around those of all. The likelihood is multiplied by the root of the weight, so that few counts
-    do not make it small.
+    It maximizes the likelihood of the counts if the rates of classes have a Dirichlet distribution
+    around the overall rates. The likelihood is multiplied by the square root of the weight, so that
+    few counts do not give a small weight.
     """
     at, n = counts > 0, counts.sum(axis=1)
 
@@ -198,15 +183,11 @@ def _weight(counts: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
 
 
 def _frequencies(rates: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the frequencies of classes that rates turn into those of the labels, (K,)."""
+    """Return the class frequencies that explain the label frequencies by the rates, (K,)."""
     given = np.bincount(labels, minlength=len(rates)) / len(labels)
     meant = np.maximum(np.linalg.lstsq(rates.T, given, rcond=None)[0], 0)
     frequencies: NDArray[np.float64] = meant / meant.sum()
     return frequencies
-
-
-# With several labels per document, less doubtful labels are not listed: most labels are.
-_LEAST_DOUBT = 0.01
 
 
 def audit_labels(
@@ -218,30 +199,30 @@ def audit_labels(
     params: Mapping[str, Any] | None = None,
     n_explained: int = 20,
 ) -> LabelAudit:
-    """Find documents whose label is likely wrong, by models that did not learn from it.
+    """Find wrong labels by cross-validation.
 
     Parameters
     ----------
     estimator : HANClassifier, Pipeline, or another classifier with ``predict_proba``
-        It need not be fitted and is not changed: clones of it are fitted, and with a fitted search
-        clones of its best estimator.
-    X : n_documents raw texts, DocumentArray, or what else the estimator's ``fit`` takes
+        Clones of it are fitted, or of the best estimator of a fitted search. It need not be fitted
+        itself.
+    X : n_documents raw texts, DocumentArray, or other input of the estimator's ``fit``
     y : array-like of n_documents labels, or indicator of shape (n_documents, n_labels)
     groups : array-like of shape (n_documents,), default=None
-        Documents of a group, of one author for example, are in one fold. By default, texts with the
-        same words are a group.
+        Documents of one group, for example by one author, stay in one fold. By default, texts with
+        the same words form a group.
     params : mapping, default=None
-        Further arguments of the estimator's ``fit``, the same for each fold: ``X_unlabelled``, say.
-        Of ``sample_weight`` and ``groups``, also as ``step__groups``, each fold gets its part.
+        Further arguments of the estimator's ``fit``, such as ``X_unlabelled``. Each fold gets its
+        own part of ``sample_weight`` and ``groups`` (also as ``step__groups``).
     n_explained : int, default=20
-        How many of the most doubtful labels are explained: why the other class and not this one.
-        For estimators that `explain` takes.
+        Number of the most doubtful labels to explain (why the suggested class and not the given
+        one), if `explain` takes the estimator.
 
     Returns
     -------
     LabelAudit
-        All labels, the most doubtful first. ``to_html(path)`` writes a page to read, and
-        ``to_csv(path)`` a table with a column for decisions.
+        All labels, the most doubtful first. ``to_html(path)`` writes a page, and ``to_csv(path)`` a
+        table with a column for decisions.
 
     Raises
     ------
@@ -252,21 +233,20 @@ def audit_labels(
 
     See Also
     --------
-    report : Lists doubtful labels of documents that a fitted model has not seen.
+    report : Evaluate a fitted model; lists doubtful labels of held-out documents.
 
     Notes
     -----
-    Five copies are fitted, each to four fifths of the documents, and give the probabilities of the
-    others; of few or large groups, fewer copies to other shares. The only document of a class, or
-    of several labels the only one with a label, is not looked at.
+    Five clones are fitted, each to four fifths of the documents, and predict the others; with few
+    or large groups there may be fewer folds. The only document of a class cannot be judged.
 
-    A label is doubtful as far as another class was likely meant, by Bayes' rule, with rates at
-    which labels are mistaken that are estimated from the documents that models are surest of
-    (Northcutt, Jiang and Chuang, 2021). Doubts are chances: their sum over the first 100 is how
-    many of these are expected to be wrong. That takes what models are surest of for right: where
-    they learn little, they doubt more labels than are wrong. Of errors that go one way, as marks
-    that are missing do, too few may be expected. With several labels a document, each is looked at
-    by itself, and labels of a doubt below 0.01 are not listed.
+    The doubt of a label is the probability, by Bayes' rule, that another class is the true one,
+    with rates of wrong labels estimated from the most confident predictions (Northcutt, Jiang and
+    Chuang, 2021). The sum of the first 100 doubts is the expected number of wrong labels among
+    them. This assumes that the most confident predictions are right: models that learn little doubt
+    more labels than are wrong. If most errors are of one kind, such as missing labels, doubts are
+    too low. With several labels per document, each is judged on its own, and doubts below 0.01 are
+    not listed.
 
     References
     ----------
@@ -294,42 +274,41 @@ def audit_labels(
     X = listed_documents(X)
     n = n_documents_of(X)
     if n == 0:
-        raise ValueError("X has no documents, and a label is doubted by those of others.")
+        raise ValueError("X has no documents to audit.")
     warn_of_order(X, y, "y")
     warn_of_order(X, groups, "groups")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # notes of the audit say it
+        warnings.simplefilter("ignore", UserWarning)  # the audit has notes on it
         target, labels = fit_target(y, n)
     if target.has_one_label and len(target.names) < 2:
         raise ValueError(
-            f"The labels hold a single class, {target.names.tolist()[0]!r}: no other one can be "
-            "meant."
+            f"All labels are {target.names.tolist()[0]!r}, so no other class can be suggested."
         )
     params = dict(params or {})
     per_document, counts = _per_document(params, n)
     texts = texts_of(X)
     if texts is None and _reads_texts(estimator) and any(isinstance(each, str) for each in X):
-        check_texts(X)  # the fold of a missing text would number it within itself
+        check_texts(X)  # a fold would name the row of a missing text within the fold
     keys = [] if texts is None else list(map(text_key, texts))
     same = [group for group in groups_of_same(keys) if (labels[group] != labels[group[0]]).any()]
     numbers = _groups(groups, keys, target.codes(labels))
     for name, value in params.items():
         is_text = name.rpartition("__")[2] == "X_unlabelled" and value is not None
         if is_text and not hasattr(value, "__len__"):
-            params[name] = list(value)  # each fold reads it
+            params[name] = list(value)  # every fold reads it
 
     def fitted(rows: NDArray[np.int64]) -> Any:
         own = {name: rows_of(params[name], rows) for name in per_document}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what a part of the documents lacks
+            warnings.simplefilter("ignore")  # on what is missing in a part of the documents
             return clone(estimator).fit(rows_of(X, rows), rows_of(y, rows), **params | own)
 
     held_out = _cross_predict(fitted, X, target, labels, numbers, counts)
     judged = np.flatnonzero(held_out.known.any(axis=1))
     if not len(judged):
         raise ValueError(
-            "no document can be looked at: each is the only one of its class, or of the only group "
-            "that has it, and a model that has not learnt from it does not know the class."
+            "No document can be judged: each is the only one of its class, or in the only group "
+            "with that class, so a model fitted to the others does not know the class."
         )
     if target.has_one_label:
         entries = _doubts_of_classes(held_out, labels, judged, target)
@@ -350,29 +329,28 @@ def audit_labels(
 def _notes(
     held_out: _HeldOut, labels: NDArray[Any], target: Target, doubted: NDArray[np.int64]
 ) -> list[str]:
-    """Describe how far the models can be trusted; `doubted` are numbers of labels with a doubt."""
+    """Return notes on how reliable the models are; `doubted` are positions of doubtful labels."""
     is_judged = held_out.known.any(axis=1)
     p, given = held_out.probabilities[is_judged], labels[is_judged]
     scores = p if target.has_one_label else log_odds(p)
     share, is_right = target.accuracy(scores, given), target.decide(scores) == given
     what = "the labels" if target.has_one_label else "the sets of labels"
-    notes = [f"The models predict {percent(share)} of {what} as they are given."]
+    notes = [f"The models agree with {percent(share)} of {what}."]
     if target.has_one_label and may_be_chance(is_right, given):
         notes[0] += (
-            " They may know no more than which class is frequent: by these models no label can be "
-            "doubted, and the doubts below say nothing."
+            " They may be no better than always predicting the most frequent class, so they cannot "
+            "find wrong labels: ignore the doubts."
         )
     elif share < ENOUGH_RIGHT:
-        notes.append(
-            "The others are wrong labels or mistakes of the models, which cannot always be told "
-            "apart: fewer labels may be wrong than are expected to be, or, where errors go one "
-            "way, more."
+        notes[0] += (
+            " Where they disagree, the label or the models may be wrong: fewer labels may be wrong "
+            "than expected, or more if most errors are of one kind."
         )
     if target.has_one_label and not is_judged.all():
         n = int(np.count_nonzero(~is_judged))
         notes.append(
-            "Not looked at, since the models that judge them learnt from no document of their "
-            f"class: {counted(n)}."
+            "Not judged, because the models that would judge them were not fitted to any document "
+            f"of their class: {counted(n)}."
         )
     if not target.has_one_label:
         known, names = held_out.known[is_judged], target.names.tolist()
@@ -383,23 +361,23 @@ def _notes(
         ]
         if weak:
             notes.append(
-                "Of these labels the models may know no more than how frequent they are, and how "
-                f"many are expected to be wrong says little: {listed(weak)}."
+                "For these labels the models may be no better than always giving the more frequent "
+                f"answer, so ignore their doubts: {listed(weak)}."
             )
     if not target.has_one_label and not held_out.known.all():
         names = target.names[~held_out.known.all(axis=0)].tolist()
         notes.append(
-            "Not looked at in all documents, since models that did not learn from a part of them "
-            f"did not know both sides of these labels: {listed(names)}."
+            "Not judged in all documents, because all or none of the documents that a model was "
+            f"fitted to have these labels: {listed(names)}."
         )
     return notes
 
 
 class _HeldOut(NamedTuple):
-    """Predictions for documents by models that were not fitted to them."""
+    """Predictions of documents by models that were not fitted to them."""
 
     probabilities: NDArray[np.float64]  # (D, K)
-    known: NDArray[np.bool_]  # (D, 1), or of several labels (D, K): whether the model can judge
+    known: NDArray[np.bool_]  # whether the model can judge, (D, 1); with several labels (D, K)
     fold: NDArray[np.int64]  # (D,)
     models: list[Any]
 
@@ -412,7 +390,7 @@ def _cross_predict(
     groups: NDArray[np.int64] | None,
     counts: NDArray[np.bool_],
 ) -> _HeldOut:
-    """Predict each document by a model that is fitted to others; not all of them may count."""
+    """Predict each document by a model fitted to others; `counts` marks those with a weight."""
     n = len(labels)
     probabilities, fold, everything = np.zeros((n, target.n_scores)), np.zeros(n, int), np.arange(n)
     known = np.zeros((n, 1 if target.has_one_label else target.n_scores), dtype=bool)
@@ -431,13 +409,13 @@ def _cross_predict(
         p = probability_array(model, rows_of(X, rows))
         if p.shape != (len(rows), len(columns)):
             needs = (
-                "classes needs one column for each that four fifths of the documents have, which "
-                f"are {len(columns)} here; give more documents of the others"
+                f"a column for each of the {len(columns)} classes of four fifths of the documents. "
+                "Add documents of rare classes, or leave these out"
                 if target.has_one_label
-                else "several labels needs one column for each, as of OneVsRestClassifier"
+                else "a column for each label, as OneVsRestClassifier returns"
             )
             raise ValueError(
-                f"predict_proba of {type(model).__name__} gives the shape {p.shape}; an audit of "
+                f"predict_proba of {type(model).__name__} returns shape {p.shape}; an audit needs "
                 f"{needs}."
             )
         probabilities[rows[:, np.newaxis], columns] = p
@@ -451,10 +429,7 @@ def _cross_predict(
 
 
 def _per_document(params: dict[str, Any], n: int) -> tuple[set[str], NDArray[np.bool_]]:
-    """Return the names of arguments of a fit that have a value for each document, checked.
-
-    With them, which documents the fit learns from, (n,): not from those of weight 0.
-    """
+    """Return the names of fit arguments with a value for each document, and which have a weight."""
     names, counts = set(), np.ones(n, dtype=bool)
     for name, value in params.items():
         what = name.rpartition("__")[2]
@@ -462,7 +437,7 @@ def _per_document(params: dict[str, Any], n: int) -> tuple[set[str], NDArray[np.
             continue
         if len(value) != n:
             raise ValueError(
-                f"params[{name!r}] has {counted(len(value), 'value')}; it needs one for each of "
+                f"params[{name!r}] has {counted(len(value), 'value')}; expected one for each of "
                 f"{counted(n)}."
             )
         names.add(name)
@@ -481,9 +456,9 @@ def _doubts_of_classes(
     given = labels[judged]
     if (given == given[0]).all():
         raise ValueError(
-            "All documents that can be looked at are of the class "
-            f"{target.names.tolist()[given[0]]!r}: no other one can be meant. Of each other "
-            "class there is a single document or group, or none of a weight above 0."
+            "All documents that can be judged are of the class "
+            f"{target.names.tolist()[given[0]]!r}, so no other class can be suggested. Every other "
+            "class has a single document or group, or no document of a weight above 0."
         )
     doubts = label_doubts(held_out.probabilities[judged], given)
     rows = judged[doubts.order]
@@ -496,7 +471,7 @@ def _doubts_of_classes(
 
 
 def _doubts_of_each(held_out: _HeldOut, t: NDArray[Any]) -> dict[str, Any]:
-    """Doubt each label (D, L) by itself, for and against; the most doubtful first."""
+    """Judge each label (D, L) on its own, given or missing; the most doubtful first."""
     columns: list[tuple[NDArray[Any], ...]] = []
     for number in range(t.shape[1]):
         judged = np.flatnonzero(held_out.known[:, number])
@@ -522,7 +497,7 @@ def _doubts_of_each(held_out: _HeldOut, t: NDArray[Any]) -> dict[str, Any]:
 def _explained(
     held_out: _HeldOut, X: Any, target: Target, entries: dict[str, Any], n: int
 ) -> tuple[ExplanationList, list[str]]:
-    """Explain the first labels, each by the model that did not learn from it."""
+    """Explain the first labels, each with the model that was not fitted to it."""
     explanations: list[DocumentExplanation] = []
     names = target.names
     rows, given, other = (entries[name][:n] for name in ("documents", "given", "suggested"))
@@ -533,13 +508,13 @@ def _explained(
                 classes = {"target": names[rather], "against": names[label]}
             model = held_out.models[held_out.fold[row]]
             explanations += explain(model, rows_of(X, np.array([row])), **classes)
-    except (TypeError, ValueError) as error:  # another classifier, or one that read no words
+    except (TypeError, ValueError) as error:  # another classifier, or one without words
         return ExplanationList(), [f"Doubts are not explained. {error}"]
     return ExplanationList(explanations), []
 
 
 def _reads_texts(estimator: Any) -> bool:
-    """Return whether an estimator gets texts as they are, and no step may fill a missing one in."""
+    """Return whether the first step takes texts as they are, so that none may be missing."""
     while hasattr(estimator, "estimator"):  # of a search, a calibration
         estimator = estimator.estimator
     first = estimator.steps[0][1] if isinstance(estimator, Pipeline) else estimator
@@ -547,8 +522,8 @@ def _reads_texts(estimator: Any) -> bool:
 
 
 def _groups(groups: Any, keys: list[str], codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Return the number of each document's group, by label; None if each is one by itself."""
-    why = "an audit learns from some and looks at others"
+    """Return the number of each document's group, by label; None if each is its own group."""
+    why = "an audit needs several"
     if groups is not None:
         return groups_by_label(check_several_groups(groups, len(codes), why), codes)
     same = groups_of_same(keys)
@@ -558,5 +533,5 @@ def _groups(groups: Any, keys: list[str], codes: NDArray[np.int64]) -> NDArray[n
     for group in same:
         numbers[group] = group[0]
     if not numbers.any():
-        raise ValueError(f"All documents have the same words, and {why}.")
+        raise ValueError(f"All documents have the same words; {why} texts.")
     return groups_by_label(numbers, codes)

@@ -1,4 +1,4 @@
-"""report: from an estimator and labelled documents to a Report."""
+"""Evaluate a fitted model on held-out documents: `report`."""
 
 from __future__ import annotations
 
@@ -56,27 +56,23 @@ from sk_han.validation.labels import (
 FOLDS = 5
 WORD = r"\w+"
 FEWEST_DOCUMENTS = 20
-TRIED, FEWEST_TRIED = 2_000, 100  # documents of a trial
-LEAST_GAIN = 0.02  # of accuracy, by which characters must be better: they take ten times as long
-LEFT_OUT_FROM = 1000  # training documents, from which on a word of only one is left out
-
+TRIED, FEWEST_TRIED = 2_000, 100  # documents to choose between words and characters
+LEAST_GAIN = 0.02  # in accuracy, for characters, which take ten times as long
+LEFT_OUT_FROM = 1000  # training documents: with more, words of a single document are left out
 _FEW = 30  # documents or groups
-
-
-_FEW_COPIES = 0.8  # of the documents without copies: intervals are up to 12 % too narrow then
+_FEW_COPIES = 0.8  # share of distinct documents: below, intervals are up to 12 % too narrow
 
 
 def note_on_units(
     groups: NDArray[np.int64] | None, same: Sequence[Sequence[int]], n_documents: int
 ) -> Iterator[str]:
-    """Say what intervals are samples of, and whether there are few; `same` are rows of copies."""
+    """Yield notes on what the intervals are over; `same` are rows of copies."""
     n, units = float(n_documents), "documents"
     if groups is not None:
         n, units = int(groups.max()) + 1, "groups"
         yield (
-            f"Intervals are those of samples of groups, of which there are {n:,}: documents of "
-            "one group tell less than as many of others. Whether the model has learnt from these "
-            "groups is not known."
+            f"Intervals are over {n:,} groups, since documents of one group are alike. It is not "
+            "known whether the model was fitted to these groups."
         )
     else:
         first = np.arange(n_documents)
@@ -85,42 +81,42 @@ def note_on_units(
         n = effective_groups(first)
         if n < _FEW_COPIES * n_documents:
             yield (
-                "Many documents have the words of another one: all together they tell about as "
-                f"much as {round(n):,} without copies, and the intervals, which count each, are "
-                "too narrow. Give groups, one number for each different text, to mend that."
+                "Many documents have the same words as another one. They are worth about "
+                f"{round(n):,} different documents, so the intervals, which count each document, "
+                "are too narrow. To correct them, pass groups, with a number for each text."
             )
     if n < _FEW:
-        yield f"So few {units} tell little about others: mind the intervals."
+        yield f"With so few {units}, scores are uncertain: see the intervals."
 
 
 def note_on_suspects(is_right: NDArray[np.bool_], targets: NDArray[np.int64]) -> Iterator[str]:
-    """Describe how far documents that look mislabelled can be trusted."""
+    """Yield a note if the documents that look mislabelled cannot be trusted."""
     share = float(is_right.mean())
     if may_be_chance(is_right, targets):
         yield (
-            "The model may know no more here than which label is frequent: by such a model no "
-            "label can be doubted, and those listed as mislabelled say nothing."
+            "The model may be no better than always predicting the most frequent label, so it "
+            "cannot find wrong labels: ignore those listed."
         )
     elif share < ENOUGH_RIGHT:
         yield (
-            f"The model is right on {percent(share)} of the documents: those listed as mislabelled "
-            "may well be mistakes of its own."
+            f"The model is right on only {percent(share)} of the documents, so many labels that "
+            "look wrong may be mistakes of the model."
         )
 
 
 def note_on_missing(counts: NDArray[np.int64], labels: list[Any]) -> Iterator[str]:
-    """Name the labels that no document has, by the numbers of documents of each."""
+    """Yield a note that names the labels without documents."""
     missing = np.flatnonzero(counts == 0).tolist()
     if missing:
         label, it_is = ("the label", "it is") if len(missing) == 1 else ("the labels", "they are")
         yield (
-            f"No document has {label} {listed([labels[i] for i in missing])}: nothing here tells "
-            f"how well {it_is} found."
+            f"No document has {label} {listed([labels[i] for i in missing])}, so the report cannot "
+            f"show how well {it_is} recognized."
         )
 
 
 def documents_have(n: int) -> str:
-    """Return the beginning of a sentence on what documents have."""
+    """Return the beginning of a sentence: "1 document has", "2 documents have"."""
     return f"{counted(n)} {agreeing(n, 'have')}"
 
 
@@ -135,7 +131,7 @@ def report(
     n_mistakes: int = 10,
     groups: Any = None,
 ) -> Report:
-    """Find out where a fitted model fails, on documents that it has not learnt from.
+    """Evaluate a fitted model on held-out documents.
 
     Parameters
     ----------
@@ -143,58 +139,54 @@ def report(
         Fitted, with `classes_` and ``predict_proba``. Mistakes are explained if `explain` takes
         it: a `HANClassifier`, a Pipeline that ends in one, or a search or a calibration of these.
     X : n_documents raw texts, DocumentArray, or ndarray of int
-        As the estimator's ``predict`` takes them. Held out: scores on documents that it was
-        fitted on tell nothing about others.
+        Held-out documents, as for ``predict``.
     y : array-like of shape (n_documents,), or indicator of shape (n_documents, n_labels)
-        True labels. One that the model does not know is counted as a mistake. For a model of
-        several labels a document an indicator, as `HANClassifier.fit` takes it.
+        True labels. A label that the model does not know counts as a mistake. For a model of
+        several labels per document an indicator, as for `HANClassifier.fit`.
     X_train, y_train : as X and y, default=None
-        What the model was fitted on. Then the baseline learns from the same documents, and held-out
+        Training data of the model. The baseline is fitted to the same documents, and held-out
         documents that occur among them are found. Without them, the baseline is cross-validated
         within X.
     baseline : {"tfidf", None}, default="tfidf"
-        What the model is compared with: TF-IDF of words and pairs of words with logistic
-        regression (for several labels a document, one for each label), or nothing. With one label
-        it is of characters within words where these are better in a trial on up to 2,000
-        documents.
+        What to compare the model with: TF-IDF of words and pairs of words with logistic
+        regression (with several labels per document, one for each label), or nothing. With one
+        label per document, character n-grams replace words if they are better in a trial on up to
+        2,000 documents.
     n_mistakes : int, default=10
-        How many of the worst mistakes are explained: those with the highest probability of a
-        wrong label. With several labels a document, those with the most wrong probability of a
-        label that is missed or wrongly given.
+        Number of mistakes to explain, the most confident first.
     groups : array-like of shape (n_documents,), default=None
-        Numbers or names of groups of documents that are alike: of one author, product or thread.
-        Then intervals are those of samples of groups, and a cross-validated baseline has learnt
-        from no document of the same group.
+        Numbers or names of groups of similar documents, such as those by one author. Intervals are
+        then over groups, and a cross-validated baseline is not fitted to documents of the group
+        that it predicts.
 
     Returns
     -------
     Report
-        Its ``to_html(path)`` writes the page.
+        ``to_html(path)`` writes the page.
 
     Raises
     ------
     TypeError
-        If the estimator predicts no probabilities, or labels are neither strings, numbers nor
+        If the estimator does not predict probabilities, or labels are not strings, numbers or
         booleans.
     ValueError
-        If X, y and groups differ in length, a group is missing, all documents are of one group,
+        If X, y and groups differ in length, a group is missing, all documents belong to one group,
         none of the labels is a class of the model, or another parameter is invalid.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
 
     See Also
     --------
-    explain : Explains documents one by one.
-    audit_labels : Finds wrong labels among the documents that a model is to learn from.
+    explain : Explain documents one by one.
+    audit_labels : Find wrong labels in training data.
 
     Notes
     -----
-    Beyond one prediction of X, its documents are read once more (by each model of a
-    calibration), mistakes are explained, and the baseline is fitted: once to `X_train` (six times
-    where a model of several labels has thresholds of its own), or five times to four fifths of X.
-    Documents look mislabelled if they are predicted wrong and their label is likelier wrong than
-    right, by the estimate of `audit_labels`. With several labels a document, each is looked at by
-    itself.
+    Apart from predicting X, a report tokenizes it once more (for each model of a calibration),
+    explains mistakes and fits the baseline: once to `X_train` (six times if the model has
+    thresholds for several labels), or five times to four fifths of X. A document looks mislabelled
+    if its prediction is wrong and `audit_labels` estimates that its label is more likely wrong than
+    right.
 
     Examples
     --------
@@ -211,7 +203,7 @@ def report(
     if baseline is not None:
         check_choice("baseline", baseline, ("tfidf",))
     if (X_train is None) != (y_train is None):
-        raise ValueError("X_train and y_train go together: give both or neither.")
+        raise ValueError("Pass X_train and y_train together, or neither.")
     classes = _classes_of(estimator)
     model, predicts_alone = reader_of(estimator)
     warn_of_order(X, y, "y")
@@ -220,7 +212,7 @@ def report(
     X, X_train = _with_length(X), None if X_train is None else _with_length(X_train)
     n = n_documents_of(X)
     if groups is not None:
-        groups = check_several_groups(groups, n, "intervals are of samples of groups")
+        groups = check_several_groups(groups, n, "intervals need several")
     t_train = None
     if _takes_indicator(y, model):
         classes = _names_of_columns(y, X, classes, model)
@@ -243,7 +235,7 @@ def report(
     words_train = None if X_train is None else words_of(model, X_train, "X_train")
     compared: dict[str, Any] = {
         "baseline": None,
-        "baseline_note": "It is compared with no baseline.",
+        "baseline_note": "There is no baseline.",
     }
     if baseline is not None:
         compared = _baseline(held_out.words, t, words_train, t_train, evaluation.fields, groups)
@@ -259,8 +251,8 @@ def report(
         notes.append(f"{documents_have(n_without)} no words.")
     if n_not_compared:
         notes.append(
-            f"{documents_have(n_not_compared)} too few known words to be compared with what the "
-            "model has learnt from."
+            f"{documents_have(n_not_compared)} too few known words to be compared with the "
+            "training documents."
         )
     return Report(
         **evaluation.fields,
@@ -279,11 +271,11 @@ def report(
 
 
 class _Evaluation(NamedTuple):
-    """What a model predicts, and its worst mistakes."""
+    """Predictions of a model, and its most confident mistakes."""
 
     fields: dict[str, Any]  # of the report
-    worst: NDArray[np.int64]  # the documents of the worst mistakes
-    explained: NDArray[Any]  # their labels that are explained
+    worst: NDArray[np.int64]  # documents of the most confident mistakes
+    explained: NDArray[Any]  # the label to explain for each of them
     notes: list[str]
 
 
@@ -296,7 +288,7 @@ def _evaluate_classes(
     labels: list[Any],
     n_mistakes: int,
 ) -> _Evaluation:
-    """Find mistakes of a model of one class a document; targets are numbers of labels, (D,)."""
+    """Evaluate a model of one class per document; targets are positions in `labels`, (D,)."""
     probabilities = probability_array(estimator, X)
     predicted, decided = probabilities.argmax(axis=1), None
     if not predicts_alone:  # a threshold may decide, as that of TunedThresholdClassifierCV
@@ -321,9 +313,9 @@ def _evaluate_classes(
     if decided is not None:
         n = int((decided != probabilities.argmax(axis=1)).sum())
         notes.append(
-            f"The model predicts another class than the most probable one for {n:,} of "
-            f"{counted(len(decided))}, as with a tuned threshold. Accuracy, calibration, "
-            "the confusion matrix and mistakes are those of its predictions."
+            f"For {n:,} of {counted(len(decided))} the predicted class is not the most probable "
+            "one, for example because of a tuned threshold. Accuracy, calibration, the confusion "
+            "matrix and mistakes refer to the predicted class."
         )
     unknown = [i for i in np.flatnonzero(counts).tolist() if i >= len(classes)]
     if unknown:
@@ -351,9 +343,9 @@ def _evaluate_labels(
     predicted = np.asarray(predicted.toarray() if hasattr(predicted, "toarray") else predicted)
     if probabilities.shape != t.shape or predicted.shape != t.shape:
         raise ValueError(
-            f"y is an indicator of shape {t.shape}, and the model predicts the shape "
-            f"{predicted.shape} with probabilities of {probabilities.shape}; a report on several "
-            "labels a document needs one column for each label in all of them."
+            f"y is an indicator of shape {t.shape}, but the model predicts labels of shape "
+            f"{predicted.shape} and probabilities of shape {probabilities.shape}; all of them need "
+            "one column per label."
         )
     predicted = predicted.astype(bool)
     errors = np.where(predicted != t, np.abs(probabilities - t), -1.0)  # (D, L)
@@ -382,35 +374,35 @@ def _evaluate_labels(
         notes.append(advice)
     if weak:
         notes.append(
-            "Of these labels the model may know no more here than how frequent they are, and their "
-            f"marks that are listed as doubtful say little: {listed(weak)}."
+            "For these labels the model may be no better than always giving the more frequent "
+            f"answer, so it cannot find their wrong marks: {listed(weak)}."
         )
     notes += note_on_missing(t.sum(axis=0), labels.tolist())
     return _Evaluation(fields, worst, labels[most_wrong[worst]], notes)
 
 
 def _takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
-    """Return whether y is an indicator, and check that the model knows several labels then."""
+    """Return whether y is an indicator, and check that the model predicts the same kind."""
     refuse_collections(y, "y")
     is_several = is_indicator(y)
     if model is None or isinstance(model.classifier.pool_.target, AnyOfLabels) == is_several:
         return is_several
     if is_several:
         raise ValueError(
-            "y is an indicator of several labels a document, and this model gives one class; "
-            "give one label for each document."
+            "y is an indicator of several labels per document, but this model predicts one class. "
+            "Pass one label per document."
         )
     raise ValueError(
-        "This model gives several labels a document, so y must be an indicator of shape "
-        f"(n_documents, {len(model.classifier.classes_)}): 1 where a document has the label of "
-        "the column, else 0."
+        "This model predicts several labels per document, so y must be an indicator of shape "
+        f"(n_documents, {len(model.classifier.classes_)}): 1 if the document has the label of the "
+        "column, else 0."
     )
 
 
 def _names_of_columns(
     y: Any, X: Any, classes: NDArray[Any], model: ExplainedModel | None
 ) -> NDArray[Any]:
-    """Return the names of labels: those of y for other classifiers, which may only number them."""
+    """Return the names of labels, from y if another classifier only numbers them."""
     columns = None if model else check_indicator(y, n_documents_of(X), "y")[1]
     are_numbers = columns is not None and np.array_equal(classes, np.arange(len(columns)))
     return columns if columns is not None and are_numbers else classes
@@ -424,7 +416,7 @@ def _indicator(y: Any, X: Any, classes: NDArray[Any], name: str) -> tuple[NDArra
 def _suspects(
     probabilities: NDArray[np.float64], t: NDArray[np.bool_], predicted: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Return documents and labels, (S, 2), that look wrong for each label by itself."""
+    """Return documents and labels (S, 2) that look wrong, each label on its own."""
     pairs = []
     for label, (p, has) in enumerate(zip(probabilities.T, t.T, strict=True)):
         rows = suspected_labels(np.column_stack([1 - p, p]), has.astype(np.int64))
@@ -441,8 +433,8 @@ def _classes_of(estimator: Any) -> NDArray[Any]:
     repair = own_results(model)
     if getattr(model, "voting", None) == "hard":
         repair = (
-            " A hard vote has no probabilities: call set_params(voting='soft') of the fitted "
-            f"{type(model).__name__}, which needs no new fit."
+            " A hard vote has no probabilities: call set_params(voting='soft') on the fitted "
+            f"{type(model).__name__}; no new fit is needed."
         )
     if repair or not hasattr(estimator, "predict_proba") or not hasattr(estimator, "classes_"):
         raise TypeError(
@@ -458,7 +450,7 @@ def _last(estimator: Any) -> Any:
 
 
 def _with_length(X: Any) -> Any:
-    """Return documents that can be read twice, one or more."""
+    """Return at least one document, in a form that can be read twice."""
     X = listed_documents(X)
     return X if n_documents_of(X) else check_texts(())
 
@@ -470,8 +462,8 @@ def _all_labels(classes: NDArray[Any], y: NDArray[Any], y_train: NDArray[Any] | 
     if len(others) == len(y):
         raise ValueError(
             "None of the labels is a class of the model. They are "
-            f"{listed(np.unique(y).tolist())}; the classes are {listed(labels)}. Are they of "
-            "another task?"
+            f"{listed(np.unique(y).tolist())}; the classes are {listed(labels)}. Do they have "
+            "another type, or belong to another task?"
         )
     if y_train is not None:
         others = np.concatenate([others, y_train[class_numbers(y_train, labels) < 0]])
@@ -486,13 +478,13 @@ def _baseline(
     fields_of_model: dict[str, Any],
     groups: NDArray[np.int64] | None,
 ) -> dict[str, Any]:
-    """Return the fields of the baseline: its probabilities, if it can be fitted, and a note.
+    """Return the report's fields on the baseline: probabilities, if it can be fitted, and a note.
 
-    `fields_of_model` are the fields of the report on the model.
+    `fields_of_model` are the fields on the model.
     """
-    none = "It is compared with no baseline"
+    none = "There is no baseline"
     if words is None:
-        return {"baseline": None, "baseline_note": f"{none}, since the documents are no texts."}
+        return {"baseline": None, "baseline_note": f"{none}: the documents are not texts."}
     n_labels, thresholds = len(fields_of_model["labels"]), fields_of_model.get("thresholds")
     left_out = ""
     if words_train is not None:
@@ -506,9 +498,9 @@ def _baseline(
         if words_train is None:
             p = cross_validated(words, t, n_labels, groups)
             note = (
-                "No training documents were given, so the baseline learnt from the other held-out "
-                f"documents, by cross-validation in up to {FOLDS} parts. The model may have "
-                "learnt from far more, and the comparison is then unfair to the baseline."
+                "Without training documents, the baseline was cross-validated on the held-out "
+                f"documents (up to {FOLDS} folds). If the model was fitted to far more documents, "
+                "the comparison is unfair to the baseline."
             )
         else:
             p = baseline_probabilities(words, words_train, t_train, n_labels)
@@ -521,13 +513,13 @@ def _baseline(
         try:
             fields["baseline_predicted"] = labels_by_f1(p, t, groups, words_train, t_train)
             note += (
-                " It gives labels from thresholds of its own on, as the model does: those of the "
-                "highest F1, found by cross-validation."
+                " Like the model, it has a threshold for each label: that of the highest F1, found "
+                "by cross-validation."
             )
         except ValueError:  # they cannot be cross-validated
             note += (
-                " It gives labels from one half on: there are too few documents to find thresholds "
-                "by, as the model has them."
+                " Its threshold is 0.5 for all labels: there are too few documents to tune "
+                "thresholds like those of the model."
             )
     return fields | {"baseline_note": note}
 
@@ -535,13 +527,13 @@ def _baseline(
 def _explained(
     estimator: Any, predicts_alone: bool, held_out: ReadDocuments, X: Any, evaluation: _Evaluation
 ) -> tuple[ExplanationList, list[str]]:
-    """Explain the worst mistakes; if they cannot be, return a note with the reason."""
+    """Explain the most confident mistakes; if that is not possible, return a note on why."""
     if not len(evaluation.worst):
         return ExplanationList(), []
     if held_out.texts is None and held_out.words is not None:
         return ExplanationList(), [
-            "Mistakes are shown without their text and not explained: the documents are word ids, "
-            "and the model has no tokenizer that knows the words."
+            "Mistakes are shown without text and explanation: the documents are word ids, and the "
+            "model has no tokenizer with their words."
         ]
     try:
         return explain(estimator, rows_of(X, evaluation.worst), target=evaluation.explained), []
@@ -554,9 +546,9 @@ def _explained(
 def _in_training(
     keys: list[str], words_train: Sequence[str] | None, learnt_from: NDArray[np.int64] | None
 ) -> NDArray[np.int64] | None:
-    """Return the documents with the words of a training document, by their texts or hashes.
+    """Return the documents with the same words as a training document, by texts or hashes.
 
-    Those given may be a part of what the model, or an earlier fit of it, has learnt from.
+    The given texts may be only a part of what the model was fitted to.
     """
     if words_train is None:
         return learnt_from
@@ -565,14 +557,8 @@ def _in_training(
     return given if learnt_from is None else np.union1d(given, learnt_from)
 
 
-# The baseline: TF-IDF and logistic regression, which a user would try first.
-
-
 def tfidf(n_documents: int, analyzer: str = "word") -> Pipeline:
-    """Return TF-IDF, then logistic regression; not fitted.
-
-    Of words and pairs of words or, by "char_wb", of characters within words.
-    """
+    """Return an unfitted baseline: TF-IDF of word or character n-grams and logistic regression."""
     vectorizer = TfidfVectorizer(
         analyzer=analyzer,
         token_pattern=WORD if analyzer == "word" else None,
@@ -586,17 +572,17 @@ def tfidf(n_documents: int, analyzer: str = "word") -> Pipeline:
 def baseline_probabilities(
     texts: Sequence[str], texts_train: Sequence[str], t_train: NDArray[Any], n_labels: int
 ) -> NDArray[np.float64]:
-    """Return the probabilities (D, n_labels) of texts by a baseline fitted to training texts.
+    """Fit a baseline to training texts and return probabilities of texts, (D, n_labels).
 
-    What it learns are numbers of labels (N,) or, with several labels a document, marks (N,
-    n_labels).
+    Targets are positions of labels (N,) or, with several labels per document, an indicator
+    (N, n_labels).
     """
     if not any(map(re.compile(WORD).search, texts_train)):
-        raise ValueError("it needs documents with words to learn from")
+        raise ValueError("it needs training documents with words")
     if t_train.ndim == 2:
         return _label_by_label(texts, texts_train, t_train)
     if len(np.unique(t_train)) < 2:
-        raise ValueError("it needs documents of two labels to learn from")
+        raise ValueError("it needs training documents of two labels")
     with taking_many_classes():
         model = _better_baseline(texts_train, t_train).fit(texts_train, t_train)
     probabilities = np.zeros((len(texts), n_labels))
@@ -607,16 +593,13 @@ def baseline_probabilities(
 def cross_validated(
     texts: Sequence[str], t: NDArray[Any], n_labels: int, groups: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-    """Return the same of baselines fitted to most of the others, none of them of the same group.
-
-    Without groups, none of them is a copy.
-    """
+    """Return cross-validated probabilities; groups, or by default copies, stay in one fold."""
     text_of = np.arange(len(texts))
     if groups is None:
         any_label = np.zeros_like(text_of)  # groups of copies are in no order by label
         copies = groups_of_copies(first_of_same_text(texts), any_label)
         text_of = text_of if copies is None else copies
-    # A copy goes where the first one is: to split as many groups takes minutes.
+    # Split the first of each group of copies alone: splitting so many groups takes minutes.
     _, first, text_of = np.unique(text_of, return_index=True, return_inverse=True)
     probabilities = np.zeros((len(texts), n_labels))
     for numbers in _baseline_folds(t[first], groups):
@@ -635,10 +618,10 @@ def labels_by_f1(
     texts_train: Sequence[str] | None,
     t_train: NDArray[np.bool_] | None,
 ) -> NDArray[np.bool_]:
-    """Decide labels (D, L) by the thresholds with the highest F1, from probabilities of a baseline.
+    """Predict labels (D, L) from the baseline's probabilities by thresholds of the highest F1.
 
-    Thresholds are found on training documents, if there are any, by cross-validation; else those of
-    each fold on the others.
+    Thresholds are tuned on cross-validated training documents if there are any, otherwise for each
+    fold on the other folds.
     """
     if texts_train is not None and t_train is not None:
         of_train = cross_validated(texts_train, t_train, p.shape[1])
@@ -666,16 +649,13 @@ def _baseline_folds(t: NDArray[Any], groups: NDArray[np.int64] | None) -> list[N
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     folds = kind(n_folds, shuffle=True, random_state=0)
     with warnings.catch_warnings(), taking_many_classes():
-        # A class of fewer documents than folds is missing in some, which counts as a mistake.
+        # A class with fewer documents than folds is missing in some; that counts as a mistake.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         return [these for _, these in folds.split(np.zeros(n), t, groups)]
 
 
 def _better_baseline(texts: Sequence[str], targets: NDArray[np.int64]) -> Pipeline:
-    """Return the baseline of words or that of characters, not fitted: the better of a trial.
-
-    In this, both learn from four fifths of up to 2,000 texts, and the others count.
-    """
+    """Return the better baseline, of words or of characters, in a trial on up to 2,000 texts."""
     n = len(texts)
     rows = np.random.RandomState(0).permutation(n)[:TRIED].tolist()
     held_out, rest = rows[: len(rows) // 5], rows[len(rows) // 5 :]
@@ -693,11 +673,11 @@ def _better_baseline(texts: Sequence[str], targets: NDArray[np.int64]) -> Pipeli
 def _label_by_label(
     texts: Sequence[str], texts_train: Sequence[str], t_train: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Fit a regression for each label; one that all or no documents have gets its share of them."""
+    """Fit a regression for each label; a constant label gets its frequency as probability."""
     vectorizer, regression = tfidf(len(texts_train))
     features = vectorizer.fit_transform(texts_train)
     shown = vectorizer.transform(texts)
-    # Many binary problems of few documents each: liblinear takes a fraction of lbfgs' time.
+    # For many small binary problems, liblinear takes a fraction of the time of lbfgs.
     regression.set_params(solver="liblinear")
     probabilities = np.tile(t_train.mean(axis=0), (len(texts), 1))
     for label, t in enumerate(t_train.T):

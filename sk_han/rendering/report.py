@@ -1,4 +1,4 @@
-"""A report as blocks: scores, confusion, calibration, accuracy by length, worst mistakes."""
+"""A report as blocks: scores, confusion, calibration, accuracy by length, mistakes."""
 
 from __future__ import annotations
 
@@ -36,10 +36,8 @@ LABELS_OPEN, LABELS_SHOWN = 12, 100
 LONGEST_SENTENCE = 1000
 BASELINES = {
     False: "TF-IDF + logistic regression",
-    True: "TF-IDF + a logistic regression for each label",
+    True: "TF-IDF + one logistic regression per label",
 }
-# Words of unknown documents, and those beyond the limits of a tokenizer, cannot be compared.
-OF_TRAINING = "the words of a training document, as far as the model reads them"
 MEASURES = {
     "accuracy": "accuracy",
     "micro_f1": "micro F1",
@@ -56,23 +54,23 @@ FURTHER_MEASURES = {
     for measure in ("precision", "recall")
 }
 MEANINGS = {
-    "accuracy": "the share of documents whose label is predicted right. After a figure stands the "
-    "interval that contains it in 95 of 100 such samples of {units}.",
-    "micro F1": "of all labels of all documents together: frequent labels count most. After a "
-    "figure stands the interval that contains it in 95 of 100 such samples of {units} (Wilson's; "
-    "of averages by bootstrap), a dash where samples do not show it. It contains macro figures "
-    "less often where labels have fewer than five documents.",
-    "macro F1": "how well each label is found, as the mean over labels, so that a rare label "
-    "counts as much as a common one. 1 is perfect.",
-    "samples F1": "the mean over documents.",
-    "log loss": "how little probability the true label gets: 0 is perfect, 0.69 is that of a coin "
-    "with two labels. Confident mistakes cost most. Of several labels the mean of all, in nats.",
-    "calibration error": "how far the probability of the predicted label is from the share that "
-    "is right, on average over 15 bins (Guo et al., 2017). 0 is perfect, but by chance a perfect "
-    "model has about 0.15 on 30 documents and 0.04 on 500. Of several labels a document, over ten "
+    "accuracy": "the share of documents whose label is predicted right, with its 95 % confidence "
+    "interval over {units}.",
+    "micro F1": "F1 of all labels of all documents together, so frequent labels count most. In "
+    "brackets is the 95 % confidence interval over {units}, or a dash if it cannot be estimated. "
+    "Intervals of macro averages are too narrow if labels have fewer than five documents.",
+    "macro F1": "the mean F1 over labels, so a rare label counts as much as a frequent one. 1 is "
+    "perfect.",
+    "samples F1": "the mean F1 over documents.",
+    "log loss": "the negative log-likelihood of the true labels: 0 is perfect, 0.69 is a coin toss "
+    "between two labels. Confident mistakes cost most. With several labels per document, the mean "
+    "over labels.",
+    "calibration error": "the mean distance between the predicted probability and the share of "
+    "right predictions, over 15 bins (Guo et al., 2017). 0 is perfect, but even a perfect model "
+    "has about 0.15 on 30 documents and 0.04 on 500. With several labels per document, over ten "
     "bins of all probabilities above 0.05.",
-    "precision": "of the documents predicted so, the share that have this label.",
-    "recall": "of the documents that have this label, the share predicted so.",
+    "precision": "of the documents predicted to have a label, the share that have it.",
+    "recall": "of the documents that have a label, the share predicted to have it.",
 }
 MISTAKES = {"page": 100, "notebook": 5, "terminal": 5}  # those shown
 LONGEST = {"page": 1500, "notebook": 400, "terminal": 400}  # characters of one without explanation
@@ -80,66 +78,64 @@ LINES = 4  # kinds of mistakes in a terminal, and half the number of labels
 
 
 def report_blocks(report: Reported, extent: str) -> Iterator[Block]:
-    """Yield what is shown of a report on a page, in a notebook, or in short in a terminal."""
+    """Yield the blocks of a page or a notebook, or the short form for a terminal."""
     in_terminal = extent == "terminal"
-    on = f"{counted(report.n_documents)} of {counted(len(report.labels), 'label')}"
-    yield Heading(f"Where {report.estimator} fails: {on}", 1)
+    on = f"{counted(report.n_documents)}, {counted(len(report.labels), 'label')}"
+    yield Heading(f"Evaluation of {report.estimator}: {on}", 1)
     yield Sentence(_trained_note(report))
     notes = [*report.notes, *_duplicates_note(report)]
     yield from (Sentence(note, "han-note") for note in notes)
-    said = [_gain_note(report), "" if report.several_labels else _sureness_note(report)]
+    said = [_gain_note(report), "" if report.several_labels else _confidence_note(report)]
     if any(said):
         yield Sentence(" ".join(filter(None, said)), "han-lead")
-    confusion = "Confusion matrix"
-    if report.several_labels:
-        confusion = "What is missed, and what is given instead"
+    confusion = "Missed and wrong labels" if report.several_labels else "Confusion matrix"
     sections = {
         "Scores": [*_score_blocks(report, in_terminal), *_labels_table(report, extent)],
         confusion: list(_confusion_blocks(report, in_terminal)),
         "Calibration and length": [] if in_terminal else list(_accuracy_tables(report)),
-        "The worst mistakes": list(_mistakes(report, extent)),
+        "Most confident mistakes": list(_mistakes(report, extent)),
     }
     for title, blocks in sections.items():
         if blocks:
             yield Heading(title)
             yield from blocks
     if in_terminal:
-        yield Sentence("The whole report: report.to_html('report.html')")
+        yield Sentence("Full report: report.to_html('report.html')")
 
 
 def _trained_note(report: Reported) -> str:
-    """Say whether the model was fitted to these documents."""
+    """Return a sentence on whether the model was fitted to these documents."""
     if report.trained_on is None:
         return (
-            "Whether the model was fitted to these documents is not known. If it was, the "
-            "figures below say nothing of new ones; pass the training documents to have them "
-            "compared."
+            "It is not known whether the model was fitted to these documents. If it was, its "
+            "scores are too high; pass the training documents to find out."
         )
     n = len(report.trained_on)
     if n:
-        found = f"{counted(n)} {agreeing(n, 'have')} {OF_TRAINING}"
-        return f"{found}, so the figures are too good."
-    return "None of these documents is known to have the words of a training document."
+        # Unknown words and those beyond the tokenizer's limits cannot be compared.
+        found = f"{counted(n)} {agreeing(n, 'have')} the same words as a training document"
+        return f"{found} (of the words that the model reads), so the scores are too high."
+    return "No document is known to have the same words as a training document."
 
 
 def _duplicates_note(report: Reported) -> Iterator[str]:
-    """Say how many documents have the same words as another one."""
+    """Yield a sentence on documents with the same words as another one."""
     groups = report.duplicates
     if groups:
         n_conflicts = sum(map(report.has_conflict, groups))
         labels = f"{n_conflicts} with different labels" if n_conflicts else "each with one label"
         documents = counted(sum(map(len, groups)))
-        yield f"{documents} in {counted(len(groups), 'group')} of the same words, {labels}."
+        yield f"{documents} form {counted(len(groups), 'group')} with the same words, {labels}."
 
 
 def _gain_note(report: Reported) -> str:
-    """Say which of model and baseline is better, and whether that may be chance."""
+    """Return a sentence that compares model and baseline."""
     if report.gain is None:
         return ""
     gain, low, high = report.gain
     measure = "Micro F1" if report.several_labels else "Accuracy"
     interval = f" (95 % interval: {points(low)} to {points(high)} points)" if low < high else ""
-    note = f"{measure} is that of the baseline"
+    note = f"{measure} equals the baseline's"
     if gain:
         size, compared = points(abs(gain)).removeprefix("+"), "higher" if gain > 0 else "lower"
         note = f"{measure} is {size} points {compared} than the baseline's"
@@ -148,24 +144,23 @@ def _gain_note(report: Reported) -> str:
     return f"{note}{interval}{': here the simpler model is better' * (gain < 0)}."
 
 
-def _sureness_note(report: Reported) -> str:
-    """Say whether the model is as often right as it is confident, on average."""
+def _confidence_note(report: Reported) -> str:
+    """Return a sentence that compares mean confidence and accuracy."""
     confidence, accuracy = float(report.confidence.mean()), float(report.right.mean())
-    found = (
-        "On average the model gives its answer a probability of "
-        f"{percent(confidence, 1)}, and it is right on {percent(accuracy, 1)} of the documents"
-    )
     scores = report.scores["model"]
+    verdict = "overconfident" if confidence > accuracy else "underconfident"
     if scores["accuracy_low"] <= confidence <= scores["accuracy_high"]:
-        return f"{found}: as far as they show, it is neither too sure nor too unsure."
-    verdict = "too sure of itself" if confidence > accuracy else "less sure than it could be"
-    return f"{found}: it is {verdict}."
+        verdict = "neither overconfident nor underconfident, as far as these documents show"
+    return (
+        f"The predicted labels have a mean probability of {percent(confidence, 1)}, and "
+        f"{percent(accuracy, 1)} of them are right: the model is {verdict}."
+    )
 
 
 def _score_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
-    """Yield the scores of the model and of what it is compared with, as columns."""
+    """Yield the scores of the model, the baseline and the most frequent label, as columns."""
     heads: dict[str, Text] = {
-        "model": "the model",
+        "model": "model",
         "baseline": BASELINES[report.several_labels],
         "commonest": ["always ", names([report.commonest_label])[0]],
     }
@@ -192,13 +187,13 @@ def _score_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
 
 
 def _labels_table(report: Reported, extent: str) -> Iterator[Block]:
-    """Yield the scores of each label, those of the lowest F1 first, those without one last."""
+    """Yield the scores of each label, the lowest F1 first, labels without F1 last."""
     in_terminal = extent == "terminal"
     if in_terminal and not report.several_labels:
         return
     found = sorted(report.class_scores, key=lambda each: 2.0 if each.f1 is None else each.f1)
     shown = found[: 2 * LINES if in_terminal else LABELS_SHOWN]
-    head = ["label, the worst first", "documents", "precision", "recall", "F1"]
+    head = ["label (worst first)", "documents", "precision", "recall", "F1"]
     n_figures = 3
     if report.several_labels:
         head += ["average precision", "log loss", "threshold"]
@@ -209,14 +204,14 @@ def _labels_table(report: Reported, extent: str) -> Iterator[Block]:
     ]
     blocks = [Table(rows, head), *more(len(found) - len(shown), "label")]
     if in_terminal:
-        yield Heading("Each label")
+        yield Heading("Scores by label")
         yield from blocks
     else:
-        yield Fold("Each label", blocks, len(found) <= LABELS_OPEN)
+        yield Fold("Scores by label", blocks, len(found) <= LABELS_OPEN)
 
 
 def _labels_shown(report: Reported) -> list[int]:
-    """Return the labels with the most mistakes, those that occur somewhere."""
+    """Return the positions of labels to show: those with the most mistakes."""
     last = [len(report.labels)] * report.several_labels  # none
     counts = report.confusion[: len(report.labels), : len(report.labels)]
     wrong = report.confusion - np.diag(np.diag(report.confusion))
@@ -233,7 +228,7 @@ def confusion_matrix(report: Reported) -> Matrix:
     columns = [j for j in shown if several or j < report.n_classes]
     counts = report.confusion[np.ix_(shown, columns)]
     of_label = np.maximum(report.confusion.sum(axis=1)[shown], 1)[:, None]
-    ends = ("none missed", "none given") if several else ("", "")
+    ends = ("none missed", "none wrong") if several else ("", "")
     rows, heads = (
         [report.labels[i] if i < n else end for i in labels]
         for labels, end in zip((shown, columns), ends, strict=True)
@@ -245,49 +240,46 @@ def _confusion_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
     """Yield the matrix or, in a terminal, the most frequent mistakes."""
     mixed, n = report.mixed_up(), len(report.labels)
     if not mixed:
-        yield Sentence("Nothing is predicted wrong.")
+        yield Sentence("There are no mistakes.")
     if in_terminal:
-        written = [*names(report.labels), "nothing"]
-        first, joint = ("missed ", ", wrongly given ")
+        written = [*names(report.labels), "none"]
+        first, joint = ("missed: ", ", wrongly predicted: ")
         if not report.several_labels:
-            first, joint = "", " taken for "
+            first, joint = "", " predicted as "
         for i, j, count in mixed[:LINES]:
             yield Sentence([f"{count:>5,}  {first}", written[i], joint, written[j]])
         return
-    meaning = "A row is a label, a column what the model predicted; the blue diagonal is right."
+    meaning = "Rows are true labels, columns predicted labels; the blue diagonal is right."
     if report.several_labels:
         meaning = (
-            "In how many documents the label of the row is missed while that of the column is "
-            "wrongly given."
+            "Number of documents in which the label of the row is missed while the label of the "
+            "column is wrongly predicted."
         )
-    yield Sentence(
-        f"{meaning} The stronger the orange, the larger the share of the row.", "han-small"
-    )
+    yield Sentence(f"{meaning} Shades show shares of the row.", "han-small")
     shown = _labels_shown(report)
     if len(shown) - report.several_labels < n:
         n_wrong = sum(count for *_, count in mixed)
         n_shown = sum(count for i, j, count in mixed if i in shown and j in shown)
-        told = f": {n_shown:,} of {n_wrong:,} mistakes are between two of them"
+        shares = f"; {n_shown:,} of {n_wrong:,} mistakes are between two of them"
         which = f"the {MATRIX_LABELS} labels with the most mistakes, of {n:,}"
         if not n_wrong:
-            told, which = "", f"{MATRIX_LABELS} of {n:,} labels"
-        yield Sentence(f"These are {which}{told}.")
+            shares, which = "", f"{MATRIX_LABELS} of {n:,} labels"
+        yield Sentence(f"The matrix shows {which}{shares}.")
     yield confusion_matrix(report)
 
 
 def _accuracy_tables(report: Reported) -> Iterator[Block]:
-    """Yield the shares of right predictions by their probability, and by length."""
+    """Yield the share of right predictions by probability and by length."""
     tables = [
         (
-            "A tick is the mean probability of the predicted label, the bar the share that is "
-            "right, with its 95 % interval. A bar that ends before its tick: the model is too "
-            "sure. One that ends after it: it is not sure enough.",
+            "Bar: share of right predictions, with its 95 % interval. Tick: mean probability of "
+            "the predicted label. If the bar ends before the tick, the model is overconfident; if "
+            "it ends after the tick, underconfident.",
             "probability",
             [(percent(b.confidence, 1), b, b.confidence) for b in report.reliability],
         ),
         (
-            "Documents of similar length. Where two intervals overlap much, their difference may "
-            "be chance.",
+            "Documents by length. If two intervals overlap widely, their difference may be chance.",
             "words",
             [
                 (
@@ -316,17 +308,12 @@ def _accuracy_tables(report: Reported) -> Iterator[Block]:
 
 
 def _mistakes(report: Reported, extent: str) -> Iterator[Block]:
-    """Yield the worst mistakes, each with the sentence that misled."""
+    """Yield the worst mistakes, each with the sentence that misled the model."""
     in_terminal = extent == "terminal"
     rows = report.mistake_rows[: MISTAKES[extent]].tolist()
     if not rows and not in_terminal:
-        yield Sentence("No document is predicted wrong, of those whose labels the model knows.")
+        yield Sentence("There are no mistakes on documents whose labels the model knows.")
     if rows and not in_terminal:
-        yield Sentence(
-            "The documents in which the probability of a label is most wrong."
-            if report.several_labels
-            else "The mistakes that the model was surest of."
-        )
         yield from legend(list(report.mistakes), "contributions")
     for place, row in enumerate(rows):
         title = [f"Document {row:,}: ", *_verdict(report, row, place)]
@@ -339,37 +326,37 @@ def _mistakes(report: Reported, extent: str) -> Iterator[Block]:
         if in_terminal:
             continue
         if not report.several_labels and row in report.suspects:
-            yield Sentence("Its label looks wrong too.", "han-small")
+            yield Sentence("This label may be wrong.", "han-small")
         shown = document_blocks([report.mistakes[place]], "contributions", report.marked(row))
         yield Fold("The whole document, word by word", shown, not place, "han-small")
     if rows:
         n_more = int((~report.right).sum()) - len(rows)
         yield from more(n_more, "document" if report.several_labels else "mistake")
     if n := len(report.suspects):
-        what = counted(n, "mark" if report.several_labels else "label")
+        what = counted(n, "label")
         yield Sentence(
-            f"{what} {agreeing(n, 'look')} wrong, by the estimate of audit_labels: see "
-            "report.suspects and looks_mislabelled in report.to_frame(). It cannot distinguish a "
-            "wrong label from a mistake of the model: a person has to look.",
+            f"{what} may be wrong, as estimated by audit_labels: see report.suspects, or "
+            "looks_mislabelled in report.to_frame(). Look at them: the estimate cannot "
+            "distinguish a wrong label from a mistake of the model.",
             "han-small",
         )
 
 
 def _verdict(report: Reported, row: int, place: int) -> list[Any]:
-    """Return what is predicted for a mistake and its label, and which label is most wrong."""
+    """Return the predicted and the true label of a mistake, and which label is most wrong."""
     answer, marked = (named(each(row)) for each in (report.answer, report.marked))
     sure = "" if report.several_labels else f" ({percent(float(report.confidence[row]))})"
     said = ["predicted ", *answer, sure, ", labelled ", *marked]
     if report.mistake_labels is None:
         return said
     label = int(report.mistake_labels[place])
-    kind = "missed" if report.targets[row, label] else "wrongly given"
+    kind = "missed" if report.targets[row, label] else "wrongly predicted"
     p = percent(float(report.probabilities[row, label]))
     return [Span(report.labels[label]), f" {kind} ({p}); ", *said]
 
 
 def _misled(report: Reported, place: int) -> Sentence:
-    """Return the sentence that misled, for a label wrongly given or against one missed."""
+    """Return the sentence that misled: for a wrongly predicted label, or against a missed one."""
     explanation, sign = report.mistakes[place], 1
     if report.mistake_labels is not None:
         missed = report.targets[report.mistake_rows[place], report.mistake_labels[place]]
@@ -378,16 +365,16 @@ def _misled(report: Reported, place: int) -> Sentence:
     if not len(values) or (sign * values).max() <= 0:
         side = "for" if sign > 0 else "against"
         said = [f"No sentence speaks {side} ", *comparison(explanation)]
-        return Sentence([*said, ": the model had little to go by."], "han-small")
+        return Sentence([*said, "."], "han-small")
     best = int((sign * values).argmax())
     text = " ".join(explanation.sentences[best].split())[:LONGEST_SENTENCE]
     value = with_minus(number(float(values[best]), True))
     quoted = Span(f"\N{LEFT DOUBLE QUOTATION MARK}{text}\N{RIGHT DOUBLE QUOTATION MARK}")
-    return Sentence(["misled by ", quoted, f" ({value})"], "han-misled")
+    return Sentence(["Misled by ", quoted, f" ({value})"], "han-misled")
 
 
 def _with_interval(found: Mapping[str, float], key: str) -> Text:
-    """Return a score and its 95 % interval; a dash where there is none."""
+    """Return a score and its 95 % interval, or a dash if there is none."""
     if key not in found:
         return ""
     if f"{key}_low" not in found:

@@ -273,7 +273,7 @@ def test_several_labels_are_audited(run, table):
     rows = [(i, text, label) for i, (text, label) in enumerate(zip(TEXTS, labels, strict=True))]
     code, output, told = run("audit", table(rows), *QUICK, "--separator", ";", "--quiet")
     assert (code, told) == (0, "")
-    assert "18 documents: about " in output
+    assert "labels of 18 documents are expected" in output
 
 
 def test_training_documents_are_learnt_by_the_baseline_but_for_scored_ones(
@@ -286,7 +286,7 @@ def test_training_documents_are_learnt_by_the_baseline_but_for_scored_ones(
     assert code == 0
     text = Page(page.read_text("utf-8")).all_text
     assert "from the 14 training documents given, without the 4 that are scored here" in text
-    assert "4 documents have the words of a training document" in text
+    assert "4 documents have the same words as a training document" in text
 
 
 def test_a_label_that_the_model_does_not_know_is_told(run, model, table):

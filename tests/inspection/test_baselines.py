@@ -111,17 +111,18 @@ def test_labels_are_given_by_thresholds_of_the_highest_f1(with_training_document
     assert not np.array_equal(expected, t)
 
 
-@pytest.mark.parametrize(("n_right", "said"), [(155, "right on 78"), (160, None)])
+@pytest.mark.parametrize(("n_right", "said"), [(155, "right on only 78"), (160, None)])
 def test_what_a_model_that_often_errs_lists_may_be_its_own_mistakes(n_right, said):
     notes = list(note_on_suspects(np.arange(200) < n_right, np.arange(200) % 2))
     assert len(notes) == (said is not None)
-    assert all(said in note and "mistakes of its own" in note for note in notes)
+    assert all(said in note and "mistakes of the model" in note for note in notes)
 
 
 def test_classes_that_no_document_has_are_said_together():
     (note,) = note_on_missing(np.array([0, 3, 0]), ["a", "b", "c"])
-    nothing = "No document has the labels 'a', 'c': nothing here tells how well they are found."
-    assert note == nothing
+    assert note.startswith(
+        "No document has the labels 'a', 'c', so the report cannot show how well"
+    )
 
 
 def marked_at_random(random, n_documents, frequency):

@@ -307,7 +307,7 @@ def test_pages_of_one_class_have_no_thresholds():
 def test_mistakes_of_a_report_show_thresholds_and_marks(found):
     page = Page(found.to_html()).all_text
     assert "< 0.600" in page or "\N{GREATER-THAN OR EQUAL TO} 0.600" in page
-    assert "missed" in page.split("The worst mistakes")[-1]
+    assert "missed" in page.split("Most confident mistakes")[-1]
 
 
 def test_figures_show_all_labels(fitted):
@@ -326,9 +326,9 @@ def found(fitted):
 def test_the_baseline_has_thresholds_of_its_own_where_the_model_has(fitted, found):
     given = f1_score(Y[TEST], found.baseline_predicted, average="micro")
     assert found.scores["baseline"]["micro_f1"] == pytest.approx(given)
-    assert "thresholds of its own" in Page(found.to_html()).all_text
+    assert "a threshold for each label" in Page(found.to_html()).all_text
     of_few = report(fitted, X[TEST], Y[TEST], X_train=X[:15], y_train=Y[:15], n_mistakes=1)
-    assert "too few documents to find thresholds by" in of_few.baseline_note
+    assert "too few documents to tune thresholds" in of_few.baseline_note
     for p, predicted in zip(found.baseline.T, found.baseline_predicted.T, strict=True):
         # one threshold for the label, which is not the usual one
         assert p[predicted].min(initial=1) > p[~predicted].max(initial=0)
@@ -336,7 +336,7 @@ def test_the_baseline_has_thresholds_of_its_own_where_the_model_has(fitted, foun
     usual = HANClassifier(**SMALL, max_epochs=1).fit(X[TRAIN], Y[TRAIN])
     alike = report(usual, X[TEST], Y[TEST], n_mistakes=1)
     assert alike.baseline_predicted is None
-    assert "thresholds of its own" not in alike.baseline_note
+    assert "a threshold for each label" not in alike.baseline_note
 
 
 def test_figures_are_those_of_scikit_learn(fitted, found):
@@ -382,7 +382,7 @@ def test_intervals_of_a_report_are_those_of_groups(fitted):
         ends = f"{figure}_low", f"{figure}_high"
         assert [scores[end] for end in ends] == pytest.approx([once[end] for end in ends])
         assert alone[ends[1]] - alone[ends[0]] < 0.8 * (scores[ends[1]] - scores[ends[0]])
-    assert "such samples of groups of documents" in found.to_html()
+    assert "interval over groups of documents" in found.to_html()
 
 
 @pytest.mark.parametrize("n", [5, 20])  # few, and more that are all right
@@ -403,7 +403,7 @@ def test_few_documents_have_no_interval_and_what_they_gain_may_be_chance(n):
     gain = "Micro F1 is 100.0 points higher than the baseline's"
     assert f"{gain}{', which may be chance' if n == 5 else ''}.\n" in shown
     same = dataclasses.replace(found, baseline=t.astype(float)).to_text()
-    assert ("Micro F1 is that of the baseline.\n" in same) is (n == 20)
+    assert ("Micro F1 equals the baseline's.\n" in same) is (n == 20)
 
 
 def test_labels_missed_and_given_are_counted_by_document():
@@ -448,7 +448,7 @@ def test_labels_of_which_a_model_knows_no_more_than_how_frequent_they_are_are_na
 
 
 def _little_known(found):
-    return " ".join(note for note in found.notes if "listed as doubtful" in note)
+    return " ".join(note for note in found.notes if "wrong marks" in note)
 
 
 def test_all_doors_of_a_report_open(found):
@@ -463,7 +463,12 @@ def test_all_doors_of_a_report_open(found):
     assert "<broken>" not in page
     shown = Page(page).all_text
     assert "predicted class" not in shown
-    for words in ("micro F1", "mean average precision", "wrongly given", "The worst mistakes"):
+    for words in (
+        "micro F1",
+        "mean average precision",
+        "wrongly predicted",
+        "Most confident mistakes",
+    ):
         assert words in shown
     assert "Report(HANClassifier, 40 documents, 3 labels" in repr(found)
 
@@ -494,7 +499,7 @@ def test_labels_of_the_other_kind_are_refused(fitted):
     with pytest.raises(ValueError, match=r"an indicator of shape \(n_documents, 3\)"):
         report(fitted, X[TEST], ["late"] * 40)
     single = HANClassifier(**SMALL, max_epochs=1).fit(X[:40], OPINIONS[:40])
-    with pytest.raises(ValueError, match="this model gives one class"):
+    with pytest.raises(ValueError, match="this model predicts one class"):
         report(single, X[TEST], Y[TEST])
 
 

@@ -1,4 +1,4 @@
-"""Labels that may be wrong: read-only data, without a model."""
+"""Result of `audit_labels`: labels that may be wrong; data without a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.result import Extent, ReadOnlyResult, freeze
-from sk_han.rendering.blocks import Block, Heading, Sentence, Span, Table, Text, entry, more
+from sk_han.rendering.blocks import (
+    Block,
+    Heading,
+    Sentence,
+    Span,
+    Table,
+    Text,
+    entry,
+    more,
+    percent,
+)
 from sk_han.rendering.shading import document_blocks, legend
 from sk_han.utils.containers import frame_of
 from sk_han.utils.files import write_csv
@@ -25,19 +35,18 @@ FIRST = 100
 PAIRS, CONFLICTS = 10, 20
 SHOWN = {"page": 200, "notebook": 20, "terminal": 20}
 METHOD = (
-    "Up to five models were fitted, each without a part of the documents, and predicted these. A "
-    "doubt is an estimate of the chance that a label is wrong. It assumes that what the models are "
-    "surest of is right, and cannot distinguish a wrong label from a mistake that the models "
-    "share: a person has to look. Where errors go one way, as labels that are missing do, expect "
-    "it to be too low."
+    "Each document was judged by a model that was not fitted to it. The doubt is the estimated "
+    "probability that a label is wrong. It assumes that the most confident predictions are right, "
+    "and cannot distinguish a wrong label from a mistake that the models share, so look at the "
+    "texts. Doubts are too low if most errors are of one kind, for example missing labels."
 )
 
 
 class DoubtfulLabel(NamedTuple):
-    """A label that may be wrong, as `LabelAudit` lists them.
+    """An entry of a `LabelAudit`.
 
-    `suggested` is the class that was likelier meant. With several labels a document it is None, and
-    `marked` is whether the document has the label: then it may be wrong, else missing.
+    `suggested` is the most probable other class. With several labels per document it is None, and
+    `marked` is whether the document has the label (it may be wrong) or not (it may be missing).
     """
 
     document: int
@@ -49,36 +58,35 @@ class DoubtfulLabel(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LabelAudit(ReadOnlyResult):
-    """The labels of documents, and how likely each is wrong, the most doubtful first.
+    """Labels and the probability that each is wrong, the most doubtful first.
 
-    `audit_labels` returns it. Arrays are of n_entries labels: one for each document or, of several
-    labels a document, each label that is doubtful at all, given or missing.
+    `audit_labels` returns it. It has an entry for each document or, with several labels per
+    document, for each doubtful label, given or missing.
 
     Parameters
     ----------
     documents : ndarray of int64, shape (n_entries,)
-        The row of the document in what was audited.
+        Row of the document in the audited data.
     given : ndarray of int64, shape (n_entries,)
-        The number of the label in `labels`.
+        Position of the label in `labels`.
     suggested : ndarray of int64, shape (n_entries,)
-        The number of the most probable other class; -1 with several labels a document.
+        Position of the most probable other class; -1 with several labels per document.
     doubts : ndarray of float64, shape (n_entries,)
-        The chance that the label is wrong.
+        Estimated probability that the label is wrong.
     probabilities : ndarray of float64, shape (n_documents, n_labels)
-        Predicted by models that were not fitted to the document, before doubts are computed; zeros
-        of one that was not looked at.
+        Cross-validated probabilities before calibration; 0 for documents that could not be judged.
     labels : tuple
         Names of all classes or labels.
     marked : ndarray of bool, shape (n_entries,), default=None
-        With several labels a document, whether the document has the label; else None.
+        With several labels per document, whether the document has the label; else None.
     texts : tuple of n_documents str, default=None
         The documents; None if they are not raw texts.
     conflicts : tuple of tuples of int, default=()
-        Rows of documents of the same words that have different labels.
+        Rows of documents with the same words but different labels.
     explanations : ExplanationList, optional
-        Of the first labels: why the suggested class and not the given one.
+        Explanations of the first entries: why the suggested class and not the given one.
     notes : tuple of str, default=()
-        What one must know to read the audit.
+        Remarks on how reliable the audit is.
     """
 
     documents: NDArray[np.int64]
@@ -122,35 +130,33 @@ class LabelAudit(ReadOnlyResult):
     def __getitem__(self, place: slice) -> list[DoubtfulLabel]: ...
 
     def __getitem__(self, place: int | slice) -> DoubtfulLabel | list[DoubtfulLabel]:
-        """Return the entry at a place of the order, from 0, or those of a slice."""
+        """Return the entry at a position, or the entries of a slice."""
         if isinstance(place, slice):
             return list(map(self._entry, range(len(self))[place]))
         return self._entry(place)
 
     @property
     def n_documents(self) -> int:
-        """Number of all documents, listed or not."""
+        """Number of audited documents."""
         return len(self.probabilities)
 
     def n_expected(self, n: int | None = None) -> float:
-        """Return how many of the first n labels are expected to be wrong; None for all."""
+        """Return the expected number of wrong labels among the first n; None for all."""
         return float(self.doubts[:n].sum())
 
     def weights(self) -> NDArray[np.float64]:
-        """Return the chance that all labels of a document are right, shape (n_documents,).
+        """Return the probability that a document's labels are right, shape (n_documents,).
 
-        For ``fit(X, y, sample_weight=audit.weights())``, so that a model learns less from labels
-        that are likely wrong.
+        With ``fit(X, y, sample_weight=audit.weights())`` a model learns less from doubtful labels.
         """
         found = np.ones(self.n_documents)
         np.multiply.at(found, self.documents, 1 - self.doubts)
         return found
 
     def confused(self) -> list[tuple[Any, Any, float]]:
-        """Return pairs of a given and a suggested class, and how many are expected to be wrong.
+        """Return (given class, suggested class, expected number wrong), most frequent first.
 
-        The most frequent first. With several labels a document: the label, whether it is marked,
-        and how many of these marks are expected to be wrong.
+        With several labels per document: (label, whether it is marked, expected number wrong).
         """
         sums: dict[tuple[Any, Any], float] = {}
         for one in self:
@@ -159,21 +165,21 @@ class LabelAudit(ReadOnlyResult):
         return sorted(((*pair, n) for pair, n in sums.items()), key=lambda found: -found[2])
 
     def to_frame(self) -> DataFrame:
-        """Return a pandas DataFrame with a row for each entry, in their order.
+        """Return a pandas DataFrame with one row per entry, in the same order.
 
-        Its columns are the fields of an entry, and ``text`` if there are texts. Of one label a
-        document ``marked`` is left out, of several labels ``suggested``.
+        Its columns are the fields of `DoubtfulLabel`, and ``text`` if there are texts. With one
+        label per document ``marked`` is left out, with several labels ``suggested``.
         """
         return frame_of(self._columns(), "LabelAudit.to_frame")
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows of `to_frame` in UTF-8, with an empty column ``decision`` to fill in.
+        """Write the rows of `to_frame` as CSV, with an empty column ``decision`` to fill in.
 
         Parameters
         ----------
         path : path-like
-            Compressed if the name ends in .gz. The file begins with a byte order mark, as Excel
-            needs; Python's `open` leaves it out with ``encoding="utf-8-sig"``.
+            Compressed if the name ends in .gz. The file is UTF-8 with a byte order mark, which
+            Excel needs; read it with ``encoding="utf-8-sig"``.
         """
         columns = self._columns()
         rows = zip(*columns.values(), strict=True)
@@ -198,9 +204,9 @@ class LabelAudit(ReadOnlyResult):
         return columns
 
     def _blocks(self, extent: Extent, **options: Any) -> Iterator[Block]:
-        yield Heading(f"Labels of {counted(self.n_documents)}", 1)
+        yield Heading(f"Label audit of {counted(self.n_documents)}", 1)
         in_terminal = extent == "terminal"
-        # Notes come first: where the models cannot be relied on, nor can the number.
+        # Notes come first: the number of wrong labels is no more reliable than the models.
         yield from map(Sentence, self.notes)
         yield Sentence(self._expected(), "han-lead")
         if not in_terminal:
@@ -208,17 +214,17 @@ class LabelAudit(ReadOnlyResult):
             pairs = [found for found in self.confused()[:PAIRS] if found[2] >= 0.5]
             if pairs:
                 yield Heading("Most confused labels")
-                heading = "Rather" if self.marked is None else "Doubt"
+                heading = "Suggested" if self.marked is None else "Error"
                 rows = [[Span(label), self._other(pair), f"{n:.0f}"] for label, pair, n in pairs]
                 yield Table(rows, ["Label", heading, "Expected wrong"])
             if self.conflicts:
-                yield Heading("The same words with different labels")
+                yield Heading("Same words, different labels")
                 for group in self.conflicts[:CONFLICTS]:
                     numbers = ", ".join(f"{row:,}" for row in group)
                     yield entry(f"Documents {numbers}:", self._text(group[0]))
                 yield from more(len(self.conflicts) - CONFLICTS, "group")
         if len(self):
-            yield Heading("The most doubtful labels")
+            yield Heading("Most doubtful labels")
         if not in_terminal:
             yield from legend(list(self.explanations), "contributions")
         shown = SHOWN[extent]
@@ -227,14 +233,11 @@ class LabelAudit(ReadOnlyResult):
             if place < len(self.explanations) and not in_terminal:
                 content = document_blocks([self.explanations[place]], "contributions")
             label, other = Span(one.label, "strong"), Span(one.suggested, "strong")
-            said: list[Any] = ["labelled ", label, ", rather ", other]
+            said: list[Any] = ["labelled ", label, ", suggested ", other]
             if self.marked is not None:
-                said = [label, " is marked, rather not" if one.marked else " is missing, perhaps"]
-            head: Text = [
-                Span(f"{one.doubt:.3f}", "number"),
-                f" document {one.document:,}: ",
-                *said,
-            ]
+                said = [label, f" may be {'wrong' if one.marked else 'missing'}"]
+            doubt = f" (doubt {percent(one.doubt)})"
+            head: Text = [f"Document {one.document:,}: ", *said, doubt]
             yield entry(
                 head, self._text(one.document), content, is_open=not place and bool(content)
             )
@@ -244,25 +247,25 @@ class LabelAudit(ReadOnlyResult):
         return None if self.texts is None else self.texts[row]
 
     def _other(self, found: Any) -> Text:
-        """Return the other one of a pair of `confused`."""
+        """Return the second entry of a pair of `confused`."""
         if self.marked is None:
             return Span(found)
-        return "marked where it is wrong" if found else "missing where it is right"
+        return "given but wrong" if found else "missing"
 
     def _expected(self) -> list[Any]:
-        """Return how many labels are expected to be wrong, and which are most often."""
-        first = min(FIRST, len(self))
+        """Return a sentence on the expected number of wrong labels and the most frequent error."""
         n_wrong = f"{self.n_expected():,.0f}"
-        labels = "label is" if n_wrong == "1" else "labels are"
+        labels, are = ("label", "is") if n_wrong == "1" else ("labels", "are")
         said: list[Any] = [
-            f"{counted(self.n_documents)}: about {n_wrong} {labels} expected to be wrong"
+            f"About {n_wrong} {labels} of {counted(self.n_documents)} {are} expected to be wrong"
         ]
-        if first:
-            said.append(f", {self.n_expected(first):,.0f} of the {first} most doubtful")
+        if len(self) > FIRST:
+            n_first = f"{self.n_expected(FIRST):,.0f}"
+            said.append(f", {n_first} of them among the {FIRST} most doubtful")
         for label, other, n in self.confused()[:1]:
             if n >= 1:
-                joint = " for " if self.marked is None else ", "
-                said += ["; most often ", Span(label), joint, self._other(other), f" ({n:,.0f})"]
+                joint = " instead of " if self.marked is None else " "
+                said += [". Most often: ", Span(label), joint, self._other(other), f" ({n:,.0f})"]
         return [*said, "."]
 
     def __repr__(self) -> str:

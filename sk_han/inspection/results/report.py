@@ -1,4 +1,4 @@
-"""Where a fitted model fails on held-out documents: read-only data, without the model."""
+"""Result of `report`: predictions on held-out documents and their scores; data without a model."""
 
 from __future__ import annotations
 
@@ -41,17 +41,14 @@ if TYPE_CHECKING:
 What = Literal["documents", "classes", "scores", "confusion"]
 
 LENGTH_BINS = 5
-# Of fewer documents or groups there are no intervals: those of macro figures of seven documents and
-# three labels held the figure in 85 to 90 of 100 samples.
+# Fewer documents or groups get no bootstrap interval: with seven documents and three labels, those
+# of macro averages covered the true value in only 85 to 90 of 100 samples.
 _FEWEST = 10
-_ALIKE = 1e-9  # where all samples have the same, how others vary is not known
+_ALIKE = 1e-9  # samples that differ by less are equal, and give no interval
 
 
 class LengthBin(NamedTuple):
-    """Documents of similar length: their range of words, their number, and how many are right.
-
-    `low` and `high` are the ends of the 95 % interval of `accuracy`.
-    """
+    """Accuracy of documents of similar length, with the ends of its 95 % interval."""
 
     fewest_words: int
     most_words: int
@@ -62,12 +59,11 @@ class LengthBin(NamedTuple):
 
 
 class ClassScores(NamedTuple):
-    """How well documents of one label are found.
+    """Scores of one label.
 
     `precision` is None if the label was never predicted, `recall` and `average_precision` if no
-    document has it. With several labels a document, `log_loss` is in nats, a mean over all
-    documents, and `threshold` the probability from which on a document gets the label, None if it
-    is not known.
+    document has it. The last three are for several labels per document: `log_loss` is in nats, and
+    `threshold` is the lowest probability at which the label is predicted, None if unknown.
     """
 
     label: Any
@@ -85,63 +81,62 @@ class ClassScores(NamedTuple):
 class Report(ReadOnlyResult):
     """Predictions of a fitted model on held-out documents, and where they are wrong.
 
-    `report` returns it. Its page (`to_html`) shows all parts; `print` shows the short form.
+    `report` returns it. `to_html` writes the full page; `print` shows a short form.
 
     Parameters
     ----------
     estimator : str
-        What the model is.
+        Name of the model's class.
     labels : sequence of length n_labels
-        All labels: first the classes of the model, in the order of its `classes_`, then labels of
-        the documents that it does not know.
+        All labels: the classes of the model, in the order of `classes_`, then labels of the
+        documents that it does not know.
     targets : ndarray of int64, shape (n_documents,)
-        The label of each document, as its position in `labels`; with several labels a document an
-        ndarray of bool, shape (n_documents, n_labels).
+        Position of each document's label in `labels`; with several labels per document an ndarray
+        of bool, shape (n_documents, n_labels).
     probabilities : ndarray of float64, shape (n_documents, n_classes)
-        Of the classes of the model.
+        Predicted probabilities of the model's classes.
     predicted : ndarray like targets, default=None
-        The label that the model predicts for each document, where it is not the most probable one;
-        with several labels those that it gives, by default those of at least `thresholds` or one
-        half.
+        Predicted labels. By default the most probable one or, with several labels per document,
+        those whose probability is at least their threshold (0.5 without `thresholds`).
     n_words : ndarray of int64, shape (n_documents,), or None
-        Words of each document: those that a HANClassifier reads; of other models the parts between
-        white space, and None where documents are not texts.
+        Number of words that a HANClassifier reads of each document; for other models the number of
+        parts between white space, and None if documents are not texts.
     texts : sequence of n_documents str, or None
-        None if the documents are word ids whose words are not known.
+        None if the documents are word ids without known words.
     mistakes : ExplanationList of n_mistakes DocumentExplanation, or empty
-        The worst mistakes, explained for the predicted label, with several labels a document for
-        the one that is most wrong; empty if that is not possible.
+        The most confident mistakes, explained for the predicted label (with several labels per
+        document, for that of `mistake_labels`); empty if that is not possible.
     mistake_rows : ndarray of int64, shape (n_mistakes,)
-        The documents of the worst mistakes, the most confident first.
+        Documents of these mistakes, the most confident first.
     mistake_labels : ndarray of int64, shape (n_mistakes,), default=None
-        With several labels a document, the position of the label that is missed or wrongly given
-        with the most wrong probability.
+        With several labels per document, the position of the missed or wrongly predicted label
+        whose probability is furthest from the truth.
     suspects : ndarray of int64, shape (n_suspects,)
-        Documents that look mislabelled, the most suspicious first; with several labels documents
-        and labels, shape (n_suspects, 2).
+        Documents that look mislabelled, the most suspicious first; with several labels per document
+        pairs of document and label, shape (n_suspects, 2).
     duplicates : sequence of sequence of int
         Groups of documents that have the same words.
     trained_on : ndarray of int64, shape (n_leaks,), or None
-        Documents whose words, as far as the model reads them, stand in a training document too;
-        None if neither training documents nor hashes of them were at hand.
+        Documents with the same words (of those that the model reads) as a training document; None
+        if neither training documents nor their hashes are known.
     baseline : ndarray of float64, shape (n_documents, n_labels), or None
-        Probabilities by TF-IDF and logistic regression.
+        Probabilities predicted by the baseline.
     baseline_note : str
         What the baseline was fitted to, or why there is none.
     baseline_predicted : ndarray of bool, shape (n_documents, n_labels), default=None
-        With several labels a document, those that the baseline gives; None for those of a
-        probability of one half or more.
+        With several labels per document, labels predicted by the baseline; None for those with a
+        probability of at least 0.5.
     notes : sequence of str
-        What a reader must know of the documents, the labels and the explanations.
+        Remarks on documents, labels and explanations.
     groups : ndarray of int64, shape (n_documents,), default=None
-        The number of each document's group; then 95 % intervals are those of samples of groups.
+        Number of each document's group, if intervals are over groups.
     thresholds : ndarray of float64, shape (n_classes,), default=None
-        With several labels a document, the probabilities from which on documents get them.
+        With several labels per document, the lowest probability at which each is predicted.
 
     Notes
     -----
-    Rows are numbered from 0 in the order of the documents. A document whose label the model does
-    not know counts as a mistake everywhere but in the log loss, which would be infinite.
+    Rows are numbered from 0 in the order of the documents. A document with a label that the model
+    does not know counts as a mistake, and is left out of the log loss, which would be infinite.
     """
 
     estimator: str
@@ -193,15 +188,13 @@ class Report(ReadOnlyResult):
         freeze(self, shapes)
         if len(self.mistakes) not in (0, len(self.mistake_rows)):
             raise ValueError(
-                f"mistakes must hold none or {len(self.mistake_rows)} explanations, one for each "
-                f"of mistake_rows; got {len(self.mistakes)}."
+                f"mistakes must be empty or have {len(self.mistake_rows)} explanations, one for "
+                f"each of mistake_rows; got {len(self.mistakes)}."
             )
         if self.texts is not None:
             put(self, "texts", tuple(self.texts))
             if len(self.texts) != n:
-                raise ValueError(
-                    f"texts must be {n}, one for each document; got {len(self.texts)}."
-                )
+                raise ValueError(f"texts must have {n} entries; got {len(self.texts)}.")
 
     @property
     def n_documents(self) -> int:
@@ -210,7 +203,7 @@ class Report(ReadOnlyResult):
 
     @property
     def n_classes(self) -> int:
-        """How many of `labels` are classes of the model."""
+        """Number of `labels` that are classes of the model."""
         return self.probabilities.shape[1]
 
     @property
@@ -220,15 +213,15 @@ class Report(ReadOnlyResult):
 
     @cached_property
     def right(self) -> NDArray[np.bool_]:
-        """Whether each document is predicted right; with several labels, whether all are right."""
+        """Whether each document is predicted right; with several labels, all of them."""
         same: NDArray[np.bool_] = np.equal(self.predicted, self.targets)
         return np.all(same, axis=1) if self.several_labels else same
 
     @cached_property
     def confidence(self) -> NDArray[np.float64]:
-        """The probability of the predicted label of each document, shape (n_documents,).
+        """Probability of each document's predicted label, shape (n_documents,).
 
-        With several labels a document, of the most probable one.
+        With several labels per document, that of the most probable one.
         """
         if self.several_labels:
             return self.probabilities.max(axis=1)
@@ -236,11 +229,11 @@ class Report(ReadOnlyResult):
 
     @cached_property
     def confusion(self) -> NDArray[np.int64]:
-        """Number of documents of each label (row) by predicted label (column), square.
+        """Number of documents by true label (row) and predicted label (column), square.
 
-        With several labels a document: number of documents by label missed (row) and label wrongly
-        given (column), shape (n_labels + 1, n_labels + 1). The last row counts documents in which
-        none is missed, the last column those in which none is wrongly given; their corner is 0.
+        With several labels per document: by missed label (row) and wrongly predicted label
+        (column), shape (n_labels + 1, n_labels + 1). The last row counts documents without a missed
+        label, the last column those without a wrongly predicted one; their corner is 0.
         """
         if not self.several_labels:
             return figures(self._padded, self.targets, self.predicted)["confusion"]
@@ -251,22 +244,21 @@ class Report(ReadOnlyResult):
 
     @cached_property
     def scores(self) -> dict[str, dict[str, float]]:
-        """Scores of the model, of the baseline if there is one, and of the commonest label.
+        """Scores of the model, of the baseline if there is one, and of the most frequent label.
 
-        Each has `accuracy`, `accuracy_low` and `accuracy_high` (a 95 % interval) and `macro_f1`;
-        the first two also `log_loss` and `calibration_error`.
+        Each has `accuracy`, `accuracy_low` and `accuracy_high` (95 % interval) and `macro_f1`; the
+        first two also `log_loss` and `calibration_error`.
 
-        With several labels a document, model and baseline have precision, recall and F1 as `micro`,
-        `macro` and `samples` average (`micro_f1`, ...), and `subset_accuracy`, each with the ends
-        of its 95 % interval (`micro_f1_low`, `micro_f1_high`), and `mean_average_precision` over
-        the labels that documents have, NaN where they have none.
-        Intervals are Wilson's, of averages by the bias and variance of bootstrap samples; these are
-        NaN with fewer than ten documents or groups and where all samples have the same. Macro
-        intervals hold less often than stated where labels have one to four documents: 18 to 92 %
-        of the time, least where there are many such labels. Labels that no document has or gets are
-        left out of macro averages, and a document that has and gets none is right. `log_loss` is
-        the mean of all labels; `calibration_error` is how far the share of documents with a label
-        is from its probability, on average over ten bins of all probabilities above 0.05.
+        With several labels per document, model and baseline have precision, recall and F1 as
+        `micro`, `macro` and `samples` average (`micro_f1`, ...) and `subset_accuracy`, each with
+        the ends of its 95 % interval (`micro_f1_low`, `micro_f1_high`), and
+        `mean_average_precision` over the labels that occur. Intervals are Wilson's; for averages
+        they use the bias and variance of bootstrap samples, and are NaN with fewer than ten
+        documents or groups or if all samples are equal. Intervals of macro averages cover the true
+        value less often (18 to 92 % of the time) if labels have one to four documents. Labels that
+        are neither given nor predicted are left out of macro averages; a document without labels
+        given or predicted is right. `log_loss` is the mean over labels, and `calibration_error` is
+        over ten bins of all probabilities above 0.05.
         """
         if self.several_labels:
             return {name: self._label_scores(name, p, t) for name, p, t in self._models()}
@@ -279,17 +271,16 @@ class Report(ReadOnlyResult):
 
     @property
     def commonest_label(self) -> Any:
-        """The label that most of the documents have."""
+        """The most frequent label of the documents."""
         counts = self.targets.sum(axis=0) if self.several_labels else np.bincount(self.targets)
         return self.labels[counts.argmax()]
 
     @cached_property
     def gain(self) -> tuple[float, float, float] | None:
-        """How much higher accuracy is than the baseline's, and its 95 % interval; or None.
+        """Gain in accuracy over the baseline, and its 95 % interval; None without baseline.
 
-        With several labels a document of micro F1; its interval is that of Student's t for the
-        variance of bootstrap samples, NaN with fewer than ten documents or groups. Where all
-        samples agree it has no width, and says nothing of other documents.
+        With several labels per document the gain in micro F1; its interval (Student's t with the
+        variance of bootstrap samples) is NaN with fewer than ten documents or groups.
         """
         if self.baseline is None:
             return None
@@ -306,7 +297,7 @@ class Report(ReadOnlyResult):
 
     @cached_property
     def class_scores(self) -> list[ClassScores]:
-        """Precision, recall and F1 of each label; with several labels also further scores."""
+        """Precision, recall and F1 of each label; with several labels further scores."""
         if not self.several_labels:
             counts = self.confusion.sum(axis=1), self.confusion.sum(axis=0), np.diag(self.confusion)
             return list(map(ClassScores, self.labels, *shares_of(*counts)))
@@ -328,7 +319,7 @@ class Report(ReadOnlyResult):
     def reliability(self) -> list[Bin]:
         """Confidence and accuracy of documents of similar confidence, in 15 bins.
 
-        Empty with several labels a document.
+        Empty with several labels per document.
         """
         if self.several_labels:
             return []
@@ -336,7 +327,7 @@ class Report(ReadOnlyResult):
 
     @property
     def baseline_reliability(self) -> list[Bin]:
-        """The same of the baseline; empty without one."""
+        """The same for the baseline; empty without one."""
         if self.baseline is None or self.several_labels:
             return []
         return reliability(self.baseline, self.targets, groups=self.groups)
@@ -358,10 +349,10 @@ class Report(ReadOnlyResult):
         return found
 
     def mixed_up(self) -> list[tuple[int, int, int]]:
-        """Return (label, predicted label, number of documents) of all mistakes, most first.
+        """Return (label, predicted label, number of documents) of mistakes, most frequent first.
 
-        Labels are positions in `labels`. With several labels a document they are the one missed
-        and the one wrongly given; n_labels stands for none.
+        Labels are positions in `labels`. With several labels per document they are the missed and
+        the wrongly predicted one; n_labels stands for none.
         """
         rows, columns = np.nonzero(self.confusion)
         counts = self.confusion[rows, columns]
@@ -370,11 +361,11 @@ class Report(ReadOnlyResult):
         return [cell for cell in cells if cell[0] != cell[1]]
 
     def marked(self, row: int) -> Any:
-        """Return the label that a document has; of several a tuple."""
+        """Return the true label of a document; a tuple if there may be several."""
         return self._named(self.targets[row])
 
     def answer(self, row: int) -> Any:
-        """Return the predicted label of a document; of several a tuple."""
+        """Return the predicted label of a document; a tuple if there may be several."""
         return self._named(self.predicted[row])
 
     def has_conflict(self, group: tuple[int, ...]) -> bool:
@@ -382,7 +373,7 @@ class Report(ReadOnlyResult):
         return len({self.marked(row) for row in group}) > 1
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all data as dicts, lists, strings and numbers, which JSON can hold."""
+        """Return all data as dicts, lists, strings and numbers, ready for JSON."""
         same = (
             *("estimator", "labels", "n_classes", "notes", "scores", "gain", "baseline_note"),
             *("duplicates", "trained_on", "confusion", "reliability"),
@@ -409,8 +400,8 @@ class Report(ReadOnlyResult):
         Parameters
         ----------
         what : {"documents", "classes", "scores", "confusion"}, default="documents"
-            A row for each document, each label, or the model and what it is compared with; or
-            `confusion`, with several labels a document with a last row and column for none.
+            One row per document, per label, or for the model and each baseline; or `confusion`,
+            with several labels per document with a last row and column for none.
         """
         if what not in ("documents", "classes", "scores", "confusion"):
             raise ValueError(
@@ -433,11 +424,9 @@ class Report(ReadOnlyResult):
         return pandas.DataFrame(self.confusion, index=rows, columns=columns_of)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the confusion matrix: numbers of documents by label (rows) and predicted label.
+        """Plot the confusion matrix, shaded by shares of the row.
 
-        Of more than 25 labels, those with the most mistakes are drawn. Shades are shares of the
-        documents of a label. With several labels a document: how often a label is missed (rows)
-        where another is wrongly given (columns).
+        With more than 25 labels, those with the most mistakes are shown.
         """
         return plot_matrix(confusion_matrix(self), ax, "Report.plot")
 
@@ -451,12 +440,12 @@ class Report(ReadOnlyResult):
 
     @property
     def axes(self) -> tuple[str, str]:
-        """What rows and columns of `confusion` are."""
-        return ("missed", "wrongly given") if self.several_labels else ("label", "predicted")
+        """Names of the rows and columns of `confusion`."""
+        return ("missed", "wrongly predicted") if self.several_labels else ("label", "predicted")
 
     @cached_property
     def _errors(self) -> list[NDArray[np.bool_]]:
-        """Labels missed and labels wrongly given, (n_documents, n_labels + 1): last "none"."""
+        """Missed and wrongly predicted labels, (n_documents, n_labels + 1) each; last "none"."""
         wrong = (self.targets & ~self.predicted, self.predicted & ~self.targets)
         return [np.column_stack([labels, ~labels.any(axis=1)]) for labels in wrong]
 
@@ -471,7 +460,7 @@ class Report(ReadOnlyResult):
         return self.labels[int(answer)]
 
     def _models(self) -> Iterator[tuple[str, NDArray[np.float64], NDArray[Any]]]:
-        """Yield name, probabilities and labels given, of model and baseline."""
+        """Yield name, probabilities and predicted labels of model and baseline."""
         yield "model", self._padded, self.predicted
         if self.baseline is None:
             return
@@ -483,7 +472,7 @@ class Report(ReadOnlyResult):
 
     @property
     def _n_drawn(self) -> float:
-        """Number of documents, or of groups by their weight; 0 if there are too few."""
+        """Number of documents, or effective number of groups; 0 if there are too few."""
         if self.groups is None:
             return self.n_documents if self.n_documents >= _FEWEST else 0
         return effective_groups(self.groups) if len(np.unique(self.groups)) >= _FEWEST else 0
@@ -555,7 +544,7 @@ class Report(ReadOnlyResult):
 def _average_precisions(
     probabilities: NDArray[np.float64], targets: NDArray[np.bool_]
 ) -> list[float | None]:
-    """Return the average precision of each label; None of one that no document has."""
+    """Return the average precision of each label; None for a label that no document has."""
     from sklearn.metrics import average_precision_score
 
     return [
