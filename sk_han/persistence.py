@@ -241,7 +241,7 @@ def save(
     -----
     The file does not have the moments of the optimizer, callbacks set by ``set_callbacks``, and
     your own attributes. A process that is killed while it writes leaves a hidden file with the
-    ending ``.tmp`` in the folder, which you may delete.
+    ending ``.tmp`` in the folder, which the next `save` there removes.
 
     Examples
     --------

@@ -8,8 +8,9 @@ import io
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,21 +21,48 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     Until then an existing file does not change: the new one is written next to it under another
     name, flushed to the disk, and moved in one step. The target of a symbolic link is replaced.
+    Files that ended processes left unfinished are removed. An OSError names the file.
     """
     target = _target(path)
     # open() creates a file with the permissions of the umask; the tempfile module does not.
     unfinished = target.with_name(f".sk_han-{secrets.token_hex(8)}.tmp")
+    _remove_unfinished(target.parent)
     try:
         with open(unfinished, "x+b") as file:
+            with suppress(OSError):  # a file system without locks
+                _lock(file)
             if target.exists():
                 os.chmod(unfinished, stat.S_IMODE(target.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, target)
-    except BaseException:
+    except BaseException as error:
         unfinished.unlink(missing_ok=True)
+        without_name = "None", str(unfinished)
+        if isinstance(error, OSError) and error.errno and str(error.filename) in without_name:
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
         raise
+
+
+def _lock(file: BinaryIO) -> None:
+    """Lock a file until it is closed; OSError if a process has locked it."""
+    with suppress(ImportError):  # Windows lets nobody remove a file that is open
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """Remove the files that ended processes were writing: nobody has locked them."""
+    for path in folder.glob(".sk_han-*.tmp"):
+        with suppress(OSError):
+            found = path.lstat()
+            # A younger one may be about to be locked.
+            if stat.S_ISREG(found.st_mode) and time.time() - found.st_mtime > 1:
+                with path.open("rb") as file:
+                    _lock(file)
+                path.unlink()
 
 
 def check_replaceable(path: str | os.PathLike[str]) -> None:

@@ -112,13 +112,33 @@ class TestAccidents:
         assert saved.read_bytes() == before
         assert os.listdir(saved.parent) == ["model.han"]
 
+    @pytest.mark.parametrize("function", ["fsync", "replace"])
+    def test_an_error_of_the_system_names_the_file(self, saved, monkeypatch, function):
+        monkeypatch.setattr(os, function, Broken(OSError(28, "No space left on device")))
+        with pytest.raises(OSError, match=r"No space left on device: .*model\.han'$"):
+            save_another(saved)
+
+    def test_what_ended_processes_left_is_removed_and_nothing_else(self, saved):
+        left, in_use, young, link = (saved.with_name(f".sk_han-{i}.tmp") for i in range(4))
+        for path in (left, in_use, young):
+            path.write_bytes(b"some")
+        link.symlink_to(saved)
+        for path in (left, in_use):
+            os.utime(path, (0, 0))
+        with in_use.open("rb") as file:
+            fcntl = pytest.importorskip("fcntl")
+            fcntl.flock(file, fcntl.LOCK_EX)
+            save_another(saved)
+            expected = [link.name, in_use.name, young.name, saved.name]
+            assert sorted(os.listdir(saved.parent)) == sorted(expected)
+
     def test_a_full_disk_leaves_the_old_file_and_nothing_else(self, saved):
         resource = pytest.importorskip("resource")
         before = saved.read_bytes()
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
         try:
-            with pytest.raises(OSError, match="too large"):
+            with pytest.raises(OSError, match=r"too large: .*model\.han'$"):
                 save_another(saved)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
