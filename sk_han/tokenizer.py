@@ -122,8 +122,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         ``Segmenter().segment``. White space may differ from the text, nothing else may.
     word_tokenizer : callable, default=None
         Takes a sentence and returns its words, as strings, instead of `token_pattern`. They may
-        be lemmas or stems: for `spans`, words that do not occur in the sentence are paired
-        with similar words of it where possible.
+        be lemmas or stems: `spans` finds those that occur in the sentence, in order.
     n_jobs : int, default=None
         Number of processes (with Numba, of threads) that read texts; useful from a few thousand
         documents on. None is one process, -1 all cores. At most four for each core are started,

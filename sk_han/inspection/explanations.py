@@ -213,6 +213,7 @@ class Source(NamedTuple):
     word_spans: NDArray[np.int64]
     sentence_of_word: NDArray[np.int64]
     truncated: bool
+    tokens: list[str] | None = None  # its words, if some have no place of their own in the text
 
 
 def located(X: Any, tokenizer: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
@@ -227,8 +228,13 @@ def located(X: Any, tokenizer: Any, size: int) -> Iterator[tuple[DocumentArray, 
     for first in range(0, len(texts), size):
         batch_texts = texts[first : first + size]
         documents, spans = tokenizer.locate(batch_texts)
-        pairs = zip(batch_texts, spans, strict=True)
-        yield documents, [Source(text, *found) for text, found in pairs]
+        sources = []
+        for text, found in zip(batch_texts, spans, strict=True):
+            edges = found.word_spans.ravel()  # starts and ends
+            is_plain = (edges[1:] >= edges[:-1]).all() and (edges[1::2] > edges[::2]).all()
+            source = Source(text, *found)
+            sources.append(source._replace(tokens=None) if is_plain else source)
+        yield documents, sources
 
 
 def word_id_sources(documents: DocumentArray, tokenizer: Any) -> Iterator[Source]:

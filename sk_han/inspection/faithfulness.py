@@ -420,12 +420,11 @@ def checked_spans(spans: Any, number: int, n_characters: int) -> Integers:
 
 def covered_words(spans: Integers, word_spans: Integers) -> Flags:
     """Mark the words (T,) that overlap a span."""
-    first = np.searchsorted(word_spans[:, 1], spans[:, 0], side="right")
-    last = np.searchsorted(word_spans[:, 0], spans[:, 1], side="left")
-    changes = np.zeros(len(word_spans) + 1, dtype=np.int64)
-    np.add.at(changes, first, 1)
-    np.add.at(changes, last, -1)
-    return np.cumsum(changes)[:-1] > 0
+    changes = np.zeros(max(spans.max(initial=0), word_spans.max(initial=0)) + 1, dtype=np.int64)
+    np.add.at(changes, spans[:, 0], 1)
+    np.add.at(changes, spans[:, 1], -1)
+    n_covered = starts_of(np.cumsum(changes) > 0)  # characters before each position
+    return n_covered[word_spans[:, 1]] > n_covered[word_spans[:, 0]]
 
 
 def _is_pair(span: Any) -> bool:

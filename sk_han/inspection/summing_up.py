@@ -529,7 +529,8 @@ def _names(read: _Explained, occurrences: Occurrences, n_terms: int, tokenizer: 
     names = []
     for place, words in zip(places, terms, strict=True):
         spans = read.sources[place.rows[0]].word_spans[place.first_words[0] :]
-        gaps = ["" if spans[i, 0] == spans[i - 1, 1] else " " for i in range(1, len(words))]
+        follows = (spans[:-1, 1] == spans[1:, 0]) & (spans[1:, 0] < spans[1:, 1])
+        gaps = ["" if follows[i] else " " for i in range(len(words) - 1)]
         names.append("".join(gap + word for gap, word in zip(["", *gaps], words, strict=True)))
     return names
 
@@ -546,14 +547,17 @@ def _contexts(
     for place in chosen[spread]:
         row, first = places.rows[place], places.first_words[place]
         text, spans = corpus.sources[row].text, corpus.sources[row].word_spans
-        start, end = int(spans[first, 0]), int(spans[first + places.sizes[place] - 1, 1])
+        spans = spans[first : first + places.sizes[place]]
+        in_text = spans[spans[:, 0] < spans[:, 1]]  # words of a custom tokenizer may not be
+        spans = in_text if len(in_text) else spans
+        start, end = int(spans[:, 0].min()), int(spans[:, 1].max())
         contexts.append(
             Context(
                 document=int(corpus.numbers[row]),
                 start=start,
                 end=end,
                 before=text[max(0, start - AROUND) : start],
-                written=text[start:end],
+                written=text[start:end] or corpus.sources[row].tokens[first],
                 after=text[end : end + AROUND],
                 predicted=corpus.classes[corpus.predicted[row]],
             )

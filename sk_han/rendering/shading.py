@@ -167,6 +167,8 @@ def side_by_side(explanations: Sequence[Explained], show: Quantity) -> list[Shad
 def rows_of(explanation: Explained) -> list[Row]:
     """Cut the text of an explanation into rows; their pieces, joined, are the whole text.
 
+    Words that are not in the text, or stand in others that are before them, are listed in brackets
+    before the next word.
     Text between two sentences belongs to the row of the first one, text before the first sentence
     to its row. In a truncated document, the text after the last sentence that was read is a row
     of its own.
@@ -179,17 +181,21 @@ def rows_of(explanation: Explained) -> list[Row]:
     rest = text[spans[-1][1] :]
     if _is_unread(explanation, rest):
         starts[-1] = len(text) - len(rest.lstrip())
-    words = explanation.word_spans.tolist()
+    words, names = explanation.word_spans.tolist(), explanation.words
     numbers = np.searchsorted(explanation.sentence_of_word, np.arange(len(spans) + 1)).tolist()
     rows = []
     for i, (first, last) in enumerate(itertools.pairwise(numbers)):
-        pieces, at = [], starts[i]
+        pieces, listed, at = [], list[Piece](), starts[i]
         for word in range(first, last):
             start, end = words[word]
-            pieces += [Piece(text[at:start]), Piece(text[start:end], word)]
-            at = end
+            if start == end or end <= at:
+                listed += [Piece(f"[{names[word]}]", word), Piece(" ")]
+                continue
+            pieces += [Piece(text[at:start]), *listed, Piece(text[max(at, start) : end], word)]
+            listed, at = [], end
         rest = text[at : spans[i][1]]
         pieces.append(Piece(rest, unread=_is_unread(explanation, rest)))
+        pieces += [Piece(" "), *listed] if listed else []
         pieces.append(Piece(text[max(at, spans[i][1]) : starts[i + 1]]))
         rows.append(Row(i, [piece for piece in pieces if piece.text]))
     if starts[-1] < len(text):
@@ -438,6 +444,8 @@ def legend(
         shown.append(
             ["Underlined" if color else Span("dotted", "unknown"), ": not in the vocabulary"]
         )
+    if any(e.tokens is not None for e in read):
+        shown.append("[In brackets]: words that the text does not have at a place of their own.")
     if not on_page:
         return list(map(Sentence, shown))
     if any(e.truncated for e in read):

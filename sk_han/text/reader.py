@@ -48,12 +48,16 @@ class DocumentSpans(NamedTuple):
         Number of the sentence in which each word stands.
     truncated : bool
         Whether `max_sentences` or `max_words` cut something off.
+    words : list of str
+        The words as they were found. Of a custom tokenizer, those that do not stand in the text
+        have empty spans, and words may overlap.
     """
 
     sentence_spans: NDArray[np.int64]
     word_spans: NDArray[np.int64]
     sentence_of_word: NDArray[np.int64]
     truncated: bool
+    words: list[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,13 +111,14 @@ class DocumentReader:
         assert types.sentence_spans is not None
         ids = [vocabulary.get(word, UNKNOWN_ID) for word in words]
         documents = types.documents(np.array(ids, dtype=np.int32), words)
-        starts = documents.sentence_starts
+        starts, found = documents.sentence_starts, types.numbers.tolist()
         spans = [
             DocumentSpans(
                 types.sentence_spans[first:last],
                 types.word_spans[starts[first] : starts[last]],
                 np.repeat(np.arange(last - first), types.words_per_sentence[first:last]),
                 cut,
+                [types.types[number] for number in found[starts[first] : starts[last]]],
             )
             for (first, last), cut in zip(
                 pairwise(documents.document_starts), truncated.tolist(), strict=True

@@ -170,7 +170,8 @@ def learn_forms(
             n_capital += words[0][0] == words[0][0].upper()
         for i, (number, word) in enumerate(zip(numbers.tolist(), words, strict=True)):
             begins = i == 0 or words[i - 1] in _ENDS
-            (first if begins else inside)[number][word] += 1
+            if word:  # one of a custom tokenizer may not stand in the text
+                (first if begins else inside)[number][word] += 1
             if i > 0:
                 glued = ends[i - 1] == starts[i]
                 counts[number] += (1, glued, 0, 0)

@@ -267,7 +267,11 @@ class AttentionTranslator(SingleNetworkEstimator):
                 max_words=most,
             )
         return [
-            fitted._alignment(text, each.word_spans[:length].tolist(), hypothesis)
+            fitted._alignment(
+                text,
+                list(zip(each.word_spans.tolist(), each.words, strict=True))[:length],
+                hypothesis,
+            )
             for text, each, length, hypothesis in zip(
                 texts, spans, lengths.tolist(), found, strict=True
             )
@@ -297,9 +301,9 @@ class AttentionTranslator(SingleNetworkEstimator):
         """Compute by PyTorch: products are most of the work, and kernels bring nothing there."""
         return computing("torch", self.n_threads)
 
-    def _alignment(self, text: str, spans: list[list[int]], hypothesis: Any) -> Alignment:
+    def _alignment(self, text: str, words: Any, hypothesis: Any) -> Alignment:
         """Write a translation, with the source word of the largest weight for an unknown word."""
-        source = [text[start:end] for start, end in spans]
+        source = [text[start:end] or word for (start, end), word in words]
         weights = hypothesis.attention.double().numpy(force=True)[:, : len(source)]
         forms = [
             (self.forms_[number] or source[row.argmax()], int(self.glued_[number]))

@@ -516,6 +516,68 @@ def test_what_is_no_documents_is_named(of_three, nothing):
         explain_classes(of_three, nothing)
 
 
+# Words of a custom tokenizer that do not stand in the text.
+
+
+LEMMAS = {"went": "go", "best": "good", "shows": "show"}
+
+
+def lemmas(sentence):
+    words = re.findall(r"\w+", sentence)
+    return [LEMMAS.get(word, word) for word in words if word not in ("to", "the")]
+
+
+@pytest.fixture(scope="module")
+def of_lemmas():
+    texts = ["She went to the best shows. Good!", "He left. Bad shows."] * 8
+    return tiny(tokenizer=HierarchicalTokenizer(word_tokenizer=lemmas)).fit(texts, LABELS)
+
+
+def test_words_without_a_place_are_listed_by_their_token(of_lemmas):
+    text = "She went to the best shows."
+    found = explain(of_lemmas, [text])[0]
+    assert found.words == ("She", "go", "good", "show")
+    assert found.word_spans.tolist() == [[0, 3], [3, 3], [3, 3], [21, 25]]
+    assert sorted(word.text for word in found.top()) == ["She", "go", "good", "show"]
+    assert found.to_frame()["word"].tolist() == [*found.words]
+    assert [word["text"] for word in found.to_dict()["sentences"][0]["words"]] == [*found.words]
+    shown = re.sub(r"[*~]", "", found.to_text(color=False, width=200))
+    assert "She went to the best [go] [good] shows." in shown
+    assert "[In brackets]: words that the text does not have" in shown
+    page = re.sub("<[^>]*>", "", found.to_html())
+    assert "She went to the best [go] [good] shows." in page
+    assert "[In brackets]" not in explain(of_lemmas, ["Bad!"])[0].to_text()
+
+
+def test_words_without_a_place_count_in_summaries_and_are_in_no_rationale(of_lemmas):
+    texts = ["She went to the best shows.", "He left. Bad shows."] * 2
+    summary = sk_han.summarize(of_lemmas, texts, random_state=0)
+    terms = [term for found in summary.to_dict()["classes"] for term in found["terms"]]
+    written = {term["text"]: term["contexts"][0]["written"] for term in terms}
+    assert written["good"] == "good"
+    assert written["show"] == "show"
+    rationales = [[(0, 21)], [(0, 2)]] * 2  # the first ends before "show"
+    options = {"methods": ("random",), "random_state": 0}
+    of_one = sk_han.faithfulness_report(of_lemmas, texts, rationales=rationales, **options)
+    of_all = sk_han.faithfulness_report(
+        of_lemmas, texts, rationales=[[(0, 3)], [(0, 2)]] * 2, **options
+    )
+    assert of_one.to_dict()["values"] == of_all.to_dict()["values"]
+
+
+def test_overlapping_words_are_shown_once(of_lemmas):
+    def search_mode(sentence):
+        return ["中国", "科学", "学院", "中国科学院", "好"]
+
+    classifier = tiny(tokenizer=HierarchicalTokenizer(word_tokenizer=search_mode))
+    found = classifier.fit(["中国科学院好", "中国科学院好!"] * 8, LABELS).explain(["中国科学院好"])[
+        0
+    ]
+    assert found.words == ("中国", "科学", "学院", "中国科学院", "好")
+    shown = re.sub(r"[*~]", "", found.to_text(color=False, width=200))
+    assert "中国科学院[中国科学院] 好" in shown
+
+
 # The parameters of explain, declared once.
 
 

@@ -87,25 +87,80 @@ def test_words_are_not_found_inside_of_others():
     assert locate_words("thinking in", ["in"]) == [(9, 11)]
 
 
-def test_lemmas_take_the_words_of_the_text_in_turn():
-    text = "It was better to be there."
-    assert located(text, ["it", "be", "good", "to", "be", "there"]) == text.rstrip(".").split()
+# Words of a text as tokenizers return them, and what of the text is theirs.
+RETURNED = {
+    "Chinese, words left out": ("我喜欢", ["喜欢"], ["喜欢"]),
+    "Japanese lemmas": ("食べた。猫が好き", ["食べる", "た", "猫"], ["", "た", "猫"]),
+    "Lao": ("ພາສາລາວ", ["ພາສາ", "ລາວ"], ["ພາສາ", "ລາວ"]),
+    "Korean": ("예뻤다 영화가", ["예쁘", "었", "다", "영화", "가"], ["", "", "다", "영화", "가"]),
+    "quotes of NLTK": ('a "b" !', ["a", "``", "b", "''", "!"], ["a", "", "b", "", "!"]),
+    "few lemmas": ("She went to the best shows", ["go", "good", "show"], ["", "", "show"]),
+    "all lemmas": (
+        "It was better to be there.",
+        ["it", "be", "good", "to", "be", "there"],
+        ["It", "", "", "to", "be", "there"],
+    ),
+    "lemmas and marks": (
+        "He was gone, she stayed.",
+        ["he", "be", "go", ",", "she", "stay", "."],
+        ["He", "", "go", ",", "she", "stay", "."],
+    ),
+    "a lemma that begins another word": ("men managed", ["man", "manage"], ["", "manage"]),
+    "stems": ("The oldest ran running", ["old", "run"], ["old", "run"]),
+    "a word that begins one left out": ("also a dog", ["a", "dog"], ["a", "dog"]),
+    "WordPiece": (
+        "unbelievable, able", ["un", "##believ", "##able", "able"], ["un", "believ", "able", "able"]
+    ),
+    "SentencePiece": ("We playing", ["▁We", "▁play", "ing"], ["We", "play", "ing"]),
+    "overlapping pairs": ("new york city", ["new york", "york city"], ["new york", "york city"]),
+    "pairs after words": (
+        "new york is new york",
+        ["new", "york", "is", "new", "york", "new york", "york is", "is new", "new york"],
+        ["new", "york", "is", "new", "york", "new york", "york is", "is new", "new york"],
+    ),
+    "search mode": (
+        "中国科学院计算所在学院",
+        ["中国", "科学", "学院", "科学院", "中国科学院", "计算", "计算所", "在", "学院"],
+        ["中国", "科学", "学院", "科学院", "中国科学院", "计算", "计算所", "在", "学院"],
+    ),
+    "search mode, three characters after two": (
+        "国务院办公厅的",
+        ["国务", "办公", "国务院", "国务院办公厅", "的"],
+        ["国务", "办公", "国务院", "国务院办公厅", "的"],
+    ),
+}  # fmt: skip
 
 
-def test_lemmas_with_punctuation_take_the_words_in_turn():
-    lemmas = ["he", "be", "go", ",", "she", "stay", "."]
-    assert located("He was gone, she stayed.", lemmas) == [
-        *["He", "was", "gone", "", "she", "stayed", ""]
+@pytest.mark.parametrize(("text", "words", "expected"), RETURNED.values(), ids=RETURNED)
+def test_words_get_what_they_share_with_the_text_and_nothing_of_other_words(text, words, expected):
+    assert located(text, words) == expected
+
+
+def test_each_of_two_equal_words_has_its_own_place():
+    assert locate_words("go on, go", ["go", "on", "go"]) == [(0, 2), (3, 5), (7, 9)]
+    words = ["new york", "new", "york", "new york", "new"]
+    assert sorted(located("new york", words)) == ["", "", "new", "new york", "york"]
+    assert locate_words("to be there", ["to", "be", "there", "be"])[3] == (11, 11)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["a", "ab", "b", "ba", "abc", "c", "d’e", "好", "好的", "的", "é"]),
+        max_size=40,
+    ),
+    st.data(),
+)
+def test_every_word_that_was_kept_gets_a_place(words, data):
+    changes = st.lists(
+        st.sampled_from(["keep", "keep", "drop", "xyz"]), min_size=len(words), max_size=len(words)
+    )
+    kept = [
+        (word if change == "keep" else change)
+        for word, change in zip(words, data.draw(changes), strict=True)
+        if change != "drop"
     ]
-
-
-def test_stems_take_the_beginning_of_their_word():
-    assert located("The oldest ran", ["old", "ran"]) == ["old", "ran"]
-
-
-def test_lemmas_find_their_words_though_others_were_left_out():
-    text = "The better children were running very quickly home"
-    assert located(text, ["good", "child", "run", "home"]) == ["The", "children", "running", "home"]
+    found = located(" ".join(words), kept) if words else []
+    assert found == [word.replace("xyz", "") for word in kept]
 
 
 def test_words_without_a_place_get_an_empty_span_behind_the_last():
@@ -124,23 +179,38 @@ WORDY = st.lists(
 
 
 @given(st.one_of(st.text(max_size=60), WORDY.map(" ".join)), WORDY)
-def test_words_stand_in_order_inside_their_sentence(text, words):
+def test_a_span_holds_its_word_and_no_two_words_have_one_span(text, words):
     spans = locate_words(text, words)
     assert len(spans) == (len(words) if text.strip() else 0)
-    last = len(text) - len(text.lstrip())
-    for begin, end in spans:
-        assert last <= begin <= end <= len(text.rstrip())
-        last = end
+    for word, (begin, end) in zip(words, spans, strict=False):
+        assert len(text) - len(text.lstrip()) <= begin <= end <= len(text.rstrip())
+        assert begin == end or text[begin:end].lower() == word.lower()
+    places = [span for span in spans if span[0] < span[1]]
+    assert len(set(places)) == len(places)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("piece", "word"),
-    first_fast([("ab ", "ab"), ("ab ", "zz"), ("ba", "a"), ("ab ", "abc"), ("a. ", "b")]),
+    first_fast(
+        [
+            ("ab ", "ab"),
+            ("ab ", "zz"),
+            ("ba", "a"),
+            ("ab ", "abc"),
+            ("a. ", "b"),
+            ("a", "a"),
+            ("好的", "的"),
+            ("a b ", "a b"),
+            ("a", "a" * 20),
+            ("!", "!"),
+            ("e\u0301\u0316", "e"),
+        ]
+    ),
 )
 def test_ten_times_the_words_take_at_most_fifteen_times_the_time(piece, word):
     def locate(n):
-        text, words = piece * n, [*[word] * n, "zz"]
+        text, words = piece * n, ["zz", *[word] * n, "zz"]
         locate_words(text, words)
 
     assert growth(locate) <= LIMIT

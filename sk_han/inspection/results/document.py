@@ -69,7 +69,8 @@ class DocumentExplanation(ReadOnlyResult):
     text : str
         The raw document. All offsets count its characters (code points).
     word_spans : ndarray of int64, shape (n_words, 2)
-        Start and end of each word the network read: ``text[start:end]`` is the word.
+        Start and end of each word the network read: ``text[start:end]`` is the word. Words of a
+        custom tokenizer that do not stand in the text have empty spans.
     sentence_spans : ndarray of int64, shape (n_sentences, 2)
         Start and end of each sentence.
     sentence_of_word : ndarray of int64, shape (n_words,)
@@ -117,6 +118,9 @@ class DocumentExplanation(ReadOnlyResult):
     thresholds : ndarray of float64, shape (n_classes,), default=None
         Of a model of several labels a document, the probabilities from which on it gets the
         labels; None for a model of one class a document.
+    tokens : sequence of str, default=None
+        The words as the tokenizer returned them, where some do not stand in the text or overlap
+        others; None where all words stand in the text one after the other.
 
     Raises
     ------
@@ -184,6 +188,7 @@ class DocumentExplanation(ReadOnlyResult):
     labels: tuple[Any, ...] | None = None
     against: Any = None
     thresholds: NDArray[np.float64] | None = None
+    tokens: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         n_words, n_sentences, n_classes = map(
@@ -208,6 +213,8 @@ class DocumentExplanation(ReadOnlyResult):
         }
         freeze(self, shapes)
         object.__setattr__(self, "truncated", bool(self.truncated))
+        if self.tokens is not None:
+            object.__setattr__(self, "tokens", tuple(self.tokens))
         if self.labels is not None:
             object.__setattr__(self, "labels", tuple(map(plain_label, self.labels)))
         classes = self.classes.tolist()
@@ -218,8 +225,11 @@ class DocumentExplanation(ReadOnlyResult):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words that the network read, as in the text."""
-        return tuple(self.text[start:end] for start, end in self.word_spans.tolist())
+        """The words that the network read, as in the text; those that are not, as in `tokens`."""
+        found = (self.text[start:end] for start, end in self.word_spans.tolist())
+        if self.tokens is None:
+            return tuple(found)
+        return tuple(word or token for word, token in zip(found, self.tokens, strict=True))
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -283,7 +293,7 @@ class DocumentExplanation(ReadOnlyResult):
         of_document = (
             *("text", "method", "signed", "combine", "base_value"),
             *("classes", "probabilities", "thresholds", "predicted", "labels", "target", "against"),
-            "truncated",
+            *("truncated", "tokens"),
         )
         values = {name: plain(getattr(self, name)) for name in of_document}
         return values | {"sentences": sentences}

@@ -41,6 +41,7 @@ OTHERS = {
     "labels": ["pos"],
     "against": "neg",
     "thresholds": [0.5, 0.25],
+    "tokens": ["great", "movie", "i", "love", "it"],
 }
 FIELDS = [field.name for field in dataclasses.fields(DocumentExplanation)]
 OF_WORDS = [name for name in ARRAYS if len(getattr(explained(), name)) == 5]
