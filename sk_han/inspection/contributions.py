@@ -21,6 +21,9 @@ METHODS = ("shapley", "gradient_attention", "attention", "random")
 # Up to 6 sentences all sets of them are scored; up to 40 they are added in 8 orders, else in 4.
 _ALL_SETS_OF = 6
 _MANY_ORDERS_OF, _MANY_ORDERS, _FEW_ORDERS = 40, 8, 4
+# Orders are doubled while the largest standard error of a document is above this share of its
+# largest value and all its sets have no more words than these, about 30 ms on one core.
+_CLEAR_SHARE, _MOST_WORDS = 0.1, 60_000
 # Values that are smaller, relative to the log-odds, are rounding errors, which a page would draw
 # as full bars.
 _ROUNDING = 1e-12
@@ -96,34 +99,37 @@ def _by_shapley(
     A word's share is its contribution by gradient; the rest of the value of the sentence is divided
     in proportion to these.
     """
-    n_sentences = documents.sentences_per_document
-    designs = [_design(min(int(n), _MOST_PLAYERS)) for n in n_sentences]
     # A player is a sentence or, in long documents, a group of neighbours.
-    players = [np.arange(n) * min(n, _MOST_PLAYERS) // max(n, 1) for n in n_sentences.tolist()]
-    members, n_members = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for first, design, player in zip(documents.document_starts, designs, players, strict=False):
-        sets = design.sets[:, player]  # (M, n)
-        members.append(first + np.nonzero(sets)[1])
-        n_members.append(sets.sum(axis=1))
-    coalitions = Coalitions(np.concatenate(members), np.concatenate(n_members))
-    n_sets = np.array([len(design.sets) for design in designs])
-    document_of = np.repeat(np.arange(len(documents)), n_sets)
-    classes = log_odds.classes
-    scores = log_odds.pool.target.log_odds(
-        log_odds.pool.coalitions(documents, coalitions),
-        classes.targets(by_gradient.logits)[document_of],
-        classes.against[document_of],
-    )
-    ends = np.cumsum(n_sets)
+    n_sentences = documents.sentences_per_document.tolist()
+    players = [np.arange(n) * min(n, _MOST_PLAYERS) // max(n, 1) for n in n_sentences]
+    n_players = np.minimum(n_sentences, _MOST_PLAYERS).tolist()
+    half_words = documents.words_per_document / 2  # of a set, on average
+    estimates: list[NDArray[np.float64]] = [np.empty((0, n)) for n in n_players]  # each (G, n)
+    base_values, targets = np.zeros(len(documents)), log_odds.classes.targets(by_gradient.logits)
+    rows, rings = list(range(len(documents))), range(1)
+    while rows:
+        designs = [_design(n_players[row], rings) for row in rows]
+        sets = [design.sets[:, players[row]] for row, design in zip(rows, designs, strict=True)]
+        found = _scores_of_sets(documents[rows], sets, log_odds[rows], targets[rows])
+        for row, design, scores in zip(rows, designs, found, strict=True):
+            values = design.weights @ scores  # (G, n)
+            values[np.abs(values) < _ROUNDING * np.abs(scores).max()] = 0
+            is_exact = len(values) == 1
+            estimates[row] = values if is_exact else np.concatenate([estimates[row], values])
+            base_values[row] = scores[0]
+        rings = range(rings.stop, 2 * rings.stop)
+        rows = [
+            row
+            for row in rows
+            if not _is_clear(estimates[row])
+            and _n_sets(n_players[row], rings.stop) * half_words[row] <= _MOST_WORDS
+        ]
     sentences, errors = by_gradient.sentences.copy(), np.zeros(documents.n_sentences)
-    for i, (design, player) in enumerate(zip(designs, players, strict=True)):
-        own = scores[ends[i] - n_sets[i] : ends[i]]
-        estimates = design.weights @ own  # (G, n)
-        estimates[np.abs(estimates) < _ROUNDING * np.abs(own).max()] = 0
-        rows = slice(documents.document_starts[i], documents.document_starts[i + 1])
-        sentences[rows] = _summing_to(estimates.mean(axis=0), sentences[rows], player)
-        if len(estimates) > 1:
-            errors[rows] = (estimates.std(axis=0, ddof=1) / np.sqrt(len(estimates)))[player]
+    for i, player in enumerate(players):
+        of_document = slice(documents.document_starts[i], documents.document_starts[i + 1])
+        values = estimates[i].mean(axis=0)
+        sentences[of_document] = _summing_to(values, sentences[of_document], player)
+        errors[of_document] = _standard_errors(estimates[i])[player]
     sentence_of_word = np.repeat(np.arange(len(sentences)), documents.words_per_sentence)
     shares = np.concatenate([by_gradient.words - by_gradient.ngrams, by_gradient.ngrams])
     shares = _summing_to(sentences, shares, np.tile(sentence_of_word, 2))
@@ -133,15 +139,56 @@ def _by_shapley(
         sentences=sentences,
         ngrams=by_ngrams,
         sentence_errors=errors,
-        base_values=scores[ends - n_sets],
+        base_values=base_values,
     )
 
 
+def _scores_of_sets(
+    documents: DocumentArray,
+    sets: list[NDArray[np.bool_]],
+    log_odds: LogOdds,
+    targets: NDArray[np.int64],
+) -> list[NDArray[np.float64]]:
+    """Return the log-odds of sets of sentences, (M,), of each document with sets (M, S)."""
+    firsts = documents.document_starts[:-1]
+    members = [first + np.nonzero(each)[1] for first, each in zip(firsts, sets, strict=True)]
+    n_members = [each.sum(axis=1) for each in sets]
+    coalitions = Coalitions(np.concatenate(members), np.concatenate(n_members))
+    lengths = list(map(len, sets))
+    scores = log_odds.pool.target.log_odds(
+        log_odds.pool.coalitions(documents, coalitions),
+        np.repeat(targets, lengths),
+        np.repeat(log_odds.classes.against, lengths),
+    )
+    return np.split(scores, np.cumsum(lengths)[:-1])
+
+
+def _standard_errors(estimates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the standard errors of the means of G estimates, (n,); 0 of one, of all sets."""
+    n = len(estimates)
+    return estimates.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.zeros(estimates.shape[1])
+
+
+def _is_clear(estimates: NDArray[np.float64]) -> bool:
+    largest = np.abs(estimates.mean(axis=0)).max(initial=0)
+    return bool(_standard_errors(estimates).max(initial=0) <= _CLEAR_SHARE * largest)
+
+
+def _n_sets(n: int, n_rings: int) -> int:
+    """Return how many sets of n players are scored for the orders of these rings."""
+    return n_rings * (_n_orders(n) * (n - 1) + 2)
+
+
+def _n_orders(n: int) -> int:
+    return _MANY_ORDERS if n <= _MANY_ORDERS_OF else _FEW_ORDERS
+
+
 @cache
-def _design(n: int) -> _Design:
-    """Return the sets of n players to score: all if n is small, else beginnings of orders."""
-    if n > _ALL_SETS_OF:
-        return _sets_of_orders(n, _MANY_ORDERS if n <= _MANY_ORDERS_OF else _FEW_ORDERS)
+def _design(n: int, rings: range) -> _Design:
+    """Return the sets of n players to score: all if these are few, else beginnings of orders."""
+    most = _n_sets(n, rings.stop) if rings.start else 2**_ALL_SETS_OF
+    if 2**n > most:
+        return _sets_of_orders(n, rings)
     # The values from all sets are exact (Shapley, 1953).
     sets = (np.arange(2**n)[:, np.newaxis] >> np.arange(n)) % 2 == 1  # (2 ** n, n)
     size = sets.sum(axis=1)
@@ -151,26 +198,26 @@ def _design(n: int) -> _Design:
     return _Design(sets, np.where(sets.T, with_player, without)[np.newaxis])
 
 
-def _sets_of_orders(n: int, n_orders: int) -> _Design:
+def _sets_of_orders(n: int, rings: range) -> _Design:
     """Add n players in some orders, each followed by its reverse (Mitchell et al., 2022).
 
-    An estimate is the mean over an order and its reverse. Orders begin at other places of the same
-    ring, so that a player comes early in one and late in another.
+    An estimate is the mean over an order and its reverse. The orders of a ring begin at other
+    places of it, so that a player comes early in one and late in another.
     """
-    ring, estimates = np.random.RandomState(n).permutation(n), n_orders // 2
-    sets, weights = [np.zeros((1, n), dtype=bool)], []
-    n_sets = n_orders * (n - 1) + 2
-    for estimate in range(estimates):
-        order = np.roll(ring, estimate * n // estimates)
-        weights.append(np.zeros((n, n_sets)))
+    random, n_estimates = np.random.RandomState(n), _n_orders(n) // 2  # of a ring
+    each = [random.permutation(n) for _ in range(rings.stop)][rings.start :]
+    orders = [np.roll(ring, i * n // n_estimates) for ring in each for i in range(n_estimates)]
+    sets, n_sets = [np.zeros((1, n), dtype=bool)], 2 * len(orders) * (n - 1) + 2
+    weights = np.zeros((len(orders), n, n_sets))
+    for of_estimate, order in zip(weights, orders, strict=True):
         for way in (order, order[::-1]):
             first = sum(map(len, sets))  # the number of the set of one player
             sets.append(np.argsort(way) < np.arange(1, n)[:, np.newaxis])
             numbers = np.r_[0, first : first + n - 1, n_sets - 1]
-            weights[-1][way, numbers[1:]] += 0.5
-            weights[-1][way, numbers[:-1]] -= 0.5
+            of_estimate[way, numbers[1:]] += 0.5
+            of_estimate[way, numbers[:-1]] -= 0.5
     sets.append(np.ones((1, n), dtype=bool))
-    return _Design(np.concatenate(sets), np.array(weights))
+    return _Design(np.concatenate(sets), weights)
 
 
 def _summing_to(

@@ -225,9 +225,40 @@ def test_values_sum_to_the_log_odds_less_those_without_words(classifier):
 
 
 def test_of_more_sentences_the_error_is_told(classifier):
-    *few, many = classifier.explain(TEXTS_OF_ALL_LENGTHS[1:8])
+    *few, many = classifier.explain(TEXTS_OF_ALL_LENGTHS[1:7] + TEXTS_OF_ALL_LENGTHS[8:9])
     assert all(not explanation.sentence_errors.any() for explanation in few)
     assert many.sentence_errors.max() > 0
+
+
+def large_error(explanation):
+    """Largest standard error, as a share of the largest contribution of a sentence."""
+    return explanation.sentence_errors.max() / np.abs(explanation.sentence_contributions).max()
+
+
+ODD = [" ".join((5 * SENTENCES)[i : i + n]) for n in (7, 9, 13) for i in range(6)]
+
+
+def test_more_orders_are_taken_until_the_error_is_a_tenth_of_the_largest_value(classifier):
+    explanations = classifier.explain(ODD)
+    assert all(explanation.sentence_errors.max() > 0 for explanation in explanations[-6:])
+    assert max(map(large_error, explanations)) <= 0.1
+
+
+def test_a_document_has_as_many_orders_alone_as_among_others(classifier):
+    for text, among in zip(ODD, classifier.explain(ODD), strict=True):
+        alone = classifier.explain([text])[0]
+        for name in ("contributions", "sentence_errors"):
+            np.testing.assert_allclose(getattr(alone, name), getattr(among, name), atol=1e-5)
+
+
+def test_a_long_document_keeps_its_orders_and_its_error(classifier, monkeypatch):
+    texts = ["Good bad. The rain fell. " * 200, *ODD]
+    long, *short = classifier.explain(texts)
+    assert large_error(long) > 0.1
+    monkeypatch.setattr("sk_han.inspection.contributions._MOST_WORDS", 0)
+    long_again, *fewer_orders = classifier.explain(texts)
+    assert long == long_again
+    assert short != fewer_orders
 
 
 def test_neighbours_in_a_long_document_share_the_value_of_their_group(classifier):
