@@ -145,8 +145,9 @@ def explain(
     ``vote.classes_``.
 
     With the default method a document takes 20 to 30 times the time of its prediction, 11 to 16 ms
-    for reviews and news on one core, with "gradient_attention" twice the time. "shapley" of a network with `ContextAttention` reads
-    all words of each set of sentences again, and takes much longer.
+    for reviews and news on one core, with "gradient_attention" twice the time. "shapley" of a
+    network with `ContextAttention` reads all words of each set of sentences again, and takes much
+    longer.
 
     References
     ----------

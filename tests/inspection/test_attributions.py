@@ -56,7 +56,9 @@ def test_parts_of_ngrams_worked_by_hand():
     np.testing.assert_allclose(parts, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("n, rings", [(n, range(1)) for n in (1, 2, 5, 6)] + [(7, range(2, 4))])
+@pytest.mark.parametrize(
+    ("n", "rings"), [*((n, range(1)) for n in (1, 2, 5, 6)), (7, range(2, 4))], ids=str
+)
 def test_all_sets_of_few_players_give_the_exact_values_of_any_game(n, rings):
     game = np.random.RandomState(n).normal(size=2**n)
     design = _design(n, rings)
