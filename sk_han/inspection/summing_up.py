@@ -1,4 +1,4 @@
-"""Contributions and predictions of a model summed over many documents."""
+"""Sum the contributions of a model over many documents, and test the terms found."""
 
 from __future__ import annotations
 
@@ -22,23 +22,19 @@ if TYPE_CHECKING:
 
 
 PART_NAMES: tuple[Part, ...] = ("network", "ngrams")
-
-
-_WEAKEST = 1e-3  # of the strongest term's sum; below, a term is noise and not shown
-
-
-_MOST_PENDING = 1 << 20  # sums of a batch each, before they are added up; it bounds the memory
+_WEAKEST = 1e-3  # share of the strongest term's sum; weaker terms are noise and not shown
+_MOST_PENDING = 1 << 20  # values kept before they are added up, to bound memory
 
 
 class Values(NamedTuple):
-    """Contributions of terms in a batch of documents, (n_values,) each; terms may be repeated."""
+    """Contributions of terms in a batch of documents, (n_values,) each; terms may repeat."""
 
     rows: NDArray[np.int64]  # documents of the batch
     keys: NDArray[np.uint64]  # terms
     values: NDArray[np.float64]
 
     def by_document(self) -> Values:
-        """Add up what a term contributes to each document."""
+        """Sum the contributions of each term to each document."""
         keys, number = np.unique(self.keys, return_inverse=True)
         pairs, place = np.unique(self.rows * len(keys) + number, return_inverse=True)
         rows, numbers = np.divmod(pairs, max(len(keys), 1))
@@ -47,7 +43,7 @@ class Values(NamedTuple):
 
 
 class SelectedTerm(NamedTuple):
-    """A term of a summary: its key, the sum of its contributions, the documents that have it."""
+    """A term: its key, the sum of its contributions, and how many documents contain it."""
 
     key: int
     total: float
@@ -55,7 +51,7 @@ class SelectedTerm(NamedTuple):
 
 
 class Tallies:
-    """For each class: its documents, the contributions of each part, and the sums of each term."""
+    """For each class: number of documents, total contribution of each part, sums of terms."""
 
     def __init__(self, n_classes: int) -> None:
         self.n_documents = np.zeros(n_classes, dtype=np.int64)  # explained for a class
@@ -69,7 +65,7 @@ class Tallies:
         predicted: NDArray[np.int64],
         values: Mapping[Part, Values],
     ) -> None:
-        """Add a batch of documents, explained for these classes; both of shape (D,)."""
+        """Add a batch of documents explained for the classes `targets`, (D,)."""
         n_classes = len(self.n_documents)
         hit = targets == predicted
         self.n_documents += np.bincount(targets, minlength=n_classes)
@@ -83,11 +79,11 @@ class Tallies:
                 self._terms[part][number].add(keys[of_class], sums[of_class])
 
     def strongest(self, part: Part, number: int, k: int) -> list[SelectedTerm]:
-        """Return the k terms that speak most for a class, and the k most against it."""
+        """Return the k strongest terms for a class, and the k strongest against it."""
         keys, sums, counts = self._terms[part][number].added_up()
-        # By sums alone, the full stop and "the" lead: of 700 reviews of IMDB, the shown terms were
-        # 8 % of all words and carried .32 of what these do; so they are 1 % and carry .25. What
-        # occurs in one document says little about others, so it comes last.
+        # Ranked by sums alone, the full stop and "the" lead: on 700 IMDB reviews the shown terms
+        # were 8 % of all words and explained .32 of the drop; this way they are 1 % and explain
+        # .25. Terms of a single document come last.
         order = np.lexsort((-np.abs(sums) / np.sqrt(counts), counts == 1))
         least = _WEAKEST * np.abs(sums).max(initial=0)
         sides = (order[sums[order] > least][:k], order[sums[order] < -least][:k])
@@ -100,14 +96,14 @@ class Tallies:
 
 @dataclass(frozen=True)
 class SelectedTerms:
-    """The terms of a summary, by part and class number, and their keys in rising order."""
+    """The terms of a summary by part and class, and their sorted keys."""
 
     terms: dict[tuple[Part, int], list[SelectedTerm]]
     keys: NDArray[np.uint64]
 
     @classmethod
     def of(cls, tallies: Tallies, k: int) -> SelectedTerms:
-        """Choose k terms for and against each class, of each part."""
+        """Select k terms for and against each class, from each part."""
         terms = {
             (part, number): tallies.strongest(part, number, k)
             for number in range(len(tallies.n_documents))
@@ -122,21 +118,21 @@ class SelectedTerms:
 
 
 class _Terms:
-    """Sums of the contributions of terms, and numbers of documents that have them."""
+    """Sums of the contributions of terms, and how many documents contain them."""
 
     def __init__(self) -> None:
         self._pending: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
         self._n_pending = self._n_distinct = 0
 
     def add(self, keys: NDArray[np.uint64], sums: NDArray[np.float64]) -> None:
-        """Add terms of documents, each once a document."""
+        """Add terms of documents, each at most once per document."""
         self._pending.append((keys, sums, np.ones(len(keys), dtype=np.int64)))
         self._n_pending += len(keys)
         if self._n_pending > _MOST_PENDING + 2 * self._n_distinct:
             self.added_up()
 
     def added_up(self) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.int64]]:
-        """Return distinct keys, their sums and their numbers of documents."""
+        """Return distinct keys, their sums and document counts."""
         if not self._pending:
             return np.empty(0, np.uint64), np.empty(0), np.empty(0, np.int64)
         all_keys, sums, counts = map(np.concatenate, zip(*self._pending, strict=True))
@@ -149,16 +145,16 @@ class _Terms:
 
 
 class Occurrences(NamedTuple):
-    """Where the shown terms stand, ordered by term, then by document; each (n_occurrences,)."""
+    """Occurrences of the shown terms, by term, then document; (n_occurrences,) each."""
 
-    terms: NDArray[np.int64]  # positions in the sorted keys of the shown terms
+    terms: NDArray[np.int64]  # positions in the sorted keys
     rows: NDArray[np.int64]  # documents
-    first_words: NDArray[np.int64]  # numbers of words in the document
-    sizes: NDArray[np.int64]  # numbers of words of the term
+    first_words: NDArray[np.int64]  # position of the first word in the document
+    sizes: NDArray[np.int64]  # number of words
 
     @classmethod
     def of(cls, *columns: NDArray[np.int64]) -> Occurrences:
-        """Put occurrences, in the order of the fields, in order."""
+        """Sort occurrences, given as columns in the order of the fields."""
         terms, rows, first_words, _ = columns
         order = np.lexsort((first_words, rows, terms))
         return cls(*(column[order] for column in columns))
@@ -170,7 +166,7 @@ class Occurrences(NamedTuple):
 
 
 def occurrences_of(documents: DocumentArray, keys: NDArray[np.uint64], largest: int) -> Occurrences:
-    """Find n-grams by their keys, which are sorted."""
+    """Find n-grams by their sorted keys."""
     parts: list[tuple[NDArray[np.int64], ...]] = []
     row = 0
     for batch in batches(documents):
@@ -187,26 +183,19 @@ def occurrences_of(documents: DocumentArray, keys: NDArray[np.uint64], largest: 
     return Occurrences.of(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-_MOST_REMOVALS = 100  # documents from which a term is taken out
-
-
-_FEWEST_REMOVALS = 10
-
-
-_WORDS_OF_REMOVALS = 4_000_000  # of all documents from which terms are taken out, about
-
-
-_AT_ONCE = 500  # of these documents, about; many terms have few
+_FEWEST_REMOVALS, _MOST_REMOVALS = 10, 100  # documents to remove a term from
+_WORDS_OF_REMOVALS = 4_000_000  # approximate total of words in these documents
+_AT_ONCE = 500  # approximate number of these documents in a batch
 
 
 class DecisionChanges(NamedTuple):
-    """Predictions of documents, with a term and without it, by term."""
+    """Predictions with and without each term."""
 
     before: list[NDArray[np.int64]]
     after: list[NDArray[np.int64]]
 
     def share(self, term: int, number: int) -> float:
-        """Return the share of documents that change from or to a class."""
+        """Return the share of documents whose prediction changes from or to a class."""
         before, after = self.before[term], self.after[term]
         concerned = (before == number) | (after == number)
         return float(np.mean((before != after) & concerned))
@@ -220,7 +209,7 @@ def decision_changes(
     n_terms: int,
     random: Any,
 ) -> DecisionChanges:
-    """Take each term out of a sample of the documents that have it, and predict again."""
+    """Remove each term from a sample of the documents that contain it, and predict again."""
     mean_words = documents.n_words / max(len(documents), 1)
     most = int(_WORDS_OF_REMOVALS / max(n_terms * mean_words, 1))
     most = min(max(most, _FEWEST_REMOVALS), _MOST_REMOVALS)
@@ -254,7 +243,7 @@ def supporting_words(
     shown: SelectedTerms,
     occurrences: Occurrences,
 ) -> NDArray[np.bool_]:
-    """Mark the words in terms that are shown as speaking for the class predicted, (n_words,)."""
+    """Mark the words in terms that speak for the predicted class, (n_words,)."""
     n_classes = 1 + max(number for _, number in shown.terms)
     speaks_for = np.zeros((len(shown.keys), n_classes), dtype=bool)
     for (_, number), terms in shown.terms.items():
@@ -275,9 +264,9 @@ def effects_of_removal(
     marked: NDArray[np.bool_],
     random: Any,
 ) -> tuple[Removal | None, list[Removal | None]]:
-    """Predict without the marked words (T,), without as many random words, and without all.
+    """Predict without the marked words (T,), without as many random words, and without any words.
 
-    Return the falls over all documents, and over those for which each class is predicted.
+    Return the effects on all documents, and on the documents predicted as each class.
     """
     lengths, predicted = documents.words_per_document, probabilities.argmax(axis=1)
     rows = np.arange(len(lengths))
@@ -311,32 +300,8 @@ def effects_of_removal(
 N_CONTEXTS = 3
 
 
-class Corpus(NamedTuple):
-    """What is summarized, (D,), of `n_given` documents, and the model's classes or labels.
-
-    It is documents or explanations, of which a document may have several.
-    """
-
-    classes: Sequence[Any]
-    several_labels: bool
-    sources: Sequence[Any]  # with `text` and `word_spans`
-    predicted: NDArray[np.int64]  # class numbers
-    numbers: NDArray[np.int64]  # of the documents, among those given
-    n_given: int
-
-
-class ModelMeasures(NamedTuple):
-    """What only a model can measure about the selected terms, in the order of their keys."""
-
-    changes: DecisionChanges | None = None
-    weights: NDArray[np.float64] | None = None  # (n_terms, K), of the linear models
-    removal: Removal | None = None
-    removal_of_class: Sequence[Removal | None] | None = None
-    reads_vectors: bool = False
-
-
 def sampled_numbers(n_given: int, most: int | None, random: Any) -> NDArray[np.int64]:
-    """Draw the numbers of the documents that are read, in rising order."""
+    """Draw the rows of the documents to read, sorted."""
     if most is not None:
         check_count("max_documents", most)
     if n_given == 0:
@@ -359,61 +324,47 @@ def summary_of_model(
 ) -> Summary:
     """Sum the contributions of a model over all documents of the batches.
 
-    `numbers` (D,) are theirs among `n_given`; `random` is for samples of them.
+    `numbers` (D,) are their rows in the given data; `random` draws samples of them.
     """
-    classes, several_labels = pool.target.names.tolist(), not pool.target.has_one_label
+    classes = pool.target.names.tolist()
     with_ngrams = pool.only([name for name, part in pool.parts.items() if part.sums_ngrams])
     read = _explain_corpus(pool, with_ngrams, batches)
-    predicted = read.probabilities.argmax(axis=1)
-    corpus = Corpus(classes, several_labels, read.sources, predicted, numbers, n_given)
-    shown = SelectedTerms.of(read.tallies, k)
+    words, tallies, predicted = read.words, read.tallies, read.predicted
+    shown = SelectedTerms.of(tallies, k)
+    n_terms = len(shown.keys)
     parts: dict[str, Any] = dict(with_ngrams.parts)
     largest = max([1, *(part.ngram_range[1] for part in parts.values())])
-    occurrences = occurrences_of(read.words, shown.keys, largest)
-    weights = np.zeros((len(shown.keys), len(classes)))
+    occurrences = occurrences_of(words, shown.keys, largest)
+    weights = np.zeros((n_terms, len(classes)))
     for name, part in parts.items():
         weights += with_ngrams.scales[name] * part.class_weights(shown.keys)
-    measured = ModelMeasures(weights=weights, reads_vectors=not read.from_words)
+    changes: DecisionChanges | None = None
+    removal: Removal | None = None
+    removals: list[Removal | None] = [None] * len(classes)
     if read.from_words:
-        marked = supporting_words(read.words, predicted, shown, occurrences)
-        measured = ModelMeasures(
-            decision_changes(pool, read.words, predicted, occurrences, len(shown.keys), random),
-            weights,
-            *effects_of_removal(pool, read.words, read.probabilities, marked, random),
-        )
-    names = _names(read, occurrences, len(shown.keys), tokenizer)
-    return build_summary(corpus, read.tallies, shown, occurrences, names, measured)
-
-
-def build_summary(
-    corpus: Corpus,
-    tallies: Tallies,
-    shown: SelectedTerms,
-    occurrences: Occurrences,
-    names: Sequence[str],
-    measured: ModelMeasures,
-) -> Summary:
-    """Put a summary together; the occurrences and the names are of the shown terms."""
-    removals = measured.removal_of_class or [None] * len(corpus.classes)
+        marked = supporting_words(words, predicted, shown, occurrences)
+        changes = decision_changes(pool, words, predicted, occurrences, n_terms, random)
+        removal, removals = effects_of_removal(pool, words, read.probabilities, marked, random)
+    names = _names(read, occurrences, n_terms, tokenizer)
 
     def term_of(part: Part, number: int, term: SelectedTerm) -> Term:
         position = shown.position(term.key)
-        weights = measured.weights if part == "ngrams" else None
+        places = occurrences.of_term(position)
         return Term(
             text=names[position],
             part=part,
             contribution=term.total / term.n_documents,
             n_documents=term.n_documents,
             share=term.n_documents / int(tallies.n_documents[number]),
-            decides=measured.changes and measured.changes.share(position, number),
-            weight=None if weights is None else float(weights[position, number]),
-            contexts=_contexts(corpus, occurrences.of_term(position), number, term.total > 0),
+            decides=changes and changes.share(position, number),
+            weight=float(weights[position, number]) if part == "ngrams" else None,
+            contexts=_contexts(read, classes, numbers, places, number, term.total > 0),
         )
 
     def summary_of_class(number: int) -> ClassSummary:
         n_predicted = int(tallies.n_predicted[number])
         return ClassSummary(
-            label=corpus.classes[number],
+            label=classes[number],
             n_documents=int(tallies.n_documents[number]),
             n_predicted=n_predicted,
             network=float(tallies.totals["network"][number]) / max(n_predicted, 1),
@@ -426,18 +377,13 @@ def build_summary(
             removal=removals[number],
         )
 
-    return Summary(
-        tuple(map(summary_of_class, range(len(corpus.classes)))),
-        len(np.unique(corpus.numbers)),
-        corpus.n_given,
-        measured.removal,
-        corpus.several_labels,
-        measured.reads_vectors,
-    )
+    of_classes = tuple(map(summary_of_class, range(len(classes))))
+    several_labels = not pool.target.has_one_label
+    return Summary(of_classes, len(numbers), n_given, removal, several_labels)
 
 
 class _Explained(NamedTuple):
-    """Documents that a model has explained, and the results."""
+    """Documents that a model has explained, with the results."""
 
     words: DocumentArray
     sources: list[Source]
@@ -445,14 +391,19 @@ class _Explained(NamedTuple):
     tallies: Tallies
     from_words: bool  # and not from sentence vectors
 
+    @property
+    def predicted(self) -> NDArray[np.int64]:
+        """The most probable class of each document, (D,)."""
+        return self.probabilities.argmax(axis=1)
+
 
 def _explain_corpus(
     pool: Pool, with_ngrams: Pool, batches: Iterable[tuple[DocumentArray, list[Source]]]
 ) -> _Explained:
-    """Explain each document for the most probable class and for the second.
+    """Explain each document for its most probable class and the second most probable one.
 
-    With two classes, evidence for one is evidence against the other. With more, and with several
-    labels a document, the second one shows what the model weighs, and covers rare classes.
+    The second one covers rare classes. With two classes its contributions are those of the first
+    with the opposite sign.
     """
     n_classes = pool.target.n_scores
     tallies = Tallies(n_classes)
@@ -515,7 +466,7 @@ def _attributions(
 
 
 def _names(read: _Explained, occurrences: Occurrences, n_terms: int, tokenizer: Any) -> list[str]:
-    """Write each term as the model reads its words, with blanks where the first text has some."""
+    """Return terms as the model reads them, with blanks as at their first occurrence."""
     if not n_terms:
         return []
     starts = read.words.word_starts
@@ -536,30 +487,36 @@ def _names(read: _Explained, occurrences: Occurrences, n_terms: int, tokenizer: 
 
 
 def _contexts(
-    corpus: Corpus, places: Occurrences, number: int, speaks_for: bool
+    read: _Explained,
+    classes: Sequence[Any],
+    numbers: NDArray[np.int64],
+    places: Occurrences,
+    number: int,
+    speaks_for: bool,
 ) -> tuple[Context, ...]:
-    """Choose a few occurrences, in documents of the class if the term contributes to it."""
-    fits = (corpus.predicted[places.rows] == number) == speaks_for
+    """Choose a few occurrences; if the term speaks for the class, in documents predicted as it."""
+    predicted = read.predicted
+    fits = (predicted[places.rows] == number) == speaks_for
     chosen = np.flatnonzero(fits) if fits.any() else np.arange(len(fits))
     chosen = chosen[np.unique(places.rows[chosen], return_index=True)[1]]
     spread = np.linspace(0, len(chosen) - 1, min(N_CONTEXTS, len(chosen))).astype(int)
     contexts = []
     for place in chosen[spread]:
         row, first = places.rows[place], places.first_words[place]
-        text, spans = corpus.sources[row].text, corpus.sources[row].word_spans
+        text, spans = read.sources[row].text, read.sources[row].word_spans
         spans = spans[first : first + places.sizes[place]]
         in_text = spans[spans[:, 0] < spans[:, 1]]  # words of a custom tokenizer may not be
         spans = in_text if len(in_text) else spans
         start, end = int(spans[:, 0].min()), int(spans[:, 1].max())
         contexts.append(
             Context(
-                document=int(corpus.numbers[row]),
+                document=int(numbers[row]),
                 start=start,
                 end=end,
                 before=text[max(0, start - AROUND) : start],
-                written=text[start:end] or corpus.sources[row].tokens[first],
+                written=text[start:end] or read.sources[row].tokens[first],
                 after=text[end : end + AROUND],
-                predicted=corpus.classes[corpus.predicted[row]],
+                predicted=classes[predicted[row]],
             )
         )
     return tuple(contexts)

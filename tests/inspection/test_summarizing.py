@@ -8,9 +8,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from sk_han import DocumentArray, SentenceEmbedder, explain_classes, summarize
+from sk_han import DocumentArray, SentenceEmbedder, summarize
 from tests import tiny_models
-from tests.by_hand import explained, signed
 from tests.encoders_of_sentences import HashEncoder
 from tests.tiny_models import LABELS, TEXTS, tiny
 
@@ -42,30 +41,6 @@ def by_word(explanations, values):
         for word, value in of_document.items():
             sums.setdefault(word, []).append(value)
     return sums
-
-
-def test_a_document_with_several_explanations_counts_once(fitted, of_three):
-    how = {"method": "gradient_attention"}
-    once, twice = (
-        summarize(fitted.explain(TEXTS, **how)),
-        summarize(explain_classes(fitted, TEXTS, **how)),
-    )
-    assert twice.n_documents == once.n_documents == len(TEXTS)
-    assert [each.n_predicted for each in twice.classes] == [
-        each.n_predicted for each in once.classes
-    ]
-    thrice = summarize(explain_classes(of_three, THREE * 6, **how))
-    assert thrice.n_documents == thrice.n_given == 18
-    assert sum(each.n_predicted for each in thrice.classes) == 18
-
-
-def test_chosen_explanations_keep_the_numbers_of_their_documents(fitted):
-    explanations = fitted.explain(TEXTS, method="gradient_attention")[[5, 11, 17]]
-    found = summarize(explanations)
-    shown = {
-        context.document for each in found.classes for t in each.terms for context in t.contexts
-    }
-    assert shown == {5, 11, 17}
 
 
 def test_the_network_part_of_a_word_is_the_mean_of_its_contributions(fitted, summary):
@@ -291,63 +266,8 @@ def test_beside_sentence_vectors_words_are_those_of_their_network_and_ngrams():
     assert all(t.decides is None for t in found["pos"].terms)
     assert all((t.weight is None) == (t.part == "network") for t in found["pos"].terms)
     told = " ".join(found.to_text().split())
-    assert re.search(r"there its words bring \S+ by the network, \S+ by the linear models", told)
-    assert "What sentence vectors bring belongs to no word and is not shown" in told
-
-
-class TestOfExplanations:
-    def test_words_of_the_network_are_those_of_the_estimator(self, fitted, summary):
-        found = summarize(fitted.explain(TEXTS, method="gradient_attention"), k=1000)
-        values = [
-            {t.text: t.contribution for t in s["pos"].terms if t.part == "network"}
-            for s in (found, summary)
-        ]
-        assert values[0].keys() == values[1].keys()
-        for word, value in values[0].items():
-            assert values[1][word] == pytest.approx(value, abs=1e-6)
-        assert found["pos"].network == pytest.approx(summary["pos"].network, abs=1e-6)
-
-    def test_what_needs_the_model_is_not_known(self, fitted):
-        found = summarize(fitted.explain(TEXTS))
-        assert found.removal is None
-        assert all(t.decides is None and t.weight is None for t in found["pos"].terms)
-
-    def test_the_classes_that_they_are_for_need_not_be_the_likeliest(self, of_three):
-        found = summarize(explain_classes(of_three, THREE * 6, method="gradient_attention"))
-        assert [each.n_documents for each in found.classes] == [18, 18, 18]
-        for form in (found.to_text(width=200), found.to_html()):
-            assert form.count(", explained for ") == 3
-            assert "second most probable" not in form
-        assert "second most probable class of" in summarize(of_three, THREE * 6).to_text(width=200)
-
-    def test_their_contexts_point_into_the_texts(self, fitted):
-        found = summarize(iter(fitted.explain(TEXTS)), max_documents=7)
-        assert (found.n_documents, found.n_given) == (7, len(TEXTS))
-        for context in found["pos"].terms[0].contexts:
-            assert TEXTS[context.document][context.start : context.end] == context.written
-
-    def test_one_explanation_is_a_list_of_one(self, fitted):
-        assert summarize(fitted.explain(TEXTS[:1])[0]).n_documents == 1
-
-    @pytest.mark.parametrize(
-        ("explanations", "error", "message"),
-        [
-            ([explained()], ValueError, r"Explanation 0 is by 'attention'.*Explain with"),
-            (
-                [
-                    signed(method="gradient_attention"),
-                    signed(method="gradient_attention", classes=["x", "pos"]),
-                ],
-                ValueError,
-                r"Explanation 1 has the classes \['x', 'pos'\]",
-            ),
-            (TEXTS, TypeError, "number 0 is a str"),
-            ([], ValueError, "There are no documents to summarize"),
-        ],
-    )
-    def test_what_cannot_be_added_up_is_refused(self, explanations, error, message):
-        with pytest.raises(error, match=message):
-            summarize(explanations)
+    assert re.search(r"contribution of their words: network \S+, linear models \S", told)
+    assert "sentence vectors, whose contributions cannot be assigned to words" in told
 
 
 class TestRefusals:
@@ -355,7 +275,7 @@ class TestRefusals:
         ("X", "error", "message"),
         [
             ([], ValueError, "There are no documents to summarize"),
-            (None, TypeError, r"Pass the documents, summarize\(estimator, doc"),
+            (None, TypeError, "got None"),
             ("A good day.", ValueError, "list"),
         ],
     )
@@ -368,10 +288,6 @@ class TestRefusals:
         for estimator, error in ((other, TypeError), (tiny(), NotFittedError)):
             with pytest.raises(error, match="HANClassifier"):
                 summarize(estimator, TEXTS)
-
-    def test_documents_beside_explanations(self, fitted):
-        with pytest.raises(TypeError, match=r"explanations alone; got ExplanationList and"):
-            summarize(fitted.explain(TEXTS), TEXTS)
 
     @pytest.mark.parametrize("name", ["k", "max_documents"])
     @pytest.mark.parametrize("value", [0, -1, 2.5, True, "3"])

@@ -1,4 +1,4 @@
-"""Words and n-grams that speak for classes over many documents: read-only data."""
+"""Result of `summarize`: words and n-grams that speak for each class; data without a model."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ AROUND = 40  # characters of a context on each side of a term
 LONGEST_TERM = 28  # characters in a terminal
 OPEN_CLASSES, CLASSES_IN_TERMINAL = 3, 10
 PART_TITLES: dict[Part, str] = {
-    "network": "Words, by the network",
-    "ngrams": "Words and n-grams, by the linear models",
+    "network": "Words (network)",
+    "ngrams": "Words and n-grams (linear models)",
 }
-_LEAST_FALL = 0.05  # of which another is a share
+_LEAST_DROP = 0.05  # smaller drops are not divided by
 
 
 @dataclass(frozen=True)
 class Context:
-    """A place where a term stands.
+    """An occurrence of a term.
 
     Attributes
     ----------
     document : int
-        Number of the document among those given.
+        Row of the document in the given data.
     start, end : int
-        Characters of the document's text: ``text[start:end]`` is the term as it is written there.
+        Position in the document: ``text[start:end]`` is the term as written there.
     before, written, after : str
         Up to 40 characters before the term, the term, and up to 40 characters after it.
     predicted : object
-        The class that is predicted for the document.
+        Class predicted for the document.
     """
 
     document: int
@@ -67,12 +67,12 @@ class Context:
 
     @property
     def cut_before(self) -> bool:
-        """Whether the text begins before `before`."""
+        """Whether the text starts before `before`."""
         return self.start > len(self.before)
 
     @property
     def cut_after(self) -> bool:
-        """Whether the text may go on after `after`."""
+        """Whether the text may continue after `after`."""
         return len(self.after) == AROUND
 
 
@@ -85,24 +85,24 @@ class Term:
     text : str
         The term as the model reads it, in lower case for example.
     part : {"network", "ngrams"}
-        What the contribution is of: the network, or the linear models of n-grams.
+        The network, or the linear models of n-grams.
     contribution : float
-        What it brings to the log-odds of the class: the mean over the documents that have it.
+        Mean contribution to the log-odds of the class, over the documents that contain the term.
         Above 0 it speaks for the class, below 0 against it.
     n_documents : int
-        Number of the class's documents that have it.
+        Number of the class's documents that contain it.
     share : float
-        The same, divided by the number of the class's documents (`ClassSummary.n_documents`).
+        The same as a share of the class's documents (`ClassSummary.n_documents`).
     decides : float or None
-        Share of the documents with the term in which taking it out, wherever it stands, changes
-        the predicted class from or to this one. Measured on at most 100 of them; None where
-        nothing was measured.
+        Share of the documents that contain the term in which removing all its occurrences changes
+        the prediction from or to this class. Measured on at most 100 documents; None with sentence
+        vectors.
     weight : float or None
-        Sum of the linear models' weights of this n-gram for the class, times their scales. A
-        document's score is the sum of its n-grams' weights, divided by a norm that rises with
-        their number. None for the network.
+        Weight of this n-gram for the class: sum over the linear models, times their scales. A
+        document's score is the sum of these weights, divided by a norm that grows with their
+        number. None for the network.
     contexts : tuple of Context
-        Up to three places.
+        Up to three occurrences.
     """
 
     text: str
@@ -122,21 +122,21 @@ class Term:
 
 @dataclass(frozen=True)
 class Removal:
-    """How predictions change without the words that a summary shows.
+    """How predictions change without the words that a summary lists.
 
-    From each document the words are removed that stand in a term shown as speaking for the class
-    predicted for it. For comparison, as many words drawn at random are removed, and all words.
+    From each document, the words listed for its predicted class are removed; for comparison, as
+    many random words, and all words.
 
     Attributes
     ----------
     n_documents : int
     share_of_words : float
-        Share of the documents' words that is taken out.
+        Share of the words that are removed.
     fall, fall_random, fall_all : float
-        Mean fall of the predicted class's probability: without the shown words, without words
-        drawn at random, without any words.
+        Mean drop in the probability of the predicted class without the listed words, without as
+        many random words, and without any words.
     changed, changed_random, changed_all : float
-        Share of documents for which another class is predicted then.
+        Share of documents whose predicted class changes.
     """
 
     n_documents: int
@@ -150,13 +150,13 @@ class Removal:
 
     @property
     def carried(self) -> float | None:
-        """Fall without the shown words, as a share of that without any; None if that is small."""
-        return self.fall / self.fall_all if self.fall_all >= _LEAST_FALL else None
+        """`fall` as a share of `fall_all`; None if that is below 0.05."""
+        return self.fall / self.fall_all if self.fall_all >= _LEAST_DROP else None
 
     @property
     def carried_random(self) -> float | None:
-        """The same of the words drawn at random."""
-        return self.fall_random / self.fall_all if self.fall_all >= _LEAST_FALL else None
+        """`fall_random` as a share of `fall_all`; None if that is below 0.05."""
+        return self.fall_random / self.fall_all if self.fall_all >= _LEAST_DROP else None
 
 
 @dataclass(frozen=True)
@@ -167,18 +167,17 @@ class ClassSummary:
     ----------
     label : object
     n_documents : int
-        Number of documents that were explained for the class.
+        Number of documents explained for the class.
     n_predicted : int
-        Number of these for which it is predicted.
+        Number of these predicted as the class.
     network, ngrams : float
-        What the words bring to the log-odds of the class in sum, by the network and by the linear
-        models of n-grams: means over the documents for which it is predicted; 0 without any.
+        Total contribution of all words to the log-odds of the class, by the network and by the
+        linear models: mean over the documents predicted as the class, 0 without any.
     terms : tuple of Term
-        The network's first, and of each part those for the class before those against it. The
-        first have the largest contributions, times the root of the number of documents.
+        The network's first; for each part, terms for the class before those against it. They are
+        ranked by contribution times the square root of the number of documents.
     removal : Removal or None
-        Of the documents for which the class is predicted. None without any, or where nothing was
-        measured.
+        For the documents predicted as the class. None without any, or with sentence vectors.
     """
 
     label: Any
@@ -191,11 +190,11 @@ class ClassSummary:
 
     @property
     def n_others(self) -> int:
-        """Number of the documents for which another class is predicted."""
+        """Number of the documents predicted as another class."""
         return self.n_documents - self.n_predicted
 
     def of(self, part: Part, *, speaks_for: bool) -> tuple[Term, ...]:
-        """Return the terms of one part that speak for the class, or those against it."""
+        """Return the terms of one part for the class, or against it."""
         return tuple(
             term for term in self.terms if term.part == part and term.speaks_for == speaks_for
         )
@@ -203,26 +202,22 @@ class ClassSummary:
 
 @dataclass(frozen=True)
 class Summary(Result):
-    """For each class, the words and n-grams that speak for and against it over many documents.
+    """Words and n-grams that speak for and against each class, over many documents.
 
-    `sk_han.summarize` returns it. It is data: it needs no model, and can be pickled.
+    `sk_han.summarize` returns it.
 
     Attributes
     ----------
     classes : tuple of ClassSummary
         In the order of the model's ``classes_``.
     n_documents : int
-        Number of documents that were read.
+        Number of documents read.
     n_given : int
-        Number of documents that they were drawn from.
+        Number of documents from which these were drawn.
     removal : Removal or None
-        What becomes of all predictions without the shown words. None if the model was not at
-        hand, or reads sentence vectors.
+        How all predictions change without the listed words. None with sentence vectors.
     several_labels : bool
-        Whether a document may have several labels. "Predicted" is then its most probable one.
-    reads_vectors : bool
-        Whether a network of the model reads sentence vectors. What these bring belongs to no word:
-        "network" is the one that reads words.
+        Whether a document may have several labels. "Predicted" then means the most probable one.
     """
 
     classes: tuple[ClassSummary, ...]
@@ -230,7 +225,6 @@ class Summary(Result):
     n_given: int
     removal: Removal | None = None
     several_labels: bool = False
-    reads_vectors: bool = False
 
     def __getitem__(self, label: Any) -> ClassSummary:
         """Return the summary of the class with this label."""
@@ -238,13 +232,13 @@ class Summary(Result):
             if found.label == label:
                 return found
         classes = listed([each.label for each in self.classes], 20)
-        raise KeyError(f"{label!r} is none of the classes {classes}.")
+        raise KeyError(f"{label!r} is not one of the classes {classes}.")
 
     def to_frame(self) -> DataFrame:
-        """Return a pandas DataFrame with one row for each class and term.
+        """Return a pandas DataFrame with one row per class and term.
 
-        Columns are the class, the fields of its `Term`, and contexts as strings with the term in
-        brackets.
+        Its columns are the class and the fields of `Term`, with contexts as strings with the term
+        in brackets.
         """
         numbers = {
             "contribution": float,
@@ -275,9 +269,13 @@ class Summary(Result):
             documents += f", drawn at random from {self.n_given:,}"
         yield Heading(f"Summary of {documents}", 1)
         if self.removal is None:
-            yield Sentence(self._not_measured())
+            yield Sentence(
+                "This model also reads sentence vectors, whose contributions cannot be assigned to "
+                "words. They are not shown, and it was not measured how much of the predictions "
+                "these terms explain."
+            )
         else:
-            yield Sentence("How much do these terms explain?")
+            yield Sentence("How much of the predictions do these terms explain?")
             yield from self._removal_blocks(self.removal)
         yield Sentence(self._legend(), "han-small")
         shown = self._shown_classes()
@@ -292,9 +290,9 @@ class Summary(Result):
             yield Sentence(f"... and {rest}, in to_html() and to_frame()")
 
     def _class_blocks(self, found: ClassSummary, in_terminal: bool) -> Iterator[Block]:
-        """Yield the terms for and against a class, by each part, with the places of some."""
+        """Yield the terms for and against a class, by part, with some of their contexts."""
         longest = max((abs(term.contribution) for term in found.terms), default=0.0) or 1.0
-        head = ["", "brings", "documents", *["decides"] * (self.removal is not None)]
+        head = ["", "contribution", "documents", *["decides"] * (self.removal is not None)]
         against: Text = ["against ", Span(found.label)]
         if self._is_of_two:
             other = next(each for each in self.classes if each is not found)
@@ -310,8 +308,8 @@ class Summary(Result):
                 for term in terms:
                     share = abs(term.contribution) / longest
                     name = in_one_line(term.text, LONGEST_TERM) if in_terminal else term.text
-                    weight = "" if term.weight is None else f", weight {number(term.weight, True)}"
-                    said = f"in {percent(term.share)} of the documents of its class{weight}"
+                    weight = "" if term.weight is None else f"; weight {number(term.weight, True)}"
+                    said = f"in {percent(term.share)} of the documents of the {self._kind}{weight}"
                     row: list[Text] = [
                         Span(name),
                         Bar(share, scale[speaks_for]),
@@ -330,7 +328,7 @@ class Summary(Result):
         if found.removal is not None and not self._is_of_two:
             yield from self._removal_blocks(found.removal)
         if places and not in_terminal:
-            yield Fold("Where these terms stand", places, kind="han-small")
+            yield Fold("These terms in context", places, kind="han-small")
 
     @property
     def _kind(self) -> str:
@@ -342,76 +340,51 @@ class Summary(Result):
 
     @property
     def _is_of_two(self) -> bool:
-        """Whether what speaks against one class speaks for the other."""
+        """Whether evidence against one class is evidence for the other."""
         return len(self.classes) == 2 and not self.several_labels
 
     def _shown_classes(self) -> list[ClassSummary]:
-        """Return the classes, those predicted most often first; of two the second alone."""
+        """Return the classes, the most frequently predicted first; with two only the second."""
         if self._is_of_two:
             return [self.classes[1]]
         return sorted(self.classes, key=lambda found: -found.n_predicted)
 
     def _legend(self) -> str:
-        """Return the meaning of the numbers."""
-        kind, becomes = self._kind, "another class would be predicted"
-        if self.several_labels:
-            becomes = "another label would be the most probable one"
+        """Return the meaning of the columns."""
+        kind = self._kind
         decides = (
-            f"A term decides in a document if without it {becomes}, and one of the two is the "
-            f"{kind} shown; the share is of all documents that have the term, or of up to 100 of "
-            "them drawn at random, not only of those counted here. "
+            "Decides: of the documents that contain the term (at most 100 of them), the share "
+            f"whose {self._answer} changes from or to this {kind} when the term is removed. "
         )
         return (
-            f"A number is what a term brings to its {kind} on average, in the documents that have "
-            f"it: plus speaks for the {kind}, minus against it. 0.69 doubles the odds of the "
-            f"{kind} (from 1:1 to 2:1, say), 1.39 makes them four times as high. "
+            f"Contribution: what the term adds to the log-odds of the {kind}, on average over the "
+            f"documents that contain it; minus speaks against the {kind}. +0.69 doubles the odds. "
             f"{'' if self.removal is None else decides}Strong and frequent terms come first."
         )
 
     def _about(self, found: ClassSummary) -> str:
-        """Return how often the class is predicted, and what each part brings."""
+        """Return how often the class is predicted, and the contribution of each part."""
         near = ""
         if not self._is_of_two:
-            near = f", the second most probable {self._kind} of {found.n_others:,} more"
-            if self._is_of_explanations:
-                near = f", explained for {found.n_others:,} more"
-        verb = "the most probable label of" if self.several_labels else "predicted for"
-        said = f"{verb} {counted(found.n_predicted)}{near}"
+            near = f", second most probable in {found.n_others:,} more"
+        verb = "most probable label" if self.several_labels else "predicted class"
+        said = f"{verb} of {counted(found.n_predicted)}{near}"
         if found.n_predicted:
-            # Exactly 0 is a part that is missing, or that reads vectors of sentences and no words.
+            # Exactly 0 is a part that is missing, or that reads sentence vectors and no words.
             parts = {"network": found.network, "linear models": found.ngrams}
-            brought = [
-                f"{with_minus(number(n, True))} by the {name}" for name, n in parts.items() if n
-            ]
+            brought = [f"{name} {with_minus(number(n, True))}" for name, n in parts.items() if n]
             if brought:
-                said += f"; there its words bring {', '.join(brought)}"
+                said += f"; mean contribution of their words: {', '.join(brought)}"
         return said
 
-    @property
-    def _is_of_explanations(self) -> bool:
-        return self.removal is None and not self.reads_vectors
-
-    def _not_measured(self) -> str:
-        """Return why it is not known how much of the predictions the shown words carry."""
-        if self.reads_vectors:
-            return (
-                "What sentence vectors bring belongs to no word and is not shown: a network here "
-                "is one that reads words. So how much of the predictions these terms carry was "
-                "not measured."
-            )
-        return (
-            "How much of the predictions these terms carry was not measured: that needs the "
-            "model, summarize(estimator, documents), and one that reads words alone."
-        )
-
     def _removal_blocks(self, removal: Removal) -> Iterator[Block]:
-        """Yield what becomes of predictions without the shown words, and what share that is."""
+        """Yield a table of how predictions change without the listed words."""
         falls = {
-            f"the words shown for it ({percent(removal.share_of_words)} of all)": (
+            f"the words listed for it ({percent(removal.share_of_words)} of all)": (
                 removal.fall,
                 removal.changed,
             ),
-            "as many drawn at random": (removal.fall_random, removal.changed_random),
+            "as many random words": (removal.fall_random, removal.changed_random),
             "any words": (removal.fall_all, removal.changed_all),
         }
         longest = max(*(fall for fall, _ in falls.values()), 1e-9)
@@ -419,15 +392,15 @@ class Summary(Result):
             [name, Bar(fall / longest), with_minus(decimal(fall, 2)), percent(changed)]
             for name, (fall, changed) in falls.items()
         ]
-        head = ["without", "", f"fall of the {self._answer}'s probability", "predictions changed"]
+        head = ["without", "", f"drop in probability of the {self._answer}", "predictions changed"]
         yield Table(rows, head, "classes")
         carried, at_random = removal.carried, removal.carried_random
-        # Falls do not add up: without some words it may be more than without all, no share then.
+        # Without some words the drop may be larger than without all; then there is no share.
         if carried is None or at_random is None or not (0 <= carried <= 1 and 0 <= at_random <= 1):
             return
         yield Sentence(
-            f"So the shown words carry {percent(carried)} of what all words do, those drawn at "
-            f"random {percent(at_random)}.",
+            f"The listed words explain {percent(carried)} of the drop without any words, random "
+            f"words {percent(at_random)}.",
             "han-small",
         )
 
@@ -437,8 +410,8 @@ class Summary(Result):
 
 
 def _place(context: Context, shade: str) -> Text:
-    """Return a term with the words around it, and where it stands."""
-    # Single blanks, as HTML shows them, those at the ends too.
+    """Return a term in its context, and its position."""
+    # Collapse white space as HTML does.
     before, after = (re.sub(r"\s+", " ", text) for text in (context.before, context.after))
     if context.cut_before:
         before = f"\N{HORIZONTAL ELLIPSIS}{before.lstrip()}"
