@@ -33,11 +33,11 @@ def of_report(model, **how):
 def test_a_report_knows_training_documents_again(model):
     found = of_report(model)
     assert found.trained_on.tolist() == [1, 2]
-    assert "2 documents have the words of a training document, as far" in found.to_text()
+    assert "2 documents have the same words as a training document" in found.to_text()
 
 
 def test_documents_of_unknown_words_are_not_said_to_be_new(model):
-    said = "1 document has too few known words to be compared with what the model has learnt from."
+    said = "1 document has too few known words to be compared with the training documents."
     assert said not in of_report(model).notes
     more = [*NEW, "Zebra of zebra", ""], [*LABELS_OF_NEW, "pos", "neg"]
     assert said in report(model, *more, baseline=None).notes

@@ -92,7 +92,7 @@ def test_the_summary_tells_of_the_fit(fit, unit, capsys):
     assert 0 < sum(summary.seconds.values()) <= summary.total_seconds
     assert summary.in_short in fitted._repr_html_()
     assert str(summary) in capsys.readouterr().err
-    assert f"since the held-out {unit}s showed no improvement" in str(summary)
+    assert f"stopped early because held-out {unit}s no longer improved" in str(summary)
 
 
 def test_the_summary_of_a_fit_on_all_has_no_accuracy(fit, unit):
