@@ -22,24 +22,16 @@ class PackedLayout:
         # A sequence is active at step t if it is longer than t.
         active = torch.searchsorted(-lengths, -steps, right=False)
         self.active: list[int] = active.tolist()
-        self._first_row = torch.cumsum(active, 0) - active  # of each step
         # For each row, (T,): its step, and the place of its sequence among those of the step.
-        self._step = torch.repeat_interleave(steps, active)
-        row = torch.arange(len(self._step), device="cpu")
-        self._place = row - self._first_row[self._step]
+        step = torch.repeat_interleave(steps, active)
+        row = torch.arange(len(step), device="cpu")
+        place = row - (torch.cumsum(active, 0) - active)[step]
         # The token of each row, forwards and backwards, (T,), and the row of each token.
-        self.forward_token = starts[self._place] + self._step
-        self.backward_token = starts[self._place] + lengths[self._place] - 1 - self._step
+        self.forward_token = starts[place] + step
+        self.backward_token = starts[place] + lengths[place] - 1 - step
         self.forward_row, self.backward_row = torch.empty_like(row), torch.empty_like(row)
         self.forward_row[self.forward_token] = row
         self.backward_row[self.backward_token] = row
-
-    @property
-    def previous_row(self) -> Tensor:
-        """Row of the state before each packed row, (T,), after `active[0]` initial ones."""
-        first = self._first_row
-        previous = torch.cat([first.new_zeros(1), self.n_filled + first])[:-1]
-        return previous[self._step] + self._place
 
 
 def check_lengths(lengths: Tensor, n_rows: int) -> None:

@@ -68,7 +68,7 @@ def beam_search(
     most = max_words.to(device)
     for step in range(int(max_words.max()) + 1):
         n = len(pairs)
-        state, weights = network.step(memory, state, words[:, -1])
+        state, weights = network.step(memory, state, network.target_embedding(words[:, -1]))
         logs = torch.log_softmax(network.logits(state.attentional), dim=1).view(n, K, -1)
         V = logs.shape[2]
         ends = ended | (step >= most[pairs]).unsqueeze(1)  # (n, K)

@@ -32,8 +32,6 @@ def test_layout_worked_by_hand():
     assert layout.active == [3, 2, 1]
     assert layout.forward_token.tolist() == [2, 0, 5, 3, 1, 4]
     assert layout.backward_token.tolist() == [4, 1, 5, 3, 0, 2]
-    # A table of the initial states 0 1 2, then the states of rows 0 to 5 in its rows 3 to 8.
-    assert layout.previous_row.tolist() == [0, 1, 2, 3, 4, 6]
     assert layout.order.tolist() == [1, 0, 3, 2]
 
 
@@ -62,7 +60,7 @@ def test_backward_tokens_are_the_forward_tokens_of_reversed_sequences(lengths):
 def test_nothing_to_read_gives_no_rows(lengths):
     layout = PackedLayout(torch.tensor(lengths, dtype=torch.int64))
     assert layout.active == []
-    assert len(layout.forward_token) == len(layout.previous_row) == 0
+    assert len(layout.forward_token) == 0
 
 
 @pytest.mark.parametrize(("lengths", "numbers"), [([2, 0, 1], [0, 0, 2]), ([], [])])

@@ -28,13 +28,13 @@ def batch_of(sources, targets):
 
 
 def one_word_at_a_time(network):
-    """Logits of each pair alone, by `step` and PyTorch's own backward."""
+    """Logits of each pair alone, by `step`."""
     logits = []
     for source, target in zip(SOURCES, TARGETS, strict=True):
         ids, lengths, before, _ = batch_of([source], [target])
         memory, state = network.encode(ids, lengths)
         for word in before:
-            state, _ = network.step(memory, state, word.view(1))
+            state, _ = network.step(memory, state, network.target_embedding(word.view(1)))
             logits.append(network.logits(state.attentional))
     return torch.cat(logits)
 
@@ -58,7 +58,7 @@ def test_a_decoder_starts_from_the_last_state_of_each_direction(network):
         torch.testing.assert_close(hidden, torch.tanh(network.start(last.flatten())))
 
 
-def test_gradients_of_the_backward_by_hand_equal_those_of_pytorch(network):
+def test_gradients_of_a_batch_equal_those_of_one_word_at_a_time(network):
     found = gradients_of(network, network(*batch_of(SOURCES, TARGETS)))
     expected = gradients_of(network, one_word_at_a_time(network))
     for (name, _), one, other in zip(network.named_parameters(), found, expected, strict=True):
@@ -69,8 +69,8 @@ def test_gradients_of_the_backward_by_hand_equal_those_of_pytorch(network):
 def test_a_padded_source_equals_a_shorter_one(network):
     both = network.encode(*batch_of(SOURCES, TARGETS)[:2])
     alone = network.encode(*batch_of(SOURCES[:1], TARGETS[:1])[:2])
-    word = torch.tensor([3])
-    state, weights = network.step(both[0].of(word * 0), both[1].of(word * 0), word)
+    first, word = torch.tensor([0]), network.target_embedding(torch.tensor([3]))
+    state, weights = network.step(both[0].of(first), both[1].of(first), word)
     expected, expected_weights = network.step(*alone, word)
     assert torch.equal(weights[:, 3:], torch.zeros(1, 2, dtype=torch.float64))
     torch.testing.assert_close(weights[:, :3], expected_weights)
@@ -78,7 +78,7 @@ def test_a_padded_source_equals_a_shorter_one(network):
 
 
 def test_what_stands_behind_a_source_changes_nothing(network):
-    word = torch.tensor([3, 3, 3])
+    word = network.target_embedding(torch.tensor([3, 3, 3]))
     memory, state = network.encode(*batch_of(SOURCES, TARGETS)[:2])
     clean, _ = network.step(memory, state, word)
     memory.states[0, 3:] = memory.keys[0, 3:] = 100.0

@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-import torch
 
 from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.training.net import Batches
@@ -17,7 +16,7 @@ from sk_han.translation.alignment import (
     written,
 )
 from sk_han.translation.fit import TextPairs, with_end_marks
-from sk_han.translation.network import TranslationOptions, tanh_, translation_shapes
+from sk_han.translation.network import TranslationOptions, translation_shapes
 from tests.translation.test_network import SIZES
 
 TEXTS = [
@@ -118,13 +117,3 @@ def test_shapes_of_weights_are_those_of_the_options():
     network = AttentionSeq2Seq(source_size=11, target_size=7, **SIZES)
     shapes = {name: tuple(w.shape) for name, w in network.state_dict().items()}
     assert shapes == translation_shapes(11, 7, options)
-
-
-@pytest.mark.parametrize(("dtype", "atol"), [(torch.float32, 2e-7), (torch.float64, 1e-15)])
-def test_the_faster_tanh_is_that_of_pytorch_and_in_place(dtype, atol):
-    ends = torch.tensor([1e30, -1e30, torch.inf, -torch.inf, torch.nan], dtype=dtype)
-    x = torch.cat([torch.linspace(-50, 50, 10_007, dtype=dtype), ends])
-    for given in (x, x[:100]):  # below and beyond the size from which it is another function
-        found = given.clone()
-        assert tanh_(found) is found
-        torch.testing.assert_close(found, torch.tanh(given), rtol=0, atol=atol, equal_nan=True)
