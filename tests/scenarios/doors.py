@@ -116,7 +116,6 @@ def _audit(trial: Trial) -> Any:
 ASKED: dict[str, Callable[[Trial], Any]] = {
     "summarize": lambda trial: summarize(trial.estimator, trial.some, k=2),
     "summarize a draw": lambda trial: summarize(trial.estimator, trial.X, max_documents=3),
-    "summarize explanations": lambda trial: summarize(explain(trial.estimator, trial.some)),
     "report": _report,
     "report with training documents": lambda trial: _report(
         trial, X_train=trial.X, y_train=trial.y
