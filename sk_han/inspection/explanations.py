@@ -282,7 +282,10 @@ def explain_batch(
     contributions = contributions_of(documents, log_odds, options, random)
     logits = contributions.logits
     targets = classes.targets(logits)
-    explanations = _as_explanations(target, documents, sources, contributions, classes, options)
+    shares = _network_shares(logits, log_odds.other_logits)
+    explanations = _as_explanations(
+        target, documents, sources, contributions, classes, options, shares
+    )
     if not each_predicted or target.has_one_label:
         return list(enumerate(explanations))
     decided = target.decide(logits)  # (D, K)
@@ -309,6 +312,18 @@ def explain_batch(
     ]
 
 
+def _network_shares(
+    logits: NDArray[np.float64], of_others: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the share of the network in the logits (D, K) of each document, (D,)."""
+    network, others = (
+        np.abs(z - z.mean(axis=1, keepdims=True)).sum(axis=1)
+        for z in (logits - of_others, of_others)
+    )
+    total = network + others
+    return np.where(others > 0, network / np.where(total > 0, total, 1), 1.0)
+
+
 def _as_explanations(
     target: Target,
     documents: DocumentArray,
@@ -316,6 +331,7 @@ def _as_explanations(
     contributions: Contributions,
     classes: ExplainedClasses,
     options: ExplainOptions,
+    network_shares: NDArray[np.float64],
 ) -> list[DocumentExplanation]:
     """Divide the contributions of a batch among one DocumentExplanation for each document."""
     logits = contributions.logits
@@ -345,6 +361,7 @@ def _as_explanations(
             against=None if against[i] < 0 else names[against[i]],
             unknown=unknown[words],
             combine=options.combine,
+            network_share=network_shares[i],
             ngram_contributions=contributions.ngrams[words],
             sentence_errors=None if errors is None else errors[sentences],
             base_value=None if base_values is None else float(base_values[i]),

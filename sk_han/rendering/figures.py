@@ -79,6 +79,8 @@ def plot_explanation(explanation: Explained, ax: Axes | None = None) -> Axes:
     values = shading.sentences[shown]
     colors = [getattr(theme, shading.scale(value))[1] for value in values]
     bars = ax.barh(np.arange(len(shown)), values, color=colors, height=0.7)
+    for bar, i in zip(bars, shown, strict=True):
+        bar.set_alpha(0.35 if shading.is_unclear(i) else 1.0)
     ax.bar_label(bars, [shading.written(i) for i in shown], padding=3, size="small")
     sentences = explanation.sentences
     beginnings = [_beginning(sentences[i]) for i in shown]

@@ -212,8 +212,10 @@ def _row(shaded: Shaded, row: Row, marks: list[list[str]]) -> str:
         at = row.sentence or 0
         quantity = "contribution" if column.signed else "attention"
         said = with_minus(f"sentence {at + 1}: {quantity} {column.written(at)}")
+        pale = " han-pale" * column.is_unclear(at)
         cells.append(
-            f'<div class="han-cell">{name}<div class="han-weight" role="img" aria-label="{said}" '
+            f'<div class="han-cell">{name}'
+            f'<div class="han-weight{pale}" role="img" aria-label="{said}" '
             f'title="{said}"><span class="han-number">{with_minus(column.written(at))}</span>'
             f"{_bar(Bar(column.share(at), column.scale(column.sentences[at])))}</div>"
             f'<div class="han-sentence">{"".join(_piece(p, of_words) for p in row.pieces)}</div>'

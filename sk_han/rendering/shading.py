@@ -25,6 +25,7 @@ from sk_han.rendering.blocks import (
     Text,
     brief,
     number,
+    percent,
 )
 from sk_han.rendering.colors import LEVELS
 from sk_han.utils.messages import in_one_line
@@ -60,6 +61,7 @@ class Shading:
     sentences: NDArray[np.float64]
     signed: bool
     title: Callable[[int], str]  # of a word: its numbers
+    errors: NDArray[np.float64] | None = None  # standard errors of sentences, (n_sentences,)
     base: float | None = None  # from which contributions start, where they add up to what is shown
     others: tuple[Shading, ...] = ()  # of the same document, for other classes
 
@@ -87,9 +89,18 @@ class Shading:
             return "attention"
         return "against" if value < 0 else "toward"
 
+    def is_unclear(self, sentence: int) -> bool:
+        """Return whether the value of a sentence is within two standard errors of 0."""
+        if self.errors is None:
+            return False
+        return bool(abs(self.sentences[sentence]) < 2 * self.errors[sentence])
+
     def written(self, sentence: int) -> str:
-        """Return the value of a sentence, as `number` writes it."""
-        return number(float(self.sentences[sentence]), self.signed)
+        """Return the value of a sentence, without decimals if it is unclear."""
+        value = float(self.sentences[sentence])
+        if self.is_unclear(sentence):
+            return f"\N{ALMOST EQUAL TO}{value:+.0f}" if round(value) else "\N{ALMOST EQUAL TO}0"
+        return number(value, self.signed)
 
     def sum_note(self) -> str:
         """Say what the sentences add up to, and from where; nothing where they do not add up."""
@@ -143,7 +154,8 @@ def shading_of(explanation: Explained, show: Quantity) -> Shading:
         return f"contribution {brief(words[word], True)}, {attention}" if signed else attention
 
     base = explanation.base_value if signed and adds_up(explanation) else None
-    return Shading(words, sentences, signed, title, base)
+    errors = explanation.sentence_errors if signed else None
+    return Shading(words, sentences, signed, title, errors, base)
 
 
 def adds_up(explanation: Explained) -> bool:
@@ -404,6 +416,12 @@ def legend(
         found += [
             _method_note([e for e in signed if (e.method, _is_linear(e)) == kind]) for kind in kinds
         ]
+        drawn = [shading_of(e, show) for e in signed]
+        if any(each.is_unclear(i) for each in drawn for i in range(len(each.sentences))):
+            pale = "Pale bars, and numbers" if on_page else "Numbers"
+            shown.append(
+                f"{pale} with \N{ALMOST EQUAL TO} are within two standard errors of 0: unclear."
+            )
         found.append(
             "The unit is log-odds: with +0.69 the odds for the class are twice as high (50 % "
             "become 67 %), with +2.3 ten times (50 % become 91 %); minus is the same downwards."
@@ -420,7 +438,7 @@ def legend(
         )
         shown.append(
             f"{marked} words got the most attention, which is not a reason and speaks neither for "
-            f"a class nor against one.{more * on_page}"
+            f"a class nor against one.{more * on_page}{_network_note(unsigned)}"
         )
         for combine in dict.fromkeys(e.combine for e in unsigned):
             by_root = combine == "sqrt"
@@ -475,6 +493,19 @@ def _method_note(explanations: Sequence[Explained]) -> list[Any]:
         note += f"; the standard error of a sentence is at most {brief(largest)}"
     said = ", minus against it, by "
     return ["Plus speaks for ", *target_of(explanations), said, Span(method), f"{note}."]
+
+
+def _network_note(explanations: Sequence[Explained]) -> str:
+    """Say how much of the decision the network makes, where other parts decide too."""
+    shares = [explanation.network_share for explanation in explanations]
+    low, high = percent(min(shares)), percent(max(shares))
+    if min(shares) == 1:
+        return ""
+    share = low if low == high else f"{low} to {high}"
+    return (
+        f" The network, whose attention this is, makes {share} of the decision; the other parts of "
+        "the model make the rest."
+    )
 
 
 def _is_linear(explanation: Explained) -> bool:

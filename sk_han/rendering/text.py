@@ -136,7 +136,8 @@ def _document(shaded: Shaded, width: int, color: bool) -> Iterator[str]:
             yield f"       ... {shading.fold_note(run)}"
             continue
         for i in run:
-            margin = f"{shading.written(i):<{number_width}} {_bar(shading.share(i))} "
+            bar = _bar(0.0 if shading.is_unclear(i) else shading.share(i))
+            margin = f"{shading.written(i):<{number_width}} {bar} "
             text = styled(shortened(rows[i], n_words), width - len(margin))
             yield margin + ("\n" + " " * len(margin)).join(text)
     if shading.sum_note():

@@ -252,3 +252,18 @@ def test_probabilities_that_are_not_finite_are_refused():
         report(model, tiny_models.TEXTS, tiny_models.LABELS)
     with pytest.raises(ValueError, match="not finite for 2 of "):
         audit_labels(model, tiny_models.TEXTS, tiny_models.LABELS)
+
+
+def test_the_share_of_the_network_is_that_of_its_centred_logits():
+    alone = tiny().fit(TEXTS, LABELS)
+    assert {e.network_share for e in explain(alone, TEXTS[:3])} == {1.0}
+    both = tiny(linear_ngrams=(1, 1)).fit(TEXTS, LABELS)
+    documents = both.tokenizer_.transform(TEXTS[:3])
+    others = both.pool_.without({"network"}).logits(documents)
+    network = both.pool_.logits(documents) - others
+    network, others = (
+        np.abs(z - z.mean(axis=1, keepdims=True)).sum(axis=1) for z in (network, others)
+    )
+    found = [e.network_share for e in explain(both, TEXTS[:3], method="attention")]
+    np.testing.assert_allclose(found, network / (network + others))
+    assert 0 < min(found) <= max(found) < 1

@@ -115,6 +115,15 @@ def test_a_sentence_has_a_bar_with_its_value():
     assert bars == ["width:50.0%", "width:100.0%"]
 
 
+def test_a_value_within_two_standard_errors_of_0_is_pale():
+    explanation = signed("One. Two. Six.", sentence_errors=[0.1, 0.3, 0.0])
+    page = Page(render_html(explanation))
+    labels = [a["aria-label"] for tag, a in page.tags if tag == "div" and "aria-label" in a]
+    assert labels[1] == "sentence 2: contribution \N{ALMOST EQUAL TO}0"
+    assert len(page.attributes("div", "han-weight han-pale")) == 1
+    assert "Pale bars, and numbers with \N{ALMOST EQUAL TO} are within" in legend_of(explanation)
+
+
 def test_attention_is_shown_of_signed_explanations_on_request():
     page = Page(render_html(signed("One. Two."), show="attention"))
     assert page.attributes("i", "han-attention")

@@ -42,6 +42,29 @@ def test_signed_contributions_are_marked_by_sign():
     assert "Log-odds, estimated by gradient_attention." in text
 
 
+def test_a_value_within_two_standard_errors_of_0_has_no_bar_and_no_decimals():
+    unclear = signed(
+        "a b. c d.",
+        method="shapley",
+        sentence_contributions=[0.9, -1.4],
+        sentence_errors=[0.45, 0.75],
+    )
+    text = plain(unclear)
+    assert "+0.900 \N{FULL BLOCK}" in text  # just two standard errors
+    assert "\N{ALMOST EQUAL TO}-1           c d." in text
+    said = "Numbers with \N{ALMOST EQUAL TO} are within two standard errors of 0: unclear."
+    assert said in " ".join(text.split())
+    clear = plain(dataclasses.replace(unclear, sentence_errors=[0.45, 0.5]))
+    assert "\N{ALMOST EQUAL TO}" not in clear
+
+
+def test_attention_says_how_much_of_the_decision_is_the_networks():
+    said = "The network, whose attention this is, makes 22 % of the decision"
+    assert said in " ".join(plain(explained(network_share=0.22)).split())
+    assert "whose attention" not in plain(explained())
+    assert said not in plain(signed("a b c.", network_share=0.22))
+
+
 def test_attention_is_shown_of_signed_explanations_on_request():
     assert "1.000 ██████ a *b* *c*." in plain(signed("a b c."), show="attention")
 

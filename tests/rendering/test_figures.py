@@ -46,6 +46,13 @@ def test_colours_are_those_of_the_sign_and_of_the_background():
         assert colors == expected
 
 
+def test_a_bar_within_two_standard_errors_of_0_is_pale():
+    ax = plot_explanation(signed("One. Two.", sentence_errors=[0.1, 0.3]))
+    opaque, pale = (bar.get_alpha() for bar in ax.patches)
+    assert pale < opaque / 2
+    assert [text.get_text() for text in ax.texts] == ["+1.000", "\N{ALMOST EQUAL TO}0"]
+
+
 def test_attention_and_chance_are_named():
     assert plot_explanation(explained()).get_xlabel() == "attention"
     random = plot_explanation(signed(method="random"))

@@ -121,6 +121,9 @@ class DocumentExplanation(ReadOnlyResult):
     tokens : sequence of str, default=None
         The words as the tokenizer returned them, where some do not stand in the text or overlap
         others; None where all words stand in the text one after the other.
+    network_share : float, default=1.0
+        Share of the network in the decision, from 0 to 1: the mean size of its logits, centred over
+        the classes, relative to that of the network and that of the other parts together.
 
     Raises
     ------
@@ -189,6 +192,7 @@ class DocumentExplanation(ReadOnlyResult):
     against: Any = None
     thresholds: NDArray[np.float64] | None = None
     tokens: tuple[str, ...] | None = None
+    network_share: float = 1.0
 
     def __post_init__(self) -> None:
         n_words, n_sentences, n_classes = map(
@@ -213,6 +217,7 @@ class DocumentExplanation(ReadOnlyResult):
         }
         freeze(self, shapes)
         object.__setattr__(self, "truncated", bool(self.truncated))
+        object.__setattr__(self, "network_share", float(self.network_share))
         if self.tokens is not None:
             object.__setattr__(self, "tokens", tuple(self.tokens))
         if self.labels is not None:
@@ -283,17 +288,14 @@ class DocumentExplanation(ReadOnlyResult):
     def to_dict(self) -> dict[str, Any]:
         """Return all data, words within their sentences, as values that JSON can hold."""
         words = _rows(self.columns("word"))
-        errors: Any = self.sentence_errors
-        if errors is None:
-            errors = [None] * len(self.sentences)
-        sentences = _rows(self.columns("sentence") | {"error": errors})
+        sentences = _rows(self.columns("sentence"))
         first = np.searchsorted(self.sentence_of_word, np.arange(len(sentences) + 1))
         for i, sentence in enumerate(sentences):
             sentence["words"] = words[first[i] : first[i + 1]]
         of_document = (
             *("text", "method", "signed", "combine", "base_value"),
             *("classes", "probabilities", "thresholds", "predicted", "labels", "target", "against"),
-            *("truncated", "tokens"),
+            *("truncated", "tokens", "network_share"),
         )
         values = {name: plain(getattr(self, name)) for name in of_document}
         return values | {"sentences": sentences}
@@ -367,6 +369,7 @@ class DocumentExplanation(ReadOnlyResult):
 
     def columns(self, level: Level) -> dict[str, Any]:
         """Return what is known of each word or sentence, as columns of one length."""
+        errors = self.sentence_errors
         if level == "sentence":
             return {
                 "text": self.sentences,
@@ -374,6 +377,7 @@ class DocumentExplanation(ReadOnlyResult):
                 "end": self.sentence_spans[:, 1],
                 "attention": self.sentence_attention,
                 "contribution": self.sentence_contributions,
+                "error": [None] * len(self.sentences) if errors is None else errors,
             }
         if level != "word":
             raise ValueError(f"level must be 'word' or 'sentence'; got {level!r}.")

@@ -42,6 +42,7 @@ OTHERS = {
     "against": "neg",
     "thresholds": [0.5, 0.25],
     "tokens": ["great", "movie", "i", "love", "it"],
+    "network_share": 0.25,
 }
 FIELDS = [field.name for field in dataclasses.fields(DocumentExplanation)]
 OF_WORDS = [name for name in ARRAYS if len(getattr(explained(), name)) == 5]
@@ -208,6 +209,12 @@ def test_json_gives_the_dict_back(text, tmp_path):
     path = tmp_path / "explanation.json"
     assert json.loads(explanation.to_json(path)) == explanation.to_dict()
     assert json.loads(path.read_bytes()) == explanation.to_dict()
+
+
+def test_the_frame_of_sentences_has_their_standard_errors():
+    errors = signed("Great film. I loved it!", sentence_errors=[0.0, 0.5]).to_frame("sentence")
+    assert errors["error"].tolist() == [0.0, 0.5]
+    assert explained().to_frame("sentence")["error"].isna().all()
 
 
 def test_frames_have_a_row_for_each_word_or_sentence():
