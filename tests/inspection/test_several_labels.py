@@ -492,7 +492,7 @@ def test_a_search_and_a_pipeline_are_reported():
     assert found.labels == (0, 1, 2)
     assert found.n_words is not None
     assert len(found.mistakes) == 1
-    assert "cross-validation" in found.baseline_note
+    assert "was cross-validated" in found.baseline_note
 
 
 def test_labels_of_the_other_kind_are_refused(fitted):

@@ -502,15 +502,17 @@ REFUSALS: list[Refusal] = [
         "ask audit_labels",
         when(classes={"one", "one with a document"}),
         ValueError,
-        "no other one can be meant",
+        "no other class can be suggested",
     ),
     Refusal(
         "ask audit_labels",
         when(documents="a word"),
         ValueError,
-        "no other one can be meant|needs samples of at least 2 classes|which are 1 here",
+        "no other class can be suggested|needs samples of at least 2 classes|which are 1 here",
     ),
     Refusal("ask audit_labels", when(classes="two documents"), ValueError, "the only one of its"),
+    # Of two documents a class, a fold leaves one.
+    Refusal(FITS, when(classes="many"), ValueError, "have a single one"),
     # Four fifths of the documents may lack what a parameter or a wrapper needs.
     Refusal("ask audit_labels", when(class_weight="of one class"), ValueError, "are not classes"),
     Refusal("ask audit_labels", when(embedding_init="array"), ValueError, "has the shape"),
