@@ -333,12 +333,15 @@ def _encoded(value: Any, name: str, arrays: Arrays) -> Any:
 def _check_steps(pipeline: Pipeline) -> None:
     steps = [type(step) for _, step in pipeline.steps]
     reading = HierarchicalTokenizer, sk_han.SentenceEmbedder
-    if len(steps) != 2 or steps[0] not in reading or steps[1] is not HANClassifier:
+    is_read = len(steps) > 1 and steps[-2] in reading
+    if len(steps) != 2 or not is_read or steps[1] is not HANClassifier:
+        part = f"Save pipeline[{'-2:' if is_read else '-1'}], and give the loaded one what the "
+        part += "steps before it return; or "
+        part *= steps[-1] is HANClassifier
         raise TypeError(
             "sk_han.save takes a Pipeline of a HierarchicalTokenizer or a SentenceEmbedder, and a "
-            f"HANClassifier; got one of {[step.__name__ for step in steps]}. If it ends in them, "
-            "save pipeline[-2:], or if it ends in the classifier alone, pipeline[-1], and give the "
-            "loaded one what the steps before it return; or joblib.dump saves the whole Pipeline."
+            f"HANClassifier; got one of {[step.__name__ for step in steps]}. {part}joblib.dump "
+            "saves the whole Pipeline."
         )
 
 

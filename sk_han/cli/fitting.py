@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import csv
 import os
 import time
 import warnings
@@ -31,6 +30,7 @@ from sk_han.cli.tables import (
 from sk_han.datasets.tables import Record, label_array
 from sk_han.documents.repeated import first_of_same_text
 from sk_han.targets import fit_target
+from sk_han.utils.files import csv_line
 from sk_han.utils.messages import agreeing, counted, in_one_line
 from sk_han.utils.progress import duration, tell
 from sk_han.validation.labels import ClassNames, named
@@ -124,9 +124,11 @@ def _without_held_out(
             name for row in written for name in row
         )  # of JSON, each has its own
         with writing(table, arguments.encoding) as file:  # the same options read it
-            writer = csv.DictWriter(file, columns, delimiter=separator_of(arguments) or ",")
-            writer.writeheader()
-            writer.writerows(written)
+            delimiter = separator_of(arguments) or ","
+            file.write(csv_line(columns, delimiter))
+            file.writelines(
+                csv_line([row.get(name, "") for name in columns], delimiter) for row in written
+            )
     train, test = map(in_one_line, parts)
     told = f"Held {counted(len(held_out))} out, in {test}; the {len(rows):,} others are in {train}."
     tell(told, quiet=arguments.quiet)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import time
 from collections.abc import Iterator, Sequence
@@ -32,6 +31,7 @@ from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.rendering.text import table_lines
 from sk_han.serving import Scorer
 from sk_han.utils.containers import listed
+from sk_han.utils.files import csv_line
 from sk_han.utils.messages import counted, shortened_apart, warn_user
 from sk_han.utils.metrics import figures, label_figures
 from sk_han.utils.progress import Progress, tell
@@ -58,11 +58,11 @@ def predict(arguments: argparse.Namespace) -> None:
     header = [*arguments.keep, _PREDICTION, *of_classes]
     rows = records(arguments.data, arguments, others=arguments.keep)
     of_tabs = (arguments.output or "").lower().removesuffix(".gz").endswith(".tsv")
+    delimiter = "\t" if of_tabs else ","
     with _progress("Predicted", arguments) as progress, writing(arguments.output) as file:
-        writer = csv.writer(file, delimiter="\t" if of_tabs else ",", lineterminator="\n")
         for number_of_batch, batch in enumerate(_batches(rows)):
             if number_of_batch == 0:  # a table that cannot be read leaves no header behind
-                writer.writerow(header)
+                file.write(csv_line(header, delimiter))
             probabilities = scorer.predict_proba([record.text for record in batch])
             if sets is None:
                 decided = [labels[number] for number in probabilities.argmax(axis=1)]
@@ -71,7 +71,7 @@ def predict(arguments: argparse.Namespace) -> None:
             for record, label, row in zip(batch, decided, probabilities.tolist(), strict=True):
                 kept = [cell_of(value) for value in record.others]
                 shown = [f"{probability:.6g}" for probability in row] if of_classes else []
-                writer.writerow([*kept, label, *shown])
+                file.write(csv_line([*kept, label, *shown], delimiter))
             file.flush()
             progress.advance(len(batch))
 

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import os
+import re
 import secrets
 import stat
 import time
@@ -84,22 +85,30 @@ def _target(path: str | os.PathLike[str]) -> Path:
     return target
 
 
+def csv_line(cells: Iterable[Any], delimiter: str = ",") -> str:
+    """Return a row of a CSV file that every reader splits into the same cells."""
+    line = io.StringIO(newline="")
+    csv.writer(line, delimiter=delimiter).writerow(cells)  # a cell with either of \r\n is quoted
+    return line.getvalue()[: -len("\r\n")] + "\n"
+
+
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.,]+$)")  # how a cell begins that spreadsheets compute
+
+
+def _cell_for_people(cell: Any) -> Any:
+    """Return a cell that a spreadsheet shows and does not compute; fractions have three digits."""
+    if isinstance(cell, float) and not cell.is_integer():
+        return f"{cell:.3f}"
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+
+
 def write_csv(
     path: str | os.PathLike[str], header: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> None:
-    """Write a table, compressed if its name ends in .gz; fractions have three digits."""
-    lines = io.StringIO(newline="")
-    writer = csv.writer(lines)
-    writer.writerow(header)
-    writer.writerows(
-        [
-            f"{cell:.3f}" if isinstance(cell, float) and not cell.is_integer() else cell
-            for cell in row
-        ]
-        for row in rows
-    )
+    """Write a table for spreadsheets, compressed if its name ends in .gz."""
+    lines = [csv_line(header), *(csv_line(map(_cell_for_people, row)) for row in rows)]
     # Excel needs the byte order mark; lone surrogates are not valid UTF-8.
-    data = lines.getvalue().encode("utf-8-sig", errors="replace")
+    data = "".join(lines).encode("utf-8-sig", errors="replace")
     with replacing(path) as file:
         file.write(gzip.compress(data) if os.fspath(path).lower().endswith(".gz") else data)
 

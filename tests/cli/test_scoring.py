@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import confusion_matrix
 
@@ -69,6 +70,20 @@ class TestPredict:
         code, output, _ = run("predict", model, path, "--text", "title", "--text", "body")
         assert code == 0
         assert len(rows_of(output)) == 2
+
+    @pytest.mark.parametrize("name", ["out.csv", "out.tsv"])
+    def test_no_text_or_header_forges_a_row(self, run, model, table, tmp_path, name):
+        cells = ["a\rneg", "a\r\nneg\r", "a\nb", '"', "a,b;c\td", "a\x0b\x0c\x85\u2028", "=1+1"]
+        cells += ["\0"] * (sys.version_info >= (3, 11))  # csv of Python 3.10 refuses it
+        header, path = "note\rneg", tmp_path / name
+        data = table([("Good.", cell) for cell in cells], header=("text", header))
+        assert run("predict", model, data, "--keep", header, "--quiet", "-o", path)[0] == 0
+        text = path.read_bytes().decode()
+        delimiter = "\t" if name.endswith("tsv") else ","
+        assert [row[0] for row in rows_of(text, delimiter)] == [header, *cells]
+        frame = pd.read_csv(path, sep=delimiter, keep_default_na=False)
+        assert frame[header].tolist() == cells
+        assert text.startswith(f'"{header}"{delimiter}prediction\n')  # no \r for cut, sort, uniq
 
     @pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.csv.gz"])
     def test_a_file_holds_what_is_printed(self, run, model, table, tmp_path, name):

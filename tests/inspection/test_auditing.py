@@ -421,6 +421,17 @@ def test_a_table_holds_any_text_and_is_compressed_by_its_name(audit, tmp_path):
     assert "half a character ?" in texts
 
 
+def test_no_cell_of_a_table_is_a_formula(audit, tmp_path):
+    hostile = ["=1+1", "+1-2", "-good", "@SUM(A1)", "\t=1", "\r=1", "-3.5", "+49", "a\r=1", "5 = 5"]
+    texts = [*hostile, *audit.texts[len(hostile) :]]
+    dataclasses.replace(audit, texts=tuple(texts)).to_csv(tmp_path / "audit.csv")
+    with open(tmp_path / "audit.csv", encoding="utf-8-sig", newline="") as file:
+        found = {int(row["document"]): row["text"] for row in csv.DictReader(file)}
+    expected = [f"'{text}" for text in hostile[:6]] + hostile[6:]
+    assert [found[row] for row in range(len(hostile))] == expected
+    assert len(found) == len(texts)
+
+
 def test_a_table_has_classes_as_they_are(audit, tmp_path):
     of_numbers = dataclasses.replace(audit, labels=(1.0, 2.0))
     of_numbers.to_csv(tmp_path / "audit.csv")

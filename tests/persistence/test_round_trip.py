@@ -214,13 +214,22 @@ class TestWhatCannotBeSaved:
     def test_of_a_pipeline_with_steps_before_the_last_two_are_saved_as_advised(self, path):
         steps = [FunctionTransformer(lowered), HierarchicalTokenizer(lowercase=False), tiny()]
         pipeline = make_pipeline(*steps).fit(TEXTS, LABELS)
-        with pytest.raises(TypeError, match=r"FunctionTransformer.*save pipeline\[-2:\].*joblib"):
+        with pytest.raises(TypeError, match=r"FunctionTransformer.*Save pipeline\[-2:\].*joblib"):
             save(pipeline, path)
         loaded = round_trip(pipeline[-2:], path)
         assert isinstance(loaded, Pipeline)
         before = pipeline[:-2].transform(UNSEEN)
         np.testing.assert_array_equal(loaded.predict_proba(before), pipeline.predict_proba(UNSEEN))
         assert np.any(loaded.predict_proba(UNSEEN) != pipeline.predict_proba(UNSEEN))
+
+    def test_a_pipeline_of_another_reader_is_saved_as_advised(self, path):
+        pipeline = make_pipeline(FunctionTransformer(lowered), tiny()).fit(TEXTS, LABELS)
+        with pytest.raises(TypeError, match=r"Save pipeline\[-1\].*joblib"):
+            save(pipeline, path)
+        save(pipeline[-1], path)
+        other = make_pipeline(HierarchicalTokenizer(), FunctionTransformer())
+        with pytest.raises(TypeError, match=r"^(?!.*pipeline\[).*joblib"):
+            save(other.fit(TEXTS), path)
 
     @pytest.mark.parametrize(
         "estimator",
