@@ -335,7 +335,7 @@ def _notes(
     scores = p if target.has_one_label else log_odds(p)
     share, is_right = target.accuracy(scores, given), target.decide(scores) == given
     what = "the labels" if target.has_one_label else "the sets of labels"
-    notes = [f"The models agree with {percent(share)} of {what}."]
+    notes = [f"The cross-validated models agree with {percent(share)} of {what}."]
     if target.has_one_label and may_be_chance(is_right, given):
         notes[0] += (
             " They may be no better than always predicting the most frequent class, so they cannot "
@@ -343,8 +343,8 @@ def _notes(
         )
     elif share < ENOUGH_RIGHT:
         notes[0] += (
-            " Where they disagree, the label or the models may be wrong: fewer labels may be wrong "
-            "than expected, or more if most errors are of one kind."
+            " Where they disagree, the mistake may be theirs, so fewer labels may be wrong than "
+            "estimated here; more, if most errors are of one kind, such as missing labels."
         )
     if target.has_one_label and not is_judged.all():
         n = int(np.count_nonzero(~is_judged))

@@ -99,8 +99,8 @@ def note_on_suspects(is_right: NDArray[np.bool_], targets: NDArray[np.int64]) ->
         )
     elif share < ENOUGH_RIGHT:
         yield (
-            f"The model is right on only {percent(share)} of the documents, so many labels that "
-            "look wrong may be mistakes of the model."
+            f"The model is right on only {percent(share)} of the documents, so many of the labels "
+            "listed as possibly wrong may be right."
         )
 
 
@@ -498,9 +498,9 @@ def _baseline(
         if words_train is None:
             p = cross_validated(words, t, n_labels, groups)
             note = (
-                "Without training documents, the baseline was cross-validated on the held-out "
-                f"documents (up to {FOLDS} folds). If the model was fitted to far more documents, "
-                "the comparison is unfair to the baseline."
+                "No training documents were given, so the baseline was cross-validated on the "
+                f"held-out documents (up to {FOLDS} folds). If the model was fitted to far more "
+                "documents, the comparison is unfair to the baseline."
             )
         else:
             p = baseline_probabilities(words, words_train, t_train, n_labels)

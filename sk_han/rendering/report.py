@@ -114,7 +114,7 @@ def _trained_note(report: Reported) -> str:
     if n:
         # Unknown words and those beyond the tokenizer's limits cannot be compared.
         found = f"{counted(n)} {agreeing(n, 'have')} the same words as a training document"
-        return f"{found} (of the words that the model reads), so the scores are too high."
+        return f"{found}, as far as the model reads them, so the scores may be too high."
     return "No document is known to have the same words as a training document."
 
 

@@ -42,13 +42,11 @@ WORDS_SHOWN = 1000  # most words of a document in a terminal
 FEWEST_WORDS = 20  # of a sentence that is cut
 NO_WORDS = "No words of this document were read."
 NOTES = {
-    "shapley": "what a sentence adds on average over the orders in which sentences can be put in, "
-    "so that those of a document sum to its log-odds less those of a document without words; its "
-    "words share it, an estimate",
+    "shapley": "the value of a sentence is what it adds to the log-odds, averaged over the order "
+    "in which sentences are added. The values of a document add up to its log-odds minus those of "
+    "an empty document. The words of a sentence share its value, an estimate",
     "gradient_attention": "attention \N{MULTIPLICATION SIGN} gradient, an estimate",
 }
-# What the number before a sentence is.
-SHAPLEY_VALUE = "what the sentence adds on average over the orders in which sentences are added"
 _SHOWN = 5e-4  # of a probability
 _COUNTS_FOR_NOTHING = 0.02
 
@@ -106,8 +104,8 @@ class Shading:
         """Say what the sentences add up to, and from where; nothing where they do not add up."""
         if self.base is None:
             return ""
-        total = self.base + float(self.sentences.sum())
-        return f"{number(self.base, True)} for an empty document, {number(total, True)} in sum"
+        empty, total = (number(z, True) for z in (self.base, self.base + self.sentences.sum()))
+        return f"{empty} for an empty document, {total} with all sentences"
 
     def share(self, sentence: int) -> float:
         """Return the share of a full bar that a sentence fills, from 0 to 1."""
@@ -399,18 +397,21 @@ def legend(
     shown: list[Text] = []
     found: list[Text] = []
     if signed:
-        by_shapley = all(e.method == "shapley" for e in signed)
-        weight = SHAPLEY_VALUE if by_shapley else "the sum of its words"
+        weight = "the sum over its words"
+        if all(e.method == "shapley" for e in signed):
+            weight = "its effect, averaged over the order in which sentences are added"
         toward, against = ("Blue", "orange") if color else ("*Marked*", "~marked~")
         marks = [Span("Blue", "p6"), Span("orange", "m6")] if on_page else [toward, against]
-        more = (
-            " The stronger the colour, the more; +0.7 makes the odds twice as high, minus is "
-            "against. Words without colour made little difference. All this is what the model made "
-            "of the words, whether it is right or wrong."
-        )
         methods = ", ".join(dict.fromkeys(e.method for e in signed))
-        unit = more if on_page else f" Log-odds, estimated by {methods}."
-        said = f" words against it; the number before a sentence is {weight}.{unit}"
+        said = f". The number before a sentence is {weight} (log-odds, by {methods})."
+        if on_page:
+            said = (
+                ": the stronger the colour, the more. Words without colour made little difference. "
+                f"The number before a sentence is {weight}: +0.7 doubles the odds, "
+                "\N{MINUS SIGN}0.7 halves them. All this is how the model read the words, even if "
+                "it is wrong."
+            )
+        said = f" words against it{said}"
         shown.append([marks[0], " words speak for ", *target_of(signed), ", ", marks[1], said])
         kinds = dict.fromkeys((e.method, _is_linear(e)) for e in signed)
         found += [
@@ -418,13 +419,13 @@ def legend(
         ]
         drawn = [shading_of(e, show) for e in signed]
         if any(each.is_unclear(i) for each in drawn for i in range(len(each.sentences))):
-            pale = "Pale bars, and numbers" if on_page else "Numbers"
+            pale = "Pale bars and numbers" if on_page else "Numbers"
             shown.append(
-                f"{pale} with \N{ALMOST EQUAL TO} are within two standard errors of 0: unclear."
+                f"{pale} with \N{ALMOST EQUAL TO} are unclear: within two standard errors of 0."
             )
         found.append(
             "The unit is log-odds: with +0.69 the odds for the class are twice as high (50 % "
-            "become 67 %), with +2.3 ten times (50 % become 91 %); minus is the same downwards."
+            "become 67 %), with +2.3 ten times (50 % become 91 %), with \N{MINUS SIGN}0.69 half."
         )
     if len(signed) + len(unsigned) < len(read):
         shown.append(
@@ -433,12 +434,12 @@ def legend(
     if unsigned:
         marked = "Green" if on_page else "Shaded" if color else "*Marked*"
         more = (
-            " The stronger the colour, the more; a word that got much may have changed nothing. "
-            "The bar before a sentence is the attention that the sentence got."
+            " The stronger the colour, the more attention; even a word that got much may have "
+            "changed nothing. The number before a sentence is its attention."
         )
         shown.append(
-            f"{marked} words got the most attention, which is not a reason and speaks neither for "
-            f"a class nor against one.{more * on_page}{_network_note(unsigned)}"
+            f"{marked} words got the most attention. Attention is not a reason: it speaks neither "
+            f"for a class nor against one.{more * on_page}{_network_note(unsigned)}"
         )
         for combine in dict.fromkeys(e.combine for e in unsigned):
             by_root = combine == "sqrt"
@@ -446,24 +447,25 @@ def legend(
             found.append(
                 f"Attention: weights of the model's pooling, not a measure of importance{root}."
             )
-    quantity = "contributions" if signed else "values"
+    quantity = "absolute contributions" if signed else "values"
     found.append(
-        "Words without colour are the weakest ones, which together hold at most "
-        f"{100 * WEAK_SHARE:g} % of the {quantity} of their document."
+        f"Words without colour are the weakest: together at most {100 * WEAK_SHARE:g} % of the "
+        f"{quantity} of their document."
     )
     if any(e.thresholds is not None for e in explanations) and on_page:
         shown.append(
-            "After the probability of a label, and as a tick on its bar, stands the threshold "
-            "from which on a document gets it."
+            "After the probability of a label, and as a tick on its bar, is its threshold: the "
+            "lowest probability at which a document gets the label."
         )
     if len(explanations) > 1 and on_page:
-        shown.append("Shades compare words of one document, not of two documents.")
+        shown.append("Compare shades within a document, not between documents.")
     if any(e.unknown.any() for e in read) and color is not False:
         shown.append(
             ["Underlined" if color else Span("dotted", "unknown"), ": not in the vocabulary"]
         )
     if any(e.tokens is not None for e in read):
-        shown.append("[In brackets]: words that the text does not have at a place of their own.")
+        place = "without a place of their own in the text"
+        shown.append(f"[In brackets]: words of the tokenizer {place}.")
     if not on_page:
         return list(map(Sentence, shown))
     if any(e.truncated for e in read):
@@ -503,8 +505,8 @@ def _network_note(explanations: Sequence[Explained]) -> str:
         return ""
     share = low if low == high else f"{low} to {high}"
     return (
-        f" The network, whose attention this is, makes {share} of the decision; the other parts of "
-        "the model make the rest."
+        f" Only the network has attention: it makes up {share} of the decision, the other parts of "
+        "the model the rest."
     )
 
 

@@ -129,7 +129,7 @@ class TestExplain:
         expected = ExplanationList(Scorer.load(model).explain(TEXTS), y_true=LABELS)
         assert output == f"{expected.to_text(max_documents=None)}\n"
         assert f"[{n - 1}] " in output
-        assert " ".join(output.split()).count("the number before a sentence") == 1
+        assert " ".join(output.split()).count("The number before a sentence") == 1
 
     def test_true_labels_mark_mistakes(self, run, model, table, tmp_path):
         page = tmp_path / "page.html"

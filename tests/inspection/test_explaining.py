@@ -543,7 +543,7 @@ def test_words_without_a_place_are_listed_by_their_token(of_lemmas):
     assert [word["text"] for word in found.to_dict()["sentences"][0]["words"]] == [*found.words]
     shown = re.sub(r"[*~]", "", found.to_text(color=False, width=200))
     assert "She went to the best [go] [good] shows." in shown
-    assert "[In brackets]: words that the text does not have" in shown
+    assert "[In brackets]: words of the tokenizer without a place" in shown
     page = re.sub("<[^>]*>", "", found.to_html())
     assert "She went to the best [go] [good] shows." in page
     assert "[In brackets]" not in explain(of_lemmas, ["Bad!"])[0].to_text()

@@ -121,7 +121,7 @@ def test_a_value_within_two_standard_errors_of_0_is_pale():
     labels = [a["aria-label"] for tag, a in page.tags if tag == "div" and "aria-label" in a]
     assert labels[1] == "sentence 2: contribution \N{ALMOST EQUAL TO}0"
     assert len(page.attributes("div", "han-weight han-pale")) == 1
-    assert "Pale bars, and numbers with \N{ALMOST EQUAL TO} are within" in legend_of(explanation)
+    assert "Pale bars and numbers with \N{ALMOST EQUAL TO} are unclear" in legend_of(explanation)
 
 
 def test_attention_is_shown_of_signed_explanations_on_request():
@@ -145,7 +145,7 @@ def test_the_legend_of_signed_contributions_names_target_and_method():
     [
         ("attention", "weights of the model's pooling, not a measure of importance"),
         ("random", "random numbers, a control"),
-        ("shapley", "what a sentence adds on average over the orders in which sentences can"),
+        ("shapley", "what it adds to the log-odds, averaged over the order in which sentences are"),
         ("gradient_attention", "attention \N{MULTIPLICATION SIGN} gradient, an estimate"),
     ],
 )

@@ -22,8 +22,8 @@ def test_a_document_reads_as_probabilities_sentences_and_a_legend():
         "predicted pos (pos 0.900, neg 0.100)",
         "0.333 ███    Bad *start*.",
         "0.667 ██████ I *loved* *it*!",
-        "*Marked* words got the most attention, which is not a reason and speaks neither",
-        "for a class nor against one.",
+        "*Marked* words got the most attention. Attention is not a reason: it speaks",
+        "neither for a class nor against one.",
     ]
 
 
@@ -38,8 +38,8 @@ def test_signed_contributions_are_marked_by_sign():
     text = plain(signed("a b c.", target="neg", contributions=[0.1, -0.5, 0.4]))
     assert "+1.000 ██████ a ~b~ *c*." in text
     text = " ".join(text.split())
-    assert "*Marked* words speak for neg, ~marked~ words against it; the number before" in text
-    assert "Log-odds, estimated by gradient_attention." in text
+    assert "*Marked* words speak for neg, ~marked~ words against it. The number before" in text
+    assert "is the sum over its words (log-odds, by gradient_attention)." in text
 
 
 def test_a_value_within_two_standard_errors_of_0_has_no_bar_and_no_decimals():
@@ -52,16 +52,16 @@ def test_a_value_within_two_standard_errors_of_0_has_no_bar_and_no_decimals():
     text = plain(unclear)
     assert "+0.900 \N{FULL BLOCK}" in text  # just two standard errors
     assert "\N{ALMOST EQUAL TO}-1           c d." in text
-    said = "Numbers with \N{ALMOST EQUAL TO} are within two standard errors of 0: unclear."
+    said = "Numbers with \N{ALMOST EQUAL TO} are unclear: within two standard errors of 0."
     assert said in " ".join(text.split())
     clear = plain(dataclasses.replace(unclear, sentence_errors=[0.45, 0.5]))
     assert "\N{ALMOST EQUAL TO}" not in clear
 
 
 def test_attention_says_how_much_of_the_decision_is_the_networks():
-    said = "The network, whose attention this is, makes 22 % of the decision"
+    said = "Only the network has attention: it makes up 22 % of the decision"
     assert said in " ".join(plain(explained(network_share=0.22)).split())
-    assert "whose attention" not in plain(explained())
+    assert "Only the network" not in plain(explained())
     assert said not in plain(signed("a b c.", network_share=0.22))
 
 
@@ -98,7 +98,7 @@ def test_in_color_the_legend_tells_what_codes_show():
     colored = signed("a b.", unknown=[False, True], contributions=[1, -0.5]).to_text(
         color=True, width=300
     )
-    assert "Blue words speak for pos, orange words against it;" in colored
+    assert "Blue words speak for pos, orange words against it." in colored
     assert "Underlined: not in the vocabulary" in colored
     assert "Shaded words got" in explained("a b.").to_text(color=True, width=200)
 

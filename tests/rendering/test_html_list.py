@@ -102,7 +102,7 @@ def test_the_legend_is_said_once_for_all_documents():
     html = predicting("pos", "pos", "neg").to_html()
     assert html.count("How the numbers were found") == 1
     legend, documents = html.split('<details class="han-document"', 1)
-    assert "Shades compare words of one document, not of two" in legend
+    assert "Compare shades within a document, not between documents" in legend
     assert "not a measure of importance" not in documents
 
 
@@ -126,7 +126,7 @@ def test_the_legend_names_the_class_that_all_documents_are_explained_for():
 def test_each_way_to_find_numbers_is_said_once():
     html = ExplanationList([signed(), signed(method="shapley"), signed()]).to_html()
     assert html.count("attention × gradient") == 1
-    assert html.count("what a sentence adds on average over") == 1
+    assert html.count("what it adds to the log-odds") == 1
 
 
 def of_classes(*texts, **changes):

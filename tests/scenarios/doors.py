@@ -72,7 +72,7 @@ def check_explanations(found: ExplanationList, trial: Trial, explained: str) -> 
             assert abs(explanation.probabilities.sum() - 1) < 1e-6
         if explanation.base_value is not None and trial.scenario["estimator"] != "calibration":
             shown = explanation.to_text(color=False, width=400)
-            assert ("in sum" in shown) == bool(n_sentences and len(trial.classes) > 1)
+            assert ("with all sentences" in shown) == bool(n_sentences and len(trial.classes) > 1)
         if n_words:
             assert abs(explanation.sentence_attention.sum() - 1) < 1e-5
             sums = np.bincount(explanation.sentence_of_word, explanation.word_attention)

@@ -165,8 +165,8 @@ class DocumentExplanation(ReadOnlyResult):
     predicted pos (pos 0.900, neg 0.100)
     0.400 ████   *Great* film.
     0.600 ██████ I *loved* it!
-    *Marked* words got the most attention, which is not a reason
-    and speaks neither for a class nor against one.
+    *Marked* words got the most attention. Attention is not a
+    reason: it speaks neither for a class nor against one.
     """
 
     text: str
