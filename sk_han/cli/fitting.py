@@ -155,10 +155,12 @@ def audit(arguments: argparse.Namespace) -> None:
 
     from sk_han import audit_labels
 
-    found = audit_labels(model, [record.text for record in documents], labels)
+    texts, verbose = [record.text for record in documents], 0 if arguments.quiet else 1
+    found = audit_labels(model, texts, labels, verbose=verbose)
     if arguments.csv is not None:
         found.to_csv(arguments.csv)
-    write_result(found, f"Audited {counted(len(documents))}", started, arguments)
+    result = f"Labels expected to be wrong: {found.n_expected():,.0f}."
+    write_result(found, f"Audited {counted(len(documents))}", result, started, arguments)
 
 
 def _labelled(

@@ -33,8 +33,8 @@ from sk_han.serving import Scorer
 from sk_han.utils.containers import listed
 from sk_han.utils.files import csv_line
 from sk_han.utils.messages import counted, shortened_apart, warn_user
-from sk_han.utils.metrics import figures, label_figures
-from sk_han.utils.progress import Progress, tell
+from sk_han.utils.metrics import figures, label_figures, label_shares
+from sk_han.utils.progress import Progress, Stages, tell
 from sk_han.validation.labels import ClassNames, named, said_of_unknown
 
 _T = TypeVar("_T")
@@ -59,6 +59,7 @@ def predict(arguments: argparse.Namespace) -> None:
     rows = records(arguments.data, arguments, others=arguments.keep)
     of_tabs = (arguments.output or "").lower().removesuffix(".gz").endswith(".tsv")
     delimiter = "\t" if of_tabs else ","
+    blank: list[int] = []  # the lines of texts without anything to read, which get no label
     with _progress("Predicted", arguments) as progress, writing(arguments.output) as file:
         for number_of_batch, batch in enumerate(_batches(rows)):
             if number_of_batch == 0:  # a table that cannot be read leaves no header behind
@@ -71,9 +72,14 @@ def predict(arguments: argparse.Namespace) -> None:
             for record, label, row in zip(batch, decided, probabilities.tolist(), strict=True):
                 kept = [cell_of(value) for value in record.others]
                 shown = [f"{probability:.6g}" for probability in row] if of_classes else []
+                if not record.text.strip():
+                    blank.append(record.line)
+                    label = ""
                 file.write(csv_line([*kept, label, *shown], delimiter))
             file.flush()
             progress.advance(len(batch))
+    if blank:
+        warn_user(f"{counted(len(blank), 'blank text')} got no label: lines {listed(blank, 10)}.")
 
 
 def explain(arguments: argparse.Namespace) -> None:
@@ -132,37 +138,37 @@ def evaluate(arguments: argparse.Namespace) -> None:
     names = shortened_apart(printable, _LABEL_WIDTH)
     if sets is None:
         found = figures(probabilities, np.array(targets))
-        rows = found.pop("confusion").tolist()
-        of_labels = {"classes": classes.labels, "confusion": rows}
-        head = ["true \\ predicted", *names]
+        counts = found.pop("confusion")
+        by_label = label_shares(counts.sum(axis=1), counts.sum(axis=0), np.diag(counts))
+        of_all = {"classes": classes.labels, "confusion": counts.tolist()}
     else:
         target: Any = scorer.target
         decided, t = probabilities >= target.thresholds, sets.indicator(targets)
         found = label_figures(probabilities, decided, t)
         advice = target.note_on_recall(decided, t[:, : decided.shape[1]])
         tell(advice, quiet=arguments.quiet or not advice)
-        by_label = found.pop("by_label")
-        rows = list(zip(*by_label.values(), strict=True))
-        of_labels = {
-            "labels": [
-                {"label": label, **dict(zip(by_label, row, strict=True))}
-                for label, row in zip(classes.labels, rows, strict=True)
-            ]
-        }
-        head = ["label", *by_label]
+        by_label, of_all = found.pop("by_label"), {}
+    rows = list(zip(*by_label.values(), strict=True))
+    of_all["labels"] = [
+        {"label": label, **dict(zip(by_label, row, strict=True))}
+        for label, row in zip(classes.labels, rows, strict=True)
+    ]
     with writing(None) as file:
         if arguments.json:
-            file.write(json.dumps(found | of_labels) + "\n")
+            file.write(json.dumps(found | of_all) + "\n")
             return
         doubt = "If the model has learnt from these documents, the figures say nothing of new ones."
         tell(doubt, quiet=arguments.quiet)
         for name, value in found.items():
             file.write(f"{name.replace('_', ' '):<18}{_written(value):>9}\n")
-        if sets is None and len(rows) > _CLASSES_IN_A_TABLE:
+        tables: list[Any] = [(["label", *by_label], rows)]
+        if sets is None and len(rows) <= _CLASSES_IN_A_TABLE:
+            tables.append((["true \\ predicted", *names], of_all["confusion"]))
+        elif sets is None:
             tell(f"The confusion of {len(rows)} classes is in --json.", quiet=arguments.quiet)
-            return
-        cells = ([name, *map(_written, row)] for name, row in zip(names, rows, strict=True))
-        file.write("\n" + "\n".join(table_lines(head, cells)) + "\n")
+        for head, values in tables:
+            cells = ([name, *map(_written, row)] for name, row in zip(names, values, strict=True))
+            file.write("\n" + "\n".join(table_lines(head, cells)) + "\n")
 
 
 def _warn_of_unknown(targets: Sequence[Any], classes: ClassNames, n_known: int) -> None:
@@ -197,10 +203,15 @@ def report(arguments: argparse.Namespace) -> None:
     train: tuple[Any, Any] = (None, None)
     if arguments.train is not None:
         train = _labelled_texts(arguments.train, classes, arguments, is_several)
-    found = report_on(
-        model, texts, labels, X_train=train[0], y_train=train[1], n_mistakes=arguments.mistakes
-    )
-    write_result(found, f"Read {counted(found.n_documents)}", started, arguments)
+    stages = Stages(0 if arguments.quiet else 1, "report")
+    with stages.heartbeat(), stages("report"):
+        found = report_on(
+            model, texts, labels, X_train=train[0], y_train=train[1], n_mistakes=arguments.mistakes
+        )
+    measure = "micro_f1" if is_several else "accuracy"
+    scores = [f"{name} {each[measure]:.3f}" for name, each in found.scores.items()]
+    result = f"{measure.replace('_', ' ').capitalize()}: {', '.join(scores)}."
+    write_result(found, f"Read {counted(found.n_documents)}", result, started, arguments)
 
 
 def _labelled_texts(

@@ -100,11 +100,14 @@ def where_of(name: str, record: Record, arguments: argparse.Namespace) -> str:
     return f"{name}, line {record.line}: {arguments.label!r}"
 
 
-def write_result(found: Any, said: str, started: float, arguments: argparse.Namespace) -> None:
-    """Write a result as an HTML page or as text, and tell what took so long."""
+def write_result(
+    found: Any, done: str, result: str, started: float, arguments: argparse.Namespace
+) -> None:
+    """Write a result as an HTML page or as text, and tell what was done, and what came out."""
     with writing(arguments.output) as file:
         file.write(f"{found}\n" if arguments.output is None else found.to_html())
-    tell(f"{said} in {duration(time.monotonic() - started)}.", quiet=arguments.quiet)
+    done += f" in {duration(time.monotonic() - started)}. {result}"
+    tell(done, quiet=arguments.quiet)
 
 
 @contextmanager

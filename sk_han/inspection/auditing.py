@@ -32,6 +32,7 @@ from sk_han.targets import OneOfClasses, Target, fit_target
 from sk_han.targets.target import log_odds
 from sk_han.utils.containers import listed, rows_of
 from sk_han.utils.messages import check_count, counted
+from sk_han.utils.progress import Stages
 from sk_han.validation.documents import check_texts
 from sk_han.validation.labels import OF_DOCUMENTS, check_several_groups, warn_of_order
 
@@ -198,6 +199,7 @@ def audit_labels(
     groups: Any = None,
     params: Mapping[str, Any] | None = None,
     n_explained: int = 20,
+    verbose: int = 0,
 ) -> LabelAudit:
     """Find wrong labels by cross-validation.
 
@@ -217,6 +219,8 @@ def audit_labels(
     n_explained : int, default=20
         Number of the most doubtful labels to explain (why the suggested class and not the given
         one), if `explain` takes the estimator.
+    verbose : int, default=0
+        1 shows which fold is fitted. The estimator's own `verbose` holds for each fit.
 
     Returns
     -------
@@ -303,7 +307,9 @@ def audit_labels(
             warnings.simplefilter("ignore")  # on what is missing in a part of the documents
             return clone(estimator).fit(rows_of(X, rows), rows_of(y, rows), **params | own)
 
-    held_out = _cross_predict(fitted, X, target, labels, numbers, counts)
+    stages = Stages(verbose, "audit")
+    with stages.heartbeat():
+        held_out = _cross_predict(fitted, X, target, labels, numbers, counts, stages)
     judged = np.flatnonzero(held_out.known.any(axis=1))
     if not len(judged):
         raise ValueError(
@@ -389,20 +395,23 @@ def _cross_predict(
     labels: NDArray[Any],
     groups: NDArray[np.int64] | None,
     counts: NDArray[np.bool_],
+    stages: Stages,
 ) -> _HeldOut:
     """Predict each document by a model fitted to others; `counts` marks those with a weight."""
     n = len(labels)
     probabilities, fold, everything = np.zeros((n, target.n_scores)), np.zeros(n, int), np.arange(n)
     known = np.zeros((n, 1 if target.has_one_label else target.n_scores), dtype=bool)
     models: list[Any] = []
-    for rows in target.folds(labels, groups):
+    folds = list(target.folds(labels, groups))
+    for number, rows in enumerate(folds, start=1):
         if not len(rows):
             continue
         others = np.setdiff1d(everything, rows)
         learnt = labels[others][counts[others]]
         if not target.has_one_label and not learnt.any():
             continue  # there is nothing to learn
-        model = fitted(others)
+        with stages(f"fold {number} of {len(folds)}"):
+            model = fitted(others)
         columns = np.arange(target.n_scores)
         if target.has_one_label:  # a model may know some of the classes
             columns = target.encode(model.classes_, len(model.classes_))

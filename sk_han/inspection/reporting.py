@@ -247,8 +247,8 @@ def report(
     same = groups_of_same(keys)
     n_not_compared = 0 if seen is None or words_train is not None else held_out.n_not_compared
     notes = list(note_on_units(groups, same, n))
-    if n_without := keys.count(""):
-        notes.append(f"{documents_have(n_without)} no words.")
+    if without := [row for row, key in enumerate(keys) if not key]:
+        notes.append(f"{documents_have(len(without))} no words: {listed(without, 10)}.")
     if n_not_compared:
         notes.append(
             f"{documents_have(n_not_compared)} too few known words to be compared with the "

@@ -157,18 +157,18 @@ def label_figures(probabilities: Floats, decided: Flags, t: Flags) -> dict[str, 
     decided = padded(decided, t.shape[1])
     mean = averages(decided, t)
     counts = (each.sum(axis=0) for each in (t, decided, decided & t))
-    documents, _, precision, recall, f1 = shares_of(*counts)
     return {
         "documents": len(t),
         **{name: mean[name] for name in ("micro_f1", "macro_f1", "subset_accuracy")},
         "log_loss": float(log_losses(probabilities, t[:, :n_known]).mean()),
-        "by_label": {
-            "precision": precision,
-            "recall": recall,
-            "f1": f1,
-            "documents": documents,
-        },
+        "by_label": label_shares(*counts),
     }
+
+
+def label_shares(true: Integers, predicted: Integers, right: Integers) -> dict[str, list[Any]]:
+    """Return precision, recall, F1 and number of documents of each label, of counts (L,)."""
+    documents, _, precision, recall, f1 = shares_of(true, predicted, right)
+    return {"precision": precision, "recall": recall, "f1": f1, "documents": documents}
 
 
 def padded(values: NDArray[Any], n_labels: int) -> NDArray[Any]:

@@ -126,22 +126,19 @@ _LONGEST_SILENCE = 8.0  # seconds
 _SHORT = 0.95  # a log has the seconds of longer stages
 
 
-_BETWEEN_STAGES = "fit"
-
-
 class Stages:
     """Measure the stages of some work, and report them on standard error.
 
     Each stage is announced, but on a terminal those that have a bar of their own. `seconds` are
     those of each stage that has ended, in the order of their first beginning; a stage that comes
-    again adds to it.
+    again adds to it. Between stages the work is called as a `whole`.
     """
 
-    def __init__(self, verbose: int = 0) -> None:
+    def __init__(self, verbose: int = 0, whole: str = "fit") -> None:
         self.seconds: dict[str, float] = {}
         self.verbose = verbose
         self._start = perf_counter()
-        self._now = _BETWEEN_STAGES  # the stage, "" of one with a bar
+        self._whole = self._now = whole  # the stage, "" of one with a bar
         self._now_start = self._start
 
     @property
@@ -160,7 +157,7 @@ class Stages:
         try:
             yield
         finally:
-            self._now, self._now_start = _BETWEEN_STAGES, self._start
+            self._now, self._now_start = self._whole, self._start
             seconds = perf_counter() - start
             self.seconds[name] = self.seconds.get(name, 0.0) + seconds
         if tells and (rewrites_lines() or seconds > _SHORT):

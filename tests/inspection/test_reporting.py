@@ -219,10 +219,10 @@ def test_labels_of_the_training_documents_alone_are_known_too(classifier):
     assert found.baseline.shape == (36, 3)
 
 
-def test_empty_documents_are_counted_and_no_duplicates(classifier):
+def test_empty_documents_are_named_and_no_duplicates(classifier):
     found = report(classifier, [*HELD_OUT, "", " "], [*Y, "pos", "pos"])
     assert found.duplicates == ()
-    assert any("2 documents have no words" in note for note in found.notes)
+    assert any("2 documents have no words: 36, 37." in note for note in found.notes)
     assert found.n_words[-1] == 0
 
 
