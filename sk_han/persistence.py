@@ -36,7 +36,7 @@ from sk_han.storage.schema import fields_of
 from sk_han.text.vocabulary import stored_tokenizer
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.compat import validate_parameter_constraints
-from sk_han.utils.files import replacing
+from sk_han.utils.files import check_replaceable, replacing
 
 if TYPE_CHECKING:
     from sk_han.sentence_vectors import SentenceEmbedder
@@ -201,13 +201,17 @@ _REPAIRS = {
 
 
 def save(
-    estimator: Saved | Pipeline, path: str | os.PathLike[str], *, text_hashes: bool = False
+    estimator: Saved | Pipeline,
+    path: str | os.PathLike[str],
+    *,
+    text_hashes: bool = False,
+    overwrite: bool = False,
 ) -> None:
     """Save a fitted estimator to a file that contains data only.
 
     The file is in the safetensors format: arrays by name, and the rest as JSON in its metadata.
     `load` reads it without running code from it.
-    An existing file is replaced only when the new one is complete.
+    An existing model is replaced, and only when the new one is complete.
 
     Parameters
     ----------
@@ -220,6 +224,8 @@ def save(
         Whether a classifier's `text_hashes_` go into the file, so that `report` and others that
         load it know its training documents. Whoever has such a file can test whether a text was
         among them.
+    overwrite : bool, default=False
+        Whether a file that is not a model is replaced too.
 
     Raises
     ------
@@ -231,7 +237,7 @@ def save(
     ValueError
         If the estimator was changed so that `load` would raise an error.
     OSError
-        If the file cannot be written.
+        If the file cannot be written; FileExistsError if it is not a model.
 
     See Also
     --------
@@ -257,6 +263,7 @@ def save(
     >>> bool((loaded.predict_proba(texts) == classifier.predict_proba(texts)).all())
     True
     """
+    check_replaceable(path, None if overwrite else "overwrite=True", by_model=True)
     arrays: Arrays = {}
     versions = {
         "sk_han": sk_han.__version__,

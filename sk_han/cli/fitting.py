@@ -49,7 +49,7 @@ def fit(arguments: argparse.Namespace) -> None:
     if arguments.output == STANDARD:
         raise UsageError("a model goes to a file, not to standard output.")
     tables = [arguments.data, arguments.validation, arguments.unlabelled]
-    check_files(tables, arguments.output)
+    check_files(tables, arguments.output, force=arguments.force, by_model=True)
     share = _share_held_out(arguments)
     quiet, started = arguments.quiet, time.monotonic()
     model = _classifier(arguments)
@@ -69,7 +69,7 @@ def fit(arguments: argparse.Namespace) -> None:
 
     from sk_han import save
 
-    save(model, arguments.output)
+    save(model, arguments.output, overwrite=arguments.force)
     size = os.path.getsize(arguments.output) / 1e6
     seconds = duration(time.monotonic() - started)
     tell(f"Saved {in_one_line(arguments.output)}, {size:.1f} MB, after {seconds}.", quiet=quiet)
@@ -80,8 +80,9 @@ def _share_held_out(arguments: argparse.Namespace) -> float | None:
     given = arguments.hold_out
     if given is None:
         return None
+    tables = [arguments.data, arguments.validation, arguments.unlabelled]
     for part in _parts_of(arguments):
-        check_files([arguments.data, arguments.validation, arguments.unlabelled], part)
+        check_files(tables, part, force=arguments.force)
     try:
         share = float(given)
     except ValueError:
@@ -145,10 +146,10 @@ def _cell(labels: Any, row: int, arguments: argparse.Namespace) -> str:
 
 def audit(arguments: argparse.Namespace) -> None:
     """Write which labels of a table are likely wrong, as an HTML page or as text."""
-    check_files([arguments.data], arguments.output)
+    check_files([arguments.data], arguments.output, force=arguments.force)
     if arguments.csv is not None:
         check_is_csv(arguments.csv, "--csv")
-        check_files([arguments.data], arguments.csv)
+        check_files([arguments.data], arguments.csv, force=arguments.force)
     started = time.monotonic()
     model = _classifier(arguments).set_params(verbose=0)
     documents, labels = _labelled(arguments.data, arguments)

@@ -147,6 +147,9 @@ def _add_own(command: argparse.ArgumentParser, name: str) -> None:
         case _:
             page = "HTML page to write, - for standard output; without it, text is printed"
             add("-o", "--output", metavar="PAGE", help=page)
+    if name != "evaluate":
+        force = "replace files that exist; fit replaces a model without it"
+        add("-f", "--force", action="store_true", help=force)
     match name:
         case "explain":
             rows = "first documents (default: 20)"

@@ -47,7 +47,7 @@ _LABEL_WIDTH = 16
 
 def predict(arguments: argparse.Namespace) -> None:
     """Write a row for each document: kept columns, prediction, probabilities."""
-    check_files([arguments.model, arguments.data], arguments.output)
+    check_files([arguments.model, arguments.data], arguments.output, force=arguments.force)
     if is_json_lines(Path(arguments.output or "")):
         raise UsageError(f"predict writes a table of columns; name it .csv: {arguments.output}.")
     scorer = Scorer.load(arguments.model)
@@ -84,7 +84,7 @@ def predict(arguments: argparse.Namespace) -> None:
 
 def explain(arguments: argparse.Namespace) -> None:
     """Write explanations of the first documents as an HTML page or as text."""
-    check_files([arguments.model, arguments.data], arguments.output)
+    check_files([arguments.model, arguments.data], arguments.output, force=arguments.force)
     scorer = Scorer.load(arguments.model)
     sets = sets_of(scorer.target, arguments)
     classes = ClassNames(scorer.classes_.tolist())
@@ -188,7 +188,8 @@ def _warn_of_unknown(targets: Sequence[Any], classes: ClassNames, n_known: int) 
 
 def report(arguments: argparse.Namespace) -> None:
     """Write the report of a model on labelled documents, as an HTML page or as text."""
-    check_files([arguments.model, arguments.data, arguments.train], arguments.output)
+    tables = [arguments.data, arguments.train]
+    check_files([arguments.model, *tables], arguments.output, force=arguments.force)
     started = time.monotonic()
     with needing_torch(arguments.command):
         from sk_han import load

@@ -37,7 +37,9 @@ from sk_han.utils.progress import duration, tell
 from sk_han.validation.labels import ClassNames, named
 
 
-def check_files(inputs: Sequence[str | None], output: str | None) -> None:
+def check_files(
+    inputs: Sequence[str | None], output: str | None, *, force: bool = False, by_model: bool = False
+) -> None:
     """Raise an error before work begins if files cannot be meant as they are given."""
     given = [name for name in inputs if name is not None]
     if given.count(STANDARD) > 1:
@@ -48,7 +50,7 @@ def check_files(inputs: Sequence[str | None], output: str | None) -> None:
     for name in given:
         if name != STANDARD and os.path.realpath(name) == os.path.realpath(output):
             raise UsageError(f"{output} is read; write to another file.")
-    check_replaceable(output)
+    check_replaceable(output, None if force else "--force", by_model=by_model)
 
 
 def check_is_csv(path: str, option: str) -> None:

@@ -66,11 +66,29 @@ def _remove_unfinished(folder: Path) -> None:
                 path.unlink()
 
 
-def check_replaceable(path: str | os.PathLike[str]) -> None:
-    """Raise the OSError of `replacing`, as far as it can be known before; change nothing."""
-    folder = _target(path).parent
-    if not os.access(folder, os.W_OK):
-        raise PermissionError(f"{path} cannot be written: no permission to write to {folder}.")
+_MODEL = re.compile(rb'(?s).{8}\{"__metadata__":\{"sk_han":')  # how a file of `save` begins
+
+
+def check_replaceable(
+    path: str | os.PathLike[str], force: str | None = None, *, by_model: bool = False
+) -> None:
+    """Raise the OSError of `replacing`, as far as it can be known before; change nothing.
+
+    With `force`, which is what the user may give for it, a file that exists is an error, but an
+    empty one, and a model that is replaced `by_model`.
+    """
+    target = _target(path)
+    if not os.access(target.parent, os.W_OK):
+        raise PermissionError(
+            f"{path} cannot be written: no permission to write to {target.parent}."
+        )
+    if force and target.exists() and target.stat().st_size:
+        with open(target, "rb") as file:
+            if not (by_model and _MODEL.match(file.read(64))):
+                raise FileExistsError(
+                    f"{path} exists{', and is not a model' * by_model}. Give another name, or "
+                    f"{force} to replace it."
+                )
 
 
 def _target(path: str | os.PathLike[str]) -> Path:

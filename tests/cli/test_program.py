@@ -93,6 +93,37 @@ class TestUsage:
 
 
 class TestErrors:
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            "predict {model} {data} -o {old}",
+            "explain {model} {data} -o {old}",
+            "report {model} {data} -o {old}",
+            "audit {data} -o {old} --set max_epochs=1",
+            "audit {data} --csv {old} --set max_epochs=1",
+            "fit {data} -o {old} --set max_epochs=1",
+            "fit {data} -o {new} --set max_epochs=1 --hold-out 0.3",
+        ],
+    )
+    def test_a_file_that_exists_is_replaced_by_force_alone(
+        self, run, model, table, tmp_path, arguments
+    ):
+        old = tmp_path / "m.test.csv"
+        old.write_bytes(b"mine")
+        places = {"model": model, "data": table(), "old": old, "new": tmp_path / "m.han"}
+        arguments = arguments.format(**places).split()
+        code, output, told = run(*arguments)
+        assert (code, output) == (1, "")
+        assert told.startswith(f"sk-han: error: {old} exists")
+        assert told.endswith("Give another name, or --force to replace it.\n")
+        assert old.read_bytes() == b"mine"
+        assert run(*arguments, "--force")[0] == 0
+        assert old.read_bytes() != b"mine"
+
+    def test_fit_replaces_a_model(self, run, table, tmp_path):
+        arguments = ("fit", table(), "-o", tmp_path / "m.han", "--set", "max_epochs=1", "--quiet")
+        assert run(*arguments) == run(*arguments) == (0, "", "")
+
     @pytest.mark.parametrize("command", ["predict", "explain", "evaluate", "report"])
     def test_a_file_without_a_classifier_is_said(self, run, table, tmp_path, command):
         path = tmp_path / "tokenizer.han"

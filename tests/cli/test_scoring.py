@@ -108,7 +108,7 @@ class TestPredict:
     def test_an_error_leaves_the_old_file(self, run, model, table, tmp_path):
         (tmp_path / "out.csv").write_text("old")
         rows = [(i, "Good.", "pos") for i in range(900)] + [("too", "few")]
-        code, _, told = run("predict", model, table(rows), "-o", tmp_path / "out.csv")
+        code, _, told = run("predict", model, table(rows), "--force", "-o", tmp_path / "out.csv")
         assert code == 1
         assert "data.csv, line 902: expected as many fields as column names, 3; got 2" in told
         assert (tmp_path / "out.csv").read_text() == "old"

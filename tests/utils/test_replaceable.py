@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+import sk_han
 from sk_han.utils.files import check_replaceable
 
 
@@ -15,6 +16,23 @@ class TestWhatIsToldBefore:
         check_replaceable(tmp_path / "new.han")
         assert path.read_bytes() == b"old"
         assert os.listdir(tmp_path) == ["model.han"]
+
+    def test_what_is_no_model_is_replaced_by_force_alone(self, tmp_path):
+        table, empty, model = (tmp_path / name for name in ("a.csv", "b.csv", "c.han"))
+        table.write_text("text\nGood.\n")
+        empty.touch()
+        sk_han.save(sk_han.HierarchicalTokenizer().fit(["Good."]), model)
+        for path, by_model in [(table, False), (table, True), (model, False)]:
+            with pytest.raises(FileExistsError, match=r"exists.*another name, or --yes to repl"):
+                check_replaceable(path, "--yes", by_model=by_model)
+            check_replaceable(path)
+        check_replaceable(empty, "--yes")
+        check_replaceable(model, "--yes", by_model=True)
+        with pytest.raises(FileExistsError, match=r"not a model\. .* or overwrite=True to replace"):
+            sk_han.save(sk_han.load(model), table)
+        assert table.read_text() == "text\nGood.\n"
+        sk_han.save(sk_han.load(model), table, overwrite=True)
+        sk_han.save(sk_han.load(table), model)
 
     def test_a_missing_folder_is_an_error(self, tmp_path):
         with pytest.raises(FileNotFoundError, match="There is no folder"):
