@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -190,6 +190,13 @@ class LabelSets:
     def numbers(self, cell: Any, where: str) -> list[int]:
         """Return the numbers of the labels of a cell."""
         labels = _labels_of(self.separator, cell, where, self._as_named)
+        for label in labels:
+            joined = None if label in self._as_named else _joined_by(label, self._as_named)
+            if joined is not None:
+                raise ValueError(
+                    f"{where}: {label[:40]!r} is not a label of the model, but {listed(joined[1])} "
+                    f"are. Give --separator {joined[0]!r}."
+                )
         return [self.classes.checked(label, where) for label in labels]
 
     @cached_property
@@ -283,15 +290,22 @@ def read_labelled(
 def warn_of_joined(names: Sequence[Any]) -> None:
     """Warn of a label that is others in one cell, joined by a separator that was not given."""
     known = set(map(named, names))
-    for separator in ";|,":
-        for name in sorted(known):
-            parts = [part.strip() for part in name.split(separator)]
-            if len(parts) > 1 and known.issuperset(parts):
-                warn_user(
-                    f"{name[:40]!r} is taken for one label, and {listed(parts)} are labels too. If "
-                    f"these are several labels of a document, give --separator {separator!r}."
-                )
-                return
+    for name in sorted(known):
+        if joined := _joined_by(name, known):
+            warn_user(
+                f"{name[:40]!r} is taken for one label, and {listed(joined[1])} are labels too. If "
+                f"these are several labels of a document, give --separator {joined[0]!r}."
+            )
+            return
+
+
+def _joined_by(name: str, known: Collection[str]) -> tuple[str, list[str]] | None:
+    """Return a separator at which a name consists of known labels, and these."""
+    for separator in ";|,\t ":
+        parts = [part.strip() for part in name.split(separator)]
+        if len(parts) > 1 and all(part in known for part in parts):
+            return separator, parts
+    return None
 
 
 def _check_whole(label: str, separator: str, where: str = "") -> None:

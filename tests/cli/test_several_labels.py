@@ -94,7 +94,8 @@ def test_figures_are_those_of_the_decisions(run, topics, stored):
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize(
-    ("separator", "joined"), [([], "water;fire"), (["--separator", "|"], "water,fire")]
+    ("separator", "joined"),
+    [([], "water;fire"), ([], "water fire"), (["--separator", "|"], "water,fire")],
 )
 def test_labels_that_look_joined_are_told(run, tmp_path, separator, joined):
     path = tmp_path / "claims.csv"
@@ -107,6 +108,17 @@ def test_labels_that_look_joined_are_told(run, tmp_path, separator, joined):
     assert code == 0
     assert f"'{joined}' is taken for one label, and 'water', 'fire' are labels too." in told
     assert f"give --separator {joined[5]!r}" in told
+
+
+@pytest.mark.parametrize("command", ["evaluate", "report", "explain"])
+@pytest.mark.parametrize("separator", [" ", "|", ",", "\t"])
+def test_another_separator_than_that_of_the_model_is_told(run, topics, stored, command, separator):
+    path, column = topics(["good", separator.join(["bad", "rain"])]), ("--label", "topics")
+    code, _, told = run(command, stored, path, *column)
+    assert code == 1
+    assert f"topics.csv, line 3: 'topics': {f'bad{separator}rain'!r} is not a label" in told
+    assert f"but 'bad', 'rain' are. Give --separator {separator!r}.\n" in told
+    assert run(command, stored, path, *column, "--separator", separator)[0] == 0
 
 
 def test_lists_of_json_lines_are_sets_of_labels(run, stored, tmp_path):
