@@ -21,7 +21,7 @@ from sk_han.text.reader import (
     DocumentSpans,
     words_of,
 )
-from sk_han.text.vocabulary import WordCounts, check_vocabulary
+from sk_han.text.vocabulary import WordCounts, check_vocabulary, in_normal_form
 from sk_han.utils.compat import (
     POSITIVE,
     CallbackSupportMixin,
@@ -371,7 +371,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         counts, given = WordCounts(self.min_df), None
         if self.vocabulary is not None:
             compile_token_pattern(reader.token_pattern)  # an error now rather than in transform
-            given = check_vocabulary(self.vocabulary)
+            given = in_normal_form(check_vocabulary(self.vocabulary))
         for texts, documents in zip_longest((portions, further), kept):
             for portion in texts:
                 if given is None:

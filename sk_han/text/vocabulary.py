@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import UNKNOWN_ID, DocumentArray
+from sk_han.documents import UNKNOWN_ID, DocumentArray, normal_form
 from sk_han.options import Choice, Constraint, Either, InstanceOf, Range
 from sk_han.storage.model_file import Arrays, from_plain, unpacked_words
 from sk_han.storage.schema import Field, ListOf, Schema, Sizes, check, fields_of
@@ -121,6 +121,15 @@ def check_vocabulary(vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str,
     if len(set(ids)) < len(ids):
         raise ValueError(f"vocabulary gives the id {_repeated(ids)!r} to several words.")
     return checked
+
+
+def in_normal_form(vocabulary: Mapping[str, int]) -> dict[str, int]:
+    """Return a vocabulary with its words spelled as texts have them, unless another word is so."""
+    found: dict[str, int] = {}
+    for word, i in vocabulary.items():
+        normal = normal_form(word)
+        found[word if normal in vocabulary or normal in found else normal] = i
+    return found
 
 
 def _repeated(values: list[object]) -> object:

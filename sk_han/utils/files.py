@@ -37,6 +37,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
+            os.utime(unfinished)  # young, so that nobody removes it before it is moved
         os.replace(unfinished, target)
     except BaseException as error:
         unfinished.unlink(missing_ok=True)

@@ -132,6 +132,19 @@ class TestAccidents:
             expected = [link.name, in_use.name, young.name, saved.name]
             assert sorted(os.listdir(saved.parent)) == sorted(expected)
 
+    def test_a_file_that_took_long_to_flush_is_not_taken_for_left(self, saved, monkeypatch):
+        before, replace = saved.read_bytes(), os.replace
+
+        def replace_after_another(unfinished, target):
+            monkeypatch.undo()
+            save_another(saved.with_name("another.han"))
+            replace(unfinished, target)
+
+        monkeypatch.setattr(os, "fsync", lambda number: os.utime(number, (0, 0)))
+        monkeypatch.setattr(os, "replace", replace_after_another)
+        save_another(saved)
+        assert saved.read_bytes() != before
+
     def test_a_full_disk_leaves_the_old_file_and_nothing_else(self, saved):
         resource = pytest.importorskip("resource")
         before = saved.read_bytes()
