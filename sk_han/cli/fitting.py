@@ -7,7 +7,6 @@ import ast
 import os
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,15 +124,8 @@ def _without_held_out(
         columns = dict.fromkeys(name for row in written for name in row)  # of JSON, each its own
         cells = [columns, *([row.get(name, "") for name in columns] for row in written)]
         delimiter = separator_of(arguments) or ","  # the same options read it
-        text = "".join(csv_line(line, delimiter) for line in cells)
-        here = Path(table)
-        if here.exists() and here.read_bytes() != text.encode(arguments.encoding, "replace"):
-            raise ValueError(
-                f"{in_one_line(table)} is there and holds something else than --hold-out would "
-                "write. Move it away or remove it, or give -o another name."
-            )
         with writing(table, arguments.encoding) as file:
-            file.write(text)
+            file.writelines(csv_line(line, delimiter) for line in cells)
     train, test = map(in_one_line, parts)
     told = f"Held {counted(len(held_out))} out, in {test}; the {len(rows):,} others are in {train}."
     tell(told, quiet=arguments.quiet)

@@ -33,7 +33,6 @@ from sk_han.utils.messages import agreeing, counted
 Reported: TypeAlias = Any  # a Report, whose class is above this module
 MATRIX_LABELS = 25
 LABELS_OPEN, LABELS_SHOWN = 12, 100
-LONGEST_SENTENCE = 1000
 BASELINES = {
     False: "TF-IDF + logistic regression",
     True: "TF-IDF + one logistic regression per label",
@@ -367,7 +366,7 @@ def _misled(report: Reported, place: int) -> Sentence:
         said = [f"No sentence speaks {side} ", *comparison(explanation)]
         return Sentence([*said, "."], "han-small")
     best = int((sign * values).argmax())
-    text = " ".join(explanation.sentences[best].split())[:LONGEST_SENTENCE]
+    text = " ".join(explanation.sentences[best].split())
     value = with_minus(number(float(values[best]), True))
     quoted = Span(f"\N{LEFT DOUBLE QUOTATION MARK}{text}\N{RIGHT DOUBLE QUOTATION MARK}")
     return Sentence(["Misled by ", quoted, f" ({value})"], "han-misled")

@@ -202,17 +202,6 @@ class TestHoldOut:
         assert code == 0
         assert f"learnt from the {len(rest)} training documents given." in printed
 
-    def test_a_table_that_is_there_is_not_lost(self, fit, tmp_path):
-        held = tmp_path / "m.test.csv"
-        held.write_text("text,label\nmine,good\n")
-        code, told, model = fit("--hold-out", "0.25")
-        assert (code, model) == (1, None)
-        assert f"{held} is there and holds something else" in told
-        assert held.read_text() == "text,label\nmine,good\n"
-        held.unlink()
-        for _ in range(2):  # again the same
-            assert fit("--hold-out", "0.25")[0] == 0
-
     def test_several_labels_are_written_as_they_were_read(self, run, table, tmp_path):
         rows = [
             (i, f"{text} Number {i}.", ["good;late", "late", "good"][i % 3])
