@@ -251,6 +251,9 @@ def tagging_shapes(sizes: Sequence[int], n_classes: int, options: TaggingOptions
 
 # In place of minus infinity: sums of it are finite, and so are the gradients of logsumexp.
 _FORBIDDEN = -1e100
+# A step is a product of matrices as long as scores are so small that no factor rounds to 0: paths
+# into the labels of a token differ by at most eight times this, and exp(-690) is 1e-300.
+_LARGEST_SCORE, _SMALLEST_FACTOR = 80.0, 1e-300
 
 
 def path_scores(
@@ -274,14 +277,23 @@ def log_partition(emissions: Tensor, first: Tensor, transitions: Tensor, lengths
     layout = PackedLayout(lengths)
     packed = emissions[layout.forward_token.to(emissions.device)]
     scores = packed[: layout.n_filled] + first  # over the paths up to the first tokens, (N, C)
-    sums = [scores]
+    sums, factor = [scores], transitions.exp()
+    given = torch.cat([each.detach().flatten() for each in (emissions, first, transitions)])
+    is_small = bool(((given.abs() <= _LARGEST_SCORE) | (given == _FORBIDDEN)).all())
     for emission, n in zip(packed.split(layout.active)[1:], layout.active[1:], strict=True):
-        scores = torch.logsumexp(scores[:n].unsqueeze(2) + transitions, dim=1) + emission
+        if is_small:
+            highest = scores[:n].detach().max(dim=1, keepdim=True).values
+            total = (scores[:n] - highest).exp() @ factor
+            into = total.clamp(min=_SMALLEST_FACTOR).log() + highest
+            into = torch.where(total > 0, into, _FORBIDDEN)
+        else:
+            into = torch.logsumexp(scores[:n].unsqueeze(2) + transitions, dim=1)
+        scores = into + emission
         sums.append(scores)
     filled, _, last = sequence_ends(lengths, emissions.device)
     ends = torch.cat(sums)[layout.forward_row.to(emissions.device)[last]]
-    total = emissions.new_zeros(len(lengths))
-    return total.index_copy(0, filled, torch.logsumexp(ends, dim=1))
+    partitions = emissions.new_zeros(len(lengths))
+    return partitions.index_copy(0, filled, torch.logsumexp(ends, dim=1))
 
 
 def marginals(emissions: Tensor, first: Tensor, transitions: Tensor, lengths: Tensor) -> Tensor:

@@ -101,6 +101,17 @@ def test_gradients_are_those_of_finite_differences(chain, shift):
     assert torch.autograd.gradcheck(likelihoods, inputs)
 
 
+def test_memory_does_not_grow_with_the_square_of_the_number_of_labels():
+    n_labels, kept = 101, []
+    scores = torch.zeros(int(CHAINS.sum()), n_labels), torch.zeros(n_labels)
+    transitions = torch.zeros(n_labels, n_labels, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda each: (kept.append(each.numel()), each)[1], lambda each: each
+    ):
+        log_partition(*scores, transitions, CHAINS)
+    assert max(kept) == transitions.numel()
+
+
 def test_a_forbidden_transition_is_on_no_path(chain):
     emissions, first, transitions = chain
     emissions[:, 2] += 50  # label 2 would be everywhere
