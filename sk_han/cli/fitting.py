@@ -17,6 +17,7 @@ from sk_han.cli.tables import (
     cell_of,
     check_files,
     check_is_csv,
+    ids_of,
     is_json_table,
     needing_torch,
     read_labelled,
@@ -153,7 +154,8 @@ def audit(arguments: argparse.Namespace) -> None:
     from sk_han import audit_labels
 
     texts, verbose = [record.text for record in documents], 0 if arguments.quiet else 1
-    found = audit_labels(model, texts, labels, verbose=verbose)
+    ids = ids_of(documents, arguments)
+    found = audit_labels(model, texts, labels, ids=ids, verbose=verbose)
     if arguments.csv is not None:
         found.to_csv(arguments.csv)
     result = f"Labels expected to be wrong: {found.n_expected():,.0f}."

@@ -147,6 +147,9 @@ def _add_own(command: argparse.ArgumentParser, name: str) -> None:
         case _:
             page = "HTML page to write, - for standard output; without it, text is printed"
             add("-o", "--output", metavar="PAGE", help=page)
+    if name in ("explain", "audit", "report"):
+        kept = "column of the data that names documents, instead of their row"
+        add("--keep", metavar="COLUMN", help=kept)
     if name != "evaluate":
         force = "replace files that exist; fit replaces a model without it"
         add("-f", "--force", action="store_true", help=force)

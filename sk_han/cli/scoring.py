@@ -17,6 +17,7 @@ from sk_han.cli.tables import (
     LabelSets,
     cell_of,
     check_files,
+    ids_of,
     needing_torch,
     read_labelled,
     records,
@@ -98,20 +99,21 @@ def explain(arguments: argparse.Namespace) -> None:
     found: list[DocumentExplanation] = []
     numbers: list[int] = []  # of the document that each is about
     true: list[Any] = []
-    n_read = 0
+    read: list[Record] = []
     with _progress("Explained", arguments) as progress:
         for batch in _batches(islice(rows, arguments.rows), 16):
             texts = [record.text for record, _ in batch]
             explained = scorer.explain(texts, **options, method=arguments.method)
             found += explained
-            numbers += [n_read + number for number in explained.numbers.tolist()]
+            numbers += [len(read) + number for number in explained.numbers.tolist()]
             if arguments.label is not None:
                 true += [label for _, label in batch]
-            n_read += len(batch)
+            read += [record for record, _ in batch]
             progress.advance(len(batch))
         targets = np.array(true) if sets is None else sets.indicator(true)
         y_true = scorer.target.decode(targets)[numbers] if true else None
-        explanations = ExplanationList(found, y_true=y_true, numbers=numbers)
+        ids = ids_of(read, arguments)
+        explanations = ExplanationList(found, y_true=y_true, numbers=numbers, ids=ids)
         with writing(arguments.output) as file:
             if arguments.output is None:
                 file.write(explanations.to_text(max_documents=None) + "\n")
@@ -200,30 +202,29 @@ def report(arguments: argparse.Namespace) -> None:
         raise ValueError(f"{arguments.model} cannot be loaded: it holds no classifier.")
     is_several = sets_of(classifier.pool_.target, arguments) is not None
     classes = ClassNames(model.classes_.tolist())
-    texts, labels = _labelled_texts(arguments.data, classes, arguments, is_several)
-    train: tuple[Any, Any] = (None, None)
+    documents, labels = _labelled_records(arguments.data, classes, arguments, is_several)
+    texts, train = [record.text for record in documents], dict[str, Any]()
     if arguments.train is not None:
-        train = _labelled_texts(arguments.train, classes, arguments, is_several)
+        learnt, y_train = _labelled_records(arguments.train, classes, arguments, is_several)
+        train = {"X_train": [record.text for record in learnt], "y_train": y_train}
+    ids, n_mistakes = ids_of(documents, arguments), arguments.mistakes
     stages = Stages(0 if arguments.quiet else 1, "report")
     with stages.heartbeat(), stages("report"):
-        found = report_on(
-            model, texts, labels, X_train=train[0], y_train=train[1], n_mistakes=arguments.mistakes
-        )
+        found = report_on(model, texts, labels, **train, n_mistakes=n_mistakes, ids=ids)
     measure = "micro_f1" if is_several else "accuracy"
     scores = [f"{name} {each[measure]:.3f}" for name, each in found.scores.items()]
     result = f"{measure.replace('_', ' ').capitalize()}: {', '.join(scores)}."
     write_result(found, f"Read {counted(found.n_documents)}", result, started, arguments)
 
 
-def _labelled_texts(
+def _labelled_records(
     name: str, classes: ClassNames, arguments: argparse.Namespace, is_several: bool
-) -> tuple[list[str], Any]:
-    """Return texts and labels of a table, which `report` matches by their values."""
+) -> tuple[list[Record], Any]:
+    """Return documents and labels of a table, which `report` matches by their values."""
     if is_several:
-        found, labels = read_labelled(name, arguments, classes.labels, grows=True)
-        return [record.text for record in found], labels
+        return read_labelled(name, arguments, classes.labels, grows=True)
     found = list(records(name, arguments, arguments.label))
-    return [record.text for record in found], [record.label for record in found]
+    return found, [record.label for record in found]
 
 
 def _progress(done: str, arguments: argparse.Namespace) -> Progress:

@@ -27,6 +27,7 @@ from sk_han.datasets.tables import (
     check_separator,
     is_json_lines,
     label_array,
+    place_of,
     read_records,
 )
 from sk_han.targets import AnyOfLabels, Target
@@ -90,6 +91,15 @@ def records(
         stream = cast(Any, sys.stdin.buffer)
         table = Table(stream, delimiter, "standard input", arguments.encoding)
     return read_records(table, arguments.text or ["text"], label, others)
+
+
+def ids_of(found: Sequence[Record], arguments: argparse.Namespace) -> list[str] | None:
+    """Return the cells of the column that names documents; None if there is none."""
+    kept = arguments.keep
+    if kept is None:
+        return None
+    rows = [each.row for each in found]
+    return [cell_of(row[[*row][place_of(kept, [*row], arguments.data)]]) for row in rows]
 
 
 def cell_of(value: Any) -> str:

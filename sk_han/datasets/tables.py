@@ -223,7 +223,7 @@ def _csv_rows(lines: TextIO, name: str, columns: list[str], delimiter: str) -> I
     _, header = next(records, (0, []))
     if not header:
         raise ValueError(f"{name} is empty; it should start with a row of column names.")
-    places = [_place(column, header, name) for column in columns]
+    places = [place_of(column, header, name) for column in columns]
     called = _CALLED.get(delimiter, repr(delimiter))
     for number, fields in records:
         if len(fields) != len(header):
@@ -276,10 +276,10 @@ def _json_rows(lines: TextIO, name: str, columns: list[str]) -> Iterator[Row]:
                 "list around them."
             )
         keys = list(record)
-        yield number, [record[keys[_place(column, keys, where)]] for column in columns], record
+        yield number, [record[keys[place_of(column, keys, where)]] for column in columns], record
 
 
-def _place(column: str, present: list[str], where: str) -> int:
+def place_of(column: str, present: list[str], where: str) -> int:
     """Return the position of a column among those present."""
     if present.count(column) == 1:
         return present.index(column)

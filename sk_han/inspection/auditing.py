@@ -30,7 +30,7 @@ from sk_han.inspection.results.label_audit import LabelAudit
 from sk_han.rendering.blocks import percent
 from sk_han.targets import OneOfClasses, Target, fit_target
 from sk_han.targets.target import log_odds
-from sk_han.utils.containers import listed, rows_of
+from sk_han.utils.containers import document_ids, listed, rows_of
 from sk_han.utils.messages import check_count, counted
 from sk_han.utils.progress import Stages
 from sk_han.validation.documents import check_texts
@@ -199,6 +199,7 @@ def audit_labels(
     groups: Any = None,
     params: Mapping[str, Any] | None = None,
     n_explained: int = 20,
+    ids: Any = None,
     verbose: int = 0,
 ) -> LabelAudit:
     """Find wrong labels by cross-validation.
@@ -219,6 +220,9 @@ def audit_labels(
     n_explained : int, default=20
         Number of the most doubtful labels to explain (why the suggested class and not the given
         one), if `explain` takes the estimator.
+    ids : sequence of length n_documents, default=None
+        Ids by which the page and tables name documents, in place of their rows; by default an index
+        of pandas that is not 0, 1, 2, ...
     verbose : int, default=0
         1 shows which fold is fitted. The estimator's own `verbose` holds for each fit.
 
@@ -329,6 +333,7 @@ def audit_labels(
         conflicts=tuple(map(tuple, same)),
         explanations=explanations,
         notes=(*_notes(held_out, labels, target, np.unique(entries["given"])), *note),
+        ids=document_ids(X, ids),
     )
 
 

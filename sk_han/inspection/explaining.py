@@ -28,7 +28,7 @@ from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.targets import OneOfClasses
 from sk_han.training.net import computing
-from sk_han.utils.containers import plain_label
+from sk_han.utils.containers import document_ids, plain_label
 from sk_han.utils.messages import random_source
 from sk_han.utils.progress import Progress
 from sk_han.validation.documents import check_texts
@@ -167,7 +167,7 @@ def explain(
     """
     warn_of_order(X, y_true, "y_true")
     explained = _explained(estimator, X, target, against, targets, options)
-    return _explanation_list(explained, y_true)
+    return _explanation_list(explained, y_true, document_ids(X))
 
 
 @takes_options
@@ -278,11 +278,12 @@ def explain_classes(
         raise ValueError("classes must name one class or more, or be None for all; got none.")
     columns = [explain_iter(estimator, X, target=label, **options) for label in labels]
     rows = enumerate(zip(*columns, strict=True))
-    return _explanation_list(((number, each) for number, row in rows for each in row), y_true)
+    explained = ((number, each) for number, row in rows for each in row)
+    return _explanation_list(explained, y_true, document_ids(X))
 
 
 def _explanation_list(
-    explained: Iterable[tuple[int, DocumentExplanation]], y_true: Any
+    explained: Iterable[tuple[int, DocumentExplanation]], y_true: Any, ids: Any
 ) -> ExplanationList:
     """Collect explanations with the numbers of their documents; true labels are of documents."""
     explained = list(explained)
@@ -291,7 +292,7 @@ def _explanation_list(
         first = np.unique(numbers, return_index=True)[1]  # explanation of each document
         of_documents: Any = ExplanationList([explanations[i] for i in first], y_true=y_true).y_true
         y_true = [of_documents[number] for number in numbers]
-    return ExplanationList(explanations, y_true=y_true, numbers=numbers)
+    return ExplanationList(explanations, y_true=y_true, numbers=numbers, ids=ids)
 
 
 def _explained(

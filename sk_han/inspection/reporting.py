@@ -37,7 +37,7 @@ from sk_han.inspection.results.report import Report
 from sk_han.rendering.blocks import percent
 from sk_han.targets import AnyOfLabels
 from sk_han.targets.any_of_labels import best_thresholds, dealt_out
-from sk_han.utils.containers import listed, rows_of
+from sk_han.utils.containers import document_ids, document_name, listed, rows_of
 from sk_han.utils.messages import agreeing, check_choice, check_count, counted, taking_many_classes
 from sk_han.utils.metrics import effective_groups, padded
 from sk_han.validation.documents import check_texts
@@ -130,6 +130,7 @@ def report(
     baseline: str | None = "tfidf",
     n_mistakes: int = 10,
     groups: Any = None,
+    ids: Any = None,
 ) -> Report:
     """Evaluate a fitted model on held-out documents.
 
@@ -158,6 +159,9 @@ def report(
         Numbers or names of groups of similar documents, such as those by one author. Intervals are
         then over groups, and a cross-validated baseline is not fitted to documents of the group
         that it predicts.
+    ids : sequence of length n_documents, default=None
+        Ids by which the page and tables name documents, in place of their rows; by default an index
+        of pandas that is not 0, 1, 2, ...
 
     Returns
     -------
@@ -210,7 +214,7 @@ def report(
     warn_of_order(X, groups, "groups")
     warn_of_order(X_train, y_train, "y_train", "X_train")
     X, X_train = _with_length(X), None if X_train is None else _with_length(X_train)
-    n = n_documents_of(X)
+    n, ids = n_documents_of(X), document_ids(X, ids)
     if groups is not None:
         groups = check_several_groups(groups, n, "intervals need several")
     t_train = None
@@ -247,8 +251,8 @@ def report(
     same = groups_of_same(keys)
     n_not_compared = 0 if seen is None or words_train is not None else held_out.n_not_compared
     notes = list(note_on_units(groups, same, n))
-    if without := [row for row, key in enumerate(keys) if not key]:
-        notes.append(f"{documents_have(len(without))} no words: {listed(without, 10)}.")
+    if names := [document_name(row, ids) for row, key in enumerate(keys) if not key]:
+        notes.append(f"{documents_have(len(names))} no words: {listed(names, 10, str)}.")
     if n_not_compared:
         notes.append(
             f"{documents_have(n_not_compared)} too few known words to be compared with the "
@@ -267,6 +271,7 @@ def report(
         trained_on=_in_training(keys, words_train, seen),
         notes=(*evaluation.notes, *notes, *unexplained),
         groups=groups,
+        ids=ids,
     )
 
 

@@ -28,6 +28,7 @@ from sk_han.rendering.blocks import (
     with_minus,
 )
 from sk_han.rendering.shading import comparison, document_blocks, legend, named
+from sk_han.utils.containers import document_name
 from sk_han.utils.messages import agreeing, counted
 
 Reported: TypeAlias = Any  # a Report, whose class is above this module
@@ -315,7 +316,7 @@ def _mistakes(report: Reported, extent: str) -> Iterator[Block]:
     if rows and not in_terminal:
         yield from legend(list(report.mistakes), "contributions")
     for place, row in enumerate(rows):
-        title = [f"Document {row:,}: ", *_verdict(report, row, place)]
+        title = [f"Document {document_name(row, report.ids)}: ", *_verdict(report, row, place)]
         if not len(report.mistakes):
             text = None if report.texts is None else report.texts[row]
             yield entry(title, text, longest=LONGEST[extent])

@@ -31,6 +31,7 @@ from sk_han.text.reader import (
     words_of,
 )
 from sk_han.text.vocabulary import stored_tokenizer
+from sk_han.utils.containers import document_ids
 from sk_han.utils.messages import check_count, counted, import_optional, random_source
 from sk_han.validation.documents import (
     as_documents,
@@ -288,7 +289,7 @@ class Scorer:
         from sk_han.inspection.explanations import ExplainedClasses, ExplainOptions, explain_batch
         from sk_han.inspection.results.collection import ExplanationList
 
-        X = X if holds_word_ids(X) else check_texts(X)
+        ids, X = document_ids(X), X if holds_word_ids(X) else check_texts(X)
         options = {"method": method, "combine": combine, "batch_size": batch_size}
         checked = ExplainOptions.checked({**options, "random_state": random_state})
         random = random_source(checked.random_state)
@@ -309,7 +310,7 @@ class Scorer:
                 numbers.append(n_read + number)
                 explanations.append(explanation)
             n_read += len(documents)
-        return ExplanationList(explanations, numbers=numbers)
+        return ExplanationList(explanations, numbers=numbers, ids=ids)
 
     def summarize(
         self, X: Any, *, k: int = 10, max_documents: int | None = 2000, random_state: Any = 0

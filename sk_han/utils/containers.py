@@ -48,6 +48,21 @@ def listed(values: Sequence[Any], most: int = 5, write: Callable[[Any], str] = r
     return ", ".join(shortened(write(value), 80) for value in values[:most]) + more
 
 
+def document_ids(X: Any, ids: Any = None) -> tuple[Any, ...] | None:
+    """Return the ids of documents: those given, or an index of pandas that is not 0, 1, 2, ..."""
+    index: Any = getattr(X, "index", None)
+    if ids is not None and len(ids) != len(X):
+        raise ValueError(f"ids must name {len(X):,} documents; got {len(ids):,}.")
+    if ids is None and getattr(index, "is_unique", False):
+        ids = None if index.tolist() == list(range(len(index))) else index.tolist()
+    return None if ids is None else tuple(label_list(ids))
+
+
+def document_name(row: int, ids: Sequence[Any] | None) -> str:
+    """Return the id of a document as text or, without ids, its row."""
+    return f"{row:,}" if ids is None else str(ids[row])
+
+
 def frame_of(columns: Mapping[str, Any], caller: str) -> DataFrame:
     """Return a DataFrame of columns, those of strings as objects; an error names the caller."""
     pandas = import_optional("pandas", None, caller)

@@ -321,6 +321,31 @@ def test_page_text_and_table_are_those_of_python(
     assert run(*arguments, "--quiet") == (0, f"{expected}\n", "")
 
 
+@pytest.mark.parametrize("command", ["explain", "audit", "report"])
+def test_a_column_that_is_kept_names_documents(run, model, table, tmp_path, command):
+    ids = [f"review-{i}" for i in range(18)]
+    flipped = np.roll(LABELS, 1)
+    data, page = table(list(zip(ids, TEXTS, flipped, strict=True))), tmp_path / "page.html"
+    arguments = [command, *([] if command == "audit" else [model]), data, "--keep", "id"]
+    arguments += QUICK if command == "audit" else []
+    assert run(*arguments, "-o", page)[0] == 0
+    expected = Scorer.load(model).explain(TEXTS)
+    expected = ExplanationList(expected, ids=ids)
+    if command == "audit":
+        estimator = sk_han.HANClassifier(
+            max_epochs=1, embedding_dim=8, word_hidden=4, random_state=0
+        )
+        expected = sk_han.audit_labels(estimator, TEXTS, flipped, ids=ids)
+    elif command == "report":
+        expected = sk_han.report(sk_han.load(model), TEXTS, flipped, ids=ids)
+    assert page.read_text("utf-8") == expected.to_html()
+    assert "Document review-" in page.read_text("utf-8")
+    arguments[-1 if command != "audit" else 3] = "ids"
+    code, _, told = run(*arguments)
+    assert code == 1
+    assert "has no column 'ids'. It has 'id', 'text', 'label'. Did you mean 'id'?" in told
+
+
 def test_several_labels_are_audited(run, table):
     labels = ["good;late", "late", "good"] * 6
     rows = [(i, text, label) for i, (text, label) in enumerate(zip(TEXTS, labels, strict=True))]

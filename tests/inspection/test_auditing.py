@@ -421,6 +421,21 @@ def test_a_table_holds_any_text_and_is_compressed_by_its_name(audit, tmp_path):
     assert "half a character ?" in texts
 
 
+def test_ids_stand_in_place_of_rows(tmp_path):
+    index = pd.Index([f"day-{i}" for i in range(len(TEXTS))])
+    texts = pd.Series([*TEXTS[:-1], TEXTS[0]], index=index)
+    labels = [*LABELS[:-1], "bad" if LABELS[0] == "good" else "good"]
+    found = audit_labels(LINEAR, texts, labels)
+    expected = [f"day-{row}" for row in found.documents]
+    assert found.to_frame()["document"].tolist() == expected
+    found.to_csv(tmp_path / "audit.csv")
+    assert pd.read_csv(tmp_path / "audit.csv")["document"].tolist() == expected
+    page = Page(found.to_html()).all_text
+    assert f"Document {expected[0]}: " in page
+    assert "Documents day-0, day-119:" in page
+    assert audit_labels(LINEAR, texts.tolist(), labels, ids=index).to_html() == found.to_html()
+
+
 def test_no_cell_of_a_table_is_a_formula(audit, tmp_path):
     hostile = ["=1+1", "+1-2", "-good", "@SUM(A1)", "\t=1", "\r=1", "-3.5", "+49", "a\r=1", "5 = 5"]
     texts = [*hostile, *audit.texts[len(hostile) :]]

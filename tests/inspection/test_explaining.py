@@ -31,6 +31,7 @@ from sk_han import (
 )
 from sk_han.serving import Scorer
 from tests import tiny_models
+from tests.html_page import Page
 
 TEXTS = ["A good film. We laughed a lot!", "Bad, long and dull. We left."] * 8
 LABELS = ["pos", "neg"] * 8
@@ -49,6 +50,32 @@ def fitted():
 @pytest.fixture(scope="module")
 def shouting():
     return make_pipeline(SHOUT, HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
+
+
+@pytest.mark.parametrize("by_scorer", [False, True])
+def test_ids_stand_in_place_of_numbers(fitted, tmp_path, by_scorer):
+    def explained(index):
+        texts = pd.Series(TEXTS[:4], index=index)
+        return model.explain(texts)
+
+    model = fitted
+    if by_scorer:
+        sk_han.save(fitted, tmp_path / "m.han")
+        model = Scorer.load(tmp_path / "m.han")
+    found = explained(["r7", "r8", "<b>", "r9"])
+    assert found.to_frame()["document"].tolist() == ["r7", "r8", "<b>", "r9"]
+    assert found[[3, 1]].to_frame("word")["document"].unique().tolist() == ["r9", "r8"]
+    mistakes = found.mistakes([{"pos": "neg", "neg": "pos"}[e.predicted] for e in found])
+    assert sorted(mistakes.numbers.tolist()) == [0, 1, 2, 3]
+    names = [["r7", "r8", "<b>", "r9"][number] for number in mistakes.numbers]
+    assert [each["document"] for each in mistakes.to_dict()] == mistakes.ids == names
+    page = Page(found.to_html()).all_text
+    assert "Document r7: predicted" in page
+    assert "Document <b>: predicted" in page
+    assert "[<b>] " in found.to_text()
+    for index in (range(4), [5, 5, 6, 7]):  # no ids, and none that tell documents apart
+        assert explained(index).ids == [0, 1, 2, 3]
+    assert explained(pd.Index([3, 2, 1, 0])).ids == [3, 2, 1, 0]
 
 
 def test_true_labels_stay_with_the_explanations(fitted):

@@ -14,6 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from sk_han import explain, report
+from tests.html_page import Page
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier, fitted_pipeline, tiny
 from tests.tiny_pairs import pairs
 from tests.tiny_pairs import tiny as tiny_translator
@@ -311,7 +312,26 @@ def test_texts_come_in_any_container(classifier):
         pl.Series(HELD_OUT),
         pa.chunked_array([HELD_OUT[:7], HELD_OUT[7:]]),
     ):
-        assert report(classifier, X, flipped).to_dict() == expected
+        found = report(classifier, X, flipped).to_dict()
+        ids = found["documents"].pop("document", None)
+        assert ids == (list(range(36))[::-1] if hasattr(X, "iloc") else None)
+        assert found == expected
+
+
+def test_ids_stand_in_place_of_rows(classifier):
+    index = pd.Index([*(f"review-{i}" for i in range(36)), "<blank>"])
+    texts, flipped = [*HELD_OUT, " "], [*np.roll(Y, 1), "pos"]
+    found = report(classifier, pd.Series(texts, index=index), flipped, n_mistakes=2)
+    assert found.to_frame()["document"].tolist() == index.tolist()
+    assert any("1 document has no words: <blank>." in note for note in found.notes)
+    page, row = Page(found.to_html()).all_text, found.mistake_rows[0]
+    assert f"Document review-{row}: predicted" in page
+    assert f"Document review-{row}: predicted" in found.to_text()
+    assert f"Document {row}:" not in page
+    given = report(classifier, texts, flipped, n_mistakes=2, ids=index)
+    assert given.to_html() == found.to_html()
+    with pytest.raises(ValueError, match="ids must name 37 documents; got 1"):
+        report(classifier, texts, flipped, ids=["one"])
 
 
 @pytest.mark.parametrize("container", [pd.Series, pd.array, pl.Series, pa.array])

@@ -31,7 +31,7 @@ from sk_han.rendering.shading import (
 )
 from sk_han.rendering.text import lines_of, terminal_has_color
 from sk_han.targets.target import log_odds
-from sk_han.utils.containers import frame_of, label_list, listed, plain_label
+from sk_han.utils.containers import document_name, frame_of, label_list, listed, plain_label
 from sk_han.utils.messages import a_kind, check_count, counted, import_optional, in_one_line
 from sk_han.validation.labels import (
     ClassNames,
@@ -80,11 +80,14 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
     numbers : array-like of int, shape (n_explanations,), default=None
         Number of the document that each is about, by which tables and pages name it; None for 0,
         1, 2, ...
+    ids : sequence, default=None
+        Ids of all documents, by their numbers: tables and pages name documents by them.
 
     Raises
     ------
     ValueError
-        If `y_true` or `numbers` is not one for each explanation, or a label is not a class.
+        If `y_true` or `numbers` is not one for each explanation, a number has no id, or a label is
+        not a class.
 
     Notes
     -----
@@ -110,7 +113,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
     True
     """
 
-    __slots__ = ("_explanations", "_n_selected_from", "_numbers", "_y_true")
+    __slots__ = ("_explanations", "_ids", "_n_selected_from", "_numbers", "_y_true")
 
     SHOWN_AS_TEXT = 10
     SHOWN_IN_NOTEBOOK = 50
@@ -121,6 +124,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         *,
         y_true: ArrayLike | None = None,
         numbers: ArrayLike | None = None,
+        ids: Sequence[Any] | None = None,
     ) -> None:
         self._explanations = tuple(explanations)
         for i, explanation in enumerate(self._explanations):
@@ -130,6 +134,9 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
                     f"{type(explanation).__name__}."
                 )
         self._numbers = _checked_numbers(numbers, len(self))
+        self._ids = None if ids is None else tuple(ids)
+        if self._ids is not None and max(self._numbers, default=-1) >= len(self._ids):
+            raise ValueError(f"ids must name all documents; got {len(self._ids)}.")
         self._y_true = None if y_true is None else tuple(_checked_labels(y_true, self))
         self._n_selected_from: int | None = None  # documents of which these are the mistakes
 
@@ -137,6 +144,11 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
     def numbers(self) -> NDArray[np.int64]:
         """Number of the document among those that were explained; kept by selections and sorts."""
         return np.array(self._numbers, dtype=np.int64)
+
+    @property
+    def ids(self) -> list[Any]:
+        """The id of each document or, without ids, its number."""
+        return [number if self._ids is None else self._ids[number] for number in self._numbers]
 
     @property
     def y_true(self) -> NDArray[np.object_] | None:
@@ -232,11 +244,11 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         Returns
         -------
         pandas.DataFrame
-            The column ``document`` has the number of the document. One row a document has its
-            prediction, its lengths, and the sentence of the largest contribution; with true labels
-            also ``true`` and ``correct``. With several labels a document, ``probability`` is that
-            of the most probable label, and ``target_probability`` that of the explained one. Rows
-            of sentences and words have the columns of `DocumentExplanation.to_frame` and the
+            The column ``document`` has the id of the document, or its number. One row a document
+            has its prediction, its lengths, and the sentence of the largest contribution; with true
+            labels also ``true`` and ``correct``. With several labels a document, ``probability`` is
+            that of the most probable label, and ``target_probability`` that of the explained one.
+            Rows of sentences and words have the columns of `DocumentExplanation.to_frame` and the
             explained class, ``target``.
         """
         if level == "document":
@@ -246,11 +258,11 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         pandas = import_optional("pandas", None, "ExplanationList.to_frame")
         compared = any(e.against is not None for e in self)
         # A table without rows, of no mistakes for example, has all its columns too.
-        numbered = list(zip(self._numbers, self, strict=True)) or [(0, _NOTHING)]
+        identified = list(zip(self.ids, self, strict=True)) or [(0, _NOTHING)]
         frames = []
-        for number, explanation in numbered:
+        for document, explanation in identified:
             frame = explanation.to_frame(level)
-            frame.insert(0, "document", number)
+            frame.insert(0, "document", document)
             for name in ("against", "target") if compared else ("target",):
                 values = [getattr(explanation, name)] * len(frame)
                 frame.insert(1, name, pandas.Series(values, dtype=object))
@@ -260,7 +272,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
     def _frame_of_documents(self) -> DataFrame:
         strongest = [explanation.top(1, level="sentence") for explanation in self]
         columns = {
-            "document": self.numbers,
+            "document": self.ids,
             "text": [e.text for e in self],
             "predicted": [e.answer for e in self],
             "probability": [e.predicted_probability for e in self],
@@ -294,8 +306,8 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         """Return `DocumentExplanation.to_dict` of all, with ``document`` and ``true`` label."""
         true = [None] * len(self) if self._y_true is None else self._y_true
         return [
-            {"document": number, "true": plain(label)} | explanation.to_dict()
-            for number, label, explanation in zip(self._numbers, true, self, strict=True)
+            {"document": plain(each), "true": plain(label)} | explanation.to_dict()
+            for each, label, explanation in zip(self.ids, true, self, strict=True)
         ]
 
     def to_text(
@@ -369,12 +381,13 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             [self._explanations[i] for i in chosen],
             y_true=None if self._y_true is None else [self._y_true[i] for i in chosen],
             numbers=[self._numbers[i] for i in chosen],
+            ids=self._ids,
         )
 
     def _labelled(self, y_true: ArrayLike | None, what: str) -> ExplanationList:
         """Return the list with these true labels, or with its own."""
         if y_true is not None:
-            return ExplanationList(self, y_true=y_true, numbers=self._numbers)
+            return ExplanationList(self, y_true=y_true, numbers=self._numbers, ids=self._ids)
         if self._y_true is None:
             raise ValueError(
                 f"{what} needs to know which documents are misclassified; pass their true labels "
@@ -436,7 +449,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         true, columns = self._true(), shaded(list(self), show)
         for explanation, column in zip(self, columns.columns, strict=True):
             known = [] if true is None else [", true: ", *named(true)]
-            head = [f"[{self._numbers[0]}] ", *prediction(explanation, true), *known]
+            head = [f"[{self.ids[0]}] ", *prediction(explanation, true), *known]
             yield Heading(head, 3)
             yield dataclasses.replace(columns, columns=[column])
 
@@ -451,7 +464,8 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         """Return number, prediction and true label of the one document of this list."""
         first, true = self[0], self._true()
         sure = "" if first.labels is not None else f" ({percent(first.predicted_probability)})"
-        title = [f"Document {self._numbers[0]:,}: predicted ", *named(first.answer), sure]
+        name = document_name(self._numbers[0], self._ids)
+        title = [f"Document {name}: predicted ", *named(first.answer), sure]
         if true is not None:
             title += [", labelled ", *named(true)]
         return [*title, " ", Span("wrong", "verdict")] if is_wrong else title

@@ -24,7 +24,7 @@ from sk_han.rendering.blocks import (
     percent,
 )
 from sk_han.rendering.shading import document_blocks, legend
-from sk_han.utils.containers import frame_of
+from sk_han.utils.containers import document_name, frame_of
 from sk_han.utils.files import write_csv
 from sk_han.utils.messages import counted
 
@@ -87,6 +87,8 @@ class LabelAudit(ReadOnlyResult):
         Explanations of the first entries: why the suggested class and not the given one.
     notes : tuple of str, default=()
         Remarks on how reliable the audit is.
+    ids : tuple of length n_documents, default=None
+        Ids by which pages and tables name documents; None for rows.
     """
 
     documents: NDArray[np.int64]
@@ -100,6 +102,7 @@ class LabelAudit(ReadOnlyResult):
     conflicts: tuple[tuple[int, ...], ...] = ()
     explanations: ExplanationList = dataclasses.field(default_factory=ExplanationList)
     notes: tuple[str, ...] = ()
+    ids: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
         n = len(self.documents)
@@ -196,9 +199,10 @@ class LabelAudit(ReadOnlyResult):
         )
 
     def _columns(self) -> dict[str, list[Any]]:
-        columns: dict[str, list[Any]] = {"document": self.documents.tolist()}
+        rows: list[Any] = self.documents.tolist()
+        columns = {"document": rows if self.ids is None else [self.ids[row] for row in rows]}
         if self.texts is not None:
-            columns["text"] = [self.texts[row] for row in columns["document"]]
+            columns["text"] = [self.texts[row] for row in rows]
         for name in ("label", "suggested" if self.marked is None else "marked", "doubt"):
             columns[name] = [getattr(entry, name) for entry in self]
         return columns
@@ -220,7 +224,7 @@ class LabelAudit(ReadOnlyResult):
             if self.conflicts:
                 yield Heading("Same words, different labels")
                 for group in self.conflicts[:CONFLICTS]:
-                    numbers = ", ".join(f"{row:,}" for row in group)
+                    numbers = ", ".join(document_name(row, self.ids) for row in group)
                     yield entry(f"Documents {numbers}:", self._text(group[0]))
                 yield from more(len(self.conflicts) - CONFLICTS, "group")
         if len(self):
@@ -237,7 +241,8 @@ class LabelAudit(ReadOnlyResult):
             if self.marked is not None:
                 said = [label, f" may be {'wrong' if one.marked else 'missing'}"]
             doubt = f" (doubt {percent(one.doubt)})"
-            head: Text = [f"Document {one.document:,}: ", *said, doubt]
+            name = document_name(one.document, self.ids)
+            head: Text = [f"Document {name}: ", *said, doubt]
             yield entry(
                 head, self._text(one.document), content, is_open=not place and bool(content)
             )

@@ -132,6 +132,8 @@ class Report(ReadOnlyResult):
         Number of each document's group, if intervals are over groups.
     thresholds : ndarray of float64, shape (n_classes,), default=None
         With several labels per document, the lowest probability at which each is predicted.
+    ids : sequence of length n_documents, default=None
+        Ids by which pages and tables name documents; None for rows.
 
     Notes
     -----
@@ -158,6 +160,7 @@ class Report(ReadOnlyResult):
     notes: tuple[str, ...]
     groups: NDArray[np.int64] | None = None
     thresholds: NDArray[np.float64] | None = None
+    ids: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
         n, put = self.n_documents, object.__setattr__
@@ -519,7 +522,8 @@ class Report(ReadOnlyResult):
     def _document_columns(self) -> dict[str, list[Any]]:
         rows, several = range(self.n_documents), self.several_labels
         suspects = set((self.suspects[:, 0] if several else self.suspects).tolist())
-        columns: dict[str, list[Any]] = {
+        columns: dict[str, list[Any]] = {} if self.ids is None else {"document": list(self.ids)}
+        columns |= {
             "labels" if several else "label": [self.marked(row) for row in rows],
             "predicted": [self.answer(row) for row in rows],
         }

@@ -202,3 +202,5 @@ def test_numbers_must_be_one_integer_for_each():
     for numbers in ([1, 2], [0.5]):
         with pytest.raises(ValueError, match="numbers must be 1 integer,"):
             ExplanationList([explained()], numbers=numbers)
+    with pytest.raises(ValueError, match="ids must name all documents; got 1"):
+        ExplanationList([explained()], numbers=[1], ids=["a"])
