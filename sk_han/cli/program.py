@@ -151,7 +151,7 @@ def _add_own(command: argparse.ArgumentParser, name: str) -> None:
         kept = "column of the data that names documents, instead of their row"
         add("--keep", metavar="COLUMN", help=kept)
     if name != "evaluate":
-        force = "replace files that exist; fit replaces a model without it"
+        force = f"replace a file that exists{' and is not a model' * (name == 'fit')}"
         add("-f", "--force", action="store_true", help=force)
     match name:
         case "explain":
