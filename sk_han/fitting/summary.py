@@ -195,7 +195,7 @@ def _scores(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
     targets, weights, together = validation.targets, validation.weights, logits.sum(axis=0)
     losses, _ = fit.target.loss(together, targets, weights / weights.sum())
     sizes = {
-        of.title: float(np.abs(each - each.mean(axis=1, keepdims=True)).mean())
+        of.title: float(np.abs(fit.target.centred(each)).mean())
         for of, each in zip(scaled.fitted, logits, strict=True)
     }
     total = sum(sizes.values())

@@ -282,7 +282,7 @@ def explain_batch(
     contributions = contributions_of(documents, log_odds, options, random)
     logits = contributions.logits
     targets = classes.targets(logits)
-    shares = _network_shares(logits, log_odds.other_logits)
+    shares = _network_shares(target, logits, log_odds.other_logits)
     explanations = _as_explanations(
         target, documents, sources, contributions, classes, options, shares
     )
@@ -313,12 +313,11 @@ def explain_batch(
 
 
 def _network_shares(
-    logits: NDArray[np.float64], of_others: NDArray[np.float64]
+    target: Target, logits: NDArray[np.float64], of_others: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the share of the network in the logits (D, K) of each document, (D,)."""
     network, others = (
-        np.abs(z - z.mean(axis=1, keepdims=True)).sum(axis=1)
-        for z in (logits - of_others, of_others)
+        np.abs(target.centred(z)).sum(axis=1) for z in (logits - of_others, of_others)
     )
     total = network + others
     return np.where(others > 0, network / np.where(total > 0, total, 1), 1.0)

@@ -186,6 +186,10 @@ class OneOfClasses(Target):
         """Return the log-odds of the second class of two, (D,), or the scores of more, (D, K)."""
         return z[:, 1] - z[:, 0] if z.shape[1] == 2 else z
 
+    def centred(self, z: Floats) -> Floats:
+        """Return scores less their mean over the classes, (D, K)."""
+        return z - z.mean(axis=1, keepdims=True)
+
     def soft(self, t: NDArray[Any]) -> NDArray[np.float32]:
         """Return 1 for the class and 0 for the others, (D, K)."""
         return np.eye(self.n_scores, dtype=np.float32)[t]

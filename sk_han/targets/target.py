@@ -164,6 +164,10 @@ class Target(ABC):
         """Return the scores as scikit-learn's `decision_function` does."""
         return z
 
+    def centred(self, z: Floats) -> Floats:
+        """Return scores (D, K) without what changes no decision."""
+        return z
+
     @abstractmethod
     def soft(self, t: NDArray[Any]) -> NDArray[np.float32]:
         """Return encoded labels as probabilities, (D, K)."""

@@ -115,7 +115,7 @@ def test_labels_are_given_by_thresholds_of_the_highest_f1(with_training_document
 def test_what_a_model_that_often_errs_lists_may_be_its_own_mistakes(n_right, said):
     notes = list(note_on_suspects(np.arange(200) < n_right, np.arange(200) % 2))
     assert len(notes) == (said is not None)
-    assert all(said in note and "mistakes of the model" in note for note in notes)
+    assert all(said in note and "listed as possibly wrong may be right" in note for note in notes)
 
 
 def test_classes_that_no_document_has_are_said_together():

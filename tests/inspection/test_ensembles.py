@@ -267,3 +267,14 @@ def test_the_share_of_the_network_is_that_of_its_centred_logits():
     found = [e.network_share for e in explain(both, TEXTS[:3], method="attention")]
     np.testing.assert_allclose(found, network / (network + others))
     assert 0 < min(found) <= max(found) < 1
+
+
+def test_several_labels_have_a_share_of_the_network_even_where_all_are_alike():
+    both = tiny(linear_ngrams=(1, 1)).fit(TEXTS, [2 * [label == "pos"] for label in LABELS])
+    documents = both.tokenizer_.transform(TEXTS[:3])
+    others = both.pool_.without({"network"}).logits(documents)
+    network = both.pool_.logits(documents) - others
+    network, others = (np.abs(z).sum(axis=1) for z in (network, others))
+    found = [e.network_share for e in explain(both, TEXTS[:3])]
+    np.testing.assert_allclose(found, network / (network + others))
+    assert max(found) < 1

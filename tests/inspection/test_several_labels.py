@@ -292,7 +292,7 @@ def test_each_label_stands_with_its_threshold_and_what_people_marked():
         assert f"{label} {numbers}," in text or f"{label} {numbers})" in text
         assert f"{label}{numbers}" in page.replace("\n", "")
     assert found.to_html().count('<b style="inset-inline-start:') == len(LABELS)
-    assert "the threshold from which" in page
+    assert "is its threshold: the" in page
     alone = found[0].to_text(color=False, width=400)
     assert "good 0.400 < 0.500" in alone
     assert "missed" not in alone

@@ -122,8 +122,9 @@ class DocumentExplanation(ReadOnlyResult):
         The words as the tokenizer returned them, where some do not stand in the text or overlap
         others; None where all words stand in the text one after the other.
     network_share : float, default=1.0
-        Share of the network in the decision, from 0 to 1: the mean size of its logits, centred over
-        the classes, relative to that of the network and that of the other parts together.
+        Share of the network in the decision, from 0 to 1: the mean size of its logits, relative to
+        that of the network and that of the other parts together. With one class a document, logits
+        are centred over the classes.
 
     Raises
     ------
