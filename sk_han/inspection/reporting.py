@@ -380,7 +380,7 @@ def _evaluate_labels(
     if weak:
         notes.append(
             "For these labels the model may be no better than always giving the more frequent "
-            f"answer, so it cannot find their wrong marks: {listed(weak)}."
+            f"answer, so it cannot find where they are wrong or missing: {listed(weak)}."
         )
     notes += note_on_missing(t.sum(axis=0), labels.tolist())
     return _Evaluation(fields, worst, labels[most_wrong[worst]], notes)

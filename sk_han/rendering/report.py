@@ -22,12 +22,11 @@ from sk_han.rendering.blocks import (
     entry,
     more,
     names,
-    number,
     percent,
     points,
     with_minus,
 )
-from sk_han.rendering.shading import comparison, document_blocks, legend, named
+from sk_han.rendering.shading import comparison, document_blocks, legend, named, shading_of
 from sk_han.utils.containers import document_name
 from sk_han.utils.messages import agreeing, counted
 
@@ -368,7 +367,7 @@ def _misled(report: Reported, place: int) -> Sentence:
         return Sentence([*said, "."], "han-small")
     best = int((sign * values).argmax())
     text = " ".join(explanation.sentences[best].split())
-    value = with_minus(number(float(values[best]), True))
+    value = with_minus(shading_of(explanation, "contributions").written(best))
     quoted = Span(f"\N{LEFT DOUBLE QUOTATION MARK}{text}\N{RIGHT DOUBLE QUOTATION MARK}")
     return Sentence(["Misled by ", quoted, f" ({value})"], "han-misled")
 

@@ -116,8 +116,8 @@ class AnyOfLabels(Target):
         mean = averages(given, t)
         return (
             f"Many labels are missed: micro recall is {mean['micro_recall']:.2f}, micro precision "
-            f"{mean['micro_precision']:.2f}. A fit with threshold='f1' gives labels from the "
-            "probabilities on that have the highest F1 on held-out documents."
+            f"{mean['micro_precision']:.2f}. A fit with threshold='f1' chooses the threshold of "
+            "each label that has the highest F1 on held-out documents."
         )
 
     def codes(self, t: NDArray[Any]) -> Integers:

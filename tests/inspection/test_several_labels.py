@@ -448,7 +448,7 @@ def test_labels_of_which_a_model_knows_no_more_than_how_frequent_they_are_are_na
 
 
 def _little_known(found):
-    return " ".join(note for note in found.notes if "wrong marks" in note)
+    return " ".join(note for note in found.notes if "where they are wrong or missing" in note)
 
 
 def test_all_doors_of_a_report_open(found):

@@ -37,6 +37,12 @@ def test_the_strongest_sentence_toward_the_predicted_label_misled():
     assert "This label may be wrong." in found
 
 
+def test_the_value_of_the_sentence_that_misled_may_be_unclear():
+    unclear = signed("Bad. Good.", sentence_contributions=[0, 0.6], sentence_errors=[0.4, 0.4])
+    found = section(made(mistakes=ExplanationList([unclear] * 2)), "Most confident mistakes")
+    assert "Misled by “Good.” (\N{ALMOST EQUAL TO}+1)" in found
+
+
 @pytest.mark.parametrize(
     "explanation", [signed("Bad.", sentence_contributions=[-1]), explained("?!")]
 )
