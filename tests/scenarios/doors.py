@@ -40,6 +40,21 @@ def _by(method: str) -> Callable[[Trial], ExplanationList]:
     return lambda trial: explain(trial.estimator, trial.some, method=method, random_state=0)
 
 
+def _as_texts(trial: Trial) -> Any:
+    """Return whole numbers as a file of texts has them, and other labels as they are."""
+    if trial.has is not None:
+        return trial.y
+    return [str(each) if type(each) is int else each for each in trial.labels]
+
+
+def _mistakes_by_texts(trial: Trial) -> ExplanationList:
+    """Explain mistakes by labels as texts, which are those by labels as they are."""
+    found = explain(trial.estimator, trial.X, y_true=_as_texts(trial)).mistakes()
+    expected = explain(trial.estimator, trial.X, y_true=trial.y).mistakes()
+    assert found.numbers.tolist() == expected.numbers.tolist()
+    return found
+
+
 EXPLAINED: dict[str, Callable[[Trial], ExplanationList]] = {
     "shapley": _by("shapley"),
     "gradient_attention": _by("gradient_attention"),
@@ -50,6 +65,7 @@ EXPLAINED: dict[str, Callable[[Trial], ExplanationList]] = {
     "against": lambda trial: explain(trial.estimator, trial.some, against=trial.classes[0]),
     "predicted": lambda trial: explain(trial.estimator, trial.some, targets="predicted"),
     "y_true": lambda trial: explain(trial.estimator, trial.X, y_true=trial.y).mistakes(),
+    "y_true as texts": lambda trial: _mistakes_by_texts(trial),
     "explain_iter": lambda trial: ExplanationList(
         explain_iter(trial.estimator, trial.some, batch_size=2, combine="sqrt")
     ),
@@ -58,6 +74,10 @@ EXPLAINED: dict[str, Callable[[Trial], ExplanationList]] = {
         trial.estimator, trial.some, classes=trial.two_labels
     ),
 }
+
+
+# What asks of all documents, or of some of them that an answer chooses.
+OF_ALL = ("y_true", "y_true as texts", "a target each")
 
 
 def check_explanations(found: ExplanationList, trial: Trial, explained: str) -> None:
@@ -77,14 +97,14 @@ def check_explanations(found: ExplanationList, trial: Trial, explained: str) -> 
             assert abs(explanation.sentence_attention.sum() - 1) < 1e-5
             sums = np.bincount(explanation.sentence_of_word, explanation.word_attention)
             np.testing.assert_allclose(sums, 1, atol=1e-5)
-    if trial.has is not None and explained not in ("y_true", "a target each"):
+    if trial.has is not None and explained not in OF_ALL:
         _check_labels(found, trial, explained)
     if explained in ("explain_classes", "two classes", "predicted"):
         found = ExplanationList([next(iter(same)) for same in found.by_document()])
-    if explained not in ("y_true", "a target each") and hasattr(trial.estimator, "predict_proba"):
+    if explained not in OF_ALL and hasattr(trial.estimator, "predict_proba"):
         rows = np.array([explanation.probabilities for explanation in found])
         np.testing.assert_allclose(rows, trial.probabilities, atol=1e-6)
-    if explained == "y_true":
+    if explained.startswith("y_true"):
         assert all(explanation.predicted in trial.classes for explanation in found)
 
 
@@ -101,8 +121,9 @@ def _check_labels(found: ExplanationList, trial: Trial, explained: str) -> None:
 # Other questions.
 
 
-def _report(trial: Trial, **how: Any) -> Any:
-    found = sk_han.report(trial.estimator, trial.X, trial.y, n_mistakes=2, **how)
+def _report(trial: Trial, y: Any = None, **how: Any) -> Any:
+    y = trial.y if y is None else y
+    found = sk_han.report(trial.estimator, trial.X, y, n_mistakes=2, **how)
     if trial.has is None:  # also where a threshold decides
         assert abs(found.right.mean() - trial.estimator.score(trial.X, trial.y)) < 1e-9
     return found
@@ -120,6 +141,7 @@ ASKED: dict[str, Callable[[Trial], Any]] = {
     "report with training documents": lambda trial: _report(
         trial, X_train=trial.X, y_train=trial.y
     ),
+    "report of labels as texts": lambda trial: _report(trial, y=_as_texts(trial), baseline=None),
     "report without baseline": lambda trial: _report(trial, baseline=None),
     "report of groups": lambda trial: _report(
         trial, groups=[i // 2 for i in range(len(trial.texts))]
