@@ -37,6 +37,7 @@ from sk_han.text.vocabulary import stored_tokenizer
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.compat import validate_parameter_constraints
 from sk_han.utils.files import check_replaceable, replacing
+from sk_han.utils.messages import a_kind
 
 if TYPE_CHECKING:
     from sk_han.sentence_vectors import SentenceEmbedder
@@ -263,6 +264,8 @@ def save(
     >>> bool((loaded.predict_proba(texts) == classifier.predict_proba(texts)).all())
     True
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path must be the name of a file, after the model; got {a_kind(path)}.")
     check_replaceable(path, None if overwrite else "overwrite=True", by_model=True)
     arrays: Arrays = {}
     versions = {

@@ -32,7 +32,7 @@ from sk_han.datasets.tables import Record, label_array
 from sk_han.documents.repeated import first_of_same_text
 from sk_han.targets import fit_target
 from sk_han.utils.files import csv_line
-from sk_han.utils.messages import agreeing, counted, in_one_line
+from sk_han.utils.messages import agreeing, counted, in_one_line, warn_user
 from sk_han.utils.progress import duration, tell
 from sk_han.validation.labels import ClassNames, named
 
@@ -50,7 +50,7 @@ def fit(arguments: argparse.Namespace) -> None:
     if arguments.output == STANDARD:
         raise UsageError("a model goes to a file, not to standard output.")
     tables = [arguments.data, arguments.validation, arguments.unlabelled]
-    check_files(tables, arguments.output, force=arguments.force, by_model=True)
+    check_files(tables, arguments.output, kind="model", force=arguments.force)
     share = _share_held_out(arguments)
     quiet, started = arguments.quiet, time.monotonic()
     model = _classifier(arguments)
@@ -83,7 +83,7 @@ def _share_held_out(arguments: argparse.Namespace) -> float | None:
         return None
     tables = [arguments.data, arguments.validation, arguments.unlabelled]
     for part in _parts_of(arguments):
-        check_files(tables, part, force=arguments.force)
+        check_files(tables, part, kind="table", force=arguments.force)
     try:
         share = float(given)
     except ValueError:
@@ -146,7 +146,7 @@ def audit(arguments: argparse.Namespace) -> None:
     check_files([arguments.data], arguments.output, force=arguments.force)
     if arguments.csv is not None:
         check_is_csv(arguments.csv, "--csv")
-        check_files([arguments.data], arguments.csv, force=arguments.force)
+        check_files([arguments.data], arguments.csv, kind="table", force=arguments.force)
     started = time.monotonic()
     model = _classifier(arguments).set_params(verbose=0)
     documents, labels = _labelled(arguments.data, arguments)
@@ -173,6 +173,10 @@ def _labelled(
         given = [record.label for record in found]
         labels = np.array(given) if is_json_table(name, arguments) else label_array(given)
         warn_of_joined(np.unique(labels).tolist())
+        if all(record.text.isdecimal() for record in found):
+            warn_user(
+                f"All texts are numbers, such as {found[0].text!r}: is --text the right column?"
+            )
         return found, labels
     classes = ClassNames(names)
     numbers = [classes.checked(each.label, where_of(name, each, arguments)) for each in found]

@@ -232,7 +232,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     1
     """
     try:
-        arguments = parser().parse_args(argv)
+        commands = parser()
+        arguments, unknown = commands.parse_known_args(argv)
+        if unknown:
+            known = f"see sk-han {arguments.command} --help"
+            commands.error(f"unrecognized arguments: {' '.join(unknown)}; {known}")
     except SystemExit as end:  # after the message of argparse, or the help
         return int(end.code or 0)
     code = 0

@@ -7,12 +7,11 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from sk_han.cli.program import STANDARD, UsageError
+from sk_han.cli.program import STANDARD
 from sk_han.cli.tables import (
     LabelSets,
     cell_of,
@@ -26,7 +25,7 @@ from sk_han.cli.tables import (
     write_result,
     writing,
 )
-from sk_han.datasets.tables import Record, is_json_lines
+from sk_han.datasets.tables import Record
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.rendering.text import table_lines
@@ -48,9 +47,8 @@ _LABEL_WIDTH = 16
 
 def predict(arguments: argparse.Namespace) -> None:
     """Write a row for each document: kept columns, prediction, probabilities."""
-    check_files([arguments.model, arguments.data], arguments.output, force=arguments.force)
-    if is_json_lines(Path(arguments.output or "")):
-        raise UsageError(f"predict writes a table of columns; name it .csv: {arguments.output}.")
+    files = [arguments.model, arguments.data]
+    check_files(files, arguments.output, kind="table", force=arguments.force)
     scorer = Scorer.load(arguments.model)
     sets = sets_of(scorer.target, arguments)
     thresholds: Any = getattr(scorer.target, "thresholds", None)

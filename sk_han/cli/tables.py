@@ -37,9 +37,14 @@ from sk_han.utils.messages import counted, warn_user
 from sk_han.utils.progress import duration, tell
 from sk_han.validation.labels import ClassNames, named
 
+# What the name of an output may end in, of the endings that promise a kind of file.
+_ENDINGS = {"table": [".csv", ".tsv", ".txt"], "page": [".html", ".htm"]}
+_PROMISES = [*_ENDINGS["table"], *_ENDINGS["page"], ".json", ".jsonl"]
+_PROMISES += [".pdf", ".png", ".xls", ".xlsx"]
+
 
 def check_files(
-    inputs: Sequence[str | None], output: str | None, *, force: bool = False, by_model: bool = False
+    inputs: Sequence[str | None], output: str | None, *, kind: str = "page", force: bool = False
 ) -> None:
     """Raise an error before work begins if files cannot be meant as they are given."""
     given = [name for name in inputs if name is not None]
@@ -51,7 +56,10 @@ def check_files(
     for name in given:
         if name != STANDARD and os.path.realpath(name) == os.path.realpath(output):
             raise UsageError(f"{output} is read; write to another file.")
-    check_replaceable(output, None if force else "--force", by_model=by_model)
+    ending = os.path.splitext(output.lower().removesuffix(".gz"))[1]
+    if ending in _PROMISES and ending not in _ENDINGS.get(kind, _PROMISES):
+        raise UsageError(f"a {kind} is written; name it {_ENDINGS[kind][0]}: {output}.")
+    check_replaceable(output, None if force else "--force", by_model=kind == "model")
 
 
 def check_is_csv(path: str, option: str) -> None:

@@ -92,7 +92,7 @@ class Table:
             raise ValueError(
                 f"{path}: the name must end in .csv, .tsv or .jsonl, or in one of these with .gz "
                 "after it, to say what the file holds. Rename the file, or convert it, or give the "
-                "separator of its columns."
+                "separator of its columns, on the command line by --sep."
             )
         if separator is not None:
             check_separator(separator)
@@ -182,6 +182,8 @@ def _open_text(table: Table) -> Iterator[TextIO]:
             ) from error
         is_utf_8 = codecs.lookup(encoding).name.startswith("utf-8")
         likely = "cp1252 for a Western language" if is_utf_8 else "utf-8"
+        if error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            likely = "utf-16"
         raise ValueError(
             f"{table.name}: byte 0x{error.object[error.start]:02x} is not {error.encoding}. Give "
             f"the encoding that the file was written in, perhaps {likely}, or save it as UTF-8."
@@ -287,6 +289,10 @@ def place_of(column: str, present: list[str], where: str) -> int:
         raise ValueError(f"{where} has {present.count(column)} columns {column!r}; rename one.")
     listed = ", ".join(repr(name[:40]) for name in present[:20])
     hint = _did_you_mean(column, present)
+    if any(len(name) > 40 or name.isdecimal() for name in present):
+        hint = hint or " Is the first line a document? It should name the columns."
+    if column in ("text", "label"):  # by default
+        hint += f" Name another by {column}, on the command line by --{column}."
     if len(present) == 1:
         hint = _other_separator(present[0]) or hint
     raise ValueError(f"{where} has no column {column!r}. It has {listed}.{hint}")
@@ -298,7 +304,7 @@ def _other_separator(header: str) -> str:
         return ""
     return (
         f" The columns seem to be separated by {found[0]!r}: in a .csv file it is a comma, in a "
-        ".tsv file a tab. Or give the separator."
+        ".tsv file a tab. Or give the separator, on the command line by --sep."
     )
 
 

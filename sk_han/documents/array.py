@@ -283,6 +283,11 @@ class DocumentArray:
         sentence_starts, document_starts = [0], [0]
         for document in documents:
             for sentence in document:
+                if isinstance(sentence, (int, np.integer)):
+                    raise TypeError(
+                        "Documents are lists of sentences, and these of word ids, such as "
+                        f"[[2, 3], [4]]; got an integer in document {len(document_starts) - 1}."
+                    )
                 if len(sentence):
                     word_ids.extend(sentence)
                     sentence_starts.append(len(word_ids))

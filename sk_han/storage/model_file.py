@@ -57,7 +57,7 @@ _KINDS = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 
 _FOREIGN = (
     "it is cut off, or not a file of sk_han.save (a pickle or joblib file is read by joblib.load, "
-    "if you trust its source)"
+    "if you trust its source, a table by load_csv; the command line takes the model first)"
 )
 
 

@@ -86,7 +86,8 @@ class OneOfClasses(Target):
         labels = as_labels(y)
         numbers = class_numbers(labels, self.names.tolist())
         if len(others := labels[numbers < 0]):
-            warn_user(said_of_unknown(len(others), np.unique(others).tolist()))
+            told = said_of_unknown(len(others), np.unique(others).tolist())
+            warn_user(f"{told} The classes are {listed(self.names.tolist())}.")
         return numbers
 
     def codes(self, t: NDArray[Any]) -> Integers:

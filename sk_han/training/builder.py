@@ -218,6 +218,11 @@ def _checked_callbacks(callbacks: list[Any]) -> tuple[list[float], list[Any], bo
     clips, others, has_schedule = [], [], False
     for given in callbacks:
         callback = given[1] if isinstance(given, (tuple, list)) else given  # with a name
+        if not isinstance(callback, Callback) and not isinstance(callback, type):
+            raise TypeError(
+                "callbacks must hold skorch callbacks, such as sk_han.StopAfter(seconds=60); got "
+                f"{callback!r}."
+            )
         if isinstance(callback, LoadInitState):
             raise ValueError(
                 "LoadInitState cannot be used: a checkpoint lacks the vocabulary by which its "

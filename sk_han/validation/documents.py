@@ -263,7 +263,7 @@ def as_list(X: Any, name: str = "X") -> list[Any]:
     if isinstance(X, (str, bytes, bytearray)):
         raise ValueError(
             f"{of}Iterable over raw text documents expected, string object received. "
-            "Put a single document into a list: [text]."
+            "Put a single document into a list: [text]. Files are read by sk_han.datasets.load_csv."
         )
     if isinstance(X, (Mapping, Set)):
         raise TypeError(

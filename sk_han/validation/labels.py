@@ -289,7 +289,7 @@ def _only_kind(y: Any, name: str) -> str:
     labels = np.asarray(y, dtype=object)
     if labels.ndim == 0:
         raise ValueError(
-            f"{name} must be a list or array with a label for each document; got {a_kind(y)}."
+            f"{name} must be a list or array of labels, such as ['bad', 'good']; got {a_kind(y)}."
         )
     labels = labels.ravel()
     missing = [i for i, label in enumerate(labels) if is_missing(label) or _is_infinite(label)]

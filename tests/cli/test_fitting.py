@@ -168,6 +168,12 @@ def test_a_folder_that_is_not_there_is_told_before_training(run, table, tmp_path
     assert told.startswith("sk-han: error: There is no folder")
 
 
+def test_a_column_of_numbers_is_doubted_as_texts(fit, table):
+    numbers = table([(0, "51", "pos"), (1, "52", "neg")])
+    with pytest.raises(UserWarning, match=r"such as '51': is --text the right column\?"):
+        fit(data=numbers)
+
+
 def test_an_empty_label_is_named_by_its_line(fit, table):
     code, told, _ = fit(data=table([(0, "Good.", ""), (1, "Bad.", "neg")]))
     assert code == 1

@@ -56,11 +56,18 @@ class TestUsage:
         assert (code, output) == (2, "")
         assert told.startswith("usage: sk-han")
 
+    def test_a_value_apart_from_its_parameter_leads_to_the_help(self, run):
+        _, _, told = run("fit", "data.csv", "-o", "m.han", "--set", "max_epochs", "5")
+        assert told.endswith("unrecognized arguments: 5; see sk-han fit --help\n")
+
     @pytest.mark.parametrize(
         ("arguments", "expected"),
         [
             ("predict {model} {data} --sep ;;", "--sep: separator must be one character"),
-            ("predict {model} {data} -o a.jsonl", "writes a table of columns; name it .csv"),
+            ("predict {model} {data} -o a.jsonl", "a table is written; name it .csv"),
+            ("predict {model} {data} -o a.xlsx", "a table is written; name it .csv: a.xlsx"),
+            ("explain {model} {data} -o a.png", "a page is written; name it .html: a.png"),
+            ("audit {data} -o a.csv.gz", "a page is written; name it .html: a.csv.gz"),
             ("audit {data} --csv a.txt", "--csv writes a .csv or .csv.gz; got 'a.txt'"),
             ("predict {model} {data} -o {model}", READ),
             ("predict {model} {data} -o {data}", READ),
@@ -97,9 +104,9 @@ class TestErrors:
         "arguments",
         [
             "predict {model} {data} -o {old}",
-            "explain {model} {data} -o {old}",
-            "report {model} {data} -o {old}",
-            "audit {data} -o {old} --set max_epochs=1",
+            "explain {model} {data} -o {page}",
+            "report {model} {data} -o {page}",
+            "audit {data} -o {page} --set max_epochs=1",
             "audit {data} --csv {old} --set max_epochs=1",
             "fit {data} -o {old} --set max_epochs=1",
             "fit {data} -o {new} --set max_epochs=1 --hold-out 0.3",
@@ -108,10 +115,10 @@ class TestErrors:
     def test_a_file_that_exists_is_replaced_by_force_alone(
         self, run, model, table, tmp_path, arguments
     ):
-        old = tmp_path / "m.test.csv"
+        old = tmp_path / ("page.html" if "{page}" in arguments else "m.test.csv")
         old.write_bytes(b"mine")
         places = {"model": model, "data": table(), "old": old, "new": tmp_path / "m.han"}
-        arguments = arguments.format(**places).split()
+        arguments = arguments.format(**places, page=old).split()
         code, output, told = run(*arguments)
         assert (code, output) == (1, "")
         assert told.startswith(f"sk-han: error: {old} exists")

@@ -255,8 +255,9 @@ REFUSED = [  # the name of a file, what it holds, what the message says
     # Columns
     ("a.csv", "id,Txt,label\n1,a,b\n", r"no column 'text'.*'id', 'Txt', 'label'.*mean 'Txt'\?"),
     ("a.csv", "text,LABEL\na,b\n", r"Did you mean 'LABEL'\?"),
-    ("a.csv", "id,stars\n1,2\n", r"It has 'id', 'stars'\.$"),
-    ("a.csv", "text;label\na;b\n", "seem to be separated by ';'"),
+    ("a.csv", "id,stars\n1,2\n", r"It has 'id', 'stars'\. Name another by text, .* by --text\.$"),
+    ("a.csv", "1,All well.\n2,Late.\n", r"It has '1', .*first line a document\? It should name"),
+    ("a.csv", "text;label\na;b\n", r"seem to be separated by ';'.* by --sep\.$"),
     ("a.csv", "text\tlabel\na\tb\n", r"seem to be separated by '\\t'"),
     ("a.tsv", "text,label\na,b\n", "seem to be separated by ','"),
     ("a.csv", "text,text,label\na,b,c\n", "2 columns 'text'; rename one"),
@@ -271,6 +272,7 @@ REFUSED = [  # the name of a file, what it holds, what the message says
     # Bytes
     ("a.csv", NO_UTF_8, "a.csv: byte 0xe9 is not utf-8.*cp1252"),
     ("a.csv.gz", NO_UTF_8, "a.csv.gz: byte 0xe9 is not utf-8.*cp1252"),
+    ("a.csv", "text,label\na,b\n".encode("utf-16"), "is not utf-8.* perhaps utf-16,"),
     ("a.csv", gzip.compress(b"text,label\na,b\n"), r"is compressed\. Add \.gz"),
     # JSON lines
     (

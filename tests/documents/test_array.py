@@ -79,6 +79,13 @@ def test_sentences_without_words_are_dropped() -> None:
     assert DocumentArray.from_nested([[[], [2], []], [[]]]).to_nested() == [[[2]], []]
 
 
+def test_documents_without_sentences_are_refused_with_an_example() -> None:
+    with pytest.raises(
+        TypeError, match=r"such as \[\[2, 3\], \[4\]\]; got an integer in document 1\."
+    ):
+        DocumentArray.from_nested([[[2]], [3, 4]])  # type: ignore[list-item]
+
+
 @pytest.mark.parametrize("nested", [[], [[]], [[], [], []], [[[]], [[], []]]])
 def test_documents_may_be_empty_or_absent(nested: Nested) -> None:
     X = DocumentArray.from_nested(nested)

@@ -123,6 +123,8 @@ def test_a_schedule_of_the_user_is_the_only_one(train):
 def test_what_callbacks_cannot_do_is_refused_with_the_repair(train, tmp_path):
     with pytest.raises(ValueError, match=r"LoadInitState cannot be used: .* warm_start=True"):
         train(callbacks=[LoadInitState(Checkpoint(dirname=tmp_path))])
+    with pytest.raises(TypeError, match=r"hold skorch callbacks, such as .*; got 'StopAfter'\."):
+        train(callbacks=["StopAfter"])
     with pytest.raises(ValueError, match="must have gradient_clip_norm_type=2; got 'inf'"):
         train(callbacks=[GradientNormClipping(1.0, "inf")])
 

@@ -201,6 +201,8 @@ class TestWhatCannotBeSaved:
         class Mine(HierarchicalTokenizer):
             pass
 
+        with pytest.raises(TypeError, match=r"name of a file, after the model; got a HANClass"):
+            save(path, tiny())
         with pytest.raises(TypeError, match="got Mine"):
             save(Mine().fit(TEXTS), path)
         pipeline = fitted_pipeline().set_params(memory=str(tmp_path / "cache"))

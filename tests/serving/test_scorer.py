@@ -180,7 +180,7 @@ class TestRefused:
             Scorer.load(tmp_path / "model.han")
 
     def test_one_string_is_refused(self, served, two):
-        with pytest.raises(ValueError, match=r"Put a single document into a list"):
+        with pytest.raises(ValueError, match=r"Put a single .* list: \[text\]\. Files are read by"):
             served(two).predict("A good day.")
 
 

@@ -23,6 +23,11 @@ def test_log_odds_of_certain_documents_are_finite():
     np.testing.assert_allclose(THREE.factors(logits, of), expected, atol=1e-12)
 
 
+def test_labels_that_are_no_classes_are_told_with_the_classes():
+    with pytest.warns(UserWarning, match=r"know, 'd': .* The classes are 'a', 'b', 'c'\.$"):
+        assert THREE.known(["a", "d"]).tolist() == [0, -1]
+
+
 def test_the_most_frequent_classes_keep_their_documents():
     target, rows, t = THREE.restrict_to_top(np.array([2, 0, 2, 1, 0, 2, 1, 0]), 2)
     assert target.names.tolist() == ["a", "c"]

@@ -48,6 +48,10 @@ def test_bad_labels_are_refused(y: Any, error: type[Exception], message: str) ->
 
 
 def test_errors_name_the_labels_that_were_given() -> None:
+    with pytest.raises(
+        ValueError, match=r"^classes must be a list or array of labels.* got an int"
+    ):
+        tiny().partial_fit(TEXTS, [0, 1, 0], classes=2)
     with pytest.raises(ValueError, match="3 documents in X_val, 2 labels in y_val"):
         tiny().fit(TEXTS, [0, 1, 0], X_val=TEXTS, y_val=[0, 1])
     with pytest.raises(TypeError, match="y_val mixes labels"):
