@@ -115,7 +115,11 @@ REFUSED = {
     "NumPy's bytes": (np.array([b"pos", b"neg"] * 6), TypeError, r"type bytes.*label\.decode\(\)"),
     "a string": ("posneg" * 2, ValueError, "or array of labels, such as .*; got a str"),
     "a set": (set(LABELS), ValueError, "or array of labels, such as .*; got a set"),
-    "a generator": ((label for label in LABELS), ValueError, "or array of labels, such as .*; got a generator"),
+    "a generator": (
+        (label for label in LABELS),
+        ValueError,
+        "or array of labels, such as .*; got a generator",
+    ),
 }
 WEIGHTS = {
     "too few": ([1.0] * 11, r"shape == \(11,\), expected \(12,\)"),
