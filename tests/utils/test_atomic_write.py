@@ -163,7 +163,7 @@ class TestAccidents:
         [
             ("absent/model.han", FileNotFoundError, r"no folder .*absent; make it"),
             (".", IsADirectoryError, "name of a file"),
-            (3, TypeError, "PathLike"),
+            (3, TypeError, "name of a file, after the model; got an int"),
         ],
     )
     def test_what_names_no_file_is_refused(self, tmp_path, monkeypatch, path, error, message):
