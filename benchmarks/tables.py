@@ -31,6 +31,27 @@ AUDITS = {
     "20news-20": "20 newsgroups",
 }
 REMOVED = {"sentence_alone", "integrated_gradients", "occlusion"}  # methods that explain had
+PEERS = {
+    "han": "`HANClassifier`",
+    "han-texts": "with texts without labels",
+    "han-vectors": "with MiniLM's sentence vectors",
+    "tfidf": "TF-IDF(1-2) + LR",
+    "characters": "TF-IDF of characters + LR",
+    "svc": "TF-IDF(1-2) + LinearSVC",
+    "minilm": "MiniLM-L6, frozen, + LR",
+    "setfit": "SetFit, MiniLM-L6",
+    "spacy-bow": "spaCy, bag of words",
+    "spacy": "spaCy, ensemble",
+    "fasttext": "fastText, autotune",
+}
+PEER_CORPORA = {
+    "imdb": "IMDB",
+    "20news": "20 newsgroups",
+    "airline": "airline tweets",
+    "nsmc": "nsmc",
+    "goemotions": "GoEmotions",
+    "movies": "movies",
+}
 Drawn = tuple[list[str], list[dict[str, Any]]]  # the lines of a table, and the results in it
 CORPORA = {
     "imdb-2000": "IMDB, 2,000",
