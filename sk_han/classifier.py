@@ -601,7 +601,10 @@ or ndarray of shape (n_labels,)
             If there is no such parameter, or `tokenizer`, `rnn` or `pooling` is not an object with
             parameters of its own.
         """
-        check_nested_params(params, self.get_params(deep=False))
+        own = self.get_params(deep=False)
+        check_nested_params(params, own)
+        for name in params.keys() & (HierarchicalTokenizer().get_params().keys() - own.keys()):
+            raise ValueError(f"{name} belongs to the tokenizer; set tokenizer__{name}.")
         super().set_params(**params)
         return self
 

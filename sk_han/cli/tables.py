@@ -88,6 +88,9 @@ def records(
     name: str, arguments: argparse.Namespace, label: str | None = None, others: Sequence[str] = ()
 ) -> Iterator[Record]:
     """Return the documents of a table, or of standard input, which are read as they are asked."""
+    texts = arguments.text or ["text"]
+    if getattr(arguments, "label", None) in texts:
+        raise UsageError(f"{arguments.label!r} is both --text and --label; give another for one.")
     is_json = is_json_table(name, arguments)
     separator = None if is_json else separator_of(arguments)
     if name != STANDARD:
@@ -98,7 +101,7 @@ def records(
         delimiter = None if is_json else separator or ","
         stream = cast(Any, sys.stdin.buffer)
         table = Table(stream, delimiter, "standard input", arguments.encoding)
-    return read_records(table, arguments.text or ["text"], label, others)
+    return read_records(table, texts, label, others)
 
 
 def ids_of(found: Sequence[Record], arguments: argparse.Namespace) -> list[str] | None:
@@ -290,15 +293,15 @@ def read_labelled(
     places = [where_of(name, record, arguments) for record in found]
     if names is None:
         pairs = zip(cells, places, strict=True)
-        found_names = {label for pair in pairs for label in _labels_of(separator, *pair)}
-        names = sorted(label_array([*found_names]).tolist())
-        if len(names) < 2:
-            raise ValueError(
-                f"{name}: {arguments.label!r} has {counted(len(names), 'label')} between "
-                f"separators {separator!r}; several labels a document need two or more. Is another "
-                "separator meant, or a single label a document, without --separator?"
-            )
+        of_cells = [_labels_of(separator, *pair) for pair in pairs]
+        names = sorted(label_array([*set().union(*of_cells)]).tolist())
         warn_of_joined(names)
+        if len(names) < 2 or all(len(labels) == 1 for labels in of_cells):
+            raise ValueError(
+                f"{name}: {arguments.label!r} has {counted(len(names), 'label')}, and no cell has "
+                f"several between separators {separator!r}. Is another separator meant, that "
+                "between columns, --sep, or a single label a document, without --separator?"
+            )
     sets = LabelSets(ClassNames(names), separator)
     sets.classes.grows = grows
     numbers = [sets.numbers(cell, place) for cell, place in zip(cells, places, strict=True)]

@@ -173,7 +173,7 @@ def _open_text(table: Table) -> Iterator[TextIO]:
     binary = _open_bytes(source) if isinstance(source, Path) else source
     lines = io.TextIOWrapper(binary, encoding, newline="")
     try:
-        _check_beginning(binary, table.name)
+        _check_beginning(binary, table)
         yield lines
     except UnicodeDecodeError as error:
         if error.object.startswith(b"\x1f\x8b"):
@@ -188,6 +188,10 @@ def _open_text(table: Table) -> Iterator[TextIO]:
             f"{table.name}: byte 0x{error.object[error.start]:02x} is not {error.encoding}. Give "
             f"the encoding that the file was written in, perhaps {likely}, or save it as UTF-8."
         ) from error
+    except UnicodeError as error:  # UTF-16 or UTF-32 without the mark that it begins with
+        raise ValueError(
+            f"{table.name}: {error}. Give the encoding that the file was written in, perhaps utf-8."
+        ) from error
     except _NO_GZIP as error:
         raise ValueError(
             f"{table.name} is not a whole gzip file ({error}). Fetch or compress it again; if it "
@@ -200,12 +204,14 @@ def _open_text(table: Table) -> Iterator[TextIO]:
             lines.detach()
 
 
-def _check_beginning(binary: Any, name: str) -> None:
+def _check_beginning(binary: Any, table: Table) -> None:
     """Raise ValueError for a file of another kind."""
     head = binary.peek(1) if hasattr(binary, "peek") else b""
     for beginning, kind in _FOREIGN.items():
         if re.match(beginning, head):
-            raise ValueError(f"{name} is {kind}.")
+            raise ValueError(f"{table.name} is {kind}.")
+    if table.delimiter is not None and re.match(rb'\{\s*"', head):
+        raise ValueError(f"{table.name} looks like JSON lines: name it .jsonl, or give --jsonl.")
 
 
 def _open_bytes(path: Path) -> BinaryIO:
@@ -292,7 +298,8 @@ def place_of(column: str, present: list[str], where: str) -> int:
     if any(len(name) > 40 or name.isdecimal() for name in present):
         hint = hint or " Is the first line a document? It should name the columns."
     if column in ("text", "label"):  # by default
-        hint += f" Name another by {column}, on the command line by --{column}."
+        keep = ", or by --keep if that names it" * (column == "label")
+        hint += f" Name another by {column}, on the command line by --{column}{keep}."
     if len(present) == 1:
         hint = _other_separator(present[0]) or hint
     raise ValueError(f"{where} has no column {column!r}. It has {listed}.{hint}")

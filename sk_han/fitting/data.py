@@ -18,7 +18,12 @@ from sk_han.documents import (
     LabelledDocuments,
     SentenceArray,
 )
-from sk_han.documents.repeated import conflicting_rows, first_of_same_words, groups_of_copies
+from sk_han.documents.repeated import (
+    TextHashes,
+    conflicting_rows,
+    first_of_same_words,
+    groups_of_copies,
+)
 from sk_han.embeddings.cooccurrence import check_embedding_init
 from sk_han.fitting.fitted_model import FittedModel
 from sk_han.options import NetworkOptions
@@ -41,6 +46,7 @@ from sk_han.validation.documents import (
     holds_word_ids,
     vocabulary_size_of,
     warn_of_features,
+    warn_of_missing,
     warn_of_no_words,
     within_vocabulary,
 )
@@ -50,6 +56,9 @@ from sk_han.validation.labels import (
     warn_of_early_stopping,
     warn_of_order,
 )
+
+# Short texts are the same by chance: fewer shared documents, or a smaller share, are not warned of.
+_MANY_SHARED, _MOST_SHARED = 20, 0.1
 
 
 class FitInput(NamedTuple):
@@ -212,9 +221,12 @@ def read_data(
             given, fraction = validation is not None, params.validation_fraction
             holds_out = not given and fraction is not None
             target.warn_of_rare(labelled.targets, given=given, holds_out=holds_out)
+            warn_of_missing(checked.X)
             warn_of_no_words(rows[labelled.documents.sentences_per_document == 0], len(documents))
             n_words = labelled.documents.words_per_document[conflicting]
             warn_of_conflicts(n_words, len(labelled))
+            if validation is not None:
+                _warn_of_learnt_from(validation.documents, labelled.documents)
             if validation is None and held_out is None:
                 _warn_of_none_held_out(labelled, target, params, groups)
     encoder = None if warm_start_from is None else warm_start_from.encoder
@@ -285,6 +297,17 @@ def _warn_of_none_held_out(
                 )
     if patience is not None:
         warn_of_early_stopping(patience, "documents", why, repair)
+
+
+def _warn_of_learnt_from(validation: DocumentArray, training: DocumentArray) -> None:
+    """Warn if many validation documents have the words of training documents."""
+    hashes = TextHashes.of(training.words(), np.zeros(16, dtype=np.uint8))
+    n, n_shared = len(validation), int(hashes.known(validation.words()).sum())
+    if n_shared >= _MANY_SHARED and n_shared > _MOST_SHARED * n:
+        warn_user(
+            f"{n_shared:,} of {n:,} validation documents are training documents, too, so accuracy "
+            "on them is too high, and scales are too large. Leave them out of one of both."
+        )
 
 
 def _without_vectors(labelled: LabelledDocuments) -> LabelledDocuments:

@@ -40,6 +40,8 @@ _ADDED = 1.0
 _MOST_GIVEN = 0.8
 # No threshold is lower: its F1 would be below 4 %, and many documents would get a rare label.
 _LOWEST = 0.02
+# With fewer documents, one label of each may be chance.
+_ENOUGH_DOCUMENTS = 20
 # Numbers of labels that attend to words by themselves (docs/what_was_tried.md).
 ATTENDING = range(31, 501)
 
@@ -398,6 +400,11 @@ def warn_of_labels(t: Flags, names: NDArray[Any]) -> None:
     counts = t.sum(axis=0)
     if not counts.any():
         raise ValueError("y is 0 throughout: no document has a label to learn.")
+    if len(t) >= _ENOUGH_DOCUMENTS and (t.sum(axis=1) == 1).all():
+        warn_user(
+            "Each document has exactly one label. If these are classes, give the class of each "
+            "document: y.argmax(axis=1), or y.idxmax(axis=1) of a DataFrame."
+        )
     for rows, what in ((counts == 0, "no document has"), (counts == len(t), "all documents have")):
         if rows.any():
             found = names[rows].tolist()

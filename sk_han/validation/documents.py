@@ -26,6 +26,7 @@ _NO_DOCUMENTS = "Found 0 sample(s) while a minimum of 1 is required: {} has no d
 _READ_BEFORE = "An iterator that was read before has none left"
 _NO_UNLABELLED = "X_unlabelled has no documents; leave it out if there are none."
 
+_WRITTEN_MISSING = {"nan", "NaN", "None", "<NA>"}
 _ONE_COLUMN = "pass the column that holds the text, for example df['text']"
 _MANY_IDS = 1 << 23  # with the default embedding_dim their vectors and moments are 20 GB
 _FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1  # gaps: share of the rows with words
@@ -203,6 +204,17 @@ def warn_of_no_words(rows: NDArray[np.int64], n_documents: int) -> None:
         )
 
 
+def warn_of_missing(X: Any) -> None:
+    """Warn of texts that are how a missing value is written, as astype(str) of pandas does."""
+    texts = X if isinstance(X, list) else ()
+    found = [text.strip() for text in texts if text.strip() in _WRITTEN_MISSING]
+    if found:
+        warn_user(
+            f"{len(found):,} of {counted(len(texts), 'text')} {agreeing(len(found), 'are')} "
+            f"{listed([*dict.fromkeys(found)])}, probably missing values: leave them out."
+        )
+
+
 def check_texts(X: Any, *, name: str = "X", first: int = 0, called: str = "") -> list[str]:
     """Return raw documents of any container as a list of strings, which is X if it is one.
 
@@ -270,6 +282,11 @@ def as_list(X: Any, name: str = "X") -> list[Any]:
             f"{of}Documents need an order; got {a_kind(X)}. Pass a list, for example "
             f"list({name}{'.values()' if isinstance(X, Mapping) else ''})."
         )
+    if isinstance(X, tuple) and len(X) == 2 and all(isinstance(x, (list, np.ndarray)) for x in X):
+        raise TypeError(
+            f"{of}Texts expected; got a pair, such as load_csv returns. Take it apart: texts, "
+            "labels = load_csv(...)."
+        )
     if hasattr(X, "tocsr") or isinstance(X, DocumentArray):
         raise TypeError(
             f"{of}Raw text documents expected; got {a_kind(X)}, which holds numbers. "
@@ -322,7 +339,9 @@ def _as_text(document: Any, called: str, name: str) -> str:
             f"empty, with pandas by {name}.fillna('')."
         )
     repair = f"Convert it with str, or {_ONE_COLUMN}."
-    if isinstance(document, Iterable):
+    if isinstance(document, Mapping):
+        repair = f"Take the text out of each, for example [row['text'] for row in {name}]."
+    elif isinstance(document, Iterable):
         repair = (
             "Join its words with ' '.join(document), or pass word ids with "
             "DocumentArray.from_nested."

@@ -219,6 +219,11 @@ def document_weights(
     from sk_han.utils.compat import check_sample_weight
 
     refuse_masked(sample_weight, "sample_weight")
+    if isinstance(sample_weight, (dict, str)):
+        raise TypeError(
+            f"sample_weight has a number for each document; got {sample_weight!r}. Weights of "
+            "classes are a parameter: HANClassifier(class_weight=...)."
+        )
     try:
         weights = check_sample_weight(
             sample_weight, labels, dtype=np.float64, ensure_non_negative=True

@@ -174,6 +174,16 @@ def test_a_column_of_numbers_is_doubted_as_texts(fit, table):
         fit(data=numbers)
 
 
+@pytest.mark.filterwarnings("always")
+def test_doubtful_texts_are_told(fit, table):
+    rows = [(n, "nan" if n < 3 else f"{TEXTS[n % 6]} {n}", LABELS[n % 6]) for n in range(40)]
+    path = table(rows)
+    code, told, _ = fit("--validation", path, data=path)
+    assert code == 0
+    assert "warning: 3 of 40 texts are 'nan', probably missing values" in told
+    assert "warning: 40 of 40 validation documents are training documents" in told
+
+
 def test_an_empty_label_is_named_by_its_line(fit, table):
     code, told, _ = fit(data=table([(0, "Good.", ""), (1, "Bad.", "neg")]))
     assert code == 1

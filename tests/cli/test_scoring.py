@@ -72,6 +72,10 @@ class TestPredict:
         assert code == 0
         assert len(rows_of(output)) == 2
 
+    def test_a_missing_column_leads_to_the_option_that_kept_it(self, run, model, table):
+        path = table([("Good.",)], header=("text",))
+        assert "by --keep if that names it" in run("predict", model, path, "--keep", "label")[2]
+
     @pytest.mark.filterwarnings("always")
     def test_blank_texts_get_no_label_and_are_named(self, run, model, table):
         path = table([(0, "Good.", ""), (1, " \n", ""), (2, "", "")])

@@ -105,7 +105,7 @@ def test_labels_that_look_joined_are_told(run, tmp_path, separator, joined):
     small = ["--set", "max_epochs=1", "--set", "embedding_dim=8", "--set", "word_hidden=4"]
     model = str(tmp_path / "claims.han")
     code, _, told = run("fit", path, "--label", "tags", *separator, *small, "-o", model)
-    assert code == 0
+    assert code == bool(separator)  # which separates nothing
     assert f"'{joined}' is taken for one label, and 'water', 'fire' are labels too." in told
     assert f"give --separator {joined[5]!r}" in told
 
@@ -204,10 +204,17 @@ def test_each_label_that_a_document_gets_is_explained(run, stored, topics):
 
 
 @pytest.mark.parametrize(
-    ("separator", "code", "why"), [("", 2, "stands between labels"), ("/", 1, "Is another")]
+    ("cells", "separator", "code", "why"),
+    [
+        (["good"], "", 2, "stands between labels"),
+        (["good"], "/", 1, "has 1 label, and no cell has several between separators '/'. Is"),
+        (["good", "bad"], ",", 1, "has 2 labels, and no cell has several between separators ','."),
+    ],
 )
-def test_a_separator_that_separates_nothing_is_told(run, topics, tmp_path, separator, code, why):
-    data = topics(["good"] * 18)
+def test_a_separator_that_separates_nothing_is_told(
+    run, topics, tmp_path, cells, separator, code, why
+):
+    data = topics(cells * 18)
     found, _, told = run(
         "fit", data, "-o", tmp_path / "m.han", "--label", "topics", "--separator", separator
     )

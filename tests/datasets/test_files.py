@@ -240,6 +240,11 @@ def test_a_folder_is_refused(tmp_path, name):
         load_csv(tmp_path / name)
 
 
+def test_utf_16_of_a_file_in_utf_8_is_told_with_its_name(write):
+    with pytest.raises(ValueError, match=r"notes\.csv: UTF-16 .* BOM\. Give .* perhaps utf-8\."):
+        load_csv(write("notes.csv", THREE_NOTES + "\n" * (len(THREE_NOTES) % 2)), encoding="utf16")
+
+
 @pytest.mark.parametrize("encoding", ["utf-88", "rot13"])
 def test_unknown_encoding_is_refused(write, encoding):
     with pytest.raises(ValueError, match=f"encoding is '{encoding}'; it takes .* 'cp1252'"):
@@ -256,6 +261,7 @@ REFUSED = [  # the name of a file, what it holds, what the message says
     ("a.csv", "id,Txt,label\n1,a,b\n", r"no column 'text'.*'id', 'Txt', 'label'.*mean 'Txt'\?"),
     ("a.csv", "text,LABEL\na,b\n", r"Did you mean 'LABEL'\?"),
     ("a.csv", "id,stars\n1,2\n", r"It has 'id', 'stars'\. Name another by text, .* by --text\.$"),
+    ("a.csv", "text\na\n", r"no column 'label'.* by --label, or by --keep if that names it\.$"),
     ("a.csv", "1,All well.\n2,Late.\n", r"It has '1', .*first line a document\? It should name"),
     ("a.csv", "text;label\na;b\n", r"seem to be separated by ';'.* by --sep\.$"),
     ("a.csv", "text\tlabel\na\tb\n", r"seem to be separated by '\\t'"),
@@ -275,6 +281,8 @@ REFUSED = [  # the name of a file, what it holds, what the message says
     ("a.csv", "text,label\na,b\n".encode("utf-16"), "is not utf-8.* perhaps utf-16,"),
     ("a.csv", gzip.compress(b"text,label\na,b\n"), r"is compressed\. Add \.gz"),
     # JSON lines
+    ("a.csv", json_lines(A_B), r"a\.csv looks like JSON lines: name it \.jsonl, or give --jsonl"),
+    ("a.tsv", '{ "text":"a","label":"b"}', r"a\.tsv looks like JSON lines"),
     (
         "a.jsonl",
         json_lines(A_B) + '{"text": \n',

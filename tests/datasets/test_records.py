@@ -71,6 +71,12 @@ def test_json_lines_of_a_stream_are_read():
     assert list(read_records(table, ["text"], "label", ["id"])) == [Record(1, "a", 2, [[1]], row)]
 
 
+def test_json_lines_of_a_stream_that_is_read_as_columns_are_told():
+    table = Table(io.BufferedReader(io.BytesIO(b'{"text":"a","label":2}\n')), ",", "standard input")
+    with pytest.raises(ValueError, match=r"standard input looks like JSON lines.* give --jsonl"):
+        list(read_records(table, ["text"]))
+
+
 def test_a_row_of_wrong_length_names_the_separator():
     with pytest.raises(ValueError, match=r"line 2: expected .* names, 1; got 2.*a ';' or"):
         list(read_records(stream("text\na;b\n", delimiter=";"), ["text"]))

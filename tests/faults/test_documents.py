@@ -158,6 +158,8 @@ REFUSED = {
     ),
     "integer": (with_document(3), TypeError, "Document 7 is an int"),
     "list of words": (with_document(["a", "word"]), TypeError, "Document 7 is a list.*join"),
+    "rows": ([{"text": text} for text in TEXTS], TypeError, r"\[row\['text'\] for row in X\]"),
+    "a pair": ((TEXTS, LABELS), TypeError, r"got a pair, .* texts, labels = load_csv"),
     "bytes of Latin-1": (with_document(b"sch\xf6n"), UnicodeDecodeError, "document 7"),
     "a bare string": ("It was good.", ValueError, "string object received"),
     "dict": (dict(enumerate(TEXTS)), TypeError, "need an order; got a dict"),

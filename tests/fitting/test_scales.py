@@ -147,7 +147,7 @@ class TestClassifier:
         for factor in (1.0, size):
             of_class = {label: factor * (1 + n) for n, label in enumerate(np.unique(labels))}
             weights = np.array([of_class[label] for label in labels.tolist()])
-            given = {"X_val": texts[:20], "y_val": labels[:20]}
+            given = {"X_val": reviews[0][80:100], "y_val": reviews[1][80:100]}
             if name == "class_weight":
                 model = small(class_weight=of_class).fit(texts, labels, **given)
             else:

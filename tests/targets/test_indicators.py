@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sk_han.targets import fit_target
 from tests.tiny_models import tiny
 
 TEXTS = ["A good day. The sun shone.", "A bad day. The rain fell."]
@@ -67,6 +68,15 @@ def test_a_sparse_column_is_no_indicator_of_several_labels():
     sparse = pytest.importorskip("scipy.sparse")
     with pytest.raises(ValueError, match="y has 1 column; an indicator of several labels has two"):
         fitted(sparse.csr_matrix([[1], [0]]))
+
+
+def test_an_indicator_of_one_label_a_document_is_doubted():
+    one_hot = np.eye(3, dtype=int)[np.arange(20) % 3]
+    with pytest.warns(UserWarning, match=r"Each document has exactly one label.*argmax"):
+        fit_target(one_hot, 20)
+    fit_target(one_hot[:19], 19)
+    one_hot[7] = 1
+    fit_target(one_hot, 20)
 
 
 def test_labels_that_no_document_or_each_has_are_told():

@@ -31,6 +31,23 @@ def test_a_fit_tells_of_a_blank_label(of_several):
     assert set(model.classes_.tolist()) == {"pos", " "}
 
 
+@pytest.mark.parametrize("written", ["nan", "NaN", "None", "<NA> "])
+def test_a_fit_tells_of_texts_that_are_missing_values(written):
+    texts = [*TEXTS[:14], *4 * [written]]
+    with pytest.warns(UserWarning, match=rf"4 of 18 texts are '{written.strip()}', probably miss"):
+        tiny().fit(texts, LABELS)
+    tiny().fit([*TEXTS[:14], *4 * [f"{written} of it"]], LABELS)
+
+
+def test_a_fit_tells_of_validation_documents_that_are_training_documents():
+    texts = [f"{text} {n}" for n in range(3) for text in TEXTS[:9]]
+    labels = np.repeat(["a", "b", "c"], 9)
+    with pytest.warns(UserWarning, match="27 of 27 validation documents are training documents"):
+        tiny().fit(texts, labels, X_val=[text.upper() for text in texts], y_val=labels)
+    tiny().fit(texts, labels, X_val=texts[:19], y_val=labels[:19])
+    tiny().fit(texts, labels, X_val=[f"{text} new" for text in texts], y_val=labels)
+
+
 def test_a_fit_counts_conflicts_among_documents_with_weight():
     documents = DocumentArray.from_nested([[[2 + n % 7, 9, 9 + n] * 4] for n in range(80)] * 2)
     labels = np.repeat(["a", "b"], 80)

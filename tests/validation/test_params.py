@@ -13,6 +13,7 @@ from sk_han import AttentionTranslator, HANClassifier, MultiHopAttention, Sequen
         ({"pooling__hops": 3}, r"pooling is 'attention', .* pooling=MultiHopAttention\(\)"),
         ({"rnn": "lstm", "rnn__num_layers": 2}, r"rnn is 'lstm', .* rnn=RNN\(\)"),
         ({"tokenizer__min_df": 2}, r"tokenizer is None, .* tokenizer=HierarchicalTokenizer\(\)"),
+        ({"min_df": 2}, "min_df belongs to the tokenizer; set tokenizer__min_df"),
         ({"optimizer__lr": 2}, r"optimizer is 'adamw', .* Set lr, or net_params=\{'optimizer__lr'"),
         ({"net_params__clip_norm": 2}, "net_params is None, .* Set net_params as a whole"),
     ],

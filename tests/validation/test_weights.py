@@ -102,6 +102,12 @@ def test_bad_sample_weights_are_refused(sample_weight: Any, message: str) -> Non
         weights_of(sample_weight)
 
 
+@pytest.mark.parametrize("sample_weight", [{"pos": 2}, "balanced"])
+def test_weights_of_classes_in_place_of_documents_are_told(sample_weight: Any) -> None:
+    with pytest.raises(TypeError, match=r"a number for each document; got .*class_weight="):
+        weights_of(sample_weight)
+
+
 @pytest.mark.parametrize("digits", [["1", "2"], ["-1", "10"], ["1", "01"], ["1.0", "1"]])
 @pytest.mark.parametrize("dtype", [str, object])
 def test_strings_of_digits_have_class_weights(digits: list[str], dtype: type) -> None:
