@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,8 @@ from sk_han.inspection.explanations import takes_options
 from sk_han.kernels.engine import ENGINES, engine_in_use, using_engine
 from sk_han.options import NetworkOptions
 from sk_han.parts import Pool
-from sk_han.parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NETWORK, NGRAMS
+from sk_han.parts.columns import read_table
+from sk_han.parts.pool import CHARACTERS, COLUMNS, LATENT, LATENT_CHARACTERS, NETWORK, NGRAMS
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS
 from sk_han.training.fitted_state import (
@@ -73,6 +74,19 @@ def _scale(name: str, of: str) -> property:
     return property(lambda self: self.pool_.scales.get(name, 0.0), doc=doc)
 
 
+class _OfTable:
+    """An attribute of a fit to a table, which scikit-learn may set after another one."""
+
+    def __init__(self, of: Callable[[list[str]], Any]) -> None:
+        self.of = of
+
+    def __get__(self, estimator: Any, owner: type) -> Any:
+        columns = None if not hasattr(estimator, "pool_") else estimator.column_model_
+        if columns is None:
+            raise AttributeError("Only a HANClassifier fitted to a table has names of features.")
+        return self.of([columns.encoder.text, *columns.encoder.codings])
+
+
 class HANClassifier(
     CallbackSupportMixin,
     ClassifierMixin,
@@ -98,6 +112,13 @@ class HANClassifier(
     ----------
     tokenizer : HierarchicalTokenizer, default=None
         Cloned and fitted if X is raw text; None means ``HierarchicalTokenizer()``.
+    text_column : str, default=None
+        Name of the column of texts, if X is a table: a frame of pandas, polars or Arrow, a list of
+        dicts or a mapping of columns. A linear model of the other columns is added: of bins of
+        numbers, values of strings and booleans, years, months and weekdays of dates; missing values
+        are allowed. None means that X is texts, or documents.
+    columns : list of str, default=None
+        Names of the other columns that are read; None for all.
     embedding_dim : int, default=200
         Size of a word vector.
     embedding_init : {"cooccurrence", "random"}, ndarray of shape (vocabulary_size, \
@@ -200,6 +221,8 @@ ContextAttention, default="attention"
         The fitted tokenizer; None if X held word ids.
     net_ : Net
         The fitted skorch net; ``net_.module_`` is the PyTorch network.
+    column_model_ : ColumnModel or None
+        The linear model of columns; None without `text_column`.
     ngram_model_ : NgramModel or None
         The linear model on n-grams. None without `linear_ngrams`, if no n-gram occurs in two
         documents, if a class has no document (of weight above 0), or with one class.
@@ -208,8 +231,8 @@ ContextAttention, default="attention"
         `X_unlabelled`, or if fewer than two n-grams occur in 5 documents.
     character_model_, latent_character_model_ : NgramModel or None
         The linear model and the latent model of characters.
-    network_scale_, ngram_scale_, latent_scale_, character_scale_, latent_character_scale_ : float \
-or ndarray of shape (n_labels,)
+    network_scale_, ngram_scale_, latent_scale_, character_scale_, latent_character_scale_, \
+column_scale_ : float or ndarray of shape (n_labels,)
         Factors of the logits of the network and of the linear models (0 without one), fitted on
         documents not learnt from, so that probabilities are calibrated (Guo et al., 2017); typical
         values if there are no such documents. A warm start without `X_val` keeps them. With
@@ -230,6 +253,10 @@ or ndarray of shape (n_labels,)
     encoder_ : str or None
         Name of the encoder of the sentence vectors that the network reads; vectors of other
         encoders are refused.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns that are read, the text column first; only with `text_column`.
+    n_features_in_ : int
+        Their number.
     fit_summary_ : FitSummary or None
         Summary of the last fit: accuracy, loss and share of each part on held-out documents, why
         training ended, seconds of each stage. None from a file without one.
@@ -273,15 +300,21 @@ or ndarray of shape (n_labels,)
     latent_model_ = _part(LATENT, "The latent model.")
     character_model_ = _part(CHARACTERS, "The linear model on characters.")
     latent_character_model_ = _part(LATENT_CHARACTERS, "The latent model on characters.")
+    column_model_ = _part(COLUMNS, "The model of columns.")
     network_scale_ = _scale(NETWORK, "the network")
     ngram_scale_ = _scale(NGRAMS, "the n-gram model")
     latent_scale_ = _scale(LATENT, "the latent model")
     character_scale_ = _scale(CHARACTERS, "the model of characters")
     latent_character_scale_ = _scale(LATENT_CHARACTERS, "the latent model of characters")
+    column_scale_ = _scale(COLUMNS, "the model of columns")
+    feature_names_in_ = _OfTable(lambda names: np.array(names, dtype=object))
+    n_features_in_ = _OfTable(len)
 
     _newest_format = 4
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
         "tokenizer": [HierarchicalTokenizer, None],
+        "text_column": [str, None],
+        "columns": [list, None],
         "embedding_dim": _OPTIONS["embedding_dim"],
         # HasMethods accepts strings too; check_embedding_init checks the names.
         "embedding_init": [np.ndarray, HasMethods("__getitem__")],
@@ -318,6 +351,8 @@ or ndarray of shape (n_labels,)
         self,
         *,
         tokenizer: HierarchicalTokenizer | None = None,
+        text_column: str | None = None,
+        columns: list[str] | None = None,
         embedding_dim: int = 200,
         embedding_init: Any = "cooccurrence",
         freeze_embedding: bool | int = False,
@@ -349,6 +384,8 @@ or ndarray of shape (n_labels,)
         verbose: int = 0,
     ) -> None:
         self.tokenizer = tokenizer
+        self.text_column = text_column
+        self.columns = columns
         self.embedding_dim = embedding_dim
         self.embedding_init = embedding_init
         self.freeze_embedding = freeze_embedding
@@ -396,7 +433,8 @@ or ndarray of shape (n_labels,)
         Parameters
         ----------
         X : n_documents raw texts, DocumentArray, or ndarray of int of shape (D, S, W) or (D, W)
-            Integers are word ids padded with 0. A `SentenceArray` is a DocumentArray.
+            Integers are word ids padded with 0. A `SentenceArray` is a DocumentArray. With
+            `text_column` a table, and so are `X_val` and `X_unlabelled`.
         y : array-like of shape (n_documents,) or indicator of shape (n_documents, n_labels)
             Labels: strings, integers or booleans. An indicator has several labels a document: an
             array, sparse matrix or DataFrame of 0 and 1, with a column for each label.
@@ -690,7 +728,7 @@ or ndarray of shape (n_labels,)
 
     def _documents(self, X: Any) -> DocumentArray:
         """Return X as documents of known word ids."""
-        documents = as_documents(X, self.tokenizer_)
+        documents = as_documents(read_table(X, self.pool_.parts), self.tokenizer_)
         return known_documents(documents, self.pool_, self.encoder_, self.vocabulary_size_)
 
     def _logits(self, X: Any) -> NDArray[np.float64]:

@@ -202,7 +202,7 @@ class DocumentArray:
     (3, 2, 3)
     """
 
-    __slots__ = ("document_starts", "sentence_starts", "spelling", "word_ids")
+    __slots__ = ("columns", "document_starts", "sentence_starts", "spelling", "word_ids")
 
     def __init__(
         self, word_ids: ArrayLike, sentence_starts: ArrayLike, document_starts: ArrayLike
@@ -221,6 +221,7 @@ class DocumentArray:
         check_ids(ids)
         self.word_ids: NDArray[np.int32] = ids.astype(np.int32, copy=False)
         self.spelling: Spelling | None = None
+        self.columns: NDArray[np.int32] | None = None  # (D, M), of a table; see `parts.columns`
 
     @staticmethod
     def _checked(
@@ -228,10 +229,11 @@ class DocumentArray:
         sentence_starts: NDArray[np.int64],
         document_starts: NDArray[np.int64],
         spelling: Spelling | None = None,
+        columns: NDArray[np.int32] | None = None,
     ) -> DocumentArray:
         """Build from arrays that need no further check."""
         documents = object.__new__(DocumentArray)
-        documents.spelling = spelling
+        documents.spelling, documents.columns = spelling, columns
         documents.word_ids = word_ids
         documents.sentence_starts = sentence_starts
         documents.document_starts = document_starts
@@ -355,7 +357,9 @@ class DocumentArray:
         Their words have no spelling.
         """
         check_ids(word_ids)
-        return DocumentArray._checked(word_ids, self.sentence_starts, self.document_starts)
+        return DocumentArray._checked(
+            word_ids, self.sentence_starts, self.document_starts, columns=self.columns
+        )
 
     def keep_words(self, kept: NDArray[np.bool_]) -> DocumentArray:
         """Return the documents with only the marked words.
@@ -372,6 +376,7 @@ class DocumentArray:
             np.append(0, sentence_starts[1:][has_words]),
             starts_of(has_words)[self.document_starts],
             self.spelling and self.spelling.at(kept),
+            self.columns,
         )
 
     def to_nested(self) -> list[list[list[int]]]:
@@ -473,6 +478,7 @@ class DocumentArray:
             starts_of(words_per_sentence),
             starts_of(self.sentences_per_document[rows]),
             self.spelling and self.spelling.at(words),
+            None if self.columns is None else self.columns[rows],
         )
 
 

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from sk_han.documents import DocumentArray, LabelledDocuments
 from sk_han.fitting.scales import fit_scales
 from sk_han.parts import Part, Pool
+from sk_han.parts.column_fitting import ColumnLearner, prior_logits
+from sk_han.parts.columns import ColumnEncoder
 from sk_han.parts.latent import LatentLearner, LatentSpace, partial_fit_latent_model
 from sk_han.parts.ngram_fitting import MOST_DENSE, NgramLearner, partial_fit_ngram_model
 from sk_han.parts.ngram_model import NgramModel
 from sk_han.parts.ngrams import WordTable
-from sk_han.parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NGRAMS
+from sk_han.parts.pool import CHARACTERS, COLUMNS, LATENT, LATENT_CHARACTERS, NGRAMS
 from sk_han.targets import Target
 from sk_han.utils.containers import Flags, Floats, Integers
 from sk_han.utils.messages import warn_user
@@ -66,7 +68,8 @@ def fit_linear_parts(
     sources: Sequence[NgramSource],
     held_out: Integers | None,
     views: Views | None = None,
-) -> tuple[Pool, Floats | None]:
+    columns: ColumnEncoder | None = None,
+) -> tuple[Pool, dict[str, Floats]]:
     """Fit the linear models to all documents, and their scales to out-of-fold logits.
 
     These come from models of four fifths of the documents that do not include the scored one
@@ -74,10 +77,13 @@ def fit_linear_parts(
     `held_out` are scored, or a fifth of all.
 
     Return the pool and, for the rows of `held_out`, scaled logits (H, K) by models that have not
-    learnt from them; NaN where there are none. Scales are fitted for the `views` of documents.
+    learnt from them, NaN where there are none: those of `COLUMNS`, and of the others together as
+    those of `NGRAMS`. Scales are fitted for the `views` of documents.
     """
     everything, folds = np.arange(len(data)), target.folds(data.targets, data.groups)
-    learners = _learners(data, target, sources)
+    learners: dict[str, Any] = {**_learners(data, target, sources)}
+    if columns is not None:
+        learners[COLUMNS] = ColumnLearner(columns, data, target)
     if target.n_problems > MOST_DENSE or len(data) > MOST_CROSS_FITTED:
         fold = _fold_of_known(data, target, folds) if held_out is None else held_out
         folds = iter([fold])
@@ -86,24 +92,34 @@ def fit_linear_parts(
             if isinstance(learner, NgramLearner) and learner.is_tfidf:
                 learner.choose_strength(rest, fold)
 
-    def fit(rows: Integers) -> dict[str, NgramModel]:
+    def fit(rows: Integers) -> dict[str, Part]:
         found = {name: learner.fit(rows) for name, learner in learners.items()}
         return {name: model for name, model in found.items() if model is not None}
 
     models = fit(everything)
-    scored = None if held_out is None else np.full((len(held_out), target.n_scores), np.nan)
+    shape = 0 if held_out is None else len(held_out), target.n_scores
+    scored = {} if held_out is None else {g: np.full(shape, np.nan) for g in (NGRAMS, COLUMNS)}
     if not models:
         return Pool(target, {}, {}), scored
 
     rows, logits = cross_fitted_logits(data, target, fit, models, folds, views)
     scales = np.array([*_usual_scales(models).values()])
     if len(rows):
-        scales = fit_scales(target, logits, data.targets[rows], data.weights[rows], scales)
-        if held_out is not None and scored is not None:
+        known, weights = data.targets[rows], data.weights[rows]
+        if [*models] == [COLUMNS]:  # the class frequencies are in no other model
+            given = [np.tile(prior_logits(target, known, weights), (len(rows), 1)), *logits]
+            scales = fit_scales(target, given, known, weights, np.ones(2))[1:]
+        else:
+            scales = fit_scales(target, logits, known, weights, scales)
+        if held_out is not None:
             place = np.full(len(data), -1)
             place[held_out] = np.arange(len(held_out))
             chosen = place[rows] >= 0
-            scored[place[rows[chosen]]] = np.tensordot(scales, np.stack(logits), 1)[chosen]
+            for group, found in scored.items():
+                of = [i for i, name in enumerate(models) if (name == COLUMNS) == (group == COLUMNS)]
+                if of:
+                    pooled = np.tensordot(scales[of], np.stack([logits[i] for i in of]), 1)
+                    found[place[rows[chosen]]] = pooled[chosen]
     return Pool(target, models, dict(zip(models, scales.tolist(), strict=True))), scored
 
 
@@ -171,7 +187,8 @@ def _are_known(target: Target, t: NDArray[Any], fold: Integers) -> Flags:
 
 
 def _usual_scales(names: Collection[str]) -> dict[str, float]:
-    return {name: _USUAL_SCALES[name] if len(names) > 1 else 1.0 for name in names}
+    is_alone = len([name for name in names if name != COLUMNS]) == 1
+    return {name: 1.0 if name == COLUMNS or is_alone else _USUAL_SCALES[name] for name in names}
 
 
 def partial_fit_linear_parts(

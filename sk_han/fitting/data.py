@@ -28,6 +28,7 @@ from sk_han.embeddings.cooccurrence import check_embedding_init
 from sk_han.fitting.fitted_model import FittedModel
 from sk_han.options import NetworkOptions
 from sk_han.parts import Pool
+from sk_han.parts.columns import ColumnEncoder, is_table
 from sk_han.parts.ngrams import check_ngram_range
 from sk_han.targets import Target, check_same_kind, fit_target
 from sk_han.tokenizer import HierarchicalTokenizer
@@ -48,6 +49,7 @@ from sk_han.validation.documents import (
     warn_of_features,
     warn_of_missing,
     warn_of_no_words,
+    with_columns,
     within_vocabulary,
 )
 from sk_han.validation.labels import (
@@ -96,6 +98,7 @@ class FitState:
     user_validation: LabelledDocuments | None  # X_val and y_val
     unlabelled: DocumentArray | None
     encoder: str | None  # of the sentence vectors
+    column_encoder: ColumnEncoder | None  # of a table
     n_conflicting: int  # labelled documents with the same words as one of another class
 
     @property
@@ -187,6 +190,9 @@ def read_data(
         # Checks come before the texts are tokenized, which may take minutes.
         if is_partial:
             _check_portion(data, params, warm_start_from)
+        column_encoder = None
+        if params.text_column is not None:
+            data, column_encoder = _read_tables(data, params)
         options, target, checked = _checked(data, params, warm_start_from)
         # Only ratios of weights matter; after this division their sums are finite.
         weights = checked.sample_weight / checked.sample_weight.max()
@@ -200,11 +206,13 @@ def read_data(
             if warm_start_from is None
             else warm_start_from.vocabulary_size
         )
-        known = within_vocabulary(documents, vocabulary_size)
+        known = within_vocabulary(with_columns(documents, checked.X), vocabulary_size)
         labelled = LabelledDocuments(known, checked.y, weights, checked.groups)[rows]
         codes = target.codes(labelled.targets)
         first_of_same = first_of_same_words(labelled.documents.words())
         conflicting = conflicting_rows(first_of_same, codes)
+        if column_encoder is not None:  # columns may tell documents of the same words apart
+            conflicting = conflicting[:0]
         groups = labelled.groups
         if groups is None:
             labelled = replace(labelled, groups=groups_of_copies(first_of_same, codes))
@@ -251,10 +259,22 @@ def read_data(
         user_validation=validation,
         unlabelled=None if unlabelled is None else within_vocabulary(unlabelled, vocabulary_size),
         encoder=encoder,
+        column_encoder=column_encoder,
         n_conflicting=len(conflicting),
     )
     tell(_data_line(fit), quiet=not stages.verbose)
     return fit
+
+
+def _read_tables(data: FitInput, params: Any) -> tuple[FitInput, ColumnEncoder]:
+    """Return the data with texts, and what reads the other columns of tables."""
+    encoder = ColumnEncoder.of(data.X, data.y, params.text_column, params.columns)
+    X_val = None if data.X_val is None else encoder.read(data.X_val, "X_val")
+    X_unlabelled = data.X_unlabelled
+    if is_table(X_unlabelled):
+        X_unlabelled = encoder.texts(X_unlabelled, "X_unlabelled")
+    X = encoder.read(data.X)
+    return data._replace(X=X, X_val=X_val, X_unlabelled=X_unlabelled), encoder
 
 
 def _data_line(fit: FitState) -> str:
@@ -316,6 +336,11 @@ def _without_vectors(labelled: LabelledDocuments) -> LabelledDocuments:
 
 def _check_portion(data: FitInput, params: Any, fitted: FittedModel | None) -> None:
     """Check what only `partial_fit` requires."""
+    if params.text_column is not None:
+        raise ValueError(
+            "partial_fit does not learn from columns. Fit to all documents by fit, or to texts "
+            "alone with text_column=None."
+        )
     if params.class_weight == "balanced":
         raise ValueError(
             "class_weight='balanced' needs to see all labels, and partial_fit sees a portion. "

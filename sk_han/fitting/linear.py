@@ -17,11 +17,11 @@ from sk_han.fitting.cross_fitting import (
 )
 from sk_han.fitting.data import FitState
 from sk_han.fitting.memory_estimate import check_memory_of_linear_model, memory_limit
-from sk_han.fitting.scales import FittedParts
+from sk_han.fitting.scales import FittedParts, ScalePrior
 from sk_han.parts import Pool
 from sk_han.parts.latent import fit_latent_space, sampled_text
 from sk_han.parts.ngrams import WordTable, knows_words, n_characters, words_by_id
-from sk_han.parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NGRAMS
+from sk_han.parts.pool import CHARACTERS, COLUMNS, LATENT, LATENT_CHARACTERS, NGRAMS
 from sk_han.training.pretraining import halves
 
 # With 3,000 tweets without labels a pre-trained network was no better, with 8,000 messages of
@@ -33,6 +33,9 @@ _MOST_CHARACTER_WORDS = 1 << 22  # of text whose characters show the latent mode
 
 _FEWEST_DOCUMENTS = 100  # with fewer it is not tried whether characters pay
 _MOST_CHARACTERS = 3 << 25  # with more neither: 200,000 reviews took 18 GB with a model of these
+
+# Columns tell of a class what the text does not know, so their logits are added as they are.
+_OF_COLUMNS = ScalePrior(1.0, 0.3)
 
 _TITLES = {
     NGRAMS: "n-gram",
@@ -102,26 +105,34 @@ def fit_teacher(fit: FitState, sources: Sequence[NgramSource]) -> Pool | None:
 def fit_linear_models(fit: FitState, sources: Sequence[NgramSource]) -> list[FittedParts]:
     """Fit the models, and score the held-out documents by models that do not know them."""
     earlier = _earlier_models(fit)
-    if not sources and (earlier is None or not fit.is_partial):
+    if not sources and fit.column_encoder is None and (earlier is None or not fit.is_partial):
         return []
-    logits, keeps_factor = None, False
+    scored, keeps_factor = dict[str, Any](), False
     has_latent = any(source.space is not None for source in sources)
     with fit.stages("linear models"):
         if fit.is_partial:
             pool = partial_fit_linear_parts(earlier, fit.labelled, fit.target, sources)
         else:
-            pool, logits = fit_linear_parts(fit.labelled, fit.target, sources, fit.held_out)
+            of_fit = fit.labelled, fit.target, sources, fit.held_out
+            pool, scored = fit_linear_parts(*of_fit, columns=fit.column_encoder)
             if earlier is not None and earlier.only(LATENT_NAMES).parts and not has_latent:
                 # Without text for another latent model, that of the earlier fit stays.
-                pool, logits = with_earlier_latent_models(pool, earlier), None
+                pool, scored = with_earlier_latent_models(pool, earlier), {}
                 keeps_factor = True
-    if not pool.parts:
-        return []
-    if logits is None and fit.user_validation is not None:
-        logits = pool.logits(fit.user_validation.documents)  # which no model has learnt from
-    *some, last = [_TITLES[name] for name in pool.parts]
-    title = f"{', '.join(some)} and {last} model" if some else f"{last} model"
-    return [FittedParts(pool, title, logits, keeps_factor=keeps_factor, is_new=has_latent)]
+    found = []
+    for group, of in ((NGRAMS, pool.without({COLUMNS})), (COLUMNS, pool.only({COLUMNS}))):
+        if not of.parts:
+            continue
+        logits = scored.get(group)
+        if logits is None and fit.user_validation is not None:
+            logits = of.logits(fit.user_validation.documents)  # which no model has learnt from
+        if group == COLUMNS:
+            found.append(FittedParts(of, COLUMNS, logits, _OF_COLUMNS, is_of_columns=True))
+            continue
+        *some, last = [_TITLES[name] for name in of.parts]
+        title = f"{', '.join(some)} and {last} model" if some else f"{last} model"
+        found.append(FittedParts(of, title, logits, keeps_factor=keeps_factor, is_new=has_latent))
+    return found
 
 
 def _earlier_models(fit: FitState) -> Pool | None:

@@ -43,6 +43,7 @@ class FittedParts:
     keeps_factor: bool = False  # whether the scales have the factor of an earlier fit
     is_new: bool = False  # whether scales of an earlier fit do not apply
     is_network: bool = False
+    is_of_columns: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,14 +135,16 @@ def _by_label(
 
     For a rare label a network is worse than a linear model, which one factor for all does not show.
     """
-    linear = sum(factor for factor, of in zip(factors, fitted, strict=True) if not of.is_network)
+    pairs = [pair for pair in zip(factors, fitted, strict=True) if not pair[1].is_of_columns]
+    linear = sum(factor for factor, of in pairs if not of.is_network)
     if not linear:
         return factors
-    moved = sum(factors) - linear
-    return [
+    moved = sum(factor for factor, _ in pairs) - linear
+    by_label: list[Scale] = [
         factor * reliance if of.is_network else factor * (1 + moved * (1 - reliance) / linear)
-        for factor, of in zip(factors, fitted, strict=True)
+        for factor, of in pairs
     ]
+    return [*by_label, *factors[len(pairs) :]]  # columns are the last
 
 
 def fit_scales(

@@ -199,7 +199,8 @@ def _scores(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
         for of, each in zip(scaled.fitted, logits, strict=True)
     }
     total = sum(sizes.values())
-    linear = [z for z, of in zip(unscaled, scaled.fitted, strict=True) if not of.is_network]
+    pairs = zip(unscaled, scaled.fitted, strict=True)
+    linear = [z for z, of in pairs if not (of.is_network or of.is_of_columns)]
     alone = fit.target.with_decisions(0.5, (targets, weights), None)
     decided = decisions(together, validation, fit)
     return {

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from sk_han.documents import DocumentArray
 from sk_han.inspection.explanations import Source, located
 from sk_han.parts import Pool
+from sk_han.parts.columns import read_table
 from sk_han.sentence_vectors.embedder import SentenceEmbedder
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.fitted_state import snapshot_of
@@ -160,6 +161,7 @@ class ExplainedModel(NamedTuple):
         for chunk in in_portions(X, size):
             for step in self.steps:
                 chunk = step.transform(chunk)
+            chunk = read_table(chunk, model.pool_.parts)
             for documents, sources in located(chunk, self.tokenizer, size):
                 fitted = model.pool_, model.encoder_, model.vocabulary_size_
                 yield known_documents(documents, *fitted), sources

@@ -19,7 +19,7 @@ from sk_han.parts.pool import NETWORK
 from sk_han.targets import OneOfClasses, Target
 from sk_han.utils.containers import label_list, listed
 from sk_han.utils.messages import check_choice, check_count, counted, in_one_line
-from sk_han.validation.documents import as_documents, check_texts, holds_word_ids
+from sk_han.validation.documents import as_documents, check_texts, holds_word_ids, with_columns
 from sk_han.validation.labels import ClassNames
 
 _FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
@@ -228,6 +228,7 @@ def located(X: Any, tokenizer: Any, size: int) -> Iterator[tuple[DocumentArray, 
     for first in range(0, len(texts), size):
         batch_texts = texts[first : first + size]
         documents, spans = tokenizer.locate(batch_texts)
+        with_columns(documents, batch_texts)
         sources = []
         for text, found in zip(batch_texts, spans, strict=True):
             edges = found.word_spans.ravel()  # starts and ends

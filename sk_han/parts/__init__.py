@@ -1,5 +1,6 @@
 """The parts of a model: each scores documents, and their scaled scores are added up."""
 
+from sk_han.parts.columns import ColumnModel
 from sk_han.parts.ngram_model import NgramModel
 from sk_han.parts.pool import Part, Pool
 
@@ -7,4 +8,4 @@ __all__ = ["PARTS", "Part", "Pool"]
 
 # Kinds of parts, by their names in files. The class of a network depends on what computes it:
 # `trained_network.TrainedNetwork`, or that of `sk_han.serving`.
-PARTS: dict[str, type[Part]] = {NgramModel.kind: NgramModel}
+PARTS: dict[str, type[Part]] = {each.kind: each for each in (NgramModel, ColumnModel)}

@@ -33,6 +33,7 @@ Scale = float | Floats  # one for all labels, or one for each, (K,)
 NETWORK, WORDS = "network", "words"
 NGRAMS, CHARACTERS = "ngrams", "characters"
 LATENT, LATENT_CHARACTERS = "latent", "latent_characters"
+COLUMNS = "columns"  # of a table next to its texts
 
 _WORDS_AT_ONCE = 1 << 18  # of the documents made from coalitions
 _LARGEST_SCALE = 1e6  # far beyond those of fits; products with logits stay finite

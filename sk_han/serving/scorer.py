@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
 from sk_han.parts import PARTS, Pool
+from sk_han.parts.columns import read_table
 from sk_han.parts.ngram_model import NgramModel
-from sk_han.parts.pool import NETWORK, Part
+from sk_han.parts.pool import COLUMNS, NETWORK, Part
 from sk_han.serving.stored_model import (
     ServedNetwork,
     check_all_taken,
@@ -31,13 +32,14 @@ from sk_han.text.reader import (
     words_of,
 )
 from sk_han.text.vocabulary import stored_tokenizer
-from sk_han.utils.containers import document_ids
+from sk_han.utils.containers import document_ids, rows_of
 from sk_han.utils.messages import check_count, counted, import_optional, random_source
 from sk_han.validation.documents import (
     as_documents,
     as_list,
     check_texts,
     holds_word_ids,
+    with_columns,
     within_vocabulary,
 )
 
@@ -242,7 +244,9 @@ class Scorer:
         """
         pandas = import_optional("pandas", None, "Scorer.predict_frame")
         index = X.index if isinstance(X, (pandas.Series, pandas.DataFrame)) else None
-        X = X if holds_word_ids(X) else as_list(X)
+        if not holds_word_ids(X):
+            is_table = COLUMNS in self._pool.parts
+            X = as_list(X) if not is_table else self._texts(X) if len(X) else []
         z = self._logits(X) if len(X) > 0 else np.empty((0, len(self.classes_)))
         decided = self.target.decode(self.target.decide(z))
         if self.target.has_one_label:
@@ -289,7 +293,7 @@ class Scorer:
         from sk_han.inspection.explanations import ExplainedClasses, ExplainOptions, explain_batch
         from sk_han.inspection.results.collection import ExplanationList
 
-        ids, X = document_ids(X), X if holds_word_ids(X) else check_texts(X)
+        ids, X = document_ids(X), X if holds_word_ids(X) else self._texts(X)
         options = {"method": method, "combine": combine, "batch_size": batch_size}
         checked = ExplainOptions.checked({**options, "random_state": random_state})
         random = random_source(checked.random_state)
@@ -332,9 +336,9 @@ class Scorer:
         check_count("k", k)
         random = random_source(random_state)
         of_ids = holds_word_ids(X)
-        X = X if of_ids else check_texts(X)
+        X = X if of_ids else self._texts(X)
         numbers = sampled_numbers(len(X), max_documents, random)
-        chosen = X[numbers] if of_ids else [X[number] for number in numbers]
+        chosen = X[numbers] if of_ids else rows_of(X, numbers)
         return summary_of_model(
             self._pool,
             self._located(chosen),
@@ -351,13 +355,17 @@ class Scorer:
 
     def _read(self, X: Any) -> Iterator[DocumentArray]:
         is_read = holds_word_ids(X) or self._tokenizer is None
-        given = as_documents(X, None) if is_read else check_texts(X)
+        given = as_documents(X, None) if is_read else self._texts(X)
         for first in range(0, len(given), _BATCH_SIZE):
             batch = given[first : first + _BATCH_SIZE]
             if isinstance(batch, DocumentArray):
                 yield batch
             else:
-                yield self._tokenizer.transform(batch)
+                yield with_columns(self._tokenizer.transform(batch), batch)
+
+    def _texts(self, X: Any) -> list[str]:
+        """Return texts, of a table with what the model reads of its columns."""
+        return check_texts(read_table(X, self._pool.parts))
 
     def _located(
         self, X: Any, size: int = _BATCH_SIZE

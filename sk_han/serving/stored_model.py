@@ -31,9 +31,11 @@ from sk_han.options import (
     Range,
 )
 from sk_han.parts import PARTS
+from sk_han.parts.columns import ColumnModel
 from sk_han.parts.ngram_model import NgramModel
 from sk_han.parts.pool import (
     CHARACTERS,
+    COLUMNS,
     LATENT,
     LATENT_CHARACTERS,
     NETWORK,
@@ -117,6 +119,9 @@ def _check_network(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
 
 
 def _check_linear_models(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+    columns = state["parts"].get(COLUMNS)
+    if columns is not None and columns["kind"] != ColumnModel.kind:
+        raise ValueError(f"its part {COLUMNS} is of the kind {columns['kind']}")
     for name, (reads_characters, is_latent) in _LINEAR.items():
         part = state["parts"].get(name)
         if part is None:
@@ -146,6 +151,8 @@ _DICT = InstanceOf(dict)
 _PARAMETERS: dict[str, Constraint] = {
     **{n: c for n, c in NetworkOptions.constraints().items() if n != "embedding_dropout"},
     "tokenizer": Either((_DICT, _NONE)),  # the parameters of one
+    "text_column": Either((InstanceOf(str), _NONE)),
+    "columns": Either((InstanceOf(list), _NONE)),
     "embedding_init": Either(
         tuple(InstanceOf(kind) for kind in (str, np.ndarray, dict, list, tuple))
     ),

@@ -252,6 +252,15 @@ def labels(value: Any, where: str, sizes: Sizes) -> None:
         raise ValueError(f"its {where} are not finite")
 
 
+def strings(value: Any, where: str, sizes: Sizes) -> None:
+    """Check sorted, distinct strings: a kind of a schema."""
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind != "U":
+        raise ValueError(f"its {where} are not an array of strings")
+    _check_bits(value, where)
+    if not np.all(value[:-1] < value[1:]):
+        raise ValueError(f"its {where} are not sorted and distinct")
+
+
 def label_names(value: Any, where: str, sizes: Sizes) -> None:
     """Check names of labels in any order: a kind of a schema, whose length is K."""
     found = _checked(value, where, sizes)

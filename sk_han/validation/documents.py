@@ -32,6 +32,27 @@ _MANY_IDS = 1 << 23  # with the default embedding_dim their vectors and moments 
 _FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1  # gaps: share of the rows with words
 
 
+class TableTexts(list[str]):
+    """The texts of a table, with what a fitted model reads of its other columns."""
+
+    def __init__(self, texts: Iterable[str], columns: NDArray[np.int32], index: Any = None) -> None:
+        super().__init__(texts)
+        self.columns = columns  # (D, M), as in a DocumentArray
+        self.index: Any = index  # of pandas, if any; in place of the method of lists
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The number of texts: rows are chosen as those of an array."""
+        return (len(self),)
+
+    def __getitem__(self, rows: Any) -> Any:
+        if isinstance(rows, slice):
+            return TableTexts(super().__getitem__(rows), self.columns[rows])
+        if isinstance(rows, np.ndarray):
+            return TableTexts([self[row] for row in rows.tolist()], self.columns[rows])
+        return super().__getitem__(rows)
+
+
 def holds_word_ids(X: Any) -> bool:
     """Return whether X is tokenized, a DocumentArray or an array of integers, and not raw text."""
     return isinstance(X, DocumentArray) or (
@@ -60,10 +81,17 @@ def as_documents(X: Any, tokenizer: Any) -> DocumentArray:
                 "training data makes of X, or fit it on raw text."
             )
         documents: DocumentArray = tokenizer.transform_ragged(X)
-        return documents
+        return with_columns(documents, X)
     if len(X) == 0:
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
     return X if isinstance(X, DocumentArray) else DocumentArray.from_padded(X)
+
+
+def with_columns(documents: DocumentArray, texts: Any) -> DocumentArray:
+    """Give new documents the columns of their texts, if these are of a table."""
+    if isinstance(texts, TableTexts):
+        documents.columns = texts.columns
+    return documents
 
 
 def check_sentence_vectors(X: Any, dimension: int, encoder: str | None, name: str = "X") -> None:

@@ -100,7 +100,7 @@ class TestParts:
         confidence = 1 / (1 + np.exp(-np.abs(logits[:, 1] - logits[:, 0])))
         right = logits.argmax(axis=1) == reviews.targets[400:]
         assert confidence.mean() == pytest.approx(right.mean(), abs=0.06)
-        assert np.isfinite(scored).all()
+        assert np.isfinite(scored[NGRAMS]).all()
 
     def test_a_latent_model_that_knows_nothing_counts_little(self, reviews, space):
         rng = np.random.RandomState(0)
@@ -117,8 +117,8 @@ class TestParts:
         monkeypatch.setattr(cross_fitting, "MOST_CROSS_FITTED", 100)
         held_out = np.arange(7, 300, 11)
         _, scored = fit_linear_parts(reviews[:300], classes(2), [NgramSource((1, 2))], held_out)
-        assert scored.shape == (len(held_out), 2)
-        assert np.isfinite(scored).all()
+        assert scored[NGRAMS].shape == (len(held_out), 2)
+        assert np.isfinite(scored[NGRAMS]).all()
 
     def test_without_documents_to_score_scales_are_typical(self, reviews):
         # The only document of a class cannot be left out.
@@ -130,13 +130,13 @@ class TestParts:
             np.arange(1),
         )
         assert NGRAMS in parts.parts
-        assert np.isnan(scored[0]).all()
+        assert np.isnan(scored[NGRAMS][0]).all()
 
     def test_rare_classes_do_not_switch_cross_fitting_off(self, reviews):
         targets = np.append(reviews.targets[:90], [2, 3, 4])
         data = LabelledDocuments(reviews.documents[:93], targets, np.ones(93))
         _, scored = fit_linear_parts(data, classes(5), [NgramSource((1, 1))], np.arange(93))
-        assert np.flatnonzero(np.isnan(scored[:, 0])).tolist() == [90, 91, 92]
+        assert np.flatnonzero(np.isnan(scored[NGRAMS][:, 0])).tolist() == [90, 91, 92]
 
     def test_an_ngram_model_beside_the_latent_model_of_others(self, reviews, space):
         parts, _ = fit_linear_parts(
@@ -155,7 +155,7 @@ class TestParts:
         one = LabelledDocuments(reviews.documents[:9], np.zeros(9, dtype=int), np.ones(9))
         parts, scored = fit_linear_parts(one, classes(1), [NgramSource((1, 1))], np.arange(9))
         assert not parts.parts
-        assert np.isnan(scored).all()
+        assert np.isnan(scored[NGRAMS]).all()
 
     def test_views_are_what_the_scales_are_for(self, reviews):
         # Of a tenth of the words a model is less sure, and right less often.

@@ -1,0 +1,232 @@
+"""HANClassifier(text_column=...): texts and columns of a table in one model."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import StackingClassifier
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+import sk_han
+from sk_han import HierarchicalTokenizer, load, save
+from sk_han.serving import Scorer
+from tests.tiny_models import BAD, GOOD, tiny
+
+RNG = np.random.RandomState(0)
+N = 240
+LABELS = np.where(RNG.rand(N) < 0.5, "pos", "neg")
+# Texts that say nothing of the label, so that columns alone decide.
+FRAME = pd.DataFrame(
+    {
+        "product": [
+            y if told else "other" for y, told in zip(LABELS, RNG.rand(N) < 0.8, strict=True)
+        ],
+        "body": [f"{(GOOD + BAD)[i % 6]} It was day {i}." for i in RNG.permutation(N)],
+        "amount": np.where(RNG.rand(N) < 0.1, np.nan, RNG.randn(N)),
+        "day": pd.date_range("2024-01-01", periods=N),
+        "urgent": RNG.rand(N) < 0.5,
+    },
+    index=range(7, 7 + N),
+)
+TRAIN, TEST = FRAME[:160], FRAME[160:]
+Y, Y_TEST = LABELS[:160], LABELS[160:]
+CONTAINERS = {
+    "pandas": lambda frame: frame,
+    "polars": pl.from_pandas,
+    "Arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+    "list of dicts": lambda frame: frame.to_dict("records"),
+    "mapping": lambda frame: {name: frame[name].to_numpy() for name in frame},
+}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return tiny(text_column="body").fit(TRAIN, Y)
+
+
+class TestPrediction:
+    def test_columns_decide_where_texts_say_nothing(self, fitted):
+        assert fitted.score(TEST, Y_TEST) > 0.8
+        assert fitted.column_scale_ > 0.5
+        assert "columns" in fitted.fit_summary_.shares
+
+    @pytest.mark.parametrize("container", CONTAINERS)
+    def test_tables_of_all_kinds_give_the_same(self, fitted, container):
+        expected = fitted.predict_proba(TEST)
+        found = fitted.predict_proba(CONTAINERS[container](TEST))
+        np.testing.assert_array_equal(found, expected)
+
+    @pytest.mark.parametrize("container", CONTAINERS)
+    def test_a_fit_reads_tables_of_all_kinds(self, fitted, container):
+        found = tiny(text_column="body").fit(CONTAINERS[container](TRAIN), Y)
+        np.testing.assert_allclose(found.predict_proba(TEST), fitted.predict_proba(TEST))
+
+    def test_columns_are_found_by_name(self, fitted):
+        found = fitted.predict_proba(TEST[TEST.columns[::-1]])
+        np.testing.assert_array_equal(found, fitted.predict_proba(TEST))
+
+    def test_a_document_does_not_depend_on_others(self, fitted):
+        np.testing.assert_allclose(
+            fitted.predict_proba(TEST[5:6]), fitted.predict_proba(TEST)[5:6], rtol=1e-6
+        )
+
+    def test_names_of_features_are_those_that_are_read(self, fitted):
+        names = ["body", "product", "amount", "day", "urgent"]
+        assert fitted.feature_names_in_.tolist() == names
+        assert fitted.n_features_in_ == 5
+        chosen = tiny(text_column="body", columns=["urgent"]).fit(TRAIN, Y)
+        assert chosen.feature_names_in_.tolist() == ["body", "urgent"]
+        assert chosen.predict(TEST).tolist() == chosen.predict(TEST[["urgent", "body"]]).tolist()
+
+    def test_without_a_table_there_are_no_names_of_features(self):
+        classifier = tiny().fit(TRAIN["body"], Y)
+        assert not hasattr(classifier, "feature_names_in_")
+        assert not hasattr(classifier, "n_features_in_")
+        assert classifier.column_model_ is None
+
+    def test_no_other_columns_are_as_the_texts_alone(self):
+        alone = tiny().fit(TRAIN["body"], Y).predict_proba(TEST["body"])
+        found = tiny(text_column="body", columns=[]).fit(TRAIN, Y).predict_proba(TEST)
+        np.testing.assert_allclose(found, alone, atol=0.02)
+
+    def test_vectors_are_those_of_the_texts(self, fitted):
+        np.testing.assert_array_equal(
+            fitted.transform(TEST), fitted.transform(TEST.assign(product="other"))
+        )
+
+    def test_a_value_that_the_fit_has_not_seen_counts_as_none_and_is_told(self, fitted):
+        with pytest.warns(UserWarning, match="'product' has 80 values that no two training"):
+            found = fitted.predict_proba(TEST.assign(product="new"))
+        assert np.isfinite(found).all()
+
+    def test_columns_alone_learn_without_linear_models_of_texts(self):
+        classifier = tiny(text_column="body", linear_ngrams=None).fit(TRAIN, Y)
+        assert classifier.score(TEST, Y_TEST) > 0.8
+
+    def test_several_labels_groups_weights_and_texts_without_labels(self):
+        several = np.stack([Y == "pos", RNG.rand(160) < 0.5], axis=1).astype(int)
+        classifier = tiny(text_column="body").fit(
+            TRAIN,
+            several,
+            sample_weight=np.r_[np.zeros(10), np.ones(150)],
+            groups=np.arange(160) // 2,
+            X_unlabelled=TEST[["body"]],
+        )
+        right = (classifier.predict(TEST)[:, 0] == (Y_TEST == "pos")).mean()
+        assert right > 0.8
+
+    def test_validation_documents_are_a_table(self):
+        classifier = tiny(text_column="body").fit(TRAIN, Y, X_val=TEST, y_val=Y_TEST)
+        assert classifier.fit_summary_.n_scored == 80
+        assert classifier.fit_summary_.accuracy > 0.8
+
+    def test_one_class_is_learnt(self):
+        with pytest.warns(UserWarning, match="single class"):
+            classifier = tiny(text_column="body").fit(TRAIN, 160 * ["pos"])
+        assert set(classifier.predict(TEST)) == {"pos"}
+
+    def test_a_warm_start_learns_columns_anew(self):
+        classifier = tiny(text_column="body", warm_start=True).fit(TRAIN, Y)
+        assert classifier.fit(TRAIN[["body", "product"]], Y).n_features_in_ == 2
+        assert classifier.score(TEST[["body", "product"]], Y_TEST) > 0.8
+
+
+class TestFiles:
+    def test_files_pickles_and_scorers_bring_it_back(self, fitted, tmp_path):
+        save(fitted, tmp_path / "model.han")
+        expected = fitted.predict_proba(TEST)
+        loaded, scorer = load(tmp_path / "model.han"), Scorer.load(tmp_path / "model.han")
+        for model in (loaded, pickle.loads(pickle.dumps(fitted))):
+            np.testing.assert_array_equal(model.predict_proba(TEST), expected)
+            assert model.feature_names_in_.tolist() == fitted.feature_names_in_.tolist()
+        for container in CONTAINERS.values():
+            np.testing.assert_allclose(scorer.predict_proba(container(TEST)), expected, atol=1e-6)
+        frame = scorer.predict_frame(TEST)
+        assert frame.index.equals(TEST.index)
+        assert frame["prediction"].tolist() == fitted.predict(TEST).tolist()
+        assert scorer.predict_frame(TEST[:0]).dtypes.equals(frame.dtypes)
+
+    def test_dates_may_be_written_in_json(self, fitted, tmp_path):
+        save(fitted, tmp_path / "model.han")
+        rows = TEST.assign(day=TEST["day"].dt.strftime("%Y-%m-%d")).to_dict("records")
+        found = Scorer.load(tmp_path / "model.han").predict_proba(rows)
+        np.testing.assert_allclose(found, fitted.predict_proba(TEST), atol=1e-6)
+
+    def test_weights_that_are_not_those_of_the_columns_are_refused(self, fitted):
+        state = fitted.to_state()
+        learnt = state["parts"]["columns"]["learnt"]
+        learnt["weights"] = learnt["weights"][:-1]
+        with pytest.raises(sk_han.ModelFormatError, match="not those of its columns"):
+            tiny().from_state(state)
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (lambda X: X.drop(columns="amount"), r"now missing:\n- amount"),
+            (lambda X: X.assign(new=1), r"unseen at fit time:\n- new"),
+            (lambda X: X.assign(amount="abc"), "Column 'amount' holds a str in row 0"),
+            (lambda X: X.assign(body=3), "Column 'body', row 0, is an int"),
+            (lambda X: X.assign(body=None), "Column 'body', row 0, is missing"),
+            (lambda X: X["body"].tolist(), "reads a table, and X is a list"),
+            (lambda X: HierarchicalTokenizer().fit_transform(X["body"]), "reads tables: X needs"),
+        ],
+    )
+    def test_errors_of_a_prediction_name_the_column(self, fitted, change, message):
+        with pytest.raises((TypeError, ValueError), match=message):
+            fitted.predict(change(TEST))
+
+    @pytest.mark.parametrize(
+        ("params", "change", "message"),
+        [
+            ({"text_column": "text"}, lambda X: X, "no column 'text'; its columns are 'product'"),
+            ({"columns": ["price"]}, lambda X: X, "no column 'price'"),
+            ({"columns": ["body"]}, lambda X: X, "columns has 'body', which text_column reads"),
+            ({}, lambda X: X.assign(label=Y), "Column 'label' holds the labels"),
+            ({}, lambda X: X.set_axis([1, *X.columns[1:]], axis=1), "names of their own"),
+            ({}, lambda X: X.set_axis(5 * ["body"], axis=1), "names of their own"),
+            ({}, lambda X: pl.from_pandas(X).lazy(), "X is a LazyFrame"),
+            ({}, lambda X: dict(X.assign()) | {"amount": [1]}, "'amount' has 1 value for 160"),
+            ({}, lambda X: X["body"].tolist(), "reads a table, and X is a list"),
+            ({}, lambda X: HierarchicalTokenizer().fit_transform(X["body"]), "a tokenizer goes"),
+            ({"text_column": ["body", "product"]}, lambda X: X, "text_column"),
+        ],
+    )
+    def test_errors_of_a_fit_name_the_column(self, params, change, message):
+        with pytest.raises((TypeError, ValueError), match=message):
+            tiny(**{"text_column": "body"} | params).fit(change(TRAIN), Y)
+
+    def test_tables_without_a_text_column_are_refused(self):
+        with pytest.raises(ValueError, match="One text a document expected"):
+            tiny().fit(TRAIN, Y)
+
+    def test_portions_are_refused_by_name(self):
+        with pytest.raises(ValueError, match="partial_fit does not learn from columns"):
+            tiny(text_column="body").partial_fit(TRAIN, Y, classes=["neg", "pos"])
+
+    def test_a_tokenizer_before_it_is_refused(self):
+        pipeline = make_pipeline(HierarchicalTokenizer(), tiny(text_column="body"))
+        with pytest.raises(TypeError, match=r"HANClassifier\(tokenizer=...\)"):
+            pipeline.fit(TRAIN["body"], Y)
+
+
+class TestMetaEstimators:
+    def test_cross_validation_and_searches_take_the_table(self):
+        scores = cross_val_score(tiny(text_column="body"), FRAME, LABELS, cv=2)
+        assert scores.min() > 0.8
+        grid = {"columns": [["product"], ["amount"]]}
+        search = GridSearchCV(tiny(text_column="body"), grid, cv=2).fit(FRAME, LABELS)
+        assert search.best_params_ == {"columns": ["product"]}
+        assert search.feature_names_in_.tolist() == ["body", "product"]
+
+    def test_calibrations_and_stacks_take_the_table(self):
+        calibrated = CalibratedClassifierCV(tiny(text_column="body"), cv=2).fit(TRAIN, Y)
+        assert calibrated.score(TEST, Y_TEST) > 0.8
+        stack = StackingClassifier([("han", tiny(text_column="body"))], cv=2).fit(TRAIN, Y)
+        assert stack.score(TEST, Y_TEST) > 0.8
