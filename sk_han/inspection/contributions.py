@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from math import comb
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import Coalitions, DocumentArray
 from sk_han.inspection.results.document import combine_attention
-from sk_han.parts.pool import NETWORK, WORDS
+from sk_han.parts.pool import COLUMNS, NETWORK, WORDS
 
 if TYPE_CHECKING:
     from sk_han.inspection.explanations import ExplainOptions, LogOdds
@@ -42,6 +43,7 @@ class Contributions(NamedTuple):
     ngrams: NDArray[np.float64]  # (T,), the share of the linear parts in `words`
     sentence_errors: NDArray[np.float64] | None = None  # (N,), standard errors of "shapley"
     base_values: NDArray[np.float64] | None = None  # (D,), log-odds of documents without words
+    columns: NDArray[np.float64] | None = None  # (D, C), of a table
 
 
 def contributions_of(
@@ -78,9 +80,13 @@ def contributions_of(
             words = random.uniform(-1, 1, documents.n_words)
         starts = documents.sentence_starts[:-1]
         sentences = np.add.reduceat(words, starts) if len(words) else np.zeros(0)
+    of_columns: Any = pool.parts.get(COLUMNS)
+    columns = None
+    if of_columns is not None and method in ("shapley", "gradient_attention"):
+        columns = of_columns.contributions(documents, pool.scales[COLUMNS] * gradient)
     contributions = Contributions(
         logits, attribution.word_attention, attribution.sentence_attention, words, sentences, ngrams
-    )
+    )._replace(columns=columns)
     return _by_shapley(documents, log_odds, contributions) if method == "shapley" else contributions
 
 
@@ -106,17 +112,22 @@ def _by_shapley(
     half_words = documents.words_per_document / 2  # of a set, on average
     estimates: list[NDArray[np.float64]] = [np.empty((0, n)) for n in n_players]  # each (G, n)
     base_values, targets = np.zeros(len(documents)), log_odds.classes.targets(by_gradient.logits)
+    of_columns, totals = _logits_of_columns(documents, log_odds), np.zeros(len(documents))
     rows, rings = list(range(len(documents))), range(1)
     while rows:
         designs = [_design(n_players[row], rings) for row in rows]
         sets = [design.sets[:, players[row]] for row, design in zip(rows, designs, strict=True)]
-        found = _scores_of_sets(documents[rows], sets, log_odds[rows], targets[rows])
-        for row, design, scores in zip(rows, designs, found, strict=True):
+        others = None if of_columns is None else of_columns[rows]
+        found = _scores_of_sets(documents[rows], sets, log_odds[rows], targets[rows], others)
+        for row, design, (without, scores) in zip(rows, designs, found, strict=True):
+            if others is not None:
+                totals[row] = ((scores - without)[[0, -1]]).mean()
+                scores = (without + scores) / 2
             values = design.weights @ scores  # (G, n)
             values[np.abs(values) < _ROUNDING * np.abs(scores).max()] = 0
             is_exact = len(values) == 1
             estimates[row] = values if is_exact else np.concatenate([estimates[row], values])
-            base_values[row] = scores[0]
+            base_values[row] = without[0]
         rings = range(rings.stop, 2 * rings.stop)
         rows = [
             row
@@ -134,13 +145,27 @@ def _by_shapley(
     shares = np.concatenate([by_gradient.words - by_gradient.ngrams, by_gradient.ngrams])
     shares = _summing_to(sentences, shares, np.tile(sentence_of_word, 2))
     by_network, by_ngrams = np.split(shares, 2)
+    columns = by_gradient.columns
+    if columns is not None and columns.size:
+        document = np.repeat(np.arange(len(documents)), columns.shape[1])
+        columns = _summing_to(totals, columns.ravel(), document).reshape(columns.shape)
     return by_gradient._replace(
         words=by_network + by_ngrams,
         sentences=sentences,
         ngrams=by_ngrams,
         sentence_errors=errors,
         base_values=base_values,
+        columns=columns,
     )
+
+
+def _logits_of_columns(documents: DocumentArray, log_odds: LogOdds) -> NDArray[np.float64] | None:
+    """Return the logits that columns add to those of texts, (D, K); None without columns."""
+    part: Any = log_odds.pool.parts.get(COLUMNS)
+    if part is None or not part.encoder.codings:
+        return None
+    found: NDArray[np.float64] = part.logits(documents) - part.intercept
+    return log_odds.pool.scales[COLUMNS] * found
 
 
 def _scores_of_sets(
@@ -148,19 +173,25 @@ def _scores_of_sets(
     sets: list[NDArray[np.bool_]],
     log_odds: LogOdds,
     targets: NDArray[np.int64],
-) -> list[NDArray[np.float64]]:
-    """Return the log-odds of sets of sentences, (M,), of each document with sets (M, S)."""
+    of_columns: NDArray[np.float64] | None,
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield the log-odds of sets of sentences, (M,), of each document with sets (M, S).
+
+    The first are those without columns, the second those with them. Sentences and columns are two
+    groups, in either order: values are those of Owen (1977).
+    """
     firsts = documents.document_starts[:-1]
     members = [first + np.nonzero(each)[1] for first, each in zip(firsts, sets, strict=True)]
     n_members = [each.sum(axis=1) for each in sets]
     coalitions = Coalitions(np.concatenate(members), np.concatenate(n_members))
     lengths = list(map(len, sets))
-    scores = log_odds.pool.target.log_odds(
-        log_odds.pool.coalitions(documents, coalitions),
-        np.repeat(targets, lengths),
-        np.repeat(log_odds.classes.against, lengths),
-    )
-    return np.split(scores, np.cumsum(lengths)[:-1])
+    target = log_odds.pool.target
+    of = np.repeat(targets, lengths), np.repeat(log_odds.classes.against, lengths)
+    z, ends = log_odds.pool.coalitions(documents, coalitions), np.cumsum(lengths)[:-1]
+    without = both = target.log_odds(z, *of)
+    if of_columns is not None:
+        both = target.log_odds(z + np.repeat(of_columns, lengths, axis=0), *of)
+    return zip(np.split(without, ends), np.split(both, ends), strict=True)
 
 
 def _standard_errors(estimates: NDArray[np.float64]) -> NDArray[np.float64]:

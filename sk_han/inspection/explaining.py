@@ -127,6 +127,11 @@ def explain(
     core. Orders are fixed, so results do not depend on chance. With more than 64 sentences, groups
     of neighbouring sentences are added, and a group's value is shared by its sentences.
 
+    Columns of a table have contributions too, ``column_contributions``; by "shapley" the sentences
+    and all columns sum to the log-odds less `base_value`, which is that without words and columns.
+    Sentences and columns come in either order (Owen, 1977). With two classes, or several labels a
+    document, contributions of columns are exact.
+
     With two classes the score is linear in the logits. With more, "gradient_attention" uses its
     slope at the document's logits. "shapley" and "gradient_attention" add the contributions of
     network and linear models. The contributions of the linear models are also in
@@ -391,6 +396,7 @@ def _average(
     first = explanations[0]
     fields = ["word_attention", "sentence_attention", "contributions"]
     fields += ["sentence_contributions", "ngram_contributions", "base_value"]
+    fields += ["column_contributions"]
     means = {
         name: np.mean([getattr(explanation, name) for explanation in explanations], axis=0)
         for name in fields

@@ -15,7 +15,7 @@ from sk_han.inspection.contributions import METHODS, Contributions, contribution
 from sk_han.inspection.results.document import COMBINATIONS, DocumentExplanation
 from sk_han.inspection.results.result import read_only
 from sk_han.parts import Pool
-from sk_han.parts.pool import NETWORK
+from sk_han.parts.pool import COLUMNS, NETWORK
 from sk_han.targets import OneOfClasses, Target
 from sk_han.utils.containers import label_list, listed
 from sk_han.utils.messages import check_choice, check_count, counted, in_one_line
@@ -285,7 +285,7 @@ def explain_batch(
     targets = classes.targets(logits)
     shares = _network_shares(target, logits, log_odds.other_logits)
     explanations = _as_explanations(
-        target, documents, sources, contributions, classes, options, shares
+        target, pool.parts.get(COLUMNS), documents, sources, contributions, classes, options, shares
     )
     if not each_predicted or target.has_one_label:
         return list(enumerate(explanations))
@@ -326,7 +326,8 @@ def _network_shares(
 
 def _as_explanations(
     target: Target,
-    documents: DocumentArray,
+    part: Any,
+    documents: Any,
     sources: Sequence[Source],
     contributions: Contributions,
     classes: ExplainedClasses,
@@ -343,6 +344,8 @@ def _as_explanations(
     thresholds = None if thresholds is None else read_only(thresholds)
     word_starts, unknown = documents.word_starts, documents.word_ids == UNKNOWN_ID
     errors, base_values = contributions.sentence_errors, contributions.base_values
+    encoder = None if part is None else part.encoder
+    columns = () if encoder is None else tuple(encoder.codings)
     explanations = []
     for i, source in enumerate(sources):
         words = slice(word_starts[i], word_starts[i + 1])
@@ -367,6 +370,13 @@ def _as_explanations(
             base_value=None if base_values is None else float(base_values[i]),
             labels=None if label_sets is None else label_sets[i],
             thresholds=thresholds,
+            column_names=columns,
+            column_values=() if encoder is None else encoder.written(documents.columns[i]),
+            column_contributions=(
+                np.zeros(len(columns))
+                if contributions.columns is None
+                else contributions.columns[i]
+            ),
         )
         explanations.append(explanation)
     return explanations

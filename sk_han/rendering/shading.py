@@ -165,6 +165,7 @@ def adds_up(explanation: Explained) -> bool:
     if explanation.against is not None:
         share /= share + float(explanation.probabilities[labels.index(explanation.against)]) or 1.0
     total = explanation.base_value + float(explanation.sentence_contributions.sum())
+    total += float(explanation.column_contributions.sum())
     return abs(1 / (1 + math.exp(min(-total, 700.0))) - share) < _SHOWN
 
 
@@ -368,7 +369,22 @@ def document_blocks(
         blocks.append(Sentence(f"and {left_out} more", "han-small"))
     if alone and not explains_its_answer(first):
         blocks.append(Sentence(["explained: ", *comparison(first)], "han-small"))
-    return [*blocks, shaded(explanations, show)]
+    return [*blocks, shaded(explanations, show), *column_table(explanations)]
+
+
+def column_table(explanations: Sequence[Explained]) -> list[Block]:
+    """Return a table of the contributions of columns, with bars if there is one explanation."""
+    first = explanations[0]
+    values = np.array([each.column_contributions for each in explanations])  # (E, C)
+    largest = np.abs(values).max(initial=0)
+    if largest == 0:
+        return []
+    rows: list[list[Text]] = []
+    for i in np.argsort(-np.abs(values).max(axis=0), kind="stable").tolist():
+        name = Span(f"{first.column_names[i]} = {in_one_line(first.column_values[i], 60)}")
+        bars = [Bar(float(abs(values[0, i]) / largest))] if len(values) == 1 else []
+        rows.append([name, *bars, *(Span(number(each, True), "number") for each in values[:, i])])
+    return [Table(rows, kind="classes" if len(values) == 1 else "")]
 
 
 def shaded(explanations: Sequence[Explained], show: Quantity) -> Shaded:

@@ -230,3 +230,59 @@ class TestMetaEstimators:
         assert calibrated.score(TEST, Y_TEST) > 0.8
         stack = StackingClassifier([("han", tiny(text_column="body"))], cv=2).fit(TRAIN, Y)
         assert stack.score(TEST, Y_TEST) > 0.8
+
+
+class TestExplanations:
+    @pytest.mark.parametrize("labels", [Y, np.where(np.arange(160) % 3, Y, "none")])
+    def test_sentences_and_columns_sum_to_the_log_odds(self, labels):
+        classifier = tiny(text_column="body").fit(TRAIN, labels)
+        for each in classifier.explain(TEST[:5]):
+            p = each.predicted_probability
+            total = each.base_value + each.sentence_contributions.sum()
+            total += each.column_contributions.sum()
+            assert total == pytest.approx(np.log(p / (1 - p)), abs=1e-5)
+            assert each.column_names == ("product", "amount", "day", "urgent")
+
+    def test_the_column_that_decides_has_the_largest_bar(self, fitted):
+        each = fitted.explain(TEST[TEST["product"] == "pos"][:1], target="pos")[0]
+        sizes = dict(zip(each.column_names, each.column_contributions, strict=True))
+        assert sizes["product"] == max(sizes.values()) > 0.5
+        assert each.column_values[0] == "pos"
+        shown = "product = pos"
+        assert shown in each.to_text()
+        assert shown in each.to_html()
+        found = each.to_dict()["columns"][0]
+        assert (found["name"], found["value"]) == ("product", "pos")
+        assert found["contribution"] == pytest.approx(sizes["product"])
+
+    def test_columns_are_exact_with_two_classes(self, fitted):
+        document = TEST[TEST["product"] == "pos"][:1]
+        z = fitted.decision_function(document)[0]
+        other = fitted.decision_function(document.assign(product="neg"))[0]
+        first, second = (
+            fitted.explain(each, target="pos")[0].column_contributions[0]
+            for each in (document, document.assign(product="neg"))
+        )
+        assert first - second == pytest.approx(z - other, abs=1e-6)
+
+    def test_markup_in_names_and_values_is_escaped(self):
+        frame = TRAIN.assign(product=[f"<script>{y}" for y in Y]).rename(
+            columns={"amount": "<script>amount"}
+        )
+        page = tiny(text_column="body").fit(frame, Y).explain(frame[:1]).to_html()
+        assert "<script>amount" not in page
+        assert "<script>pos" not in page
+
+    def test_scorers_explain_columns(self, fitted, tmp_path):
+        save(fitted, tmp_path / "model.han")
+        found = Scorer.load(tmp_path / "model.han").explain(TEST[:2])
+        for here, there in zip(found, fitted.explain(TEST[:2]), strict=True):
+            np.testing.assert_allclose(
+                here.column_contributions, there.column_contributions, atol=1e-5
+            )
+        assert list(found.ids) == TEST.index[:2].tolist()
+
+    def test_reports_and_summaries_take_the_table(self, fitted):
+        assert sk_han.report(fitted, TEST, Y_TEST).to_html()
+        assert sk_han.summarize(fitted, TEST).to_text()
+        assert len(sk_han.explain_classes(fitted, TEST[:3])) == 6

@@ -15,6 +15,7 @@ from sk_han.inspection.results.result import Extent, ReadOnlyResult, Shape, free
 from sk_han.rendering.blocks import Block, Heading, Sentence, percent
 from sk_han.rendering.figures import plot_explanation
 from sk_han.rendering.shading import (
+    column_table,
     document_blocks,
     legend,
     named,
@@ -125,6 +126,10 @@ class DocumentExplanation(ReadOnlyResult):
         Share of the network in the decision, from 0 to 1: the mean size of its logits, relative to
         that of the network and that of the other parts together. With one class a document, logits
         are centred over the classes.
+    column_names, column_values : tuple of str, default=()
+        The columns of a table, and what the model read in them: a value, a bin of a number.
+    column_contributions : ndarray of float64, shape (n_columns,), default=None
+        Contribution of each column; zeros by "attention" and "random".
 
     Raises
     ------
@@ -194,6 +199,9 @@ class DocumentExplanation(ReadOnlyResult):
     thresholds: NDArray[np.float64] | None = None
     tokens: tuple[str, ...] | None = None
     network_share: float = 1.0
+    column_names: tuple[str, ...] = ()
+    column_values: tuple[str, ...] = ()
+    column_contributions: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         n_words, n_sentences, n_classes = map(
@@ -201,6 +209,12 @@ class DocumentExplanation(ReadOnlyResult):
         )
         if self.ngram_contributions is None:
             object.__setattr__(self, "ngram_contributions", np.zeros(n_words))
+        if self.column_contributions is None:
+            object.__setattr__(self, "column_contributions", np.zeros(len(self.column_names)))
+        for name in ("column_names", "column_values"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if len(self.column_names) != len(self.column_values):
+            raise ValueError("column_names and column_values must have the same length.")
         shapes: dict[str, Shape] = {
             "word_spans": ((n_words, 2), np.int64),
             "sentence_spans": ((n_sentences, 2), np.int64),
@@ -214,6 +228,7 @@ class DocumentExplanation(ReadOnlyResult):
             "probabilities": ((n_classes,), np.float64),
             "unknown": ((n_words,), np.bool_),
             "sentence_errors": ((n_sentences,), np.float64),
+            "column_contributions": ((len(self.column_names),), np.float64),
             "thresholds": ((n_classes,), np.float64),
         }
         freeze(self, shapes)
@@ -299,7 +314,12 @@ class DocumentExplanation(ReadOnlyResult):
             *("truncated", "tokens", "network_share"),
         )
         values = {name: plain(getattr(self, name)) for name in of_document}
-        return values | {"sentences": sentences}
+        columns = {
+            "name": self.column_names,
+            "value": self.column_values,
+            "contribution": self.column_contributions,
+        }
+        return values | {"sentences": sentences, "columns": _rows(columns)}
 
     def to_frame(self, level: Level = "word") -> DataFrame:
         """Return a pandas DataFrame with one row for each word or each sentence.
@@ -404,6 +424,7 @@ class DocumentExplanation(ReadOnlyResult):
         if extent == "terminal":
             yield Sentence(prediction(self))
             yield shaded([self], show)
+            yield from column_table([self])
             yield from legend([self], show, color=color)
             return
         sure = "" if self.labels is not None else f", {percent(self.predicted_probability)}"

@@ -43,7 +43,11 @@ OTHERS = {
     "thresholds": [0.5, 0.25],
     "tokens": ["great", "movie", "i", "love", "it"],
     "network_share": 0.25,
+    "column_names": ["amount"],
+    "column_values": ["1 to 2"],
+    "column_contributions": [0.5],
 }
+OF_COLUMNS = {name for name in OTHERS if name.startswith("column_")}
 FIELDS = [field.name for field in dataclasses.fields(DocumentExplanation)]
 OF_WORDS = [name for name in ARRAYS if len(getattr(explained(), name)) == 5]
 
@@ -52,6 +56,8 @@ def with_another(name):
     changes = {name: OTHERS[name]}
     if name == "classes":
         changes["probabilities"] = [0.1, 0.9, 0.0]
+    if name in OF_COLUMNS:
+        changes = {each: OTHERS[each] for each in OF_COLUMNS}
     return explained(**changes)
 
 
@@ -187,7 +193,7 @@ def test_to_dict_nests_words_in_their_sentences():
     assert loved["combined_attention"] == pytest.approx(2 / 3 * 1 / 3)
 
 
-@pytest.mark.parametrize("name", sorted({*FIELDS} - {*ARRAYS, "sentence_errors"}))
+@pytest.mark.parametrize("name", sorted({*FIELDS} - {*ARRAYS, *OF_COLUMNS, "sentence_errors"}))
 def test_to_dict_has_every_field_of_the_document_by_its_name(name):
     assert with_another(name).to_dict()[name] == OTHERS[name]
 
