@@ -17,12 +17,14 @@ from sk_han.cli.tables import (
     cell_of,
     check_files,
     check_is_csv,
+    documents_of,
     ids_of,
     is_json_table,
     needing_torch,
     read_labelled,
     records,
     separator_of,
+    typed,
     warn_of_joined,
     where_of,
     write_result,
@@ -39,7 +41,9 @@ from sk_han.validation.labels import ClassNames, named
 # Parameters that have an option, or need Python.
 _ELSEWHERE = {
     "callbacks": "They need Python.",
+    "columns": "Use --columns.",
     "random_state": "Use --seed.",
+    "text_column": "Use --text and --columns.",
     "tokenizer": "Set its parameters: --set tokenizer__tokens=web.",
     "verbose": "Use --quiet.",
 }
@@ -59,13 +63,22 @@ def fit(arguments: argparse.Namespace) -> None:
     if share is not None:
         found, labels = _without_held_out(found, labels, share, arguments)
     more: dict[str, Any] = {}
+    columns = arguments.columns
+    text = arguments.text[0] if arguments.text else "text"
+    of_table = None if columns is None else [text, *columns]
+    if columns is not None:
+        model.set_params(text_column=text, columns=columns)
     if arguments.validation is not None:
         validation, more["y_val"] = _labelled(arguments.validation, arguments, names)
-        more["X_val"] = [record.text for record in validation]
+        more["X_val"] = documents_of(validation, of_table, arguments.validation)
     if arguments.unlabelled is not None:
         unlabelled = records(arguments.unlabelled, arguments)
         more["X_unlabelled"] = (record.text for record in unlabelled)
-    model.fit([record.text for record in found], labels, **more)
+    documents: Any = documents_of(found, of_table, arguments.data)
+    if of_table is not None:
+        cells = {name: [row[name] for row in documents] for name in of_table}
+        documents = {name: typed(cells[name]) if name != text else cells[name] for name in cells}
+    model.fit(documents, labels, **more)
     model.set_params(verbose=0)  # who loads the file has not asked for a bar
 
     from sk_han import save

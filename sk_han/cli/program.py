@@ -126,6 +126,8 @@ def _add_own(command: argparse.ArgumentParser, name: str) -> None:
     match name:
         case "fit":
             add("-o", "--output", metavar="FILE", required=True, help="file of the model")
+            others = "columns that are learnt from next to the texts: numbers, values, dates"
+            add("--columns", nargs="+", metavar="COLUMN", help=others)
             chosen = "labelled documents that choose the epoch, instead of a part of the data"
             add("--validation", metavar="TABLE", help=chosen)
             further = "further documents, with the same column of texts"

@@ -16,6 +16,7 @@ from sk_han.cli.tables import (
     LabelSets,
     cell_of,
     check_files,
+    documents_of,
     ids_of,
     needing_torch,
     read_labelled,
@@ -50,6 +51,7 @@ def predict(arguments: argparse.Namespace) -> None:
     files = [arguments.model, arguments.data]
     check_files(files, arguments.output, kind="table", force=arguments.force)
     scorer = Scorer.load(arguments.model)
+    features = getattr(scorer, "feature_names_in_", None)
     sets = sets_of(scorer.target, arguments)
     thresholds: Any = getattr(scorer.target, "thresholds", None)
     labels = [named(label) for label in scorer.classes_.tolist()]
@@ -63,7 +65,7 @@ def predict(arguments: argparse.Namespace) -> None:
         for number_of_batch, batch in enumerate(_batches(rows)):
             if number_of_batch == 0:  # a table that cannot be read leaves no header behind
                 file.write(csv_line(header, delimiter))
-            probabilities = scorer.predict_proba([record.text for record in batch])
+            probabilities = scorer.predict_proba(documents_of(batch, features, arguments.data))
             if sets is None:
                 decided = [labels[number] for number in probabilities.argmax(axis=1)]
             else:
@@ -85,6 +87,7 @@ def explain(arguments: argparse.Namespace) -> None:
     """Write explanations of the first documents as an HTML page or as text."""
     check_files([arguments.model, arguments.data], arguments.output, force=arguments.force)
     scorer = Scorer.load(arguments.model)
+    features = getattr(scorer, "feature_names_in_", None)
     sets = sets_of(scorer.target, arguments)
     classes = ClassNames(scorer.classes_.tolist())
     options = {} if arguments.targets is None else {"targets": arguments.targets}
@@ -100,7 +103,7 @@ def explain(arguments: argparse.Namespace) -> None:
     read: list[Record] = []
     with _progress("Explained", arguments) as progress:
         for batch in _batches(islice(rows, arguments.rows), 16):
-            texts = [record.text for record, _ in batch]
+            texts = documents_of([record for record, _ in batch], features, arguments.data)
             explained = scorer.explain(texts, **options, method=arguments.method)
             found += explained
             numbers += [len(read) + number for number in explained.numbers.tolist()]
@@ -123,6 +126,7 @@ def evaluate(arguments: argparse.Namespace) -> None:
     """Print how well the model predicts the labels of a table."""
     check_files([arguments.model, arguments.data], None)
     scorer = Scorer.load(arguments.model)
+    features = getattr(scorer, "feature_names_in_", None)
     sets = sets_of(scorer.target, arguments)
     classes = ClassNames(scorer.classes_.tolist()) if sets is None else sets.classes
     classes.grows = True
@@ -130,7 +134,8 @@ def evaluate(arguments: argparse.Namespace) -> None:
     with Progress("Scored", quiet=arguments.quiet) as progress:
         for batch in _batches(_labelled(sets, classes, arguments)):
             targets += [label for _, label in batch]
-            scored.append(scorer.predict_proba([record.text for record, _ in batch]))
+            documents = documents_of([record for record, _ in batch], features, arguments.data)
+            scored.append(scorer.predict_proba(documents))
             progress.advance(len(batch))
     probabilities = np.concatenate(scored)
     _warn_of_unknown(targets, classes, len(scorer.classes_))
@@ -201,10 +206,11 @@ def report(arguments: argparse.Namespace) -> None:
     is_several = sets_of(classifier.pool_.target, arguments) is not None
     classes = ClassNames(model.classes_.tolist())
     documents, labels = _labelled_records(arguments.data, classes, arguments, is_several)
-    texts, train = [record.text for record in documents], dict[str, Any]()
+    features = getattr(model, "feature_names_in_", None)
+    texts, train = documents_of(documents, features, arguments.data), dict[str, Any]()
     if arguments.train is not None:
         learnt, y_train = _labelled_records(arguments.train, classes, arguments, is_several)
-        train = {"X_train": [record.text for record in learnt], "y_train": y_train}
+        train = {"X_train": documents_of(learnt, features, arguments.train), "y_train": y_train}
     ids, n_mistakes = ids_of(documents, arguments), arguments.mistakes
     stages = Stages(0 if arguments.quiet else 1, "report")
     with stages.heartbeat(), stages("report"):

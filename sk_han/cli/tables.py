@@ -10,8 +10,9 @@ import os
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -102,6 +103,28 @@ def records(
         stream = cast(Any, sys.stdin.buffer)
         table = Table(stream, delimiter, "standard input", arguments.encoding)
     return read_records(table, texts, label, others)
+
+
+def documents_of(found: Sequence[Record], names: Sequence[str] | None, table: str) -> list[Any]:
+    """Return texts or, for a model of columns, rows by the names of the text and the others."""
+    if names is None:
+        return [record.text for record in found]
+    text, *columns = names
+    rows = []
+    for record in found:
+        values, present = [*record.row.values()], [*record.row]
+        others = {name: values[place_of(name, present, table)] for name in columns}
+        rows.append({text: record.text} | others)
+    return rows
+
+
+def typed(cells: list[Any]) -> list[Any]:
+    """Return the strings of a column as numbers, or as dates, if all of them are; None if blank."""
+    if all(isinstance(cell, str) for cell in cells):
+        for read in (float, date.fromisoformat):
+            with suppress(ValueError):
+                return [read(cell) if cell.strip() else None for cell in cells]
+    return cells
 
 
 def ids_of(found: Sequence[Record], arguments: argparse.Namespace) -> list[str] | None:

@@ -97,6 +97,8 @@ class Scorer:
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns that are read, the text column first; only of a fit to a table.
 
     Notes
     -----
@@ -135,6 +137,10 @@ class Scorer:
         }
         self._pool = replace(pool, parts=parts)
         self.classes_ = self.target.names
+        columns: Any = self._pool.parts.get(COLUMNS)
+        if columns is not None:
+            names = [columns.encoder.text, *columns.encoder.codings]
+            self.feature_names_in_ = np.array(names, dtype=object)
         self._vocabulary_size: int = state["vocabulary_size"]
         self._tokenizer = tokenizer or state["tokenizer"]
 
@@ -183,7 +189,8 @@ class Scorer:
         Parameters
         ----------
         X : n_documents raw texts, DocumentArray, or ndarray of int
-            As in ``HANClassifier.fit``. One text goes into a list: ``[text]``.
+            As in ``HANClassifier.fit``. One text goes into a list: ``[text]``. A model of columns
+            takes a frame, a list with a dict for each document, or a mapping of columns.
 
         Returns
         -------

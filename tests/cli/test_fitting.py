@@ -300,3 +300,58 @@ class TestHoldOut:
         code, output, _ = run("predict", tmp_path / "m.han", data, "--keep", "text")
         assert code == 0
         assert output.count(" ? ") == len(TEXTS)
+
+
+class TestColumns:
+    @pytest.fixture
+    def data(self, table):
+        """A table whose columns decide: a category, and numbers and dates that say nothing."""
+        rows = [
+            (
+                i,
+                f"It was day {i}. Good.",
+                label,
+                label.upper(),
+                i % 7 or "",
+                f"2024-01-{i % 28 + 1:02}",
+            )
+            for i, label in enumerate(20 * ["pos", "neg", "neg"])
+        ]
+        return table(rows, header=("id", "text", "label", "product", "amount", "day"))
+
+    def test_columns_are_learnt_stored_and_read_again(self, fit, run, data, tmp_path):
+        code, told, model = fit("--columns", "product", "amount", "day", data=data)
+        assert code == 0, told
+        kinds = [each.kind for each in model.column_model_.encoder.codings.values()]
+        assert kinds == ["category", "number", "date"]
+        path = tmp_path / "m.han"
+        code, output, _ = run("evaluate", path, data, "--json")
+        assert (code, json.loads(output)["accuracy"]) == (0, 1.0)
+        code, output, _ = run("predict", path, data, "--keep", "label")
+        rows = list(csv.reader(output.splitlines()))[1:]
+        assert code == 0
+        assert all(label == prediction for label, prediction in rows)
+        code, output, _ = run("explain", path, data, "--rows", 1)
+        assert "product = POS" in output
+        code, output, told = run("report", path, data)
+        assert code == 0, told
+
+    def test_validation_and_unlabelled_tables_have_the_columns_too(self, fit, table, data):
+        rows = [(1, "A good day.", "pos", "POS", "3"), (2, "A bad day.", "neg", "NEG", "")]
+        validation = table(rows, "v.csv", ("id", "text", "label", "product", "amount"))
+        texts = table([("It rains.",)], "u.csv", ("text",))
+        options = ("--columns", "product", "amount", "--validation", validation)
+        code, told, model = fit(*options, "--unlabelled", texts, data=data)
+        assert code == 0, told
+        assert model.fit_summary_.n_scored == 2
+
+    def test_errors_name_the_column(self, fit, run, data, table, tmp_path):
+        code, told, _ = fit("--columns", "price", data=data)
+        assert code != 0
+        assert "'price'" in told
+        fit("--columns", "amount", data=data)
+        rows = [(1, "Good.", "many")]
+        other = table(rows, "o.csv", ("id", "text", "amount"))
+        code, _, told = run("predict", tmp_path / "m.han", other)
+        assert code != 0
+        assert "Column 'amount' holds a str in row 0, 'many'" in told

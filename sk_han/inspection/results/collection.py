@@ -23,6 +23,7 @@ from sk_han.rendering.blocks import (
     percent,
 )
 from sk_han.rendering.shading import (
+    column_table,
     document_blocks,
     legend,
     named,
@@ -452,6 +453,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             head = [f"[{self.ids[0]}] ", *prediction(explanation, true), *known]
             yield Heading(head, 3)
             yield dataclasses.replace(columns, columns=[column])
+            yield from column_table([explanation])
 
     def _true(self) -> Any:
         """Return the true label, or labels, of the one document of this list; None if unknown."""
