@@ -32,6 +32,7 @@ from sk_han.parts.columns import read_table
 from sk_han.parts.pool import CHARACTERS, COLUMNS, LATENT, LATENT_CHARACTERS, NETWORK, NGRAMS
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS
+from sk_han.training.callbacks import is_wrapped_fit
 from sk_han.training.fitted_state import (
     getstate,
     replace_attributes,
@@ -54,6 +55,7 @@ from sk_han.utils.compat import (
     of_option,
     validate_parameter_constraints,
 )
+from sk_han.utils.messages import warn_user
 from sk_han.utils.metrics import padded
 from sk_han.utils.progress import Stages
 from sk_han.validation.documents import as_documents, known_documents
@@ -601,6 +603,28 @@ column_scale_ : float or ndarray of shape (n_labels,)
         fitted = snapshot_of(self)
         with fitted._computing():
             return fitted.pool_.network.vectors(fitted._documents(X))
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit, and compute the vectors of the training documents, which a warning advises against.
+
+        Parameters
+        ----------
+        X, y, **fit_params
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_documents, n_features)
+            As in `transform`.
+        """
+        vectors = super().fit_transform(X, y, **fit_params)
+        warn_user(
+            "The network has memorized the documents whose vectors fit_transform computes, so a "
+            "model trained on them overfits. To classify texts next to other columns, fit "
+            "HANClassifier(text_column=...) to the table.",
+            once=is_wrapped_fit(),
+        )
+        return vectors
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy; with several labels a document, all of them must be right.

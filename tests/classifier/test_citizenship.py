@@ -29,6 +29,8 @@ TEXTS = 8 * ["It was a good day. The sun shone.", "It was a bad day. The rain fe
 LABELS = np.array(8 * ["pos", "neg"])
 ALL_PARAMS = {
     "tokenizer": HierarchicalTokenizer(min_df=2),
+    "text_column": "review",
+    "columns": ["price"],
     "embedding_dim": 8,
     "embedding_init": np.zeros((3, 8)),
     "freeze_embedding": True,
@@ -150,7 +152,7 @@ class TestParameters:
     def test_fit_changes_no_parameter(self):
         X = HierarchicalTokenizer(min_df=2).fit_transform(TEXTS)
         vectors = np.full((int(X.word_ids.max()) + 1, ALL_PARAMS["embedding_dim"]), 0.5)
-        params = ALL_PARAMS | {"verbose": 0, "embedding_init": vectors}
+        params = ALL_PARAMS | {"verbose": 0, "embedding_init": vectors, "text_column": None}
         before = copy.deepcopy(params)
         classifier = HANClassifier(**params).fit(X, LABELS)
         assert all(getattr(classifier, name) is value for name, value in params.items())

@@ -18,6 +18,9 @@ from sk_han import HierarchicalTokenizer
 from tests import tiny_models
 from tests.tiny_models import BAD, GOOD
 
+# What the vectors of training documents are good for is not the question here.
+pytestmark = pytest.mark.filterwarnings("ignore:The network has memorized")
+
 LABELS = np.array(4 * (3 * ["pos"] + 3 * ["neg"]))
 TITLES = ["Good morning", "Bad news", "Rain again", "The sun"]
 FRAME = pd.DataFrame(

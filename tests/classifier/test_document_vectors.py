@@ -12,6 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sk_han import RNN, ContextAttention, HierarchicalTokenizer, MultiHopAttention
 from tests.tiny_models import GOOD, LABELS, TEXTS, UNSEEN, fitted_classifier, tiny
 
+# What the vectors of training documents are good for is not the question here.
+pytestmark = pytest.mark.filterwarnings("ignore:The network has memorized")
+
 SIZE = 6  # two directions of three states
 
 

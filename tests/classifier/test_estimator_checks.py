@@ -21,6 +21,9 @@ from sk_han import (
 from tests.checks_table import results_of, table
 from tests.row_documents import explained_failures, row_estimators, sentence_estimator
 
+# What the vectors of training documents are good for is not the question here.
+pytestmark = pytest.mark.filterwarnings("ignore:The network has memorized")
+
 # How many checks there are in scikit-learn 1.6; later releases have more.
 EXPECTED = {"RowClassifier": 67, "RowTokenizer": 45}
 if parse_version(sklearn.__version__) >= parse_version("1.9"):

@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import StackingClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -286,3 +287,9 @@ class TestExplanations:
         assert sk_han.report(fitted, TEST, Y_TEST).to_html()
         assert sk_han.summarize(fitted, TEST).to_text()
         assert len(sk_han.explain_classes(fitted, TEST[:3])) == 6
+
+
+def test_vectors_in_a_column_transformer_warn_and_name_this_way():
+    columns = ColumnTransformer([("body", tiny(), "body"), ("n", "passthrough", ["amount"])])
+    with pytest.warns(UserWarning, match=r"overfits.*HANClassifier\(text_column=...\)"):
+        columns.fit_transform(TRAIN, Y)

@@ -602,6 +602,7 @@ WARNINGS: list[Expected] = [
     # An epoch or two of tiny networks: what they learn is not the question.
     Expected(when(), "The network is useless: |The model is no better than chance: "),
     Expected(when(estimator=FOLDS), "The least populated class in y has only"),
+    Expected(when(estimator="vectors beside numbers"), "The network has memorized the documents"),
     # scikit-learn's regression behind the vectors is sure of weights of 1e6.
     Expected(when(estimator="vectors beside numbers", weights="wide"), "divide by zero encounter"),
     Expected(when(door="plot"), "Glyph .* missing from font"),

@@ -61,7 +61,7 @@ class TestTable:
         import sk_han
 
         params = getattr(sk_han, estimator)().get_params(deep=False)
-        elsewhere = {"tokenizer", "warm_start"}
+        elsewhere = {"tokenizer", "warm_start", "text_column", "columns"}
         assert set(table) == set(params) - elsewhere
 
 
