@@ -27,6 +27,7 @@ from sk_han.inspection.explaining import explain
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.label_audit import LabelAudit
+from sk_han.parts.columns import columns_of
 from sk_han.rendering.blocks import percent
 from sk_han.targets import OneOfClasses, Target, fit_target
 from sk_han.targets.target import log_odds
@@ -294,8 +295,15 @@ def audit_labels(
         )
     params = dict(params or {})
     per_document, counts = _per_document(params, n)
-    texts = texts_of(X)
-    if texts is None and _reads_texts(estimator) and any(isinstance(each, str) for each in X):
+    given = estimator.get_params().items() if hasattr(estimator, "get_params") else ()
+    column = next((v for k, v in given if k.endswith("text_column") and v is not None), None)
+    texts = texts_of(X if column is None else columns_of(X).get(column, ()))
+    if (
+        texts is None
+        and column is None
+        and _reads_texts(estimator)
+        and any(isinstance(each, str) for each in X)
+    ):
         check_texts(X)  # a fold would name the row of a missing text within the fold
     keys = [] if texts is None else list(map(text_key, texts))
     same = [group for group in groups_of_same(keys) if (labels[group] != labels[group[0]]).any()]

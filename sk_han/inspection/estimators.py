@@ -295,5 +295,5 @@ def seen_in_training(estimator: Any, X: Any) -> NDArray[np.int64] | None:
 def words_of(model: ExplainedModel | None, X: Any, name: str) -> Sequence[str] | None:
     """Return documents as texts: raw texts as they are, others as the model reads them."""
     if model is not None and model.are_raw_texts(X) and not model.steps:
-        return check_texts(X, name=name)
+        return check_texts(read_table(X, model.classifier.pool_.parts), name=name)
     return read(model, X).words

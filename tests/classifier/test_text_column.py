@@ -284,7 +284,10 @@ class TestExplanations:
         assert list(found.ids) == TEST.index[:2].tolist()
 
     def test_reports_and_summaries_take_the_table(self, fitted):
-        assert sk_han.report(fitted, TEST, Y_TEST).to_html()
+        found = sk_han.report(fitted, TEST, Y_TEST, X_train=TRAIN, y_train=Y)
+        assert found.to_html()
+        assert sk_han.audit_labels(tiny(text_column="body"), TRAIN, Y).to_html()
+        assert sk_han.faithfulness_report(fitted, TEST[:20]).to_text()
         assert sk_han.summarize(fitted, TEST).to_text()
         assert len(sk_han.explain_classes(fitted, TEST[:3])) == 6
 

@@ -199,6 +199,7 @@ _REST: dict[str, list[str]] = {
         "padded word ids",
         "sentence vectors",
         "column",
+        "table",
         "vectors beside numbers",
         "search",
         "search of a pipeline",
@@ -258,12 +259,12 @@ def _others(name: str, *values: str) -> set[str]:
 OUTSIDE = {"word ids", "padded word ids", "sentence vectors"}
 ALONE = {"classifier", *OUTSIDE}
 PIPELINES = {"pipeline", "pipeline of two steps before"}
-OF_COLUMNS = {"column", "vectors beside numbers"}
+OF_COLUMNS = {"column", "table", "vectors beside numbers"}
 SEARCHES = {"search", "search of a pipeline"}
 THRESHOLDS = {"threshold", "search of a threshold"}
 FOLDS = {*SEARCHES, *THRESHOLDS, "calibration", "stack"}
 OF_WORD_IDS = {*PIPELINES, *OUTSIDE, "search of a pipeline"}
-NOT_SAVED = _others("estimator", *ALONE, "pipeline")
+NOT_SAVED = _others("estimator", *ALONE, "pipeline", "table")
 VOTES = {"vote", "hard vote", "stack"}
 NOT_EXPLAINED = {"vectors beside numbers", "one against the rest", *THRESHOLDS, *VOTES}
 ENSEMBLES = {"calibration", *VOTES}
@@ -281,7 +282,7 @@ PORTIONS = {"partial_fit", "partial_fit behind fit"}
 WEIGHTED = _others("weights", "None")
 VALIDATED = _others("validation", "None")
 WITH_UNLABELLED = _others("unlabelled", "None")
-IN_PIPELINE = when(estimator=_others("estimator", *ALONE, *PIPELINES))
+IN_PIPELINE = when(estimator=_others("estimator", *ALONE, *PIPELINES, "table"))
 SEVERAL = set(corpus.SEVERAL)
 _INDICATORS = set(corpus.INDICATORS)
 _FRAMES = {"indicator frame", "polars indicator frame"}
@@ -308,7 +309,10 @@ ILLEGAL: dict[str, list[Rule]] = {
         [] if torch.cuda.is_available() else [when(device="cuda")]
     ),
     "scikit-learn clones what is inside": [
-        when(learning="warm start", estimator=_others("estimator", *ALONE, *PIPELINES, "column"))
+        when(
+            learning="warm start",
+            estimator=_others("estimator", *ALONE, *PIPELINES, "column", "table"),
+        )
     ],
     "they have no partial_fit": [when(learning=PORTIONS, estimator=_others("estimator", *ALONE))],
     "partial_fit takes none": [when(learning="partial_fit", validation=VALIDATED)],
@@ -319,7 +323,7 @@ ILLEGAL: dict[str, list[Rule]] = {
     "scikit-learn does not hand them on": [
         when(
             unlabelled=WITH_UNLABELLED,
-            estimator=_others("estimator", *ALONE, *PIPELINES, *SEARCHES),
+            estimator=_others("estimator", *ALONE, *PIPELINES, *SEARCHES, "table"),
         )
     ],
     "an iterator can be read once": [when(unlabelled="generator", estimator=PIPELINES | SEARCHES)],

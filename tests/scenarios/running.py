@@ -234,6 +234,8 @@ class Trial:
         if kind == "pipeline of two steps before":
             same = ("same", FunctionTransformer())
             return Pipeline([same, *steps], transform_input=tokenized or None)
+        if kind == "table":
+            return han.set_params(text_column="text")
         if kind == "column":
             column = ColumnTransformer([("text", "passthrough", ["text"])])
             return Pipeline([("column", column), ("han", han)])
@@ -369,7 +371,7 @@ class Trial:
             return
         assert predicted.shape == (len(self.texts),)
         assert predicted.dtype == model.classes_.dtype
-        if self.scenario["estimator"] in (*ALONE, *PIPELINES, *SEARCHES, "column"):
+        if self.scenario["estimator"] in (*ALONE, *PIPELINES, *SEARCHES, "column", "table"):
             # Others make floats of nullable integers.
             kinds = {type(label) for label in model.classes_.tolist()}
             assert kinds == {type(self.labels[0])}, kinds
@@ -431,7 +433,7 @@ class Trial:
         np.testing.assert_array_equal(
             self._outputs(self.given(self.texts_of_some, "list")), together
         )
-        if kind in ALONE or kind in ("pipeline", "column"):
+        if kind in ALONE or kind in ("pipeline", "column", "table"):
             vectors = model.transform(self.some)
             assert np.isfinite(vectors).all()
             assert vectors.shape == (len(together), len(self.inner.get_feature_names_out()))
