@@ -220,6 +220,68 @@ def unlabelled() -> Drawn:
     return grid(rows), found
 
 
+def peers(size: int, systems: Iterable[str] = PEERS) -> Drawn:
+    """Draw a row for each system and a column for each corpus, of some labelled documents."""
+    result, cells = peer_cells()
+    rows = []
+    for system in systems:
+        row = {f"{size:,} labels": PEERS[system]}
+        for corpus, title in PEER_CORPORA.items():
+            row[title] = peer_score(cells, corpus, size, system)
+        if any(list(row.values())[1:]):
+            rows.append(row)
+    return grid(rows), [result]
+
+
+def peers_front() -> Drawn:
+    """Draw a row for each corpus, of 1,000 labelled documents, for the front page."""
+    _, cells = peer_cells()
+    systems = ("tfidf", "characters", "minilm", "fasttext", "han", "han-texts")
+    rows = [
+        {"1,000 labels": title}
+        | {PEERS[system]: peer_score(cells, corpus, 1_000, system) for system in systems}
+        for corpus, title in PEER_CORPORA.items()
+    ]
+    return grid(rows), []
+
+
+def peer_costs(size: int, *corpora: str) -> Drawn:
+    """Draw what a fit and predictions cost, a row for each system."""
+    result, cells = peer_cells()
+    rows = []
+    for system, title in PEERS.items():
+        row: dict[str, Any] = {"": title}
+        for corpus in corpora:
+            one = cells.get((corpus, size, system), {})
+            name = PEER_CORPORA[corpus]
+            for key in ("fit, CPU s", "prediction, CPU s", "peak MB", "model MB"):
+                row[f"{name}: {key}"] = one.get(key) if one.get("micro F1") else None
+        rows.append(row)
+    return grid([row for row in rows if any(list(row.values())[1:])]), [result]
+
+
+def peer_cells() -> tuple[dict[str, Any], dict[tuple[str, int, str], dict[str, Any]]]:
+    """Give the stored result, and its first row of each corpus, size and system."""
+    result, cells = load("peers"), {}
+    for row in result["rows"]:
+        cells.setdefault((row["corpus"], row["documents"], row["system"]), row)
+    return result, cells
+
+
+def peer_score(cells: dict[Any, dict[str, Any]], corpus: str, size: int, system: str) -> str:
+    """Give an accuracy, or two F1; in parentheses if the fit took ten times as long as ours."""
+    one = cells.get((corpus, size, system))
+    if one is None:
+        return ""
+    ours = cells.get((corpus, size, "han-texts"), {}).get("fit, CPU s")
+    slow = ours is not None and one["fit, CPU s"] > 10 * ours
+    if one["micro F1"] is None:
+        return f"- ({one['fit, CPU s']:,.0f} s)"
+    single = one["accuracy"]
+    shown = f"{one['micro F1']:.1f}, {one['macro F1']:.1f}" if single is None else f"{single:.1f}"
+    return f"({shown})" if slow else shown
+
+
 def by(found: dict[str, Any], key: str) -> dict[str, dict[str, Any]]:
     return {row[key]: row for row in found["rows"]}
 
@@ -236,6 +298,12 @@ DRAWN = {
     "faithfulness-movies": lambda: faithfulness("movies"),
     "fits": fits,
     "front": front,
+    "peers-100": lambda: peers(100),
+    "peers-300": lambda: peers(300),
+    "peers-1000": lambda: peers(1_000),
+    "peers-5000": lambda: peers(5_000),
+    "peers-front": peers_front,
+    "peers-costs": lambda: peer_costs(1_000, "imdb", "airline"),
     "characters": lambda: characters(
         "20news-1000", "20news", "airline", "imdb-2000", "nsmc-1000", "nsmc"
     ),
