@@ -255,10 +255,10 @@ column_scale_ : float or ndarray of shape (n_labels,)
     encoder_ : str or None
         Name of the encoder of the sentence vectors that the network reads; vectors of other
         encoders are refused.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_columns,)
         Names of the columns that are read, the text column first; only with `text_column`.
     n_features_in_ : int
-        Their number.
+        The number of columns that are read; only with `text_column`.
     fit_summary_ : FitSummary or None
         Summary of the last fit: accuracy, loss and share of each part on held-out documents, why
         training ended, seconds of each stage. None from a file without one.
