@@ -97,7 +97,7 @@ class Scorer:
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_columns,)
         Names of the columns that are read, the text column first; only of a fit to a table.
 
     Notes

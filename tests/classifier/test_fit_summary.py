@@ -230,8 +230,10 @@ def fit_nothing(max_epochs):
     tiny(max_epochs=max_epochs, lr=1e-9, validation_fraction=0.4).fit(texts, labels)
 
 
-def test_a_network_that_tells_nothing_is_a_warning():
-    with pytest.warns(ConvergenceWarning, match="network is useless: .* fit_summary_"):
+def test_a_network_that_learns_nothing_is_a_warning():
+    # Which of the two it is depends on a tenth of a nat, which differs between processors.
+    message = "(network is useless|no better than chance): .* fit_summary_"
+    with pytest.warns(ConvergenceWarning, match=message):
         fit_nothing(max_epochs=3)
 
 
