@@ -12,7 +12,8 @@ import torch
 from sk_han.cli import main
 
 ROOT = Path(__file__).parents[2]
-FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FILES = [ROOT / name for name in ("README.md", "CHANGES.md", "CONTRIBUTING.md")]
+FILES += sorted((ROOT / "docs").glob("*.md"))
 FILES += sorted((ROOT / "docs" / "how_to").glob("*.md"))
 CONTRIBUTORS = ("architecture", "changes", "what_was_tried")
 BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
