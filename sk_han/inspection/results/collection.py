@@ -32,7 +32,14 @@ from sk_han.rendering.shading import (
 )
 from sk_han.rendering.text import lines_of, terminal_has_color
 from sk_han.targets.target import log_odds
-from sk_han.utils.containers import document_name, frame_of, label_list, listed, plain_label
+from sk_han.utils.containers import (
+    column_dtype,
+    document_name,
+    frame_of,
+    label_list,
+    listed,
+    plain_label,
+)
 from sk_han.utils.messages import a_kind, check_count, counted, import_optional, in_one_line
 from sk_han.validation.labels import (
     ClassNames,
@@ -257,18 +264,18 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         if level not in ("sentence", "word"):
             raise ValueError(f"level must be 'document', 'sentence' or 'word'; got {level!r}.")
         pandas = import_optional("pandas", None, "ExplanationList.to_frame")
-        compared = any(e.against is not None for e in self)
         # A table without rows, of no mistakes for example, has all its columns too.
-        identified = list(zip(self.ids, self, strict=True)) or [(0, _NOTHING)]
-        frames = []
-        for document, explanation in identified:
-            frame = explanation.to_frame(level)
-            frame.insert(0, "document", document)
-            for name in ("against", "target") if compared else ("target",):
-                values = [getattr(explanation, name)] * len(frame)
-                frame.insert(1, name, pandas.Series(values, dtype=object))
-            frames.append(frame)
-        return pandas.concat(frames, ignore_index=True)
+        explanations, ids = list(self) or [_NOTHING], self.ids
+        frames = [explanation.to_frame(level) for explanation in explanations]
+        owners = [i for i, each in enumerate(frames) for _ in range(len(each))]
+        frame = pandas.concat(frames, ignore_index=True)
+        compared = any(e.against is not None for e in self)
+        for name in ("against", "target") if compared else ("target",):
+            values = [getattr(explanations[i], name) for i in owners]
+            frame.insert(0, name, pandas.Series(values, dtype=object))
+        documents = [ids[i] for i in owners]
+        frame.insert(0, "document", pandas.Series(documents, dtype=column_dtype(documents)))
+        return frame
 
     def _frame_of_documents(self) -> DataFrame:
         strongest = [explanation.top(1, level="sentence") for explanation in self]

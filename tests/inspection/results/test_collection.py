@@ -176,6 +176,17 @@ def test_tables_of_sentences_and_words_say_whose_they_are(level, n):
     assert frame["contribution"].tolist()[n // 2] == 1.0
 
 
+@pytest.mark.parametrize(
+    "ids", [[("a", 1), ("b", 2)], ["r7", "r8"], [7, 8]], ids=["levels", "strings", "integers"]
+)
+@pytest.mark.parametrize("level", ["document", "sentence", "word"])
+def test_tables_name_documents_by_ids_of_any_kind(level, ids):
+    found = ExplanationList([explained(), signed()], ids=ids)
+    names = found.to_frame(level)["document"]
+    assert list(dict.fromkeys(names)) == ids
+    assert names.dtype == found.to_frame("document")["document"].dtype
+
+
 @pytest.mark.parametrize("level", ["document", "sentence", "word"])
 def test_the_table_of_no_documents_has_the_columns_of_others(level):
     empty = ExplanationList().to_frame(level)
