@@ -265,11 +265,13 @@ class DocumentArray:
         if of_sentences:
             raise TypeError("Documents with sentence vectors and without them cannot be joined.")
         none = np.empty(0, dtype=np.int64)
+        columns = [part.columns for part in parts if part.columns is not None]
         return DocumentArray._checked(
             np.concatenate([none.astype(np.int32), *(part.word_ids for part in parts)]),
             starts_of(np.concatenate([none, *(part.words_per_sentence for part in parts)])),
             starts_of(np.concatenate([none, *(part.sentences_per_document for part in parts)])),
             Spelling.joined([part.spelling for part in parts], [part.n_words for part in parts]),
+            np.concatenate(columns) if len(columns) == len(parts) > 0 else None,
         )
 
     @classmethod

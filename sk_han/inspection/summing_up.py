@@ -15,13 +15,15 @@ from sk_han.inspection.results.summary import AROUND, ClassSummary, Context, Rem
 from sk_han.parts import Pool
 from sk_han.parts.ngram_model import NgramAttributions
 from sk_han.parts.ngrams import batches, keyed_ngrams
+from sk_han.parts.pool import COLUMNS
 from sk_han.utils.messages import check_count
 
 if TYPE_CHECKING:
     from sk_han.inspection.results.summary import Part
 
 
-PART_NAMES: tuple[Part, ...] = ("network", "ngrams")
+_OF_WORDS: tuple[Part, ...] = ("network", "ngrams")
+PART_NAMES: tuple[Part, ...] = (*_OF_WORDS, "columns")
 _WEAKEST = 1e-3  # share of the strongest term's sum; weaker terms are noise and not shown
 _MOST_PENDING = 1 << 20  # values kept before they are added up, to bound memory
 
@@ -99,7 +101,7 @@ class SelectedTerms:
     """The terms of a summary by part and class, and their sorted keys."""
 
     terms: dict[tuple[Part, int], list[SelectedTerm]]
-    keys: NDArray[np.uint64]
+    keys: NDArray[np.uint64]  # of words and n-grams
 
     @classmethod
     def of(cls, tallies: Tallies, k: int) -> SelectedTerms:
@@ -109,7 +111,7 @@ class SelectedTerms:
             for number in range(len(tallies.n_documents))
             for part in PART_NAMES
         }
-        keys = [term.key for of_class in terms.values() for term in of_class]
+        keys = [term.key for (part, _), some in terms.items() if part in _OF_WORDS for term in some]
         return cls(terms, np.unique(np.array(keys, np.uint64)))
 
     def position(self, key: int) -> int:
@@ -246,8 +248,8 @@ def supporting_words(
     """Mark the words in terms that speak for the predicted class, (n_words,)."""
     n_classes = 1 + max(number for _, number in shown.terms)
     speaks_for = np.zeros((len(shown.keys), n_classes), dtype=bool)
-    for (_, number), terms in shown.terms.items():
-        for term in terms:
+    for (part, number), terms in shown.terms.items():
+        for term in terms if part in _OF_WORDS else ():
             speaks_for[shown.position(term.key), number] |= term.total > 0
     starts = documents.word_starts
     chosen = speaks_for[occurrences.terms, predicted[occurrences.rows]]
@@ -346,8 +348,30 @@ def summary_of_model(
         changes = decision_changes(pool, words, predicted, occurrences, n_terms, random)
         removal, removals = effects_of_removal(pool, words, read.probabilities, marked, random)
     names = _names(read, occurrences, n_terms, tokenizer)
+    of_columns: Any = pool.parts.get(COLUMNS)
+    names_of_rows = of_columns.encoder.names_of_rows() if of_columns is not None else []
+
+    def term_of_columns(number: int, term: SelectedTerm) -> Term:
+        assert words.columns is not None
+        brought = pool.scales[COLUMNS] * of_columns.weights[term.key]  # (K,)
+        rows = np.flatnonzero((words.columns == term.key).any(axis=1))
+        if len(rows) > _MOST_REMOVALS:
+            rows = random.choice(rows, _MOST_REMOVALS, replace=False)
+        before, after = predicted[rows], (read.logits[rows] - brought).argmax(axis=1)
+        changed = DecisionChanges([before], [after]).share(0, number)
+        return Term(
+            text=names_of_rows[term.key],
+            part="columns",
+            contribution=term.total / term.n_documents,
+            n_documents=term.n_documents,
+            share=term.n_documents / int(tallies.n_documents[number]),
+            decides=changed if read.from_words else None,
+            weight=float(brought[number]),
+        )
 
     def term_of(part: Part, number: int, term: SelectedTerm) -> Term:
+        if part == "columns":
+            return term_of_columns(number, term)
         position = shown.position(term.key)
         places = occurrences.of_term(position)
         return Term(
@@ -375,6 +399,7 @@ def summary_of_model(
                 for term in shown.terms[part, number]
             ),
             removal=removals[number],
+            columns=float(tallies.totals["columns"][number]) / max(n_predicted, 1),
         )
 
     of_classes = tuple(map(summary_of_class, range(len(classes))))
@@ -387,6 +412,7 @@ class _Explained(NamedTuple):
 
     words: DocumentArray
     sources: list[Source]
+    logits: NDArray[np.float64]
     probabilities: NDArray[np.float64]
     tallies: Tallies
     from_words: bool  # and not from sentence vectors
@@ -430,14 +456,16 @@ def _explain_corpus(
         words.append(documents.words())
         sources += of_batch
         logits.append(of_model)
-    probabilities = pool.target.probabilities(np.concatenate(logits))
-    return _Explained(DocumentArray.concatenate(words), sources, probabilities, tallies, from_words)
+    z = np.concatenate(logits)
+    probabilities = pool.target.probabilities(z)
+    joined = DocumentArray.concatenate(words)
+    return _Explained(joined, sources, z, probabilities, tallies, from_words)
 
 
 def _attributions(
     with_ngrams: Pool, documents: DocumentArray, score: LogOdds
 ) -> tuple[NDArray[np.float64], dict[Part, Values]]:
-    """Return the logits, and the contributions of words (network) and n-grams (linear parts)."""
+    """Return the logits, and the contributions of words, n-grams and values of columns."""
     attribution = score.pool.network.gradient_attention(documents, score)
     logits = score.logits(attribution.logits)
     document_of = np.repeat(np.arange(len(documents)), documents.words_per_document)
@@ -462,6 +490,11 @@ def _attributions(
     if by_ngrams:
         keys, first, _, brought = map(np.concatenate, zip(*by_ngrams, strict=True))
         values["ngrams"] = Values(document_of[first], keys, brought)
+    of_columns: Any = score.pool.parts.get(COLUMNS)
+    if of_columns is not None:
+        scaled = score.pool.scales[COLUMNS] * factors
+        rows, keys, brought = of_columns.row_contributions(documents, scaled)
+        values["columns"] = Values(rows, keys.astype(np.uint64), brought)
     return logits, values
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -101,21 +101,19 @@ class Coding(NamedTuple):
 
     def written(self, rows: _Rows) -> str:
         """Write the value of a document by its rows."""
-        first, *others = rows.tolist()
-        if first <= 0:
-            return "missing" if first == 0 else "unseen"
-        if self.kind == "category":
-            return str(self.values[first - 1])
-        bounds = [None, *self.edges.tolist(), None][first - 1 : first + 1]
-        low, high = (None if bound is None else f"{bound:.6g}" for bound in bounds)
-        if low is None or high is None:
-            written = f"> {low}" if low is not None else f"≤ {high}" if high is not None else "any"
-        else:
-            written = f"{low} to {high}"
-        if not others:
-            return written
-        month, weekday = others[0] - 1 - self.n_bins, others[1] - 13 - self.n_bins
-        return f"{_WEEKDAYS[weekday]}, {_MONTHS[month]}, year {written}"
+        names = self.names()
+        return ", ".join(names[row] for row in rows[::-1] if row >= 0) or "unseen"
+
+    def names(self) -> list[str]:
+        """Return what each row stands for."""
+        bounds = [f"{edge:.6g}" for edge in self.edges.tolist()]
+        bins = ["any"][: self.n_bins]
+        if bounds:
+            between = [f"{low} to {high}" for low, high in pairwise(bounds)]
+            bins = [f"≤ {bounds[0]}", *between, f"> {bounds[-1]}"]
+        if self.kind == "date":
+            return ["missing", *(f"year {each}" for each in bins), *_MONTHS, *_WEEKDAYS]
+        return ["missing", *bins, *map(str, self.values)]
 
 
 class ColumnEncoder(NamedTuple):
@@ -196,6 +194,10 @@ class ColumnEncoder(NamedTuple):
             yield name, coding, start, slice(place, place + width)
             place += width
 
+    def names_of_rows(self) -> list[str]:
+        """Return column and value of each row of weights."""
+        return [f"{name} = {v}" for name, coding in self.codings.items() for v in coding.names()]
+
     def written(self, rows: _Rows) -> tuple[str, ...]:
         """Write the value of each column of a document, whose rows are (M,)."""
         return tuple(
@@ -270,6 +272,15 @@ class ColumnModel(Part):
         weights = np.einsum("dmk,dk->dm", self._weights_of(documents.columns), factors)
         found = [weights[:, place].sum(axis=1) for *_, place in self.encoder.places()]
         return np.stack(found, axis=1) if found else np.empty((len(documents), 0))
+
+    def row_contributions(
+        self, documents: DocumentArray, factors: Floats
+    ) -> tuple[NDArray[np.intp], _Rows, Floats]:
+        """Return the document, the row of weights, and the contribution of each known value."""
+        assert documents.columns is not None
+        found = np.einsum("dmk,dk->dm", self._weights_of(documents.columns), factors)
+        document, place = np.nonzero(documents.columns >= 0)
+        return document, documents.columns[document, place], found[document, place]
 
     def _weights_of(self, rows: _Rows) -> Floats:
         """Return the weights of rows (D, M), (D, M, K); 0 of unseen values."""

@@ -1,4 +1,5 @@
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from sk_han import DocumentArray, SentenceEmbedder, summarize
+from sk_han.datasets import make_reviews
 from tests import tiny_models
 from tests.encoders_of_sentences import HashEncoder
 from tests.tiny_models import LABELS, TEXTS, tiny
@@ -268,6 +270,51 @@ def test_beside_sentence_vectors_words_are_those_of_their_network_and_ngrams():
     told = " ".join(found.to_text().split())
     assert re.search(r"contribution of their words: network \S+, linear models \S", told)
     assert "sentence vectors, whose contributions cannot be assigned to words" in told
+
+
+@pytest.fixture(scope="module")
+def of_a_table():
+    """A model of a table, its 600 rows, more than a batch, and their summary."""
+    texts, labels = make_reviews(600, random_state=0)
+    products = np.where(np.array(labels) == "positive", "phone", "radio")
+    products[::5] = "phone"
+    frame = pd.DataFrame({"text": list(texts), "product": products, "price": np.arange(600)})
+    model = tiny(text_column="text").fit(frame, labels)
+    return model, frame, summarize(model, frame, k=2)
+
+
+def test_values_of_columns_are_terms_whose_contributions_are_exact(of_a_table):
+    model, frame, summary = of_a_table
+    best = summary["positive"].of("columns", speaks_for=True)[0]
+    assert best.text == "product = phone"
+    assert best.n_documents == (frame["product"] == "phone").sum()
+    explanations = model.explain(frame, target="positive")
+    of_product = [
+        each.column_contributions[each.column_names.index("product")]
+        for each, product in zip(explanations, frame["product"], strict=True)
+        if product == "phone"
+    ]
+    assert best.contribution == pytest.approx(np.mean(of_product))
+    assert "product = phone" in summary.to_text()
+
+
+def test_a_value_decides_where_the_prediction_without_it_is_another(of_a_table):
+    model, frame, summary = of_a_table
+    term = summary["positive"].of("columns", speaks_for=True)[0]
+    chosen = frame[frame["product"] == "phone"][:100]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a value that the fit has not seen
+        without = model.predict(chosen.assign(product="neither"))
+    assert term.decides == pytest.approx(np.mean(without != model.predict(chosen)), abs=0.15)
+
+
+def test_words_are_removed_from_a_table_whose_columns_stay(of_a_table):
+    model, frame, summary = of_a_table
+    whole = model.predict_proba(frame).max(axis=1)
+    of_columns = model.predict_proba(frame.assign(text=" "))
+    predicted = model.predict_proba(frame).argmax(axis=1)
+    fall = (whole - of_columns[np.arange(600), predicted]).mean()
+    assert summary.removal.fall_all == pytest.approx(fall)
 
 
 class TestRefusals:

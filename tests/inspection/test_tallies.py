@@ -64,7 +64,7 @@ def test_noise_is_not_shown():
 
 def test_zeros_are_not_shown():
     shown = SelectedTerms.of(of_one_class([0], [1], [0.0]), 3)
-    assert shown.terms == {("network", 0): [], ("ngrams", 0): []}
+    assert shown.terms == {("network", 0): [], ("ngrams", 0): [], ("columns", 0): []}
     assert shown.keys.tolist() == []
 
 

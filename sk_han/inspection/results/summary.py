@@ -29,7 +29,7 @@ from sk_han.utils.messages import counted, in_one_line
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Part = Literal["network", "ngrams"]
+Part = Literal["network", "ngrams", "columns"]
 
 AROUND = 40  # characters of a context on each side of a term
 LONGEST_TERM = 28  # characters in a terminal
@@ -37,6 +37,7 @@ OPEN_CLASSES, CLASSES_IN_TERMINAL = 3, 10
 PART_TITLES: dict[Part, str] = {
     "network": "Words (network)",
     "ngrams": "Words and n-grams (linear models)",
+    "columns": "Columns",
 }
 _LEAST_DROP = 0.05  # smaller drops are not divided by
 
@@ -78,14 +79,14 @@ class Context:
 
 @dataclass(frozen=True)
 class Term:
-    """A word or n-gram that speaks for or against a class.
+    """A word, n-gram or value of a column that speaks for or against a class.
 
     Attributes
     ----------
     text : str
-        The term as the model reads it, in lower case for example.
-    part : {"network", "ngrams"}
-        The network, or the linear models of n-grams.
+        The term as the model reads it, in lower case for example; of a column, "product = phone".
+    part : {"network", "ngrams", "columns"}
+        The network, the linear models of n-grams, or that of columns.
     contribution : float
         Mean contribution to the log-odds of the class, over the documents that contain the term.
         Above 0 it speaks for the class, below 0 against it.
@@ -100,9 +101,9 @@ class Term:
     weight : float or None
         Weight of this n-gram for the class: sum over the linear models, times their scales. A
         document's score is the sum of these weights, divided by a norm that grows with their
-        number. None for the network.
+        number. Of a value of a column, what it adds to the score. None for the network.
     contexts : tuple of Context
-        Up to three occurrences.
+        Up to three occurrences; none of a column.
     """
 
     text: str
@@ -178,6 +179,8 @@ class ClassSummary:
         ranked by contribution times the square root of the number of documents.
     removal : Removal or None
         For the documents predicted as the class. None without any, or with sentence vectors.
+    columns : float
+        Total contribution of the columns of a table, as `network`; 0 without columns.
     """
 
     label: Any
@@ -187,6 +190,7 @@ class ClassSummary:
     ngrams: float
     terms: tuple[Term, ...]
     removal: Removal | None = None
+    columns: float = 0.0
 
     @property
     def n_others(self) -> int:
@@ -300,6 +304,8 @@ class Summary(Result):
         sides: dict[bool, Text] = {True: ["for ", Span(found.label)], False: against}
         places: list[Block] = []
         for part, part_title in PART_TITLES.items():
+            if part == "columns" and not any(t.part == part for c in self.classes for t in c.terms):
+                continue
             yield Heading(part_title, 4)
             tables = []
             for speaks_for, title in sides.items():
@@ -375,6 +381,8 @@ class Summary(Result):
             brought = [f"{name} {with_minus(number(n, True))}" for name, n in parts.items() if n]
             if brought:
                 said += f"; mean contribution of their words: {', '.join(brought)}"
+            if found.columns:
+                said += f"; of their columns: {with_minus(number(found.columns, True))}"
         return said
 
     def _removal_blocks(self, removal: Removal) -> Iterator[Block]:
