@@ -33,6 +33,7 @@ examples:
   sk-han report stars.han stars.test.csv --train stars.train.csv --text review --label stars
   sk-han explain stars.han new.csv --text review --rows 50 -o page.html
   sk-han fit news.csv --label topics --separator ";" -o topics.han
+  sk-han serve stars.han --port 8000 --threshold 0.8
 
 exit codes: 0 done, 1 an error of data or model, 2 an error of usage, 130 interrupted,
 141 nobody reads the output any more
@@ -64,6 +65,7 @@ _COMMANDS: dict[str, tuple[str, dict[str, str] | None]] = {
     "evaluate": ("measure a model on labelled documents", _LABELS),
     "audit": ("find labels of a table that are likely wrong", _LABELS),
     "report": ("show where a model fails, on one page", _LABELS),
+    "serve": ("answer over HTTP: a page to paste a text into, and JSON", None),
     "warm-up": (
         "compile the kernels, so that no later process does; for images of containers",
         None,
@@ -95,9 +97,24 @@ def parser() -> argparse.ArgumentParser:
             told.add_argument(
                 "-q", "--quiet", action="store_true", help="errors and warnings alone"
             )
+            if name == "serve":
+                _add_address(command)
+                continue
             _add_table(command, name, label)
             _add_own(command, name)
     return parser
+
+
+def _add_address(command: argparse.ArgumentParser) -> None:
+    """Add what is served, and where."""
+    add = command.add_argument
+    add("model", help="file of a model; when it is replaced, the new model is served")
+    reached = "address to listen at (default: 127.0.0.1, which only this machine reaches)"
+    add("--host", default="127.0.0.1", metavar="ADDRESS", help=reached)
+    port = "port to listen at, 0 for any that is free (default: 8000)"
+    add("--port", type=int, default=8000, metavar="N", help=port)
+    least = "probability from which on a document is accepted, and not handed over to a person"
+    add("--threshold", type=float, metavar="P", help=least)
 
 
 def _add_table(command: argparse.ArgumentParser, name: str, label: dict[str, str] | None) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
+import signal
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -11,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sk_han.cli.program import STANDARD
+from sk_han.cli.program import STANDARD, UsageError
 from sk_han.cli.tables import (
     LabelSets,
     cell_of,
@@ -120,6 +123,25 @@ def explain(arguments: argparse.Namespace) -> None:
                 file.write(explanations.to_text(max_documents=None) + "\n")
             else:
                 file.write(explanations.to_html())
+
+
+def serve(arguments: argparse.Namespace) -> None:
+    """Answer requests until the process is interrupted or terminated."""
+    from sk_han.serving.service import Service
+
+    host, port, threshold = arguments.host, arguments.port, arguments.threshold
+    if threshold is not None and not 0 < threshold <= 1:
+        raise UsageError(f"--threshold is a probability, such as 0.8; got {threshold:g}.")
+    service = Service(arguments.model, host, port, threshold)
+    # By default a process that is the first one of a container ignores the signal that ends it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    gc.collect()
+    gc.freeze()  # a full collection of model and compiler would hold all requests for 0.2 s
+    with service:
+        tell(
+            f"{arguments.model} is served at {service.url}; Ctrl-C ends it.", quiet=arguments.quiet
+        )
+        service.serve_forever()
 
 
 def evaluate(arguments: argparse.Namespace) -> None:

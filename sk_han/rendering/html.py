@@ -43,13 +43,13 @@ def page(blocks: Iterable[Block], *, full_page: bool) -> str:
     titles = (plain_text(block.text) for block in found if isinstance(block, Heading))
     styles = f"<style>\n{stylesheet()}</style>"
     if not full_page:
-        return f'{styles}\n<div class="sk-han">{_markup(found)}</div>\n'
+        return f'{styles}\n<div class="sk-han">{markup(found)}</div>\n'
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{escaped(next(titles))}</title>\n{styles}\n</head>\n"
-        f'<body class="sk-han">\n<main>{_markup(found)}</main>\n</body>\n</html>\n'
+        f'<body class="sk-han">\n<main>{markup(found)}</main>\n</body>\n</html>\n'
     )
 
 
@@ -59,7 +59,8 @@ def escaped(text: Any) -> str:
     return escape(visible(str(text))).replace("\r", "&#13;")
 
 
-def _markup(blocks: Iterable[Block]) -> str:
+def markup(blocks: Iterable[Block]) -> str:
+    """Return blocks as markup within an element of the class ``sk-han``."""
     return "".join(WRITERS[type(block)](block) for block in blocks)
 
 
@@ -119,12 +120,12 @@ def _table(table: Table) -> str:
 
 
 def _columns(columns: Columns) -> str:
-    return f'<div class="han-columns">{_markup(columns.blocks)}</div>'
+    return f'<div class="han-columns">{markup(columns.blocks)}</div>'
 
 
 def _fold(fold: Fold) -> str:
     kind, state = (f' class="{fold.kind}"' if fold.kind else ""), " open" * fold.is_open
-    content = f"<div>{_markup(fold.blocks)}</div>"
+    content = f"<div>{markup(fold.blocks)}</div>"
     return f"<details{kind}{state}><summary>{_inline(fold.title)}</summary>{content}</details>"
 
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ import sk_han
 from sk_han.cli import main
 from sk_han.serving import Scorer
 
-COMMANDS = ["fit", "predict", "explain", "evaluate"]
+COMMANDS = ["fit", "predict", "explain", "evaluate", "serve"]
 SEPARATED = ["predict", "evaluate", "report"]
 HOLD_OUT = "fit {data} -o {new} --hold-out"
 READ = "is read; write to another file"
@@ -83,6 +84,7 @@ class TestUsage:
             ("fit {data} -o {new} --set =5", "takes name=value"),
             ("fit {data} -o {new} --set epochs=5", "Invalid parameter 'epochs'"),
             ("fit {data} -o {new} --set min_df=2", "the tokenizer; set tokenizer__min_df"),
+            ("serve {model} --threshold 80", "--threshold is a probability, such as 0.8; got 80"),
             ("evaluate {model} {data} --text label", "'label' is both --text and --label"),
             ("audit {data} --text id --text label --separator ;", "is both --text and --label"),
             ("fit {data} -o {new} --set random_state=3", "Use --seed"),
@@ -158,6 +160,15 @@ class TestErrors:
         code, _, told = run("predict", model, table(name="reviews.csv").replace("rev", "rew"))
         assert code == 1
         assert "rewiews.csv does not exist. Did you mean 'reviews.csv'?" in told
+
+    def test_a_port_that_is_taken_is_one_line(self, run, model):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            code, output, told = run("serve", model, "--port", port)
+        assert (code, output) == (1, "")
+        expected = f"sk-han: error: Give another host or port; got 127.0.0.1:{port} ("
+        assert told.startswith(expected)
+        assert run("serve", model, "--port", 70_000)[0] == 1
 
     def test_an_unknown_encoding_is_one_line(self, run, model, table):
         code, _, told = run("predict", model, table(), "--encoding", "utf-88")

@@ -5,17 +5,14 @@ Without Chromium these tests are skipped.
 
 import json
 import re
-import shutil
 import subprocess
 from html import escape, unescape
 
 import pytest
 
+from tests.browser import CHROMIUM
 from tests.rendering.test_pages import PAGES
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
-)
 pytestmark = [
     pytest.mark.thorough,
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine"),
