@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray, LabelledDocuments
 from sk_han.fitting.scales import fit_scales
+from sk_han.fitting.sharing import shared
 from sk_han.parts import Part, Pool
 from sk_han.parts.column_fitting import ColumnLearner, prior_logits
 from sk_han.parts.columns import ColumnEncoder
@@ -80,29 +81,16 @@ def fit_linear_parts(
     learnt from them, NaN where there are none: those of `COLUMNS`, and of the others together as
     those of `NGRAMS`. Scales are fitted for the `views` of documents.
     """
-    everything, folds = np.arange(len(data)), target.folds(data.targets, data.groups)
-    learners: dict[str, Any] = {**_learners(data, target, sources)}
-    if columns is not None:
-        learners[COLUMNS] = ColumnLearner(columns, data, target)
+    fold = None
     if target.n_problems > MOST_DENSE or len(data) > MOST_CROSS_FITTED:
+        folds = target.folds(data.targets, data.groups)
         fold = _fold_of_known(data, target, folds) if held_out is None else held_out
-        folds = iter([fold])
-        rest = np.setdiff1d(everything, fold, assume_unique=True)
-        for learner in learners.values():
-            if isinstance(learner, NgramLearner) and learner.is_tfidf:
-                learner.choose_strength(rest, fold)
-
-    def fit(rows: Integers) -> dict[str, Part]:
-        found = {name: learner.fit(rows) for name, learner in learners.items()}
-        return {name: model for name, model in found.items() if model is not None}
-
-    models = fit(everything)
+    models, rows, logits = _cross_fit(data, target, sources, fold, views, columns)
     shape = 0 if held_out is None else len(held_out), target.n_scores
     scored = {} if held_out is None else {g: np.full(shape, np.nan) for g in (NGRAMS, COLUMNS)}
     if not models:
         return Pool(target, {}, {}), scored
 
-    rows, logits = cross_fitted_logits(data, target, fit, models, folds, views)
     scales = np.array([*_usual_scales(models).values()])
     if len(rows):
         known, weights = data.targets[rows], data.weights[rows]
@@ -121,6 +109,41 @@ def fit_linear_parts(
                     pooled = np.tensordot(scales[of], np.stack([logits[i] for i in of]), 1)
                     found[place[rows[chosen]]] = pooled[chosen]
     return Pool(target, models, dict(zip(models, scales.tolist(), strict=True))), scored
+
+
+@shared
+def _cross_fit(
+    data: LabelledDocuments,
+    target: Target,
+    sources: Sequence[NgramSource],
+    fold: Integers | None,
+    views: Views | None,
+    columns: ColumnEncoder | None,
+) -> tuple[dict[str, Part], Integers, list[Floats]]:
+    """Fit the linear models to all documents, and score a fold, or all folds, by models of others.
+
+    Return the models, rows and logits as `cross_fitted_logits` does. With a fold, its documents
+    choose the strength of models of TF-IDF.
+    """
+    everything, folds = np.arange(len(data)), target.folds(data.targets, data.groups)
+    learners: dict[str, Any] = {**_learners(data, target, sources)}
+    if columns is not None:
+        learners[COLUMNS] = ColumnLearner(columns, data, target)
+    if fold is not None:
+        folds = iter([fold])
+        rest = np.setdiff1d(everything, fold, assume_unique=True)
+        for learner in learners.values():
+            if isinstance(learner, NgramLearner) and learner.is_tfidf:
+                learner.choose_strength(rest, fold)
+
+    def fit(rows: Integers) -> dict[str, Part]:
+        found = {name: learner.fit(rows) for name, learner in learners.items()}
+        return {name: model for name, model in found.items() if model is not None}
+
+    models = fit(everything)
+    if not models:
+        return models, np.empty(0, dtype=np.int64), []
+    return models, *cross_fitted_logits(data, target, fit, models, folds, views)
 
 
 def _learners(
@@ -236,6 +259,7 @@ def with_earlier_latent_models(new: Pool, earlier: Pool) -> Pool:
     return new.combined_with(latent)
 
 
+@shared
 def characters_pay(data: LabelledDocuments, target: Target, sources: Sequence[NgramSource]) -> bool:
     """Try on up to 2,000 documents whether characters add much to words in predicting others.
 

@@ -18,6 +18,7 @@ from sk_han.fitting.cross_fitting import (
 from sk_han.fitting.data import FitState
 from sk_han.fitting.memory_estimate import check_memory_of_linear_model, memory_limit
 from sk_han.fitting.scales import FittedParts, ScalePrior
+from sk_han.fitting.sharing import shared
 from sk_han.parts import Pool
 from sk_han.parts.latent import fit_latent_space, sampled_text
 from sk_han.parts.ngrams import WordTable, knows_words, n_characters, words_by_id
@@ -80,7 +81,8 @@ def fit_latent_spaces(fit: FitState, sources: Sequence[NgramSource]) -> list[Ngr
             text, _ = fit.text
             if source.table is not None:
                 text = source.table.read(sampled_text(text, _MOST_CHARACTER_WORDS, fit.rng))
-            space = fit_latent_space(text, source.ngram_range, fit.rng, fit.target.n_problems)
+            of_text = text, source.ngram_range, fit.rng, fit.target.n_problems
+            space = shared(fit_latent_space)(*of_text)
             found.append(source._replace(space=space))
     return found
 
