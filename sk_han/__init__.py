@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sk_han.inspection.results.collection import ExplanationList
     from sk_han.inspection.results.document import DocumentExplanation
     from sk_han.inspection.results.summary import Summary
+    from sk_han.inspection.selecting import selective_threshold
     from sk_han.inspection.summarizing import summarize
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
     from sk_han.persistence import load, save
@@ -58,6 +59,7 @@ __all__ = [
     "load",
     "report",
     "save",
+    "selective_threshold",
     "show_versions",
     "summarize",
 ]
@@ -88,6 +90,7 @@ _MODULE_OF = {
     "load": "sk_han.persistence",
     "report": "sk_han.inspection.reporting",
     "save": "sk_han.persistence",
+    "selective_threshold": "sk_han.inspection.selecting",
     "show_versions": "sk_han.versions",
     "summarize": "sk_han.inspection.summarizing",
 }

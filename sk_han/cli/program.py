@@ -159,6 +159,8 @@ def _add_own(command: argparse.ArgumentParser, name: str) -> None:
             written = "file to write, by default standard output"
             add("-o", "--output", metavar="TABLE", help=written)
             add("--proba", action="store_true", help="the probability of each class, too")
+            least = "adds a column: accepted, whether the largest probability reaches this"
+            add("--threshold", type=float, metavar="P", help=least)
             kept = "column of the data to write in front; may be given again"
             add("--keep", action="append", default=[], metavar="COLUMN", help=kept)
         case "evaluate":

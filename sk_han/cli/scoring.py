@@ -34,6 +34,7 @@ from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.rendering.text import table_lines
 from sk_han.serving import Scorer
+from sk_han.serving.scorer import check_threshold
 from sk_han.utils.containers import listed
 from sk_han.utils.files import csv_line
 from sk_han.utils.messages import counted, shortened_apart, warn_user
@@ -44,7 +45,7 @@ from sk_han.validation.labels import ClassNames, named, said_of_unknown
 _T = TypeVar("_T")
 
 _BATCH_SIZE = 256  # documents read, scored and written at once
-_PREDICTION = "prediction"
+_PREDICTION, _ACCEPTED = "prediction", "accepted"
 _CLASSES_IN_A_TABLE = 20
 _LABEL_WIDTH = 16
 
@@ -59,7 +60,10 @@ def predict(arguments: argparse.Namespace) -> None:
     thresholds: Any = getattr(scorer.target, "thresholds", None)
     labels = [named(label) for label in scorer.classes_.tolist()]
     of_classes = [f"probability_{label}" for label in labels] if arguments.proba else []
-    header = [*arguments.keep, _PREDICTION, *of_classes]
+    least = arguments.threshold
+    if least is not None:
+        check_threshold(least, scorer.target)
+    header = [*arguments.keep, _PREDICTION, *[_ACCEPTED] * (least is not None), *of_classes]
     rows = records(arguments.data, arguments, others=arguments.keep)
     of_tabs = (arguments.output or "").lower().removesuffix(".gz").endswith(".tsv")
     delimiter = "\t" if of_tabs else ","
@@ -76,10 +80,11 @@ def predict(arguments: argparse.Namespace) -> None:
             for record, label, row in zip(batch, decided, probabilities.tolist(), strict=True):
                 kept = [cell_of(value) for value in record.others]
                 shown = [f"{probability:.6g}" for probability in row] if of_classes else []
+                accepted = [] if least is None else [named(max(row) >= least)]
                 if not record.text.strip():
                     blank.append(record.line)
-                    label = ""
-                file.write(csv_line([*kept, label, *shown], delimiter))
+                    label, accepted = "", [] if least is None else [named(False)]
+                file.write(csv_line([*kept, label, *accepted, *shown], delimiter))
             file.flush()
             progress.advance(len(batch))
     if blank:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sk_han.inspection.results.label_audit import DoubtfulLabel, LabelAudit
     from sk_han.inspection.results.report import ClassScores, LengthBin, Report
     from sk_han.inspection.results.result import Result
+    from sk_han.inspection.results.selective import SelectiveThreshold
     from sk_han.inspection.results.summary import ClassSummary, Context, Removal, Term
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Report",
     "Result",
     "ScoredText",
+    "SelectiveThreshold",
     "Term",
     "TrainingSummary",
 ]
@@ -45,6 +47,7 @@ _MODULE_OF = {
     "Report": "report",
     "Result": "result",
     "ScoredText": "document",
+    "SelectiveThreshold": "selective",
     "Term": "summary",
     "TrainingSummary": "fit_summary",
 }

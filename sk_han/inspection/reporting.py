@@ -208,12 +208,12 @@ def report(
         check_choice("baseline", baseline, ("tfidf",))
     if (X_train is None) != (y_train is None):
         raise ValueError("Pass X_train and y_train together, or neither.")
-    classes = _classes_of(estimator)
+    classes = classes_of(estimator)
     model, predicts_alone = reader_of(estimator)
     warn_of_order(X, y, "y")
     warn_of_order(X, groups, "groups")
     warn_of_order(X_train, y_train, "y_train", "X_train")
-    X, X_train = _with_length(X), None if X_train is None else _with_length(X_train)
+    X, X_train = with_length(X), None if X_train is None else with_length(X_train)
     n, ids = n_documents_of(X), document_ids(X, ids)
     if groups is not None:
         groups = check_several_groups(groups, n, "intervals need several")
@@ -230,7 +230,7 @@ def report(
         y = check_labels(y, n)
         if X_train is not None:
             y_train = check_labels(y_train, n_documents_of(X_train), "y_train")
-        labels = _all_labels(classes, y, y_train)
+        labels = all_labels(classes, y, y_train)
         t = class_numbers(y, labels)
         t_train = None if y_train is None else class_numbers(y_train, labels)
         evaluation = _evaluate_classes(estimator, predicts_alone, X, t, classes, labels, n_mistakes)
@@ -294,12 +294,8 @@ def _evaluate_classes(
     n_mistakes: int,
 ) -> _Evaluation:
     """Evaluate a model of one class per document; targets are positions in `labels`, (D,)."""
-    probabilities = probability_array(estimator, X)
-    predicted, decided = probabilities.argmax(axis=1), None
-    if not predicts_alone:  # a threshold may decide, as that of TunedThresholdClassifierCV
-        given = class_numbers(np.asarray(estimator.predict(X)), labels)
-        if (given != predicted).any():
-            predicted = decided = given
+    probabilities, predicted = predictions(estimator, predicts_alone, X, labels)
+    decided = predicted if (predicted != probabilities.argmax(axis=1)).any() else None
     wrong = predicted != targets
     known = np.flatnonzero(targets < len(classes))
     suspects = known[suspected_labels(probabilities[known], targets[known])]
@@ -330,6 +326,17 @@ def _evaluate_classes(
         )
     notes += note_on_missing(counts[: len(classes)], labels)
     return _Evaluation(fields, worst, classes[predicted[worst]], notes)
+
+
+def predictions(
+    estimator: Any, predicts_alone: bool, X: Any, labels: list[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return probabilities (D, K), and the positions in `labels` of the predicted classes (D,)."""
+    probabilities = probability_array(estimator, X)
+    if predicts_alone:
+        return probabilities, probabilities.argmax(axis=1)
+    # A threshold may decide, as that of TunedThresholdClassifierCV.
+    return probabilities, class_numbers(np.asarray(estimator.predict(X)), labels)
 
 
 def _evaluate_labels(
@@ -432,7 +439,8 @@ def _suspects(
     return suspects[np.argsort(-errors, kind="stable")]
 
 
-def _classes_of(estimator: Any) -> NDArray[Any]:
+def classes_of(estimator: Any, by: str = "report") -> NDArray[Any]:
+    """Return the classes of a fitted classifier; `by` is the function that errors name."""
     opened(estimator)  # raises the errors of what is not fitted
     model = _last(getattr(estimator, "best_estimator_", estimator))
     repair = own_results(model)
@@ -443,7 +451,7 @@ def _classes_of(estimator: Any) -> NDArray[Any]:
         )
     if repair or not hasattr(estimator, "predict_proba") or not hasattr(estimator, "classes_"):
         raise TypeError(
-            "report needs a fitted classifier of documents with classes_ and predict_proba; got "
+            f"{by} needs a fitted classifier of documents with classes_ and predict_proba; got "
             f"{type(estimator).__name__}.{repair}"
         )
     refuse_label_lists(estimator)
@@ -454,13 +462,13 @@ def _last(estimator: Any) -> Any:
     return _last(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
 
 
-def _with_length(X: Any) -> Any:
+def with_length(X: Any) -> Any:
     """Return at least one document, in a form that can be read twice."""
     X = listed_documents(X)
     return X if n_documents_of(X) else check_texts(())
 
 
-def _all_labels(classes: NDArray[Any], y: NDArray[Any], y_train: NDArray[Any] | None) -> list[Any]:
+def all_labels(classes: NDArray[Any], y: NDArray[Any], y_train: NDArray[Any] | None) -> list[Any]:
     """Return the classes of the model, then the other labels of the user's data."""
     labels = classes.tolist()
     others = y[class_numbers(y, labels) < 0]

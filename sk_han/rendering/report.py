@@ -278,6 +278,12 @@ def _accuracy_tables(report: Reported) -> Iterator[Block]:
             [(percent(b.confidence, 1), b, b.confidence) for b in report.reliability],
         ),
         (
+            "Risk-coverage curve: the most confident documents alone, if a person decides about "
+            "the others. selective_threshold chooses where to stop.",
+            "probability",
+            [(f"at least {percent(b.confidence, 1)}", b, None) for b in report.risk_coverage],
+        ),
+        (
             "Documents by length. If two intervals overlap widely, their difference may be chance.",
             "words",
             [

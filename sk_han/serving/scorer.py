@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,6 +81,18 @@ class ServedTokenizer:
     def inverse_transform(self, documents: DocumentArray) -> list[list[list[str]]]:
         """Return the words of documents."""
         return words_of(documents, self.vocabulary_)
+
+
+def check_threshold(threshold: Any, target: Target) -> None:
+    """Check the least probability of an accepted prediction; infinity accepts none."""
+    if not target.has_one_label:
+        raise ValueError(
+            "threshold accepts documents of one label. For several labels compare each probability "
+            "with a threshold of its own."
+        )
+    is_number = isinstance(threshold, Real) and not isinstance(threshold, bool)
+    if not is_number or not (0 <= threshold <= 1 or threshold == np.inf):
+        raise ValueError(f"threshold must be a probability, such as 0.9; got {threshold!r}.")
 
 
 _BATCH_SIZE = 64  # documents in memory at once
@@ -222,7 +235,7 @@ class Scorer:
         """Score each document as `HANClassifier.decision_function` does; X is as in `predict`."""
         return self.target.decision_function(self._logits(X))
 
-    def predict_frame(self, X: Any) -> DataFrame:
+    def predict_frame(self, X: Any, *, threshold: float | None = None) -> DataFrame:
         """Predict decisions and probabilities as a table, for a partition of a large collection.
 
         Dask, Spark and Ray map this method over partitions, some of which may be empty. A scorer
@@ -232,15 +245,18 @@ class Scorer:
         ----------
         X : n_documents raw texts, DocumentArray, or ndarray of int
             As in `predict`; may be empty.
+        threshold : float, default=None
+            Adds a column ``accepted``: whether the largest probability reaches this, such as the
+            threshold of `selective_threshold`. For one label per document.
 
         Returns
         -------
         pandas.DataFrame
             A row for each document, with the index of X if it is a Series or frame of pandas. The
             column ``prediction`` holds what `predict` returns; with several labels a document,
-            there is a column ``prediction_<label>`` of 1 and 0 for each label. A column
-            ``probability_<label>`` for each class or label follows, in the order of `classes_`.
-            Names and dtypes do not depend on X.
+            there is a column ``prediction_<label>`` of 1 and 0 for each label. With a threshold
+            the column ``accepted`` is next. A column ``probability_<label>`` for each class or
+            label follows, in the order of `classes_`. Names and dtypes do not depend on X.
 
         Raises
         ------
@@ -248,14 +264,18 @@ class Scorer:
             If pandas is missing.
         TypeError
             If a document is missing or not a text; the message has its row.
+        ValueError
+            If the threshold is not a probability, or documents may have several labels.
         """
+        if threshold is not None:
+            check_threshold(threshold, self.target)
         pandas = import_optional("pandas", None, "Scorer.predict_frame")
         index = X.index if isinstance(X, (pandas.Series, pandas.DataFrame)) else None
         if not holds_word_ids(X):
             is_table = COLUMNS in self._pool.parts
             X = as_list(X) if not is_table else self._texts(X) if len(X) else []
         z = self._logits(X) if len(X) > 0 else np.empty((0, len(self.classes_)))
-        decided = self.target.decode(self.target.decide(z))
+        decided, p = self.target.decode(self.target.decide(z)), self.target.probabilities(z)
         if self.target.has_one_label:
             names = ["prediction"]
             try:
@@ -266,9 +286,12 @@ class Scorer:
         else:
             names = [f"prediction_{label}" for label in self.classes_]
             predictions = pandas.DataFrame(decided, index)
+        columns = [predictions]
+        if threshold is not None:
+            names.append("accepted")
+            columns.append(pandas.Series(p.max(axis=1) >= threshold, index))
         names += [f"probability_{label}" for label in self.classes_]
-        probabilities = pandas.DataFrame(self.target.probabilities(z), index)
-        found = pandas.concat([predictions, probabilities], axis=1)
+        found = pandas.concat([*columns, pandas.DataFrame(p, index)], axis=1)
         found.columns = pandas.Index(names, dtype=object)  # UTF-8 does not hold every name
         return found
 

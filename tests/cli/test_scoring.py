@@ -40,6 +40,21 @@ class TestPredict:
         found = np.array([row[3:] for row in rows], dtype=float)
         np.testing.assert_allclose(found, Scorer.load(model).predict_proba(TEXTS), rtol=1e-5)
 
+    @pytest.mark.filterwarnings("always")
+    def test_a_threshold_marks_what_is_accepted_but_no_blank_text(self, run, model, table):
+        path = table([*enumerate(TEXTS), (18, " ")], header=("id", "text"))
+        confidence = Scorer.load(model).predict_proba(TEXTS).max(axis=1)
+        least = np.median(confidence)
+        _, output, _ = run("predict", model, path, "--threshold", least, "--proba")
+        header, *rows = rows_of(output)
+        assert header == ["prediction", "accepted", "probability_neg", "probability_pos"]
+        expected = ["true" if each >= least else "false" for each in confidence]
+        assert set(expected) == {"true", "false"}
+        assert [row[1] for row in rows] == [*expected, "false"]
+        assert run("predict", model, path, "--threshold", 0)[1].endswith(",true\n,false\n")
+        _, _, told = run("predict", model, path, "--threshold", 83)
+        assert told == ("sk-han: error: threshold must be a probability, such as 0.9; got 83.0.\n")
+
     def test_more_documents_than_a_batch_keep_their_order(self, run, model, table):
         rows = [(i, TEXTS[i % 6], "pos") for i in range(600)]
         _, output, _ = run("predict", model, table(rows), "--keep", "id")

@@ -68,7 +68,7 @@ def test_bars_of_calibration_have_a_tick_at_the_probability():
     html = one_document(right=True).to_html()
     assert 'style="width:100.0%"></i><b style="inset-inline-start:90.0%">' in html
     found = section(one_document(right=True), "Calibration and length")
-    assert found.count("1.000 [0.207, 1.000]1") == 2  # by probability, by length
+    assert found.count("1.000 [0.207, 1.000]1") == 3  # by probability, by coverage, by length
     assert "Documents by length" not in made(n_words=None).to_html()
 
 

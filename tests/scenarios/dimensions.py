@@ -497,7 +497,13 @@ REFUSALS: list[Refusal] = [
     Refusal("ask .*", when(estimator=NOT_EXPLAINED), TypeError, "needs a HANClass"),
     Refusal("ask .*", when(estimator="calibration"), TypeError, "this measures one by itself"),
     Refusal("keep .*", when(estimator=NOT_SAVED), TypeError, r"sk_han\.save takes"),
-    Refusal("ask report.*", when(estimator="hard vote"), TypeError, "A hard vote has no proba"),
+    *(
+        Refusal(f"ask {asked}", when(estimator="hard vote"), TypeError, "A hard vote has no proba")
+        for asked in ("report.*", "selective_threshold")
+    ),
+    Refusal("ask selective_threshold", when(classes=SEVERAL), ValueError, "these are several"),
+    # Of those that are cut off by max_words, or whose words are unknown.
+    Refusal("ask selective_threshold", when(), ValueError, "words of a training|too few"),
     Refusal("ask audit_labels", when(estimator="hard vote"), TypeError, "Classifier has none"),
     Refusal(
         "ask report of groups", when(classes="two documents"), ValueError, "are of one group, 0"

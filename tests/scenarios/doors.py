@@ -134,6 +134,11 @@ def _audit(trial: Trial) -> Any:
         return sk_han.audit_labels(trial.estimator, trial.X, trial.y, n_explained=2)
 
 
+def _selective_threshold(trial: Trial) -> Any:
+    X = trial.given([f"Bad, good. {text}" for text in trial.texts])  # not learnt from
+    return sk_han.selective_threshold(trial.estimator, X, trial.y, max_error=0.9)
+
+
 ASKED: dict[str, Callable[[Trial], Any]] = {
     "summarize": lambda trial: summarize(trial.estimator, trial.some, k=2),
     "summarize a draw": lambda trial: summarize(trial.estimator, trial.X, max_documents=3),
@@ -146,6 +151,7 @@ ASKED: dict[str, Callable[[Trial], Any]] = {
     "report of groups": lambda trial: _report(
         trial, groups=[i // 2 for i in range(len(trial.texts))]
     ),
+    "selective_threshold": _selective_threshold,
     "audit_labels": _audit,
     "faithfulness_report": lambda trial: sk_han.faithfulness_report(
         trial.estimator, trial.some, fractions=(0.5,), random_state=0

@@ -55,6 +55,29 @@ def test_the_index_of_pandas_is_kept(scorer):
         assert found["prediction"].tolist() == scorer.predict(UNSEEN).tolist()
 
 
+def test_a_threshold_marks_the_documents_that_are_accepted(scorer):
+    confidence = scorer.predict_proba(UNSEEN).max(axis=1)
+    threshold = float(np.median(confidence))
+    found = scorer.predict_frame(pd.Series(UNSEEN, index=range(8, 0, -1)), threshold=threshold)
+    assert list(found.columns)[:3] == ["prediction", "accepted", "probability_neg"]
+    assert found["accepted"].tolist() == (confidence >= threshold).tolist()
+    assert found["accepted"].nunique() == 2
+    assert not scorer.predict_frame(UNSEEN, threshold=np.inf)["accepted"].any()
+    none = scorer.predict_frame([], threshold=threshold)
+    assert none.dtypes.tolist() == found.dtypes.tolist()
+
+
+@pytest.mark.parametrize("threshold", [83, -0.1, np.nan, "0.83", True])
+def test_a_threshold_that_is_no_probability_is_refused(scorer, threshold):
+    with pytest.raises(ValueError, match="threshold must be a probability"):
+        scorer.predict_frame(UNSEEN, threshold=threshold)
+
+
+def test_a_threshold_of_several_labels_is_refused(of_labels):
+    with pytest.raises(ValueError, match="compare each probability with a threshold of its own"):
+        of_labels.predict_frame(UNSEEN, threshold=0.5)
+
+
 @pytest.mark.parametrize("texts", [UNSEEN, np.array(UNSEEN, dtype=object), iter(UNSEEN)])
 def test_rows_of_other_containers_are_numbered(scorer, texts):
     pd.testing.assert_index_equal(scorer.predict_frame(texts).index, pd.RangeIndex(len(UNSEEN)))

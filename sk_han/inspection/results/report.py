@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 What = Literal["documents", "classes", "scores", "confusion"]
 
 LENGTH_BINS = 5
+_COVERAGES = (1, 0.9, 0.8, 0.7, 0.5)
 # Fewer documents or groups get no bootstrap interval: with seven documents and three labels, those
 # of macro averages covered the true value in only 85 to 90 of 100 samples.
 _FEWEST = 10
@@ -336,6 +338,21 @@ class Report(ReadOnlyResult):
         return reliability(self.baseline, self.targets, groups=self.groups)
 
     @cached_property
+    def risk_coverage(self) -> list[Bin]:
+        """Accuracy of the most confident 100, 90, 80, 70 and 50 % of the documents.
+
+        `confidence` is the lowest probability among them. Empty with several labels per document.
+        """
+        found, order = [], np.argsort(-self.confidence, kind="stable")
+        shares = () if self.several_labels else _COVERAGES
+        for n in dict.fromkeys(math.ceil(share * self.n_documents) for share in shares):
+            rows = order[:n]
+            ends = interval_of(self.right[rows], None if self.groups is None else self.groups[rows])
+            least, accuracy = self.confidence[rows[-1]], self.right[rows].mean()
+            found.append(Bin(len(rows), float(least), float(accuracy), *ends))
+        return found
+
+    @cached_property
     def by_length(self) -> list[LengthBin]:
         """Accuracy of documents of similar length, in up to five bins of about equal size."""
         if self.n_words is None:
@@ -379,7 +396,7 @@ class Report(ReadOnlyResult):
         """Return all data as dicts, lists, strings and numbers, ready for JSON."""
         same = (
             *("estimator", "labels", "n_classes", "notes", "scores", "gain", "baseline_note"),
-            *("duplicates", "trained_on", "confusion", "reliability"),
+            *("duplicates", "trained_on", "confusion", "reliability", "risk_coverage"),
         )
         values = {name: getattr(self, name) for name in same}
         labels = [None] * len(self.mistake_rows)

@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
-from tests.reports import made, of_size, one_document
+from tests.reports import made, made_of_labels, of_size, one_document
 
 
 def test_a_label_that_the_model_does_not_know_is_a_mistake():
@@ -45,6 +45,18 @@ def test_labels_have_precision_and_recall_where_these_exist():
 def test_mistakes_are_counted_by_their_kind():
     report = made(targets=np.array([0, 1, 0, 1, 1, 2]))
     assert report.mixed_up() == [(1, 0, 2), (0, 1, 1), (2, 1, 1)]
+
+
+def test_the_risk_coverage_curve_is_of_the_most_confident_documents():
+    # Their probabilities are 0.9 (wrong), 0.8, 0.8 (right), 0.7 (wrong), 0.7 (wrong) and 0.6.
+    curve = made().risk_coverage
+    assert [b.n_documents for b in curve] == [6, 5, 3]  # each number once
+    assert [b.accuracy for b in curve] == pytest.approx([1 / 2, 2 / 5, 2 / 3])
+    assert [b.confidence for b in curve] == pytest.approx([0.6, 0.7, 0.8])
+    assert all(b.low < b.accuracy < b.high for b in curve)
+    assert "Risk-coverage curve" in made().to_html()
+    assert made_of_labels().risk_coverage == []
+    assert "Risk-coverage curve" not in made_of_labels().to_html()
 
 
 def test_bins_of_length_hold_every_document_once():

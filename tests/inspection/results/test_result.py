@@ -14,7 +14,14 @@ import numpy as np
 import pytest
 
 from sk_han import ExplanationList
-from sk_han.inspection import FaithfulnessReport, FitSummary, LabelAudit, Result, TrainingSummary
+from sk_han.inspection import (
+    FaithfulnessReport,
+    FitSummary,
+    LabelAudit,
+    Result,
+    SelectiveThreshold,
+    TrainingSummary,
+)
 from sk_han.translation import Alignment
 from tests.by_hand import explained, signed, summarized
 from tests.reports import made, made_of_labels
@@ -68,6 +75,16 @@ AUDIT = LabelAudit(
     labels=("a", "b"),
     texts=("one", "two"),
 )
+SELECTIVE = SelectiveThreshold(
+    threshold=np.inf,
+    max_error=0.05,
+    confidence_level=0.95,
+    thresholds=[0.9, 0.0],
+    n_accepted=[3, 5],
+    n_errors=[1, 2],
+    upper_bounds=[0.86, 0.81],
+    tested=[True, False],
+)
 RESULTS = {
     type(result).__name__ + " of labels" * (result is LABELS): result
     for result in (
@@ -80,6 +97,7 @@ RESULTS = {
         TRAINING,
         FAITHFULNESS,
         AUDIT,
+        SELECTIVE,
         Alignment("ein Hund", "a dog", ["ein", "Hund"], ["a", "dog"], [[0.75, 0.0], [0.0, 1.0]]),
     )
 }

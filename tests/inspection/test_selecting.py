@@ -1,0 +1,216 @@
+"""The threshold keeps what it promises, on populations whose errors are known."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import VotingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier
+
+from sk_han import selective_threshold
+from sk_han.inspection import SelectiveThreshold
+from tests.html_page import Page
+from tests.tiny_models import LABELS, TEXTS, fitted_classifier, fitted_pipeline, tiny
+
+HELD_OUT = [f"{text} Then it was day {i}." for i, text in enumerate(TEXTS * 5)]
+Y = np.tile(LABELS, 5)
+
+
+class Known(ClassifierMixin, BaseEstimator):
+    """A classifier whose probabilities are its input."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return X
+
+    def predict(self, X):
+        return X.argmax(axis=1)
+
+
+KNOWN = Known().fit(None, [0, 1])
+
+
+def proba(confidence):
+    return np.column_stack([1 - confidence, confidence])
+
+
+def drawn(n, random, risk):
+    """Draw confidences between 0.5 and 1, and labels that are wrong with a risk."""
+    confidence = 0.5 + random.random(n) / 2
+    return proba(confidence), (random.random(n) >= risk(confidence)).astype(int)
+
+
+def found_in(n, max_error, risk, draws=1000):
+    random = np.random.RandomState(n)
+    return [
+        selective_threshold(KNOWN, *drawn(n, random, risk), max_error=max_error)
+        for _ in range(draws)
+    ]
+
+
+def most(draws, rate=0.05):
+    """Violations that 1 of 10,000 runs exceeds by chance."""
+    return binom.isf(1e-4, draws, rate)
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return fitted_classifier(max_epochs=8)
+
+
+@pytest.fixture(scope="module")
+def of_few():
+    """Give 200 documents: 100 at 0.995 without a mistake, 100 at 0.605 of which 30 are wrong."""
+    confidence = np.repeat([0.995, 0.605], 100)
+    right = np.repeat([1, 0, 1], [100, 30, 70])
+    return selective_threshold(KNOWN, proba(confidence), right)
+
+
+@pytest.mark.parametrize("n", [150, 500, 1000])
+@pytest.mark.parametrize("max_error", [0.02, 0.05, 0.1])
+def test_the_promise_is_broken_in_at_most_5_percent_of_draws(n, max_error):
+    # Every threshold has a true error just above max_error, so that each one chosen breaks it.
+    results = found_in(n, max_error, lambda confidence: 1.0001 * max_error)
+    assert sum(np.isfinite(found.threshold) for found in results) <= most(len(results))
+
+
+def test_the_best_of_bounds_that_hold_by_themselves_would_break_it():
+    results = found_in(500, 0.05, lambda confidence: 0.050005)
+    broken = sum((found.upper_bounds <= 0.05).any() for found in results)
+    assert broken > most(len(results))
+
+
+def test_the_promise_holds_where_errors_become_rarer_with_probability():
+    # Calibrated: of what reaches t, (1 - t) / 2 are wrong; 0.8 is the right threshold for 10 %.
+    results = found_in(2000, 0.1, lambda confidence: 1 - confidence, draws=500)
+    thresholds = np.array([found.threshold for found in results])
+    assert (thresholds < 0.8).sum() <= most(500)
+    assert np.median([found.coverage for found in results]) > 0.25  # of 0.4
+
+
+def test_figures_by_hand(of_few):
+    assert of_few.threshold == 0.61
+    assert (of_few.coverage, of_few.error) == (0.5, 0)
+    assert of_few.upper_bound == pytest.approx(1 - 0.05 ** (1 / 100))
+    assert of_few.n_documents == 200
+    frame = of_few.to_frame().set_index("threshold")
+    assert frame.loc[0.6].tolist()[:4] == [1.0, 200, 30, 0.15]
+    assert frame["tested"].to_numpy().nonzero()[0].tolist() == list(range(1, 41))  # 0.99 to 0.6
+
+
+def test_a_threshold_that_accepts_too_few_to_stand_two_mistakes_is_skipped():
+    confidence = np.repeat([0.995, 0.905], [100, 900])
+    right = np.repeat([0, 1], [20, 980])  # wrong are 20 % of the most confident, and 2 % of all
+    found = selective_threshold(KNOWN, proba(confidence), right)
+    assert found.threshold == 0
+    assert found.thresholds[found.tested][0] == 0.9
+
+
+def test_nothing_is_accepted_if_no_threshold_passes():
+    confidence = np.full(300, 0.9)
+    found = selective_threshold(KNOWN, proba(confidence), np.arange(300) % 5 > 0)
+    assert found.threshold == np.inf
+    assert not (confidence >= found.threshold).any()
+    assert found.coverage == 0
+    assert np.isnan([found.error, found.upper_bound]).all()
+    assert "60 are wrong" in found.to_text(width=400)
+    assert "a larger max_error or a better model" in found.to_text(width=400)
+
+
+def test_more_documents_are_advised_where_they_may_be_enough():
+    found = selective_threshold(KNOWN, proba(np.full(100, 0.9)), np.arange(100) >= 3)
+    assert "This needs more documents or" in found.to_text(width=400)
+
+
+@pytest.mark.parametrize(("max_error", "needed"), [(0.01, "299"), (0.05, "59"), (0.1, "29")])
+def test_too_few_documents_are_refused_with_the_number_needed(max_error, needed):
+    X, y = proba(np.full(int(needed), 0.9)), np.ones(int(needed))
+    assert selective_threshold(KNOWN, X, y, max_error=max_error).threshold == 0
+    with pytest.raises(ValueError, match=rf"too few: for max_error=.* at least {needed} are"):
+        selective_threshold(KNOWN, X[1:], y[1:], max_error=max_error)
+
+
+@pytest.mark.parametrize("estimator", [fitted_classifier(), fitted_pipeline()], ids=["alone", "in"])
+def test_training_documents_are_refused(estimator):
+    with pytest.raises(ValueError, match="18 of 18 documents have the words of a training"):
+        selective_threshold(estimator, TEXTS, LABELS, max_error=0.5)
+
+
+def test_a_few_training_documents_are_left_out(classifier):
+    alone = selective_threshold(classifier, HELD_OUT, Y)
+    found = selective_threshold(classifier, [*TEXTS[:3], *HELD_OUT], [*LABELS[:3], *Y])
+    assert alone.notes == ()
+    assert found.n_accepted.tolist() == alone.n_accepted.tolist()
+    assert "3 documents with the words of a training document are left out" in found.to_text()
+
+
+def test_a_model_that_keeps_no_hashes_says_so(of_few):
+    assert "It is not known whether" in of_few.to_text()
+
+
+def test_labels_that_the_model_does_not_know_are_mistakes(classifier):
+    y = [*Y[:-3], *(3 * ["new"])]
+    found, alone = (selective_threshold(classifier, HELD_OUT, each) for each in (y, Y))
+    assert found.n_errors[-1] == alone.n_errors[-1] + 3
+    assert "3 documents have a label that the model does not know, 'new'" in found.notes[0]
+
+
+def test_what_counts_is_the_predicted_class_also_if_a_threshold_decides(classifier):
+    tuned = FixedThresholdClassifier(classifier, threshold=0, pos_label="pos").fit(TEXTS, LABELS)
+    found = selective_threshold(tuned, HELD_OUT, Y)  # always "pos"
+    assert found.n_errors[-1] == 45
+
+
+@pytest.mark.parametrize("value", [0, 1, -0.1, np.nan, "0.05", True])
+@pytest.mark.parametrize("name", ["max_error", "confidence_level"])
+def test_shares_that_are_none_are_refused(classifier, name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a number between 0 and 1"):
+        selective_threshold(classifier, HELD_OUT, Y, **{name: value})
+
+
+def test_several_labels_are_refused_with_the_repair(classifier):
+    several = tiny().fit(TEXTS, np.column_stack([LABELS == "pos", np.arange(18) % 2]))
+    indicator = np.column_stack([Y == "pos", Y == "neg"]).astype(int)
+    for estimator, y in ((several, indicator), (several, Y), (classifier, indicator)):
+        with pytest.raises(ValueError, match="for each label with a classifier of this label"):
+            selective_threshold(estimator, HELD_OUT, y)
+
+
+def test_a_hard_vote_is_refused():
+    vote = VotingClassifier([("a", LogisticRegression())]).fit(np.eye(4), [0, 1, 0, 1])
+    with pytest.raises(TypeError, match=r"selective_threshold needs a fitted classifier .* hard"):
+        selective_threshold(vote, np.eye(4), [0, 1, 0, 1])
+
+
+def test_numbers_of_another_classifier_are_taken_as_they_are():
+    X = np.random.RandomState(0).randn(300, 2)
+    model = LogisticRegression().fit(X[:100], X[:100, 0] > 0)
+    assert selective_threshold(model, X[100:], X[100:, 0] > 0, max_error=0.1).coverage > 0.5
+
+
+def test_json_has_all_figures_and_null_where_there_is_none(of_few):
+    values = json.loads(of_few.to_json())
+    assert (values["threshold"], values["coverage"], values["error"]) == (0.61, 0.5, 0.0)
+    assert values["n_errors"][-1] == 30
+    fields = {name: getattr(of_few, name) for name in of_few.__dataclass_fields__}
+    nothing = SelectiveThreshold(**fields | {"threshold": np.inf})
+    assert json.loads(nothing.to_json())["threshold"] is None
+
+
+def test_the_page_shows_the_curve_with_the_chosen_threshold(of_few):
+    page = Page(of_few.to_html())
+    assert "Accept predictions with a probability of at least 0.61: 50 %" in page.line
+    assert "Risk-coverage curve" in page.line
+    assert "0.61" in of_few.to_text().split("Risk-coverage curve")[1]
+    assert repr(of_few) == "SelectiveThreshold(0.61, 200 documents, coverage 0.500)"
+
+
+def test_arrays_cannot_be_written_to(of_few):
+    with pytest.raises(ValueError, match="read-only"):
+        of_few.n_errors[0] = 1
