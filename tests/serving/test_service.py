@@ -11,7 +11,8 @@ import socket
 import subprocess
 import sys
 import threading
-from contextlib import closing, contextmanager
+import time
+from contextlib import closing, contextmanager, suppress
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -28,7 +29,8 @@ from tests.tiny_models import BAD, GOOD, LABELS, TEXTS, fitted_classifier, tiny,
 
 THRESHOLD = 0.6
 SCRIPT = "<script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\"> Good."
-ROW = {"body": "A good day.", "product": "<b>loan</b>", "amount": 3.5, "sent": "2024-05-01"}
+PRODUCT = "product <i>"
+ROW = {"body": "A good day.", PRODUCT: "<b>loan</b>", "amount": 3.5, "sent": "2024-05-01"}
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 needs_browser = [
     pytest.mark.thorough,
@@ -82,7 +84,7 @@ def folder(tmp_path_factory):
     frame = pd.DataFrame(
         {
             "body": TEXTS,
-            "product": np.where(good, "<b>loan</b>", "card"),
+            PRODUCT: np.where(good, "<b>loan</b>", "card"),
             "amount": np.arange(len(good)) + 0.5,
             "sent": pd.date_range("2024-01-01", periods=len(good)),
         }
@@ -116,7 +118,7 @@ class TestAnswers:
         found = ask(texts.url, "GET", "/health").json()
         assert found == {"status": "ok", "classes": ["neg", "pos"]}
         found = ask(columns.url, "GET", "/health").json()
-        assert found["columns"] == ["body", "product", "amount", "sent"]
+        assert found["columns"] == ["body", PRODUCT, "amount", "sent"]
 
     @pytest.mark.parametrize("given", [TEXTS[:1], [*TEXTS[2:6], "", "half \ud800"]])
     def test_predictions_are_those_of_the_scorer(self, texts, folder, given):
@@ -133,7 +135,7 @@ class TestAnswers:
         assert set(found["accepted"]) == {True, False}
 
     def test_columns_are_read_next_to_the_text(self, columns, folder):
-        rows = [ROW, {**ROW, "product": "card", "amount": None}]
+        rows = [ROW, {**ROW, PRODUCT: "card", "amount": None}]
         found = post(columns, "/predict", documents=rows).json()
         expected = Scorer.load(folder / "columns.han").predict_proba(rows)
         np.testing.assert_allclose(found["probabilities"], expected, atol=1e-6)
@@ -320,10 +322,11 @@ class TestLoad:
 
 class TestForm:
     def test_a_text_is_predicted_and_explained(self, texts):
-        page = Page(send_form(texts, text=GOOD[1]).body)
+        text = f"{GOOD[1]}\n{GOOD[2]}"
+        page = Page(send_form(texts, text=text.replace("\n", "\r\n")).body)  # as browsers send it
         assert "Predicted pos, " in page.line
-        assert page.text == GOOD[1]
-        assert page.texts["textarea"] == [f"\n{GOOD[1]}"]  # browsers leave a first line feed out
+        assert page.text == text
+        assert page.texts["textarea"] == [f"\n{text}"]  # browsers leave a first line feed out
 
     def test_it_says_whether_a_person_should_decide(self, texts):
         lines = [Page(send_form(texts, text=text).body).line for text in (GOOD[2], "A zebra.")]
@@ -333,13 +336,17 @@ class TestForm:
     def test_columns_have_fields_of_their_kind(self, columns):
         page = Page(ask(columns.url, "GET", "/").body)
         kinds = {each["name"]: each.get("type") for each in page.attributes("input")}
-        assert kinds == {"column product": None, "column amount": "number", "column sent": "date"}
+        assert kinds == {
+            f"column {PRODUCT}": None,
+            "column amount": "number",
+            "column sent": "date",
+        }
         assert "<b>" not in page.line
 
     def test_columns_are_read(self, columns, folder):
-        fields = {f"column {name}": ROW[name] for name in ("product", "amount", "sent")}
+        fields = {f"column {name}": ROW[name] for name in (PRODUCT, "amount", "sent")}
         page = Page(send_form(columns, text=ROW["body"], **fields).body)
-        assert "product = <b>loan</b>" in page.line
+        assert f"{PRODUCT} = <b>loan</b>" in page.line
         assert "Predicted pos, " in page.line
         assert "threshold" not in page.line
 
@@ -347,7 +354,11 @@ class TestForm:
         ("fields", "status", "message"),
         [
             ({"text": " \n"}, 400, "The text is blank. Paste one with words."),
-            ({"text": SCRIPT}, 400, "replaced the last one; fill in 'product', 'amount', 'sent'."),
+            (
+                {"text": SCRIPT},
+                400,
+                "replaced the last one; fill in 'product <i>', 'amount', 'sent'.",
+            ),
             ({"text": "a " * 50_001}, 413, "at most 100,000 characters"),
         ],
     )
@@ -394,10 +405,21 @@ class TestCommand:
                 connection.sendall(f"{head}\r\nContent-Length: {len(body)}\r\n\r\n".encode())
                 assert ask(url, "GET", "/health").status == 200  # which came after it
                 process.send_signal(signal.SIGTERM)
+                wait_for_refusal(host, int(port))
                 connection.sendall(body)
                 assert connection.makefile("rb").readline() == b"HTTP/1.1 200 OK\r\n"
             assert process.wait(60) == 0
             assert process.stderr.read() == ""
+
+
+def wait_for_refusal(host, port):
+    """Wait until nobody listens any more."""
+    end = time.monotonic() + 60
+    with suppress(ConnectionError):
+        while time.monotonic() < end:
+            socket.create_connection((host, port)).close()
+            time.sleep(0.01)
+        pytest.fail("it still listens")
 
 
 @pytest.fixture(scope="module")
@@ -437,7 +459,7 @@ class TestBrowser:
         page.press("Enter")
         page.wait("location.hash == '#result' && document.readyState == 'complete'")
         assert page.text("h2").startswith("Predicted neg, ")
-        assert "product = card" in page.text("#result")
+        assert f"{PRODUCT} = card" in page.text("#result")
         assert "sent = missing" in page.text("#result")
 
     def test_markup_is_shown_and_does_not_run(self, browser, texts):
