@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sk_han.cli.program import STANDARD, UsageError
+from sk_han.cli.program import STANDARD
 from sk_han.cli.tables import (
     LabelSets,
     cell_of,
@@ -134,10 +134,7 @@ def serve(arguments: argparse.Namespace) -> None:
     """Answer requests until the process is interrupted or terminated."""
     from sk_han.serving.service import Service
 
-    host, port, threshold = arguments.host, arguments.port, arguments.threshold
-    if threshold is not None and not 0 < threshold <= 1:
-        raise UsageError(f"--threshold is a probability, such as 0.8; got {threshold:g}.")
-    service = Service(arguments.model, host, port, threshold)
+    service = Service(arguments.model, arguments.host, arguments.port, arguments.threshold)
     # By default a process that is the first one of a container ignores the signal that ends it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     gc.collect()

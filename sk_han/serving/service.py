@@ -22,7 +22,7 @@ from sk_han.rendering.blocks import Block, Heading, Sentence, Span, percent
 from sk_han.rendering.colors import stylesheet
 from sk_han.rendering.html import escaped, markup
 from sk_han.rendering.shading import document_blocks, legend, named
-from sk_han.serving.scorer import Scorer
+from sk_han.serving.scorer import Scorer, check_threshold
 from sk_han.utils.containers import listed
 from sk_han.utils.messages import a_kind, in_one_line, shortened
 from sk_han.utils.progress import tell
@@ -86,8 +86,8 @@ class Service(ThreadingMixIn, TCPServer):
     Raises
     ------
     ValueError
-        If the file is not the model of a `Scorer`, or has several labels a document and there is
-        a threshold.
+        If the file is not the model of a `Scorer`, the threshold is not a probability, or there is
+        one for a model of several labels a document.
     OSError
         If the file cannot be read, or the port is taken.
     """
@@ -127,11 +127,8 @@ class Service(ThreadingMixIn, TCPServer):
     def _load(self) -> _Model:
         self._stamp = _stamp(self.path)
         scorer = Scorer.load(self.path)
-        if self.threshold is not None and not scorer.target.has_one_label:
-            raise ValueError(
-                f"{self.path} has several labels a document, each with a threshold of its own; got "
-                f"the threshold {self.threshold}. Leave it out."
-            )
+        if self.threshold is not None:
+            check_threshold(self.threshold, scorer.target)
         part: Any = scorer._pool.parts.get(COLUMNS)
         model = _Model(scorer, *((None, {}) if part is None else part.encoder[:2]))
         text = "The first call compiles kernels, or reads them from a cache."

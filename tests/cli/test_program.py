@@ -84,7 +84,6 @@ class TestUsage:
             ("fit {data} -o {new} --set =5", "takes name=value"),
             ("fit {data} -o {new} --set epochs=5", "Invalid parameter 'epochs'"),
             ("fit {data} -o {new} --set min_df=2", "the tokenizer; set tokenizer__min_df"),
-            ("serve {model} --threshold 80", "--threshold is a probability, such as 0.8; got 80"),
             ("evaluate {model} {data} --text label", "'label' is both --text and --label"),
             ("audit {data} --text id --text label --separator ;", "is both --text and --label"),
             ("fit {data} -o {new} --set random_state=3", "Use --seed"),
@@ -169,6 +168,12 @@ class TestErrors:
         expected = f"sk-han: error: Give another host or port; got 127.0.0.1:{port} ("
         assert told.startswith(expected)
         assert run("serve", model, "--port", 70_000)[0] == 1
+
+    def test_a_threshold_that_is_not_a_probability_is_one_line(self, run, model):
+        code, _, told = run("serve", model, "--threshold", "80")
+        assert code == 1
+        assert told.startswith("sk-han: error: threshold must be a probability")
+        assert told.count("\n") == 1
 
     def test_an_unknown_encoding_is_one_line(self, run, model, table):
         code, _, told = run("predict", model, table(), "--encoding", "utf-88")

@@ -160,7 +160,7 @@ class TestAnswers:
             assert "Predicted" in Page(send_form(started, text=TEXTS[0]).body).line
         expected = Scorer.load(folder / "several.han").predict(TEXTS)
         assert found == [row.nonzero()[0].tolist() for row in expected]
-        with pytest.raises(ValueError, match=r"several labels a document.* threshold 0\.5"):
+        with pytest.raises(ValueError, match="accepts documents of one label"):
             Service(str(folder / "several.han"), "127.0.0.1", 0, 0.5)
 
     def test_two_users_at_once_get_their_own_answers(self, texts):
