@@ -1,21 +1,24 @@
 # Everything starts here: each target makes what it needs, on a machine with Python 3.10+ and make.
 PYTHON ?= python3
-BIN := .venv/bin
+# Where an environment has its commands: on Windows, with make and a shell such as Git's, elsewhere than on others.
+COMMANDS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := .venv/$(COMMANDS)
 READY := .venv/.ready
 IMPORTED := .venv/.imported
 # Both ends of what pyproject.toml allows, Python included; make test-newest NEWEST_PYTHON=python3.13 ...
-OLDEST := .venv-oldest/bin
+OLDEST := .venv-oldest/$(COMMANDS)
 OLDEST_READY := .venv-oldest/.ready
 OLDEST_PYTHON ?= python3.10
-NEWEST := .venv-newest/bin
+NEWEST := .venv-newest/$(COMMANDS)
 NEWEST_PYTHON ?= $(PYTHON)
 # PyTorch alone stays at the tested release: the newest wheel for Linux brings gigabytes of CUDA along
 # where an index or a folder of wheels has a small one of the tested release. NEWEST_TORCH=torch frees it.
 NEWEST_TORCH ?= $(shell grep ^torch== constraints.txt)
 # What makes a release, apart from what tests need.
-RELEASE := .venv-release/bin
+RELEASE := .venv-release/$(COMMANDS)
 RELEASE_READY := .venv-release/.ready
-DEMO := .venv-demo/bin
+WHEEL := .venv-wheel/$(COMMANDS)
+DEMO := .venv-demo/$(COMMANDS)
 DEMO_READY := .venv-demo/.ready
 
 # Tests are fast unless marked; pyproject.toml says what the marks mean.
@@ -29,8 +32,8 @@ WHOLE := classifier faults persistence project rendering scenarios test_properti
 UNSHAKEN := datasets documents inspection/results kernels rendering storage text test_tokenizer.py
 SHAKES ?= 1 2 3 4 5
 
-.PHONY: demo quick test kernels test-thorough test-slow test-oldest test-newest test-gpu test-processors test-shaken \
-	checks lint docs wheel clean
+.PHONY: demo quick test fast kernels test-thorough test-slow test-oldest test-newest test-gpu test-processors test-shaken \
+	checks lint docs wheel test-wheel clean
 
 # With what a user of the package gets, and nothing for developers. One thread for each of the models that are timed.
 demo: $(DEMO_READY)
@@ -44,6 +47,10 @@ quick: $(READY)
 # In two processes: most tests are small fits, on one thread each. One has all tests of a file, since many share models.
 test: $(READY)
 	$(MAKE) -j 2 lint kernels
+	$(MAKE) fast
+
+# Without lint, whose findings depend on the Python and the releases: on all others than those of `make test`.
+fast: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile -m "$(FAST)"
 
 # Once, while another processor lints: without, both processes of the tests would compile all kernels.
@@ -97,6 +104,12 @@ docs: $(READY)
 wheel: $(RELEASE_READY)
 	rm -f dist/*.whl dist/*.tar.gz
 	$(RELEASE)/python -m build
+
+# The wheel with what it requires and nothing else. PYTHON=python3.14 chooses the Python.
+test-wheel: wheel
+	$(PYTHON) -m venv --clear .venv-wheel
+	$(WHEEL)/python -m pip install --no-compile --constraint constraints.txt dist/*.whl
+	$(ONE_THREAD) $(WHEEL)/python -I tests/installed_wheel.py
 
 clean:
 	rm -rf .venv .venv-* build dist docs/_build docs/generated docs/auto_examples explained.html

@@ -1,4 +1,8 @@
-"""Sphinx configuration: `make docs`. Building needs nothing from the network."""
+"""Sphinx configuration: `make docs`. Building needs nothing from the network.
+
+What is published has a menu of versions and links to the pages of other projects, whose lists of
+pages are loaded: SK_HAN_SITE is its address then, SK_HAN_SITE_VERSION the folder of this version.
+"""
 
 import inspect
 import os
@@ -24,6 +28,17 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_gallery.gen_gallery",
 ]
+SITE = os.environ.get("SK_HAN_SITE")
+if SITE:
+    extensions.append("sphinx.ext.intersphinx")
+    intersphinx_mapping = {
+        "python": ("https://docs.python.org/3", None),
+        "numpy": ("https://numpy.org/doc/stable", None),
+        "sklearn": ("https://scikit-learn.org/stable", None),
+        "skorch": ("https://skorch.readthedocs.io/en/stable", None),
+        "torch": ("https://docs.pytorch.org/docs/stable", None),
+    }
+
 exclude_patterns = ["_build", "sg_execution_times.rst", "auto_examples/sg_execution_times.rst"]
 templates_path = ["_templates"]
 # `name` in a docstring is code, and a link where the name is documented.
@@ -84,6 +99,15 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+if SITE:
+    html_theme_options |= {
+        "switcher": {
+            "json_url": f"{SITE}/versions.json",
+            "version_match": os.environ["SK_HAN_SITE_VERSION"],
+        },
+        "check_switcher": False,  # the list is written after the pages
+        "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
+    }
 
 
 def _skip(app, what, name, obj, skip, options):

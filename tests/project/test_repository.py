@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import sk_han
@@ -18,3 +21,35 @@ def test_the_version_is_one_everywhere() -> None:
     cited = re.search(r"^version: (.+)$", text_of("CITATION.cff"), re.M)[1]
     newest = re.search(r"^## (\S+)", text_of("CHANGES.md"), re.M)[1]
     assert cited == newest == sk_han.__version__
+
+
+def test_workflows_and_hooks_call_targets_that_exist() -> None:
+    targets = set(re.findall(r"^([a-z][a-z-]*):", text_of("Makefile"), re.M))
+    files = [
+        *sorted((ROOT / ".github" / "workflows").glob("*.yml")),
+        ROOT / ".pre-commit-config.yaml",
+    ]
+    called = set()
+    for file in files:
+        for line in re.findall(r"(?:run|entry): make (.+)$", file.read_text("utf-8"), re.M):
+            called |= {word for word in line.split() if re.fullmatch(r"[a-z-]+", word)}
+    assert called >= {"kernels", "fast", "lint", "docs", "test-oldest", "test-newest", "test-wheel"}
+    assert called <= targets
+
+
+def test_every_python_that_is_claimed_is_tested() -> None:
+    claimed = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', text_of("pyproject.toml"))
+    tested = re.findall(r'"(3\.\d+)"', text_of(".github/workflows/tests.yml"))
+    assert claimed
+    assert set(claimed) == set(tested)
+
+
+def test_the_menu_of_versions_prefers_the_newest_release(tmp_path: Path) -> None:
+    for name in ("dev", "v0.9.0", "v0.10.0", "assets"):
+        (tmp_path / name).mkdir()
+    script, site = ROOT / "docs" / "versions.py", "https://docs.example"
+    subprocess.run([sys.executable, script, tmp_path, site], check=True)
+    listed = json.loads((tmp_path / "versions.json").read_text("utf-8"))
+    assert [each["version"] for each in listed] == ["v0.10.0", "v0.9.0", "dev"]
+    assert [each["version"] for each in listed if each["preferred"]] == ["v0.10.0"]
+    assert "v0.10.0/" in (tmp_path / "index.html").read_text("utf-8")
