@@ -26,6 +26,7 @@ from sk_han.rendering.blocks import (
     brief,
     number,
     percent,
+    with_minus,
 )
 from sk_han.rendering.colors import LEVELS
 from sk_han.utils.messages import in_one_line
@@ -382,8 +383,10 @@ def column_table(explanations: Sequence[Explained]) -> list[Block]:
     rows: list[list[Text]] = []
     for i in np.argsort(-np.abs(values).max(axis=0), kind="stable").tolist():
         name = Span(f"{first.column_names[i]} = {in_one_line(first.column_values[i], 60)}")
-        bars = [Bar(float(abs(values[0, i]) / largest))] if len(values) == 1 else []
-        rows.append([name, *bars, *(Span(number(each, True), "number") for each in values[:, i])])
+        scale = "toward" if values[0, i] > 0 else "against"
+        bars = [Bar(float(abs(values[0, i]) / largest), scale)] if len(values) == 1 else []
+        numbers = (with_minus(number(each, True)) for each in values[:, i])
+        rows.append([name, *bars, *(Span(each, "number") for each in numbers)])
     return [Table(rows, kind="classes" if len(values) == 1 else "")]
 
 

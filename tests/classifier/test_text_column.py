@@ -1,6 +1,7 @@
 """HANClassifier(text_column=...): texts and columns of a table in one model."""
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -252,6 +253,8 @@ class TestExplanations:
         shown = "product = pos"
         assert shown in each.to_text()
         assert shown in each.to_html()
+        against = fitted.explain(TEST[TEST["product"] == "pos"][:1], target="neg")[0]
+        assert "\N{MINUS SIGN}" in re.search(f"{shown}.*?</tr>", against.to_html(), re.DOTALL)[0]
         found = each.to_dict()["columns"][0]
         assert (found["name"], found["value"]) == ("product", "pos")
         assert found["contribution"] == pytest.approx(sizes["product"])
