@@ -38,8 +38,11 @@ def test_words_of_ascii_text_are_found_as_in_any_text(tokens, text):
 @pytest.mark.parametrize("characters", [WORD_CHARACTERS + CHARACTER_WORDS, CHARACTER_MARKS])
 def test_character_tables_hold_no_punctuation_or_space(characters):
     found = re.findall(f"[{characters}]", "".join(map(chr, range(0x10000))))
+    later = "\u1b4e\u1b4f"  # assigned by Unicode 16, within the range of a script
     assert [
-        c for c in found if unicodedata.category(c)[0] in "PZC" and unicodedata.name(c, "")
+        c
+        for c in found
+        if unicodedata.category(c)[0] in "PZC" and unicodedata.name(c, "") and c not in later
     ] == []
 
 
