@@ -1,6 +1,6 @@
 # Everything starts here: each target makes what it needs, on a machine with Python 3.10+ and make.
 PYTHON ?= python3
-# Where an environment has its commands: on Windows, with make and a shell such as Git's, elsewhere than on others.
+# Where an environment has its commands: on Windows, with make and a shell such as Git's, in another folder.
 COMMANDS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := .venv/$(COMMANDS)
 READY := .venv/.ready
@@ -49,7 +49,7 @@ test: $(READY)
 	$(MAKE) -j 2 lint kernels
 	$(MAKE) fast
 
-# Without lint, whose findings depend on the Python and the releases: on all others than those of `make test`.
+# Without lint, whose findings depend on the Python and the releases: for every Python and release other than those of `make test`.
 fast: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile -m "$(FAST)"
 

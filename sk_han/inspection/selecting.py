@@ -82,8 +82,9 @@ def selective_threshold(
     The thresholds 0.999, 0.99, 0.98, ..., 0 are tested in this order until one fails (fixed
     sequence testing [2]_); the last that passed is returned. A test passes if the exact binomial
     (Clopper-Pearson) upper bound of the error among accepted documents is at most `max_error`. The
-    first thresholds are skipped while they accept too few documents to stand two mistakes or, of
-    few documents, less than half of all.
+    first thresholds are skipped while they accept too few documents to tolerate two mistakes or, of
+    few documents, less than half of all. The start then depends on how many documents are accepted,
+    not on their labels; that this keeps the promise was tested by simulation.
 
     Documents with the same words as a training document are left out, if the model can recognize
     them. The promise is about documents that are drawn like X: it does not hold if the data change.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -394,6 +395,8 @@ def _as_dates(cells: list[Any], name: str) -> list[Any]:
             if cell != "" and not is_missing(cell):
                 if not isinstance(cell, (str, *_TYPES["date"])):
                     raise TypeError
+                if isinstance(cell, str) and not re.match(r"\d{4}-\d\d-\d\d", cell):
+                    raise ValueError  # NumPy reads "now", and 20240131 as a year
                 day: Any = cell.replace(tzinfo=None) if isinstance(cell, datetime) else cell
                 found[row] = np.datetime64(day, "D")
         except (TypeError, ValueError) as error:

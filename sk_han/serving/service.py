@@ -101,7 +101,8 @@ class Service(ThreadingMixIn, TCPServer):
         self._stamp: Any = None  # of the file that was read last
         self._loading = threading.Lock()
         self._model = self._load()
-        self.processors = threading.Semaphore(os.cpu_count() or 1)
+        cores = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
+        self.processors = threading.Semaphore(len(cores(0)))
         try:
             super().__init__((host, port), _Handler)
         except (OSError, OverflowError) as error:
@@ -110,7 +111,8 @@ class Service(ThreadingMixIn, TCPServer):
         self.url = f"http://{host}:{port}/"
         names = {host, "localhost", "127.0.0.1"}
         is_local = str(address).startswith("127.")
-        self.hosts = {f"{name.lower()}:{port}" for name in names} if is_local else None
+        ends = [f":{port}", ""] if port == 80 else [f":{port}"]  # browsers leave out port 80
+        self.hosts = {name.lower() + end for name in names for end in ends} if is_local else None
 
     def model(self) -> _Model:
         """Return the model, read anew if another one has replaced its file."""
@@ -233,7 +235,13 @@ class _Handler(BaseHTTPRequestHandler):
             labels = [[classes[i] for i in row.nonzero()[0]] for row in p >= thresholds]
         found = {"classes": classes, "labels": labels, "probabilities": p.tolist()}
         if self.server.threshold is not None:
-            found["accepted"] = (p.max(axis=1) >= self.server.threshold).tolist()
+            texts = [
+                each if isinstance(each, str) else each[model.text_column] for each in documents
+            ]
+            has_text = [
+                bool(str(text or "").strip()) for text in texts
+            ]  # a person reads the others
+            found["accepted"] = (has_text & (p.max(axis=1) >= self.server.threshold)).tolist()
         return found
 
     def _explain(self, model: _Model, body: bytes) -> dict[str, Any]:

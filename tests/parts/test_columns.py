@@ -85,6 +85,8 @@ class TestRows:
             (["a", "b"], 2.5, "'amount' holds a float in row 1, 2.5, and strings"),
             (DAYS, 20240101, "'amount' holds an int in row 1, 20240101, and dates"),
             (DAYS, "soon", "'amount' holds a str in row 1, 'soon', and dates"),
+            (DAYS, "now", "'amount' holds a str in row 1, 'now', and dates"),
+            (DAYS, "20240131", "'amount' holds a str in row 1, '20240131', and dates"),
         ],
     )
     def test_a_value_of_another_type_is_an_error(self, fitted_to, value, message):

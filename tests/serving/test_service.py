@@ -134,6 +134,15 @@ class TestAnswers:
         assert found["accepted"] == [max(row) >= THRESHOLD for row in found["probabilities"]]
         assert set(found["accepted"]) == {True, False}
 
+    def test_blank_texts_are_never_accepted(self, folder):
+        with serving(folder / "columns.han", 0.0) as started:
+            rows = [{**ROW, "body": text} for text in ("Good.", " ", "")]
+            assert post(started, "/predict", documents=rows).json()["accepted"] == [
+                True,
+                False,
+                False,
+            ]
+
     def test_columns_are_read_next_to_the_text(self, columns, folder):
         rows = [ROW, {**ROW, PRODUCT: "card", "amount": None}]
         found = post(columns, "/predict", documents=rows).json()
