@@ -247,7 +247,7 @@ class Scorer:
             As in `predict`; may be empty.
         threshold : float, default=None
             Adds a column ``accepted``: whether the largest probability reaches this, such as the
-            threshold of `selective_threshold`. For one label per document.
+            threshold of `selective_threshold`; never of a blank text. For one label per document.
 
         Returns
         -------
@@ -288,8 +288,11 @@ class Scorer:
             predictions = pandas.DataFrame(decided, index)
         columns = [predictions]
         if threshold is not None:
+            has_text = np.array(
+                [not isinstance(each, str) or bool(each.strip()) for each in X], bool
+            )
             names.append("accepted")
-            columns.append(pandas.Series(p.max(axis=1) >= threshold, index))
+            columns.append(pandas.Series(has_text & (p.max(axis=1) >= threshold), index))
         names += [f"probability_{label}" for label in self.classes_]
         found = pandas.concat([*columns, pandas.DataFrame(p, index)], axis=1)
         found.columns = pandas.Index(names, dtype=object)  # UTF-8 does not hold every name

@@ -67,6 +67,11 @@ def test_a_threshold_marks_the_documents_that_are_accepted(scorer):
     assert none.dtypes.tolist() == found.dtypes.tolist()
 
 
+def test_a_blank_text_is_never_accepted(scorer):
+    found = scorer.predict_frame(["Good.", " ", "", "\t"], threshold=0.0)
+    assert found["accepted"].tolist() == [True, False, False, False]
+
+
 @pytest.mark.parametrize("threshold", [83, -0.1, np.nan, "0.83", True])
 def test_a_threshold_that_is_no_probability_is_refused(scorer, threshold):
     with pytest.raises(ValueError, match="threshold must be a probability"):
