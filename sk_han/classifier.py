@@ -117,10 +117,14 @@ class HANClassifier(
     text_column : str, default=None
         Name of the column of texts, if X is a table: a frame of pandas, polars or Arrow, a list of
         dicts or a mapping of columns. A linear model of the other columns is added: of bins of
-        numbers, values of strings and booleans, years, months and weekdays of dates; missing values
-        are allowed. None means that X is texts, or documents.
-    columns : list of str, default=None
-        Names of the other columns that are read; None for all.
+        numbers, categories, booleans, and years, months and weekdays of dates. Values may be
+        missing: None, NaN, NA, a blank cell, a key that a dict lacks. None means that X is texts,
+        or documents.
+    columns : list of str, or dict of str to str or None, default=None
+        Names of the other columns that are read; None for all. Their kind is that of their type,
+        or else what all their cells look like: ``fit_summary_.columns`` has it. A dict names the
+        kind: "number", "decimal comma" (1.234,56), "date" (2024-01-31), "day first" (31.1.2024),
+        "month first" (1/31/2024), "boolean" or "category", or None.
     embedding_dim : int, default=200
         Size of a word vector.
     embedding_init : {"cooccurrence", "random"}, ndarray of shape (vocabulary_size, \
@@ -316,7 +320,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
         "tokenizer": [HierarchicalTokenizer, None],
         "text_column": [str, None],
-        "columns": [list, None],
+        "columns": [list, dict, None],
         "embedding_dim": _OPTIONS["embedding_dim"],
         # HasMethods accepts strings too; check_embedding_init checks the names.
         "embedding_init": [np.ndarray, HasMethods("__getitem__")],

@@ -35,7 +35,7 @@ from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer
 from sk_han.training.net import resolve_device
 from sk_han.utils.containers import rows_of
-from sk_han.utils.messages import agreeing, counted, warn_user
+from sk_han.utils.messages import agreeing, counted, in_one_line, warn_user
 from sk_han.utils.progress import Stages, tell
 from sk_han.validation.documents import (
     as_documents,
@@ -99,6 +99,7 @@ class FitState:
     unlabelled: DocumentArray | None
     encoder: str | None  # of the sentence vectors
     column_encoder: ColumnEncoder | None  # of a table
+    column_descriptions: dict[str, str] | None
     n_conflicting: int  # labelled documents with the same words as one of another class
 
     @property
@@ -190,9 +191,12 @@ def read_data(
         # Checks come before the texts are tokenized, which may take minutes.
         if is_partial:
             _check_portion(data, params, warm_start_from)
-        column_encoder = None
+        column_encoder = descriptions = None
         if params.text_column is not None:
             data, column_encoder = _read_tables(data, params)
+            descriptions = column_encoder.described(data.X)
+        elif params.columns is not None:
+            raise ValueError("columns needs text_column, the name of the column of the texts.")
         options, target, checked = _checked(data, params, warm_start_from)
         # Only ratios of weights matter; after this division their sums are finite.
         weights = checked.sample_weight / checked.sample_weight.max()
@@ -260,15 +264,18 @@ def read_data(
         unlabelled=None if unlabelled is None else within_vocabulary(unlabelled, vocabulary_size),
         encoder=encoder,
         column_encoder=column_encoder,
+        column_descriptions=descriptions,
         n_conflicting=len(conflicting),
     )
     tell(_data_line(fit), quiet=not stages.verbose)
+    for name, description in (descriptions or {}).items():
+        tell(in_one_line(f"Column {name}: {description}"), quiet=not stages.verbose)
     return fit
 
 
 def _read_tables(data: FitInput, params: Any) -> tuple[FitInput, ColumnEncoder]:
     """Return the data with texts, and what reads the other columns of tables."""
-    encoder = ColumnEncoder.of(data.X, data.y, params.text_column, params.columns)
+    encoder = ColumnEncoder.from_table(data.X, data.y, params.text_column, params.columns)
     X_val = None if data.X_val is None else encoder.read(data.X_val, "X_val")
     X_unlabelled = data.X_unlabelled
     if is_table(X_unlabelled):

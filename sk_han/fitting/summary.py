@@ -55,6 +55,7 @@ def summary_of(scaled: ScaledParts, fit: FitState) -> FitSummary:
         seconds=dict(fit.stages.seconds),
         total_seconds=fit.stages.total,
         several_labels=not fit.target.has_one_label,
+        columns=fit.column_descriptions,
     )
 
 

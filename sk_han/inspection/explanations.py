@@ -214,6 +214,7 @@ class Source(NamedTuple):
     sentence_of_word: NDArray[np.int64]
     truncated: bool
     tokens: list[str] | None = None  # its words, if some have no place of their own in the text
+    column_values: Any = ()  # of a table
 
 
 def located(X: Any, tokenizer: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
@@ -230,10 +231,12 @@ def located(X: Any, tokenizer: Any, size: int) -> Iterator[tuple[DocumentArray, 
         documents, spans = tokenizer.locate(batch_texts)
         with_columns(documents, batch_texts)
         sources = []
-        for text, found in zip(batch_texts, spans, strict=True):
+        values: Any = [*zip(*getattr(batch_texts, "values", ()), strict=True)]
+        values = values or len(batch_texts) * [()]
+        for text, found, row in zip(batch_texts, spans, values, strict=True):
             edges = found.word_spans.ravel()  # starts and ends
             is_plain = (edges[1:] >= edges[:-1]).all() and (edges[1::2] > edges[::2]).all()
-            source = Source(text, *found)
+            source = Source(text, *found)._replace(column_values=row)
             sources.append(source._replace(tokens=None) if is_plain else source)
         yield documents, sources
 
@@ -350,6 +353,9 @@ def _as_explanations(
     for i, source in enumerate(sources):
         words = slice(word_starts[i], word_starts[i + 1])
         sentences = slice(documents.document_starts[i], documents.document_starts[i + 1])
+        if encoder is not None:
+            column_values = encoder.written(documents.columns[i], source.column_values)
+            source = source._replace(column_values=column_values)
         explanation = DocumentExplanation(
             **source._asdict(),
             word_attention=contributions.word_attention[words],
@@ -371,7 +377,6 @@ def _as_explanations(
             labels=None if label_sets is None else label_sets[i],
             thresholds=thresholds,
             column_names=columns,
-            column_values=() if encoder is None else encoder.written(documents.columns[i]),
             column_contributions=(
                 np.zeros(len(columns))
                 if contributions.columns is None

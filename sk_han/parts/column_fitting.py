@@ -83,7 +83,7 @@ class ColumnLearner:
         new = np.empty_like(strengths)
         for c, coding in enumerate(self.encoder.codings.values()):
             own = features[:, self.column_of == c]
-            if coding.kind == "category":  # a document has one value
+            if not coding.n_bins:  # a document has one value
                 values = (own.T @ curvature).T
             else:
                 own = np.asarray(own) if isinstance(own, np.ndarray) else own.toarray()
@@ -108,7 +108,7 @@ class ColumnLearner:
             mean = shares @ (present[:, own] @ of_rows[own])
             intercept += mean
             # Each document has one of these rows, but for unseen values.
-            one_each = slice(first, first + 1 + coding.n_bins + len(coding.values))
+            one_each = slice(first, first + 1 + (coding.n_bins or len(coding.values)))
             is_seen = np.asarray(present[:, one_each].sum(axis=0)).ravel() > 0
             of_rows[one_each] -= np.outer(is_seen, mean)
         return ColumnModel(self.encoder, of_rows, intercept)

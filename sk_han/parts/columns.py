@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from decimal import Decimal
 from itertools import accumulate, pairwise
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,21 +16,23 @@ from sk_han.parts.pool import COLUMNS, Part
 from sk_han.storage.schema import Array, ByName, Field, Schema, Sizes, strings
 from sk_han.targets import Target
 from sk_han.utils.containers import Floats, listed
-from sk_han.utils.messages import a_kind, counted, in_one_line, warn_user
-from sk_han.validation.documents import TableTexts, as_list, check_texts, is_missing
+from sk_han.utils.messages import a_kind, counted, warn_user
+from sk_han.validation.cells import (
+    DATES,
+    EMPTY,
+    KINDS,
+    NUMBERS,
+    Column,
+    doubt_about,
+    read_column,
+    written,
+)
+from sk_han.validation.documents import TableTexts, as_list, check_texts
 
 _BINS = 10  # of a number
-_LARGEST = 1e300  # infinite numbers become this one
-_LONGEST = 200  # characters of a value that count
 _UNSEEN = -1  # the row of a value that the fit has not seen
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-# What the values of a column are at a fit; the first that holds for all of them.
-_TYPES: dict[str, tuple[type, ...]] = {
-    "category": (str, bool, np.bool_),
-    "number": (Real, Decimal, np.number),
-    "date": (date, np.datetime64),
-}
 _Rows = NDArray[np.int32]
 
 
@@ -45,76 +43,118 @@ class Coding(NamedTuple):
     rows for bins of its year, for 12 months and for 7 weekdays.
     """
 
-    kind: str  # of `_TYPES`
+    kind: str  # of `KINDS`, or `EMPTY`
     edges: Floats  # (q,), the largest number of each bin but the last
-    values: NDArray[Any]  # (v,), sorted strings
+    # (v,), the values of a category, sorted; the last of few whole numbers, which have a bin each
+    values: NDArray[Any]
+
+    @property
+    def is_date(self) -> bool:
+        """Whether a value has three rows: year, month and weekday."""
+        return self.kind in DATES
 
     @property
     def n_bins(self) -> int:
         """Number of bins of a number or of years."""
-        return 0 if self.kind == "category" else len(self.edges) + 1
+        return len(self.edges) + 1 if self.kind in (*NUMBERS, *DATES) else 0
+
+    @property
+    def offered(self) -> list[str]:
+        """The values that a form offers: those of a category."""
+        return [] if self.n_bins else self.values.tolist()
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return 1 + self.n_bins + len(self.values) + (19 if self.kind == "date" else 0)
+        return 1 + (self.n_bins or len(self.values)) + 19 * self.is_date
 
     @classmethod
-    def of(cls, column: Any, name: str) -> Coding:
+    def from_column(cls, column: Column) -> Coding:
         """Learn the bins or the values of a column."""
-        cells = _cells(column)
-        kinds = {type(cell) for cell in cells if not is_missing(cell)}
-        kind = next((k for k, of in _TYPES.items() if all(issubclass(t, of) for t in kinds)), None)
-        if kind is None:
-            raise TypeError(
-                f"Column {name!r} holds {listed(sorted(t.__name__ for t in kinds), write=str)}. "
-                "Convert it to numbers, strings or dates, or leave it out of columns."
-            )
-        if kind == "category":
-            values, counts = np.unique(_as_strings(cells, name), return_counts=True)
-            return cls(kind, np.empty(0), values[(counts > 1) & (values != "")])
-        numbers = _as_dates(cells, name)[0] if kind == "date" else _as_numbers(cells, name)
-        numbers = numbers[~np.isnan(numbers)]
+        known = column.values[~column.missing]
+        values, counts = np.unique(known, return_counts=True)
+        if column.kind not in (*NUMBERS, *DATES):
+            return cls(column.kind, np.empty(0), values[counts > 1].astype(np.str_))
+        if column.kind in DATES:
+            known = known.astype("datetime64[Y]").astype(int) + 1970.0
+            values = np.unique(known)
+        if 0 < len(values) <= _BINS and np.all(values == np.floor(values)):
+            return cls(column.kind, values[:-1], np.array([written(values[-1])]))
         edges = np.empty(0)
-        if len(numbers):
+        if len(known):
             ranks = np.linspace(0, 1, _BINS + 1)[1:-1]
-            edges = np.unique(np.quantile(numbers, ranks, method="inverted_cdf"))
-        return cls(kind, edges[edges < numbers.max(initial=-np.inf)], np.empty(0, dtype="U1"))
+            edges = np.unique(np.quantile(known, ranks, method="inverted_cdf"))
+        edges = edges[edges < known.max(initial=-np.inf)]
+        return cls(column.kind, edges, np.empty(0, dtype="U1"))
 
-    def rows(self, column: Any, name: str) -> _Rows:
+    def rows(self, column: Column) -> _Rows:
         """Return the rows of the values of a column, (D, 1), of dates (D, 3)."""
-        cells = _cells(column)
-        if self.kind == "category":
-            values = _as_strings(cells, name)
+        values, missing = column.values, column.missing
+        if not self.n_bins:
+            for value, alias in (("True", "1"), ("False", "0")):  # True == 1 == 1.0
+                for absent, present in ((value, alias), (alias, value)):
+                    if present in self.values and absent not in self.values:
+                        values = np.where(values == absent, present, values)
             places = np.searchsorted(self.values, values)
-            known = np.append(self.values, "")[places] == values
-            found = np.where(known, 1 + places, _UNSEEN)
-            found[values == ""] = 0
-            return found[:, np.newaxis].astype(np.int32)
-        numbers, *others = (
-            [_as_numbers(cells, name)] if self.kind == "number" else _as_dates(cells, name)
-        )
-        missing = np.isnan(numbers)
-        rows = [1 + np.searchsorted(self.edges, numbers), *(self.n_bins + each for each in others)]
-        found = np.stack(rows, axis=1).astype(np.int32)
-        found[missing] = [0, *[_UNSEEN] * len(others)]
-        return found
+            is_known = np.append(self.values, "")[places] == values
+            rows = [np.where(is_known, 1 + places, _UNSEEN)]
+        elif self.is_date:
+            days = np.where(missing, np.datetime64(0, "D"), values)
+            years = days.astype("datetime64[Y]").astype(int) + 1970
+            months = self.n_bins + 1 + days.astype("datetime64[M]").astype(int) % 12
+            weekdays = self.n_bins + 13 + (days.astype(int) + 3) % 7
+            rows = [1 + np.searchsorted(self.edges, years), months, weekdays]
+        else:
+            rows = [1 + np.searchsorted(self.edges, values)]
+        coded = np.stack(rows, axis=1).astype(np.int32)
+        coded[missing] = [0, *[_UNSEEN] * (len(rows) - 1)]
+        return coded
 
-    def written(self, rows: _Rows) -> str:
-        """Write the value of a document by its rows."""
+    def written(self, rows: _Rows, value: Any) -> str:
+        """Write the value of a document and, beside it, the bins that are its rows."""
         names = self.names()
-        return ", ".join(names[row] for row in rows[::-1] if row >= 0) or "unseen"
+        bins = ", ".join(names[row] for row in rows[::-1] if row >= 0) or "unseen"
+        shown = written(value)
+        return bins if shown in ("", bins) or bins == f'"{shown}"' else f"{shown} ({bins})"
 
     def names(self) -> list[str]:
-        """Return what each row stands for."""
-        bounds = [f"{edge:.6g}" for edge in self.edges.tolist()]
-        bins = ["any"][: self.n_bins]
-        if bounds:
+        """Return what each row stands for; no two are the same."""
+        if not self.n_bins:
+            others = ("missing", "unseen")
+            return ["missing", *(f'"{v}"' if v in others else v for v in self.values.tolist())]
+        bounds = _written_apart(self.edges)
+        if len(self.values):
+            bins = [*bounds, *self.values.tolist()]
+        elif bounds:
             between = [f"{low} to {high}" for low, high in pairwise(bounds)]
             bins = [f"≤ {bounds[0]}", *between, f"> {bounds[-1]}"]
-        if self.kind == "date":
+        else:
+            bins = ["any"]
+        if self.is_date:
             return ["missing", *(f"year {each}" for each in bins), *_MONTHS, *_WEEKDAYS]
-        return ["missing", *bins, *map(str, self.values)]
+        return ["missing", *bins]
+
+    def described(self, values: NDArray[Any]) -> str:
+        """Describe the values of training documents, and how many have a row."""
+        column = Column(self.kind, values)
+        n_values, n_missing = len(np.unique(values[~column.missing])), int(column.missing.sum())
+        facts = [self.kind, counted(n_values, "value")]
+        if self.n_bins:
+            facts.append(counted(self.n_bins, "bin"))
+        elif n_values > len(self.values):
+            facts.append(f"{len(self.values):,} of two documents or more")
+        return ", ".join([*facts, *[f"{n_missing:,} missing"] * bool(n_missing)])
+
+
+def _written_apart(numbers: Floats) -> list[str]:
+    """Write rising numbers with as few digits as tell them apart, whole ones as they are."""
+    if np.all(numbers == np.floor(numbers)) and np.all(np.abs(numbers) < 1e15):
+        return [str(int(number)) for number in numbers.tolist()]
+    for digits in range(6, 18):
+        texts = [f"{number:.{digits}g}" for number in numbers.tolist()]
+        if len({*texts}) == len(texts):
+            break
+    return texts
 
 
 class ColumnEncoder(NamedTuple):
@@ -125,30 +165,47 @@ class ColumnEncoder(NamedTuple):
     is_choice: bool  # whether a table may have other columns, which are not read
 
     @classmethod
-    def of(cls, X: Any, y: Any, text: str, columns: Sequence[str] | None) -> ColumnEncoder:
+    def from_table(
+        cls, X: Any, y: Any, text: str, columns: Sequence[str] | Mapping[str, str | None] | None
+    ) -> ColumnEncoder:
         """Learn from a table of training documents with labels y; None takes all columns."""
-        table = columns_of(X)
+        table = columns_of(X, chosen=None if columns is None else [text, *columns])
         chosen = [name for name in table if name != text] if columns is None else [*columns]
-        lacking = [name for name in (text, *chosen) if name not in table]
-        if lacking:
-            raise ValueError(
-                f"X has no column {listed(lacking)}; its columns are {listed([*table], 20)}."
-            )
+        _check_present([text, *chosen], X, table)
         if text in chosen:
             raise ValueError(f"columns has {text!r}, which text_column reads; leave it out there.")
-        labels = as_list(y) if np.ndim(y) == 1 else None
+        kinds = columns if isinstance(columns, Mapping) else {}
+        labels = [written(label) for label in as_list(y)] if np.ndim(y) == 1 else None
+        codings, doubts = {}, []
         for name in chosen:
-            if _cells(table[name]) == labels:
+            if kinds.get(name) not in (None, *KINDS):
+                raise ValueError(
+                    f"columns[{name!r}] is {kinds[name]!r}; give one of {listed(KINDS, 9)}, or "
+                    "None for what its values look like."
+                )
+            name.encode()  # half of a surrogate pair is an error, since no file could hold it
+            column = read_column(table[name], name, kinds.get(name), _row_names(X))
+            if [written(value) for value in column.values] == labels:
                 raise ValueError(f"Column {name!r} holds the labels; name the others in columns.")
-        codings = {name: Coding.of(table[name], name) for name in chosen}
+            codings[name] = Coding.from_column(column)
+            if column.kind == "category" and kinds.get(name) is None:
+                doubt = doubt_about(column.values[~column.missing].tolist())
+                doubts += [] if doubt is None else [f"{name!r} ({doubt})"]
+        if doubts:
+            warn_user(
+                f"Columns are read as categories, perhaps wrongly: {'; '.join(doubts)}.", once=True
+            )
         return cls(text, codings, columns is not None)
 
     def read(self, X: Any, name: str = "X") -> TableTexts:
         """Read texts and the values of columns; errors name the column."""
         if isinstance(X, TableTexts):
             return X
-        table = columns_of(X, name)
         known = [self.text, *self.codings]
+        is_rows = isinstance(X, (list, tuple))  # one by one: what a dict lacks is missing
+        table = columns_of(X, name, known if self.is_choice and not is_rows else None)
+        if is_rows:
+            table = dict.fromkeys(known, [None] * len(X)) | table
         new = [] if self.is_choice else [each for each in table if each not in known]
         faults = {
             "unseen at fit time": new,
@@ -164,23 +221,30 @@ class ColumnEncoder(NamedTuple):
                 f"The feature names of {name} should match those that were passed during fit.\n"
                 + "".join(parts)
             )
-        texts = self.texts(table, name)
-        rows = [np.empty((len(texts), 0), dtype=np.int32)]
+        row = _row_names(X)
+        texts = self._checked(table[self.text], name, row)
+        rows, values = [np.empty((len(texts), 0), dtype=np.int32)], []
         for (column, coding), start in zip(self.codings.items(), self.starts, strict=False):
-            found = coding.rows(table[column], column)
-            if len(found) != len(texts):
+            read = read_column(table[column], column, coding.kind, row)
+            if len(read.values) != len(texts):
                 raise ValueError(
-                    f"Column {column!r} has {counted(len(found), 'value')} for "
+                    f"Column {column!r} has {counted(len(read.values), 'value')} for "
                     f"{counted(len(texts), 'text')}."
                 )
-            rows.append(np.where(found < 0, _UNSEEN, start + found).astype(np.int32))
-        return TableTexts(texts, np.concatenate(rows, axis=1), getattr(X, "index", None))
+            coded = coding.rows(read)
+            rows.append(np.where(coded < 0, _UNSEEN, start + coded).astype(np.int32))
+            values.append(read.values)
+        index = getattr(X, "index", None)
+        return TableTexts(texts, np.concatenate(rows, axis=1), values, index)
 
     def texts(self, X: Any, name: str) -> list[str]:
         """Return the texts of a table, whose other columns may be missing."""
-        return check_texts(
-            columns_of(X, name)[self.text], name=name, called=f"Column {self.text!r}, row {{}},"
-        )
+        table = columns_of(X, name, [self.text])
+        _check_present([self.text], X, table, name)
+        return self._checked(table[self.text], name, _row_names(X))
+
+    def _checked(self, texts: Any, name: str, row: Callable[[int], str]) -> list[str]:
+        return check_texts(texts, name=name, called=lambda i: f"Column {self.text!r}, {row(i)},")
 
     @property
     def starts(self) -> list[int]:
@@ -191,7 +255,7 @@ class ColumnEncoder(NamedTuple):
         """Yield name, coding, first row, and place among the rows of a document, of each column."""
         place = 0
         for (name, coding), start in zip(self.codings.items(), self.starts, strict=False):
-            width = 3 if coding.kind == "date" else 1
+            width = 3 if coding.is_date else 1
             yield name, coding, start, slice(place, place + width)
             place += width
 
@@ -199,12 +263,17 @@ class ColumnEncoder(NamedTuple):
         """Return column and value of each row of weights."""
         return [f"{name} = {v}" for name, coding in self.codings.items() for v in coding.names()]
 
-    def written(self, rows: _Rows) -> tuple[str, ...]:
+    def written(self, rows: _Rows, values: Sequence[Any]) -> tuple[str, ...]:
         """Write the value of each column of a document, whose rows are (M,)."""
         return tuple(
-            coding.written(np.where(rows[place] < 0, _UNSEEN, rows[place] - start))
-            for _, coding, start, place in self.places()
+            coding.written(np.where(rows[place] < 0, _UNSEEN, rows[place] - start), value)
+            for (_, coding, start, place), value in zip(self.places(), values, strict=True)
         )
+
+    def described(self, texts: TableTexts) -> dict[str, str]:
+        """Describe each column by its kind and its number of values."""
+        pairs = zip(self.codings.items(), texts.values, strict=True)
+        return {name: coding.described(values) for (name, coding), values in pairs}
 
 
 def _check_rows(state: Any, where: str, sizes: Sizes) -> None:
@@ -231,7 +300,7 @@ class ColumnModel(Part):
                 ByName(
                     Schema(
                         (
-                            Field("kind", Choice((*_TYPES,))),
+                            Field("kind", Choice((*KINDS, EMPTY))),
                             Field("edges", Array("float64", "q", rising=True)),
                             Field("values", strings),
                         )
@@ -315,7 +384,8 @@ def read_table(X: Any, parts: Mapping[str, Part]) -> Any:
         return X
     found: TableTexts = part.encoder.read(X)
     for name, coding, _, place in part.encoder.places():
-        if len(coding.values) and (n_unseen := int((found.columns[:, place] < 0).sum())):
+        is_category = not coding.n_bins and len(coding.values) > 0
+        if is_category and (n_unseen := int((found.columns[:, place] < 0).sum())):
             warn_user(
                 f"Column {name!r} has {counted(n_unseen, 'value')} that no two training documents "
                 "have; they count for no class.",
@@ -328,87 +398,56 @@ def is_table(X: Any) -> bool:
     """Return whether X has named columns, or is a list of dicts."""
     if isinstance(X, (list, tuple)):
         return bool(X) and all(isinstance(row, Mapping) for row in X)
-    return isinstance(X, Mapping) or _names_of(X) is not None
+    return isinstance(X, Mapping) or _is_frame(X)
 
 
-def _names_of(X: Any) -> Any:
-    if hasattr(X, "collect"):  # lazy frames of polars
-        return None
-    return getattr(X, "column_names", getattr(X, "columns", None))  # of Arrow; of the others
+def _is_frame(X: Any) -> bool:
+    if isinstance(X, (list, np.ndarray, DocumentArray)):
+        return False
+    import narwhals as nw
+
+    return nw.dependencies.is_into_dataframe(X)
 
 
-def columns_of(X: Any, name: str = "X") -> dict[str, Any]:
-    """Return columns by name of a frame (pandas, polars, Arrow), a mapping, or a list of dicts."""
+def columns_of(X: Any, name: str = "X", chosen: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return columns by name of a frame (pandas, polars, Arrow), a mapping, or a list of dicts.
+
+    None chooses all; of those chosen, some may be lacking.
+    """
     if isinstance(X, Mapping):
-        return dict(X)
-    if isinstance(X, (list, tuple)) and is_table(X):
-        return {key: [row.get(key) for row in X] for key in dict.fromkeys(k for r in X for k in r)}
-    names = _names_of(X)
-    if names is None or isinstance(X, DocumentArray):
+        table = dict(X)
+        names = [*table]
+    elif isinstance(X, (list, tuple)) and is_table(X):
+        names = [*dict.fromkeys(key for row in X for key in row)]
+        table = {key: [row.get(key) for row in X] for key in names}
+    elif _is_frame(X):
+        names = [*(X.column_names if hasattr(X, "to_pylist") else X.columns)]
+        table = {each: X[each] for each in names if names.count(each) == 1}
+    else:
         raise TypeError(
             f"text_column reads a table, and {name} is {a_kind(X)}. Give a frame of pandas, polars "
             "or Arrow, a mapping of columns, or a list with a dict for each document; a tokenizer "
             "goes into HANClassifier(tokenizer=...), and not before it."
         )
-    names = list(names)
-    for each in names:
+    for each in names if chosen is None else chosen:
         if not isinstance(each, str) or names.count(each) > 1:
             raise ValueError(
                 f"Columns of {name} need names of their own that are strings; got {names}."
             )
-    return {each: X[each] for each in names}
+    return {each: table[each] for each in (names if chosen is None else chosen) if each in table}
 
 
-def _cells(column: Any) -> list[Any]:
-    """Return the values of a column as objects of Python."""
-    if str(getattr(column, "dtype", "")) == "category":  # of pandas, perhaps of numbers
-        column = [None if is_missing(cell) else str(cell) for cell in column]
-    if isinstance(column, np.ndarray) and column.dtype.kind == "M":
-        column = column.astype("datetime64[us]")
-    return as_list(column)
+def _check_present(
+    chosen: Sequence[str], X: Any, table: Mapping[str, Any], name: str = "X"
+) -> None:
+    if lacking := [each for each in chosen if each not in table]:
+        names = listed([*columns_of(X, name)], 20)
+        raise ValueError(f"{name} has no column {listed(lacking)}; its columns are {names}.")
 
 
-def _as_strings(cells: list[Any], name: str) -> NDArray[Any]:
-    kinds = (*_TYPES["category"], Integral)
-    for row, cell in enumerate(cells):
-        if not isinstance(cell, kinds) and not is_missing(cell):
-            raise _of_another_type(name, row, cell, "strings")
-    return np.array(["" if is_missing(cell) else str(cell)[:_LONGEST] for cell in cells], dtype="U")
-
-
-def _as_numbers(cells: list[Any], name: str) -> Floats:
-    found = np.full(len(cells), np.nan)
-    for row, cell in enumerate(cells):
-        try:
-            if cell != "" and not is_missing(cell):
-                found[row] = float(cell)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise _of_another_type(name, row, cell, "numbers") from error
-    return found.clip(-_LARGEST, _LARGEST)
-
-
-def _as_dates(cells: list[Any], name: str) -> list[Any]:
-    """Return years, NaN where they are missing, months from 1 on, and weekdays from 13 on."""
-    found = np.full(len(cells), "NaT", dtype="datetime64[D]")
-    for row, cell in enumerate(cells):
-        try:
-            if cell != "" and not is_missing(cell):
-                if not isinstance(cell, (str, *_TYPES["date"])):
-                    raise TypeError
-                if isinstance(cell, str) and not re.match(r"\d{4}-\d\d-\d\d", cell):
-                    raise ValueError  # NumPy reads "now", and 20240131 as a year
-                day: Any = cell.replace(tzinfo=None) if isinstance(cell, datetime) else cell
-                found[row] = np.datetime64(day, "D")
-        except (TypeError, ValueError) as error:
-            raise _of_another_type(name, row, cell, "dates") from error
-    days = np.where(np.isnat(found), np.datetime64(0, "D"), found)
-    years = np.where(np.isnat(found), np.nan, days.astype("datetime64[Y]").astype(int) + 1970)
-    months = days.astype("datetime64[M]").astype(int) % 12
-    return [years, 1 + months, 13 + (days.astype(int) + 3) % 7]
-
-
-def _of_another_type(name: str, row: int, cell: Any, expected: str) -> TypeError:
-    return TypeError(
-        f"Column {name!r} holds {a_kind(cell)} in row {row}, {in_one_line(repr(cell), 60)}, and "
-        f"{expected} in the fit. Convert it."
-    )
+def _row_names(X: Any) -> Callable[[int], str]:
+    """Return what names a row of a table: its place, or the entry of a pandas index of a name."""
+    index: Any = getattr(X, "index", None) if _is_frame(X) else None
+    if getattr(index, "name", None) is None:
+        return "row {}".format
+    return lambda i: f"{index.name} {index[i]}"

@@ -42,7 +42,7 @@ _HEADERS = {
     "Content-Security-Policy": f"{_POLICY}; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
 }
-_INPUTS = {"category": "", "date": ' type="date"', "number": ' type="number" step="any"'}
+_INPUTS = {"date": ' type="date"', "number": ' type="number" step="any"'}  # by kind
 
 
 class RequestError(Exception):
@@ -319,11 +319,11 @@ def _page(model: _Model, form: Mapping[str, str], blocks: list[Block]) -> str:
     """Return the page: the form as it was sent, and what is below it."""
     inputs = []
     for i, (name, coding) in enumerate(model.codings.items()):
-        field, known = _field(name), coding.values[:_VALUES_OFFERED].tolist()
+        field, known = _field(name), coding.offered[:_VALUES_OFFERED]
         options = "".join(f'<option value="{escaped(each)}"></option>' for each in known)
         inputs.append(
             f'<label>{escaped(name)} <input name="{escaped(field)}" list="known{i}" '
-            f'value="{escaped(form.get(field, ""))}"{_INPUTS[coding.kind]}></label>'
+            f'value="{escaped(form.get(field, ""))}"{_INPUTS.get(coding.kind, "")}></label>'
             f'<datalist id="known{i}">{options}</datalist>'
         )
     return Template((files("sk_han.serving") / "page.html").read_text("utf-8")).substitute(

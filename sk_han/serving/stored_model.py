@@ -152,7 +152,7 @@ _PARAMETERS: dict[str, Constraint] = {
     **{n: c for n, c in NetworkOptions.constraints().items() if n != "embedding_dropout"},
     "tokenizer": Either((_DICT, _NONE)),  # the parameters of one
     "text_column": Either((InstanceOf(str), _NONE)),
-    "columns": Either((InstanceOf(list), _NONE)),
+    "columns": Either((InstanceOf(list), _DICT, _NONE)),
     "embedding_init": Either(
         tuple(InstanceOf(kind) for kind in (str, np.ndarray, dict, list, tuple))
     ),

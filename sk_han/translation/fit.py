@@ -388,7 +388,7 @@ def check_pairs(sources: Any, targets: Any, names: tuple[str, str]) -> tuple[lis
     if not lengths[0]:
         raise ValueError(f"Found 0 pair(s) while a minimum of 1 is required: {names[0]} is empty.")
     first, second = (
-        check_texts(texts, name=name, called=f"{name} of pair {{}}")
+        check_texts(texts, name=name, called=f"{name} of pair {{}}".format)
         for texts, name in zip(lists, names, strict=True)
     )
     return first, second

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,16 @@ _FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1  # gaps: share of the rows 
 class TableTexts(list[str]):
     """The texts of a table, with what a fitted model reads of its other columns."""
 
-    def __init__(self, texts: Iterable[str], columns: NDArray[np.int32], index: Any = None) -> None:
+    def __init__(
+        self,
+        texts: Iterable[str],
+        columns: NDArray[np.int32],
+        values: Sequence[NDArray[Any]],
+        index: Any = None,
+    ) -> None:
         super().__init__(texts)
         self.columns = columns  # (D, M), as in a DocumentArray
+        self.values = values  # of each column (D,), as in a `Column`
         self.index: Any = index  # of pandas, if any; in place of the method of lists
 
     @property
@@ -46,11 +54,13 @@ class TableTexts(list[str]):
         return (len(self),)
 
     def __getitem__(self, rows: Any) -> Any:
+        if not isinstance(rows, (slice, np.ndarray)):
+            return super().__getitem__(rows)
         if isinstance(rows, slice):
-            return TableTexts(super().__getitem__(rows), self.columns[rows])
-        if isinstance(rows, np.ndarray):
-            return TableTexts([self[row] for row in rows.tolist()], self.columns[rows])
-        return super().__getitem__(rows)
+            texts = super().__getitem__(rows)
+        else:
+            texts = [self[row] for row in rows.tolist()]
+        return TableTexts(texts, self.columns[rows], [values[rows] for values in self.values])
 
 
 def holds_word_ids(X: Any) -> bool:
@@ -243,7 +253,9 @@ def warn_of_missing(X: Any) -> None:
         )
 
 
-def check_texts(X: Any, *, name: str = "X", first: int = 0, called: str = "") -> list[str]:
+def check_texts(
+    X: Any, *, name: str = "X", first: int = 0, called: Callable[[int], str] | None = None
+) -> list[str]:
     """Return raw documents of any container as a list of strings, which is X if it is one.
 
     Messages number them from `first`, and name the argument if it is not X; `called` is how they
@@ -254,10 +266,9 @@ def check_texts(X: Any, *, name: str = "X", first: int = 0, called: str = "") ->
         raise ValueError(_NO_DOCUMENTS.format(name))
     if set(map(type, documents)) == {str}:  # the usual case, 25,000 documents in a millisecond
         return documents
-    called = called or ("Document {}" if name == "X" else f"Document {{}} of {name}")
+    called = called or ("Document {}" if name == "X" else f"Document {{}} of {name}").format
     return [
-        _as_text(document, called.format(i), name)
-        for i, document in enumerate(documents, start=first)
+        _as_text(document, called(i), name) for i, document in enumerate(documents, start=first)
     ]
 
 
@@ -386,8 +397,8 @@ def _decoded(document: bytes, called: str) -> str:
         raise
 
 
-def is_missing(document: Any) -> bool:
-    """Return whether a document or label is None, NaN, pandas' NA or NaT."""
-    if document is None or type(document).__name__ in ("NAType", "NaTType"):
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, pandas' NA, or NaT."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(document, (float, np.floating)) and bool(np.isnan(document))
+    return isinstance(value, (float, np.floating, Decimal, np.datetime64)) and bool(value != value)

@@ -123,6 +123,8 @@ class FitSummary(SummaryOfFit):
         Its recall.
     n_worst : int or None, default=None
         Number of documents that have it.
+    columns : mapping of str to str or None, default=None
+        Of a table: the kind of each column, and its numbers of values, bins and missing cells.
 
     Notes
     -----
@@ -151,6 +153,7 @@ class FitSummary(SummaryOfFit):
     worst_class: str | None = None
     worst_recall: float | None = None
     n_worst: int | None = None
+    columns: Mapping[str, str] | None = None
 
     @property
     def in_short(self) -> str:
@@ -193,6 +196,8 @@ class FitSummary(SummaryOfFit):
             shares = [f"{name} {percent(share)}" for name, share in self.shares.items()]
             facts.append(("share of each part", ", ".join(shares)))
         facts.append(("training", _training(self, "document")))
+        columns = self.columns or {}
+        facts += [(in_one_line(f"column {name}"), what) for name, what in columns.items()]
         if self.n_conflicting:
             other = "labels" if self.several_labels else "label"
             facts.append((f"same words, other {other}", counted(self.n_conflicting)))
@@ -288,8 +293,9 @@ def _is_of_kind(value: Any, kind: str) -> bool:
     if value is None:
         return bool(or_none)
     if kind.startswith("Mapping"):
+        values_are = kind.removeprefix("Mapping[str, ").removesuffix("]")
         return isinstance(value, Mapping) and all(
-            isinstance(name, str) and _is_of_kind(number, "float") for name, number in value.items()
+            isinstance(name, str) and _is_of_kind(item, values_are) for name, item in value.items()
         )
     if type(value).__name__ != kind:
         return False

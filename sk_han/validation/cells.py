@@ -1,0 +1,247 @@
+"""Cells of a table: what kind a column is, its values, and which of them are missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import date, datetime
+from decimal import Decimal
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.utils.messages import a_kind, in_one_line
+from sk_han.validation.documents import as_list, is_missing
+
+NUMBERS = "number", "decimal comma"
+DATES = "date", "day first", "month first"
+KINDS = (*NUMBERS, *DATES, "boolean", "category")
+EMPTY = "empty"  # the kind of a column without values: those of later tables are all unseen
+
+_LARGEST = 1e300  # infinite numbers become this one
+_LONGEST = 200  # characters of a category that count
+_FEW = 20  # values that may all differ in a category without a warning
+# How tables write that a number, date or boolean is missing; as a category, NA is Namibia.
+_NOT_KNOWN = {"-", "?", "n/a", "na", "nan", "nat", "none", "null", "<na>", "#n/a"}
+_WORDS = {"true": "True", "false": "False"}
+_UNIT = re.compile(r"^([+-]?)\s*[$€£¥₹]\s*|\s*[$€£¥₹%]$")
+_BLANKS = " '’\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # between groups of thousands
+_MARKS = {"number": (".", ","), "decimal comma": (",", ".")}  # of decimals and of thousands
+# Groups of thousands, or digits without a zero in front: "007" is a name, as "01067" of a town.
+_NUMBER = {
+    kind: re.compile(
+        rf"[+-]?(inf|((\d{{1,3}}([{group}{_BLANKS}]\d{{3}})+|0|[1-9]\d*)([{mark}]\d*)?"
+        rf"|[{mark}]\d+)(e[+-]?\d+)?)",
+        re.IGNORECASE,
+    )
+    for kind, (mark, group) in _MARKS.items()
+}
+_YEAR, _MONTH, _DAY = r"(?P<y>\d{4})", r"(?P<m>\d\d?)", r"(?P<d>\d\d?)"
+_DATE = {
+    kind: re.compile(rf"{first}([-/.]){second}\2{third}([T ,]\s*\d\d?:\d\d.*)?")
+    for kind, first, second, third in (
+        ("date", _YEAR, _MONTH, _DAY),
+        ("day first", _DAY, _MONTH, _YEAR),
+        ("month first", _MONTH, _DAY, _YEAR),
+    )
+}
+
+
+class Column(NamedTuple):
+    """Values of a column, (D,): float64, datetime64[D] or strings; NaN, NaT or "" if missing."""
+
+    kind: str  # of KINDS, or EMPTY
+    values: NDArray[Any]
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which values are missing, (D,)."""
+        return self.values == "" if self.values.dtype.kind == "U" else np.isnan(self.values)
+
+
+def read_column(
+    column: Any, name: str, kind: str | None = None, row: Callable[[int], str] = "row {}".format
+) -> Column:
+    """Read a column of any container as a kind; None takes that of its type or of its cells.
+
+    An error has the name of the column and what `row` makes of the number of the cell.
+    """
+    numbers, is_categorical = None, False
+    if isinstance(column, np.ndarray):
+        if column.dtype.kind in "iuf":
+            numbers = column.astype(np.float64)
+        elif column.dtype.kind == "M":
+            column = column.astype("datetime64[us]")
+    elif not isinstance(column, (list, tuple)):
+        import narwhals as nw
+
+        series = nw.from_native(column, allow_series=True, pass_through=True)
+        if isinstance(series, nw.Series):
+            is_categorical = series.dtype in (nw.Categorical, nw.Enum)
+            if series.dtype.is_numeric():
+                numbers = series.cast(nw.Float64).to_numpy().astype(np.float64)
+    if numbers is not None and kind in (None, *NUMBERS) and not np.isnan(numbers).all():
+        return Column(kind or "number", numbers.clip(-_LARGEST, _LARGEST))
+    cells = [None if _is_blank(cell) else cell for cell in as_list(column, f"Column {name!r}")]
+    present = [cell for cell in cells if cell is not None]
+    if kind is None:
+        kind = ("category" if is_categorical else _kind_of(present)) if present else EMPTY
+    values: list[Any] = len(cells) * [None]
+    for i, cell in enumerate(cells):
+        if cell is None or (kind not in ("category", EMPTY) and _is_not_known(cell)):
+            continue
+        values[i] = _CONVERTERS[kind](cell)
+        if values[i] is None and (is_categorical or kind == EMPTY):
+            values[i] = str(cell)[:_LONGEST]  # such as an interval of pandas.cut
+        if values[i] is None:
+            raise TypeError(
+                f"Column {name!r} holds {a_kind(cell)} in {row(i)}, "
+                f"{in_one_line(repr(cell), 60)}, which cannot be read as {_SAID[kind]}. Convert "
+                "it, or leave the column out of columns."
+            )
+    if kind in NUMBERS:
+        return Column(kind, np.array(values, dtype=np.float64).clip(-_LARGEST, _LARGEST))
+    if kind in DATES:
+        return Column(kind, np.array(values, dtype="datetime64[D]"))
+    return Column(kind, np.array([value or "" for value in values], dtype=np.str_))
+
+
+def doubt_about(values: Sequence[str]) -> str | None:
+    """Return why the values of a category, (D,), are perhaps none, with the repair."""
+    kinds = _kinds_of_all(values)
+    if {*NUMBERS} <= kinds and any("," in value for value in values):
+        return (
+            "its commas stand before decimals or thousands: give columns={name: 'decimal comma'} "
+            "or {name: 'number'}, on the command line perhaps --decimal ,"
+        )
+    if {"day first", "month first"} <= kinds and "date" not in kinds:
+        return (
+            "its dates begin with the day or the month: give columns={name: 'day first'} or "
+            "{name: 'month first'}, on the command line perhaps --dayfirst"
+        )
+    if len(set(values)) <= max(_FEW, len(values) / 2):
+        return None
+    fitting = {kind: [value for value in values if is_kind(value)] for kind, is_kind in _FITS}
+    kind = max(fitting, key=lambda kind: len(fitting[kind]))
+    if 2 * len(fitting[kind]) > len(values):
+        other = next(value for value in values if value not in fitting[kind])
+        return (
+            f"{len(fitting[kind]):,} of {len(values):,} values can be read as {_SAID[kind]} each, "
+            f"and {in_one_line(repr(other), 60)} cannot: correct it, or leave it blank"
+        )
+    return "most values are different: leave out an id, and join a text to the one that is read"
+
+
+def written(value: Any) -> str:
+    """Write a value of a `Column`, the same whatever container it is from; "" if missing."""
+    if isinstance(value, np.datetime64):
+        return "" if np.isnat(value) else str(value)
+    return "" if is_missing(value) else _category(value) or ""
+
+
+def _kind_of(cells: Sequence[Any]) -> str:
+    """Return the kind of cells, none of them missing: the first that all can be read as."""
+    if all(_category(cell) in ("True", "False") or _word(cell) in _WORDS for cell in cells):
+        return "boolean"
+    cells = [cell for cell in cells if not _is_not_known(cell)]
+    kinds, texts = _kinds_of_all(cells), [cell for cell in cells if isinstance(cell, str)]
+    if {*NUMBERS} <= kinds:
+        return "category" if any("," in text for text in texts) else "number"
+    if {"day first", "month first"} <= kinds and "date" not in kinds:
+        # Dots stand between the three only where the day comes first.
+        return "day first" if all(text.count(".") > 1 for text in texts) else "category"
+    return next((kind for kind in (*NUMBERS, *DATES) if kind in kinds), "category")
+
+
+def _kinds_of_all(cells: Sequence[Any]) -> set[str]:
+    """Return the kinds of numbers and dates that all cells can be read as."""
+    return {kind for kind, is_kind in _FITS if len(cells) and all(map(is_kind, cells))}
+
+
+def _is_blank(cell: Any) -> bool:
+    return is_missing(cell) or (isinstance(cell, str) and not cell.strip())
+
+
+def _word(cell: Any) -> str:
+    return cell.strip().lower() if isinstance(cell, str) else ""
+
+
+def _is_not_known(cell: Any) -> bool:
+    return _word(cell) in _NOT_KNOWN
+
+
+def _number(kind: str, cell: Any) -> float | None:
+    if isinstance(cell, (Real, Decimal, np.bool_)):
+        with suppress(OverflowError):  # of an integer of more than 308 digits
+            return float(cell)
+        return np.inf if str(cell)[0] != "-" else -np.inf
+    if not isinstance(cell, str):
+        return None
+    text = _UNIT.sub(r"\1", cell.strip().replace("\N{MINUS SIGN}", "-"))
+    if not _NUMBER[kind].fullmatch(text):
+        return None
+    mark, group = _MARKS[kind]
+    return float(re.sub(f"[{group}{_BLANKS}]", "", text).replace(mark, "."))
+
+
+def _date(kind: str, cell: Any) -> date | None:
+    """Return the day as it is written, whatever its time zone."""
+    if isinstance(cell, np.datetime64):
+        cell = cell.astype("datetime64[us]").item()
+    if isinstance(cell, datetime):
+        return date(cell.year, cell.month, cell.day)
+    if isinstance(cell, date):
+        return cell
+    text = cell.strip() if isinstance(cell, str) else ""
+    match = _DATE[kind].fullmatch(text) or _DATE["date"].fullmatch(text)
+    try:
+        return date(*(int(match[part]) for part in "ymd")) if match else None
+    except ValueError:  # the 31st of February
+        return None
+
+
+def _boolean(cell: Any) -> str | None:
+    word = _word(cell) or str(_category(cell)).lower()
+    return {**_WORDS, "1": "True", "0": "False"}.get(word)
+
+
+def _category(cell: Any) -> str | None:
+    if isinstance(cell, str):
+        return cell.strip()[:_LONGEST]
+    if isinstance(cell, (np.bool_, Integral)):  # with Python's booleans
+        return str(cell)[:_LONGEST]
+    if isinstance(cell, (Real, Decimal)):
+        number = float(cell)
+        return str(int(number)) if number.is_integer() else f"{number:.12g}"
+    if isinstance(cell, np.datetime64):
+        cell = cell.astype("datetime64[us]").item()
+    if isinstance(cell, datetime):
+        return cell.isoformat(" ").removesuffix(" 00:00:00")
+    return cell.isoformat() if isinstance(cell, date) else None
+
+
+def _fits(convert: Callable[[Any], Any], cell: Any) -> bool:
+    return _is_not_known(cell) or convert(cell) is not None
+
+
+_CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    **{kind: partial(_number, kind) for kind in NUMBERS},
+    **{kind: partial(_date, kind) for kind in DATES},
+    "boolean": _boolean,
+    "category": _category,
+    EMPTY: _category,
+}
+_FITS = [(kind, partial(_fits, _CONVERTERS[kind])) for kind in (*NUMBERS, *DATES)]
+_SAID = {
+    "number": "a number",
+    "decimal comma": "a number with a decimal comma",
+    "date": "a date",
+    "day first": "a date that begins with the day",
+    "month first": "a date that begins with the month",
+    "boolean": "true or false",
+    "category": "a string, number or date",
+}
