@@ -23,7 +23,6 @@ from sk_han.validation.cells import (
     KINDS,
     NUMBERS,
     Column,
-    doubt_about,
     read_column,
     written,
 )
@@ -176,7 +175,7 @@ class ColumnEncoder(NamedTuple):
             raise ValueError(f"columns has {text!r}, which text_column reads; leave it out there.")
         kinds = columns if isinstance(columns, Mapping) else {}
         labels = [written(label) for label in as_list(y)] if np.ndim(y) == 1 else None
-        codings, doubts = {}, []
+        codings = {}
         for name in chosen:
             if kinds.get(name) not in (None, *KINDS):
                 raise ValueError(
@@ -188,13 +187,6 @@ class ColumnEncoder(NamedTuple):
             if [written(value) for value in column.values] == labels:
                 raise ValueError(f"Column {name!r} holds the labels; name the others in columns.")
             codings[name] = Coding.from_column(column)
-            if column.kind == "category" and kinds.get(name) is None:
-                doubt = doubt_about(column.values[~column.missing].tolist())
-                doubts += [] if doubt is None else [f"{name!r} ({doubt})"]
-        if doubts:
-            warn_user(
-                f"Columns are read as categories, perhaps wrongly: {'; '.join(doubts)}.", once=True
-            )
         return cls(text, codings, columns is not None)
 
     def read(self, X: Any, name: str = "X") -> TableTexts:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.utils.containers import listed
 from sk_han.utils.messages import a_kind, in_one_line
 from sk_han.validation.documents import as_list, is_missing
 
@@ -89,7 +90,8 @@ def read_column(
     cells = [None if _is_blank(cell) else cell for cell in as_list(column, f"Column {name!r}")]
     present = [cell for cell in cells if cell is not None]
     if kind is None:
-        kind = ("category" if is_categorical else _kind_of(present)) if present else EMPTY
+        kinds = [] if is_categorical else _kinds_of(present)
+        kind = EMPTY if not present else kinds[0] if len(kinds) == 1 else "category"
     values: list[Any] = len(cells) * [None]
     for i, cell in enumerate(cells):
         if cell is None or (kind not in ("category", EMPTY) and _is_not_known(cell)):
@@ -100,8 +102,8 @@ def read_column(
         if values[i] is None:
             raise TypeError(
                 f"Column {name!r} holds {a_kind(cell)} in {row(i)}, "
-                f"{in_one_line(repr(cell), 60)}, which cannot be read as {_SAID[kind]}. Convert "
-                "it, or leave the column out of columns."
+                f"{in_one_line(repr(cell), 60)}, which is not of the kind {kind!r}. Convert it, or "
+                "leave the column out of columns."
             )
     if kind in NUMBERS:
         return Column(kind, np.array(values, dtype=np.float64).clip(-_LARGEST, _LARGEST))
@@ -111,17 +113,11 @@ def read_column(
 
 
 def doubt_about(values: Sequence[str]) -> str | None:
-    """Return why the values of a category, (D,), are perhaps none, with the repair."""
-    kinds = _kinds_of_all(values)
-    if {*NUMBERS} <= kinds and any("," in value for value in values):
+    """Return why the values of a category, (D,), are perhaps of another kind, with the repair."""
+    if len(kinds := _kinds_of(values)) > 1:
         return (
-            "its commas stand before decimals or thousands: give columns={name: 'decimal comma'} "
-            "or {name: 'number'}, on the command line perhaps --decimal ,"
-        )
-    if {"day first", "month first"} <= kinds and "date" not in kinds:
-        return (
-            "its dates begin with the day or the month: give columns={name: 'day first'} or "
-            "{name: 'month first'}, on the command line perhaps --dayfirst"
+            f"may be {listed(kinds)}: say which as columns={{name: kind}}, on the command line by "
+            "--decimal or --dayfirst"
         )
     if len(set(values)) <= max(_FEW, len(values) / 2):
         return None
@@ -130,8 +126,8 @@ def doubt_about(values: Sequence[str]) -> str | None:
     if 2 * len(fitting[kind]) > len(values):
         other = next(value for value in values if value not in fitting[kind])
         return (
-            f"{len(fitting[kind]):,} of {len(values):,} values can be read as {_SAID[kind]} each, "
-            f"and {in_one_line(repr(other), 60)} cannot: correct it, or leave it blank"
+            f"{len(fitting[kind]):,} of {len(values):,} values are of the kind {kind!r}, and "
+            f"{in_one_line(repr(other), 60)} is not: correct it, or leave it blank"
         )
     return "most values are different: leave out an id, and join a text to the one that is read"
 
@@ -143,23 +139,21 @@ def written(value: Any) -> str:
     return "" if is_missing(value) else _category(value) or ""
 
 
-def _kind_of(cells: Sequence[Any]) -> str:
-    """Return the kind of cells, none of them missing: the first that all can be read as."""
-    if all(_category(cell) in ("True", "False") or _word(cell) in _WORDS for cell in cells):
-        return "boolean"
-    cells = [cell for cell in cells if not _is_not_known(cell)]
-    kinds, texts = _kinds_of_all(cells), [cell for cell in cells if isinstance(cell, str)]
-    if {*NUMBERS} <= kinds:
-        return "category" if any("," in text for text in texts) else "number"
-    if {"day first", "month first"} <= kinds and "date" not in kinds:
-        # Dots stand between the three only where the day comes first.
-        return "day first" if all(text.count(".") > 1 for text in texts) else "category"
-    return next((kind for kind in (*NUMBERS, *DATES) if kind in kinds), "category")
-
-
-def _kinds_of_all(cells: Sequence[Any]) -> set[str]:
-    """Return the kinds of numbers and dates that all cells can be read as."""
-    return {kind for kind, is_kind in _FITS if len(cells) and all(map(is_kind, cells))}
+def _kinds_of(cells: Sequence[Any]) -> list[str]:
+    """Return the kinds that cells, none of them missing, can all be read as, but a category."""
+    known = [cell for cell in cells if not _is_not_known(cell)]
+    if known and all(str(_category(cell)).lower() in _WORDS for cell in known):
+        return ["boolean"]
+    kinds = [kind for kind, is_kind in _FITS if known and all(map(is_kind, known))]
+    texts = [cell for cell in known if isinstance(cell, str)]
+    if "number" in kinds and not any("," in text for text in texts):
+        return ["number"]
+    if "date" in kinds:
+        return ["date"]
+    # Dots stand between day, month and year only where the day comes first.
+    if "day first" in kinds and all(text.count(".") > 1 for text in texts):
+        return ["day first"]
+    return kinds
 
 
 def _is_blank(cell: Any) -> bool:
@@ -205,8 +199,7 @@ def _date(kind: str, cell: Any) -> date | None:
 
 
 def _boolean(cell: Any) -> str | None:
-    word = _word(cell) or str(_category(cell)).lower()
-    return {**_WORDS, "1": "True", "0": "False"}.get(word)
+    return {**_WORDS, "1": "True", "0": "False"}.get(str(_category(cell)).lower())
 
 
 def _category(cell: Any) -> str | None:
@@ -236,12 +229,3 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     EMPTY: _category,
 }
 _FITS = [(kind, partial(_fits, _CONVERTERS[kind])) for kind in (*NUMBERS, *DATES)]
-_SAID = {
-    "number": "a number",
-    "decimal comma": "a number with a decimal comma",
-    "date": "a date",
-    "day first": "a date that begins with the day",
-    "month first": "a date that begins with the month",
-    "boolean": "true or false",
-    "category": "a string, number or date",
-}

@@ -331,12 +331,23 @@ def as_list(X: Any, name: str = "X") -> list[Any]:
             f"{of}Raw text documents expected; got {a_kind(X)}, which holds numbers. "
             "Pass the texts from which it was made."
         )
-    if hasattr(X, "collect"):  # lazy frames of polars
-        raise TypeError(f"{of}Documents expected; got {a_kind(X)}. Call its collect() first.")
-    if getattr(X, "ndim", 1) != 1 or hasattr(X, "columns"):
-        X = _only_column(X, of)
-    # Arrow yields scalar objects when iterated, and pandas and NumPy lists are faster.
-    for method in ("to_pylist", "to_list", "tolist"):
+    kind = a_kind(X)
+    if not isinstance(X, (tuple, np.ndarray)):
+        import narwhals as nw
+
+        X = nw.from_native(X, allow_series=True, pass_through=True)
+        if isinstance(X, nw.LazyFrame):
+            raise TypeError(f"{of}Documents expected; got {kind}. Call its collect() first.")
+    shape = tuple(getattr(X, "shape", (1,)))
+    if len(shape) == 2 and shape[1] == 1:
+        X = X[:, 0]
+    elif len(shape) != 1:
+        columns = getattr(X, "columns", None)
+        named = "" if columns is None else f" with the columns {list(map(str, columns))}"
+        raise ValueError(
+            f"{of}One text a document expected; got {kind} of shape {shape}{named}: {_ONE_COLUMN}."
+        )
+    for method in ("to_list", "tolist"):  # faster than iterating
         if hasattr(X, method):
             return list(getattr(X, method)())
     if not isinstance(X, Iterable):
@@ -345,25 +356,6 @@ def as_list(X: Any, name: str = "X") -> list[Any]:
             "Pass a list of strings."
         )
     return list(X)
-
-
-def _only_column(X: Any, of: str) -> Any:
-    """Return the single column of a frame (pandas, polars, Arrow) or array."""
-    shape = tuple(X.shape)
-    if len(shape) != 2 or shape[1] != 1:
-        columns = getattr(X, "column_names", getattr(X, "columns", None))
-        named = "" if columns is None else f" with the columns {list(map(str, columns))}"
-        raise ValueError(
-            f"{of}One text a document expected; got {a_kind(X)} of shape {shape}{named}: "
-            f"{_ONE_COLUMN}."
-        )
-    if hasattr(X, "iloc"):  # pandas
-        return X.iloc[:, 0]
-    if hasattr(X, "to_series"):  # polars
-        return X.to_series()
-    if hasattr(X, "column"):  # Arrow
-        return X.column(0)
-    return np.asarray(X)[:, 0]
 
 
 def _as_text(document: Any, called: str, name: str) -> str:
