@@ -7,14 +7,13 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 from sk_han import load, save
 from sk_han.cli import main
 from sk_han.serving import Scorer
 from tests.serving.test_service import post, serving
+from tests.tables import CONTAINERS, cell, json_rows, rows
 from tests.tiny_models import BAD, GOOD, tiny
 
 N = 60
@@ -47,55 +46,6 @@ for position, values in enumerate(VALUES.values()):
     values[position::6] = len(values[position::6]) * [None]
 VALUES["never"] = N * [None]
 VALUES["text"] = [f"{(GOOD + BAD)[i % 6]} It was day {i}." for i in range(N)]
-
-
-def with_marks(values):
-    """Return a column of objects whose missing values are None, NaN, NA and NaT in turn."""
-    marks = [None, np.nan, pd.NA, pd.NaT]
-    return pd.Series([marks[i % 4] if v is None else v for i, v in enumerate(values)], dtype=object)
-
-
-def cell(value, i):
-    """Write a value as a spreadsheet may; a missing one is blank."""
-    return ["", " ", "\t"][i % 3] if value is None else str(value)
-
-
-def rows(columns):
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def json_rows(columns):
-    """Return what a JSON line holds; keys of missing values lack in every other row."""
-    found = json.loads(
-        json.dumps(rows(columns), default=lambda v: str(v) if hasattr(v, "year") else float(v))
-    )
-    return [
-        {k: v for k, v in row.items() if v is not None or i % 2 == 0} for i, row in enumerate(found)
-    ]
-
-
-def arrow(columns):
-    return pa.table({name: pa.array(values) for name, values in columns.items()})
-
-
-# Frames of strings by their own types, with categories where there are few values.
-CONTAINERS = {
-    "pandas": pd.DataFrame,
-    "pandas, objects": lambda c: pd.DataFrame({n: with_marks(v) for n, v in c.items()}),
-    "pandas, nullable": lambda c: pd.DataFrame(c).convert_dtypes(),
-    "pandas, Arrow": lambda c: pd.DataFrame(c).convert_dtypes(dtype_backend="pyarrow"),
-    "pandas, from Arrow": lambda c: arrow(c).to_pandas(types_mapper=pd.ArrowDtype),
-    # It turns a fixed offset from UTC into UTC.
-    "polars": lambda c: pl.DataFrame(c, strict=False).with_columns(
-        pl.col("zoned").dt.convert_time_zone("America/Bogota")
-    ),
-    "Arrow": arrow,
-    "dicts": rows,
-    "mapping": dict,
-    "mapping of arrays": lambda c: {n: pd.Series(v).to_numpy() for n, v in c.items()},
-    "strings": lambda c: pd.DataFrame({n: [*map(cell, v, range(N))] for n, v in c.items()}),
-    "JSON": json_rows,
-}
 
 
 @pytest.fixture(scope="module", params=CONTAINERS)
