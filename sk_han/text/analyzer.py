@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from array import array
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
 from sk_han.text.sentences import CHARACTER_MARKS, CHARACTER_WORDS, WORD_CHARACTERS, sentence_spans
@@ -104,20 +101,14 @@ Span: TypeAlias = tuple[int, int]
 _VISIBLE = re.compile(r"\S+")
 
 
-_LETTER = re.compile(r"\w")
-
-
-_SPACED_WORD, _WITHIN_WORD = f"[{WORD_CHARACTERS}]+", f"(?<=[{WORD_CHARACTERS}])[{WORD_CHARACTERS}]"
+_SIGN, _LETTER = re.compile(r"\S"), re.compile(r"\w")
 
 
 # By which tokenizers of pieces mark where words begin or go on.
 _PIECE_SIGNS = re.compile(r"^(?:▁|Ġ|##)(?=.)|(?<=.)(?:@@|</w>)$", re.DOTALL)
 
 
-_KEY, _MOST_TRIES, _MOST_STATES, _REACH = 16, 64, 16, 64
-
-
-_State: TypeAlias = "tuple[int, float, _Placed | None]"  # next start, worth, the last word placed
+_REACH = 64  # characters in which the next word is looked for
 
 
 def strings_of(returned: Any, parameter: str) -> list[str]:
@@ -183,158 +174,32 @@ class _Squeezed:
 def locate_words(text: str, sentence: Span, words: list[str]) -> list[Span]:
     """Return a span for each word of a sentence, empty if the word does not stand there.
 
-    As many words as possible get places at which they stand, in order and up to case: best as
-    whole words, else as beginnings (stems) or pieces of words. They may overlap words shortly
-    before them, as n-grams and the search modes of tokenizers do.
+    A word stands where the one before it ends, as pieces of words do, or else at the next place
+    where it is a whole word, in order and up to case. Where a word with letters, such as a stem or
+    a lemma, has no place, a later one may have that of another: then no word of the sentence has.
     """
     start, end = sentence
     written = text[start:end]
     lower = written.lower()
     if len(lower) == len(written):  # "İ" has two characters in lower case
         written, words = lower, [word.lower() for word in words]
-    words = [_PIECE_SIGNS.sub("", word) for word in words]
-    spans = _adjacent_spans(written, words) or _Places(written, words).spans()
-    last, found = start, []
-    for span in spans:
-        found.append((start + span[0], start + span[1]) if span else (last, last))
-        last = max(last, found[-1][1])
-    return found
+    at, spans = 0, []
+    for word in (_PIECE_SIGNS.sub("", word) for word in words):
+        sign = _SIGN.search(written, at)
+        place = sign.start() if sign and written.startswith(word, sign.start()) else -1
+        if place < 0 and (match := _whole_word(word).search(written, at, at + _REACH + len(word))):
+            place = match.start()
+        if place < 0 and _LETTER.search(word):
+            return len(words) * [(start, start)]
+        begin = at if place < 0 else place
+        at = at if place < 0 else place + len(word)
+        spans.append((start + begin, start + at))
+    return spans
 
 
-def _adjacent_spans(written: str, words: list[str]) -> list[Span | None] | None:
-    """Return the spans of words that leave out nothing but marks, or else None."""
-    spans: list[Span | None] = []
-    at, letter = 0, -1  # the first letter from `at` on
-    for word in words:
-        if letter < at:
-            match = _LETTER.search(written, at)
-            letter = match.start() if match else len(written)
-        begin = written.find(word, at, letter + len(word))
-        if begin < 0:
-            return None
-        at = begin + len(word)
-        spans.append((begin, at))
-    return None if re.compile(_WITHIN_WORD).match(written, at) else spans
-
-
-class _Placed(NamedTuple):
-    """A word with its place, and the words placed before it."""
-
-    number: int
-    start: int
-    end: int
-    before: _Placed | None
-
-
-class _Places:
-    """The places of words in a sentence, and the choice of one for each word.
-
-    The work is linear in the sentence and its words: these are looked up by their first `_KEY`
-    characters, and the next word extends the `_MOST_STATES` best alignments of those before it.
-    """
-
-    def __init__(self, written: str, words: list[str]) -> None:
-        self.written, self.words = written, words
-        self.inside = bytearray(len(written) + 1)  # 1 between two characters of a word
-        self.starts = []  # of words in a script with spaces
-        for match in re.finditer(_SPACED_WORD, written):
-            self.starts.append(match.start())
-            self.inside[match.start() + 1 : match.end()] = b"\1" * (len(match[0]) - 1)
-        keys, at_key = {word[:_KEY] for word in words}, defaultdict[str, list[int]](list)
-        for length in {len(key) for key in keys} - {0}:
-            for place in range(len(written) - length + 1):
-                if (key := written[place : place + length]) in keys:
-                    at_key[key].append(place)
-        # For each word the places of whole words, of beginnings, and of pieces.
-        self.places: dict[str, tuple[list[int], list[int], list[int]]] = {}
-        for word in set(words):
-            self.places[word] = [], [], []
-            places, is_key = at_key[word[:_KEY]], len(word) <= _KEY
-            for place in places if is_key else places[:_MOST_TRIES]:
-                if is_key or written.startswith(word, place):
-                    kind = 2 if self.inside[place] else self.inside[place + len(word)]
-                    self.places[word][kind].append(place)
-
-    def spans(self) -> list[Span | None]:
-        """Return the spans of the words in the best alignment; None for words without a place."""
-        states: list[_State] = [(0, 0.0, None)]
-        for number, word in enumerate(self.words):
-            if not word:
-                continue
-            if " " in word:  # n-grams may begin anew after the single words
-                states.insert(0, (0, states[-1][1] - 0.5, states[-1][2]))
-            for at, worth, last in states[:]:
-                for place, more in self._next_places(number, at, last):
-                    placed = _Placed(number, place, place + len(word), last)
-                    states.append((max(at, placed.end), worth + more, placed))
-            best, kept = -math.inf, []
-            for state in sorted(states, key=lambda state: (state[0], -state[1])):
-                if state[1] > best:
-                    best = state[1]
-                    kept.append(state)
-            states = kept[-_MOST_STATES:]
-        chosen, last = list[_Placed](), states[-1][2]
-        while last:
-            chosen.append(last)
-            last = last.before
-        return self._sure_spans(chosen[::-1])
-
-    def _next_places(
-        self, number: int, at: int, last: _Placed | None
-    ) -> Iterator[tuple[int, float]]:
-        """Yield the next places of a word after `at`, or shortly before, and what each is worth."""
-        word = self.words[number]
-        if self.inside[at] and self.written.startswith(word, at):
-            yield at, 1.25
-        for places, worth in zip(self.places[word], (1.0, 0.5, 0.25), strict=True):
-            i = bisect_left(places, at)
-            if i < len(places):
-                room = self._end_of_word(places[i]) - places[i]
-                yield places[i], worth * min(1.0, len(word) / room)
-            if i and worth == 1.0 and places[i - 1] > at - _REACH:
-                span = places[i - 1], places[i - 1] + len(word)
-                while last and number - last.number < _REACH and last[1:3] != span:
-                    last = last.before
-                if not last or last[1:3] != span:
-                    yield span[0], 0.6 if span[1] >= at else 0.3
-
-    def _end_of_word(self, place: int) -> int:
-        end = self.inside.find(0, place + 1, place + _REACH)
-        return place + _REACH if end < 0 else end
-
-    def _sure_spans(self, placed: list[_Placed]) -> list[Span | None]:
-        """Return spans without those that only chance brings: "be" (was) at the start of "better".
-
-        A part of a word counts if other parts complete the word, if it is most of the word, or if
-        as many words lie between it and the word placed before or after as in the text.
-        """
-        spans: list[Span | None] = [None] * len(self.words)
-        n_words = [0, *accumulate(bool(_LETTER.search(word)) for word in self.words)]
-
-        def shift(each: _Placed) -> int:
-            n_written = bisect_left(self.starts, each.start) - self.inside[each.start]
-            return n_words[each.number] - n_written
-
-        before, parts, taken = 0, list[_Placed](), set[Span]()
-        for each, after in zip_longest(placed, placed[1:]):
-            parts.append(each)
-            if after and self.inside[each.end] and after.start == each.end:
-                continue
-            first, size = parts[0], each.end - parts[0].start
-            sure = not self.inside[each.end] and not self.inside[first.start]
-            if not sure:
-                start = self.starts[bisect_left(self.starts, first.start + 1) - 1]
-                length = self._end_of_word(first.start) - start
-                after_shift = shift(after) if after else n_words[-1] - len(self.starts)
-                sure = size > 4 or (size > 2 and 2 * size >= length - 1)
-                sure = sure or shift(first) in (before, after_shift)
-            if sure and taken.isdisjoint(part[1:3] for part in parts):
-                before = shift(each)
-                taken.update(part[1:3] for part in parts)
-                for part in parts:
-                    spans[part.number] = part.start, part.end
-            parts = []
-        return spans
+@lru_cache(maxsize=4096)
+def _whole_word(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![{WORD_CHARACTERS}]){re.escape(word)}(?![{WORD_CHARACTERS}])")
 
 
 class LocatedSentence(NamedTuple):

@@ -90,57 +90,36 @@ def test_words_are_not_found_inside_of_others():
 # Words of a text as tokenizers return them, and what of the text is theirs.
 RETURNED = {
     "Chinese, words left out": ("我喜欢", ["喜欢"], ["喜欢"]),
-    "Japanese lemmas": ("食べた。猫が好き", ["食べる", "た", "猫"], ["", "た", "猫"]),
     "Lao": ("ພາສາລາວ", ["ພາສາ", "ລາວ"], ["ພາສາ", "ລາວ"]),
-    "Korean": ("예뻤다 영화가", ["예쁘", "었", "다", "영화", "가"], ["", "", "다", "영화", "가"]),
     "quotes of NLTK": ('a "b" !', ["a", "``", "b", "''", "!"], ["a", "", "b", "", "!"]),
-    "few lemmas": ("She went to the best shows", ["go", "good", "show"], ["", "", "show"]),
-    "all lemmas": (
-        "It was better to be there.",
-        ["it", "be", "good", "to", "be", "there"],
-        ["It", "", "", "to", "be", "there"],
-    ),
-    "lemmas and marks": (
-        "He was gone, she stayed.",
-        ["he", "be", "go", ",", "she", "stay", "."],
-        ["He", "", "go", ",", "she", "stay", "."],
-    ),
-    "a lemma that begins another word": ("men managed", ["man", "manage"], ["", "manage"]),
-    "stems": ("The oldest ran running", ["old", "run"], ["old", "run"]),
     "a word that begins one left out": ("also a dog", ["a", "dog"], ["a", "dog"]),
     "WordPiece": (
         "unbelievable, able", ["un", "##believ", "##able", "able"], ["un", "believ", "able", "able"]
     ),
     "SentencePiece": ("We playing", ["▁We", "▁play", "ing"], ["We", "play", "ing"]),
-    "overlapping pairs": ("new york city", ["new york", "york city"], ["new york", "york city"]),
-    "pairs after words": (
-        "new york is new york",
-        ["new", "york", "is", "new", "york", "new york", "york is", "is new", "new york"],
-        ["new", "york", "is", "new", "york", "new york", "york is", "is new", "new york"],
-    ),
-    "search mode": (
-        "中国科学院计算所在学院",
-        ["中国", "科学", "学院", "科学院", "中国科学院", "计算", "计算所", "在", "学院"],
-        ["中国", "科学", "学院", "科学院", "中国科学院", "计算", "计算所", "在", "学院"],
-    ),
-    "search mode, three characters after two": (
-        "国务院办公厅的",
-        ["国务", "办公", "国务院", "国务院办公厅", "的"],
-        ["国务", "办公", "国务院", "国务院办公厅", "的"],
-    ),
 }  # fmt: skip
+# One that has no place may be another that has, as the lemma "be" of "was".
+CHANGED = {
+    "Japanese lemmas": ("食べた。猫が好き", ["食べる", "た", "猫"]),
+    "lemmas": ("It was better to be there.", ["it", "be", "good", "to", "be", "there"]),
+    "stems": ("The oldest ran running", ["old", "run"]),
+    "overlapping pairs": ("new york city", ["new york", "york city"]),
+    "search mode": ("国务院办公厅的", ["国务", "办公", "国务院", "国务院办公厅", "的"]),
+}
 
 
 @pytest.mark.parametrize(("text", "words", "expected"), RETURNED.values(), ids=RETURNED)
-def test_words_get_what_they_share_with_the_text_and_nothing_of_other_words(text, words, expected):
+def test_words_have_their_places(text, words, expected):
     assert located(text, words) == expected
+
+
+@pytest.mark.parametrize(("text", "words"), CHANGED.values(), ids=CHANGED)
+def test_no_word_of_a_sentence_has_a_place_where_a_tokenizer_changed_one(text, words):
+    assert located(text, words) == len(words) * [""]
 
 
 def test_each_of_two_equal_words_has_its_own_place():
     assert locate_words("go on, go", ["go", "on", "go"]) == [(0, 2), (3, 5), (7, 9)]
-    words = ["new york", "new", "york", "new york", "new"]
-    assert sorted(located("new york", words)) == ["", "", "new", "new york", "york"]
-    assert locate_words("to be there", ["to", "be", "there", "be"])[3] == (11, 11)
 
 
 @given(
@@ -152,7 +131,7 @@ def test_each_of_two_equal_words_has_its_own_place():
 )
 def test_every_word_that_was_kept_gets_a_place(words, data):
     changes = st.lists(
-        st.sampled_from(["keep", "keep", "drop", "xyz"]), min_size=len(words), max_size=len(words)
+        st.sampled_from(["keep", "keep", "drop", "``"]), min_size=len(words), max_size=len(words)
     )
     kept = [
         (word if change == "keep" else change)
@@ -160,11 +139,11 @@ def test_every_word_that_was_kept_gets_a_place(words, data):
         if change != "drop"
     ]
     found = located(" ".join(words), kept) if words else []
-    assert found == [word.replace("xyz", "") for word in kept]
+    assert found == [word.replace("``", "") for word in kept]
 
 
-def test_words_without_a_place_get_an_empty_span_behind_the_last():
-    assert locate_words("One two", ["one", "two", "three", "x"]) == [
+def test_marks_without_a_place_get_an_empty_span_behind_the_last():
+    assert locate_words("One two", ["one", "two", "''", "``"]) == [
         (0, 3),
         (4, 7),
         (7, 7),
