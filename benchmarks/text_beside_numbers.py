@@ -6,6 +6,9 @@ names the group of every other one. "useless" are ten columns of noise, numbers 
 the text. The stack has TF-IDF with logistic regression for the text, and gradient boosting for the
 columns. Everything has its defaults. 500 training documents are drawn for each seed (1,000 of 20
 newsgroups), and up to 2,000 test documents are scored.
+
+``--wide 500 300`` prints instead how many seconds the linear models of a fit to generated reviews
+take, without and with so many columns of numbers.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 
 from sk_han import HANClassifier
-from sk_han.datasets import load_csv
+from sk_han.datasets import load_csv, make_reviews
 
 N_TEST = 2000
 CORPORA = ("airline", "IMDB", "films", "20 newsgroups")
@@ -99,12 +102,30 @@ def scores(name: str, seed: int) -> dict[str, float]:
     return {key: 100 * value for key, value in found.items()}
 
 
+def seconds_of_linear_models(n_rows: int, n_numbers: int) -> dict[str, float]:
+    """Give the time of a fit to the texts alone, and next to numbers."""
+    texts, labels = make_reviews(n_rows, random_state=0)
+    numbers = np.random.RandomState(0).randn(n_rows, n_numbers)
+    frame = pd.DataFrame(numbers, columns=[f"number {i}" for i in range(n_numbers)])
+    frame.insert(0, "text", texts)
+    found = {}
+    for key, columns in (("text", []), ("text + columns", None)):
+        model = HANClassifier(text_column="text", columns=columns, max_epochs=1, random_state=0)
+        summary = model.fit(frame, labels).fit_summary_
+        found[f"{key}, s"] = round(summary.seconds["linear models"], 2)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--corpora", nargs="+", default=CORPORA, choices=CORPORA)
+    parser.add_argument("--wide", type=int, nargs=2, metavar=("ROWS", "NUMBERS"))
     add_save(parser)
     arguments = parser.parse_args()
+    if arguments.wide:
+        print(seconds_of_linear_models(*arguments.wide))
+        return
     rows = []
     for name in arguments.corpora:
         found = []

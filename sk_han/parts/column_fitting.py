@@ -16,10 +16,10 @@ from sk_han.targets import Target
 from sk_han.utils.containers import Floats, Integers
 
 # Strength of the L2 penalty at first, and how often the fit and the strengths of all columns are
-# computed in turn. With 300 documents, ten useless columns then cost 0.002 nats.
-_STRENGTH, _ROUNDS = 30.0, 4
+# computed in turn: chosen by cross-validation on 150 and 500 training documents of the corpora of
+# benchmarks/text_beside_numbers.py. Ten useless columns then cost 0.001 nats.
+_STRENGTH, _ROUNDS = 100.0, 8
 _STRENGTHS = 0.1, 1e4  # the smallest and the largest one of a column
-_MOST_DENSE = 500  # features; fewer are faster as a dense array
 
 
 class ColumnLearner:
@@ -45,72 +45,74 @@ class ColumnLearner:
         )
         sizes = np.array([each.n_rows - min(each.n_bins, 1) for each in codings], dtype=int)
         self.column_of = np.repeat(np.arange(len(codings)), sizes)  # of each coefficient, (F,)
+        first = np.cumsum(sizes) - sizes + 1  # a missing value has the one before
+        n_steps = np.array([max(each.n_bins - 1, 0) for each in codings], dtype=int)
+        self.step_blocks = [  # the steps of columns with as many steps, (C, S)
+            first[n_steps == n, np.newaxis] + np.arange(n) for n in np.unique(n_steps)
+        ]
 
     def fit(self, rows: Integers) -> ColumnModel:
         """Fit to the documents of these rows."""
         target, targets, weights = self.target, self.data.targets[rows], self.data.weights[rows]
-        present, n = self.present[rows], len(self.column_of)
-        features: Any = present @ self.steps
-        features = features.toarray() if n <= _MOST_DENSE else features
+        present, steps, n = self.present[rows], self.steps, len(self.column_of)
         weights = weights / weights.mean()
         prior = prior_logits(target, targets, weights)
         strengths = np.full(len(self.encoder.codings), _STRENGTH)
-        found = np.zeros((n + 1, target.n_scores))  # the intercepts last
+        coefficients = np.zeros((n + 1, target.n_scores))  # the intercepts last
+        deviations = np.ones((n + 1, 1))  # of coefficients before the fit; L-BFGS divides by them
+
+        def logits(coefficients: Floats) -> Floats:
+            z: Floats = prior + present @ (steps @ coefficients[:n]) + coefficients[n]
+            return z
 
         def loss_and_gradient(point: Floats) -> tuple[float, Floats]:
-            coefficients = point.reshape(found.shape)
-            z = prior + features @ coefficients[:n] + coefficients[n]
-            losses, slopes = target.loss(z, targets, weights)
-            shrunk = strengths[self.column_of][:, np.newaxis] * coefficients[:n]
-            gradient = np.concatenate([features.T @ slopes + shrunk, [slopes.sum(axis=0)]])
-            return float(losses.sum() + (shrunk * coefficients[:n]).sum() / 2), gradient.ravel()
+            scaled = point.reshape(coefficients.shape)
+            losses, slopes = target.loss(logits(deviations * scaled), targets, weights)
+            gradient = np.append(steps.T @ (present.T @ slopes), [slopes.sum(axis=0)], axis=0)
+            gradient *= deviations
+            gradient[:n] += scaled[:n]
+            return float(losses.sum() + (scaled[:n] ** 2).sum() / 2), gradient.ravel()
 
         with np.errstate(under="ignore"), threadpool_limits(1, user_api="blas"):
             for number in range(_ROUNDS):
                 if number:
-                    p = target.probabilities(prior + features @ found[:n] + found[n])
-                    curvature = weights[:, np.newaxis] * p * (1 - p)  # (D, K)
-                    strengths = self._strengths(strengths, features, found[:n], curvature)
-                start = found.ravel()
+                    p = target.probabilities(logits(coefficients))
+                    curvature = steps.T @ (present.T @ (weights[:, np.newaxis] * p * (1 - p)))
+                    strengths = self._strengths(strengths, curvature, coefficients[:n])
+                deviations[:n, 0] = strengths[self.column_of] ** -0.5
+                start = (coefficients / deviations).ravel()
                 solution = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", tol=1e-5)
-                found = solution.x.reshape(found.shape)
-        return self._model(self.steps @ found[:n], found[n], present, weights / weights.sum())
+                coefficients = deviations * solution.x.reshape(coefficients.shape)
+        shares = present.T @ (weights / weights.sum())  # of each row
+        return self._model(steps @ coefficients[:n], coefficients[n], shares)
 
-    def _strengths(
-        self, strengths: Floats, features: Any, coefficients: Floats, curvature: Floats
-    ) -> Floats:
-        """Return the number of well-determined coefficients of each column, by their squares."""
-        new = np.empty_like(strengths)
-        for c, coding in enumerate(self.encoder.codings.values()):
-            own = features[:, self.column_of == c]
-            if not coding.n_bins:  # a document has one value
-                values = (own.T @ curvature).T
-            else:
-                own = np.asarray(own) if isinstance(own, np.ndarray) else own.toarray()
-                values = np.stack(
-                    [
-                        np.linalg.eigvalsh(own.T @ (own * each[:, np.newaxis]))
-                        for each in curvature.T
-                    ]
-                )
-            n_determined = (values / (values + strengths[c])).sum()
-            size = (coefficients[self.column_of == c] ** 2).sum()
-            new[c] = np.clip(n_determined / max(size, 1e-12), *_STRENGTHS)
-        return new
+    def _strengths(self, strengths: Floats, curvature: Floats, coefficients: Floats) -> Floats:
+        """Return the number of well-determined coefficients of each column, by their squares.
 
-    def _model(
-        self, of_rows: Floats, intercept: Floats, present: csr_matrix, shares: Floats
-    ) -> ColumnModel:
+        The curvature (F, K) of the loss along values becomes its eigenvalues for steps: documents
+        above both of two steps determine them together.
+        """
+        for block in self.step_blocks:
+            later = np.maximum.outer(*2 * [np.arange(block.shape[1])])
+            matrices = curvature[block].swapaxes(1, 2)[..., later]  # (C, K, S, S)
+            curvature[block] = np.linalg.eigvalsh(matrices).clip(0).swapaxes(1, 2)
+        determined = curvature / (curvature + strengths[self.column_of, np.newaxis])
+        n_determined, size = (
+            np.bincount(self.column_of, each.sum(axis=1), len(strengths))
+            for each in (determined, coefficients**2)
+        )
+        return np.clip(n_determined / np.maximum(size, 1e-12), *_STRENGTHS)
+
+    def _model(self, of_rows: Floats, intercept: Floats, shares: Floats) -> ColumnModel:
         """Return the part, with weights relative to the average document: unseen values have 0."""
         intercept = intercept.copy()
         for _, coding, first, _ in self.encoder.places():
             own = slice(first, first + coding.n_rows)
-            mean = shares @ (present[:, own] @ of_rows[own])
+            mean = shares[own] @ of_rows[own]
             intercept += mean
             # Each document has one of these rows, but for unseen values.
             one_each = slice(first, first + 1 + (coding.n_bins or len(coding.values)))
-            is_seen = np.asarray(present[:, one_each].sum(axis=0)).ravel() > 0
-            of_rows[one_each] -= np.outer(is_seen, mean)
+            of_rows[one_each] -= np.outer(shares[one_each] > 0, mean)
         return ColumnModel(self.encoder, of_rows, intercept)
 
 
