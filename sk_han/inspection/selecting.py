@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, betaincinv
 
-from sk_han.inspection.estimators import n_documents_of, reader_of, seen_in_training
+from sk_han.inspection.estimators import n_documents_of, reader_of, seen_in_training, texts_of
 from sk_han.inspection.reporting import all_labels, classes_of, predictions, with_length
 from sk_han.inspection.results.selective import SelectiveThreshold
+from sk_han.parts.columns import read_table
 from sk_han.targets import AnyOfLabels
 from sk_han.utils.messages import agreeing, counted
 from sk_han.validation.labels import (
@@ -25,7 +26,7 @@ from sk_han.validation.labels import (
     warn_of_order,
 )
 
-# Strictest first, fixed before any document is seen; 0 accepts all.
+# Strictest first, fixed before any document is seen; 0 accepts all but blank texts.
 THRESHOLDS = np.array([0.999, *(i / 100 for i in range(99, -1, -1))])
 _ERRORS = 2  # the strictest threshold that is tested should stand so many
 
@@ -41,7 +42,8 @@ def selective_threshold(
     """Find the probability from which predictions are wrong at most as often as `max_error`.
 
     Selective classification with guaranteed risk [1]_: predictions whose largest probability
-    reaches the threshold are accepted, and the other documents go to a person.
+    reaches the threshold are accepted, and the other documents go to a person. A blank text is
+    never accepted, as by `Scorer.predict_frame`, the service and the command line.
 
     Parameters
     ----------
@@ -131,6 +133,8 @@ def selective_threshold(
     seen = seen_in_training(estimator, X)
     kept = np.ones(len(y), dtype=bool)
     kept[[] if seen is None else seen] = False
+    texts = texts_of(X if model is None else read_table(X, model.classifier.pool_.parts))
+    has_text = kept if texts is None else kept & [bool(text.strip()) for text in texts]
     needed = math.ceil(math.log(1 - confidence_level) / math.log(1 - max_error))
     n = int(kept.sum())
     if n < len(y) / 2:
@@ -139,11 +143,14 @@ def selective_threshold(
             "training document of this model, which is right on these more often than on others. "
             "Pass documents that it was not fitted to."
         )
+    n_blank, kept = n - int(has_text.sum()), has_text
+    n -= n_blank
     if n < needed:
         raise ValueError(
-            f"{counted(n)} {agreeing(n, 'are')} too few: for max_error={max_error:g} and "
-            f"confidence_level={confidence_level:g} at least {needed:,} are needed, even if the "
-            "model makes no mistake. Pass more documents, or a larger max_error."
+            f"{counted(n)}{' with text' if n_blank else ''} {agreeing(n, 'are')} too few: for "
+            f"max_error={max_error:g} and confidence_level={confidence_level:g} at least "
+            f"{needed:,} are needed, even if the model makes no mistake. Pass more documents, or a "
+            "larger max_error."
         )
     confidence, wrong = probabilities.max(axis=1)[kept], (predicted != targets)[kept]
     n_accepted, n_errors = _reaching(confidence), _reaching(confidence[wrong])
@@ -163,7 +170,8 @@ def selective_threshold(
         n_errors=n_errors,
         upper_bounds=bounds,
         tested=tested,
-        notes=tuple(_notes(seen, n_unknown, labels[len(classes) :])),
+        notes=tuple(_notes(seen, n_blank, n_unknown, labels[len(classes) :])),
+        n_blank=n_blank,
     )
 
 
@@ -193,7 +201,9 @@ def _tested(
     return is_enough & ((n_failed == 0) | ((n_failed == 1) & ~passes))
 
 
-def _notes(seen: NDArray[np.int64] | None, n_unknown: int, unknown: list[Any]) -> Iterator[str]:
+def _notes(
+    seen: NDArray[np.int64] | None, n_blank: int, n_unknown: int, unknown: list[Any]
+) -> Iterator[str]:
     if seen is None:
         yield (
             "It is not known whether the model was fitted to these documents. If it was, more "
@@ -201,5 +211,7 @@ def _notes(seen: NDArray[np.int64] | None, n_unknown: int, unknown: list[Any]) -
         )
     elif n := len(seen):
         yield (f"{counted(n)} with the words of a training document {agreeing(n, 'are')} left out.")
+    if n_blank:
+        yield f"{counted(n_blank, 'blank text')} {agreeing(n_blank, 'are')} never accepted."
     if n_unknown:
         yield said_of_unknown(n_unknown, unknown)

@@ -10,8 +10,9 @@ from sklearn.ensemble import VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier
 
-from sk_han import selective_threshold
+from sk_han import save, selective_threshold
 from sk_han.inspection import SelectiveThreshold
+from sk_han.serving import Scorer
 from tests.html_page import Page
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier, fitted_pipeline, tiny
 
@@ -148,6 +149,26 @@ def test_a_few_training_documents_are_left_out(classifier):
     assert alone.notes == ()
     assert found.n_accepted.tolist() == alone.n_accepted.tolist()
     assert "3 documents with the words of a training document are left out" in found.to_text()
+
+
+@pytest.mark.parametrize("is_table", [False, True])
+def test_blank_texts_are_never_accepted_as_in_predict_frame(is_table, classifier, tmp_path):
+    texts, labels = [*HELD_OUT, *60 * ["", " "]], [*Y, *60 * ["pos", "neg"]]
+    if is_table:
+        classifier = tiny(text_column="text", max_epochs=8).fit({"text": TEXTS}, LABELS)
+        alone = selective_threshold(classifier, [{"text": text} for text in HELD_OUT], Y)
+        texts = [{"text": text} for text in texts]
+    else:
+        alone = selective_threshold(classifier, HELD_OUT, Y)
+    found = selective_threshold(classifier, texts, labels)
+    assert found.threshold == alone.threshold < 1
+    assert (found.n_documents, found.n_blank) == (210, 120)
+    assert "120 blank texts are never accepted" in found.to_text()
+    save(classifier, tmp_path / "model.han")
+    frame = Scorer.load(tmp_path / "model.han").predict_frame(texts, threshold=found.threshold)
+    assert frame["accepted"].mean() == found.coverage == alone.coverage * 90 / 210
+    with pytest.raises(ValueError, match="20 documents with text are too few"):
+        selective_threshold(classifier, texts[70:], labels[70:])
 
 
 def test_a_model_that_keeps_no_hashes_says_so(of_few):

@@ -37,7 +37,7 @@ class SelectiveThreshold(ReadOnlyResult):
     confidence_level : float
         Probability that the threshold keeps to `max_error`.
     thresholds : ndarray of float64, shape (n_thresholds,)
-        All thresholds, the strictest first; the last one accepts every document.
+        All thresholds, the strictest first; the last one accepts all documents but blank texts.
     n_accepted : ndarray of int64, shape (n_thresholds,)
         Number of documents that each accepts.
     n_errors : ndarray of int64, shape (n_thresholds,)
@@ -48,6 +48,8 @@ class SelectiveThreshold(ReadOnlyResult):
         Whether a threshold was tested; the tests end with the first that fails.
     notes : tuple of str, default=()
         Remarks on the documents.
+    n_blank : int, default=0
+        Number of blank texts, which no threshold accepts.
     """
 
     threshold: float
@@ -59,6 +61,7 @@ class SelectiveThreshold(ReadOnlyResult):
     upper_bounds: NDArray[np.float64]
     tested: NDArray[np.bool_]
     notes: tuple[str, ...] = ()
+    n_blank: int = 0
 
     def __post_init__(self) -> None:
         n = (len(self.thresholds),)
@@ -69,7 +72,7 @@ class SelectiveThreshold(ReadOnlyResult):
     @property
     def n_documents(self) -> int:
         """Number of documents by which the threshold was chosen."""
-        return int(self.n_accepted[-1])
+        return int(self.n_accepted[-1]) + self.n_blank
 
     @property
     def coverage(self) -> float:
@@ -124,7 +127,7 @@ class SelectiveThreshold(ReadOnlyResult):
         yield from (Sentence(note, "han-note") for note in self.notes)
         yield Sentence(self._result(), "han-lead")
         yield Heading("Risk-coverage curve")
-        least = (math.ceil(share * self.n_documents) for share in SHARES)
+        least = (math.ceil(share * self.n_accepted[-1]) for share in SHARES)
         chosen = {int(np.argmax(self.n_accepted >= n)) for n in least}
         rows = [
             [
