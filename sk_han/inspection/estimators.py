@@ -20,12 +20,14 @@ from sk_han.parts.columns import read_table
 from sk_han.sentence_vectors.embedder import SentenceEmbedder
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.fitted_state import snapshot_of
+from sk_han.utils.containers import records_of
 from sk_han.utils.messages import a_kind, counted
 from sk_han.validation.documents import check_texts, holds_word_ids, known_documents
 
 
 def listed_documents(X: Any) -> Any:
-    """Return documents that can be counted and read twice; an iterator as a list."""
+    """Return documents that can be counted and read twice: an iterator or columns as a list."""
+    X = records_of(X)
     if isinstance(X, (str, bytes, bytearray)):
         check_texts(X)  # which refuses one
     if hasattr(X, "shape") or hasattr(X, "__getitem__"):

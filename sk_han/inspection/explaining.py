@@ -28,7 +28,7 @@ from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.targets import OneOfClasses
 from sk_han.training.net import computing
-from sk_han.utils.containers import document_ids, plain_label
+from sk_han.utils.containers import document_ids, plain_label, records_of
 from sk_han.utils.messages import random_source
 from sk_han.utils.progress import Progress
 from sk_han.validation.documents import check_texts
@@ -304,6 +304,7 @@ def _explained(
     estimator: Any, X: Any, target: Any, against: Any, targets: str | None, options: dict[str, Any]
 ) -> Iterator[tuple[int, DocumentExplanation]]:
     """Check at the call; explain batch by batch, with the number of the document."""
+    X = records_of(X)
     if isinstance(X, (str, bytes, bytearray)):
         check_texts(X)  # which refuses one
     inside = opened(estimator)

@@ -33,7 +33,7 @@ from sk_han.text.reader import (
     words_of,
 )
 from sk_han.text.vocabulary import stored_tokenizer
-from sk_han.utils.containers import document_ids, rows_of
+from sk_han.utils.containers import document_ids, records_of, rows_of
 from sk_han.utils.messages import check_count, counted, import_optional, random_source
 from sk_han.validation.documents import (
     as_documents,
@@ -271,6 +271,7 @@ class Scorer:
             check_threshold(threshold, self.target)
         pandas = import_optional("pandas", None, "Scorer.predict_frame")
         index = X.index if isinstance(X, (pandas.Series, pandas.DataFrame)) else None
+        X = records_of(X)
         if not holds_word_ids(X):
             is_table = COLUMNS in self._pool.parts
             X = as_list(X) if not is_table else self._texts(X) if len(X) else []

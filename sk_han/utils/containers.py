@@ -42,6 +42,20 @@ def rows_of(X: Any, rows: NDArray[np.int64]) -> Any:
     return X[rows] if hasattr(X, "shape") else [X[row] for row in rows.tolist()]
 
 
+def records_of(X: Any) -> Any:
+    """Return a mapping of columns as a list with a dict for each document; any other X as it is."""
+    if not isinstance(X, Mapping) or any(isinstance(column, str) for column in X.values()):
+        return X  # texts by a key have no order
+    columns = {
+        name: column.to_pylist() if hasattr(column, "to_pylist") else list(column)  # Arrow
+        for name, column in X.items()
+    }
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len({*lengths.values()}) > 1:
+        raise ValueError(f"The columns of X differ in their numbers of values: {lengths}.")
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
 def listed(values: Sequence[Any], most: int = 5, write: Callable[[Any], str] = repr) -> str:
     """Write the first of some values, and how many more there are, for a message."""
     more = f" and {len(values) - most:,} more" if len(values) > most else ""

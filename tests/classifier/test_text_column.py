@@ -152,6 +152,13 @@ class TestFiles:
         assert frame.index.equals(TEST.index)
         assert frame["prediction"].tolist() == fitted.predict(TEST).tolist()
         assert scorer.predict_frame(TEST[:0]).dtypes.equals(frame.dtypes)
+        mapping = CONTAINERS["mapping"]
+        pd.testing.assert_frame_equal(
+            scorer.predict_frame(mapping(TEST)), frame.reset_index(drop=True)
+        )
+        assert scorer.predict_frame(mapping(TEST[:0])).dtypes.equals(frame.dtypes)
+        summaries = (scorer.summarize(each(TEST)).to_text() for each in CONTAINERS.values())
+        assert len({*summaries}) == 1
 
     def test_dates_may_be_written_in_json(self, fitted, tmp_path):
         save(fitted, tmp_path / "model.han")
@@ -285,6 +292,32 @@ class TestExplanations:
                 here.column_contributions, there.column_contributions, atol=1e-5
             )
         assert list(found.ids) == TEST.index[:2].tolist()
+
+    @pytest.mark.parametrize(
+        "result",
+        [
+            lambda model, X: model.explain(X, target=Y_TEST),
+            lambda model, X: sk_han.ExplanationList(sk_han.explain_iter(model, X, target="pos")),
+            lambda model, X: sk_han.explain_classes(model, X),
+            lambda model, X: sk_han.summarize(model, X, max_documents=70),
+            lambda model, X: sk_han.report(model, X, Y_TEST, X_train=X, y_train=Y_TEST),
+            lambda model, X: sk_han.audit_labels(model, X, Y_TEST),
+            lambda model, X: sk_han.selective_threshold(model, X, Y_TEST, max_error=0.3),
+            lambda model, X: sk_han.faithfulness_report(model, X, random_state=0),
+        ],
+    )
+    def test_a_mapping_of_columns_is_read_as_its_records(self, fitted, result):
+        records, mapping = (
+            re.sub(
+                r"\b\d+\.\d\b|\s+", "", result(fitted, CONTAINERS[name](TEST)).to_text()
+            )  # times
+            for name in ("list of dicts", "mapping")
+        )
+        assert mapping == records
+
+    def test_columns_of_different_lengths_are_refused(self, fitted):
+        with pytest.raises(ValueError, match=r"differ in their numbers of values: .*'amount': 1"):
+            sk_han.summarize(fitted, CONTAINERS["mapping"](TEST) | {"amount": [1]})
 
     def test_reports_and_summaries_take_the_table(self, fitted):
         found = sk_han.report(fitted, TEST, Y_TEST, X_train=TRAIN, y_train=Y)
