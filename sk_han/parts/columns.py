@@ -415,6 +415,13 @@ def columns_of(X: Any, name: str = "X", chosen: Sequence[str] | None = None) -> 
     elif _is_frame(X):
         names = [*(X.column_names if hasattr(X, "to_pylist") else X.columns)]
         table = {each: X[each] for each in names if names.count(each) == 1}
+    elif isinstance(X, np.ndarray) and X.ndim == 2:
+        raise TypeError(
+            f"text_column reads a table, and {name} is an array of shape {X.shape}, whose columns "
+            "have no names: BaggingClassifier, AdaBoostClassifier and passthrough=True make one of "
+            "a frame. Give the frame to HANClassifier itself, or to a meta-estimator that passes "
+            "it on, such as VotingClassifier, StackingClassifier and MultiOutputClassifier."
+        )
     else:
         raise TypeError(
             f"text_column reads a table, and {name} is {a_kind(X)}. Give a frame of pandas, polars "

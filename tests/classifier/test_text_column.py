@@ -10,8 +10,14 @@ import pyarrow as pa
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import StackingClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 
 import sk_han
@@ -239,6 +245,19 @@ class TestMetaEstimators:
         assert calibrated.score(TEST, Y_TEST) > 0.8
         stack = StackingClassifier([("han", tiny(text_column="body"))], cv=2).fit(TRAIN, Y)
         assert stack.score(TEST, Y_TEST) > 0.8
+
+    @pytest.mark.parametrize("meta", [BaggingClassifier, AdaBoostClassifier])
+    def test_a_meta_estimator_that_makes_an_array_is_refused_with_the_reason(self, meta):
+        message = r"shape \(160, 3\), whose columns have no names.* such as VotingClassifier"
+        with pytest.raises(TypeError, match=message):
+            meta(tiny(text_column="body")).fit(TRAIN[["body", "product", "urgent"]], Y)
+
+    def test_votes_and_separate_labels_take_the_table(self):
+        several = np.stack([Y == "pos", Y == "neg"], axis=1).astype(int)
+        separate = MultiOutputClassifier(tiny(text_column="body")).fit(TRAIN, several)
+        vote = VotingClassifier([("han", tiny(text_column="body"))]).fit(TRAIN, Y)
+        assert (separate.predict(TEST)[:, 0] == (Y_TEST == "pos")).mean() > 0.8
+        assert vote.score(TEST, Y_TEST) > 0.8
 
 
 class TestExplanations:
