@@ -23,6 +23,7 @@ from sk_han.serving.stored_model import (
     stored_estimator,
     stored_params,
     stored_steps,
+    stored_table,
 )
 from sk_han.storage.model_file import (
     Arrays,
@@ -121,6 +122,8 @@ def restored(description: Any, arrays: Arrays, encoder: Any) -> Any:
     if pipeline is not None and kinds[1] != "HANClassifier":
         raise ValueError(f"it has {kinds[1]!r} where a HANClassifier should be")
     estimators = [(name, _estimator(each, arrays, encoder)) for name, each in steps]
+    if (table := stored_table(description)) is not None:
+        estimators[-1][1]._table = table
     check_all_taken(arrays)
     if pipeline is None:
         return estimators[0][1]
@@ -276,6 +279,9 @@ def save(
         "python": platform.python_version(),
     }
     description = {"versions": versions, "model": _described(estimator, arrays, text_hashes)}
+    classifier = estimator[-1] if type(estimator) is Pipeline else estimator
+    if (table := getattr(classifier, "_table", None)) is not None:
+        description["table"] = to_plain(table)
     with replacing(path) as file:
         write_model(file, description, arrays)
         # A file that cannot be loaded must not replace another.

@@ -22,6 +22,7 @@ from sk_han.serving.stored_model import (
     classifier_schema,
     stored_estimator,
     stored_steps,
+    stored_table,
 )
 from sk_han.storage.model_file import Arrays, model_file, read_model
 from sk_han.storage.schema import check
@@ -112,6 +113,9 @@ class Scorer:
         The labels, sorted.
     feature_names_in_ : ndarray of shape (n_columns,)
         Names of the columns that are read, the text column first; only of a fit to a table.
+    table : dict or None
+        How the command line read the table that it fitted this model to: "text", a list of columns,
+        "label", "separator" (of columns), "encoding", "labels_separator"; None of other fits.
 
     Notes
     -----
@@ -136,6 +140,7 @@ class Scorer:
     """
 
     classes_: NDArray[Any]
+    table: dict[str, Any] | None = None
 
     def __init__(self, state: dict[str, Any], tokenizer: ServedTokenizer | None) -> None:
         check(classifier_schema(), state)
@@ -185,7 +190,9 @@ class Scorer:
                 raise ValueError("it holds no classifier")
             state = stored_estimator(model, arrays, ServedTokenizer).state
             check_all_taken(arrays)
-            return cls(state, tokenizer)
+            scorer = cls(state, tokenizer)
+            scorer.table = stored_table(description)
+            return scorer
 
     def __repr__(self) -> str:
         what = "class" if self.target.has_one_label else "label"

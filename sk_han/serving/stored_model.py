@@ -52,6 +52,7 @@ from sk_han.storage.schema import (
     TRAINING,
     Array,
     Field,
+    ListOf,
     Schema,
     Size,
     Sizes,
@@ -220,7 +221,7 @@ _PIPELINE = Schema(
 
 def stored_steps(description: Any) -> tuple[dict[str, Any] | None, list[tuple[str, Any]]]:
     """Return the parameters of a described Pipeline and its steps, or None and another model."""
-    model = fields_of(description, "the description", ["versions", "model"])["model"]
+    model = fields_of(description, "the description", ["versions", "model"], ["table"])["model"]
     if not isinstance(model, dict) or model.get("class") != "Pipeline":
         return None, [("", model)]
     fields = fields_of(model, "the Pipeline", ["class", "params", "steps"])
@@ -231,6 +232,23 @@ def stored_steps(description: Any) -> tuple[dict[str, Any] | None, list[tuple[st
             check(_PIPELINE, params, "params")
             return params, [(first, tokenizer), (last, classifier)]
     raise ValueError("the Pipeline has other steps than a tokenizer and a classifier")
+
+
+_TABLE = Schema(
+    (Field("text", ListOf(InstanceOf(str))), Field("label", InstanceOf(str)))
+    + tuple(
+        Field(name, InstanceOf(str), optional=True)
+        for name in ("separator", "encoding", "labels_separator")
+    )
+)
+
+
+def stored_table(description: Any) -> dict[str, Any] | None:
+    """Return how the table was read that a described model was fitted to, if it was one."""
+    table: dict[str, Any] | None = from_plain(description.get("table"))
+    if table is not None:
+        check(_TABLE, table, "table")
+    return table
 
 
 class StoredEstimator(NamedTuple):
