@@ -7,41 +7,48 @@ import ast
 import os
 import time
 import warnings
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sk_han.cli.program import STANDARD, UsageError
 from sk_han.cli.tables import (
-    LabelColumns,
-    cell_of,
+    LabelSets,
     check_files,
     check_is_csv,
+    complete,
     documents_of,
+    frames,
     ids_of,
-    is_json_table,
+    label_names,
     needing_torch,
-    read_labelled,
-    records,
-    separator_of,
-    typed,
+    numbers_of,
+    table_options,
     warn_of_joined,
-    where_of,
     write_result,
-    writing,
+    writing_rows,
 )
-from sk_han.datasets.tables import Record, label_array
+from sk_han.datasets.tables import is_blank, labels_of, texts_of
 from sk_han.documents.repeated import first_of_same_text
 from sk_han.targets import fit_target
-from sk_han.utils.files import csv_line
+from sk_han.utils.containers import listed, rows_of
 from sk_han.utils.messages import agreeing, counted, in_one_line, warn_user
 from sk_han.utils.progress import duration, tell
+from sk_han.validation.cells import read_column
 from sk_han.validation.labels import ClassNames, named
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # Parameters that have an option, or need Python.
 _ELSEWHERE = {
     "callbacks": "They need Python.",
-    "columns": "Use --columns.",
+    "columns": "Use --columns, with --decimal and --dayfirst.",
     "random_state": "Use --seed.",
     "text_column": "Use --text and --columns.",
     "tokenizer": "Set its parameters: --set tokenizer__tokens=web.",
@@ -53,57 +60,54 @@ def fit(arguments: argparse.Namespace) -> None:
     """Fit a HANClassifier to the documents of a table, and save it."""
     if arguments.output == STANDARD:
         raise UsageError("a model goes to a file, not to standard output.")
-    tables = [arguments.data, arguments.validation, arguments.unlabelled]
+    complete(arguments)
+    same = arguments.unlabelled == arguments.data  # its rows without a label
+    tables = [arguments.data, arguments.validation, None if same else arguments.unlabelled]
     check_files(tables, arguments.output, kind="model", force=arguments.force)
-    share = _share_held_out(arguments)
+    for part in _parts_of(arguments) if arguments.hold_out is not None else []:
+        check_files(tables, part, kind="table", force=arguments.force)
     quiet, started = arguments.quiet, time.monotonic()
     model = _classifier(arguments)
-    found, labels = _labelled(arguments.data, arguments)
-    names = labels.columns if isinstance(labels, LabelColumns) else np.unique(labels).tolist()
-    if share is not None:
-        found, labels = _without_held_out(found, labels, share, arguments)
+    frame, labels, classes, unlabelled = _labelled(arguments.data, arguments)
+    parts = [] if arguments.hold_out is None else _parts(frame, labels, arguments)
     more: dict[str, Any] = {}
-    columns = arguments.columns
-    text = arguments.text[0] if arguments.text else "text"
-    of_table = None if columns is None else [text, *columns]
-    if columns is not None:
-        model.set_params(text_column=text, columns=columns)
+    features = arguments.columns and [arguments.text[0], *arguments.columns]
+    if features:
+        columns = column_kinds(frame, features[1:], arguments.decimal, arguments.dayfirst)
+        model.set_params(text_column=features[0], columns=columns)
     if arguments.validation is not None:
-        validation, more["y_val"] = _labelled(arguments.validation, arguments, names)
-        more["X_val"] = documents_of(validation, of_table, arguments.validation)
+        validation, more["y_val"], *_ = _labelled(arguments.validation, arguments, classes)
+        more["X_val"] = documents_of(validation, features, arguments)
     if arguments.unlabelled is not None:
-        unlabelled = records(arguments.unlabelled, arguments)
-        more["X_unlabelled"] = (record.text for record in unlabelled)
-    documents: Any = documents_of(found, of_table, arguments.data)
-    if of_table is not None:
-        cells = {name: [row[name] for row in documents] for name in of_table}
-        documents = {name: typed(cells[name]) if name != text else cells[name] for name in cells}
-    model.fit(documents, labels, **more)
+        others = [unlabelled] if same else frames(arguments.unlabelled, arguments, size=10_000)
+        more["X_unlabelled"] = (text for each in others for text in texts_of(each, arguments.text))
+    rows = parts[0] if parts else np.arange(len(frame))
+    model.fit(documents_of(frame.iloc[rows], features, arguments), rows_of(labels, rows), **more)
     model.set_params(verbose=0)  # who loads the file has not asked for a bar
+    model._table = table_options(arguments)
 
     from sk_han import save
 
-    save(model, arguments.output, overwrite=arguments.force)
+    with _writing_parts(frame, parts, arguments):
+        save(model, arguments.output, overwrite=arguments.force)
     size = os.path.getsize(arguments.output) / 1e6
     seconds = duration(time.monotonic() - started)
     tell(f"Saved {in_one_line(arguments.output)}, {size:.1f} MB, after {seconds}.", quiet=quiet)
 
 
-def _share_held_out(arguments: argparse.Namespace) -> float | None:
-    """Return the share of documents that is held out, checked with the tables of both parts."""
-    given = arguments.hold_out
-    if given is None:
-        return None
-    tables = [arguments.data, arguments.validation, arguments.unlabelled]
-    for part in _parts_of(arguments):
-        check_files(tables, part, kind="table", force=arguments.force)
-    try:
-        share = float(given)
-    except ValueError:
-        share = 0.0
-    if not 0 < share < 1:
-        raise UsageError(f"--hold-out takes a share between 0 and 1, such as 0.2; got {given!r}.")
-    return share
+def column_kinds(
+    frame: DataFrame, names: Sequence[str], decimal: str | None, dayfirst: bool
+) -> Any:
+    """Return `columns` of a HANClassifier: names, or with an option a kind where all cells fit."""
+    if decimal is None and not dayfirst:
+        return [*names]
+    columns = dict[str, Any].fromkeys(names)
+    kinds = ["decimal comma"] * (decimal is not None) + ["day first"] * dayfirst
+    for name, kind in product(names, kinds):
+        with suppress(TypeError):  # a cell is not of the kind
+            if not read_column(frame[name], name, kind).missing.all():
+                columns[name] = kind
+    return columns
 
 
 def _parts_of(arguments: argparse.Namespace) -> list[str]:
@@ -112,11 +116,10 @@ def _parts_of(arguments: argparse.Namespace) -> list[str]:
     return [f"{stem}.train.csv", f"{stem}.test.csv"]
 
 
-def _without_held_out(
-    found: list[Record], labels: Any, share: float, arguments: argparse.Namespace
-) -> tuple[list[Record], Any]:
-    """Write both parts of the documents, with all their columns; return those to learn from."""
-    parts, texts = _parts_of(arguments), [record.text for record in found]
+def _parts(frame: DataFrame, labels: Any, arguments: argparse.Namespace) -> list[NDArray[np.int64]]:
+    """Return the rows to learn from, and those that are held out."""
+    share = arguments.hold_out
+    texts = texts_of(frame, arguments.text)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit will tell of them
         target, encoded = fit_target(labels, len(texts))
@@ -128,72 +131,89 @@ def _without_held_out(
         if share > 0.5:
             few = f"{agreeing(len(texts), 'leave')} too few of some label to learn from"
         raise ValueError(f"{share:g} of {counted(len(texts))} {few}.")
-    rows = np.sort(rows)
-    for table, part in zip(parts, (rows, np.sort(held_out)), strict=True):
-        written = [
-            {name: cell_of(value) for name, value in found[i].row.items()}
-            | {arguments.label: _cell(labels, i, arguments)}
-            for i in part.tolist()
-        ]
-        columns = dict.fromkeys(name for row in written for name in row)  # of JSON, each its own
-        cells = [columns, *([row.get(name, "") for name in columns] for row in written)]
-        delimiter = separator_of(arguments) or ","  # the same options read it
-        with writing(table, arguments.encoding) as file:
-            file.writelines(csv_line(line, delimiter) for line in cells)
-    train, test = map(in_one_line, parts)
+    train, test = map(in_one_line, _parts_of(arguments))
     told = f"Held {counted(len(held_out))} out, in {test}; the {len(rows):,} others are in {train}."
     tell(told, quiet=arguments.quiet)
-    return [found[row] for row in rows.tolist()], labels[rows]
+    return [np.sort(rows), np.sort(held_out)]
 
 
-def _cell(labels: Any, row: int, arguments: argparse.Namespace) -> str:
-    """Return the label of a document, or all its labels, as a table has it."""
-    if not isinstance(labels, LabelColumns):
-        return named(labels[row].item())
-    has = np.flatnonzero(labels.values[row])
-    return str(arguments.separator).join(named(labels.columns[i]) for i in has.tolist())
+@contextmanager
+def _writing_parts(
+    frame: DataFrame, parts: list[NDArray[np.int64]], arguments: argparse.Namespace
+) -> Iterator[None]:
+    """Put the tables of both parts, if any, in place when the block has saved the model.
+
+    Whenever the process ends, no model lies next to the tables of another.
+    """
+    cells = frame[arguments.label]
+    if arguments.separator is not None:  # lists of JSON
+        join = arguments.separator.join
+        cells = cells.map(lambda cell: join(map(named, cell)) if type(cell) is list else cell)
+    frame = frame.assign(**{arguments.label: cells})
+    with ExitStack() as stack:
+        for place, rows in zip(_parts_of(arguments), parts, strict=False):  # none without a share
+            table = writing_rows(place, arguments.sep, frame.attrs["encoding"])
+            stack.enter_context(table)([frame.columns, *frame.iloc[rows].to_numpy().tolist()])
+        for place in _parts_of(arguments)[: len(parts)]:
+            Path(os.path.realpath(place)).unlink(missing_ok=True)
+        yield
 
 
 def audit(arguments: argparse.Namespace) -> None:
     """Write which labels of a table are likely wrong, as an HTML page or as text."""
+    complete(arguments)
     check_files([arguments.data], arguments.output, force=arguments.force)
     if arguments.csv is not None:
         check_is_csv(arguments.csv, "--csv")
         check_files([arguments.data], arguments.csv, kind="table", force=arguments.force)
     started = time.monotonic()
     model = _classifier(arguments).set_params(verbose=0)
-    documents, labels = _labelled(arguments.data, arguments)
+    frame, labels, *_ = _labelled(arguments.data, arguments)
 
     from sk_han import audit_labels
 
-    texts, verbose = [record.text for record in documents], 0 if arguments.quiet else 1
-    ids = ids_of(documents, arguments)
+    texts, verbose = texts_of(frame, arguments.text), 0 if arguments.quiet else 1
+    ids = ids_of(frame, arguments)
     found = audit_labels(model, texts, labels, ids=ids, verbose=verbose)
     if arguments.csv is not None:
         found.to_csv(arguments.csv)
     result = f"Labels expected to be wrong: {found.n_expected():,.0f}."
-    write_result(found, f"Audited {counted(len(documents))}", result, started, arguments)
+    write_result(found, f"Audited {counted(len(frame))}", result, started, arguments)
 
 
 def _labelled(
-    name: str, arguments: argparse.Namespace, names: list[Any] | None = None
-) -> tuple[list[Record], Any]:
-    """Return documents, and a label of each or an indicator; with names, of these labels."""
-    if arguments.separator is not None:
-        return read_labelled(name, arguments, names)
-    found = list(records(name, arguments, arguments.label))
-    if names is None:
-        given = [record.label for record in found]
-        labels = np.array(given) if is_json_table(name, arguments) else label_array(given)
-        warn_of_joined(np.unique(labels).tolist())
-        if all(record.text.isdecimal() for record in found):
-            warn_user(
-                f"All texts are numbers, such as {found[0].text!r}: is --text the right column?"
-            )
-        return found, labels
-    classes = ClassNames(names)
-    numbers = [classes.checked(each.label, where_of(name, each, arguments)) for each in found]
-    return found, np.array(names)[numbers]
+    name: str, arguments: argparse.Namespace, classes: ClassNames | None = None
+) -> tuple[DataFrame, Any, ClassNames, DataFrame]:
+    """Return documents, their labels or an indicator, the classes, and rows without a label.
+
+    With classes, labels are of these. In an indicator a document may have none.
+    """
+    column, separator = arguments.label, arguments.separator
+    (frame,) = frames(name, arguments, [column, *(getattr(arguments, "columns", None) or [])])
+    without = frame[:0]
+    if separator is None:
+        is_without = frame[column].map(is_blank).astype(bool)
+        frame, without = frame[~is_without], frame[is_without]
+    if len(without):
+        lines = f"{frame.index.name}{'s' * (len(without) > 1)} {listed([*without.index], 10, str)}"
+        told = f"Left {counted(len(without))} of {in_one_line(name)} out, without a label: {lines}."
+        tell(told, quiet=arguments.quiet)
+    if not len(frame):
+        raise ValueError(f"{name}: no row has a {column!r}. Label some, or give another --label.")
+    if classes is None:
+        texts = texts_of(frame, arguments.text)
+        if all(map(str.isdecimal, texts)):
+            warn_user(f"All texts are numbers, such as {texts[0]!r}: is --text the right column?")
+        if separator is not None:
+            classes = ClassNames(label_names(frame, arguments))
+        else:
+            classes = ClassNames(np.unique(labels_of(frame, column)).tolist())
+            warn_of_joined(classes.labels)
+    sets = None if separator is None else LabelSets(classes, separator)
+    numbers = numbers_of(frame, arguments, classes, sets)
+    if sets is None:
+        return frame, np.array(classes.labels)[numbers], classes, without
+    return frame, sets.frame(numbers), classes, without
 
 
 def _classifier(arguments: argparse.Namespace) -> Any:

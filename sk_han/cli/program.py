@@ -26,12 +26,12 @@ _DESCRIPTION = "Classify documents by a Hierarchical Attention Network, and show
 _EPILOG = """\
 examples:
   sk-han fit reviews.csv --text review --label stars --hold-out 0.2 -o stars.han
-  sk-han evaluate stars.han stars.test.csv --text review --label stars
-  sk-han predict stars.han new.csv --text review --proba --keep id -o predicted.csv
-  zcat new.csv.gz | sk-han predict stars.han - --text review | head
+  sk-han evaluate stars.han stars.test.csv
+  sk-han predict stars.han new.xlsx --proba --keep id -o predicted.xlsx
+  cat new.csv.gz | sk-han predict stars.han - | head
   sk-han audit train.csv --text review --label stars -o audit.html --csv decisions.csv
-  sk-han report stars.han stars.test.csv --train stars.train.csv --text review --label stars
-  sk-han explain stars.han new.csv --text review --rows 50 -o page.html
+  sk-han report stars.han stars.test.csv --train stars.train.csv
+  sk-han explain stars.han new.csv --rows 50 -o page.html
   sk-han fit news.csv --label topics --separator ";" -o topics.han
   sk-han serve stars.han --port 8000 --threshold 0.8
 
@@ -56,7 +56,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 # The commands: what each does, and what its option --label is for, if it has one.
-_LABELS = {"default": "label", "help": "column of the labels (default: label)"}
+_LABELS = {"help": "column of the labels (default: that of the fit, else label)"}
 _TRUE = {"help": "column of the true labels: mistakes are marked on the page"}
 _COMMANDS: dict[str, tuple[str, dict[str, str] | None]] = {
     "fit": ("learn from labelled documents, and store the model", _LABELS),
@@ -122,9 +122,11 @@ def _add_table(command: argparse.ArgumentParser, name: str, label: dict[str, str
     add = command.add_argument
     if name not in LEARNING:
         add("model", help="file of a model")
-    kinds = "table named .csv, .tsv or .jsonl, or one of these with .gz appended"
+    kinds = "table named .csv, .tsv or .jsonl, perhaps with .gz, .bz2 or .xz appended, or .xlsx"
     add("data", help=f"{kinds}; - is standard input, as .csv if no option says otherwise")
-    texts = "column of the texts (default: text); given again, the columns are joined"
+    texts = (
+        "column of the texts (default: that of the fit, else text); given again, they are joined"
+    )
     add("--text", action="append", metavar="COLUMN", help=texts)
     if label is not None:
         add("--label", metavar="COLUMN", **label)  # type: ignore[arg-type]
@@ -134,7 +136,7 @@ def _add_table(command: argparse.ArgumentParser, name: str, label: dict[str, str
     add("--separator", metavar="S", help=separator)
     add("--sep", metavar="C", help='character between columns, such as ";" or tab')
     add("--jsonl", action="store_true", help="standard input is JSON lines")
-    add("--encoding", default="utf-8", help="of the tables (default: utf-8)")
+    add("--encoding", metavar="NAME", help="of the tables (default: that of the fit, else utf-8)")
 
 
 def _add_own(command: argparse.ArgumentParser, name: str) -> None:
@@ -145,16 +147,23 @@ def _add_own(command: argparse.ArgumentParser, name: str) -> None:
             add("-o", "--output", metavar="FILE", required=True, help="file of the model")
             others = "columns that are learnt from next to the texts: numbers, values, dates"
             add("--columns", nargs="+", metavar="COLUMN", help=others)
+            comma = "columns with decimal commas, as 49,90"
+            add("--decimal", choices=[","], help=comma)
+            dates = "dates of the columns begin with the day, as 03.04.2025"
+            add("--dayfirst", action="store_true", help=dates)
             chosen = "labelled documents that choose the epoch, instead of a part of the data"
             add("--validation", metavar="TABLE", help=chosen)
-            further = "further documents, with the same column of texts"
+            further = (
+                "further documents, with the same column of texts; of the table itself, the rows "
+            )
+            further += "without a label"
             add("--unlabelled", metavar="TABLE", help=further)
             held_out = (
                 "learn nothing from a share of the documents, such as 0.2, and write both parts "
                 "next to the model, for evaluate and report: m.train.csv and m.test.csv for m.han; "
                 "texts of the same words stay together"
             )
-            add("--hold-out", metavar="SHARE", help=held_out)
+            add("--hold-out", type=_share, metavar="SHARE", help=held_out)
         case "predict":
             written = "file to write, by default standard output"
             add("-o", "--output", metavar="TABLE", help=written)
@@ -218,7 +227,14 @@ def _positive(text: str) -> int:
     return number
 
 
-_positive.__name__ = "positive integer"  # argparse names it in its message
+def _share(text: str) -> float:
+    if not 0 < (share := float(text)) < 1:
+        raise ValueError(text)
+    return share
+
+
+# argparse names them in its messages.
+_positive.__name__, _share.__name__ = "positive integer", "share between 0 and 1, such as 0.2:"
 
 
 _FAILED, _USAGE, _INTERRUPTED, _NOT_READ = 1, 2, 130, 141

@@ -8,126 +8,127 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sk_han.cli.program import STANDARD
 from sk_han.cli.tables import (
     LabelSets,
-    cell_of,
     check_files,
+    complete,
     documents_of,
+    frames,
     ids_of,
     needing_torch,
-    read_labelled,
-    records,
+    numbers_of,
     sets_of,
-    where_of,
     write_result,
     writing,
+    writing_rows,
 )
-from sk_han.datasets.tables import Record
+from sk_han.datasets.tables import is_blank, texts_of
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.rendering.text import table_lines
 from sk_han.serving import Scorer
 from sk_han.serving.scorer import check_threshold
 from sk_han.utils.containers import listed
-from sk_han.utils.files import csv_line
 from sk_han.utils.messages import counted, shortened_apart, warn_user
 from sk_han.utils.metrics import figures, label_figures, label_shares
 from sk_han.utils.progress import Progress, Stages, tell
-from sk_han.validation.labels import ClassNames, named, said_of_unknown
+from sk_han.validation.labels import ClassNames, said_of_unknown
 
-_T = TypeVar("_T")
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _BATCH_SIZE = 256  # documents read, scored and written at once
-_PREDICTION, _ACCEPTED = "prediction", "accepted"
 _CLASSES_IN_A_TABLE = 20
 _LABEL_WIDTH = 16
+
+
+def _loaded(arguments: argparse.Namespace) -> tuple[Scorer, Any, LabelSets | None, ClassNames]:
+    """Return the model, its columns, how cells hold several labels, and the classes."""
+    scorer = Scorer.load(arguments.model)
+    complete(arguments, scorer.table)
+    sets = sets_of(scorer.target, arguments)
+    classes = ClassNames(scorer.classes_.tolist()) if sets is None else sets.classes
+    return scorer, getattr(scorer, "feature_names_in_", None), sets, classes
 
 
 def predict(arguments: argparse.Namespace) -> None:
     """Write a row for each document: kept columns, prediction, probabilities."""
     files = [arguments.model, arguments.data]
     check_files(files, arguments.output, kind="table", force=arguments.force)
-    scorer = Scorer.load(arguments.model)
-    features = getattr(scorer, "feature_names_in_", None)
-    sets = sets_of(scorer.target, arguments)
-    thresholds: Any = getattr(scorer.target, "thresholds", None)
-    labels = [named(label) for label in scorer.classes_.tolist()]
-    of_classes = [f"probability_{label}" for label in labels] if arguments.proba else []
-    least = arguments.threshold
+    scorer, features, sets, _ = _loaded(arguments)
+    batches = frames(arguments.data, arguments, features=features, size=_BATCH_SIZE)
+    first = next(batches)  # a table that cannot be read leaves no header behind
+    n_classes, least = len(scorer.classes_), arguments.threshold
     if least is not None:
         check_threshold(least, scorer.target)
-    header = [*arguments.keep, _PREDICTION, *[_ACCEPTED] * (least is not None), *of_classes]
-    rows = records(arguments.data, arguments, others=arguments.keep)
-    of_tabs = (arguments.output or "").lower().removesuffix(".gz").endswith(".tsv")
-    delimiter = "\t" if of_tabs else ","
-    blank: list[int] = []  # the lines of texts without anything to read, which get no label
-    with _progress("Predicted", arguments) as progress, writing(arguments.output) as file:
-        for number_of_batch, batch in enumerate(_batches(rows)):
-            if number_of_batch == 0:  # a table that cannot be read leaves no header behind
-                file.write(csv_line(header, delimiter))
-            probabilities = scorer.predict_proba(documents_of(batch, features, arguments.data))
-            if sets is None:
-                decided = [labels[number] for number in probabilities.argmax(axis=1)]
-            else:
-                decided = [sets.written(row) for row in probabilities >= thresholds]
-            for record, label, row in zip(batch, decided, probabilities.tolist(), strict=True):
-                kept = [cell_of(value) for value in record.others]
-                shown = [f"{probability:.6g}" for probability in row] if of_classes else []
-                accepted = [] if least is None else [named(max(row) >= least)]
-                if not record.text.strip():
-                    blank.append(record.line)
-                    label, accepted = "", [] if least is None else [named(False)]
-                file.write(csv_line([*kept, label, *accepted, *shown], delimiter))
-            file.flush()
-            progress.advance(len(batch))
+    blank: list[Any] = []  # the lines of texts without anything to read, which get no label
+    with (
+        _progress("Predicted", arguments) as progress,
+        writing_rows(arguments.output, arguments.sep, first.attrs["encoding"]) as write,
+    ):
+        for frame in chain([first], batches):
+            documents = documents_of(frame, features, arguments)
+            result = scorer.predict_frame(documents, threshold=least).astype(object)
+            if sets is not None:
+                decided = [sets.written(row) for row in result.to_numpy()[:, :n_classes] == 1]
+                result = result.iloc[:, n_classes:]
+                result.insert(0, "prediction", decided)
+            if not arguments.proba:
+                result = result.iloc[:, : 1 + (least is not None)]
+            is_empty = np.array([is_blank(text) for text in texts_of(frame, arguments.text)])
+            result.iloc[is_empty, 0] = ""
+            blank += frame.index[is_empty].tolist()
+            header = [[*arguments.keep, *result.columns]] * (frame is first)
+            kept, decided = frame[arguments.keep].to_numpy().tolist(), result.to_numpy().tolist()
+            write(header)
+            write([*cells, *map(_rounded, row)] for cells, row in zip(kept, decided, strict=True))
+            progress.advance(len(frame))
     if blank:
-        warn_user(f"{counted(len(blank), 'blank text')} got no label: lines {listed(blank, 10)}.")
+        lines = f"{first.index.name}{'s' * (len(blank) > 1)} {listed(blank, 10, str)}"
+        warn_user(f"{counted(len(blank), 'blank text')} got no label: {lines}.")
+
+
+def _rounded(value: Any) -> Any:
+    return float(f"{value:.6g}") if type(value) is float else value
 
 
 def explain(arguments: argparse.Namespace) -> None:
     """Write explanations of the first documents as an HTML page or as text."""
     check_files([arguments.model, arguments.data], arguments.output, force=arguments.force)
-    scorer = Scorer.load(arguments.model)
-    features = getattr(scorer, "feature_names_in_", None)
-    sets = sets_of(scorer.target, arguments)
-    classes = ClassNames(scorer.classes_.tolist())
+    scorer, features, sets, classes = _loaded(arguments)
     options = {} if arguments.targets is None else {"targets": arguments.targets}
     for name in ("target", "against"):
         label = getattr(arguments, name)
         if label is not None:
             number = classes.checked(label, f"--{name}", "Give one of these.")
             options[name] = classes.labels[number]
-    rows = _labelled(sets, classes, arguments)
-    found: list[DocumentExplanation] = []
-    numbers: list[int] = []  # of the document that each is about
-    true: list[Any] = []
-    read: list[Record] = []
-    with _progress("Explained", arguments) as progress:
-        for batch in _batches(islice(rows, arguments.rows), 16):
-            texts = documents_of([record for record, _ in batch], features, arguments.data)
-            explained = scorer.explain(texts, **options, method=arguments.method)
-            found += explained
-            numbers += [len(read) + number for number in explained.numbers.tolist()]
-            if arguments.label is not None:
-                true += [label for _, label in batch]
-            read += [record for record, _ in batch]
-            progress.advance(len(batch))
+    frame = next(frames(arguments.data, arguments, [arguments.label], features, arguments.rows))
+    documents, y_true = documents_of(frame, features, arguments), None
+    if arguments.label is not None:
+        true = numbers_of(frame, arguments, classes, sets)
         targets = np.array(true) if sets is None else sets.indicator(true)
-        y_true = scorer.target.decode(targets)[numbers] if true else None
-        ids = ids_of(read, arguments)
-        explanations = ExplanationList(found, y_true=y_true, numbers=numbers, ids=ids)
+        y_true = scorer.target.decode(targets)
+    explanations: list[DocumentExplanation] = []
+    numbers: list[int] = []  # of the document that each is about
+    with _progress("Explained", arguments) as progress:
+        for start in range(0, len(documents), 16):
+            batch = documents[start : start + 16]
+            explained = scorer.explain(batch, **options, method=arguments.method)
+            explanations += explained
+            numbers += (explained.numbers + start).tolist()
+            progress.advance(len(batch))
+        y_true, ids = None if y_true is None else y_true[numbers], ids_of(frame, arguments)
+        result = ExplanationList(explanations, y_true=y_true, numbers=numbers, ids=ids)
         with writing(arguments.output) as file:
-            if arguments.output is None:
-                file.write(explanations.to_text(max_documents=None) + "\n")
-            else:
-                file.write(explanations.to_html())
+            is_text = arguments.output is None
+            file.write(result.to_text(max_documents=None) + "\n" if is_text else result.to_html())
 
 
 def serve(arguments: argparse.Namespace) -> None:
@@ -149,18 +150,14 @@ def serve(arguments: argparse.Namespace) -> None:
 def evaluate(arguments: argparse.Namespace) -> None:
     """Print how well the model predicts the labels of a table."""
     check_files([arguments.model, arguments.data], None)
-    scorer = Scorer.load(arguments.model)
-    features = getattr(scorer, "feature_names_in_", None)
-    sets = sets_of(scorer.target, arguments)
-    classes = ClassNames(scorer.classes_.tolist()) if sets is None else sets.classes
+    scorer, features, sets, classes = _loaded(arguments)
     classes.grows = True
     scored, targets = [], list[Any]()
     with Progress("Scored", quiet=arguments.quiet) as progress:
-        for batch in _batches(_labelled(sets, classes, arguments)):
-            targets += [label for _, label in batch]
-            documents = documents_of([record for record, _ in batch], features, arguments.data)
-            scored.append(scorer.predict_proba(documents))
-            progress.advance(len(batch))
+        for frame in frames(arguments.data, arguments, [arguments.label], features, _BATCH_SIZE):
+            targets += numbers_of(frame, arguments, classes, sets)
+            scored.append(scorer.predict_proba(documents_of(frame, features, arguments)))
+            progress.advance(len(frame))
     probabilities = np.concatenate(scored)
     _warn_of_unknown(targets, classes, len(scorer.classes_))
     printable = [name if name.isprintable() else repr(name) for name in classes.names]
@@ -227,56 +224,35 @@ def report(arguments: argparse.Namespace) -> None:
     classifier = getattr(model, "steps", [(None, model)])[-1][1]
     if not hasattr(classifier, "pool_"):
         raise ValueError(f"{arguments.model} cannot be loaded: it holds no classifier.")
-    is_several = sets_of(classifier.pool_.target, arguments) is not None
-    classes = ClassNames(model.classes_.tolist())
-    documents, labels = _labelled_records(arguments.data, classes, arguments, is_several)
+    complete(arguments, getattr(classifier, "_table", None))
+    sets = sets_of(classifier.pool_.target, arguments)
+    classes = ClassNames(model.classes_.tolist()) if sets is None else sets.classes
+    classes.grows = True
     features = getattr(model, "feature_names_in_", None)
-    texts, train = documents_of(documents, features, arguments.data), dict[str, Any]()
+
+    def read(name: str) -> tuple[DataFrame, Any, Any]:
+        (frame,) = frames(name, arguments, [arguments.label], features)
+        numbers = numbers_of(frame, arguments, classes, sets)
+        labels: Any = np.array(classes.names)[numbers] if sets is None else sets.frame(numbers)
+        return frame, documents_of(frame, features, arguments), labels
+
+    frame, documents, labels = read(arguments.data)
+    train = dict[str, Any]()
     if arguments.train is not None:
-        learnt, y_train = _labelled_records(arguments.train, classes, arguments, is_several)
-        train = {"X_train": documents_of(learnt, features, arguments.train), "y_train": y_train}
-    ids, n_mistakes = ids_of(documents, arguments), arguments.mistakes
+        _, train["X_train"], train["y_train"] = read(arguments.train)
+    ids, n_mistakes = ids_of(frame, arguments), arguments.mistakes
     stages = Stages(0 if arguments.quiet else 1, "report")
     with stages.heartbeat(), stages("report"):
-        found = report_on(model, texts, labels, **train, n_mistakes=n_mistakes, ids=ids)
-    measure = "micro_f1" if is_several else "accuracy"
+        found = report_on(model, documents, labels, **train, n_mistakes=n_mistakes, ids=ids)
+    measure = "accuracy" if sets is None else "micro_f1"
     scores = [f"{name} {each[measure]:.3f}" for name, each in found.scores.items()]
     result = f"{measure.replace('_', ' ').capitalize()}: {', '.join(scores)}."
     write_result(found, f"Read {counted(found.n_documents)}", result, started, arguments)
 
 
-def _labelled_records(
-    name: str, classes: ClassNames, arguments: argparse.Namespace, is_several: bool
-) -> tuple[list[Record], Any]:
-    """Return documents and labels of a table, which `report` matches by their values."""
-    if is_several:
-        return read_labelled(name, arguments, classes.labels, grows=True)
-    found = list(records(name, arguments, arguments.label))
-    return found, [record.label for record in found]
-
-
 def _progress(done: str, arguments: argparse.Namespace) -> Progress:
     to_standard = arguments.output in (None, STANDARD)
     return Progress(done, quiet=arguments.quiet, beside_rows=to_standard)
-
-
-def _batches(rows: Iterator[_T], size: int = _BATCH_SIZE) -> Iterator[list[_T]]:
-    while batch := list(islice(rows, size)):
-        yield batch
-
-
-def _labelled(
-    sets: LabelSets | None, classes: ClassNames, arguments: argparse.Namespace
-) -> Iterator[tuple[Record, Any]]:
-    """Yield documents with the number of their class, or those of their labels, if asked for."""
-    label = arguments.label
-    of_sets = [] if sets is None or label is None else [label]
-    for record in records(arguments.data, arguments, None if of_sets else label, of_sets):
-        where = where_of(arguments.data, record, arguments)
-        if of_sets and sets is not None:
-            yield record, sets.numbers(record.others[0], where)
-        else:
-            yield record, None if label is None else classes.checked(record.label, where)
 
 
 def _written(figure: float | None) -> str:

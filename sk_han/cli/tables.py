@@ -7,41 +7,43 @@ import gzip
 import io
 import json
 import os
+import re
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.cli.program import STANDARD, UsageError
 from sk_han.datasets.tables import (
-    Record,
-    Table,
-    check_separator,
-    is_json_lines,
+    kind_of,
     label_array,
-    place_of,
-    read_records,
+    labels_of,
+    places_of,
+    read_frames,
+    texts_of,
 )
 from sk_han.targets import AnyOfLabels, Target
 from sk_han.utils.containers import listed
-from sk_han.utils.files import check_replaceable, replacing
-from sk_han.utils.messages import counted, warn_user
+from sk_han.utils.files import check_replaceable, csv_line, replacing
+from sk_han.utils.messages import counted, import_optional, in_one_line, warn_user
 from sk_han.utils.progress import duration, tell
 from sk_han.validation.labels import ClassNames, named
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 # What the name of an output may end in, of the endings that promise a kind of file.
-_ENDINGS = {"table": [".csv", ".tsv", ".txt"], "page": [".html", ".htm"]}
+_ENDINGS = {"table": [".csv", ".tsv", ".txt", ".xlsx"], "page": [".html", ".htm"]}
 _PROMISES = [*_ENDINGS["table"], *_ENDINGS["page"], ".json", ".jsonl"]
-_PROMISES += [".pdf", ".png", ".xls", ".xlsx"]
+_PROMISES += [".pdf", ".png", ".xls"]
 
 
 def check_files(
@@ -69,81 +71,108 @@ def check_is_csv(path: str, option: str) -> None:
         raise UsageError(f"{option} writes a .csv or .csv.gz; got {path!r}.")
 
 
-def separator_of(arguments: argparse.Namespace) -> str | None:
-    """Return the character between columns that --sep names; None if it is not given."""
-    separator = "\t" if arguments.sep in ("tab", r"\t") else arguments.sep
-    if separator is not None:
-        try:
-            check_separator(separator)
-        except ValueError as error:
-            raise UsageError(f"--sep: {error}") from error
-    return None if separator is None else str(separator)
+_SEPARATOR = ";"  # of a model of several labels, if none is given
 
 
-def is_json_table(name: str, arguments: argparse.Namespace) -> bool:
-    """Return whether a table, or standard input, holds JSON lines."""
-    return bool(arguments.jsonl) if name == STANDARD else is_json_lines(Path(name))
+# Options that say how a table is read: the name in a stored model, and the default.
+_OPTIONS: dict[str, tuple[str, Any]] = {
+    "text": ("text", ["text"]),
+    "label": ("label", "label"),
+    "sep": ("separator", None),
+    "encoding": ("encoding", "utf-8"),
+    "separator": ("labels_separator", None),
+}
 
 
-def records(
-    name: str, arguments: argparse.Namespace, label: str | None = None, others: Sequence[str] = ()
-) -> Iterator[Record]:
-    """Return the documents of a table, or of standard input, which are read as they are asked."""
-    texts = arguments.text or ["text"]
-    if getattr(arguments, "label", None) in texts:
+def complete(arguments: argparse.Namespace, stored: Mapping[str, Any] | None = None) -> None:
+    """Set the options of tables that are not given: those of the stored model, or the defaults."""
+    taken = []
+    for option, (name, default) in _OPTIONS.items():
+        # explain reads labels only if it is told to; JSON is in UTF-8, whatever other tables are.
+        if getattr(arguments, option, "") is None and (arguments.command, option) != _OPTIONAL:
+            is_json = option == "encoding" and _kind(arguments.data, arguments) == ".jsonl"
+            value = default if stored is None or is_json else stored[name]
+            setattr(arguments, option, value)
+            values = value if isinstance(value, list) else [value]
+            taken += [f"--{option} {in_one_line(each)!r}" for each in values if value != default]
+    if arguments.separator == "":
+        arguments.separator = _SEPARATOR
+    arguments.sep = "\t" if arguments.sep in ("tab", r"\t") else arguments.sep
+    if getattr(arguments, "label", None) in arguments.text:
         raise UsageError(f"{arguments.label!r} is both --text and --label; give another for one.")
-    is_json = is_json_table(name, arguments)
-    separator = None if is_json else separator_of(arguments)
-    if name != STANDARD:
-        table = Table.at(Path(name), separator, arguments.encoding)
-    elif sys.stdin is None:
+    if taken:
+        fitted = f"{in_one_line(arguments.model)} was fitted to a table with {' '.join(taken)}"
+        tell(f"{fitted}: taken here, too.", quiet=arguments.quiet)
+
+
+_OPTIONAL = "explain", "label"
+
+
+def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return how the table of a fit was read, for its model to remember."""
+    return {name: getattr(arguments, option) for option, (name, _) in _OPTIONS.items()}
+
+
+def _kind(name: str, arguments: argparse.Namespace) -> str:
+    """Return the kind of a table, or of standard input, such as ".csv"."""
+    return kind_of(Path(name)) if name != STANDARD else ".jsonl" if arguments.jsonl else ".csv"
+
+
+def frames(
+    name: str,
+    arguments: argparse.Namespace,
+    columns: Sequence[str | None] = (),
+    features: Sequence[str] | None = None,
+    size: int | None = None,
+) -> Iterator[DataFrame]:
+    """Return the rows of a table, or of standard input, which are read as they are asked.
+
+    The text column of `features` may have another name. The index holds lines, and the documents'
+    names in the column that is kept, if any.
+    """
+    import pandas as pd
+
+    if name == STANDARD and sys.stdin is None:
         raise OSError("standard input is closed; give a file.")
-    else:
-        delimiter = None if is_json else separator or ","
-        stream = cast(Any, sys.stdin.buffer)
-        table = Table(stream, delimiter, "standard input", arguments.encoding)
-    return read_records(table, texts, label, others)
+    kept = getattr(arguments, "keep", None) if name == arguments.data else None
+    kept = [kept] if isinstance(kept, str) else kept or []
+    for frame in read_frames(
+        Path(name) if name != STANDARD else cast(Any, sys.stdin.buffer),
+        [*arguments.text, *filter(None, columns), *kept],
+        features[1:] if features is not None else [],
+        size=size,
+        separator=arguments.sep,
+        encoding=arguments.encoding,
+        kind=_kind(name, arguments),
+    ):
+        if kept:
+            ids = [f"{line} ({cell_of(cell)[:40]!r})" for line, cell in frame[kept[0]].items()]
+            frame = frame.set_index(pd.Index(ids, name=frame.index.name))
+        yield frame
 
 
-def documents_of(found: Sequence[Record], names: Sequence[str] | None, table: str) -> list[Any]:
-    """Return texts or, for a model of columns, rows by the names of the text and the others."""
-    if names is None:
-        return [record.text for record in found]
-    text, *columns = names
-    rows = []
-    for record in found:
-        values, present = [*record.row.values()], [*record.row]
-        others = {name: values[place_of(name, present, table)] for name in columns}
-        rows.append({text: record.text} | others)
-    return rows
+def documents_of(
+    frame: DataFrame, features: Sequence[str] | None, arguments: argparse.Namespace
+) -> Any:
+    """Return texts or, for a model of columns, a frame of the text column and the others."""
+    texts = texts_of(frame, arguments.text)
+    if features is None:
+        return texts
+    documents = frame[[*features[1:]]]
+    documents.insert(0, features[0], texts)
+    return documents
 
 
-def typed(cells: list[Any]) -> list[Any]:
-    """Return the strings of a column as numbers, or as dates, if all of them are; None if blank."""
-    if all(isinstance(cell, str) for cell in cells):
-        for read in (float, date.fromisoformat):
-            with suppress(ValueError):
-                return [read(cell) if cell.strip() else None for cell in cells]
-    return cells
-
-
-def ids_of(found: Sequence[Record], arguments: argparse.Namespace) -> list[str] | None:
+def ids_of(frame: DataFrame, arguments: argparse.Namespace) -> list[str] | None:
     """Return the cells of the column that names documents; None if there is none."""
-    kept = arguments.keep
-    if kept is None:
-        return None
-    rows = [each.row for each in found]
-    return [cell_of(row[[*row][place_of(kept, [*row], arguments.data)]]) for row in rows]
+    return None if arguments.keep is None else frame[arguments.keep].map(cell_of).tolist()
 
 
 def cell_of(value: Any) -> str:
     """Return a value of a table as a cell of CSV."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def where_of(name: str, record: Record, arguments: argparse.Namespace) -> str:
-    """Return where the label of a record stands."""
-    return f"{name}, line {record.line}: {arguments.label!r}"
+    if isinstance(value, (list, dict, bool)):
+        return json.dumps(value, ensure_ascii=False)
+    return "" if value is None else str(value)
 
 
 def write_result(
@@ -168,6 +197,42 @@ def needing_torch(command: str) -> Iterator[None]:
 
 
 @contextmanager
+def writing_rows(
+    path: str | None, separator: str | None, encoding: str
+) -> Iterator[Callable[[Iterable[Sequence[Any]]], None]]:
+    """Open a table to write; give the function that writes rows of it."""
+    if not str(path).lower().endswith(".xlsx"):
+        if str(path).lower().removesuffix(".gz").endswith(".tsv"):
+            separator = "\t"
+        with writing(path, encoding) as file:
+
+            def write(rows: Iterable[Sequence[Any]]) -> None:
+                file.writelines(csv_line(map(cell_of, row), separator or ",") for row in rows)
+                file.flush()
+
+            yield write
+        return
+    import_optional("openpyxl", "excel", f"Writing {path}")
+    import pandas as pd
+
+    sheet: list[Sequence[Any]] = []
+    with replacing(str(path)) as binary:
+        yield sheet.extend
+        cells = pd.DataFrame(sheet, dtype=object).map(_of_excel)
+        with pd.ExcelWriter(cast(Any, binary), engine="openpyxl") as book:
+            cells.to_excel(book, index=False, header=False)
+            for cell in chain(*book.book.active.iter_rows()):
+                cell.data_type = "s" if cell.data_type == "f" else cell.data_type  # no formulas
+
+
+def _of_excel(cell: Any) -> Any:
+    """Return a cell without the characters that Excel does not have."""
+    if isinstance(cell, (bool, int, float, date)):
+        return cell
+    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\uffff]", "?", cell_of(cell))
+
+
+@contextmanager
 def writing(path: str | None, encoding: str = "utf-8") -> Iterator[TextIO]:
     """Open the output: standard output, in UTF-8, or a file that is whole or not there.
 
@@ -183,39 +248,15 @@ def writing(path: str | None, encoding: str = "utf-8") -> Iterator[TextIO]:
         return
     path = str(path)
     with replacing(path) as file:
-        if path.lower().endswith(".gz"):
-            compressed = gzip.GzipFile("", "wb", fileobj=file, mtime=0)
-            with io.TextIOWrapper(cast(Any, compressed), encoding, "replace", newline="") as text:
-                yield text
-            return
-        text = io.TextIOWrapper(file, encoding, "replace", newline="")
+        is_compressed = path.lower().endswith(".gz")
+        binary = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if is_compressed else file
+        text = io.TextIOWrapper(cast(Any, binary), encoding, "replace", newline="")
         try:
             yield text
         finally:
             text.detach()
-
-
-_SEPARATOR = ";"  # of a model of several labels, if none is given
-
-
-@dataclass(frozen=True)
-class LabelColumns:
-    """An indicator with names, as `fit` takes it of a DataFrame; pandas is no dependency."""
-
-    columns: list[Any]
-    values: NDArray[np.bool_]  # (D, L)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Return (D, L)."""
-        return self.values.shape
-
-    def to_numpy(self) -> NDArray[np.bool_]:
-        """Return the values."""
-        return self.values
-
-    def __getitem__(self, rows: NDArray[np.int64]) -> LabelColumns:
-        return LabelColumns(self.columns, self.values[rows])
+            if is_compressed:
+                binary.close()
 
 
 @dataclass(frozen=True)
@@ -233,21 +274,15 @@ class LabelSets:
 
     def numbers(self, cell: Any, where: str) -> list[int]:
         """Return the numbers of the labels of a cell."""
-        labels = _labels_of(self.separator, cell, where, self._as_named)
+        labels = _labels_of(self.separator, cell, where)
+        known = {*self.classes.names}
         for label in labels:
-            joined = None if label in self._as_named else _joined_by(label, self._as_named)
-            if joined is not None:
+            if label not in known and (joined := _joined_by(label, known)):
                 raise ValueError(
                     f"{where}: {label[:40]!r} is not a label of the model, but {listed(joined[1])} "
                     f"are. Give --separator {joined[0]!r}."
                 )
         return [self.classes.checked(label, where) for label in labels]
-
-    @cached_property
-    def _as_named(self) -> dict[str, str]:
-        """The name of each label with and without blanks around it."""
-        names = self.classes.names
-        return {name.strip(): name for name in names} | {name: name for name in names}
 
     def indicator(self, numbers: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
         """Return a row for each set of numbers, (D, L)."""
@@ -256,6 +291,12 @@ class LabelSets:
             row[list(of_document)] = True
         return t
 
+    def frame(self, numbers: Sequence[Sequence[int]]) -> DataFrame:
+        """Return the indicator with the labels as names of columns."""
+        import pandas as pd
+
+        return pd.DataFrame(self.indicator(numbers), columns=self.classes.labels)
+
     def written(self, row: NDArray[np.bool_]) -> str:
         """Return the labels of a document as a cell."""
         return self.separator.join(self.classes.names[number] for number in np.flatnonzero(row))
@@ -263,10 +304,9 @@ class LabelSets:
 
 def sets_of(target: Target, arguments: argparse.Namespace) -> LabelSets | None:
     """Return how sets of labels are written; None for a model of one label a document."""
-    given = arguments.separator
     if isinstance(target, AnyOfLabels):
-        return LabelSets(ClassNames(target.names.tolist()), _label_separator(given))
-    if given is not None:
+        return LabelSets(ClassNames(target.names.tolist()), arguments.separator or _SEPARATOR)
+    if arguments.separator is not None:
         raise UsageError(
             "--separator is for models of several labels a document, and this one gives each "
             "document one of its classes. Leave it out, or fit a model with --separator."
@@ -274,26 +314,12 @@ def sets_of(target: Target, arguments: argparse.Namespace) -> LabelSets | None:
     return None
 
 
-def _label_separator(given: str | None) -> str:
-    """Return a separator of labels that is not empty."""
-    separator = _SEPARATOR if given is None else given
-    if not separator:
-        raise UsageError(f"--separator stands between labels, such as ';'; got {separator!r}.")
-    return separator
-
-
-def _labels_of(
-    separator: str, cell: Any, where: str, known: Mapping[str, str] = MappingProxyType({})
-) -> list[str]:
-    """Return the labels of a cell: none of an empty one, those of a list of JSON.
-
-    Blanks around a label of a cell do not count, but for a known label that has some.
-    """
+def _labels_of(separator: str, cell: Any, where: str) -> list[str]:
+    """Return the labels of a cell: none of an empty one, those of a list of JSON."""
     if cell is None:
         return []
     if isinstance(cell, str):
-        parts = [part if part in known else part.strip() for part in cell.split(separator)]
-        return [known.get(part, part) for part in parts if part]
+        return [part.strip() for part in cell.split(separator) if part.strip()]
     values = cell if isinstance(cell, list) else [cell]
     if not all(type(value) in (str, int, bool) for value in values):
         raise ValueError(f"{where} holds {cell!r}; labels are a string, or a list of strings.")
@@ -303,32 +329,32 @@ def _labels_of(
     return names
 
 
-def read_labelled(
-    name: str, arguments: argparse.Namespace, names: list[Any] | None = None, *, grows: bool = False
-) -> tuple[list[Record], LabelColumns]:
-    """Return the documents of a table and the indicator of their labels: those named, or all.
+def label_names(frame: DataFrame, arguments: argparse.Namespace) -> list[Any]:
+    """Return the names of all labels, of which documents have several."""
+    separator, column = arguments.separator or _SEPARATOR, arguments.label
+    pairs = zip(frame[column], places_of(frame, column), strict=True)
+    of_cells = [_labels_of(separator, *pair) for pair in pairs]
+    names: list[Any] = sorted(label_array([*set().union(*of_cells)]).tolist())
+    warn_of_joined(names)
+    if len(names) < 2 or all(len(labels) == 1 for labels in of_cells):
+        raise ValueError(
+            f"{frame.attrs['name']}: {column!r} has {counted(len(names), 'label')}, and no cell "
+            f"has several between separators {separator!r}. Is another separator meant, that "
+            "between columns, --sep, or a single label a document, without --separator?"
+        )
+    return names
 
-    With `grows` labels that are not named come behind those that are.
-    """
-    separator = _label_separator(arguments.separator)
-    found = list(records(name, arguments, others=[arguments.label]))
-    cells = [record.others[0] for record in found]
-    places = [where_of(name, record, arguments) for record in found]
-    if names is None:
-        pairs = zip(cells, places, strict=True)
-        of_cells = [_labels_of(separator, *pair) for pair in pairs]
-        names = sorted(label_array([*set().union(*of_cells)]).tolist())
-        warn_of_joined(names)
-        if len(names) < 2 or all(len(labels) == 1 for labels in of_cells):
-            raise ValueError(
-                f"{name}: {arguments.label!r} has {counted(len(names), 'label')}, and no cell has "
-                f"several between separators {separator!r}. Is another separator meant, that "
-                "between columns, --sep, or a single label a document, without --separator?"
-            )
-    sets = LabelSets(ClassNames(names), separator)
-    sets.classes.grows = grows
-    numbers = [sets.numbers(cell, place) for cell, place in zip(cells, places, strict=True)]
-    return found, LabelColumns(sets.classes.labels, sets.indicator(numbers))
+
+def numbers_of(
+    frame: DataFrame, arguments: argparse.Namespace, classes: ClassNames, sets: LabelSets | None
+) -> list[Any]:
+    """Return the number of each row's class, or the numbers of its labels."""
+    column = arguments.label
+    if sets is None:
+        cells, number_of = labels_of(frame, column).tolist(), cast(Any, classes.checked)
+    else:
+        cells, number_of = frame[column].tolist(), sets.numbers
+    return [number_of(*pair) for pair in zip(cells, places_of(frame, column), strict=True)]
 
 
 def warn_of_joined(names: Sequence[Any]) -> None:

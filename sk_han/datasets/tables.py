@@ -1,4 +1,4 @@
-"""Reading texts and labels from CSV files."""
+"""Reading tables: CSV, TSV, JSON lines and Excel, as DataFrames of pandas and as texts."""
 
 from __future__ import annotations
 
@@ -8,342 +8,259 @@ import difflib
 import gzip
 import io
 import json
+import lzma
 import os
 import re
-import threading
+import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TextIO, cast, overload
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-# The number of the line in which a document starts, its values in the requested columns, and all.
-Row = tuple[int, list[Any], dict[str, Any]]
+from sk_han.utils.messages import import_optional
+from sk_han.validation.labels import named
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
-TAB = "\t"
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_KINDS = [*_SEPARATORS, ".jsonl", ".xlsx"]
 
+# How compressed files begin, and texts of other encodings: that of UTF-32 begins as that of UTF-16.
+_COMPRESSIONS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\0": "lzma"}
+_MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF8: "utf-8-sig"}
+_MARKS |= {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
-_DELIMITER_OF = {".csv": ",", ".tsv": TAB, ".jsonl": None}
-
-
-_CALLED = {",": "comma", TAB: "tab"}
-
-
-# Rows read at a time, while other threads that read tables wait.
-_PORTION = 64
-
-
-_CSV_LIMIT = threading.Lock()
-
-
-_NO_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
-
-
-# How files begin that are no tables of text; an archive has the names of its first files there.
+# How files begin that are no tables of columns; an archive has the names of its first files there.
 _FOREIGN = {
-    rb"(?s)\xd0\xcf\x11\xe0|PK\x03\x04.*xl/": (
-        "an Excel file. Save it in Excel as CSV UTF-8, or read it with pandas.read_excel"
-    ),
+    rb"\xd0\xcf\x11\xe0": "an .xls of old, or has a password. Save it in Excel as .xlsx",
+    rb"(?s)PK\x03\x04.*xl/": "an Excel file. Give it in a file whose name ends in .xlsx",
     rb"PK\x03\x04": "a zip archive. Unpack it, and give the table in it",
     rb"PAR1[\0-\x1f]": "a Parquet file. Read it with pandas.read_parquet",
     rb"%PDF-": "a PDF. Give a table with a row for each document",
+    rb'\{\s*"': "JSON lines. Name it .jsonl, or give --jsonl",
 }
-
 
 # Labels that are numbers; "007" is a name.
 _WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")
 
 
-class Record(NamedTuple):
-    """A document of a table: the line where it starts, text, label, values of other columns."""
-
-    line: int
-    text: str
-    label: str | int | bool | None
-    others: list[Any]
-    row: dict[str, Any]  # the values of all columns
+def kind_of(path: Path) -> str:
+    """Return the ending that says what a file holds, such as ".csv"."""
+    is_compressed = path.suffix.lower() in (".gz", ".bz2", ".xz")
+    return Path(path.stem if is_compressed else path.name).suffix.lower()
 
 
-@dataclass(frozen=True)
-class Table:
-    """A file or stream of rows."""
+def read_frames(
+    source: Path | BinaryIO,
+    columns: Sequence[str],
+    optional: Sequence[str] = (),
+    *,
+    size: int | None = None,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    kind: str = ".csv",
+) -> Iterator[DataFrame]:
+    """Yield the rows of a file or stream in portions of a size, or all at once, as they are read.
 
-    source: Path | BinaryIO  # a stream is read once, and not closed
-    delimiter: str | None  # None for JSON lines
-    name: str  # what errors call it
-    encoding: str = "utf-8"
+    The index holds the line (of Excel: the row) where each starts. Cells of CSV are strings, and
+    others as they are there; None is a missing key of JSON. Columns must be present, but optional
+    ones may lack in JSON. ``attrs`` has the name, the kind, and the encoding with its mark.
+    """
+    import pandas as pd
 
-    @classmethod
-    def at(cls, path: Path, separator: str | None = None, encoding: str = "utf-8") -> Table:
-        """Return the table of a file, whose kind its name tells, or the separator if given."""
-        suffix = _suffix_of(path)
-        if path.is_dir():
-            raise IsADirectoryError(f"{path} is a folder; give the name of a table in it.")
-        if separator is None and suffix not in _DELIMITER_OF:
-            if path.is_file():
-                with _open_text(cls(path, None, str(path))):
-                    pass  # raises an error for kinds of files that are known
-            raise ValueError(
-                f"{path}: the name must end in .csv, .tsv or .jsonl, or in one of these with .gz "
-                "after it, to say what the file holds. Rename the file, or convert it, or give the "
-                "separator of its columns, on the command line by --sep."
-            )
-        if separator is not None:
-            check_separator(separator)
-            if is_json_lines(path):
-                raise ValueError(f"{path}: JSON lines have no separator; leave it out.")
-        delimiter = _DELIMITER_OF[suffix] if separator is None else separator
-        return cls(path, delimiter, str(path), encoding)
-
-
-def is_json_lines(path: Path) -> bool:
-    """Return whether the name of a file says that it holds JSON lines."""
-    return _suffix_of(path) == ".jsonl"
-
-
-def _suffix_of(path: Path) -> str:
-    compressed = path.suffix.lower() == ".gz"
-    return Path(path.stem if compressed else path.name).suffix.lower()
-
-
-def check_separator(separator: str) -> None:
-    """Raise ValueError if a separator is not one character that may stand between columns."""
-    if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n':
+    name = str(source) if isinstance(source, Path) else "standard input"
+    if separator is not None and not re.fullmatch(r'[^"\r\n]', str(separator)):
         raise ValueError(
             f"separator must be one character, and no quote and no line break; got {separator!r}."
         )
-
-
-def read_records(
-    table: Table, text: Sequence[str], label: str | None = None, others: Sequence[str] = ()
-) -> Iterator[Record]:
-    """Yield the documents of a table while it is read; columns of text join by a blank line."""
-    columns = [*text, *([] if label is None else [label]), *others]
-    n_read, previous = 0, None
-    with _open_text(table) as lines:
-        if table.delimiter is None:
-            rows = _json_rows(lines, table.name, columns)
+    n_rows, header = 0, None
+    with _opened(source, name) as stream:
+        if kind == ".xlsx":
+            rows = _excel_rows(stream, name)
         else:
-            rows = _csv_rows(lines, table.name, columns, table.delimiter)
-        while portion := _next_portion(rows):
-            n_read += len(portion)
-            for number, values, row in portion:
-                where = f"{table.name}, line {number}"
-                pairs = zip(text, values, strict=False)  # label and others follow
-                texts = [_check_text(value, f"{where}: {column!r}") for column, value in pairs]
-                found, rest = None, values[len(text) :]
-                if label is not None:
-                    found = _check_label(rest.pop(0), previous, f"{where}: {label!r}")
-                    previous = found
-                yield Record(number, "\n\n".join(texts), found, rest, row)
-    if not n_read:
-        raise ValueError(f"{table.name} holds no documents.")
-
-
-def _next_portion(rows: Iterator[Row]) -> list[Row]:
-    """Read rows without the limit on CSV fields, which csv has for the whole process only."""
-    with _CSV_LIMIT:
-        limit = csv.field_size_limit(2**31 - 1)  # the largest C long on Windows
-        try:
-            return list(islice(rows, _PORTION))
-        finally:
-            csv.field_size_limit(limit)
+            encoding = _marked_encoding(stream.peek(6), encoding, name, kind == ".jsonl")
+            if separator is None and kind not in _KINDS:
+                raise ValueError(
+                    f"{name}: the name must end in {', '.join(_KINDS)}, or in one of these with "
+                    ".gz, .bz2 or .xz after it, to say what the file holds. Rename the file, or "
+                    "give the separator of its columns, on the command line by --sep."
+                )
+            lines = io.TextIOWrapper(stream, encoding, newline="")
+            rows = _csv_rows(lines, name, separator or _SEPARATORS.get(kind, ","))
+            if kind == ".jsonl":
+                rows = _json_rows(lines, name)
+        if kind != ".jsonl":
+            _, header = next(rows, (0, None))
+            if header is None:
+                raise ValueError(f"{name} is empty; it should start with a row of column names.")
+            _check_columns([*columns, *optional], header, name)
+        while portion := list(islice(rows, size)):
+            numbers, cells = zip(*portion, strict=True)
+            index = pd.Index(numbers, name="row" if kind == ".xlsx" else "line")
+            frame = pd.DataFrame(list(cells), index, header, dtype=object)
+            if header is None:
+                _check_columns(columns, [*frame.columns], f"{name}, line {numbers[0]}")
+                frame = frame.reindex(columns=[*dict.fromkeys([*frame.columns, *optional])])
+                frame = frame.where(frame.notna(), None)
+            frame.attrs = {"name": name, "kind": kind, "encoding": encoding}
+            n_rows += len(frame)
+            yield frame
+    if not n_rows:
+        raise ValueError(f"{name} holds no documents.")
 
 
 @contextmanager
-def _open_text(table: Table) -> Iterator[TextIO]:
-    """Open a table, compressed or not."""
-    encoding = table.encoding
+def _opened(source: Path | BinaryIO, name: str) -> Iterator[Any]:
+    """Open a file or stream, compressed or not; say what is wrong with its bytes."""
     try:
-        "".encode(encoding)
-    except (LookupError, TypeError):
-        raise ValueError(
-            f"encoding is {encoding!r}; it takes the name of an encoding of text that Python "
-            "knows, such as 'utf-8', 'cp1252' or 'utf-16'."
-        ) from None
-    if codecs.lookup(encoding).name == "utf-8":
-        encoding = "utf-8-sig"  # the same, without the byte order mark that Excel writes
-    source = table.source
-    binary = _open_bytes(source) if isinstance(source, Path) else source
-    lines = io.TextIOWrapper(binary, encoding, newline="")
-    try:
-        _check_beginning(binary, table)
-        yield lines
-    except UnicodeDecodeError as error:
-        if error.object.startswith(b"\x1f\x8b"):
-            raise ValueError(
-                f"{table.name} is compressed. Add .gz to its name, or unpack it."
-            ) from error
-        is_utf_8 = codecs.lookup(encoding).name.startswith("utf-8")
+        with source.open("rb") if isinstance(source, Path) else source as stream:
+            head: bytes = stream.peek(6)  # type: ignore[attr-defined]
+            module = next((m for magic, m in _COMPRESSIONS.items() if head.startswith(magic)), "")
+            yield import_module(module).open(stream) if module else stream
+    except UnicodeError as error:
+        is_utf_8 = getattr(error, "encoding", "").startswith("utf-8")
         likely = "cp1252 for a Western language" if is_utf_8 else "utf-8"
-        if error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            likely = "utf-16"
         raise ValueError(
-            f"{table.name}: byte 0x{error.object[error.start]:02x} is not {error.encoding}. Give "
-            f"the encoding that the file was written in, perhaps {likely}, or save it as UTF-8."
+            f"{name}: {error}. Give the encoding that the file was written in, perhaps {likely}, "
+            "or save it as UTF-8."
         ) from error
-    except UnicodeError as error:  # UTF-16 or UTF-32 without the mark that it begins with
-        raise ValueError(
-            f"{table.name}: {error}. Give the encoding that the file was written in, perhaps utf-8."
-        ) from error
-    except _NO_GZIP as error:
-        raise ValueError(
-            f"{table.name} is not a whole gzip file ({error}). Fetch or compress it again; if it "
-            "was never compressed, take .gz off its name."
-        ) from error
-    finally:
-        if isinstance(source, Path):
-            lines.close()
-        else:
-            lines.detach()
+    except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"{name} is cut off or damaged ({error}). Fetch it again.") from error
 
 
-def _check_beginning(binary: Any, table: Table) -> None:
-    """Raise ValueError for a file of another kind."""
-    head = binary.peek(1) if hasattr(binary, "peek") else b""
+def _marked_encoding(head: bytes, encoding: str, name: str, is_json: bool) -> str:
+    """Return the encoding, with a byte order mark if it has one; refuse files of other kinds."""
     for beginning, kind in _FOREIGN.items():
-        if re.match(beginning, head):
-            raise ValueError(f"{table.name} is {kind}.")
-    if table.delimiter is not None and re.match(rb'\{\s*"', head):
-        raise ValueError(f"{table.name} looks like JSON lines: name it .jsonl, or give --jsonl.")
+        if re.match(beginning, head) and not is_json:
+            raise ValueError(f"{name} is {kind}.")
+    marked = next((e for mark, e in _MARKS.items() if head.startswith(mark)), encoding)
+    plain = marked.removesuffix("-sig")
+    if marked != encoding and not codecs.lookup(encoding).name.startswith(plain):
+        raise ValueError(
+            f"{name} is {plain.upper()}, as its byte order mark says, and not {encoding}. Give the "
+            f"encoding {plain}, on the command line by --encoding."
+        )
+    return marked
 
 
-def _open_bytes(path: Path) -> BinaryIO:
-    try:
-        compressed = path.suffix.lower() == ".gz"
-        return cast(BinaryIO, gzip.open(path) if compressed else path.open("rb"))
-    except FileNotFoundError:
-        folder = path.parent
-        present = [file.name for file in folder.iterdir()] if folder.is_dir() else []
-        raise FileNotFoundError(
-            f"{path} does not exist.{_did_you_mean(path.name, present)}"
-        ) from None
-
-
-def _csv_rows(lines: TextIO, name: str, columns: list[str], delimiter: str) -> Iterator[Row]:
-    records = _csv_records(lines, name, delimiter)
-    _, header = next(records, (0, []))
-    if not header:
-        raise ValueError(f"{name} is empty; it should start with a row of column names.")
-    places = [place_of(column, header, name) for column in columns]
-    called = _CALLED.get(delimiter, repr(delimiter))
-    for number, fields in records:
-        if len(fields) != len(header):
-            raise ValueError(
-                f"{name}, line {number}: expected as many fields as column names, {len(header)}; "
-                f"got {len(fields)}. Put quotes around a text with a {called} or a line break in "
-                "it."
-            )
-        row = dict(zip(header, fields, strict=True))
-        yield number, [fields[place] for place in places], row
-
-
-def _csv_records(lines: TextIO, name: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _csv_rows(lines: Any, name: str, separator: str) -> Iterator[tuple[int, Any]]:
     """Yield the rows that are not blank, each with the number of its first line."""
+    # pandas.read_csv fills short rows with blanks, takes the first cells of long ones for an index,
+    # and waits for 65,536 rows of a pipe before it gives one.
+    csv.field_size_limit(2**31 - 1)  # the largest C long on Windows
     # Without `strict`, a quote that is never closed takes the rest of the file without an error.
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    while True:
-        number = reader.line_num + 1
-        try:
-            fields = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise ValueError(
-                f"{name}, line {number}: {error}. Close every quote, and write a quote inside a "
-                'quoted text twice: "".'
-            ) from error
-        if fields:
-            yield number, fields
+    reader, number, width = csv.reader(lines, delimiter=separator, strict=True), 1, 0
+    try:
+        for fields in reader:
+            width = width or len(fields)
+            if fields and len(fields) != width:
+                raise csv.Error(
+                    f"expected as many fields as column names, {width}; got {len(fields)}"
+                )
+            if fields:
+                yield number, fields
+            number = reader.line_num + 1
+    except csv.Error as error:
+        raise ValueError(
+            f"{name}, line {number}: {error}. Put quotes around a text with a line break or a "
+            f'separator ({separator!r}) in it, write a quote in it twice (""), and close them.'
+        ) from error
 
 
-def _json_rows(lines: TextIO, name: str, columns: list[str]) -> Iterator[Row]:
+def _json_rows(lines: Any, name: str) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        where = f"{name}, line {number}"
         try:
-            record = json.loads(line.rstrip())
-        except json.JSONDecodeError as error:
-            raise ValueError(
-                f"{where} is not JSON: {error.msg} at column {error.colno}. Write one whole "
-                "object on each line, as in "
-                """{"text": "All well.", "label": "praise"}."""
-            ) from error
+            if not isinstance(record := json.loads(line), dict):
+                raise ValueError(f"a {type(record).__name__}")
         except (ValueError, RecursionError) as error:  # numbers too long, lists too deep
-            raise ValueError(f"{where} cannot be read: {error}.") from error
-        if not isinstance(record, dict):
             raise ValueError(
-                f"{where} is a JSON {_kind(record)}. Write one object on each line, without a "
-                "list around them."
+                f"{name}, line {number} is not a JSON object: {error}. Write one whole object on "
+                """each line, as in {"text": "All well.", "label": "praise"}."""
+            ) from error
+        yield number, record
+
+
+def _excel_rows(stream: Any, name: str) -> Iterator[tuple[int, Any]]:
+    import_optional("openpyxl", "excel", f"Reading {name}")
+    import pandas as pd
+
+    options: Any = {"engine": "openpyxl", "header": None, "dtype": object, "na_filter": False}
+    sheet = pd.read_excel(stream, **options)
+    for number, cells in enumerate(sheet.to_numpy().tolist(), start=1):
+        if any(cell != "" for cell in cells):
+            yield number, cells
+
+
+def _check_columns(columns: Sequence[str], present: Sequence[Any], where: str) -> None:
+    """Raise ValueError unless each column is present once."""
+    names = [*map(str, present)]
+    for column in columns:
+        if (n := names.count(column)) == 1:
+            continue
+        if n > 1:
+            raise ValueError(f"{where} has {n} columns {column!r}; rename one.")
+        by_lower = {name.strip().lower(): name for name in names}
+        close = difflib.get_close_matches(column.lower(), by_lower, n=1)
+        hint = f" Did you mean {by_lower[close[0]]!r}?" if close else ""
+        if any(len(name) > 40 or name.isdecimal() for name in names):
+            hint = hint or " Is the first line a document? It should name the columns."
+        if column in ("text", "label"):  # by default
+            keep = ", or by --keep if that names it" * (column == "label")
+            hint += f" Name another by {column}, on the command line by --{column}{keep}."
+        if len(names) == 1 and (other := re.search(r"[\t;|,]", names[0])):
+            hint = (
+                f" The columns seem to be separated by {other[0]!r}: in a .csv file it is a comma, "
+                "in a .tsv file a tab. Or give the separator, on the command line by --sep."
             )
-        keys = list(record)
-        yield number, [record[keys[place_of(column, keys, where)]] for column in columns], record
+        listed = ", ".join(repr(name[:40]) for name in names[:20])
+        raise ValueError(f"{where} has no column {column!r}. It has {listed}.{hint}")
 
 
-def place_of(column: str, present: list[str], where: str) -> int:
-    """Return the position of a column among those present."""
-    if present.count(column) == 1:
-        return present.index(column)
-    if column in present:
-        raise ValueError(f"{where} has {present.count(column)} columns {column!r}; rename one.")
-    listed = ", ".join(repr(name[:40]) for name in present[:20])
-    hint = _did_you_mean(column, present)
-    if any(len(name) > 40 or name.isdecimal() for name in present):
-        hint = hint or " Is the first line a document? It should name the columns."
-    if column in ("text", "label"):  # by default
-        keep = ", or by --keep if that names it" * (column == "label")
-        hint += f" Name another by {column}, on the command line by --{column}{keep}."
-    if len(present) == 1:
-        hint = _other_separator(present[0]) or hint
-    raise ValueError(f"{where} has no column {column!r}. It has {listed}.{hint}")
+def is_blank(cell: Any) -> bool:
+    """Return whether a cell holds nothing: None, or blanks alone."""
+    return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
-def _other_separator(header: str) -> str:
-    found = [separator for separator in (TAB, ";", "|", ",") if separator in header]
-    if not found:
-        return ""
-    return (
-        f" The columns seem to be separated by {found[0]!r}: in a .csv file it is a comma, in a "
-        ".tsv file a tab. Or give the separator, on the command line by --sep."
-    )
+def places_of(frame: DataFrame, column: str) -> list[str]:
+    """Return the place of each cell of a column in its table, for a message."""
+    where = f"{frame.attrs['name']}, {frame.index.name}"
+    return [f"{where} {line}: {column!r}" for line in frame.index]
 
 
-def _did_you_mean(name: str, present: Sequence[str]) -> str:
-    by_lower = {candidate.strip().lower(): candidate for candidate in present}
-    close = difflib.get_close_matches(name.lower(), by_lower, n=1)
-    return f" Did you mean {by_lower[close[0]]!r}?" if close else ""
+def texts_of(frame: DataFrame, columns: Sequence[str]) -> list[str]:
+    """Return the texts of a table's rows; columns of text are joined by a blank line."""
+    for column in columns:
+        for cell, place in zip(frame[column], places_of(frame, column), strict=True):
+            if cell is None or isinstance(cell, (list, dict)):
+                raise ValueError(
+                    f"{place} is {cell!r:.40}, and not a text. Leave the line out or correct it."
+                )
+    return ["\n\n".join(map(str, cells)) for cells in frame[[*columns]].to_numpy().tolist()]
 
 
-def _check_text(value: Any, where: str) -> str:
-    if not isinstance(value, str):
-        raise ValueError(
-            f"{where} is a JSON {_kind(value)}, not a string. Leave the line out or correct it."
-        )
-    return value
-
-
-def _check_label(value: Any, previous: Any, where: str) -> str | int | bool:
-    if isinstance(value, str) and not value.strip():
-        raise ValueError(f"{where} is blank. Leave the line out.")
-    if type(value) not in (str, int, bool):
-        raise ValueError(
-            f"{where} is a JSON {_kind(value)}. A label is a string, an integer, or true or false."
-        )
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise ValueError(f"{where} is an integer of more than 64 bits. Write it as a string.")
-    if previous is not None and type(value) is not type(previous):
-        raise ValueError(
-            f"{where} is a JSON {_kind(value)}, but the label before is a "
-            f"{_kind(previous)}. Write all labels alike."
-        )
-    return cast("str | int | bool", value)
+def labels_of(frame: DataFrame, column: str) -> NDArray[Any]:
+    """Return the labels of a table's rows: strings, whole numbers, or booleans of JSON."""
+    labels = frame[column].tolist()
+    if frame.attrs["kind"] == ".xlsx":  # whose cells of one column may differ in kind
+        labels = [*map(named, labels)]
+    for label, place in zip(labels, places_of(frame, column), strict=True):
+        if is_blank(label):
+            raise ValueError(f"{place} is blank. Leave the line out.")
+        if type(label) not in (str, int, bool) or type(label) is not type(labels[0]):
+            raise ValueError(
+                f"{place} is {label!r:.40}, and the first label is {labels[0]!r:.40}. Write all as "
+                "strings, as integers, or as true and false."
+            )
+    return np.array(labels) if frame.attrs["kind"] == ".jsonl" else label_array(labels)
 
 
 def label_array(labels: Sequence[Any]) -> NDArray[Any]:
@@ -353,34 +270,6 @@ def label_array(labels: Sequence[Any]) -> NDArray[Any]:
     return np.array(labels)
 
 
-def _kind(value: Any) -> str:
-    """Return JSON's name for the type of a value."""
-    names = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
-    return names.get(type(value), "number")
-
-
-@overload
-def load_csv(
-    path: str | os.PathLike[str],
-    *,
-    text: str | Sequence[str] = ...,
-    label: str = ...,
-    encoding: str = ...,
-    separator: str | None = ...,
-) -> tuple[list[str], NDArray[Any]]: ...
-
-
-@overload
-def load_csv(
-    path: str | os.PathLike[str],
-    *,
-    text: str | Sequence[str] = ...,
-    label: None,
-    encoding: str = ...,
-    separator: str | None = ...,
-) -> list[str]: ...
-
-
 def load_csv(
     path: str | os.PathLike[str],
     *,
@@ -388,15 +277,16 @@ def load_csv(
     label: str | None = "label",
     encoding: str = "utf-8",
     separator: str | None = None,
-) -> tuple[list[str], NDArray[Any]] | list[str]:
-    r"""Load texts and their labels from a table: CSV, TSV or JSON lines.
+) -> Any:
+    r"""Load texts and their labels from a table: CSV, TSV, JSON lines or Excel.
 
     Parameters
     ----------
     path : str or path-like
-        A file named ``.csv``, ``.tsv`` or ``.jsonl``, or one of these with ``.gz`` appended. A
-        CSV or TSV file starts with a row of column names, and has quotes like a spreadsheet's; a
-        JSON lines file has an object on each line.
+        A file named ``.csv``, ``.tsv`` or ``.jsonl``, perhaps with ``.gz``, ``.bz2`` or ``.xz``
+        appended, or ``.xlsx``, of which the first sheet is read by ``pip install
+        "sk-han[excel]"``. Columns have their names in the first row, and quotes like a
+        spreadsheet's; a JSON lines file has an object on each line.
     text : str or list of str, default="text"
         Name of the column, or key, of the texts. Several columns, such as title and body, are
         joined in this order with a blank line between them, where a sentence ends.
@@ -404,7 +294,7 @@ def load_csv(
         Name of the column, or key, of the labels; a blank one is refused. None loads the texts
         alone.
     encoding : str, default="utf-8"
-        Encoding of the file. A byte order mark is removed.
+        Encoding of the file. A byte order mark is removed; one of another encoding is an error.
     separator : str or None, default=None
         The character between columns, such as ``";"``. None takes that of the file's name: a comma
         for ``.csv``, a tab for ``.tsv``. A file of columns may have any name if it is given.
@@ -444,15 +334,11 @@ def load_csv(
     >>> labels.tolist()
     ['complaint', 'praise']
     """
-    table = Table.at(Path(path), separator, encoding)
     columns: list[Any] = list(text) if isinstance(text, (list, tuple)) else [text]
     if not columns or not all(isinstance(column, str) for column in columns):
         raise TypeError(f"text must be the name of a column, or a list of names; got {text!r}.")
-    texts: list[str] = []
-    labels: list[Any] = []
-    for record in read_records(table, columns, label):
-        texts.append(record.text)
-        labels.append(record.label)
-    if label is None:
-        return texts
-    return texts, np.array(labels) if table.delimiter is None else label_array(labels)
+    needed = columns if label is None else [*columns, label]
+    table, options = Path(path), {"separator": separator, "encoding": encoding}
+    (frame,) = read_frames(table, needed, kind=kind_of(table), **options)  # type: ignore[arg-type]
+    texts = texts_of(frame, columns)
+    return texts if label is None else (texts, labels_of(frame, label))

@@ -46,10 +46,11 @@ def run(capfd):
 
 @pytest.fixture
 def standard_input(monkeypatch):
-    """Give text to the next command."""
+    """Give text or bytes to the next command."""
 
     def give(text):
-        stream = io.TextIOWrapper(io.BytesIO(text.encode()))
+        data = text if isinstance(text, bytes) else text.encode()
+        stream = io.TextIOWrapper(io.BufferedReader(io.BytesIO(data)))
         monkeypatch.setattr(sys, "stdin", stream)
 
     return give

@@ -184,12 +184,6 @@ def test_doubtful_texts_are_told(fit, table):
     assert "warning: 40 of 40 validation documents are training documents" in told
 
 
-def test_an_empty_label_is_named_by_its_line(fit, table):
-    code, told, _ = fit(data=table([(0, "Good.", ""), (1, "Bad.", "neg")]))
-    assert code == 1
-    assert "data.csv, line 2: 'label' is blank" in told
-
-
 def rows_of(path):
     with open(path, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
@@ -268,7 +262,7 @@ class TestHoldOut:
         options = ("--separator", "|", "--hold-out", "0.25")
         assert run("fit", data, "-o", tmp_path / "m.han", *SMALL, *options)[0] == 0
         found = rows_of(held)
-        assert {row["label"] for row in found} <= {"", "late", "good|late"}
+        assert {row["label"] for row in found} <= {"", "late", "late|good"}
         number_of = {row["text"]: i for i, row in enumerate(rows)}
         numbers = [number_of[row["text"]] for row in found]
         assert [row["more"] for row in found] == [f"[{i}]" if i else "" for i in numbers]
@@ -354,4 +348,5 @@ class TestColumns:
         other = table(rows, "o.csv", ("id", "text", "amount"))
         code, _, told = run("predict", tmp_path / "m.han", other)
         assert code != 0
-        assert "Column 'amount' holds a str in row 0, 'many'" in told
+        assert "'amount'" in told
+        assert "line 2" in told

@@ -196,13 +196,14 @@ class TestLines:
         assert f"line {lines}: 'label' is blank" in told
 
 
-class TestWithoutLabel:
-    ROWS = [(i, t, n) for i, (t, n) in enumerate(zip(TEXTS, LABELS.tolist(), strict=True))]
-    BLANK = [(90, "A strange word here.", ""), (91, "A strange word there.", " ")]
+ROWS = [(i, *pair) for i, pair in enumerate(zip(TEXTS, LABELS.tolist(), strict=True))]
+BLANK = [(90, "A strange word here.", ""), (91, "A strange word there.", " ")]
 
+
+class TestWithoutLabel:
     def test_fit_and_audit_leave_them_out_and_say_so(self, run, table, tmp_path):
         path = tmp_path / "m.han"
-        data = table(self.ROWS[:4] + self.BLANK + self.ROWS[4:])
+        data = table(ROWS[:4] + BLANK + ROWS[4:])
         code, _, told = run("fit", data, "-o", path, *SMALL, "--hold-out", "0.3")
         assert code == 0
         assert "Left 2 documents of" in told
@@ -217,16 +218,16 @@ class TestWithoutLabel:
         assert "Left 2 documents" in run("audit", data, *SMALL)[2]
 
     def test_unlabelled_with_the_same_table_reads_their_texts(self, run, table, tmp_path):
-        data, path = table([*self.ROWS, *self.BLANK]), tmp_path / "m.han"
+        data, path = table([*ROWS, *BLANK]), tmp_path / "m.han"
         assert run("fit", data, "-o", path, *SMALL, "--unlabelled", data)[0] == 0
         expected = tiny(pooling="attention", max_epochs=2)
-        expected.fit(TEXTS, LABELS, X_unlabelled=[row[1] for row in self.BLANK])
+        expected.fit(TEXTS, LABELS, X_unlabelled=[row[1] for row in BLANK])
         np.testing.assert_array_equal(
             sk_han.load(path).predict_proba(TEXTS), expected.predict_proba(TEXTS)
         )
 
     def test_a_table_without_any_is_an_error(self, run, table, tmp_path):
-        code, _, told = run("fit", table(self.BLANK), "-o", tmp_path / "m.han")
+        code, _, told = run("fit", table(BLANK), "-o", tmp_path / "m.han")
         assert code == 1
         assert "no row has a 'label'" in told
 

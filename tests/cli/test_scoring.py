@@ -98,7 +98,9 @@ class TestPredict:
         assert code == 0
         assert [row[:2] for row in rows_of(output)[2:]] == [["1", ""], ["2", ""]]
         assert rows_of(output)[1][1] in ("neg", "pos")
-        assert "warning: 2 blank texts got no label: lines 3, 5." in told
+        assert "warning: 2 blank texts got no label: lines 3 ('1'), 5 ('2')." in told
+        _, _, told = run("predict", model, table([(0, "Good.", ""), (1, " ", "")]))
+        assert "warning: 1 blank text got no label: line 3." in told
 
     @pytest.mark.parametrize("name", ["out.csv", "out.tsv"])
     def test_no_text_or_header_forges_a_row(self, run, model, table, tmp_path, name):

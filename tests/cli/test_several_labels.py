@@ -206,7 +206,6 @@ def test_each_label_that_a_document_gets_is_explained(run, stored, topics):
 @pytest.mark.parametrize(
     ("cells", "separator", "code", "why"),
     [
-        (["good"], "", 2, "stands between labels"),
         (["good"], "/", 1, "has 1 label, and no cell has several between separators '/'. Is"),
         (["good", "bad"], ",", 1, "has 2 labels, and no cell has several between separators ','."),
     ],

@@ -1,11 +1,13 @@
-import csv
+import bz2
 import gzip
 import io
 import json
-import threading
+import lzma
+import sys
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sk_han import HierarchicalTokenizer
@@ -21,11 +23,13 @@ NO_UTF_8 = ("text,label\n" + "fine,b\n" * 30_000 + "déjà vu,b\n" + "fine,b\n" 
 @pytest.fixture
 def write(tmp_path):
     """Write a file of this name and content, compressed if its name says so; give its path."""
+    compressions = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
 
     def write_file(name, content, encoding="utf-8"):
         path = tmp_path / name
         data = content if isinstance(content, bytes) else content.encode(encoding)
-        path.write_bytes(gzip.compress(data) if name.lower().endswith(".gz") else data)
+        module = compressions.get(path.suffix.lower())
+        path.write_bytes(data if module is None else module.compress(data))
         return path
 
     return write_file
@@ -38,7 +42,9 @@ def json_lines(*records):
 # What is read
 
 
-@pytest.mark.parametrize("name", ["notes.csv", "notes.csv.gz", "NOTES.CSV", "notes.CSV.GZ"])
+@pytest.mark.parametrize(
+    "name", ["notes.csv", "notes.csv.gz", "notes.csv.bz2", "notes.csv.xz", "NOTES.CSV"]
+)
 def test_csv_gives_texts_and_labels(write, name):
     texts, labels = load_csv(write(name, THREE_NOTES))
     assert texts == ["Late, and cold.", "All well.", "Two\nlines"]
@@ -146,60 +152,37 @@ def test_digits_of_csv_stay_strings(write):
     assert load_csv(write("notes.csv", "text,label\na,07\n"))[1].tolist() == ["07"]
 
 
-# What is left alone
+@pytest.mark.parametrize("cells", [[3, 4], ["007", "NA"], ["4", 5]])
+def test_excel_gives_texts_and_labels_as_csv_does(tmp_path, cells):
+    frame = pd.DataFrame({"note": ["All well.", 51], "kind": cells})
+    frame.to_excel(tmp_path / "notes.xlsx", index=False)
+    texts, labels = load_csv(tmp_path / "notes.xlsx", text="note", label="kind")
+    assert texts == ["All well.", "51"]
+    frame.to_csv(tmp_path / "notes.csv", index=False)
+    expected = load_csv(tmp_path / "notes.csv", text="note", label="kind")[1]
+    assert labels.dtype.kind == expected.dtype.kind
+    assert labels.tolist() == expected.tolist()
 
 
-@pytest.fixture
-def csv_limit():
-    """A limit that is nobody's default."""
-    before = csv.field_size_limit(1000)
-    yield 1000
-    csv.field_size_limit(before)
+def test_missing_openpyxl_is_named_with_the_command_that_installs_it(tmp_path, monkeypatch):
+    pd.DataFrame({"text": ["a"]}).to_excel(tmp_path / "a.xlsx")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(ImportError, match=r'needs openpyxl: pip install "sk-han\[excel\]"'):
+        load_csv(tmp_path / "a.xlsx", label=None)
 
 
-def test_csv_limit_is_as_before(write, csv_limit):
-    load_csv(write("notes.csv", THREE_NOTES))
-    assert csv.field_size_limit() == csv_limit
-
-
-def test_csv_limit_is_as_before_while_an_error_is_handled(write, csv_limit):
-    with pytest.raises(ValueError, match="names, 1; got 2"):
-        load_csv(write("notes.csv", "text\na,b\n"), label=None)
-    assert csv.field_size_limit() == csv_limit
-
-
-def test_threads_may_load_at_the_same_time(write, csv_limit):
-    path = write("long.csv", "text\n" + f"{'x' * 200_000}\n" * 20)
-    loaded = []
-    threads = [
-        threading.Thread(target=lambda: loaded.append(len(load_csv(path, label=None))))
-        for _ in range(5)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert loaded == [20] * 5
-    assert csv.field_size_limit() == csv_limit
+@pytest.mark.parametrize("name", ["notes.csv", "notes"])
+def test_a_compressed_table_is_known_by_its_first_bytes(write, name):
+    path = write(name, gzip.compress(THREE_NOTES.encode()))
+    assert len(load_csv(path, separator=",")[0]) == 3
 
 
 # What is refused
 
 
-def test_missing_file_is_named_with_its_neighbour(write):
-    path = write("reviews.csv", THREE_NOTES)
-    with pytest.raises(FileNotFoundError, match=r"revews\.csv does not exist\. Did you mean 'rev"):
-        load_csv(path.with_name("revews.csv"))
-
-
-def test_missing_folder_is_a_missing_file(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"notes\.csv does not exist"):
-        load_csv(tmp_path / "nowhere" / "notes.csv")
-
-
-@pytest.mark.parametrize("name", ["notes.xlsx", "notes", "notes.gz", "notes.csv.zip", ".csv"])
+@pytest.mark.parametrize("name", ["notes.ods", "notes", "notes.gz", "notes.csv.zip", ".csv"])
 def test_unknown_suffix_is_refused(write, name):
-    with pytest.raises(ValueError, match=r"must end in \.csv, \.tsv or \.jsonl"):
+    with pytest.raises(ValueError, match=r"must end in \.csv, \.tsv, \.jsonl, \.xlsx"):
         load_csv(write(name, THREE_NOTES))
 
 
@@ -213,8 +196,8 @@ def zipped(*names):
 
 
 OF_OTHER_KINDS = [
-    (zipped("[Content_Types].xml", "xl/workbook.xml"), r"an Excel file.*CSV UTF-8.*read_excel"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1", r"an Excel file.*CSV UTF-8.*read_excel"),
+    (zipped("[Content_Types].xml", "xl/workbook.xml"), r"an Excel file.*\.xlsx"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1", r"an \.xls .*password.*\.xlsx"),
     (zipped("notes.csv"), "a zip archive. Unpack it"),
     (b"PAR1\x15\x04", "a Parquet file.*read_parquet"),
     (b"%PDF-1.7\n", "a PDF"),
@@ -233,22 +216,34 @@ def test_columns_may_be_called_as_files_of_other_kinds_begin(write, header):
     assert load_csv(write("notes.csv", f"{header}\n1,Good,b\n"))[0] == ["Good"]
 
 
-@pytest.mark.parametrize("name", ["notes", "notes.csv"])
-def test_a_folder_is_refused(tmp_path, name):
-    (tmp_path / name).mkdir()
-    with pytest.raises(IsADirectoryError, match=f"{name} is a folder; give the name of a table"):
-        load_csv(tmp_path / name)
+@pytest.mark.parametrize(
+    ("encoding", "given", "named"),
+    [
+        ("utf-8-sig", "cp1252", "utf-8"),
+        ("utf-8-sig", "latin-1", "utf-8"),
+        ("utf-16", "utf-8", "utf-16"),
+        ("utf-16", "cp1252", "utf-16"),
+        ("utf-32", "utf-8", "utf-32"),
+    ],
+)
+@pytest.mark.parametrize("name", ["notes.csv", "notes.csv.gz", "notes.jsonl"])
+def test_a_byte_order_mark_contradicts_another_encoding(write, name, encoding, given, named):
+    content = json_lines({"text": "Zu"}) if "json" in name else "text\nZu spät\n"
+    path = write(name, content, encoding)
+    with pytest.raises(ValueError, match=rf"is {named.upper()}, .* not {given}\. Give .* {named},"):
+        load_csv(path, label=None, encoding=given)
+    assert load_csv(path, label=None, encoding=named)[0].startswith("Zu")
 
 
 def test_utf_16_of_a_file_in_utf_8_is_told_with_its_name(write):
-    fault = r"(UTF-16 .* BOM|byte 0x74 is not utf-16)"  # the second from Python 3.14 on
+    fault = r"(UTF-16 .* BOM|.*decode byte 0x74).*"  # the second from Python 3.14 on
     with pytest.raises(ValueError, match=rf"notes\.csv: {fault}\. Give .* perhaps utf-8[.,]"):
         load_csv(write("notes.csv", THREE_NOTES + "\n" * (len(THREE_NOTES) % 2)), encoding="utf16")
 
 
 @pytest.mark.parametrize("encoding", ["utf-88", "rot13"])
 def test_unknown_encoding_is_refused(write, encoding):
-    with pytest.raises(ValueError, match=f"encoding is '{encoding}'; it takes .* 'cp1252'"):
+    with pytest.raises(LookupError, match=encoding):
         load_csv(write("notes.csv", THREE_NOTES), encoding=encoding)
 
 
@@ -269,49 +264,45 @@ REFUSED = [  # the name of a file, what it holds, what the message says
     ("a.tsv", "text,label\na,b\n", "seem to be separated by ','"),
     ("a.csv", "text,text,label\na,b,c\n", "2 columns 'text'; rename one"),
     # Rows
-    ("a.csv", f"{TWO_LINES}Late, and cold,complaint\n", r"a\.csv, line 4: .*, 2; got 3.*comma"),
-    ("a.csv", f"{TWO_LINES}All well.\n", r"a\.csv, line 4: expected .* names, 2; got 1.*comma"),
-    ("a.tsv", "text\tlabel\na\tb\tc\n", "line 2: expected .* names, 2; got 3.*a tab"),
-    ("a.csv", 'text,label\na,b\n"c,d\ne,f\n', "line 3: unexpected end of data.*Close every quote"),
+    ("a.csv", f"{TWO_LINES}Late, and cold,complaint\n", r"a\.csv, line 4: .*, 2; got 3.*','"),
+    ("a.csv", f"{TWO_LINES}All well.\n", r"a\.csv, line 4: expected .* names, 2; got 1"),
+    ("a.tsv", "text\tlabel\na\tb\tc\n", r"line 2: expected .* names, 2; got 3.*'\\t'"),
+    ("a.csv", 'text,label\na,b\n"c,d\ne,f\n', "line 3: unexpected end of data.*quotes"),
     ("a.csv", 'text,label\n"She said "no".",b\n', "line 2: .*expected after.*twice"),
     ("a.csv", "text,label\na,b\nc,\n", "line 3: 'label' is blank"),
     ("a.csv", "text,label\na,b\nc, \n", "line 3: 'label' is blank"),
     # Bytes
-    ("a.csv", NO_UTF_8, "a.csv: byte 0xe9 is not utf-8.*cp1252"),
-    ("a.csv.gz", NO_UTF_8, "a.csv.gz: byte 0xe9 is not utf-8.*cp1252"),
-    ("a.csv", "text,label\na,b\n".encode("utf-16"), "is not utf-8.* perhaps utf-16,"),
-    ("a.csv", gzip.compress(b"text,label\na,b\n"), r"is compressed\. Add \.gz"),
+    ("a.csv", NO_UTF_8, "a.csv: .*0xe9 .*cp1252"),
+    ("a.csv.gz", NO_UTF_8, "a.csv.gz: .*0xe9 .*cp1252"),
+    ("a.csv.xz", lzma.compress(THREE_NOTES.encode())[:-9], "a.csv.xz"),
+    ("a.xlsx", b"text,label\na,b\n", "a.xlsx is cut off or damaged"),
     # JSON lines
-    ("a.csv", json_lines(A_B), r"a\.csv looks like JSON lines: name it \.jsonl, or give --jsonl"),
-    ("a.tsv", '{ "text":"a","label":"b"}', r"a\.tsv looks like JSON lines"),
+    ("a.csv", json_lines(A_B), r"a\.csv is JSON lines\. Name it \.jsonl, or give --jsonl"),
+    ("a.tsv", '{ "text":"a","label":"b"}', r"a\.tsv is JSON lines"),
     (
         "a.jsonl",
         json_lines(A_B) + '{"text": \n',
-        "line 2 is not JSON: .* column 9.*whole object",
+        "line 2 is not a JSON object: .*whole object",
     ),
-    ("a.jsonl", f"{json_lines(A_B)}{'1' * 5000}\n", "line 2 cannot be read"),
-    ("a.jsonl", json.dumps([A_B]), "line 1 is a JSON array.*without a list around"),
+    ("a.jsonl", f"{json_lines(A_B)}{'1' * 5000}\n", "line 2 is not a JSON object"),
+    ("a.jsonl", json.dumps([A_B]), "line 1 is not a JSON object: a list"),
     (
         "a.jsonl",
         json_lines(A_B, {"text": "c", "Label": "d"}),
-        "line 2 has no .*'label'.*'Label'",
+        "line 2: 'label' is blank",
     ),
     *(
-        ("a.jsonl", json_lines(A_B, A_B | {name: value}), f"line 2: '{name}' is a JSON {kind}")
-        for name, value, kind in [
-            ("text", None, "null, not a string"),
-            ("text", 3.5, "number, not a string"),
-            ("text", ["a"], "array, not a string"),
-            ("text", {"a": 1}, "object, not a string"),
-            ("label", None, "null"),
-            ("label", 2.5, "number"),
-            ("label", ["a"], "array"),
-            ("label", 1, "number, .*Write all labels alike"),
+        ("a.jsonl", json_lines(A_B, A_B | {name: value}), f"line 2: '{name}' is {said}")
+        for name, value, said in [
+            ("text", None, "None, and not a text"),
+            ("text", ["a"], r"\['a'\], and not a text"),
+            ("label", None, "blank"),
+            ("label", 2.5, "2.5, .* the first label is 'b'. Write all as"),
+            ("label", 1, "1, .* the first label is 'b'. Write all as"),
         ]
     ),
-    ("a.jsonl", json_lines(A_B | {"label": 2**63}), "line 1: 'label' .*64 bits.* as a string"),
-    ("a.jsonl", json_lines(A_B | {"label": 1}, A_B | {"label": True}), "Write all labels alike"),
-    ("a.jsonl", json_lines(A_B | {"label": False}, A_B), "Write all labels alike"),
+    ("a.jsonl", json_lines(A_B | {"label": ["a"]}), "line 1: 'label' .* Write all as"),
+    ("a.jsonl", json_lines(A_B | {"label": 1}, A_B | {"label": True}), "Write all as"),
 ]
 
 
@@ -327,15 +318,10 @@ def test_long_header_is_not_shown_whole(write):
     assert len(str(caught.value)) < 500
 
 
-@pytest.mark.parametrize(
-    "data",
-    [THREE_NOTES.encode(), gzip.compress(THREE_NOTES.encode())[:-12], b""],
-    ids=["not compressed", "cut off", "empty"],
-)
-def test_broken_gzip_is_refused(tmp_path, data):
+def test_a_file_that_is_cut_off_is_refused(tmp_path):
     path = tmp_path / "notes.csv.gz"
-    path.write_bytes(data)
-    with pytest.raises(ValueError, match=r"notes\.csv\.gz is (not a whole gzip file|empty)"):
+    path.write_bytes(gzip.compress(THREE_NOTES.encode())[:-12])
+    with pytest.raises(ValueError, match=r"notes\.csv\.gz is cut off or damaged"):
         load_csv(path)
 
 
@@ -376,12 +362,7 @@ def test_a_separator_goes_before_the_name(tmp_path, name):
     assert (texts, labels.tolist()) == (["Late, and cold"], ["complaint"])
 
 
-@pytest.mark.parametrize("separator", ["", ";;", '"', "\n", 3])
+@pytest.mark.parametrize("separator", ["", ";;", '"', "\n"])
 def test_a_separator_that_is_none_is_refused(tmp_path, separator):
     with pytest.raises(ValueError, match="separator must be one character"):
         load_csv(tmp_path / "notes.csv", separator=separator)
-
-
-def test_json_lines_have_no_separator(tmp_path):
-    with pytest.raises(ValueError, match="JSON lines have no separator"):
-        load_csv(tmp_path / "notes.jsonl", separator=";")
