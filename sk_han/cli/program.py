@@ -55,170 +55,16 @@ class _Parser(argparse.ArgumentParser):
         super()._print_message(visible(message), file)
 
 
-# The commands: what each does, and what its option --label is for, if it has one.
-_LABELS = {"help": "column of the labels (default: that of the fit, else label)"}
-_TRUE = {"help": "column of the true labels: mistakes are marked on the page"}
-_COMMANDS: dict[str, tuple[str, dict[str, str] | None]] = {
-    "fit": ("learn from labelled documents, and store the model", _LABELS),
-    "predict": ("write the label of each document, or all its labels", None),
-    "explain": ("show what each word and sentence did", _TRUE),
-    "evaluate": ("measure a model on labelled documents", _LABELS),
-    "audit": ("find labels of a table that are likely wrong", _LABELS),
-    "report": ("show where a model fails, on one page", _LABELS),
-    "serve": ("answer over HTTP: a page to paste a text into, and JSON", None),
-    "warm-up": (
-        "compile the kernels, so that no later process does; for images of containers",
-        None,
-    ),
+_COMMANDS = {
+    "fit": "learn from labelled documents, and store the model",
+    "predict": "write the label of each document, or all its labels",
+    "explain": "show what each word and sentence did",
+    "evaluate": "measure a model on labelled documents",
+    "audit": "find labels of a table that are likely wrong",
+    "report": "show where a model fails, on one page",
+    "serve": "answer over HTTP: a page to paste a text into, and JSON",
+    "warm-up": "compile the kernels, so that no later process does; for images of containers",
 }
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
-    parser = _Parser(
-        "sk-han",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action="version", version=f"sk-han {sk_han.__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
-    for name, (summary, label) in _COMMANDS.items():
-        description = f"{summary[0].upper()}{summary[1:]}."
-        command = commands.add_parser(
-            name, help=summary, description=description, allow_abbrev=False
-        )
-        told = command.add_mutually_exclusive_group()
-        told.add_argument(
-            "-v", "--verbose", action="store_true", help="errors with their traceback"
-        )
-        if name != "warm-up":
-            told.add_argument(
-                "-q", "--quiet", action="store_true", help="errors and warnings alone"
-            )
-            if name == "serve":
-                _add_address(command)
-                continue
-            _add_table(command, name, label)
-            _add_own(command, name)
-    return parser
-
-
-def _add_address(command: argparse.ArgumentParser) -> None:
-    """Add what is served, and where."""
-    add = command.add_argument
-    add("model", help="file of a model; when it is replaced, the new model is served")
-    reached = "address to listen at (default: 127.0.0.1, which only this machine reaches)"
-    add("--host", default="127.0.0.1", metavar="ADDRESS", help=reached)
-    port = "port to listen at, 0 for any that is free (default: 8000)"
-    add("--port", type=int, default=8000, metavar="N", help=port)
-    least = "probability from which on a document is accepted, and not handed over to a person"
-    add("--threshold", type=float, metavar="P", help=least)
-
-
-def _add_table(command: argparse.ArgumentParser, name: str, label: dict[str, str] | None) -> None:
-    """Add the arguments of all commands that read a table."""
-    add = command.add_argument
-    if name not in LEARNING:
-        add("model", help="file of a model")
-    kinds = "table named .csv, .tsv or .jsonl, perhaps with .gz, .bz2 or .xz appended, or .xlsx"
-    add("data", help=f"{kinds}; - is standard input, as .csv if no option says otherwise")
-    texts = (
-        "column of the texts (default: that of the fit, else text); given again, they are joined"
-    )
-    add("--text", action="append", metavar="COLUMN", help=texts)
-    if label is not None:
-        add("--label", metavar="COLUMN", **label)  # type: ignore[arg-type]
-    separator = "what stands between several labels of a document (default: ;)"
-    if name in LEARNING:
-        separator = "documents have several labels, with this between them in their column"
-    add("--separator", metavar="S", help=separator)
-    add("--sep", metavar="C", help='character between columns, such as ";" or tab')
-    add("--jsonl", action="store_true", help="standard input is JSON lines")
-    add("--encoding", metavar="NAME", help="of the tables (default: that of the fit, else utf-8)")
-
-
-def _add_own(command: argparse.ArgumentParser, name: str) -> None:
-    """Add what a command writes, and the options that few commands have."""
-    add = command.add_argument
-    match name:
-        case "fit":
-            add("-o", "--output", metavar="FILE", required=True, help="file of the model")
-            others = "columns that are learnt from next to the texts: numbers, values, dates"
-            add("--columns", nargs="+", metavar="COLUMN", help=others)
-            comma = "columns with decimal commas, as 49,90"
-            add("--decimal", choices=[","], help=comma)
-            dates = "dates of the columns begin with the day, as 03.04.2025"
-            add("--dayfirst", action="store_true", help=dates)
-            chosen = "labelled documents that choose the epoch, instead of a part of the data"
-            add("--validation", metavar="TABLE", help=chosen)
-            further = (
-                "further documents, with the same column of texts; of the table itself, the rows "
-            )
-            further += "without a label"
-            add("--unlabelled", metavar="TABLE", help=further)
-            held_out = (
-                "learn nothing from a share of the documents, such as 0.2, and write both parts "
-                "next to the model, for evaluate and report: m.train.csv and m.test.csv for m.han; "
-                "texts of the same words stay together"
-            )
-            add("--hold-out", type=_share, metavar="SHARE", help=held_out)
-        case "predict":
-            written = "file to write, by default standard output"
-            add("-o", "--output", metavar="TABLE", help=written)
-            add("--proba", action="store_true", help="the probability of each class, too")
-            least = "adds a column: accepted, whether the largest probability reaches this"
-            add("--threshold", type=float, metavar="P", help=least)
-            kept = "column of the data to write in front; may be given again"
-            add("--keep", action="append", default=[], metavar="COLUMN", help=kept)
-        case "evaluate":
-            add("--json", action="store_true", help="figures as one line of JSON")
-        case _:
-            page = "HTML page to write, - for standard output; without it, text is printed"
-            add("-o", "--output", metavar="PAGE", help=page)
-    if name in ("explain", "audit", "report"):
-        kept = "column of the data that names documents, instead of their row"
-        add("--keep", metavar="COLUMN", help=kept)
-    if name != "evaluate":
-        force = f"replace a file that exists{' and is not a model' * (name == 'fit')}"
-        add("-f", "--force", action="store_true", help=force)
-    match name:
-        case "explain":
-            rows = "first documents (default: 20)"
-            add("--rows", type=_positive, default=20, metavar="N", help=rows)
-            target = "class that is explained (default: the predicted one)"
-            add("--target", metavar="LABEL", help=target)
-            against = "class that it is compared with (default: all others together)"
-            add("--against", metavar="LABEL", help=against)
-            targets = "with several labels a document: explain each label that it gets"
-            add("--targets", choices=["predicted"], help=targets)
-            methods = "shapley (default), gradient_attention, attention, random"
-            add("--method", default="shapley", help=methods)
-        case "report":
-            train = (
-                "what the model learnt from: then it is compared with a linear model of the same"
-            )
-            add("--train", metavar="TABLE", help=train)
-            mistakes = "worst mistakes that are explained (default: 10)"
-            add("--mistakes", type=_positive, default=10, metavar="N", help=mistakes)
-        case "audit":
-            add("--csv", metavar="TABLE", help="CSV to write, with an empty column to fill in")
-    if name in LEARNING:
-        parameter = (
-            "a parameter of HANClassifier, such as max_epochs=5, or of its tokenizer, such as "
-            "tokenizer__tokens=web; may be given again"
-        )
-        add(
-            "--set",
-            action="append",
-            default=[],
-            metavar="NAME=VALUE",
-            dest="settings",
-            help=parameter,
-        )
-        seed = "seed of all random numbers (default: 0)"
-        add("--seed", type=int, default=0, metavar="N", help=seed)
 
 
 def _positive(text: str) -> int:
@@ -235,6 +81,84 @@ def _share(text: str) -> float:
 
 # argparse names them in its messages.
 _positive.__name__, _share.__name__ = "positive integer", "share between 0 and 1, such as 0.2:"
+
+
+_FLAG, _AGAIN = {"action": "store_true"}, {"action": "append"}
+_FILE, _TABLE, _COLUMN = {"metavar": "FILE"}, {"metavar": "TABLE"}, {"metavar": "COLUMN"}
+_CLASS, _P, _N = {"metavar": "LABEL"}, {"type": float, "metavar": "P"}, {"metavar": "N"}
+_KEPT, _SET = {"default": [], **_AGAIN}, {"dest": "settings", "metavar": "NAME=VALUE"}
+_TABLES = "fit predict explain evaluate audit report"
+_LEARNT = "(default: that of the fit, else {})"
+
+# The commands that have an option, its names, what argparse makes of it, and its help.
+_OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
+    (" ".join(_COMMANDS), "-v --verbose", _FLAG, "errors with their traceback"),
+    (f"{_TABLES} serve", "-q --quiet", _FLAG, "errors and warnings alone"),
+    ("predict explain evaluate report", "model", {}, "file of a model"),
+    ("serve", "model", {}, "file of a model; when it is replaced, the new model is served"),
+    ("serve", "--host", {"default": "127.0.0.1"}, "address to listen at (default: 127.0.0.1)"),
+    ("serve", "--port", {"type": int, "default": 8000, **_N}, "0: any free one (default: 8000)"),
+    ("serve", "--threshold", _P, "probability from which on a document is accepted"),
+    (_TABLES, "data", {}, "table, .csv, .tsv or .jsonl, perhaps .gz, .bz2, .xz; .xlsx; - is stdin"),
+    (_TABLES, "--text", _AGAIN | _COLUMN, f"of texts, to join if several {_LEARNT.format('text')}"),
+    ("fit audit", "--label", _COLUMN, "column of the labels (default: label)"),
+    ("evaluate report", "--label", _COLUMN, f"column of the labels {_LEARNT.format('label')}"),
+    ("explain", "--label", _COLUMN, "column of the true labels: mistakes are marked"),
+    ("fit audit", "--separator", {}, "between several labels of a document in their column"),
+    ("predict explain evaluate report", "--separator", {}, "the same; default: that of the fit"),
+    (_TABLES, "--sep", {"metavar": "C"}, 'character between columns, such as ";" or tab'),
+    (_TABLES, "--jsonl", _FLAG, "standard input is JSON lines"),
+    (_TABLES, "--encoding", {}, f"of the tables {_LEARNT.format('utf-8')}"),
+    ("fit", "-o --output", {"required": True, **_FILE}, "file of the model"),
+    ("fit", "--columns", {"nargs": "+", **_COLUMN}, "columns to learn from next to the texts"),
+    ("fit", "--decimal", {"choices": [","]}, "columns have decimal commas, as in 49,90"),
+    ("fit", "--dayfirst", _FLAG, "dates of columns begin with the day, as in 03.04.2025"),
+    ("fit", "--validation", _TABLE, "labelled documents that choose the epoch, not a part of data"),
+    ("fit", "--unlabelled", _TABLE, "further texts; of the same table, those without a label"),
+    ("fit", "--hold-out", {"type": _share, "metavar": "SHARE"}, "held out: m.test.csv next to m.han"),
+    ("predict", "-o --output", _TABLE, "file to write, by default standard output"),
+    ("predict", "--proba", _FLAG, "the probability of each class, too"),
+    ("predict", "--threshold", _P, "adds accepted: whether the largest probability reaches this"),
+    ("predict", "--keep", _KEPT | _COLUMN, "column of the data to write in front; again for more"),
+    ("evaluate", "--json", _FLAG, "figures as one line of JSON"),
+    ("explain audit report", "-o --output", _FILE, "HTML page, - for stdout; by default text"),
+    ("explain audit report", "--keep", _COLUMN, "column that names documents, not their row"),
+    ("fit predict explain audit report", "-f --force", _FLAG, "replace a file that exists"),
+    ("explain", "--rows", {"type": _positive, "default": 20, **_N}, "to explain (default: 20)"),
+    ("explain", "--target", _CLASS, "class that is explained (default: the predicted one)"),
+    ("explain", "--against", _CLASS, "class to compare it with (default: all others together)"),
+    ("explain", "--targets", {"choices": ["predicted"]}, "explain each label of a document"),
+    ("explain", "--method", {"default": "shapley"}, "or gradient_attention, attention, random"),
+    ("report", "--train", _TABLE, "what the model learnt from: a linear model learns it, too"),
+    ("report", "--mistakes", {"type": _positive, "default": 10, **_N}, "explained (default: 10)"),
+    ("audit", "--csv", _TABLE, "CSV to write, with an empty column to fill in"),
+    ("fit audit", "--set", _KEPT | _SET, "of HANClassifier, as max_epochs=5, tokenizer__min_df=2"),
+    ("fit audit", "--seed", {"type": int, "default": 0, **_N}, "of random numbers (default: 0)"),
+]
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser = _Parser(
+        "sk-han",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"sk-han {sk_han.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+    for name, summary in _COMMANDS.items():
+        description = f"{summary[0].upper()}{summary[1:]}."
+        command = commands.add_parser(
+            name, help=summary, description=description, allow_abbrev=False
+        )
+        messages = command.add_mutually_exclusive_group()
+        for names, flags, options, text in _OPTIONS:
+            if name in names.split():
+                group = messages if flags[:2] in ("-v", "-q") else command
+                group.add_argument(*flags.split(), **options, help=text)
+    return parser
 
 
 _FAILED, _USAGE, _INTERRUPTED, _NOT_READ = 1, 2, 130, 141
