@@ -23,9 +23,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.utils.messages import import_optional
-from sk_han.validation.labels import named
-
 if TYPE_CHECKING:
     from pandas import DataFrame
 
@@ -190,11 +187,13 @@ def _json_rows(lines: Any, name: str) -> Iterator[tuple[int, Any]]:
 
 
 def _excel_rows(stream: Any, name: str) -> Iterator[tuple[int, Any]]:
-    import_optional("openpyxl", "excel", f"Reading {name}")
     import pandas as pd
 
     options: Any = {"engine": "openpyxl", "header": None, "dtype": object, "na_filter": False}
-    sheet = pd.read_excel(stream, **options)
+    try:
+        sheet = pd.read_excel(stream, **options)
+    except ImportError as error:
+        raise ImportError(f'{name} needs openpyxl: pip install "sk-han[excel]".') from error
     for number, cells in enumerate(sheet.to_numpy().tolist(), start=1):
         if any(cell != "" for cell in cells):
             yield number, cells
@@ -251,7 +250,7 @@ def labels_of(frame: DataFrame, column: str) -> NDArray[Any]:
     """Return the labels of a table's rows: strings, whole numbers, or booleans of JSON."""
     labels = frame[column].tolist()
     if frame.attrs["kind"] == ".xlsx":  # whose cells of one column may differ in kind
-        labels = [*map(named, labels)]
+        labels = [*map(str, labels)]
     for label, place in zip(labels, places_of(frame, column), strict=True):
         if is_blank(label):
             raise ValueError(f"{place} is blank. Leave the line out.")

@@ -90,19 +90,10 @@ class TestTablesOfSeveralFormats:
         assert code == 1
         assert f"{validation}, line 3: 'label': 'none' is no class of the model" in told
 
-    @pytest.mark.parametrize("is_standard", [False, True])
-    def test_a_separator_is_for_tables_of_columns(
-        self, fit, table, tmp_path, standard_input, is_standard
-    ):
+    def test_a_separator_is_for_tables_of_columns(self, fit, table, tmp_path):
         other = tmp_path / "other.jsonl"
         other.write_text('{"text": "Fine day.", "label": "pos"}\n')
-        rows = zip(TEXTS, LABELS, strict=True)
-        data = table(rows, header=("text", "label"), delimiter=";")
-        if is_standard:
-            with open(data, encoding="utf-8") as file:
-                standard_input(file.read())
-            data = "-"
-        assert fit("--sep", ";", "--validation", other, data=data)[0] == 0
+        assert fit("--sep", ";", "--validation", other, data=table(delimiter=";"))[0] == 0
 
     def test_json_lines_of_standard_input_have_tables_beside_them(self, fit, table, standard_input):
         rows = [{"text": t, "label": n} for t, n in zip(TEXTS, LABELS.tolist(), strict=True)]
@@ -212,34 +203,14 @@ class TestHoldOut:
         assert code == 0
         assert f"learnt from the {len(rest)} training documents given." in printed
 
-    def test_several_labels_are_written_as_they_were_read(self, run, table, tmp_path):
-        rows = [
-            (i, f"{text} Number {i}.", ["good;late", "late", "good"][i % 3])
-            for i, text in enumerate(TEXTS)
-        ]
-        held, model = tmp_path / "m.test.csv", tmp_path / "m.han"
-        options = ("--separator", ";", "--hold-out", "0.3", "--quiet")
-        code, _, told = run("fit", table(rows), "-o", model, *SMALL, *options)
-        assert (code, told) == (0, "")
-        assert {row["label"] for row in rows_of(held)} == {"good;late", "late", "good"}
-        assert run("evaluate", model, held)[0] == 0
-
-    def test_evaluate_reads_it_by_the_same_options(self, run, table, tmp_path):
-        data, options = table(delimiter=";"), ("--sep", ";")
-        held, model = tmp_path / "m.test.csv", tmp_path / "m.han"
-        assert run("fit", data, "-o", model, *SMALL, *options, "--hold-out", "0.25")[0] == 0
-        assert run("evaluate", model, held, *options)[0] == 0
-
-    def test_it_has_the_encoding_of_the_table(self, run, fit, tmp_path):
-        data, held = tmp_path / "data.csv", tmp_path / "m.test.csv"
-        lines = ["text,label", *(f"Ärger für {i} €.,{'ja' if i % 2 else 'nö'}" for i in range(40))]
+    def test_it_has_encoding_and_separator_of_the_table(self, run, tmp_path):
+        data, held, model = (tmp_path / name for name in ("data.csv", "m.test.csv", "m.han"))
+        lines = ["text;label", *(f"Ärger für {i} €.;{'ja' if i % 2 else 'nö'}" for i in range(40))]
         data.write_text("\n".join(lines), encoding="cp1252")
-        options = ("--encoding", "cp1252")
-        model = tmp_path / "m.han"
-        assert run("fit", data, "-o", model, *SMALL, *options, "--hold-out", "0.2")[0] == 0
-        written = held.read_bytes().decode("cp1252")
-        assert written.count("Ärger für") == written.count("€") == 8
-        assert run("evaluate", model, held, *options)[0] == 0
+        options = ("--encoding", "cp1252", "--sep", ";", "--hold-out", "0.2")
+        assert run("fit", data, "-o", model, *SMALL, *options)[0] == 0
+        assert held.read_text("cp1252").count("Ärger für") == 8
+        assert run("evaluate", model, held)[0] == 0
 
     def test_all_columns_are_those_of_the_table(self, run, table, tmp_path):
         data, held, model = table(), tmp_path / "m.test.csv", tmp_path / "m.han"

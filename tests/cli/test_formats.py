@@ -242,6 +242,7 @@ class TestInterruptedHoldOut:
             return {path.name: path.read_bytes() for path in tmp_path.glob("m.*")}
 
         assert run(*arguments)[0] == 0
+        assert files().keys() == {"m.han", "m.train.csv", "m.test.csv"}
         return lambda: (run(*arguments, "--seed", 3)[0], files()), files
 
     def test_while_training_it_changes_nothing(self, fit_again, monkeypatch):
@@ -330,6 +331,8 @@ def test_a_json_line_without_a_key_has_a_missing_value(run, table, tmp_path):
     assert code == 0, told
     first, second, third = output.splitlines()[1:]
     assert first == third != second
+    lines.write_text('{"text": "Good."}\n')
+    assert run("predict", path, lines, "--proba")[1].splitlines()[1] == first
 
 
 def test_tables_alone_load_pandas():

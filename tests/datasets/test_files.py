@@ -148,10 +148,6 @@ def test_labels_of_json_keep_their_type(write, labels, kind):
     assert (found.dtype.kind, found.tolist()) == (kind, labels)
 
 
-def test_digits_of_csv_stay_strings(write):
-    assert load_csv(write("notes.csv", "text,label\na,07\n"))[1].tolist() == ["07"]
-
-
 @pytest.mark.parametrize("cells", [[3, 4], ["007", "NA"], ["4", 5]])
 def test_excel_gives_texts_and_labels_as_csv_does(tmp_path, cells):
     frame = pd.DataFrame({"note": ["All well.", 51], "kind": cells})
