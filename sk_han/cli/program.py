@@ -115,12 +115,7 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     ("fit", "--dayfirst", _FLAG, "dates of columns begin with the day, as in 03.04.2025"),
     ("fit", "--validation", _TABLE, "labelled documents that choose the epoch, not a part of data"),
     ("fit", "--unlabelled", _TABLE, "further texts; of the same table, those without a label"),
-    (
-        "fit",
-        "--hold-out",
-        {"type": _share, "metavar": "SHARE"},
-        "held out: m.test.csv next to m.han",
-    ),
+    ("fit", "--hold-out", {"type": _share, "metavar": "SHARE"}, "to put in m.test.csv of m.han"),
     ("predict", "-o --output", _TABLE, "file to write, by default standard output"),
     ("predict", "--proba", _FLAG, "the probability of each class, too"),
     ("predict", "--threshold", _P, "adds accepted: whether the largest probability reaches this"),

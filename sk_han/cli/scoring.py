@@ -76,19 +76,19 @@ def predict(arguments: argparse.Namespace) -> None:
         for frame in chain([first], batches):
             documents = documents_of(frame, features, arguments)
             result = scorer.predict_frame(documents, threshold=least).astype(object)
-            if sets is not None:
-                decided = [sets.written(row) for row in result.to_numpy()[:, :n_classes] == 1]
-                result = result.iloc[:, n_classes:]
-                result.insert(0, "prediction", decided)
+            decided = result.to_numpy()[:, : 1 if sets is None else n_classes]
+            rest = result.iloc[:, decided.shape[1] :]
             if not arguments.proba:
-                result = result.iloc[:, : 1 + (least is not None)]
-            is_empty = np.array([is_blank(text) for text in texts_of(frame, arguments.text)])
-            result.iloc[is_empty, 0] = ""
-            blank += frame.index[is_empty].tolist()
-            header = [[*arguments.keep, *result.columns]] * (frame is first)
-            kept, decided = frame[arguments.keep].to_numpy().tolist(), result.to_numpy().tolist()
-            write(header)
-            write([*cells, *map(_rounded, row)] for cells, row in zip(kept, decided, strict=True))
+                rest = rest.iloc[:, : int(least is not None)]
+            labels = decided[:, 0] if sets is None else map(sets.written, decided == 1)
+            are_blank = [*map(is_blank, texts_of(frame, arguments.text))]
+            blank += frame.index[are_blank].tolist()
+            kept, shares = frame[arguments.keep].to_numpy().tolist(), rest.to_numpy().tolist()
+            write([[*arguments.keep, "prediction", *rest.columns]] * (frame is first))
+            write(
+                [*cells, "" if is_empty else label, *map(_rounded, row)]
+                for cells, is_empty, label, row in zip(kept, are_blank, labels, shares, strict=True)
+            )
             progress.advance(len(frame))
     if blank:
         lines = f"{first.index.name}{'s' * (len(blank) > 1)} {listed(blank, 10, str)}"
