@@ -20,7 +20,6 @@ from sk_han.cli.program import STANDARD, UsageError
 from sk_han.cli.tables import (
     LabelSets,
     check_files,
-    check_is_csv,
     complete,
     documents_of,
     frames,
@@ -164,8 +163,7 @@ def audit(arguments: argparse.Namespace) -> None:
     complete(arguments)
     check_files([arguments.data], arguments.output, force=arguments.force)
     if arguments.csv is not None:
-        check_is_csv(arguments.csv, "--csv")
-        check_files([arguments.data], arguments.csv, kind="table", force=arguments.force)
+        check_files([arguments.data], arguments.csv, kind="CSV", force=arguments.force)
     started = time.monotonic()
     model = _classifier(arguments).set_params(verbose=0)
     frame, labels, *_ = _labelled(arguments.data, arguments)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 # What the name of an output may end in, of the endings that promise a kind of file.
-_ENDINGS = {"table": [".csv", ".tsv", ".txt", ".xlsx"], "page": [".html", ".htm"]}
+_ENDINGS = {"table": [".csv", ".tsv", ".txt", ".xlsx"], "page": [".html", ".htm"], "CSV": [".csv"]}
 _PROMISES = [*_ENDINGS["table"], *_ENDINGS["page"], ".json", ".jsonl"]
 _PROMISES += [".pdf", ".png", ".xls"]
 
@@ -63,12 +63,6 @@ def check_files(
     if ending in _PROMISES and ending not in _ENDINGS.get(kind, _PROMISES):
         raise UsageError(f"a {kind} is written; name it {_ENDINGS[kind][0]}: {output}.")
     check_replaceable(output, None if force else "--force", by_model=kind == "model")
-
-
-def check_is_csv(path: str, option: str) -> None:
-    """Raise an error if a table with commas would have the name of another kind."""
-    if not path.lower().endswith((".csv", ".csv.gz")):
-        raise UsageError(f"{option} writes a .csv or .csv.gz; got {path!r}.")
 
 
 _SEPARATOR = ";"  # of a model of several labels, if none is given
@@ -269,8 +263,6 @@ class LabelSets:
     def __post_init__(self) -> None:
         for name in self.classes.names:
             _check_whole(name, self.separator)
-            if not name.strip():
-                raise ValueError(f"the label {name!r} is blank, and a blank cell has no label.")
 
     def numbers(self, cell: Any, where: str) -> list[int]:
         """Return the numbers of the labels of a cell."""

@@ -67,7 +67,7 @@ class TestUsage:
             ("predict {model} {data} -o a.jsonl", "a table is written; name it .csv"),
             ("explain {model} {data} -o a.png", "a page is written; name it .html: a.png"),
             ("audit {data} -o a.csv.gz", "a page is written; name it .html: a.csv.gz"),
-            ("audit {data} --csv a.txt", "--csv writes a .csv or .csv.gz; got 'a.txt'"),
+            ("audit {data} --csv a.txt", "a CSV is written; name it .csv: a.txt"),
             ("predict {model} {data} -o {model}", READ),
             ("predict {model} {data} -o {data}", READ),
             ("fit - --validation - -o {new}", "standard input (-) can be read once"),
