@@ -73,7 +73,9 @@ class Coding(NamedTuple):
         known = column.values[~column.missing]
         values, counts = np.unique(known, return_counts=True)
         if column.kind not in (*NUMBERS, *DATES):
-            return cls(column.kind, np.empty(0), values[counts > 1].astype(np.str_))
+            both = ["False", "True"]
+            kept = both if column.kind == "boolean" else values[counts > 1]
+            return cls(column.kind, np.empty(0), np.array(kept, dtype=np.str_))
         if column.kind in DATES:
             known = known.astype("datetime64[Y]").astype(int) + 1970.0
             values = np.unique(known)

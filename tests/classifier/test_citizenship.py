@@ -152,7 +152,12 @@ class TestParameters:
     def test_fit_changes_no_parameter(self):
         X = HierarchicalTokenizer(min_df=2).fit_transform(TEXTS)
         vectors = np.full((int(X.word_ids.max()) + 1, ALL_PARAMS["embedding_dim"]), 0.5)
-        params = ALL_PARAMS | {"verbose": 0, "embedding_init": vectors, "text_column": None}
+        params = ALL_PARAMS | {
+            "verbose": 0,
+            "embedding_init": vectors,
+            "text_column": None,
+            "columns": None,
+        }
         before = copy.deepcopy(params)
         classifier = HANClassifier(**params).fit(X, LABELS)
         assert all(getattr(classifier, name) is value for name, value in params.items())
