@@ -35,7 +35,7 @@ from sk_han.text.reader import (
 )
 from sk_han.text.vocabulary import stored_tokenizer
 from sk_han.utils.containers import document_ids, records_of, rows_of
-from sk_han.utils.messages import check_count, counted, import_optional, random_source
+from sk_han.utils.messages import check_count, counted, random_source
 from sk_han.validation.documents import (
     as_documents,
     as_list,
@@ -267,8 +267,6 @@ class Scorer:
 
         Raises
         ------
-        ModuleNotFoundError
-            If pandas is missing.
         TypeError
             If a document is missing or not a text; the message has its row.
         ValueError
@@ -276,7 +274,8 @@ class Scorer:
         """
         if threshold is not None:
             check_threshold(threshold, self.target)
-        pandas = import_optional("pandas", None, "Scorer.predict_frame")
+        import pandas
+
         index = X.index if isinstance(X, (pandas.Series, pandas.DataFrame)) else None
         X = records_of(X)
         if not holds_word_ids(X):

@@ -16,7 +16,7 @@ from sk_han.inspection.results.result import Extent, Result, plain
 from sk_han.rendering.blocks import Block, Heading, Matrix, Span, Table
 from sk_han.rendering.figures import plot_matrix
 from sk_han.text.sentences import CHARACTER_MARKS, CHARACTER_WORDS, WORD_CHARACTERS
-from sk_han.utils.messages import counted, import_optional
+from sk_han.utils.messages import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,7 +98,8 @@ class Alignment(Result):
 
     def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame: a row for each target word, a column for each source word."""
-        pandas = import_optional("pandas", None, "Alignment.to_frame")
+        import pandas
+
         rows, columns = (
             pandas.Index(words, dtype=object) for words in (self.target_words, self.source_words)
         )

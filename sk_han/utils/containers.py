@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.utils.messages import import_optional, refuse_masked, shortened
+from sk_han.utils.messages import refuse_masked, shortened
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -77,9 +77,10 @@ def document_name(row: int, ids: Sequence[Any] | None) -> str:
     return f"{row:,}" if ids is None else str(ids[row])
 
 
-def frame_of(columns: Mapping[str, Any], caller: str) -> DataFrame:
-    """Return a DataFrame of columns, those of strings as objects; an error names the caller."""
-    pandas = import_optional("pandas", None, caller)
+def frame_of(columns: Mapping[str, Any]) -> DataFrame:
+    """Return a DataFrame of columns, those of strings as objects."""
+    import pandas
+
     return pandas.DataFrame(
         {
             name: pandas.Series(values, dtype=column_dtype(values))

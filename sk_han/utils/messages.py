@@ -184,7 +184,7 @@ def _package(names: dict[str, object]) -> str:
     return str(names.get("__name__", "")).partition(".")[0]
 
 
-def import_optional(name: str, extra: str | None, caller: str) -> Any:
+def import_optional(name: str, extra: str, caller: str) -> Any:
     """Import a package of an extra of sk-han, or name the command that installs it."""
     package = name.partition(".")[0]
     try:
@@ -192,7 +192,6 @@ def import_optional(name: str, extra: str | None, caller: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != package:
             raise
-        install = f'"sk-han[{extra}]"' if extra else package
         raise ModuleNotFoundError(
-            f"{caller} needs {package}: pip install {install}", name=package
+            f'{caller} needs {package}: pip install "sk-han[{extra}]"', name=package
         ) from error

@@ -151,12 +151,6 @@ def test_one_text_goes_into_a_list(scorer):
         scorer.predict_frame("A good day.")
 
 
-def test_without_pandas_the_error_says_what_to_install(scorer, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ModuleNotFoundError, match=r"Scorer.predict_frame needs pandas: pip inst"):
-        scorer.predict_frame(UNSEEN)
-
-
 @pytest.mark.thorough
 def test_a_pickled_scorer_needs_no_pytorch(scorer, tmp_path):
     pickled, frame = tmp_path / "scorer.pickle", tmp_path / "frame.pickle"

@@ -40,7 +40,7 @@ from sk_han.utils.containers import (
     listed,
     plain_label,
 )
-from sk_han.utils.messages import a_kind, check_count, counted, import_optional, in_one_line
+from sk_han.utils.messages import a_kind, check_count, counted, in_one_line
 from sk_han.validation.labels import (
     ClassNames,
     check_indicator,
@@ -263,7 +263,8 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             return self._frame_of_documents()
         if level not in ("sentence", "word"):
             raise ValueError(f"level must be 'document', 'sentence' or 'word'; got {level!r}.")
-        pandas = import_optional("pandas", None, "ExplanationList.to_frame")
+        import pandas
+
         # A table without rows, of no mistakes for example, has all its columns too.
         explanations, ids = list(self) or [_NOTHING], self.ids
         frames = [explanation.to_frame(level) for explanation in explanations]
@@ -306,8 +307,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
                 "truncated": [e.truncated for e in self],
                 "strongest_sentence": [top[0].text if top else "" for top in strongest],
                 "strongest_contribution": [top[0].score if top else 0.0 for top in strongest],
-            },
-            "ExplanationList.to_frame",
+            }
         )
 
     def to_dict(self) -> list[dict[str, Any]]:

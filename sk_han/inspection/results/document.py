@@ -24,7 +24,7 @@ from sk_han.rendering.shading import (
 )
 from sk_han.rendering.text import lines_of, terminal_has_color
 from sk_han.utils.containers import plain_label
-from sk_han.utils.messages import counted, import_optional, in_one_line
+from sk_han.utils.messages import counted, in_one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -329,7 +329,8 @@ class DocumentExplanation(ReadOnlyResult):
         level : {"word", "sentence"}, default="word"
         """
         columns = self.columns(level)
-        pandas = import_optional("pandas", None, "DocumentExplanation.to_frame")
+        import pandas
+
         frame = pandas.DataFrame(
             {level: pandas.Series(columns.pop("text"), dtype=object)} | columns
         )

@@ -140,7 +140,7 @@ class FaithfulnessReport(Result):
             intervals = np.array([self.intervals[metric][method] for method in self.methods])
             columns[f"{metric}_low"], columns[f"{metric}_high"] = intervals.T
         columns["seconds"] = list(self.seconds.values())
-        return frame_of(columns, "FaithfulnessReport.to_frame").set_index("method")
+        return frame_of(columns).set_index("method")
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Plot comprehensiveness and sufficiency of each method with their intervals."""

@@ -173,7 +173,7 @@ class LabelAudit(ReadOnlyResult):
         Its columns are the fields of `DoubtfulLabel`, and ``text`` if there are texts. With one
         label per document ``marked`` is left out, with several labels ``suggested``.
         """
-        return frame_of(self._columns(), "LabelAudit.to_frame")
+        return frame_of(self._columns())
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the rows of `to_frame` as CSV, with an empty column ``decision`` to fill in.

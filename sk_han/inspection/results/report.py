@@ -17,7 +17,7 @@ from sk_han.rendering.blocks import Block
 from sk_han.rendering.figures import plot_matrix
 from sk_han.rendering.report import confusion_matrix, report_blocks
 from sk_han.utils.containers import column_dtype, frame_of
-from sk_han.utils.messages import counted, import_optional
+from sk_han.utils.messages import counted
 from sk_han.utils.metrics import (
     Bin,
     averages,
@@ -427,14 +427,14 @@ class Report(ReadOnlyResult):
             raise ValueError(
                 f"what must be 'documents', 'classes', 'scores' or 'confusion'; got {what!r}."
             )
-        caller = "Report.to_frame"
-        pandas = import_optional("pandas", None, caller)
+        import pandas
+
         if what == "documents":
-            return frame_of(self._document_columns(), caller)
+            return frame_of(self._document_columns())
         if what == "classes":
             fields = ClassScores._fields if self.several_labels else ClassScores._fields[:6]
             columns = {name: [getattr(s, name) for s in self.class_scores] for name in fields}
-            return frame_of(columns, caller).set_index("label")
+            return frame_of(columns).set_index("label")
         if what == "scores":
             return pandas.DataFrame(self.scores).T
         labels: list[Any] = [*self.labels, *[None] * self.several_labels]

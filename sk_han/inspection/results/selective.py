@@ -110,7 +110,7 @@ class SelectiveThreshold(ReadOnlyResult):
             "upper_bound": self.upper_bounds,
             "tested": self.tested,
         }
-        return frame_of(columns, "SelectiveThreshold.to_frame")
+        return frame_of(columns)
 
     @property
     def _errors(self) -> NDArray[np.float64]:

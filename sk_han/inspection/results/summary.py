@@ -262,8 +262,7 @@ class Summary(Result):
                 "contexts": [
                     [f"{c.before}[{c.written}]{c.after}" for c in term.contexts] for term in terms
                 ],
-            },
-            "Summary.to_frame",
+            }
         )
         return frame.astype(numbers)
 
