@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,23 +18,24 @@ from sklearn.utils.validation import check_is_fitted
 import sk_han
 from sk_han.classifier import HANClassifier
 from sk_han.serving.stored_model import (
+    ESTIMATOR,
     check_all_taken,
     fitted_state,
-    stored_estimator,
-    stored_params,
     stored_steps,
     stored_table,
 )
 from sk_han.storage.model_file import (
     Arrays,
+    from_plain,
     model_file,
     packed_words,
     read_model,
+    taken,
     to_plain,
     write_model,
 )
 from sk_han.storage.schema import fields_of
-from sk_han.text.vocabulary import stored_tokenizer
+from sk_han.text.vocabulary import stored_tokenizer, tokenizer_params
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.compat import validate_parameter_constraints
 from sk_han.utils.files import check_replaceable, replacing
@@ -142,20 +143,20 @@ def _estimator(data: Any, arrays: Arrays, encoder: Any) -> Any:
         fields = fields_of(data, "the SentenceEmbedder", ["class", "params", "fitted"])
         stored = fields_of(fields["fitted"], "the state of the SentenceEmbedder", ["embedder"])
         what = "params of the SentenceEmbedder"
-        params = stored_params(fields["params"], what, _OF_EMBEDDER, arrays)
+        params = _params(fields["params"], what, _OF_EMBEDDER, arrays)
         embedder = _with_params(cls, params)
         restore(embedder, fitted_state(stored, arrays, _tokenizer)["embedder"], encoder)
         return embedder
-    model = stored_estimator(data, arrays, _tokenizer, cls._parameter_constraints)
-    estimator = _with_params(cls, model.params)
+    fields = fields_of(data, f"the {kind}", ESTIMATOR)
+    params = _params(fields["params"], f"params of the {kind}", cls._parameter_constraints, arrays)
+    estimator = _with_params(cls, params)
     methods = [m for m in ("fit", "partial_fit", "score") if hasattr(estimator, m)]
-    fields_of(model.requests, "the metadata requests", [], methods)
+    requests = fields_of(from_plain(fields["requests"]), "the metadata requests", [], methods)
     with config_context(enable_metadata_routing=True):
-        for method, requested in model.requests.items():
-            fields_of(requested, f"the requests of {method}", [], requested)
-            if requested:
+        for method, requested in requests.items():
+            if fields_of(requested, f"the requests of {method}", [], requested):
                 getattr(estimator, f"set_{method}_request")(**requested)
-    return estimator.from_state(model.state)
+    return estimator.from_state(fitted_state(fields["fitted"], arrays, _tokenizer))
 
 
 def _tokenizer(data: Any, arrays: Arrays) -> HierarchicalTokenizer:
@@ -163,6 +164,28 @@ def _tokenizer(data: Any, arrays: Arrays) -> HierarchicalTokenizer:
     tokenizer: HierarchicalTokenizer = _with_params(HierarchicalTokenizer, stored.params)
     tokenizer.vocabulary_ = stored.vocabulary
     return tokenizer
+
+
+def _params(stored: Any, what: str, names: Iterable[str], arrays: Arrays) -> dict[str, Any]:
+    """Return described parameters: plain values, an array, and of a tokenizer its parameters."""
+    params: dict[str, Any] = {}
+    for name, value in fields_of(stored, what, [], names).items():
+        match value:
+            case {"class": "HierarchicalTokenizer"} if name.endswith("tokenizer"):
+                fields = fields_of(value, f"the parameter {name}", ["class", "params"])
+                params[name] = tokenizer_params(fields["params"], f"params.{name}")
+            case {"array": "embedding_init"} if name == "embedding_init":
+                params[name] = taken(arrays, name)
+                if params[name].dtype.kind not in "iuf":
+                    kind = params[name].dtype
+                    raise ValueError(f"the array {name!r} holds {kind}, which are not numbers")
+            case _:
+                params[name] = from_plain(value)
+                if name.endswith("tokenizer") and value is not None:
+                    raise ValueError(
+                        f"its params.{name} must be None or the parameters of a tokenizer"
+                    )
+    return params
 
 
 def _with_params(cls: Any, params: dict[str, Any]) -> Any:

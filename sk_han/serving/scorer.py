@@ -17,15 +17,16 @@ from sk_han.parts.columns import read_table
 from sk_han.parts.ngram_model import NgramModel
 from sk_han.parts.pool import COLUMNS, NETWORK, Part
 from sk_han.serving.stored_model import (
+    ESTIMATOR,
     ServedNetwork,
     check_all_taken,
     classifier_schema,
-    stored_estimator,
+    fitted_state,
     stored_steps,
     stored_table,
 )
 from sk_han.storage.model_file import Arrays, model_file, read_model
-from sk_han.storage.schema import check
+from sk_han.storage.schema import check, fields_of
 from sk_han.targets import Target
 from sk_han.text.analyzer import TOKEN_PATTERNS
 from sk_han.text.reader import (
@@ -188,7 +189,9 @@ class Scorer:
                 tokenizer = ServedTokenizer(first, arrays)
             if not isinstance(model, dict) or model.get("class") != "HANClassifier":
                 raise ValueError("it holds no classifier")
-            state = stored_estimator(model, arrays, ServedTokenizer).state
+            fields = fields_of(model, "the classifier", ESTIMATOR)
+            state = fitted_state(fields["fitted"], arrays, ServedTokenizer)
+            arrays.pop("embedding_init", None)  # a parameter, which `load` checks as all others
             check_all_taken(arrays)
             scorer = cls(state, tokenizer)
             scorer.table = stored_table(description)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from numbers import Integral, Real
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import Coalitions, DocumentArray, packed, starts_of
-from sk_han.kernels.engine import ENGINES
 from sk_han.kernels.engine import Array as Floats
 from sk_han.kernels.numpy_network import (
     AttentionPooling,
@@ -23,12 +21,8 @@ from sk_han.kernels.numpy_network import (
 from sk_han.options import (
     RNN,
     Attention,
-    Choice,
-    Constraint,
-    Either,
     InstanceOf,
     NetworkOptions,
-    Range,
 )
 from sk_han.parts import PARTS
 from sk_han.parts.columns import ColumnModel
@@ -61,7 +55,7 @@ from sk_han.storage.schema import (
     fields_of,
 )
 from sk_han.targets import TARGETS, Target
-from sk_han.text.vocabulary import FittedTokenizer, tokenizer_params
+from sk_han.text.vocabulary import FittedTokenizer
 
 
 def classifier_schema() -> Schema:
@@ -139,84 +133,7 @@ def _check_linear_models(state: Mapping[str, Any], where: str, sizes: Sizes) -> 
             raise ValueError(f"its part {name} {'has' if is_latent else 'lacks'} counts")
 
 
-_NONE, _FLAG, _AUTO = Choice((None,)), Choice((False, True)), Choice(("auto",))
-
-
-_POSITIVE, _FRACTION = Range(Integral, 1), Range(Real, 0, 1, includes_low=False)
-
-
-_DICT = InstanceOf(dict)
-
-
-# What HANClassifier allows of what a file can hold; a test compares its constraints with these.
-_PARAMETERS: dict[str, Constraint] = {
-    **{n: c for n, c in NetworkOptions.constraints().items() if n != "embedding_dropout"},
-    "tokenizer": Either((_DICT, _NONE)),  # the parameters of one
-    "text_column": Either((InstanceOf(str), _NONE)),
-    "columns": Either((InstanceOf(list), _DICT, _NONE)),
-    "embedding_init": Either(
-        tuple(InstanceOf(kind) for kind in (str, np.ndarray, dict, list, tuple))
-    ),
-    "freeze_embedding": Either((_FLAG, Range(Integral, 0))),
-    "adversarial_noise": Range(Real, 0),
-    "linear_ngrams": Either((InstanceOf(tuple), _NONE)),
-    "linear_chars": Either((InstanceOf(tuple), _AUTO, _NONE)),
-    "optimizer": Choice(("adam", "adamw", "sgd")),
-    "lr": Range(Real, 0, 1e36, includes_low=False),
-    "lr_schedule": Choice(("one_cycle", "constant")),
-    "max_epochs": Either((_POSITIVE, _AUTO)),
-    "batch_size": Either((_POSITIVE, _AUTO)),
-    "class_weight": Either((_DICT, InstanceOf(list), Choice(("balanced", None)))),
-    "threshold": Either((_FRACTION, *map(InstanceOf, (np.ndarray, list, tuple)), Choice(("f1",)))),
-    "validation_fraction": Either((_FRACTION, _NONE)),
-    "n_iter_no_change": Either((_POSITIVE, _NONE)),
-    "warm_start": _FLAG,
-    "random_state": Either((Range(Integral, 0, 1 << 32), _NONE)),
-    "device": InstanceOf(str),
-    "callbacks": Either((InstanceOf(list), _NONE)),
-    "net_params": Either((_DICT, _NONE)),
-    "engine": Choice(ENGINES),
-    "n_threads": Either((_POSITIVE, _NONE)),
-    "verbose": Either((_FLAG, Range(Integral, 0))),
-}
-
-
-_PARAMS = Schema(tuple(Field(*each) for each in _PARAMETERS.items()), may_lack=True)
-
-
-def _request(value: Any, where: str, sizes: Sizes) -> None:
-    is_name = isinstance(value, str) and value.isidentifier()
-    if value is not None and not isinstance(value, bool) and not is_name:
-        raise ValueError(f"its {where} is not a request: True, False, None or a name")
-
-
-# What metadata methods of HANClassifier take, which scikit-learn's routing asks about.
-_METADATA = {
-    "fit": (
-        "X_unlabelled",
-        "X_val",
-        "groups",
-        "sample_weight",
-        "y_val",
-    ),
-    "partial_fit": ("X_unlabelled", "classes", "sample_weight"),
-    "score": ("sample_weight",),
-}
-
-
-_REQUESTS = Schema(
-    tuple(
-        Field(method, Schema(tuple(Field(name, _request) for name in names), may_lack=True))
-        for method, names in _METADATA.items()
-    ),
-    may_lack=True,
-)
-
-
-_PIPELINE = Schema(
-    (Field("transform_input", Either((InstanceOf(list), _NONE))), Field("verbose", _FLAG)),
-    may_lack=True,
-)
+ESTIMATOR = "class", "params", "requests", "fitted"  # what describes one
 
 
 def stored_steps(description: Any) -> tuple[dict[str, Any] | None, list[tuple[str, Any]]]:
@@ -227,9 +144,9 @@ def stored_steps(description: Any) -> tuple[dict[str, Any] | None, list[tuple[st
     fields = fields_of(model, "the Pipeline", ["class", "params", "steps"])
     match fields["steps"]:
         case [[str(first), {} as tokenizer], [str(last), {} as classifier]] if first != last:
-            names = [field.name for field in _PIPELINE.fields]
-            params = stored_params(fields["params"], "the Pipeline's params", names, {})
-            check(_PIPELINE, params, "params")
+            names = "transform_input", "verbose"
+            params = fields_of(fields["params"], "the Pipeline's params", [], names)
+            params = {name: from_plain(value) for name, value in params.items()}
             return params, [(first, tokenizer), (last, classifier)]
     raise ValueError("the Pipeline has other steps than a tokenizer and a classifier")
 
@@ -249,57 +166,6 @@ def stored_table(description: Any) -> dict[str, Any] | None:
     if table is not None:
         check(_TABLE, table, "table")
     return table
-
-
-class StoredEstimator(NamedTuple):
-    """An estimator of a file."""
-
-    params: dict[str, Any]  # plain values and an array; of a tokenizer its parameters
-    requests: dict[str, dict[str, Any]]  # by method, those of its metadata
-    state: dict[str, Any]  # the fitted one, still to be checked
-
-
-def stored_estimator(
-    data: Any,
-    arrays: Arrays,
-    make_tokenizer: Callable[[Any, Arrays], Any],
-    names: Iterable[str] = tuple(_PARAMETERS),
-) -> StoredEstimator:
-    """Return a described estimator with these parameters, whose arrays are taken out.
-
-    Parameters of a classifier are checked; others have the constraints of their class.
-    """
-    fields = fields_of(data, "the classifier", ["class", "params", "requests", "fitted"])
-    is_classifier = fields["class"] == "HANClassifier"
-    what = f"params of the {'classifier' if is_classifier else fields['class']}"
-    params = stored_params(fields["params"], what, names, arrays)
-    requests = from_plain(fields["requests"])
-    if is_classifier:
-        check(_PARAMS, params, "params")
-        check(_REQUESTS, requests, "requests")
-    return StoredEstimator(params, requests, fitted_state(fields["fitted"], arrays, make_tokenizer))
-
-
-def stored_params(stored: Any, what: str, names: Iterable[str], arrays: Arrays) -> dict[str, Any]:
-    """Return described parameters: plain values, an array, and of a tokenizer its parameters."""
-    params: dict[str, Any] = {}
-    for name, value in fields_of(stored, what, [], names).items():
-        match value:
-            case {"class": "HierarchicalTokenizer"} if name.endswith("tokenizer"):
-                fields = fields_of(value, f"the parameter {name}", ["class", "params"])
-                params[name] = tokenizer_params(fields["params"], f"params.{name}")
-            case {"array": "embedding_init"} if name == "embedding_init":
-                params[name] = taken(arrays, name)
-                if params[name].dtype.kind not in "iuf":
-                    kind = params[name].dtype
-                    raise ValueError(f"the array {name!r} holds {kind}, which are not numbers")
-            case _:
-                params[name] = from_plain(value)
-                if name.endswith("tokenizer") and value is not None:
-                    raise ValueError(
-                        f"its params.{name} must be None or the parameters of a tokenizer"
-                    )
-    return params
 
 
 def fitted_state(

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sklearn
 
-from sk_han import RNN, Attention, HANClassifier, HierarchicalTokenizer
+from sk_han import RNN, Attention, HierarchicalTokenizer
 from sk_han.options import NetworkOptions, sentence_network_shapes, weight_shapes
-from sk_han.serving import stored_model as stored_classifier
 from sk_han.storage.schema import NETWORK_WEIGHTS, check
 from sk_han.text import vocabulary as tokenizer_state
 from sk_han.utils.compat import validate_parameter_constraints
@@ -63,15 +61,8 @@ def test_the_sizes_of_another_kind_are_too_many() -> None:
         check(NETWORK_WEIGHTS, state_of("vectors") | {"reads": "words"})
 
 
-# What both classes allow is declared by scikit-learn's constraints too.
-DECLARED: list[tuple[Any, dict[str, Any]]] = [
-    (HANClassifier, stored_classifier._PARAMETERS),
-    (HierarchicalTokenizer, tokenizer_state.PARAMETERS),
-]
-
-
-# By scikit-learn: a string for a sequence of words, and a dict for an array.
-TAKEN_FOR_ANOTHER = {("vocabulary", str), ("threshold", dict)}
+# By scikit-learn: a string for a sequence of words.
+TAKEN_FOR_ANOTHER = {("vocabulary", str)}
 
 
 PLAIN: list[Any] = [None, 0, 1, 2, 3, 10**6, -1, 0.0, 0.3, 1.0, 1.5, 1e-3, "", "auto", "balanced"]
@@ -80,26 +71,22 @@ PLAIN += ["ragged", "numba", "cpu", "words", [], [1], (1, 2), {}, {"a": 1}]
 PLAIN += [RNN(), Attention(), np.ones(2), False, True]
 
 
-@pytest.mark.parametrize(("cls", "declared"), DECLARED)
-def test_declared_parameters_are_those_of_the_class(cls: Any, declared: dict[str, Any]) -> None:
-    assert declared.keys() == cls().get_params(deep=False).keys()
+def test_declared_parameters_of_the_tokenizer_are_those_of_the_class() -> None:
+    assert tokenizer_state.PARAMETERS.keys() == HierarchicalTokenizer().get_params().keys()
 
 
-@pytest.mark.parametrize(("cls", "declared"), DECLARED)
-def test_what_is_declared_is_what_the_class_allows(cls: Any, declared: dict[str, Any]) -> None:
+def test_what_is_declared_is_what_the_tokenizer_allows() -> None:
     """True and False count as numbers for scikit-learn, too."""
 
     def allows(name: str, value: Any) -> bool:
-        constraints = {name: cls._parameter_constraints[name]}
+        constraints = {name: HierarchicalTokenizer._parameter_constraints[name]}
         try:
             validate_parameter_constraints(constraints, {name: value}, caller_name="it")
         except ValueError:
             return False
         return True
 
-    for name, constraint in declared.items():
-        if name == "tokenizer":  # stored as its parameters
-            continue
+    for name, constraint in tokenizer_state.PARAMETERS.items():
         for value in PLAIN:
             here, there = constraint.accepts(value), allows(name, value)
             assert there or not here, f"{name}={value!r}"
@@ -112,10 +99,3 @@ def test_what_is_declared_is_what_the_class_allows(cls: Any, declared: dict[str,
 def test_defaults_of_the_tokenizer_are_those_of_the_class() -> None:
     params = HierarchicalTokenizer().get_params()
     assert {name: params[name] for name in tokenizer_state.DEFAULTS} == tokenizer_state.DEFAULTS
-
-
-def test_declared_metadata_is_what_the_classifier_routes() -> None:
-    with sklearn.config_context(enable_metadata_routing=True):
-        routing = HANClassifier().get_metadata_routing()
-    for method, names in stored_classifier._METADATA.items():
-        assert sorted(getattr(routing, method).requests) == sorted(names)
