@@ -39,6 +39,7 @@ from sk_han.kernels.engine import (
 )
 from sk_han.nn.training import adversarial_noise, clip_gradient_norm
 from sk_han.training.callbacks import EpochTimer, StopOnInterrupt, StopTraining, handling_ctrl_c
+from sk_han.training.gradients import clip_arrays, kernels_train, set_gradients
 from sk_han.utils.compat import POSITIVE, StrOptions, validate_parameter_constraints
 
 _FORKED_WITHOUT_EXEC = 0x40  # PF_FORKNOEXEC of Linux
@@ -447,7 +448,8 @@ class Net(ClassifierMixin, NeuralNet):
 
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Compute gradients for a batch, in some steps with noise too, and clip them."""
-        self._set_training(True)
+        if not self.module_.training:
+            self._set_training(True)
         X, y = batch
         embedding = self.module_.embedding
         n_batches = len(self.history[-1]["batches"]) if len(self.history) else 0  # this one too
@@ -457,6 +459,8 @@ class Net(ClassifierMixin, NeuralNet):
             and embedding.weight.requires_grad
             and max(n_batches - 1, 0) % self.noise_every == 0
         )
+        if kernels_train(self, X.inputs):
+            return self._step_by_kernels(X, y, self.noise if noisy else 0.0)
         share = 0.5 if noisy else 1.0
         loss, logits = self._add_gradients(X, y, share)
         if noisy:
@@ -465,6 +469,16 @@ class Net(ClassifierMixin, NeuralNet):
         if self.clip_norm is not None:
             clip_gradient_norm(self.module_.parameters(), self.clip_norm)
         return {"loss": loss, "y_pred": logits}
+
+    def _step_by_kernels(self, X: Any, y: NDArray[Any], noise: float) -> dict[str, Tensor]:
+        """Compute the same without autograd."""
+        documents, shares = self.to_tensors(X.inputs, self.device), X.weights / X.weights.sum()
+        with using_threads(n_threads(torch.get_num_threads())):
+            step = set_gradients(self.module_, self.criterion_, documents, y, shares, noise)
+        self._check_finite(step.losses, "the loss")
+        if self.clip_norm is not None:
+            clip_arrays(step.arrays, self.clip_norm)
+        return {"loss": step.losses[0], "y_pred": step.logits}
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Compute the loss and the measures of a validation batch."""

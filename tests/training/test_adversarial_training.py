@@ -135,7 +135,8 @@ def test_noise_is_in_the_first_step_of_an_epoch_and_in_one_of_every_so_many():
 
 def test_the_classifier_has_noise_in_every_other_step_unless_asked_for_every():
     def times_read(**params):
-        classifier = tiny(adversarial_noise=SIZE, batch_size=4, validation_fraction=None, **params)
+        settings = {"batch_size": 4, "validation_fraction": None, "engine": "torch"}
+        classifier = tiny(adversarial_noise=SIZE, **settings, **params)
         n_read = []
         read = Net._add_gradients
 

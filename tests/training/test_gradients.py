@@ -1,0 +1,195 @@
+"""Steps by kernels, held against autograd through the modules that define the network."""
+
+import numpy as np
+import pytest
+import torch
+
+from sk_han import Attention, DocumentArray, MultiHopAttention
+from sk_han.documents import LabelledDocuments
+from sk_han.kernels import engine
+from sk_han.nn.training import BinaryLosses, RowwiseAdamW
+from sk_han.training import net as net_module
+from sk_han.training.builder import document_net
+from sk_han.training.gradients import clip_arrays, kernels_train
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
+
+pytest.importorskip("numba")
+
+# The second document is empty, the word 1 unknown; words 11 and 12 do not occur.
+DOCUMENTS = DocumentArray.from_nested(
+    [
+        [[2, 3, 4], [5]],
+        [],
+        [[6, 2, 7, 8, 1, 9, 2, 3, 10, 4, 4]],
+        [[3], [4, 4], [10, 1], [5, 6, 7], [8]],
+        [[9, 9]],
+    ]
+)
+CLASSES, WEIGHTS = np.array([0, 2, 1, 1, 2]), np.array([1.0, 2.0, 0.5, 3.0, 0.25])
+SOFT = np.array([[0.5, 0.25, 0.25], [1, 0, 0], [0, 0.1, 0.9], [0, 1, 0], [0.2, 0.2, 0.6]])
+HAS = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 1], [1, 1, 1], [0, 0, 1]])
+SIDES = {"positive": torch.tensor([1.0, 4.0, 0.5]), "negative": torch.tensor([0.3, 1.0, 2.0])}
+BINARY = {"criterion": BinaryLosses}
+
+
+def net_with(dtype=torch.float32, **params):
+    """Make a net whose axes have sizes of their own, with dropout and noise."""
+    settings = {
+        "module__vocabulary_size": 13,
+        "module__n_classes": 3,
+        "module__embedding_dim": 17,
+        "module__word_hidden": 5,
+        "module__sentence_hidden": 7,
+        "module__pooling": Attention(size=19),
+        "module__dropout": 0.3,
+        "module__word_dropout": 0.2,
+        "module__sparse": True,
+        "module__generator": torch.Generator().manual_seed(0),
+        "optimizer": RowwiseAdamW,
+        "lr": 0.01,
+        "noise": 0.3,
+    }
+    net = document_net(**settings | params).initialize()
+    net.module_.to(dtype)
+    return net
+
+
+def step(net, targets, documents=DOCUMENTS):
+    """Return loss, logits and gradients of a step in training mode."""
+    batch = LabelledDocuments(documents, targets, WEIGHTS)
+    found = net.train_step_single((batch, batch.targets))
+    gradients = {n: w.grad.to_dense().double() for n, w in net.module_.named_parameters()}
+    return found["loss"].double(), found["y_pred"].double(), gradients
+
+
+WEIGHTED = {f"criterion__{side}": weights for side, weights in SIDES.items()}
+CASES = {
+    "classes": (CLASSES, {}),
+    "without noise": (CLASSES, {"noise": 0.0}),
+    "without dropout": (CLASSES, {"module__dropout": 0.0, "module__word_dropout": 0.0}),
+    "smoothed": (CLASSES, {"criterion__label_smoothing": 0.1}),
+    "probabilities": (SOFT, {"criterion__label_smoothing": 0.1}),
+    "labels": (HAS, BINARY),
+    "weighted, smoothed labels": (HAS, BINARY | WEIGHTED | {"criterion__label_smoothing": 0.1}),
+    "attention of labels": (HAS, BINARY | {"module__pooling": Attention(size=19, per_label=True)}),
+}
+# Some 300 roundings of 6e-8 lie between a weight and its gradient, which is below 1.
+# Random signs leave the root of their sum of squares, 1e-6.
+TOLERANCE = {"rtol": 0, "atol": 1e-6}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(("targets", "params"), CASES.values(), ids=CASES)
+def test_gradients_are_those_of_autograd_in_double_precision(targets, params, threads, monkeypatch):
+    monkeypatch.setattr(engine, "_ROWS_A_THREAD", 2)
+    net, precise = net_with(**params), net_with(torch.float64, **params)
+    precise.module_.load_state_dict(net.module_.state_dict())
+    assert kernels_train(net, DOCUMENTS)
+    assert not kernels_train(precise, DOCUMENTS)
+    with engine.using_threads(threads):
+        found = step(net, targets)
+    expected = step(precise, targets)
+    for name, gradient in expected[2].items():
+        assert 5e-4 < gradient.abs().max() < 1, name
+    torch.testing.assert_close(found, expected, **TOLERANCE)
+    # The same numbers were drawn.
+    draws = (torch.rand(3, generator=each.module_.generator) for each in (net, precise))
+    assert torch.equal(*draws)
+
+
+def test_a_word_that_dropout_left_out_gets_no_gradient():
+    params = {"module__word_dropout": 0.5, "noise": 0.0}
+    net, other = net_with(**params), net_with(torch.float64, **params)
+    for each in (net, other):
+        step(each, CLASSES)
+    rows = net.module_.embedding.weight.grad.indices()
+    assert torch.equal(rows, other.module_.embedding.weight.grad.coalesce().indices())
+    assert 0 < rows.numel() < 10
+
+
+def test_documents_without_a_word_have_the_gradient_of_the_bias_alone():
+    net = net_with()
+    *_, gradients = step(net, CLASSES, DOCUMENTS[[1, 1, 1, 1, 1]])
+    assert {name for name, each in gradients.items() if each.any()} == {"output.bias"}
+    proba = torch.softmax(net.module_.output.bias.detach().double(), 0)
+    truths = torch.from_numpy(np.eye(3)[CLASSES] * (WEIGHTS / WEIGHTS.sum())[:, None]).sum(0)
+    torch.testing.assert_close(gradients["output.bias"], proba - truths, **TOLERANCE)
+
+
+def test_frozen_vectors_get_no_gradient_and_the_others_do():
+    net = net_with()
+    net.module_.embedding.weight.requires_grad_(False)
+    batch = LabelledDocuments(DOCUMENTS, CLASSES, WEIGHTS)
+    assert kernels_train(net, DOCUMENTS)
+    net.train_step_single((batch, batch.targets))
+    assert net.module_.embedding.weight.grad is None
+    assert net.module_.word_encoder.gru.weight_ih_l0.grad.any()
+
+
+def test_the_default_dtype_of_pytorch_changes_no_gradient():
+    expected, before = step(net_with(), CLASSES), torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        found = step(net_with(), CLASSES)
+    finally:
+        torch.set_default_dtype(before)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+
+
+def test_arrays_are_clipped_to_a_common_norm_worked_by_hand():
+    first, second = np.array([3, 0], np.float32), np.array([[0, 4]], np.float32)
+    clip_arrays([first, second], 6.0)
+    assert first.tolist() == [3, 0]
+    clip_arrays([first, second], 1.0)
+    assert first.tolist() == pytest.approx([0.6, 0])
+    assert second.tolist()[0] == pytest.approx([0, 0.8])
+
+
+def test_all_gradients_of_a_step_are_clipped_as_one():
+    targets, params = CASES["attention of labels"]
+    *_, whole = step(net_with(**params), targets)
+    *_, clipped = step(net_with(**params, clip_norm=0.05), targets)
+    norm = torch.stack([gradient.norm() for gradient in whole.values()]).norm()
+    assert norm > 0.1
+    for name, gradient in whole.items():
+        torch.testing.assert_close(clipped[name], gradient * 0.05 / norm, rtol=1e-5, atol=1e-9)
+
+
+class OwnLoss(torch.nn.CrossEntropyLoss):
+    """A loss of a user."""
+
+
+OTHERS = {
+    "another recurrence": {"module__rnn": "lstm"},
+    "several hops": {"module__pooling": MultiHopAttention(size=5)},
+    "dropout of vectors": {"module__embedding_dropout": 0.1},
+    "more words than at once": {"module__max_words": 5},
+    "a loss of a user": {"criterion": OwnLoss},
+    "weights of classes in the loss": {"criterion__weight": torch.ones(3)},
+    "an optimizer of PyTorch": {"optimizer": torch.optim.SGD, "module__sparse": False},
+}
+
+
+@pytest.mark.parametrize("params", OTHERS.values(), ids=OTHERS)
+def test_other_networks_and_losses_are_left_to_autograd(params):
+    assert not kernels_train(net_with(**params), DOCUMENTS)
+
+
+def test_networks_with_frozen_layers_and_the_engine_of_pytorch_are_left_to_autograd():
+    net = net_with()
+    with engine.using_engine("torch"):
+        assert not kernels_train(net, DOCUMENTS)
+    assert kernels_train(net, DOCUMENTS)
+    net.module_.output.weight.requires_grad_(False)
+    assert not kernels_train(net, DOCUMENTS)
+
+
+def test_a_fit_by_kernels_gives_nearly_the_network_of_one_by_autograd(monkeypatch):
+    settings = {"max_epochs": 3, "batch_size": 4, "adversarial_noise": 0.1}
+    fitted = tiny(**settings).fit(TEXTS, LABELS)
+    monkeypatch.setattr(net_module, "kernels_train", lambda *_: False)
+    other = tiny(**settings).fit(TEXTS, LABELS)
+    for epoch, expected in zip(fitted.history_, other.history_, strict=True):
+        assert epoch["train_loss"] == pytest.approx(expected["train_loss"], abs=1e-6)
+    proba, expected = fitted.predict_proba(UNSEEN), other.predict_proba(UNSEEN)
+    np.testing.assert_allclose(proba, expected, rtol=0, atol=1e-6)
