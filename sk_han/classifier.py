@@ -203,8 +203,10 @@ ContextAttention, default="attention"
         ``clip_norm`` (1.0, the largest norm of a step's gradient, or None),
         ``optimizer__weight_decay`` (0.0001), ``criterion__label_smoothing`` (0.0),
         ``module__embedding_dropout`` (0.0, the share of the distinct words of a batch dropped),
-        ``module__max_words`` (131,072 words encoded at once), ``noise_every`` (2 steps have
-        adversarial noise once) and ``valid_batch_size`` (256 documents).
+        ``excerpt_words`` (None, the words that an epoch reads of a longer document, from a random
+        sentence on), ``module__max_words`` (131,072 words encoded at once),
+        ``noise_every`` (2 steps have adversarial noise once) and ``valid_batch_size`` (256
+        documents).
     engine : {"auto", "numba", "torch"}, default="auto"
         Backend on the CPU: "auto" takes kernels compiled by Numba; "torch" takes PyTorch and NumPy
         alone, where a fit takes three to four times as long and a prediction up to seven times.

@@ -381,6 +381,28 @@ class DocumentArray:
             self.columns,
         )
 
+    def excerpts(self, most_words: int, random_state: np.random.RandomState) -> DocumentArray:
+        """Return a run of whole sentences of each document of more than `most_words` words.
+
+        It begins at a random sentence and ends with the one that reaches so many words; after the
+        last sentence comes the first. Sentences stay in their order. A sentence of more words is
+        cut to so many, from a random word on. Nothing is drawn if no document is longer.
+        """
+        if self.words_per_document.max(initial=0) <= most_words:
+            return self
+        sentences, words = self.sentences_per_document, self.words_per_sentence
+        kept_words = np.minimum(words, most_words)  # (N,) of a sentence, if it is kept
+        first = (random_state.random_sample(len(self)) * sentences).astype(np.int64)  # (D,)
+        cut = random_state.random_sample(len(words)) * (words - kept_words + 1)
+        document = np.repeat(np.arange(len(self)), sentences)  # (N,)
+        place = np.arange(self.n_sentences) - self.document_starts[document]
+        order = np.lexsort(((place - first[document]) % sentences[document], document))
+        before = starts_of(kept_words[order])[:-1]  # (N,) words of earlier sentences of the run
+        before -= before[self.document_starts[document]]
+        kept_words[order[before >= most_words]] = 0
+        row = concatenated_ranges(-cut.astype(np.int64), words)  # (T,) from the first word kept
+        return self.keep_words((row >= 0) & (row < np.repeat(kept_words, words)))
+
     def to_nested(self) -> list[list[list[int]]]:
         """Return the documents as lists of lists of word ids."""
         return [[sentence.tolist() for sentence in document] for document in self]

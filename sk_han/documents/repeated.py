@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -174,6 +174,10 @@ class LabelledDocuments:
 
     def __len__(self) -> int:
         return len(self.documents)
+
+    def excerpts(self, most_words: int, random_state: np.random.RandomState) -> LabelledDocuments:
+        """Return the same with excerpts of the longer documents."""
+        return replace(self, documents=self.documents.excerpts(most_words, random_state))
 
     def __getitem__(self, rows: Any) -> LabelledDocuments:
         groups = None if self.groups is None else self.groups[rows]

@@ -88,6 +88,7 @@ _UNUSED_PREFIXES = ("callbacks__", "dataset__", "iterator_train__", "iterator_va
 _CONSTRAINTS: dict[str, Range] = {
     "clip_norm": Range(Real, 0, includes_low=False),
     "criterion__label_smoothing": Range(Real, 0, 1),
+    "excerpt_words": Range(Integral, 1),
     "module__embedding_dropout": Range(Real, 0, 1),
     "module__max_words": Range(Integral, 1),
     "noise_every": Range(Integral, 1),
@@ -204,6 +205,8 @@ def new_net(
     if "weight_decay" in inspect.signature(optimizer).parameters:
         defaults["optimizer__weight_decay"] = WEIGHT_DECAY
     further: dict[str, Any] = clone(dict(net_params or {}), safe=False)
+    if make_net is not document_net:  # networks over sentence vectors read all of them
+        further.pop("excerpt_words", None)
     try:
         net: Net = make_net(**(defaults | own | further)).initialize()
     except (AttributeError, TypeError, ValueError) as error:
@@ -273,7 +276,7 @@ def check_net_params(net_params: Mapping[str, Any]) -> None:
         )
     for name, constraint in _CONSTRAINTS.items():
         value = net_params.get(name)
-        off = name == "clip_norm" and value is None
+        off = name in ("clip_norm", "excerpt_words") and value is None
         if name in net_params and not off and not constraint.accepts(value):
             raise ValueError(f"{name} in net_params must be {constraint}; got {value!r}.")
 

@@ -43,7 +43,7 @@ class TrainingProgress(Callback):
             )
         self.bar_ = progress_bar(self.n_steps, desc="epoch 1", unit="batch")
         self.validation_: dict[str, str] = {}
-        n_words = _words_of(X) if self.with_rates else None
+        n_words = _words_of(net, X) if self.with_rates else None
         self.words_per_step_ = None if n_words is None else n_words * self.n_epochs / self.n_steps
 
     def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
@@ -93,7 +93,7 @@ class EpochLines(Callback):
     def on_train_begin(self, net: Any, X: Any = None, **kwargs: Any) -> None:
         """Start the clock."""
         self.start_ = perf_counter()
-        self.n_documents_, self.n_words_ = len(X), _words_of(X)
+        self.n_documents_, self.n_words_ = len(X), _words_of(net, X)
 
     def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
         """Write the number of batches so far, if nothing was written for a while."""
@@ -123,9 +123,12 @@ def _scores_of(net: Any) -> dict[str, float]:
     return {name: epoch[name] for name in names if name in epoch}
 
 
-def _words_of(data: Any) -> int | None:
-    """Return the number of words that an epoch reads; None for data without words."""
-    return getattr(getattr(data, "inputs", None), "n_words", None)
+def _words_of(net: Any, data: Any) -> int | None:
+    """Return about how many words an epoch reads; None for data without words."""
+    inputs: Any = getattr(data, "inputs", None)
+    if net.excerpt_words is None:
+        return getattr(inputs, "n_words", None)
+    return int(inputs.words_per_document.clip(max=net.excerpt_words).sum())
 
 
 class EpochTimer(Callback):

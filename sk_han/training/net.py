@@ -158,6 +158,7 @@ class Batches:
     batch_size: int
     shuffle: np.random.RandomState | None = None
     net: Net | None = None
+    excerpt_words: int | None = None  # the length of excerpts, new ones each time
 
     def __len__(self) -> int:
         return -(-len(self.data) // self.batch_size)
@@ -173,6 +174,8 @@ class Batches:
             order = self.shuffle.permutation(n)
         for start in range(0, n, self.batch_size):
             batch = self.data[order[start : start + self.batch_size]]
+            if self.excerpt_words is not None:
+                batch = batch.excerpts(self.excerpt_words, self.shuffle)
             yield batch, batch.targets
             if self.net is not None and self.net.ended_by is not None:
                 return
@@ -214,8 +217,9 @@ class Net(ClassifierMixin, NeuralNet):
     their names in the history, take logits and targets of a validation batch as arrays; higher is
     better. `decide` takes logits and returns targets, by default the number of the highest. `noise`
     is the length of the adversarial noise relative to that of the word vectors, in one of every
-    `noise_every` steps of an epoch; half of the loss of such a step is with noise. Without an
-    optimizer (None), the net only predicts.
+    `noise_every` steps of an epoch; half of the loss of such a step is with noise. Each epoch reads
+    new excerpts of documents of more than `excerpt_words` words; predictions and scores read all of
+    them. Without an optimizer (None), the net only predicts.
     """
 
     # What ended training early, within an epoch: "the time", "an interrupt".
@@ -233,6 +237,7 @@ class Net(ClassifierMixin, NeuralNet):
         noise_every: int = 1,
         shuffle: np.random.RandomState | None = None,
         valid_batch_size: int = 256,
+        excerpt_words: int | None = None,
         **kwargs: Any,
     ) -> None:
         kwargs = {
@@ -250,6 +255,7 @@ class Net(ClassifierMixin, NeuralNet):
         self.noise_every = noise_every
         self.shuffle = shuffle
         self.valid_batch_size = valid_batch_size
+        self.excerpt_words = excerpt_words
 
     def train(self, training: Any, validation: Any) -> Net:
         """Train for `max_epochs`.
@@ -423,7 +429,7 @@ class Net(ClassifierMixin, NeuralNet):
     def get_iterator(self, dataset: Dataset, training: bool = False) -> Batches:
         """Shuffle for training, keep the order otherwise."""
         if training:
-            return Batches(dataset.X, self.batch_size, self.shuffle, self)
+            return Batches(dataset.X, self.batch_size, self.shuffle, self, self.excerpt_words)
         return Batches(dataset.X, self.valid_batch_size)
 
     def on_batch_end(

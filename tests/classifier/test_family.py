@@ -240,6 +240,7 @@ class TestNetParams:
     def test_their_defaults_are_those_of_the_documentation(self):
         net = tiny(max_epochs=1).fit(TEXTS, LABELS).net_
         assert (net.clip_norm, net.valid_batch_size, net.module_.max_words) == (1.0, 256, 131_072)
+        assert net.excerpt_words is None
         assert net.criterion_.label_smoothing == net.module_.options.embedding_dropout == 0
         assert [group["weight_decay"] for group in net.optimizer_.param_groups] == [0.0001]
 
@@ -248,6 +249,7 @@ class TestNetParams:
         [
             {"clip_norm": 1e-6},
             {"criterion__label_smoothing": 0.5},
+            {"excerpt_words": 3},
             {"module__embedding_dropout": 0.5},
             {"optimizer__weight_decay": 10.0},
         ],

@@ -271,6 +271,7 @@ NET_PARAMS = {
     "a number of words below one": ({"module__max_words": 0}, "max_words .* at least 1; got 0"),
     "a text for a number of words": ({"module__max_words": "many"}, "module__max_words"),
     "a batch of no documents": ({"valid_batch_size": 0}, "valid_batch_size .* at least 1; got 0"),
+    "an excerpt of no words": ({"excerpt_words": 0}, "excerpt_words .* at least 1; got 0"),
     "a number for a loss": ({"criterion": 3}, "criterion"),
     "a number for a pair": ({"optimizer__betas": 3}, "optimizer__betas"),
     "what HANClassifier sets": ({"module__dropout": 0.1}, "module__dropout.*sets itself"),

@@ -147,6 +147,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "clip_norm": {"clip_norm": None},
         "label_smoothing": {"criterion__label_smoothing": 0.1},
         "embedding_dropout": {"module__embedding_dropout": 0.2},
+        "excerpt_words": {"excerpt_words": 4},
         "max_words": {"module__max_words": 3},
         "noise_every": {"noise_every": 1},
         "valid_batch_size": {"valid_batch_size": 3},
