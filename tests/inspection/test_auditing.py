@@ -1,7 +1,6 @@
 import csv
 import dataclasses
 import gzip
-import sys
 
 import numpy as np
 import pandas as pd
@@ -454,12 +453,6 @@ def test_a_table_has_classes_as_they_are(audit, tmp_path):
         rows = list(csv.DictReader(file))
     assert {row["label"] for row in rows} <= {"1.0", "2.0"}
     assert all(len(row["doubt"]) == 5 for row in rows if row["doubt"] != "1.0")
-
-
-def test_a_table_without_pandas_names_what_to_install(audit, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ModuleNotFoundError, match=r"LabelAudit\.to_frame needs.*pip install"):
-        audit.to_frame()
 
 
 @pytest.mark.parametrize("weights", [np.ones((120, 2)), ["a"] * 120])

@@ -26,8 +26,7 @@ def explanations(classifier):
 
 def test_columns_of_strings_are_objects_and_others_keep_their_kind():
     frame = frame_of(
-        {"text": [LONE, "a"], "none": [None, "a"], "number": [1, 2], "right": [True] * 2},
-        "to_frame",
+        {"text": [LONE, "a"], "none": [None, "a"], "number": [1, 2], "right": [True] * 2}
     )
     assert [dtype.kind for dtype in frame.dtypes] == ["O", "O", "i", "b"]
     assert frame["text"][0] == LONE
