@@ -750,6 +750,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
         with self._computing(), gradients, stages.heartbeat():
             model = fit_model(self, data, stages, fitted, is_partial=is_partial)
         replace_attributes(self, model.attributes())
+        self.__dict__.pop("_table", None)  # of the command line, which describes an earlier fit
         return self
 
     def _computing(self) -> AbstractContextManager[None]:

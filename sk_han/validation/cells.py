@@ -27,20 +27,22 @@ _LARGEST = 1e300  # infinite numbers become this one
 _LONGEST = 200  # characters of a category that count
 _FEW = 20  # values that may all differ in a category without a warning
 # How tables write that a number, date or boolean is missing; as a category, NA is Namibia.
-_NOT_KNOWN = {"-", "?", "n/a", "na", "nan", "nat", "none", "null", "<na>", "#n/a"}
+# Errors of spreadsheets, such as #N/A and #DIV/0!, begin with "#".
+_NOT_KNOWN = {"-", "?", "n/a", "n.a.", "k.a.", "na", "nan", "nat", "none", "null", "<na>"}
 _WORDS = {"true": "True", "false": "False"}
-_UNIT = re.compile(r"^([+-]?)\s*[$€£¥₹]\s*|\s*[$€£¥₹%]$")
+_CURRENCY = "[$€£¥₹]|EUR|USD|GBP|CHF"
+_UNIT = re.compile(rf"^([+-]?)\s*(?:{_CURRENCY})\s*|\s*(?:{_CURRENCY}|%)$")
 _BLANKS = " '’\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # between groups of thousands
 _MARKS = {"number": (".", ","), "decimal comma": (",", ".")}  # of decimals and of thousands
-# Groups of thousands, or digits without a zero in front: "007" is a name, as "01067" of a town.
 _NUMBER = {
     kind: re.compile(
-        rf"[+-]?(inf|((\d{{1,3}}([{group}{_BLANKS}]\d{{3}})+|0|[1-9]\d*)([{mark}]\d*)?"
-        rf"|[{mark}]\d+)(e[+-]?\d+)?)",
+        rf"[+-]?(inf|(([1-9]\d{{0,2}}([{group}{_BLANKS}]\d{{3}})+|\d+)([{mark}]\d*)?|[{mark}]\d+)"
+        r"(e[+-]?\d+)?)",
         re.IGNORECASE,
     )
     for kind, (mark, group) in _MARKS.items()
 }
+_CODE = re.compile(r"[+-]?0\d")  # "007" is a name, as "01067" of a town
 _YEAR, _MONTH, _DAY = r"(?P<y>\d{4})", r"(?P<m>\d\d?)", r"(?P<d>\d\d?)"
 _DATE = {
     kind: re.compile(rf"{first}([-/.]){second}\2{third}([T ,]\s*\d\d?:\d\d.*)?")
@@ -73,7 +75,7 @@ def read_column(
     """
     numbers, is_categorical = None, False
     if isinstance(column, np.ndarray):
-        if column.dtype.kind in "iuf":
+        if column.ndim == 1 and column.dtype.kind in "iuf":
             numbers = column.astype(np.float64)
         elif column.dtype.kind == "M":
             column = column.astype("datetime64[us]")
@@ -119,16 +121,18 @@ def doubt_about(values: Sequence[str]) -> str | None:
             f"may be {listed(kinds)}: say which as columns={{name: kind}}, on the command line by "
             "--decimal or --dayfirst"
         )
-    if len(set(values)) <= max(_FEW, len(values) / 2):
+    n_distinct = len(set(values))
+    if n_distinct <= _FEW:
         return None
-    fitting = {kind: [value for value in values if is_kind(value)] for kind, is_kind in _FITS}
-    kind = max(fitting, key=lambda kind: len(fitting[kind]))
-    if 2 * len(fitting[kind]) > len(values):
-        other = next(value for value in values if value not in fitting[kind])
+    n_fitting, kind = max((sum(map(is_kind, values)), kind) for kind, is_kind in _FITS.items())
+    if 2 * n_fitting > len(values):
+        other = next(value for value in values if not _FITS[kind](value))
         return (
-            f"{len(fitting[kind]):,} of {len(values):,} values are of the kind {kind!r}, and "
+            f"{n_fitting:,} of {len(values):,} values are of the kind {kind!r}, and "
             f"{in_one_line(repr(other), 60)} is not: correct it, or leave it blank"
         )
+    if 2 * n_distinct <= len(values):
+        return None
     return "most values are different: leave out an id, and join a text to the one that is read"
 
 
@@ -144,14 +148,14 @@ def _kinds_of(cells: Sequence[Any]) -> list[str]:
     known = [cell for cell in cells if not _is_not_known(cell)]
     if known and all(str(_category(cell)).lower() in _WORDS for cell in known):
         return ["boolean"]
-    kinds = [kind for kind, is_kind in _FITS if known and all(map(is_kind, known))]
+    kinds = [kind for kind, is_kind in _FITS.items() if known and all(map(is_kind, known))]
     texts = [cell for cell in known if isinstance(cell, str)]
     if "number" in kinds and not any("," in text for text in texts):
         return ["number"]
     if "date" in kinds:
         return ["date"]
     # Dots stand between day, month and year only where the day comes first.
-    if "day first" in kinds and all(text.count(".") > 1 for text in texts):
+    if "day first" in kinds and not any("/" in text or "-" in text[:4] for text in texts):
         return ["day first"]
     return kinds
 
@@ -165,7 +169,7 @@ def _word(cell: Any) -> str:
 
 
 def _is_not_known(cell: Any) -> bool:
-    return _word(cell) in _NOT_KNOWN
+    return _word(cell) in _NOT_KNOWN or _word(cell).startswith("#")
 
 
 def _number(kind: str, cell: Any) -> float | None:
@@ -199,7 +203,9 @@ def _date(kind: str, cell: Any) -> date | None:
 
 
 def _boolean(cell: Any) -> str | None:
-    return {**_WORDS, "1": "True", "0": "False"}.get(str(_category(cell)).lower())
+    if (number := _number("number", cell)) in (0, 1):
+        return str(number == 1)
+    return _WORDS.get(str(_category(cell)).lower())
 
 
 def _category(cell: Any) -> str | None:
@@ -217,8 +223,11 @@ def _category(cell: Any) -> str | None:
     return cell.isoformat() if isinstance(cell, date) else None
 
 
-def _fits(convert: Callable[[Any], Any], cell: Any) -> bool:
-    return _is_not_known(cell) or convert(cell) is not None
+def _fits(kind: str, cell: Any) -> bool:
+    """Return whether a cell can be of a kind that is not known yet."""
+    if kind in NUMBERS and _CODE.match(_word(cell)):
+        return False
+    return _is_not_known(cell) or _CONVERTERS[kind](cell) is not None
 
 
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
@@ -228,4 +237,4 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "category": _category,
     EMPTY: _category,
 }
-_FITS = [(kind, partial(_fits, _CONVERTERS[kind])) for kind in (*NUMBERS, *DATES)]
+_FITS = {kind: partial(_fits, kind) for kind in (*NUMBERS, *DATES)}

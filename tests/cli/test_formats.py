@@ -154,8 +154,11 @@ class TestRemembered:
         table = {"text": ["meldung"], "label": "urteil", "separator": ";", "encoding": "cp1252"}
         table |= {"labels_separator": None}
         assert Scorer.load(remembering).table == table
-        sk_han.save(sk_han.load(remembering), tmp_path / "again.han")
+        again = sk_han.load(remembering)
+        sk_han.save(again, tmp_path / "again.han")
         assert Scorer.load(tmp_path / "again.han").table == table
+        sk_han.save(again.fit(TEXTS, LABELS), tmp_path / "again.han")
+        assert Scorer.load(tmp_path / "again.han").table is None
         assert Scorer.load(model).table is None
 
     @pytest.mark.parametrize("change", [{"text": "meldung"}, {"label": 3}, {"more": "x"}])
