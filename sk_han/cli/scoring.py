@@ -32,6 +32,7 @@ from sk_han.cli.tables import (
 from sk_han.datasets.tables import is_blank, texts_of
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
+from sk_han.parts.pool import COLUMNS
 from sk_han.rendering.text import table_lines
 from sk_han.serving import Scorer
 from sk_han.serving.scorer import check_threshold
@@ -68,6 +69,10 @@ def predict(arguments: argparse.Namespace) -> None:
     n_classes, least = len(scorer.classes_), arguments.threshold
     if least is not None:
         check_threshold(least, scorer.target)
+    part: Any = scorer._pool.parts.get(COLUMNS)
+    kinds = [] if part is None else [coding.kind for coding in part.encoder.codings.values()]
+    is_sheet = str(arguments.output).lower().endswith(".xlsx")  # which has numbers
+    written = _with_comma if "decimal comma" in kinds and not is_sheet else _rounded
     blank: list[Any] = []  # the lines of texts without anything to read, which get no label
     with (
         _progress("Predicted", arguments) as progress,
@@ -86,7 +91,7 @@ def predict(arguments: argparse.Namespace) -> None:
             kept, shares = frame[arguments.keep].to_numpy().tolist(), rest.to_numpy().tolist()
             write([[*arguments.keep, "prediction", *rest.columns]] * (frame is first))
             write(
-                [*cells, "" if is_empty else label, *map(_rounded, row)]
+                [*cells, "" if is_empty else label, *map(written, row)]
                 for cells, is_empty, label, row in zip(kept, are_blank, labels, shares, strict=True)
             )
             progress.advance(len(frame))
@@ -97,6 +102,11 @@ def predict(arguments: argparse.Namespace) -> None:
 
 def _rounded(value: Any) -> Any:
     return float(f"{value:.6g}") if type(value) is float else value
+
+
+def _with_comma(value: Any) -> Any:
+    """Write a number as the table of the fit does, for the same spreadsheet."""
+    return str(_rounded(value)).replace(".", ",") if type(value) is float else value
 
 
 def explain(arguments: argparse.Namespace) -> None:

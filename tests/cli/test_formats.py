@@ -126,6 +126,20 @@ class TestRemembered:
         assert run("explain", remembering, german, "--rows", 1)[0] == 0
         assert run("report", remembering, german, "--train", german, "--quiet")[::2] == (0, "")
 
+    def test_probabilities_have_the_decimal_comma_of_a_column(self, run, table, tmp_path):
+        rows = [(i, *row, f"{i % 7},5") for i, row in enumerate(zip(TEXTS, LABELS, strict=True))]
+        data = table(rows, header=("id", "text", "label", "preis"))
+        path, out = tmp_path / "m.han", tmp_path / "out.csv"
+        assert run("fit", data, "--columns", "preis", "-o", path, *SMALL)[0] == 0
+        assert run("predict", path, data, "--proba", "-o", out)[0] == 0
+        options = {"decimal": ",", "dtype": {"probability_pos": float}}
+        p = pd.read_csv(out, **options)["probability_pos"]
+        expected = Scorer.load(path).predict_proba(pd.read_csv(data, dtype=str))[:, 1]
+        np.testing.assert_allclose(p, expected, rtol=1e-5)
+        assert run("predict", path, data, "--proba", "-o", tmp_path / "out.xlsx")[0] == 0
+        sheet = pd.read_excel(tmp_path / "out.xlsx")
+        np.testing.assert_allclose(sheet["probability_pos"], expected, rtol=1e-5)
+
     def test_a_given_option_wins(self, run, remembering, table):
         data = table(name="english.csv")
         options = ("--text", "text", "--sep", ",", "--encoding", "utf-8")
