@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 # Parameters that have an option, or need Python.
 _ELSEWHERE = {
     "callbacks": "They need Python.",
-    "columns": "Use --columns, with --decimal and --dayfirst.",
+    "columns": "Use --columns, with --decimal, --dayfirst and --monthfirst.",
     "random_state": "Use --seed.",
     "text_column": "Use --text and --columns.",
     "tokenizer": "Set its parameters: --set tokenizer__tokens=web.",
@@ -72,7 +72,9 @@ def fit(arguments: argparse.Namespace) -> None:
     more: dict[str, Any] = {}
     features = arguments.columns and [arguments.text[0], *arguments.columns]
     if features:
-        columns = column_kinds(frame, features[1:], arguments.decimal, arguments.dayfirst)
+        kinds = [{",": "decimal comma", ".": "number"}.get(arguments.decimal)]
+        kinds += ["day first"] * arguments.dayfirst + ["month first"] * arguments.monthfirst
+        columns = column_kinds(frame, features[1:], [*filter(None, kinds)])
         model.set_params(text_column=features[0], columns=columns)
     if arguments.validation is not None:
         validation, more["y_val"], *_ = _labelled(arguments.validation, arguments, classes)
@@ -95,13 +97,12 @@ def fit(arguments: argparse.Namespace) -> None:
 
 
 def column_kinds(
-    frame: DataFrame, names: Sequence[str], decimal: str | None, dayfirst: bool
-) -> Any:
-    """Return `columns` of a HANClassifier: names, or with an option a kind where all cells fit."""
-    if decimal is None and not dayfirst:
+    frame: DataFrame, names: Sequence[str], kinds: Sequence[str]
+) -> dict[str, str | None] | list[str]:
+    """Return `columns` of a HANClassifier: names, or with kinds one where all cells fit."""
+    if not kinds:
         return [*names]
-    columns = dict[str, Any].fromkeys(names)
-    kinds = ["decimal comma"] * (decimal is not None) + ["day first"] * dayfirst
+    columns: dict[str, str | None] = dict.fromkeys(names)
     for name, kind in product(names, kinds):
         with suppress(TypeError):  # a cell is not of the kind
             if not read_column(frame[name], name, kind).missing.all():

@@ -82,10 +82,11 @@ def complete(arguments: argparse.Namespace, stored: Mapping[str, Any] | None = N
     """Set the options of tables that are not given: those of the stored model, or the defaults."""
     taken = []
     for option, (name, default) in _OPTIONS.items():
-        # explain reads labels only if it is told to; JSON is in UTF-8, whatever other tables are.
+        # explain reads labels only if it is told to; JSON is in UTF-8, and .tsv has tabs, whatever
+        # the table of the fit had.
         if getattr(arguments, option, "") is None and (arguments.command, option) != _OPTIONAL:
-            is_json = option == "encoding" and _kind(arguments.data, arguments) == ".jsonl"
-            value = default if stored is None or is_json else stored[name]
+            is_other = _kind(arguments.data, arguments) == _OF_KIND.get(option)
+            value = default if stored is None or is_other else stored[name]
             setattr(arguments, option, value)
             values = value if isinstance(value, list) else [value]
             taken += [f"--{option} {in_one_line(each)!r}" for each in values if value != default]
@@ -100,6 +101,7 @@ def complete(arguments: argparse.Namespace, stored: Mapping[str, Any] | None = N
 
 
 _OPTIONAL = "explain", "label"
+_OF_KIND = {"encoding": ".jsonl", "sep": ".tsv"}  # what a kind of table has of its own
 
 
 def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -130,14 +132,16 @@ def frames(
         raise OSError("standard input is closed; give a file.")
     kept = getattr(arguments, "keep", None) if name == arguments.data else None
     kept = [kept] if isinstance(kept, str) else kept or []
+    kind = _kind(name, arguments)
+    is_second_json = kind == ".jsonl" and name != arguments.data
     for frame in read_frames(
         Path(name) if name != STANDARD else cast(Any, sys.stdin.buffer),
         [*arguments.text, *filter(None, columns), *kept],
         features[1:] if features is not None else [],
         size=size,
         separator=arguments.sep,
-        encoding=arguments.encoding,
-        kind=_kind(name, arguments),
+        encoding="utf-8" if is_second_json else arguments.encoding,
+        kind=kind,
     ):
         if kept:
             ids = [f"{line} ({cell_of(cell)[:40]!r})" for line, cell in frame[kept[0]].items()]

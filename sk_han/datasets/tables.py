@@ -157,11 +157,12 @@ def _csv_rows(lines: Any, name: str, separator: str) -> Iterator[tuple[int, Any]
     try:
         for fields in reader:
             width = width or len(fields)
+            is_blank_row = len(fields) > 1 and not any(fields)  # spreadsheets end in some
             if fields and len(fields) != width:
                 raise csv.Error(
                     f"expected as many fields as column names, {width}; got {len(fields)}"
                 )
-            if fields:
+            if fields and not is_blank_row:
                 yield number, fields
             number = reader.line_num + 1
     except csv.Error as error:
@@ -196,7 +197,7 @@ def _excel_rows(stream: Any, name: str) -> Iterator[tuple[int, Any]]:
         raise ImportError(f'{name} needs openpyxl: pip install "sk-han[excel]".') from error
     for number, cells in enumerate(sheet.to_numpy().tolist(), start=1):
         if any(cell != "" for cell in cells):
-            yield number, cells
+            yield number, cells if number > 1 else [*map(str, cells)]
 
 
 def _check_columns(columns: Sequence[str], present: Sequence[Any], where: str) -> None:
@@ -250,7 +251,7 @@ def labels_of(frame: DataFrame, column: str) -> NDArray[Any]:
     """Return the labels of a table's rows: strings, whole numbers, or booleans of JSON."""
     labels = frame[column].tolist()
     if frame.attrs["kind"] == ".xlsx":  # whose cells of one column may differ in kind
-        labels = [*map(str, labels)]
+        labels = [str(each).lower() if isinstance(each, bool) else str(each) for each in labels]
     for label, place in zip(labels, places_of(frame, column), strict=True):
         if is_blank(label):
             raise ValueError(f"{place} is blank. Leave the line out.")

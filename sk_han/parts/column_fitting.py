@@ -112,7 +112,9 @@ class ColumnLearner:
             intercept += mean
             # Each document has one of these rows, but for unseen values.
             one_each = slice(first, first + 1 + (coding.n_bins or len(coding.values)))
-            of_rows[one_each] -= np.outer(shares[one_each] > 0, mean)
+            is_centred = shares[one_each] > 0
+            is_centred[1 : 1 + coding.n_bins] = True  # bins follow from their neighbours
+            of_rows[one_each] -= np.outer(is_centred, mean)
         return ColumnModel(self.encoder, of_rows, intercept)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from functools import partial
 from numbers import Integral, Real
@@ -27,8 +27,10 @@ _LARGEST = 1e300  # infinite numbers become this one
 _LONGEST = 200  # characters of a category that count
 _FEW = 20  # values that may all differ in a category without a warning
 # How tables write that a number, date or boolean is missing; as a category, NA is Namibia.
-# Errors of spreadsheets, such as #N/A and #DIV/0!, begin with "#".
 _NOT_KNOWN = {"-", "?", "n/a", "n.a.", "k.a.", "na", "nan", "nat", "none", "null", "<na>"}
+# Errors of spreadsheets, in English and German.
+_NOT_KNOWN |= {"#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"}
+_NOT_KNOWN |= {"#nv", "#wert!", "#bezug!", "#zahl!"}
 _WORDS = {"true": "True", "false": "False"}
 _CURRENCY = "[$€£¥₹]|EUR|USD|GBP|CHF"
 _UNIT = re.compile(rf"^([+-]?)\s*(?:{_CURRENCY})\s*|\s*(?:{_CURRENCY}|%)$")
@@ -102,10 +104,12 @@ def read_column(
         if values[i] is None and (is_categorical or kind == EMPTY):
             values[i] = str(cell)[:_LONGEST]  # such as an interval of pandas.cut
         if values[i] is None:
+            others = [other for other in _kinds_of([cell]) if other != kind]
+            known = f", but perhaps {listed(others)}" if others else ""
             raise TypeError(
                 f"Column {name!r} holds {a_kind(cell)} in {row(i)}, "
-                f"{in_one_line(repr(cell), 60)}, which is not of the kind {kind!r}. Convert it, or "
-                "leave the column out of columns."
+                f"{in_one_line(repr(cell), 60)}, which is not of its kind {kind!r}{known}. Convert "
+                "it, or fit with another kind in columns or without the column."
             )
     if kind in NUMBERS:
         return Column(kind, np.array(values, dtype=np.float64).clip(-_LARGEST, _LARGEST))
@@ -129,7 +133,8 @@ def doubt_about(values: Sequence[str]) -> str | None:
         other = next(value for value in values if not _FITS[kind](value))
         return (
             f"{n_fitting:,} of {len(values):,} values are of the kind {kind!r}, and "
-            f"{in_one_line(repr(other), 60)} is not: correct it, or leave it blank"
+            f"{in_one_line(repr(other), 60)} is not: correct it or leave it blank, or say that "
+            "the column is one by columns={name: 'category'}"
         )
     if 2 * n_distinct <= len(values):
         return None
@@ -150,7 +155,9 @@ def _kinds_of(cells: Sequence[Any]) -> list[str]:
         return ["boolean"]
     kinds = [kind for kind, is_kind in _FITS.items() if known and all(map(is_kind, known))]
     texts = [cell for cell in known if isinstance(cell, str)]
-    if "number" in kinds and not any("," in text for text in texts):
+    n_dots, has_commas = sum("." in text for text in texts), any("," in text for text in texts)
+    # In 1.250 next to 900 dots may stand before thousands.
+    if "number" in kinds and not has_commas and n_dots in (0, len(texts)):
         return ["number"]
     if "date" in kinds:
         return ["date"]
@@ -169,7 +176,7 @@ def _word(cell: Any) -> str:
 
 
 def _is_not_known(cell: Any) -> bool:
-    return _word(cell) in _NOT_KNOWN or _word(cell).startswith("#")
+    return _word(cell) in _NOT_KNOWN
 
 
 def _number(kind: str, cell: Any) -> float | None:
@@ -183,7 +190,8 @@ def _number(kind: str, cell: Any) -> float | None:
     if not _NUMBER[kind].fullmatch(text):
         return None
     mark, group = _MARKS[kind]
-    return float(re.sub(f"[{group}{_BLANKS}]", "", text).replace(mark, "."))
+    number = float(re.sub(f"[{group}{_BLANKS}]", "", text).replace(mark, "."))
+    return number / 100 if cell.strip().endswith("%") else number
 
 
 def _date(kind: str, cell: Any) -> date | None:
@@ -220,7 +228,7 @@ def _category(cell: Any) -> str | None:
         cell = cell.astype("datetime64[us]").item()
     if isinstance(cell, datetime):
         return cell.isoformat(" ").removesuffix(" 00:00:00")
-    return cell.isoformat() if isinstance(cell, date) else None
+    return cell.isoformat() if isinstance(cell, (date, time)) else None
 
 
 def _fits(kind: str, cell: Any) -> bool:

@@ -296,15 +296,18 @@ class TestInterruptedHoldOut:
 
 
 @pytest.mark.parametrize(
-    ("options", "expected"),
+    ("kinds", "expected"),
     [
-        ((None, False), ["price", "day", "id"]),
-        ((",", False), {"price": "decimal comma", "day": None, "id": None}),
-        ((None, True), {"price": None, "day": "day first", "id": None}),
-        ((",", True), {"price": "decimal comma", "day": "day first", "id": None}),
+        ([], ["price", "day", "id"]),
+        (["decimal comma"], {"price": "decimal comma", "day": None, "id": None}),
+        (["day first"], {"price": None, "day": "day first", "id": None}),
+        (
+            ["decimal comma", "day first"],
+            {"price": "decimal comma", "day": "day first", "id": None},
+        ),
     ],
 )
-def test_options_of_numbers_and_dates_go_to_the_columns_that_read_so(options, expected):
+def test_options_of_numbers_and_dates_go_to_the_columns_that_read_so(kinds, expected):
     frame = pd.DataFrame(
         {
             "price": ["49,90", "-1.234,5", " ", "7", None],
@@ -312,7 +315,36 @@ def test_options_of_numbers_and_dates_go_to_the_columns_that_read_so(options, ex
             "id": ["A-1", "2,5", "3.4.2025", "", None],
         }
     )
-    assert column_kinds(frame, ["price", "day", "id"], *options) == expected
+    assert column_kinds(frame, ["price", "day", "id"], kinds) == expected
+
+
+def test_american_numbers_and_dates_are_read_where_that_is_said(run, table, tmp_path):
+    rows = [
+        (t, label, f"1,0{i:02}", "3/4/2025")
+        for i, (t, label) in enumerate(zip(TEXTS, LABELS, strict=True))
+    ]
+    data, path = table(rows, header=("text", "label", "amount", "day")), tmp_path / "m.han"
+    options = ("--columns", "amount", "day", "--decimal", ".", "--monthfirst", *SMALL)
+    assert run("fit", data, "-o", path, *options)[0] == 0
+    columns = sk_han.load(path).fit_summary_.columns
+    assert columns["amount"].startswith("number, 18 values")
+    assert columns["day"].startswith("month first, 1 value")
+
+
+def test_rows_of_blank_cells_are_skipped_as_spreadsheets_end_in_some(run, model, tmp_path):
+    data = tmp_path / "data.csv"
+    data.write_text("text,label\nGood.,pos\n,\nBad.,neg\n,\n,\n")
+    code, output, _ = run("evaluate", model, data, "--json")
+    assert (code, json.loads(output)["documents"]) == (0, 2)
+
+
+def test_labels_of_excel_that_are_true_and_false_are_those_of_its_parts(run, tmp_path):
+    frame = pd.DataFrame({"text": TEXTS, "label": LABELS == "pos"})
+    data, path = tmp_path / "data.xlsx", tmp_path / "m.han"
+    frame.to_excel(data, index=False)
+    assert run("fit", data, "--hold-out", "0.3", "-o", path, *SMALL)[0] == 0
+    for table in (data, tmp_path / "m.test.csv"):
+        assert run("evaluate", path, table)[0] == 0
 
 
 class Pipe(io.RawIOBase):
