@@ -141,6 +141,7 @@ def set_gradients(
             distinct[torch.from_numpy(occurs)][np.newaxis],
             torch.from_numpy(arrays[1]),
             table.shape,
+            device="cpu",  # whatever torch.set_default_device says
             is_coalesced=True,
             check_invariants=False,
         )

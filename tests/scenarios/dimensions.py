@@ -26,7 +26,6 @@ from sk_han import (
 )
 from tests.scenarios import corpus, doors
 from tests.scenarios.drawing import Scenario
-from tests.tables import CONTAINERS
 
 __all__ = ["NAMES", "PARAMETERS", "REFUSALS", "SLOW", "TOKENIZER", "WARNINGS", "Made", "is_legal"]
 
@@ -190,7 +189,6 @@ _REST: dict[str, list[str]] = {
     "documents": list(corpus.DOCUMENTS),
     "texts": list(corpus.CONTAINERS_OF_TEXTS),
     "index": list(corpus.INDEXES),
-    "beside": list(CONTAINERS),
     "classes": [*corpus.CLASSES, *corpus.SEVERAL],
     "labels": list(corpus.LABELS),
     "y": [*corpus.CONTAINERS_OF_LABELS, *corpus.INDICATORS],
@@ -316,9 +314,6 @@ ILLEGAL: dict[str, list[Rule]] = {
             learning="warm start",
             estimator=_others("estimator", *ALONE, *PIPELINES, "column", "table"),
         )
-    ],
-    "only a table has columns beside its texts": [
-        when(beside=_others("beside", "pandas"), estimator=_others("estimator", "table"))
     ],
     "they have no partial_fit": [when(learning=PORTIONS, estimator=_others("estimator", *ALONE))],
     "partial_fit takes none": [when(learning="partial_fit", validation=VALIDATED)],

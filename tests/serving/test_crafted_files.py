@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,9 @@ def crafted(name: str, shift: int) -> Iterator[tuple[str, bytes]]:
     yield "more", archive_of(description, arrays | {"more": np.ones(3)})
 
 
+UNREAD = re.compile(r"\('model', ('steps', 1, 1, )?'(params|requests)'|embedding_init")
+
+
 def is_taken(reads: Callable[[Path], Any], path: Path) -> bool:
     try:
         reads(path)
@@ -79,7 +83,9 @@ def differences(files: Iterable[tuple[str, bytes]], path: Path) -> list[str]:
         path.write_bytes(content)
         by_scorer, by_load = is_taken(Scorer.load, path), is_taken(load, path)
         n_taken += by_load
-        if by_scorer != by_load:
+        # Only `load` makes the estimator that has parameters and requests, and checks them.
+        is_unread = by_scorer and UNREAD.search(what) is not None
+        if by_scorer != by_load and not is_unread:
             found.append(f"{what}: {'taken' if by_scorer else 'refused'} by the Scorer alone")
     assert n_taken > 0
     return found
