@@ -146,7 +146,6 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "clip_norm": {"clip_norm": None},
         "label_smoothing": {"criterion__label_smoothing": 0.1},
         "embedding_dropout": {"module__embedding_dropout": 0.2},
-        "excerpt_words": {"excerpt_words": 4},
         "max_words": {"module__max_words": 3},
         "noise_every": {"noise_every": 1},
         "valid_batch_size": {"valid_batch_size": 3},
@@ -540,7 +539,12 @@ REFUSALS: list[Refusal] = [
         ValueError,
         "has the shape",
     ),
-    Refusal("keep command line.*", when(labels="odd names"), RuntimeError, "label.* is blank"),
+    Refusal(
+        "keep command line.*",
+        when(labels="odd names"),
+        RuntimeError,
+        "label.* is blank|without a label",
+    ),
     # Of "many" 13 documents would be held out, for 22 labels.
     Refusal(
         "keep command line fit",
