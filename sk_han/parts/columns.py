@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from operator import eq
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -175,7 +176,7 @@ class ColumnEncoder(NamedTuple):
         _check_present([text, *chosen], X, table)
         if text in chosen:
             raise ValueError(f"columns has {text!r}, which text_column reads; leave it out there.")
-        kinds = columns if isinstance(columns, Mapping) else {}
+        kinds, row = columns if isinstance(columns, Mapping) else {}, _row_names(X)
         labels = [written(label) for label in as_list(y)] if np.ndim(y) == 1 else None
         codings = {}
         for name in chosen:
@@ -185,8 +186,9 @@ class ColumnEncoder(NamedTuple):
                     "None for what its values look like."
                 )
             name.encode()  # half of a surrogate pair is an error, since no file could hold it
-            column = read_column(table[name], name, kinds.get(name), _row_names(X))
-            if [written(value) for value in column.values] == labels:
+            column = read_column(table[name], name, kinds.get(name), row)
+            is_as_long = labels is not None and len(labels) == len(column.values)
+            if is_as_long and all(map(eq, map(written, column.values), labels or ())):
                 raise ValueError(f"Column {name!r} holds the labels; name the others in columns.")
             codings[name] = Coding.from_column(column)
         return cls(text, codings, columns is not None)

@@ -123,10 +123,10 @@ def doubt_about(values: Sequence[str]) -> str | None:
     if len(kinds := _kinds_of(values)) > 1:
         return (
             f"may be {listed(kinds)}: say which as columns={{name: kind}}, on the command line by "
-            "--decimal or --dayfirst"
+            "--decimal, --dayfirst or --monthfirst"
         )
     n_distinct = len(set(values))
-    if n_distinct <= _FEW:
+    if kinds or n_distinct <= _FEW:  # with one kind, the type of the column made it a category
         return None
     n_fitting, kind = max((sum(map(is_kind, values)), kind) for kind, is_kind in _FITS.items())
     if 2 * n_fitting > len(values):

@@ -188,6 +188,14 @@ def test_a_column_that_is_perhaps_no_category_is_warned_of(cells, cause):
         tiny(text_column="text").fit({"text": VALUES["text"], "doubtful": cells}, LABELS)
 
 
+def test_a_category_by_its_type_is_not_doubted():
+    codes = pd.Categorical([*range(10001, 10031)] * 2)
+    fitted = tiny(text_column="text").fit(
+        pd.DataFrame({"text": VALUES["text"], "code": codes}), LABELS
+    )
+    assert fitted.fit_summary_.columns["code"] == "category, 30 values"
+
+
 @pytest.mark.parametrize(
     ("kind", "cells", "described"),
     [
