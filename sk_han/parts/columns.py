@@ -429,8 +429,8 @@ def columns_of(X: Any, name: str = "X", chosen: Sequence[str] | None = None) -> 
     else:
         raise TypeError(
             f"text_column reads a table, and {name} is {a_kind(X)}. Give a frame of pandas, polars "
-            "or Arrow, a mapping of columns, or a list with a dict for each document; a tokenizer "
-            "goes into HANClassifier(tokenizer=...), and not before it."
+            "(after collect()) or Arrow, a mapping of columns, or a list with a dict for each "
+            "document; a tokenizer goes into HANClassifier(tokenizer=...), and not before it."
         )
     for each in names if chosen is None else chosen:
         if not isinstance(each, str) or names.count(each) > 1:

@@ -103,10 +103,10 @@ _BATCH_SIZE = 64  # documents in memory at once
 class Scorer:
     """A fitted classifier in a file of `sk_han.save`, without PyTorch, scikit-learn and SciPy.
 
-    It needs NumPy and safetensors, and Numba makes it several times faster. Probabilities are those
-    of the classifier up to rounding, about 1e-6. Create one with `Scorer.load`; threads may share
-    it. It computes ``rnn="gru"`` with ``pooling="attention"`` or `Attention`, the default;
-    `sk_han.load` reads models of other networks.
+    It needs NumPy and safetensors, narwhals for frames and series, and Numba to be fast.
+    Probabilities are those of the classifier up to rounding, about 1e-6. Create one with
+    `Scorer.load`; threads may share it. It computes ``rnn="gru"`` with ``pooling="attention"`` or
+    `Attention`, the default; `sk_han.load` reads models of other networks.
 
     Attributes
     ----------
@@ -121,8 +121,8 @@ class Scorer:
     Notes
     -----
     In a clone, ``pip install --no-deps .`` and ``pip install numpy safetensors`` install what it
-    needs, ``pip install numba`` what makes it fast; ``import sk_han.serving`` imports no more. The
-    first prediction with Numba compiles, or reads from a cache.
+    needs for lists, ``pip install numba`` what makes it fast; ``import sk_han.serving`` imports no
+    more. The first prediction with Numba compiles, or reads from a cache.
 
     Examples
     --------

@@ -217,8 +217,8 @@ def _boolean(cell: Any) -> str | None:
 
 
 def _category(cell: Any) -> str | None:
-    if isinstance(cell, str):
-        return cell.strip()[:_LONGEST]
+    if isinstance(cell, str):  # "1.0" is 1, as whole numbers with a missing one are written
+        return re.sub(r"(?a)^(-?\d+)\.0$", r"\1", cell.strip())[:_LONGEST]
     if isinstance(cell, (np.bool_, Integral)):  # with Python's booleans
         return str(cell)[:_LONGEST]
     if isinstance(cell, (Real, Decimal)):

@@ -115,7 +115,7 @@ KINDS = {
     "numbers and flags": ([1, False, True], "number", [True, 0.0, 1.0]),
     "numbers as text": ([1, "2", 3.5], "number", ["1", 2, Decimal("3.5")]),
     "post codes": (["01067", "10115", "01067"], "category", ["01067 ", " 10115", "01067"]),
-    "mixed": (["a", 1, 2.5], "category", [" a", 1.0, "2.5"]),
+    "mixed": (["a", 1, 2.5], "category", [" a", "1.0", "2.5"]),
     "times of day": ([datetime.time(10, 30), "9:00", ""], "category", ["10:30:00", "9:00", None]),
     "colours": (["#1", "#2", "#1"], "category", ["#1 ", "#2", "#1"]),
     "yes and no": (["yes", "no", "yes"], "category", ["yes", "no", "yes"]),
