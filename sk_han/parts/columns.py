@@ -177,7 +177,7 @@ class ColumnEncoder(NamedTuple):
         if text in chosen:
             raise ValueError(f"columns has {text!r}, which text_column reads; leave it out there.")
         kinds, row = columns if isinstance(columns, Mapping) else {}, _row_names(X)
-        labels = [written(label) for label in as_list(y)] if np.ndim(y) == 1 else None
+        labels = [written(label) for label in as_list(y)] if np.ndim(y) == 1 else []
         codings = {}
         for name in chosen:
             if kinds.get(name) not in (None, *KINDS):
@@ -187,8 +187,8 @@ class ColumnEncoder(NamedTuple):
                 )
             name.encode()  # half of a surrogate pair is an error, since no file could hold it
             column = read_column(table[name], name, kinds.get(name), row)
-            is_as_long = labels is not None and len(labels) == len(column.values)
-            if is_as_long and all(map(eq, map(written, column.values), labels or ())):
+            is_full = 0 < len(column.values) == len(labels) and not column.missing.any()
+            if is_full and all(map(eq, map(written, column.values), labels)):
                 raise ValueError(f"Column {name!r} holds the labels; name the others in columns.")
             codings[name] = Coding.from_column(column)
         return cls(text, codings, columns is not None)

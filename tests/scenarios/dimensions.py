@@ -146,6 +146,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "clip_norm": {"clip_norm": None},
         "label_smoothing": {"criterion__label_smoothing": 0.1},
         "embedding_dropout": {"module__embedding_dropout": 0.2},
+        "excerpt_words": {"excerpt_words": 4},
         "max_words": {"module__max_words": 3},
         "noise_every": {"noise_every": 1},
         "valid_batch_size": {"valid_batch_size": 3},
@@ -188,6 +189,8 @@ _REST: dict[str, list[str]] = {
     "documents": list(corpus.DOCUMENTS),
     "texts": list(corpus.CONTAINERS_OF_TEXTS),
     "index": list(corpus.INDEXES),
+    # Those that are least alike; tests/classifier/test_tables.py holds each against each.
+    "beside": ["pandas", "pandas, nullable", "JSON"],
     "classes": [*corpus.CLASSES, *corpus.SEVERAL],
     "labels": list(corpus.LABELS),
     "y": [*corpus.CONTAINERS_OF_LABELS, *corpus.INDICATORS],
@@ -314,6 +317,9 @@ ILLEGAL: dict[str, list[Rule]] = {
             estimator=_others("estimator", *ALONE, *PIPELINES, "column", "table"),
         )
     ],
+    "only a table has columns beside its texts": [
+        when(beside=_others("beside", "pandas"), estimator=_others("estimator", "table"))
+    ],
     "they have no partial_fit": [when(learning=PORTIONS, estimator=_others("estimator", *ALONE))],
     "partial_fit takes none": [when(learning="partial_fit", validation=VALIDATED)],
     "documented refusal": [when(learning=PORTIONS, class_weight="balanced")],
@@ -424,6 +430,14 @@ ILLEGAL: dict[str, list[Rule]] = {
 def is_legal(scenario: Scenario) -> bool:
     """Return whether values may come together; dimensions that are not named do not count."""
     return not any(_holds(rule, scenario) for rules in ILLEGAL.values() for rule in rules)
+
+
+ILLEGAL["what does not go with a table does not go with its columns"] = [
+    when(beside=_others("beside", "pandas"), **{name: value})
+    for name, values in NAMES.items()
+    for value in values
+    if name not in ("estimator", "beside") and not is_legal({"estimator": "table", name: value})
+]
 
 
 # Left to the thorough suite, where they come in few scenarios: several fits, many steps, tenths of

@@ -12,6 +12,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ from tests.scenarios.dimensions import (
 )
 from tests.scenarios.doors import ASKED, EXPLAINED, KEPT, check_doors, check_explanations
 from tests.scenarios.drawing import Scenario
+from tests.tables import CONTAINERS
 
 __all__ = ["Failure", "Trial", "run"]
 
@@ -213,6 +215,18 @@ class Trial:
         if self.scenario["estimator"] not in OF_COLUMNS:
             return found
         n_marks = [float(len(text)) for text in texts]
+        if self.scenario["beside"] != "pandas":
+            return CONTAINERS[self.scenario["beside"]](
+                {
+                    "text": texts,
+                    "n": n_marks,
+                    "stars": [None if n % 3 == 0 else n % 5 for n in n_marks],
+                    "is_long": [None if n % 5 == 0 else n > 40 for n in n_marks],
+                    "day": [
+                        None if n % 4 == 0 else date(2024, 1 + int(n) % 12, 1) for n in n_marks
+                    ],
+                }
+            )
         if isinstance(found, pl.Series | pl.DataFrame):
             column = found if isinstance(found, pl.Series) else found.to_series()
             return pl.DataFrame({"text": column, "n": n_marks})
