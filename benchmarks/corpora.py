@@ -57,6 +57,22 @@ def movies(split: str) -> tuple[list[str], NDArray]:
     return load_csv(data_folder() / "eraser_movies" / f"{split}.csv.gz", text="text", label="label")
 
 
+def among_others(texts: list[str], seed: int) -> list[str]:
+    """Hide each text among 29 sentences of newsgroups, at a random place."""
+    rng = np.random.RandomState(seed)
+    messages, _ = newsgroups("train")
+    others = []
+    for row in rng.permutation(len(messages))[:3_000]:
+        sentences = (" ".join(part.split()) for part in messages[row].split(". "))
+        others += [f"{part.rstrip('.')}." for part in sentences if 20 < len(part) < 150]
+    documents = []
+    for text in texts:
+        sentences = [others[i] for i in rng.randint(len(others), size=29)]
+        sentences.insert(rng.randint(30), f"{text.rstrip('.!?')}.")
+        documents.append(" ".join(sentences))
+    return documents
+
+
 def reviews(n_documents: int) -> tuple[list[str], NDArray, str]:
     """Give shuffled reviews with labels, and say what they are: IMDB, or generated ones."""
     rng = random.Random(0)

@@ -23,6 +23,7 @@ CORPORA = (
     "imdb-2000",
     "imdb-5000",
     "make_reviews",
+    "one_of_thirty",
 )
 LABELS_OF_IMDB = {"imdb": "label", "stars": "rating"}
 N_FOLDS = 5
@@ -56,8 +57,9 @@ def published(name: str, seed: int) -> Split:
     """Give the split that a corpus is reported on; the seed draws what has to be drawn.
 
     IMDB, 20 newsgroups, ERASER movies and Korean comments have their own; of airline tweets 30 %
-    are drawn, stratified; reviews are generated. Of the training documents as many are drawn,
-    stratified, as the name ends in.
+    are drawn, stratified; those that are negative or positive are hidden, each among 29 sentences
+    of newsgroups; reviews are generated. Of the training documents as many are drawn, stratified,
+    as the name ends in.
     """
     base = name.partition("-")[0]
     if base == "20news":
@@ -73,6 +75,10 @@ def published(name: str, seed: int) -> Split:
         texts, labels = corpora.airline()
         split = _chosen(texts, labels, *_airline_rows(labels, seed))
         train, test = split[:2], split[2:]
+    elif base == "one_of_thirty":
+        train_texts, train_labels, *test = published("airline", seed)
+        train = _hidden(train_texts, train_labels, 2_000, seed)
+        test = _hidden(*test, 1_000, seed)
     else:
         texts, labels = make_reviews(3_000, random_state=1_000 + seed)
         train, test = (texts[:2_000], labels[:2_000]), (texts[2_000:], labels[2_000:])
@@ -110,6 +116,8 @@ def _training_documents(name: str) -> tuple[list[str], NDArray, NDArray]:
         for seed in range(N_SEEDS):
             rows = np.intersect1d(rows, _airline_rows(labels, seed)[0])
         texts, labels = [texts[row] for row in rows], labels[rows]
+    elif name == "one_of_thirty":
+        texts, labels = _hidden(*_training_documents("airline")[:2], 2_500, seed=2_000)
     else:
         texts, labels = make_reviews(2_500, random_state=2_000)
     fold_of = np.empty(len(texts), dtype=int)
@@ -122,6 +130,16 @@ def _training_documents(name: str) -> tuple[list[str], NDArray, NDArray]:
 def _airline_rows(labels: NDArray, seed: int) -> list[NDArray]:
     rows = np.arange(len(labels))
     return train_test_split(rows, test_size=0.3, stratify=labels, random_state=42 + seed)
+
+
+def _hidden(
+    texts: list[str], labels: NDArray, n_documents: int, seed: int
+) -> tuple[list[str], NDArray]:
+    """Hide as many negative as positive tweets among other sentences."""
+    rng = np.random.RandomState(seed)
+    rows = [rng.permutation(np.flatnonzero(labels == kind)) for kind in ("negative", "positive")]
+    chosen = rng.permutation(np.concatenate([kind[: n_documents // 2] for kind in rows]))
+    return corpora.among_others([texts[row] for row in chosen], seed), labels[chosen]
 
 
 def _sampled(name: str, rows: NDArray, labels: NDArray, seed: int) -> NDArray:

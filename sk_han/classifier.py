@@ -125,7 +125,7 @@ class HANClassifier(
         or else what all their cells look like: ``fit_summary_.columns`` has it. A dict names the
         kind: "number", "decimal comma" (1.234,56), "date" (2024-01-31), "day first" (31.1.2024),
         "month first" (1/31/2024), "boolean" or "category", or None.
-    embedding_dim : int, default=200
+    embedding_dim : int, default=192
         Size of a word vector.
     embedding_init : {"cooccurrence", "random"}, ndarray of shape (vocabulary_size, \
 embedding_dim) or mapping of word to vector, default="cooccurrence"
@@ -135,9 +135,9 @@ embedding_dim) or mapping of word to vector, default="cooccurrence"
         and unknown word. Words that a mapping lacks start with random vectors.
     freeze_embedding : bool or int, default=False
         Whether the word vectors are frozen; an integer is the number of epochs for which they are.
-    word_hidden : int, default=50
+    word_hidden : int, default=48
         Size of the recurrent state of words in each direction.
-    sentence_hidden : int, default=50
+    sentence_hidden : int, default=48
         Size of the recurrent state of sentences in each direction.
     rnn : {"gru", "lstm", "rnn"} or RNN, default="gru"
         Recurrent network of words and sentences. `sk_han.RNN` also sets layers and directions.
@@ -170,7 +170,8 @@ ContextAttention, default="attention"
         "one_cycle" rises for a third of the steps and falls to 0 (Smith and Topin, 2018).
     max_epochs : int or "auto", default="auto"
         Passes over the training documents. "auto" takes as many as make 400 steps of 16 documents,
-        500 of 32 or 600 of 64, at least 2 and at most 20.
+        500 of 32 or 600 of 64, at least 2 and at most 20, and ends before with an epoch whose
+        training loss is under a twentieth of that of the class frequencies.
     batch_size : int or "auto", default="auto"
         Documents a step. "auto" takes 16 up to 2,500 training documents, 32 up to 5,000 and 64
         above.
@@ -361,11 +362,11 @@ column_scale_ : float or ndarray of shape (n_labels,)
         tokenizer: HierarchicalTokenizer | None = None,
         text_column: str | None = None,
         columns: list[str] | None = None,
-        embedding_dim: int = 200,
+        embedding_dim: int = 192,
         embedding_init: Any = "cooccurrence",
         freeze_embedding: bool | int = False,
-        word_hidden: int = 50,
-        sentence_hidden: int = 50,
+        word_hidden: int = 48,
+        sentence_hidden: int = 48,
         rnn: Any = "gru",
         pooling: Any = "attention",
         dropout: float = 0.3,

@@ -253,7 +253,7 @@ class Attention(Options):
 
     Parameters
     ----------
-    size : int, default=100
+    size : int, default=96
         Size A of the attention's hidden layer.
     per_label : {"auto"} or bool, default="auto"
         Whether each class or label also has its own attention to the words of the document
@@ -276,7 +276,7 @@ class Attention(Options):
     Attention(size=50, per_label='auto')
     """
 
-    size: int = option(100, _SIZE)
+    size: int = option(96, _SIZE)
     per_label: bool | str = option("auto", Choice(("auto", False, True)))
 
 
@@ -354,9 +354,9 @@ class NetworkOptions(Options):
         Ghahramani, 2016).
     """
 
-    embedding_dim: int = option(200, _SIZE)
-    word_hidden: int = option(50, _SIZE)
-    sentence_hidden: int = option(50, _SIZE)
+    embedding_dim: int = option(192, _SIZE)
+    word_hidden: int = option(48, _SIZE)
+    sentence_hidden: int = option(48, _SIZE)
     rnn: str | RNN = option("gru", _CELL_OR_RNN)  # noqa: RUF009 (a dataclass field)
     pooling: str | Attention = option("attention", _POOLING)  # noqa: RUF009
     dropout: float = option(0.3, _SHARE)

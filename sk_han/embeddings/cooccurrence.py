@@ -223,7 +223,7 @@ def learn_embeddings(
     documents: DocumentArray,
     vocabulary: Any,
     *,
-    embedding_dim: int = 200,
+    embedding_dim: int = 192,
     random_state: Any = None,
 ) -> Embeddings:
     """Learn word vectors from text, labelled or not.
@@ -238,7 +238,7 @@ def learn_embeddings(
         More documents give better vectors.
     vocabulary : fitted HierarchicalTokenizer or mapping of str to int
         The words of the ids in `documents`.
-    embedding_dim : int, default=200
+    embedding_dim : int, default=192
         Size of a vector.
     random_state : int, RandomState instance or None, default=None
         Source of the start of the decomposition, and of the sample of a large collection.

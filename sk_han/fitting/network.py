@@ -60,6 +60,8 @@ OF_SENTENCES = ScalePrior(0.85, 0.3), ScalePrior(0.35, 0.6)
 
 _FINE_TUNING_EPOCHS, _FINE_TUNING_LR = 1 / 2, 1 / 3  # relative to no pre-training
 _SENTENCES_LR = 1 / 6  # relative to words: training begins at a logistic regression
+# The share of the loss of the class frequencies at which training documents are learnt by heart.
+_LEARNT = 0.05
 _SMALLEST_SCALE = 0.01  # smallest median of a prior that an earlier fit gives
 
 # Titles of the networks in summaries.
@@ -119,6 +121,7 @@ def _train_on_words(fit: FitState, teacher: Pool | None, name: str, task: FitTas
             lr=params.lr if teacher is None else params.lr * _FINE_TUNING_LR,
             noise=float(params.adversarial_noise),
             frozen_epochs=frozen - len(fit.earlier_history),
+            learnt_loss=_learnt_loss(fit),
             fit_tasks=task,
         )
     if fit.warm_start_from is not None:
@@ -143,6 +146,14 @@ def _train_on_words(fit: FitState, teacher: Pool | None, name: str, task: FitTas
             _pretrain(net, fit, teacher)
     with fit.stages("network", has_bar=True):
         return net.train(fit.training_data, fit.validation)
+
+
+def _learnt_loss(fit: FitState) -> float:
+    """Return the training loss below which further epochs are left out; 0 to train all of them."""
+    if fit.params.max_epochs != "auto" or fit.has_own_loss:
+        return 0.0
+    data = fit.training_data
+    return _LEARNT * fit.target.prior_loss(data.targets, data.weights)
 
 
 def _train_on_vectors(fit: FitState, task: FitTasks) -> Net:

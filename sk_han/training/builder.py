@@ -25,7 +25,12 @@ from skorch.callbacks import (
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.training import RowwiseAdamW
 from sk_han.options import NetworkOptions, Options, Range
-from sk_han.training.callbacks import EarlyStopping, EpochLines, TrainingProgress
+from sk_han.training.callbacks import (
+    EarlyStopping,
+    EpochLines,
+    StopWhenLearnt,
+    TrainingProgress,
+)
 from sk_han.training.net import Net, document_tensors, torch_threads
 from sk_han.utils.progress import rewrites_lines
 
@@ -144,6 +149,7 @@ def new_net(
     noise: float = 0.0,
     frozen_epochs: float = 0.0,
     n_iter_no_change: int | None = None,
+    learnt_loss: float = 0.0,
     callbacks: list[Any] | None = None,
     fit_tasks: Callback | None = None,
     loss: Mapping[str, Any] | None = None,
@@ -152,7 +158,8 @@ def new_net(
     """Create a net with initial weights, from the arguments of its network and of `HANClassifier`.
 
     The number of documents gives the length of the schedule, and the random state initial weights,
-    dropout and the order of documents. `make_net` makes the net, such as `document_net`; `loss` are
+    dropout and the order of documents. Training ends after an epoch with a loss below
+    `learnt_loss`. `make_net` makes the net, such as `document_net`; `loss` are
     the parameters of its loss and measures.
     """
     n_steps = max_epochs * math.ceil(n_documents / batch_size)
@@ -180,6 +187,8 @@ def new_net(
     own_callbacks += callbacks
     if keep_best:  # after the user's callbacks, which may change weights
         own_callbacks.append(("early_stopping", EarlyStopping(n_iter_no_change)))
+    if learnt_loss:  # after the epoch is kept, if it is the best
+        own_callbacks.append(("learnt", StopWhenLearnt(learnt_loss)))
     if fit_tasks is not None:
         own_callbacks.append(("fit_tasks", fit_tasks))
 
@@ -356,8 +365,12 @@ def end_of(net: Net) -> str:
         return net.ended_by
     if n_epochs >= net.max_epochs:
         return "all epochs"
-    early = [c for _, c in net.callbacks_ if isinstance(c, EarlyStopping)]
-    return "no improvement" if any(c.has_stopped(n_epochs) for c in early) else "a callback"
+    for _, callback in net.callbacks_:
+        if isinstance(callback, EarlyStopping) and callback.has_stopped(n_epochs):
+            return "no improvement"
+        if isinstance(callback, StopWhenLearnt) and callback.has_stopped(net):
+            return "all learnt"
+    return "a callback"
 
 
 def plain_history(net: Net, first_epoch: int = 1) -> list[dict[str, float]]:

@@ -342,6 +342,25 @@ class EarlyStopping(Callback):
         self.best_weights_ = {}
 
 
+class StopWhenLearnt(Callback):
+    """End a training whose documents are learnt by heart: its loss in an epoch is below a bound.
+
+    Then hardly a gradient is left, and what further epochs change is chance.
+    """
+
+    def __init__(self, loss: float) -> None:
+        self.loss = loss
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Stop the training."""
+        if self.has_stopped(net):
+            raise StopTraining
+
+    def has_stopped(self, net: Any) -> bool:
+        """Return whether training ends at the last epoch of the history."""
+        return bool(net.history[-1, "train_loss"] < self.loss)
+
+
 class FitTasks(Callback):
     """Notify scikit-learn's callbacks (1.9 and later) of the start and end of fit and epochs."""
 

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, f1_score, log_loss, recall_score
@@ -123,6 +124,38 @@ def test_it_says_why_training_ended(params, ended, n_epochs):
         n_epochs,
         True,
     )
+
+
+LEARNS = {"batch_size": 3, "dropout": 0, "word_dropout": 0, "lr": 0.02}
+
+
+class TestDocumentsLearntByHeart:
+    """Training ends when its loss is a twentieth of that of the class frequencies, ln 2 here."""
+
+    @pytest.mark.parametrize("held_out", [0.3, None])
+    def test_training_ends(self, held_out):
+        model = tiny(max_epochs="auto", validation_fraction=held_out, **LEARNS)
+        model.fit(TEXTS, LABELS)
+        is_learnt = [epoch["train_loss"] < 0.05 * np.log(2) for epoch in model.history_]
+        assert is_learnt == [False] * (len(is_learnt) - 1) + [True]
+        assert len(is_learnt) < 20
+        summary = model.fit_summary_
+        assert summary.ended == "all learnt"
+        assert "learnt by heart" in str(summary)
+        if held_out is not None:
+            scores = [(e["valid_accuracy"], -e["valid_loss"]) for e in model.history_]
+            assert summary.kept_epoch == 1 + scores.index(max(scores))
+
+    def test_a_number_of_epochs_is_kept(self):
+        model = tiny(max_epochs=12, **LEARNS).fit(TEXTS, LABELS)
+        assert model.history_[-2]["train_loss"] < 0.05 * np.log(2)
+        assert (model.n_iter_, model.fit_summary_.ended) == (12, "all epochs")
+
+    def test_a_loss_of_the_user_ends_nothing(self):
+        own = {"criterion": torch.nn.MultiMarginLoss}
+        model = tiny(max_epochs="auto", net_params=own, **LEARNS).fit(TEXTS, LABELS)
+        assert model.history_[-2]["train_loss"] < 0.05 * np.log(2)
+        assert (model.n_iter_, model.fit_summary_.ended) == (20, "all epochs")
 
 
 def test_a_callback_that_ends_training_is_named():

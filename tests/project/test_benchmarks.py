@@ -33,7 +33,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for number in range(n_of_label)
         ]
         write(folder / "imdb" / f"{part}.csv.gz", ["text", "label", "id", "rating"], reviews)
-        posts = [[f"{part} {row}", f"group{row % 20}"] for row in range(200)]
+        posts = [
+            [f"{part} {row}, a message of its group", f"group{row % 20}"] for row in range(200)
+        ]
         write(folder / "20news" / f"{part}.csv.gz", ["text_stripped", "label"], posts)
         comments = [[f"{part} {row}", "neg" if row % 2 else "pos"] for row in range(50)]
         write(folder / "nsmc" / f"{part}.csv.gz", ["text", "label"], comments)

@@ -19,6 +19,7 @@ Facts: TypeAlias = list[tuple[str, str]]
 ENDS = {
     "all epochs": "max_epochs reached",
     "no improvement": "stopped early because held-out {unit}s no longer improved",
+    "all learnt": "stopped early because the training {unit}s are learnt by heart",
     "a callback": "stopped by a callback",
     "the time": "stopped by StopAfter",
     "an interrupt": "stopped by Ctrl-C",
@@ -90,11 +91,12 @@ class FitSummary(SummaryOfFit):
         Epochs of this fit.
     kept_epoch : int or None
         The epoch whose weights were kept, from 1; None for the last one, without scores.
-    ended : {"all epochs", "no improvement", "a callback", "the time", "an interrupt", \
-"one portion"}
-        Why training ended: `max_epochs` or `n_iter_no_change` was reached, or a callback stopped
-        it, such as `StopAfter` or `StopOnInterrupt`. "one portion": this was `partial_fit`, and all
-        values refer to its last portion.
+    ended : {"all epochs", "no improvement", "all learnt", "a callback", "the time", \
+"an interrupt", "one portion"}
+        Why training ended: `max_epochs` or `n_iter_no_change` was reached, the training loss was
+        almost 0 (with ``max_epochs="auto"``), or a callback stopped it, such as `StopAfter` or
+        `StopOnInterrupt`. "one portion": this was `partial_fit`, and all values refer to its last
+        portion.
     n_scored : int
         Number of documents used for the scores.
     accuracy, loss : float or None
