@@ -43,15 +43,11 @@ MODELS = {
     "han": Model("HANClassifier", han()),
     "words": Model("  tokens='words'", han(tokenizer=HierarchicalTokenizer(tokens="words"))),
     "min-df-2": Model("  min_df=2", han(tokenizer=HierarchicalTokenizer(min_df=2))),
-    "whole": Model("  whole documents", han(net_params={"excerpt_words": None})),
-    "excerpts-128": Model("  excerpts of 128 words", han(net_params={"excerpt_words": 128})),
+    "excerpts": Model("  excerpt_words=256", han(net_params={"excerpt_words": 256})),
     "pure": Model("  linear_ngrams=None", han(linear_ngrams=None)),
     "pure-mean": Model("    pooling='mean'", han(linear_ngrams=None, pooling="mean")),
-    "pure-whole": Model(
-        "    whole documents", han(linear_ngrams=None, net_params={"excerpt_words": None})
-    ),
-    "pure-excerpts-128": Model(
-        "    excerpts of 128 words", han(linear_ngrams=None, net_params={"excerpt_words": 128})
+    "pure-excerpts": Model(
+        "    excerpt_words=256", han(linear_ngrams=None, net_params={"excerpt_words": 256})
     ),
 }
 

@@ -84,7 +84,7 @@ class TestSameStructure:
         [
             ({"embedding_dim": 5}, "embedding_dim is 5 now, and 3 in the fitted network"),
             ({"word_hidden": 7}, "word_hidden is 7 now, and 48 in"),
-            ({"sentence_hidden": 7}, "sentence_hidden is 7 now, and 50 in"),
+            ({"sentence_hidden": 7}, "sentence_hidden is 7 now, and 48 in"),
             ({"rnn": "gru"}, r"rnn is 'gru' now, and RNN\(.*num_layers=2"),
             ({"rnn": RNN(cell="lstm", num_layers=2)}, "rnn is RNN.*'lstm'.* now, and RNN.*'gru'"),
             ({"rnn": RNN(num_layers=2, bidirectional=False)}, "rnn is .*=False.* now, and .*=True"),
