@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import os
 import signal
-import sys
 import time
 from collections.abc import Sequence
 from itertools import chain
@@ -37,7 +37,7 @@ from sk_han.rendering.text import table_lines
 from sk_han.serving import Scorer
 from sk_han.serving.scorer import check_threshold
 from sk_han.utils.containers import listed
-from sk_han.utils.messages import counted, shortened_apart, warn_user
+from sk_han.utils.messages import counted, import_optional, shortened_apart, warn_user
 from sk_han.utils.metrics import figures, label_figures, label_shares
 from sk_han.utils.progress import Progress, Stages, tell
 from sk_han.validation.labels import ClassNames, said_of_unknown
@@ -143,18 +143,18 @@ def explain(arguments: argparse.Namespace) -> None:
 
 def serve(arguments: argparse.Namespace) -> None:
     """Answer requests until the process is interrupted or terminated."""
+    for package in ("fastapi", "uvicorn"):
+        import_optional(package, "serve", "sk-han serve")
     from sk_han.serving.service import Service
 
     service = Service(arguments.model, arguments.host, arguments.port, arguments.threshold)
     # By default a process that is the first one of a container ignores the signal that ends it.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    # uvicorn raises it again after its end; a thread that still computes would hold the process.
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     gc.collect()
     gc.freeze()  # a full collection of model and compiler would hold all requests for 0.2 s
-    with service:
-        tell(
-            f"{arguments.model} is served at {service.url}; Ctrl-C ends it.", quiet=arguments.quiet
-        )
-        service.serve_forever()
+    tell(f"{arguments.model} is served at {service.url}; Ctrl-C ends it.", quiet=arguments.quiet)
+    service.run([service.listener])
 
 
 def evaluate(arguments: argparse.Namespace) -> None:
