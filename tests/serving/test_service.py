@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import os
 import shutil
@@ -377,6 +378,121 @@ class TestRefusals:
         assert "secret" not in caplog.text
 
 
+ZETA = "Zeta <b>" + '"'  # must not be in any error
+ODD = [None, True, 0, -1, 1.5, 10**400, 1e400, float("nan"), "", "\ud800", ZETA, [], {}, [ZETA]]
+ODD += [{ZETA: 1}, [[ZETA]], [{}], [None]]
+HOST = b"Host: localhost\r\n"
+POST = b"POST /predict HTTP/1.1\r\n" + HOST
+RAW = [
+    b"Zeta\r\n\r\n",
+    b"GET\r\n\r\n",
+    b"GET / HTTP/Zeta\r\n" + HOST + b"\r\n",
+    b"GET / HTTP/1.1\r\n" + HOST + b"Zeta\r\n\r\n",
+    b"GET / HTTP/1.1\r\n" + HOST + b"X: \x00Zeta\r\n\r\n",
+    b"GET / HTTP/1.1\r\n" + HOST + b" : Zeta\r\n\r\n",
+    b"GET / HTTP/1.1\r\n Host: localhost\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost/Zeta\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: [::1]:Zeta\r\n\r\n",
+    b"HEAD / HTTP/1.1\r\nHost: Zeta\r\n\r\n",
+    b"HEAD /predict HTTP/1.1\r\n" + HOST + b"\r\n",
+    b"GET / HTTP/1.1\r\n\r\n",
+    b"GET / HTTP/1.0\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: \r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: Zeta\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost.zeta\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost@zeta\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: Zeta\r\n" + HOST + b"\r\n",
+    b"GET / HTTP/1.1\r\nHost: Zeta\r\nX-Forwarded-Host: localhost\r\n\r\n",
+    b"GET http://localhost/ HTTP/1.1\r\nHost: Zeta\r\n\r\n",
+    b"POST / HTTP/1.1\r\nHost: Zeta\r\nContent-Length: 11\r\n\r\ntext=a+Zeta",
+    b"OPTIONS * HTTP/1.1\r\n" + HOST + b"X-Zeta: Zeta\r\n\r\n",
+    b"TRACE / HTTP/1.1\r\n" + HOST + b"X-Zeta: Zeta\r\n\r\n",
+    b"CONNECT zeta:1 HTTP/1.1\r\n" + HOST + b"\r\n",
+    b"ZETA / HTTP/1.1\r\n" + HOST + b"\r\n",
+    b"GET /<b>Zeta HTTP/1.1\r\n" + HOST + b"\r\n",
+    b"GET /../%00%ffZeta HTTP/1.1\r\n" + HOST + b"\r\n",
+    b"GET /docs HTTP/1.1\r\n" + HOST + b"\r\n",
+    b"GET /redoc HTTP/1.1\r\n" + HOST + b"\r\n",
+    b"GET /" + 20_000 * b"Zeta" + b" HTTP/1.1\r\n" + HOST + b"\r\n",
+    b"GET /nowhere HTTP/1.1\r\n" + HOST + b"X: " + 20_000 * b"Zeta" + b"\r\n\r\n",
+    b"GET /nowhere HTTP/1.1\r\n" + HOST + 9_000 * b"X: Zeta\r\n" + b"\r\n",
+    b"GET /nowhere HTTP/1.1\r\n" + HOST + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+    POST + b"Content-Length: -1\r\n\r\nZeta",
+    POST + b"Content-Length: Zeta\r\n\r\n",
+    POST + b"Content-Length: 1\r\nContent-Length: 4\r\n\r\nZeta",
+    POST + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nZeta\r\n0\r\n\r\n",
+    POST + b"Transfer-Encoding: Zeta\r\n\r\n",
+    POST + b"Transfer-Encoding: chunked\r\n\r\nZeta\r\n",
+    POST + b"Transfer-Encoding: chunked\r\n\r\n4\r\nZeta\r\n0\r\n\r\n",
+    POST + b"Content-Type: Zeta\r\nContent-Length: 4\r\n\r\nZeta",
+    b"\x16\x03\x01\x02\x00Zeta",
+]
+
+
+class TestAttacks:
+    @pytest.mark.filterwarnings("ignore:Column .* has 1 value that no two")
+    @pytest.mark.parametrize("value", ODD, ids=range(len(ODD)))
+    def test_odd_values_are_answered_or_refused_without_them(self, texts, columns, value):
+        bodies = [value]
+        for key in ("texts", "documents", "target", ZETA):
+            bodies += [{key: value}, {key: [value]}]
+        bodies += [{"documents": [ROW | {column: value}]} for column in [*ROW, ZETA]]
+        for name in ("target", "method", ZETA):
+            bodies += [{"texts": ["A good day."], name: value}, {"documents": [ROW], name: value}]
+        n_answered = 0
+        for started in (texts, columns):
+            for path, body in itertools.product(["/predict", "/explain"], bodies):
+                answer = ask(started.url, "POST", path, json.dumps(body))
+                assert answer.status in (200, 400), body
+                answered = json.loads(answer.body, parse_constant=pytest.fail)
+                assert answer.status == 200 or ("Zeta" not in answer.body and "error" in answered)
+                n_answered += answer.status == 200
+        assert n_answered < len(bodies)
+
+    @pytest.mark.parametrize("request_", RAW, ids=range(len(RAW)))
+    def test_odd_requests_are_refused_without_a_word_of_them(self, columns, request_):
+        with connected(columns, request_) as connection:
+            answer = http.client.HTTPResponse(
+                connection, method=request_.partition(b" ")[0].decode()
+            )
+            answer.begin()
+            body = answer.read()
+        assert 400 <= answer.status < 500
+        assert b"zeta" not in f"{answer.headers}".lower().encode() + body.lower()
+        assert b"<" not in body  # no page
+        assert b"product" not in body  # no column
+
+    def test_names_and_values_are_text_on_the_page(self, tmp_path):
+        names = [f'{tag}"name' for tag in ("<script>", "<img src=x onerror=a>", "</textarea><u>")]
+        body, kind, *_ = names
+        values = np.where(LABELS == "pos", "</option><script>", "\"><script>'")
+        frame = pd.DataFrame({body: TEXTS, kind: values})
+        labels = np.where(LABELS == "pos", names[2], "<script>neg")
+        model = tiny(text_column=body, max_epochs=1).fit(frame, labels)
+        sk_han.save(model, tmp_path / "model.han")
+        with serving(tmp_path / "model.han", THRESHOLD) as started:
+            field = f"column {kind}"
+            pages = [
+                ask(started.url, "GET", "/"),
+                send_form(started, text=SCRIPT, **{field: values[0]}),
+                send_form(started, text="", **{field: f'"><u>{SCRIPT}', SCRIPT: SCRIPT}),
+                send_form(started, text=SCRIPT * 2_000, **{field: SCRIPT}),
+            ]
+            assert [page.status for page in pages] == [200, 200, 400, 413]
+            for page in map(Page, (each.body for each in pages)):
+                assert not {"script", "img", "u"} & {tag for tag, _ in page.tags}
+                (field_of_page,) = page.attributes("input")
+                assert field_of_page["name"] == field
+            for path in ("/health", "/openapi.json", "/nowhere"):
+                headers = ask(started.url, "GET", path).headers
+                assert headers["content-type"] == JSON
+                assert headers["x-content-type-options"] == "nosniff"
+            document = {body: SCRIPT, kind: SCRIPT}
+            assert names[2] in post(started, "/explain", documents=[document]).body.replace(
+                "\\", ""
+            )
+
+
 class TestLoad:
     def test_busy_processors_are_said_and_health_is_answered(self, texts, monkeypatch):
         monkeypatch.setattr(service, "SECONDS_WAITING", 0.01)
@@ -461,6 +577,8 @@ class TestLoad:
             os.replace(tmp_path / "next.han", path)
             assert classes() == [0, 1]
             assert "model.han was replaced, and the new model is served." in capfd.readouterr().err
+            assert classes() == [0, 1]
+            assert capfd.readouterr().err == ""  # it is read once
             path.write_bytes(path.read_bytes()[:-100])  # as while it is copied
             assert classes() == [0, 1]
             assert "the earlier model is served" in capfd.readouterr().err
