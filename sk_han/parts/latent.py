@@ -15,7 +15,7 @@ from sk_han.embeddings.cooccurrence import left_singular_vectors, sparse_product
 from sk_han.parts.ngram_fitting import coefficients_of, count_ngrams, document_counts
 from sk_han.parts.ngram_model import NgramModel
 from sk_han.parts.ngrams import WordTable
-from sk_han.parts.one_vs_rest import Features, logistic_regression, update_problems
+from sk_han.parts.one_vs_rest import Features, dense_one_vs_rest, update_problems
 from sk_han.targets import Target
 from sk_han.utils.containers import Integers
 
@@ -124,22 +124,16 @@ class LatentLearner:
             return None
         in_class, points = target.problems(targets), self.vectors[known].astype(np.float64)
         sample_weight = target.problem_weights(targets, weights / weights.mean())
-        coefficients = np.empty((points.shape[1], in_class.shape[1]), dtype=np.float32)
-        intercept = np.empty(in_class.shape[1], dtype=np.float32)
-        # The order of sums depends on the number of BLAS's threads.
+        coefficients, intercept = dense_one_vs_rest(points, in_class, sample_weight, _C)
         with threadpool_limits(1, user_api="blas"):
-            for b in range(in_class.shape[1]):
-                coefficients[:, b], intercept[b] = logistic_regression(
-                    points, in_class[:, b], sample_weight[:, b], _C
-                )
-            of_ngrams = space.ratios * (space.projection @ coefficients)
+            of_ngrams = space.ratios * (space.projection @ coefficients.astype(np.float32))
         return NgramModel(
             target,
             space.ngram_range,
             space.buckets,
             space.ratios,
             of_ngrams,
-            intercept,
+            intercept.astype(np.float32),
             table=self.table,
         )
 

@@ -25,6 +25,8 @@ _TOLERANCE = 0.01
 _MOST_PASSES = 1000
 # A third of L-BFGS' time for rare labels, and its intercept is penalized.
 _LIBLINEAR: dict[str, Any] = {"solver": "liblinear", "dual": True, "tol": 0.1, "random_state": 0}
+# Of L-BFGS, by which scikit-learn solves dense problems.
+_AS_SCIKIT_LEARN = {"maxiter": 1000, "maxls": 50, "gtol": 1e-4, "ftol": 64 * np.finfo(float).eps}
 # Numbers (weights and own values) of a batch of problems: the first size is always allowed, and up
 # to the second size a batch has a problem for each thread.
 _NUMBERS_AT_ONCE, _MOST_NUMBERS = 4_000_000, 64_000_000
@@ -83,10 +85,13 @@ def one_vs_rest(
     """
     compiled = kernels("logistic")
     if compiled is None:
-        for b in range(is_positive.shape[1]):
-            given = features.of_problem(b), is_positive[:, b], weights[:, b]
-            options = _LIBLINEAR if is_penalized else {}
-            yield logistic_regression(*given, strength, **options)
+        options = _LIBLINEAR if is_penalized else {}
+        # BLAS adds vectors here, for which its threads wait for each other: where other work keeps
+        # the cores busy, two took twenty times as long as one.
+        with threadpool_limits(1, user_api="blas"):
+            for b in range(is_positive.shape[1]):
+                problem = features.of_problem(b), is_positive[:, b], weights[:, b]
+                yield logistic_regression(*problem, strength, **options)
         return
     matrix = features.matrix
     n_numbers = matrix.shape[1] + 1 + (matrix.nnz if features.n_own > 1 else 0)
@@ -133,14 +138,39 @@ def logistic_regression(
     counting = sides[weights > 0]
     if counting.all() or not counting.any():
         return np.zeros(points.shape[1]), _log_odds(counting)
-    # BLAS adds vectors here, for which its threads wait for each other: where other work keeps the
-    # cores busy, two took twenty times as long as one.
-    with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
+    with warnings.catch_warnings():
         # Weights of all sizes take more steps, and a solution nearby is as good on other documents.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = LogisticRegression(C=strength, max_iter=1000, **options)
         model.fit(points, sides, weights)
     return model.coef_[0], float(model.intercept_[0])
+
+
+def dense_one_vs_rest(
+    points: Floats, is_positive: NDArray[np.float32], weights: Floats, strength: float
+) -> tuple[Floats, Floats]:
+    """Return the coefficients (F, B) and the intercepts (B,) of problems of dense points (D, F).
+
+    Objective, steps and tolerances are those of scikit-learn's `LogisticRegression`, whose checks
+    and conversions for each problem would take as long as the solution.
+    """
+    coefficients = np.zeros((points.shape[1], is_positive.shape[1]))
+    intercept = np.empty(is_positive.shape[1])
+    start = np.zeros(points.shape[1] + 1)
+    is_penalized = np.append(np.ones(points.shape[1]), 0)  # the intercept is not
+    # The order of sums depends on the number of BLAS's threads.
+    with threadpool_limits(1, user_api="blas"):
+        for b in range(is_positive.shape[1]):
+            sides, total = is_positive[:, b] > 0, weights[:, b].sum()
+            counting = sides[weights[:, b] > 0]
+            if counting.all() or not counting.any():
+                intercept[b] = _log_odds(counting)
+                continue
+            penalty = is_penalized / (strength * total)
+            loss = _penalized_loss(points, sides, weights[:, b] / total, start, penalty)
+            solution = minimize(loss, start, jac=True, method="L-BFGS-B", options=_AS_SCIKIT_LEARN)
+            coefficients[:, b], intercept[b] = solution.x[:-1], solution.x[-1]
+    return coefficients, intercept
 
 
 def _log_odds(sides: Flags) -> float:
@@ -166,26 +196,29 @@ def update_problems(
     sample_weight = target.problem_weights(data.targets, data.weights / data.weights.mean())
     for b in range(is_positive.shape[1]):
         start = np.append(coefficients[places, b], intercept[b])
-        loss = _loss_of_portion(
+        # The penalty includes the intercept: with documents of one class it would grow for ever.
+        loss = _penalized_loss(
             features.of_problem(b), is_positive[:, b], sample_weight[:, b], start, strength
         )
         solution = minimize(loss, start, jac=True, method="L-BFGS-B")
         coefficients[places, b], intercept[b] = solution.x[:-1], solution.x[-1]
 
 
-def _loss_of_portion(
-    points: csr_matrix,
-    targets: NDArray[np.float32],
+def _penalized_loss(
+    points: Any,
+    targets: NDArray[Any],
     sample_weight: Floats,
     start: Floats,
-    strength: float,
+    strength: float | Floats,
 ) -> Callable[[Floats], tuple[float, Floats]]:
-    """Return the loss, with its gradient, by the coefficients and the intercept (F + 1,)."""
+    """Return the loss, with its gradient, by the coefficients and the intercept (F + 1,).
+
+    The penalty is half of `strength`, a number or (F + 1,), times the squared distance to `start`.
+    """
     signs = 2.0 * targets - 1
 
     def loss_and_gradient(point: Floats) -> tuple[float, Floats]:
         margins = signs * (points @ point[:-1] + point[-1])
-        # The penalty includes the intercept: with documents of one class it would grow for ever.
         step = point - start
         loss = sample_weight @ np.logaddexp(0, -margins) + (strength / 2 * step) @ step
         residual = -sample_weight * signs * expit(-margins)

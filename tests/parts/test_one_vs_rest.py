@@ -8,7 +8,13 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sk_han.kernels.engine import using_engine, using_threads
-from sk_han.parts.one_vs_rest import Features, logistic_regression, one_vs_rest
+from sk_han.parts import one_vs_rest as module
+from sk_han.parts.one_vs_rest import (
+    Features,
+    dense_one_vs_rest,
+    logistic_regression,
+    one_vs_rest,
+)
 
 D, F, STRENGTH = 211, 47, 10.0
 VECTORS = Features(
@@ -151,14 +157,43 @@ def test_weights_of_all_sizes_learn_without_a_warning():
     assert right[heaviest].mean() > 0.5
 
 
+def test_dense_problems_have_the_solutions_of_scikit_learn():
+    points, weights = FEATURES.toarray().astype(float), WEIGHTS * 7
+    coefficients, intercept = dense_one_vs_rest(points, IS_POSITIVE, weights, STRENGTH)
+    for b in range(3):
+        model = LogisticRegression(C=STRENGTH, max_iter=1000)
+        model.fit(points, IS_POSITIVE[:, b], weights[:, b])
+        np.testing.assert_allclose(coefficients[:, b], model.coef_[0], atol=1e-9)
+        np.testing.assert_allclose(intercept[b], model.intercept_[0], atol=1e-9)
+
+
+def test_a_dense_problem_of_one_side_has_log_odds_alone():
+    points, one_sided = FEATURES.toarray().astype(float), IS_POSITIVE.copy()
+    one_sided[:, 1] = 0
+    coefficients, intercept = dense_one_vs_rest(points, one_sided, WEIGHTS, STRENGTH)
+    np.testing.assert_array_equal(np.any(coefficients, axis=0), [True, False, True])
+    np.testing.assert_allclose(intercept[1], np.log(0.5 / (D + 0.5)))
+
+
+def blas_threads():
+    return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+
+
 def test_threads_of_blas_do_not_wait_for_each_other(monkeypatch):
-    found, fit = [], LogisticRegression.fit
+    numbers, fit, minimize = [], LogisticRegression.fit, module.minimize
 
-    def recorded(*args):
-        found.extend(lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas")
-        return fit(*args)
+    def recorded(function):
+        def call(*args, **options):
+            numbers.extend(blas_threads())
+            return function(*args, **options)
 
-    monkeypatch.setattr(LogisticRegression, "fit", recorded)
+        return call
+
+    monkeypatch.setattr(LogisticRegression, "fit", recorded(fit))
+    monkeypatch.setattr(module, "minimize", recorded(minimize))
     with threadpool_limits(2, user_api="blas"):
         solved(engine="torch")
-    assert set(found) == {1}
+        n_sparse = len(numbers)
+        dense_one_vs_rest(FEATURES.toarray().astype(float), IS_POSITIVE, WEIGHTS, STRENGTH)
+    assert 0 < n_sparse < len(numbers)
+    assert set(numbers) == {1}
