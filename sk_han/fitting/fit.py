@@ -14,10 +14,10 @@ from sk_han.fitting.linear import (
     fit_latent_spaces,
     fit_linear_models,
     fit_teacher,
-    linear_sources,
 )
 from sk_han.fitting.network import begin_task, fit_networks
 from sk_han.fitting.scales import scale_parts
+from sk_han.fitting.sources import ngram_sources
 from sk_han.fitting.summary import summary_of, warn_of_a_useless_network
 from sk_han.training.builder import training_attributes
 from sk_han.utils.progress import Stages, tell
@@ -38,17 +38,17 @@ def fit_model(
     # Labels are checked and encoded, texts converted to word ids, some documents held out.
     fit = read_data(estimator, data, stages, warm_start_from, is_partial=is_partial)
     # A model that would not fit into memory is refused before anything is trained.
-    sources = linear_sources(fit)
+    ngrams = ngram_sources(fit)
 
     # Text without labels shows the directions of the latent models. If there is much of it, linear
     # models of the labelled documents label it for the pre-training of the network.
-    sources = fit_latent_spaces(fit, sources)
+    sources = fit_latent_spaces(fit, ngrams)
     teacher = fit_teacher(fit, sources)
 
     # The network learns from the training documents alone. The linear models learn from held-out
     # ones too: these are scored by cross-fitting, by models that have not seen them.
     task = begin_task(estimator, data.sample_weight, fit, teacher)
-    fitted = [*fit_networks(fit, teacher, task), *fit_linear_models(fit, sources)]
+    fitted = [*fit_networks(fit, teacher, task), *fit_linear_models(fit, sources, teacher)]
 
     # The weight of each is calibrated on held-out documents, and so are the probabilities.
     with stages("scales"):

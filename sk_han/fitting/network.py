@@ -15,7 +15,7 @@ import torch
 from sk_han.documents import UNKNOWN_ID
 from sk_han.embeddings.cooccurrence import initial_vectors
 from sk_han.fitting.data import FitState
-from sk_han.fitting.scales import FittedParts, ScalePrior
+from sk_han.fitting.scales import FittedNetwork, HeldOutLogits, ScalePrior
 from sk_han.fitting.sharing import shared
 from sk_han.parts import Pool
 from sk_han.parts.pool import NETWORK, WORDS, Scale
@@ -45,18 +45,17 @@ from sk_han.training.pretraining import (
     sample_to_pretrain,
 )
 
-# Priors of the scales of the network, whose logits are overconfident, and of the linear models'
-# sum; without held-out documents the medians are the scales. Each prior has a median and a standard
-# deviation of the logarithm, estimated on six corpora with 300 to 5,000 documents
-# (docs/what_was_tried.md).
-OF_WORDS = ScalePrior(0.12, 0.6), ScalePrior(0.8, 0.15)
+# Priors of the scales of networks, whose logits are overconfident; `fitting.linear` has those of
+# the n-grams next to each. Without held-out documents the medians are the scales. Estimated on six
+# corpora with 300 to 5,000 documents (docs/what_was_tried.md).
+OF_WORDS = ScalePrior(0.12, 0.6)
 # A network pre-trained on text without labels gets more weight next to the linear models; estimated
 # on four corpora with 500 and 1,000 documents.
-PRETRAINED = ScalePrior(0.35, 0.6), ScalePrior(0.5, 0.15)
+PRETRAINED = ScalePrior(0.35, 0.6)
 # A network over sentence vectors begins as a convex model and is calibrated as one. With 100, 300
 # and 700 training documents of IMDB and 20 newsgroups, the scales that were best for the rest of
-# 1,000 documents were 0.5 to 1.8, and 0 to 0.6.
-OF_SENTENCES = ScalePrior(0.85, 0.3), ScalePrior(0.35, 0.6)
+# 1,000 documents were 0.5 to 1.8, and 0 to 0.6 for n-grams.
+OF_SENTENCES = ScalePrior(0.85, 0.3)
 
 _FINE_TUNING_EPOCHS, _FINE_TUNING_LR = 1 / 2, 1 / 3  # relative to no pre-training
 _SENTENCES_LR = 1 / 6  # relative to words: training begins at a logistic regression
@@ -91,20 +90,20 @@ def begin_task(estimator: Any, sample_weight: Any, fit: FitState, teacher: Pool 
     )
 
 
-def fit_networks(fit: FitState, teacher: Pool | None, task: FitTasks) -> list[FittedParts]:
+def fit_networks(fit: FitState, teacher: Pool | None, task: FitTasks) -> list[FittedNetwork]:
     """Fit the network; for sentence vectors, also a second network that reads the words."""
     of_words = OF_WORDS if teacher is None else PRETRAINED
     if fit.sentences is None:
         part = TrainedNetwork(_train_on_words(fit, teacher, NETWORK, task))
-        return [_with_prior(part, fit, NETWORK, *of_words)]
+        return [_with_prior(part, fit, NETWORK, of_words)]
     net = _train_on_vectors(fit, task)
-    networks = [_with_prior(TrainedSentenceNetwork(net), fit, NETWORK, *OF_SENTENCES)]
+    networks = [_with_prior(TrainedSentenceNetwork(net), fit, NETWORK, OF_SENTENCES)]
     words, part = fit.without_vectors(), _earlier_part(fit, WORDS)
     is_known = fit.warm_start_from is None or part is not None
     if is_known and fit.has_vectors_and_words and net.ended_by is None:
         part = TrainedNetwork(_train_on_words(words, teacher, WORDS, None))
     if part is not None:
-        networks.append(_with_prior(part, words, WORDS, of_words[0]))
+        networks.append(_with_prior(part, words, WORDS, of_words))
     return networks
 
 
@@ -202,26 +201,13 @@ def _earlier_part(fit: FitState, name: str) -> Any:
     return None if fit.warm_start_from is None else fit.warm_start_from.pool.parts.get(name)
 
 
-def _with_prior(
-    part: TrainedNetwork,
-    fit: FitState,
-    name: str,
-    prior: ScalePrior,
-    others_prior: ScalePrior | None = None,
-) -> FittedParts:
+def _with_prior(part: TrainedNetwork, fit: FitState, name: str, prior: ScalePrior) -> FittedNetwork:
     """Score the held-out documents; on a warm start the prior is centred on the earlier scale."""
     if fit.warm_start_from is not None and len(fit.warm_start_from.pool.parts) > 1:
         earlier = fit.warm_start_from.pool.scales[name]
         prior = prior._replace(median=max(float(np.max(earlier)), _SMALLEST_SCALE))
-    logits = None if fit.validation is None else part.logits(fit.validation.documents)
-    return FittedParts(
-        Pool(fit.target, {name: part}, {name: 1.0}),
-        _TITLES[name],
-        logits,
-        prior=prior,
-        others_prior=others_prior,
-        is_network=True,
-    )
+    pool = Pool(fit.target, {name: part}, {name: 1.0})
+    return FittedNetwork(pool, _TITLES[name], HeldOutLogits.from_pool(pool, fit.validation), prior)
 
 
 def _n_epochs(fit: FitState, teacher: Pool | None) -> int:

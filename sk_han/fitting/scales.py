@@ -16,7 +16,7 @@ from sk_han.fitting.data import FitState
 from sk_han.parts import Pool
 from sk_han.parts.pool import Scale
 from sk_han.targets import Target
-from sk_han.utils.containers import Floats
+from sk_han.utils.containers import Floats, Integers
 
 _ALONE = 1.0  # the usual scale of a part without others
 _SMALLEST_ALONE = 0.01
@@ -29,21 +29,39 @@ class ScalePrior(NamedTuple):
     spread: float  # standard deviation of the logarithm
 
 
+class HeldOutLogits(NamedTuple):
+    """Logits of validation documents by models that have not learnt from them."""
+
+    rows: Integers  # (n,), rising, of `FitState.validation`
+    logits: Floats  # (n, K)
+
+    @classmethod
+    def from_pool(cls, pool: Pool, validation: LabelledDocuments | None) -> HeldOutLogits:
+        """Score all validation documents, if there are any, by parts that know none of them."""
+        if validation is None:
+            return cls(np.empty(0, dtype=np.int64), np.empty((0, pool.target.n_scores)))
+        return cls(np.arange(len(validation)), pool.logits(validation.documents))
+
+
 @dataclass(frozen=True)
 class FittedParts:
-    """Fitted parts whose scales get a common factor: a network, or the linear models."""
+    """Fitted parts whose scales get a common factor."""
 
     pool: Pool  # with scales relative to each other
     title: str  # in the summary of the fit
-    # Logits (H, K) of `FitState.validation` by models that have not learnt from it; NaN where there
-    # are none, and None if nothing is known of them.
-    logits: NDArray[np.float64] | None
-    prior: ScalePrior | None = None  # of the factor; None for the `others_prior` of the network
-    others_prior: ScalePrior | None = None
-    keeps_factor: bool = False  # whether the scales have the factor of an earlier fit
-    is_new: bool = False  # whether scales of an earlier fit do not apply
-    is_network: bool = False
-    is_of_columns: bool = False
+    held_out: HeldOutLogits
+    prior: ScalePrior  # of the factor
+
+
+class FittedNetwork(FittedParts):
+    """A network, which counts less for rare labels next to models of n-grams."""
+
+
+@dataclass(frozen=True)
+class FittedNgrams(FittedParts):
+    """The models of n-grams, which take over the weight of networks for rare labels."""
+
+    has_new_directions: bool  # of a latent model, to which scales of an earlier fit do not apply
 
 
 @dataclass(frozen=True)
@@ -64,14 +82,18 @@ def scale_parts(fitted: Sequence[FittedParts], fit: FitState) -> ScaledParts:
     A warm start without `X_val` keeps its scales: its network may have learnt from any document
     that this fit could hold out.
     """
-    pool = reduce(Pool.combined_with, [each.pool for each in fitted])
+    pool = reduce(Pool.combined_with, [parts.pool for parts in fitted])
     earlier = None if fit.warm_start_from is None else fit.warm_start_from.pool
+    rows = np.empty(0, dtype=np.int64)
     if earlier is None or fit.user_validation is not None:
-        scaled = _with_factors(fitted, fit, *_validation_logits(fitted, fit))
-    elif pool.parts.keys() == earlier.parts.keys() and not any(each.is_new for each in fitted):
+        rows = reduce(np.intersect1d, [parts.held_out.rows for parts in fitted])
+    is_new = any(isinstance(parts, FittedNgrams) and parts.has_new_directions for parts in fitted)
+    if len(rows):
+        scaled = _calibrated(fitted, fit, rows)
+    elif earlier is not None and pool.parts.keys() == earlier.parts.keys() and not is_new:
         scaled = ScaledParts(replace(pool, scales=earlier.scales), fitted)
     else:
-        scaled = _with_factors(fitted, fit, None, None)
+        scaled = ScaledParts(_with_factors(fitted, _usual_factors(fitted).tolist()), fitted)
     known = None
     if scaled.validation is not None and scaled.logits is not None:
         known = scaled.logits.sum(axis=0), scaled.validation.targets, scaled.validation.weights
@@ -80,79 +102,63 @@ def scale_parts(fitted: Sequence[FittedParts], fit: FitState) -> ScaledParts:
     return replace(scaled, pool=replace(scaled.pool, target=target))
 
 
-def _validation_logits(
-    fitted: Sequence[FittedParts], fit: FitState
-) -> tuple[LabelledDocuments, NDArray[np.float64]] | tuple[None, None]:
-    """Return the validation documents new to all parts, and their logits (F, H, K)."""
-    found = [each.logits for each in fitted if each.logits is not None]
-    if fit.validation is None or len(found) < len(fitted):
-        return None, None
-    logits = np.stack(found)
-    known = ~np.isnan(logits[:, :, 0]).any(axis=0)
-    return (fit.validation[known], logits[:, known]) if known.any() else (None, None)
-
-
-def _with_factors(
-    fitted: Sequence[FittedParts],
-    fit: FitState,
-    validation: LabelledDocuments | None,
-    logits: NDArray[np.float64] | None,
-) -> ScaledParts:
-    """Multiply the scales of fitted parts by calibrated factors, or by usual ones."""
-    others_prior = fitted[0].others_prior or ScalePrior(_ALONE, 1.0)
-    priors = [each.prior or others_prior for each in fitted]
-    usual = np.array(
-        [
-            _ALONE if len(fitted) == 1 or each.keeps_factor else prior.median
-            for each, prior in zip(fitted, priors, strict=True)
-        ]
-    )
+def _calibrated(fitted: Sequence[FittedParts], fit: FitState, rows: Integers) -> ScaledParts:
+    """Multiply scales by factors that are calibrated on these rows of the validation documents."""
+    assert fit.validation is not None
+    validation, usual = fit.validation[rows], _usual_factors(fitted)
+    held_out = [parts.held_out for parts in fitted]
+    logits = np.stack([z[np.searchsorted(known, rows)] for known, z in held_out])  # (F, H, K)
     factors: list[Scale] = usual.tolist()
-    if validation is not None and logits is not None:
-        if fit.n_classes > 1:
-            data = logits, validation.targets, validation.weights
-            spreads = np.array([prior.spread for prior in priors])
-            factors = (
-                fit_scales(fit.target, *data, usual)
-                if len(fitted) == 1
-                else fit_scales_near(fit.target, *data, usual, spreads)
-            ).tolist()
-        reliance = fit.target.reliance(fit.training_data.targets)
-        if reliance is not None:
-            factors = _by_label(factors, fitted, reliance)
-    pools = [each.pool.scaled(factor) for each, factor in zip(fitted, factors, strict=True)]
-    pool = reduce(Pool.combined_with, pools)
-    if logits is None:
-        return ScaledParts(pool, fitted)
-    scaled = np.stack([factor * each for factor, each in zip(factors, logits, strict=True)])
-    return ScaledParts(pool, fitted, validation, scaled, logits)
+    if fit.n_classes > 1:
+        scored = fit.target, logits, validation.targets, validation.weights
+        spreads = np.array([parts.prior.spread for parts in fitted])
+        several = len(fitted) > 1
+        factors = (
+            fit_scales_near(*scored, usual, spreads) if several else fit_scales(*scored, usual)
+        ).tolist()
+    reliance = fit.target.reliance(fit.training_data.targets)
+    if reliance is not None:
+        factors = _by_label(factors, fitted, reliance)
+    scaled = np.stack([factor * z for factor, z in zip(factors, logits, strict=True)])
+    return ScaledParts(_with_factors(fitted, factors), fitted, validation, scaled, logits)
+
+
+def _usual_factors(fitted: Sequence[FittedParts]) -> Floats:
+    return np.array([_ALONE if len(fitted) == 1 else parts.prior.median for parts in fitted])
+
+
+def _with_factors(fitted: Sequence[FittedParts], factors: Sequence[Scale]) -> Pool:
+    """Return the pool of all parts, their scales multiplied by the factors."""
+    pairs = zip(fitted, factors, strict=True)
+    return reduce(Pool.combined_with, [parts.pool.scaled(factor) for parts, factor in pairs])
 
 
 def _by_label(
     factors: list[Scale], fitted: Sequence[FittedParts], reliance: NDArray[np.float64]
 ) -> list[Scale]:
-    """Move weight from networks to linear models for labels on which networks are unreliable, (K,).
+    """Move weight from networks to n-grams for labels on which networks are unreliable, (K,).
 
     For a rare label a network is worse than a linear model, which one factor for all does not show.
     """
-    pairs = [pair for pair in zip(factors, fitted, strict=True) if not pair[1].is_of_columns]
-    linear = sum(factor for factor, of in pairs if not of.is_network)
-    if not linear:
+    pairs = [*zip(factors, fitted, strict=True)]
+    ngrams = sum(factor for factor, parts in pairs if isinstance(parts, FittedNgrams))
+    if not ngrams:
         return factors
-    moved = sum(factor for factor, _ in pairs) - linear
-    by_label: list[Scale] = [
-        factor * reliance if of.is_network else factor * (1 + moved * (1 - reliance) / linear)
-        for factor, of in pairs
-    ]
-    return [*by_label, *factors[len(pairs) :]]  # columns are the last
+    text = FittedNetwork, FittedNgrams
+    moved = sum(factor for factor, parts in pairs if isinstance(parts, text)) - ngrams
+
+    def by_label(factor: Scale, parts: FittedParts) -> Scale:
+        if isinstance(parts, FittedNetwork):
+            return factor * reliance
+        if isinstance(parts, FittedNgrams):
+            return factor * (1 + moved * (1 - reliance) / ngrams)
+        return factor
+
+    return [by_label(*pair) for pair in pairs]
 
 
 def fit_scales(
-    target: Target,
-    logits: Any,
-    targets: NDArray[Any],
-    weights: Floats,
-    prior: Floats,
+    target: Target, logits: Any, targets: NDArray[Any], weights: Floats, prior: Floats
 ) -> Floats:
     """Return the scales (P,), from 0 on, with which logits (P, D, K) have the smallest loss.
 
@@ -169,10 +175,7 @@ def fit_scales(
 
     # A single model with the scale 0 would predict the same for all documents.
     bounds = [(0 if len(prior) > 1 else _SMALLEST_ALONE, None)] * len(prior)
-    with np.errstate(under="ignore"):  # beside a very likely class, others may round to 0
-        solution = minimize(loss_and_gradient, prior, jac=True, method="L-BFGS-B", bounds=bounds)
-    scales: Floats = solution.x
-    return scales
+    return _minimum(loss_and_gradient, prior, bounds)
 
 
 def fit_scales_near(
@@ -196,10 +199,7 @@ def fit_scales_near(
         penalty = ((steps / spreads) ** 2).sum() / 2
         return loss + penalty, gradient * scales + steps / spreads**2
 
-    with np.errstate(under="ignore"):
-        start = np.zeros(len(usual))
-        solution = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B")
-    scales: Floats = usual * np.exp(solution.x)
+    scales: Floats = usual * np.exp(_minimum(loss_and_gradient, np.zeros(len(usual))))
     return scales
 
 
@@ -215,3 +215,13 @@ def _loss_by_scales(
         return float(losses.sum()), np.tensordot(stacked, gradient, 2)
 
     return loss_at
+
+
+def _minimum(
+    loss_and_gradient: Callable[[Floats], tuple[float, Floats]], start: Floats, bounds: Any = None
+) -> Floats:
+    """Return where a loss is lowest, by L-BFGS."""
+    with np.errstate(under="ignore"):  # beside a very likely class, others may round to 0
+        solution = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    lowest: Floats = solution.x
+    return lowest

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sk_han.documents import LabelledDocuments
 from sk_han.fitting.data import FitState
-from sk_han.fitting.scales import ScaledParts
+from sk_han.fitting.scales import FittedNgrams, ScaledParts
 from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.parts.pool import NETWORK, WORDS, Pool
 from sk_han.targets import Target
@@ -201,7 +201,7 @@ def _scores(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
     }
     total = sum(sizes.values())
     pairs = zip(unscaled, scaled.fitted, strict=True)
-    linear = [z for z, of in pairs if not (of.is_network or of.is_of_columns)]
+    linear = [z for z, of in pairs if isinstance(of, FittedNgrams)]
     alone = fit.target.with_decisions(0.5, (targets, weights), None)
     decided = decisions(together, validation, fit)
     return {

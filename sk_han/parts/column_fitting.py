@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from sk_han.documents import LabelledDocuments
 from sk_han.parts.columns import Coding, ColumnEncoder, ColumnModel
+from sk_han.parts.pool import COLUMNS
 from sk_han.targets import Target
 from sk_han.utils.containers import Floats, Integers
 
@@ -20,6 +21,21 @@ from sk_han.utils.containers import Floats, Integers
 # benchmarks/text_beside_numbers.py. Ten useless columns then cost 0.001 nats.
 _STRENGTH, _ROUNDS = 100.0, 8
 _STRENGTHS = 0.1, 1e4  # the smallest and the largest one of a column
+
+
+class ColumnSource(NamedTuple):
+    """The columns of a table, which a linear model reads."""
+
+    encoder: ColumnEncoder
+
+    @property
+    def name(self) -> str:
+        """The name of the model in the pool."""
+        return COLUMNS
+
+    def learner(self, data: LabelledDocuments, target: Target) -> ColumnLearner:
+        """Return what fits the model to all documents, and to some of them."""
+        return ColumnLearner(self.encoder, data, target)
 
 
 class ColumnLearner:

@@ -9,7 +9,8 @@ from sk_han import HANClassifier
 from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments
 from sk_han.fitting import fit, network
-from sk_han.fitting.cross_fitting import NgramSource, fit_linear_parts
+from sk_han.fitting.linear import NEXT_TO_WORDS, cross_fit
+from sk_han.fitting.sources import TextSource
 from sk_han.fitting.summary import decisions
 from sk_han.targets import AnyOfLabels
 from sk_han.training.net import Net
@@ -92,18 +93,17 @@ def test_held_out_documents_have_no_label_in_pretraining(monkeypatch):
 
 def test_without_held_out_documents_the_scale_of_the_network_is_the_usual_one():
     classifier = tiny(validation_fraction=None).fit(TEXTS, LABELS)
-    of_network, of_linear = network.OF_WORDS
-    assert classifier.network_scale_ == of_network.median
+    assert classifier.network_scale_ == network.OF_WORDS.median
     targets = np.searchsorted(classifier.classes_, LABELS)
     data = LabelledDocuments(classifier.tokenizer_.transform(TEXTS), targets, np.ones(18))
-    parts, _ = fit_linear_parts(data, classes(2), [NgramSource((1, 3))], None)
-    assert classifier.ngram_scale_ == pytest.approx(of_linear.median * parts.scales["ngrams"])
+    scale = cross_fit(data, classes(2), [TextSource((1, 3))]).pool.scales["ngrams"]
+    assert classifier.ngram_scale_ == pytest.approx(NEXT_TO_WORDS.median * scale)
 
 
 def test_of_portions_without_a_fit_before_scales_are_the_usual_ones():
     classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
     classifier.partial_fit(TEXTS, LABELS)
-    usual = [prior.median for prior in network.OF_WORDS]
+    usual = [prior.median for prior in (network.OF_WORDS, NEXT_TO_WORDS)]
     assert [classifier.network_scale_, classifier.ngram_scale_] == usual
 
 

@@ -11,7 +11,7 @@ import sk_han
 from sk_han import HANClassifier, explain, report, summarize
 from sk_han.datasets import make_reviews
 from sk_han.fitting import fit
-from sk_han.fitting.scales import FittedParts, ScalePrior
+from sk_han.fitting.scales import FittedParts, HeldOutLogits, ScalePrior
 from sk_han.parts import PARTS, Part, Pool
 from sk_han.serving import Scorer
 from sk_han.storage.schema import Array, Field, Schema, labels
@@ -135,17 +135,17 @@ def fit_length_part(state):
     positive = state.target.soft(state.labelled.targets) - 0.5
     lengths = state.labelled.documents.words_per_document / 100
     part = LengthPart((lengths - lengths.mean()) @ positive.astype(float) / len(lengths))
-    logits = None if state.validation is None else part.logits(state.validation.documents)
     pool = Pool(state.target, {"length": part}, {"length": 1.0})
-    return FittedParts(pool, "length", logits, prior=ScalePrior(1.0, 0.5))
+    scored = HeldOutLogits.from_pool(pool, state.validation)
+    return FittedParts(pool, "length", scored, ScalePrior(1.0, 0.5))
 
 
 def register(patch):
     """Register the target, the part, and its step of the fit."""
     fit_linear_models = fit.fit_linear_models
 
-    def with_length(state, kinds):
-        return [*fit_linear_models(state, kinds), fit_length_part(state)]
+    def with_length(state, *others):
+        return [*fit_linear_models(state, *others), fit_length_part(state)]
 
     patch.setitem(TARGETS, SigmoidEach.kind, SigmoidEach)
     patch.setitem(PARTS, LengthPart.kind, LengthPart)

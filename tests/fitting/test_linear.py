@@ -1,6 +1,7 @@
 """Linear models together: what each of them counts, by documents that it does not know."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,14 +9,10 @@ import pytest
 from sk_han import HierarchicalTokenizer
 from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments
-from sk_han.fitting import cross_fitting
-from sk_han.fitting.cross_fitting import (
-    NgramSource,
-    cross_fitted_logits,
-    fit_linear_parts,
-    with_earlier_latent_models,
-)
+from sk_han.fitting import linear
+from sk_han.fitting.linear import cross_fit, with_earlier_latent_models
 from sk_han.fitting.scales import fit_scales_near
+from sk_han.fitting.sources import TextSource
 from sk_han.parts import Pool
 from sk_han.parts.latent import fit_latent_space
 from sk_han.parts.pool import LATENT, NGRAMS
@@ -38,6 +35,29 @@ def space(reviews):
     return fit_latent_space(reviews.documents, (1, 2), np.random.RandomState(0))
 
 
+@pytest.fixture(scope="module")
+def sources(space):
+    return [TextSource((1, 2)), TextSource((1, 2), space=space)]
+
+
+class FittedBy:
+    """A source of n-grams whose models a function makes, given the rows to learn from."""
+
+    name = NGRAMS
+
+    def __init__(self, fit):
+        self.fit = fit
+
+    def learner(self, data, target):
+        return self
+
+
+def scored_held_out(models, held_out):
+    """Rows of the held-out documents that were scored, and their logits."""
+    fit = SimpleNamespace(user_validation=None, held_out=held_out)
+    return models.held_out_logits([NGRAMS, LATENT], fit)
+
+
 class TestFolds:
     def test_every_document_is_in_one_fold(self):
         targets = np.array([0, 0, 0, 1, 1, 2, 0, 0, 1, 2, 2])
@@ -58,90 +78,88 @@ class TestFolds:
 
         def fit(rows):
             learnt_from.append(rows)
-            return {"ngrams": fit_ngram_model(data[rows], classes(2), (1, 1))}
+            return fit_ngram_model(data[rows], classes(2), (1, 1))
 
-        folds = folds_of(data.targets)
-        rows, (logits,) = cross_fitted_logits(data, classes(2), fit, ["ngrams"], folds)
-        assert sorted(rows) == list(range(50))
-        first = rows[: 50 - len(learnt_from[0])]
-        assert set(first).isdisjoint(learnt_from[0])
-        model = fit_ngram_model(data[learnt_from[0]], classes(2), (1, 1))
-        np.testing.assert_allclose(logits[: len(first)], model.logits(data.documents[first]))
+        models = cross_fit(data, classes(2), [FittedBy(fit)])
+        everything, others = learnt_from[:2]
+        assert sorted(models.rows) == everything.tolist() == list(range(50))
+        first = models.rows[: 50 - len(others)]
+        assert set(first).isdisjoint(others)
+        expected = fit_ngram_model(data[others], classes(2), (1, 1)).logits(data.documents[first])
+        np.testing.assert_allclose(models.logits[NGRAMS][: len(first)], expected)
 
     def test_folds_without_a_model_are_left_out(self, reviews):
-        folds = iter([np.arange(3)])
-        rows, logits = cross_fitted_logits(
-            reviews[:20], classes(2), lambda rows: {}, ["ngrams"], folds
-        )
-        assert len(rows) == 0
-        assert logits == []
+        def fit(rows):
+            return Constant(0.0, 0.0) if len(rows) == 20 else None
+
+        models = cross_fit(reviews[:20], classes(2), [FittedBy(fit)])
+        assert models.pool.scales == {NGRAMS: 1.0}  # which is usual
+        assert len(models.rows) == len(models.logits[NGRAMS]) == 0
 
     @pytest.mark.parametrize("has_label", [True, False])
     def test_a_side_of_a_label_that_is_in_one_fold_alone_is_not_scored(self, reviews, has_label):
-        data = reviews[:40]
-        targets = np.stack([data.targets == 1, np.full(40, not has_label)], axis=1)
+        targets = np.stack([reviews.targets[:40] == 1, np.full(40, not has_label)], axis=1)
         targets[:4, 1] = has_label
+        groups = np.append(np.zeros(4, dtype=int), np.arange(1, 37))
+        data = replace(reviews[:40], targets=targets, groups=groups)
         several = AnyOfLabels(np.arange(2), np.full(2, 0.5))
-        some = replace(data, targets=targets)
-        folds = iter([np.arange(8), np.arange(8, 40)])
-        parts = {"ngrams": Constant(0.0, 0.0)}
-        rows, _ = cross_fitted_logits(some, several, lambda _: parts, parts, folds)
-        assert rows.tolist() == list(range(4, 40))
+        models = cross_fit(data, several, [FittedBy(lambda rows: Constant(0.0, 0.0))])
+        assert sorted(models.rows) == list(range(4, 40))
 
 
 class TestParts:
     @pytest.mark.thorough
-    def test_scales_calibrate(self, reviews, space):
-        parts, scored = fit_linear_parts(
-            reviews[:400], classes(2), [NgramSource((1, 2), space=space)], np.arange(400)
-        )
-        assert [*parts.parts] == [NGRAMS, LATENT]
-        logits = parts.logits(reviews.documents[400:])
+    def test_scales_calibrate(self, reviews, sources):
+        models = cross_fit(reviews[:400], classes(2), sources)
+        assert [*models.pool.parts] == [NGRAMS, LATENT]
+        logits = models.pool.logits(reviews.documents[400:])
         confidence = 1 / (1 + np.exp(-np.abs(logits[:, 1] - logits[:, 0])))
         right = logits.argmax(axis=1) == reviews.targets[400:]
         assert confidence.mean() == pytest.approx(right.mean(), abs=0.06)
-        assert np.isfinite(scored[NGRAMS]).all()
+        rows, logits = scored_held_out(models, np.arange(400))
+        assert len(rows) == 400
+        assert np.isfinite(logits).all()
 
-    def test_a_latent_model_that_knows_nothing_counts_little(self, reviews, space):
+    def test_logits_of_held_out_documents_are_the_scaled_sum_in_their_order(self, reviews, sources):
+        models = cross_fit(reviews[:60], classes(2), sources)
+        held_out = np.array([41, 3, 17])
+        rows, logits = scored_held_out(models, held_out)
+        assert rows.tolist() == [0, 1, 2]
+        for row, document in enumerate(held_out):
+            place = models.rows.tolist().index(document)
+            scored = [models.pool.scales[n] * models.logits[n][place] for n in (NGRAMS, LATENT)]
+            np.testing.assert_allclose(logits[row], sum(scored))
+
+    def test_a_latent_model_that_knows_nothing_counts_little(self, reviews, sources):
         rng = np.random.RandomState(0)
         targets = rng.randint(2, size=400)
-        parts, _ = fit_linear_parts(
-            LabelledDocuments(reviews.documents[:400], targets, np.ones(400)),
-            classes(2),
-            [NgramSource((1, 2), space=space)],
-            None,
-        )
-        assert parts.scales[LATENT] < 0.2
+        data = LabelledDocuments(reviews.documents[:400], targets, np.ones(400))
+        assert cross_fit(data, classes(2), sources).pool.scales[LATENT] < 0.2
 
     def test_of_many_documents_only_those_held_out_are_scored(self, reviews, monkeypatch):
-        monkeypatch.setattr(cross_fitting, "MOST_CROSS_FITTED", 100)
+        monkeypatch.setattr(linear, "MOST_CROSS_FITTED", 100)
         held_out = np.arange(7, 300, 11)
-        _, scored = fit_linear_parts(reviews[:300], classes(2), [NgramSource((1, 2))], held_out)
-        assert scored[NGRAMS].shape == (len(held_out), 2)
-        assert np.isfinite(scored[NGRAMS]).all()
+        models = cross_fit(reviews[:300], classes(2), [TextSource((1, 2))], held_out)
+        assert sorted(models.rows) == held_out.tolist()
+        rows, logits = scored_held_out(models, held_out)
+        assert rows.tolist() == list(range(len(held_out)))
+        assert np.isfinite(logits).all()
 
-    def test_without_documents_to_score_scales_are_typical(self, reviews):
-        # The only document of a class cannot be left out.
+    def test_the_only_document_of_a_class_is_not_scored(self, reviews):
         targets = np.array([1, 0, 0, 0])
-        parts, scored = fit_linear_parts(
-            LabelledDocuments(reviews.documents[:4], targets, np.ones(4)),
-            classes(2),
-            [NgramSource((1, 1))],
-            np.arange(1),
-        )
-        assert NGRAMS in parts.parts
-        assert np.isnan(scored[NGRAMS][0]).all()
+        data = LabelledDocuments(reviews.documents[:4], targets, np.ones(4))
+        models = cross_fit(data, classes(2), [TextSource((1, 1))], np.arange(1))
+        assert [*models.pool.parts] == [NGRAMS]
+        assert len(scored_held_out(models, np.arange(1)).rows) == 0
 
     def test_rare_classes_do_not_switch_cross_fitting_off(self, reviews):
         targets = np.append(reviews.targets[:90], [2, 3, 4])
         data = LabelledDocuments(reviews.documents[:93], targets, np.ones(93))
-        _, scored = fit_linear_parts(data, classes(5), [NgramSource((1, 1))], np.arange(93))
-        assert np.flatnonzero(np.isnan(scored[NGRAMS][:, 0])).tolist() == [90, 91, 92]
+        models = cross_fit(data, classes(5), [TextSource((1, 1))])
+        assert scored_held_out(models, np.arange(93)).rows.tolist() == list(range(90))
 
-    def test_an_ngram_model_beside_the_latent_model_of_others(self, reviews, space):
-        parts, _ = fit_linear_parts(
-            reviews[:60], classes(2), [NgramSource((1, 2), space=space)], None
-        )
+    def test_an_ngram_model_beside_the_latent_model_of_others(self, reviews, sources):
+        parts = cross_fit(reviews[:60], classes(2), sources).pool
         ngrams, latent = parts.only([NGRAMS]), parts.only([LATENT])
         both = with_earlier_latent_models(ngrams.scaled(3.0), parts)
         assert (both.parts, both.scales) == (parts.parts, parts.scales)
@@ -153,19 +171,15 @@ class TestParts:
 
     def test_a_single_class_has_no_models(self, reviews):
         one = LabelledDocuments(reviews.documents[:9], np.zeros(9, dtype=int), np.ones(9))
-        parts, scored = fit_linear_parts(one, classes(1), [NgramSource((1, 1))], np.arange(9))
-        assert not parts.parts
-        assert np.isnan(scored[NGRAMS]).all()
+        models = cross_fit(one, classes(1), [TextSource((1, 1))], np.arange(9))
+        assert not models.pool.parts
+        assert len(models.rows) == 0
 
     def test_views_are_what_the_scales_are_for(self, reviews):
         # Of a tenth of the words a model is less sure, and right less often.
-        whole, _ = fit_linear_parts(reviews[:300], classes(2), [NgramSource((1, 2))], None)
-        half, _ = fit_linear_parts(
-            reviews[:300],
-            classes(2),
-            [NgramSource((1, 2))],
-            None,
-            lambda documents: (documents, documents),
+        whole, half = (
+            cross_fit(reviews[:300], classes(2), [TextSource((1, 2))], views=views).pool
+            for views in (None, lambda documents: (documents, documents))
         )
         assert half.scales[NGRAMS] == pytest.approx(whole.scales[NGRAMS], rel=0.02)
 
