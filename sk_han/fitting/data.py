@@ -35,7 +35,7 @@ from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer
 from sk_han.training.callbacks import is_wrapped_fit
 from sk_han.training.net import resolve_device
-from sk_han.utils.containers import rows_of
+from sk_han.utils.containers import Floats, Integers, rows_of
 from sk_han.utils.messages import agreeing, counted, in_one_line, warn_user
 from sk_han.utils.progress import Stages, tell
 from sk_han.validation.cells import doubt_about
@@ -66,7 +66,7 @@ _MANY_SHARED, _MOST_SHARED = 20, 0.1
 
 
 class FitInput(NamedTuple):
-    """The arguments of `HANClassifier.fit` or `HANClassifier.partial_fit`."""
+    """The arguments of `HANClassifier.fit` or `HANClassifier.partial_fit`, unchecked."""
 
     X: Any
     y: Any
@@ -76,6 +76,23 @@ class FitInput(NamedTuple):
     y_val: Any = None
     classes: Any = None
     groups: Any = None
+
+
+class CheckedData(NamedTuple):
+    """Checked data: labels are encoded, texts not yet tokenized; letters as for `Target`."""
+
+    target: Target
+    X: Any
+    targets: NDArray[Any]  # encoded labels of D documents
+    weights: Floats  # (D,) with those of classes, at most 1, so that sums are finite
+    groups: Integers | None  # (D,)
+    X_unlabelled: Any
+    validation: tuple[Any, NDArray[Any], Floats] | None  # as X, targets and weights
+
+    @property
+    def rows(self) -> Integers:
+        """Rows of the documents of positive weight."""
+        return np.flatnonzero(self.weights > 0)
 
 
 @dataclass
@@ -99,7 +116,6 @@ class FitState:
     held_out: NDArray[np.int64] | None  # the other rows, if any
     user_validation: LabelledDocuments | None  # X_val and y_val
     unlabelled: DocumentArray | None
-    encoder: str | None  # of the sentence vectors
     column_encoder: ColumnEncoder | None  # of a table
     column_descriptions: dict[str, str] | None
     n_conflicting: int  # labelled documents with the same words as one of another class
@@ -126,6 +142,12 @@ class FitState:
         """The labelled documents if they have sentence vectors."""
         documents = self.labelled.documents
         return documents if isinstance(documents, SentenceArray) else None
+
+    @property
+    def encoder(self) -> str | None:
+        """What made the sentence vectors, of an earlier fit or of this one."""
+        earlier = None if self.warm_start_from is None else self.warm_start_from.encoder
+        return earlier or getattr(self.documents, "encoder", None)
 
     @property
     def has_vectors_and_words(self) -> bool:
@@ -193,90 +215,59 @@ def read_data(
         # Checks come before the texts are tokenized, which may take minutes.
         if is_partial:
             _check_portion(data, params, warm_start_from)
-        column_encoder = descriptions = None
-        if params.text_column is not None:
-            data, column_encoder = _read_tables(data, params)
-            descriptions = column_encoder.described(data.X)
-        elif params.columns is not None:
-            raise ValueError("columns needs text_column, the name of the column of the texts.")
-        options, target, checked = _checked(data, params, warm_start_from)
-        # Only ratios of weights matter; after this division their sums are finite.
-        weights = checked.sample_weight / checked.sample_weight.max()
-        rows = np.flatnonzero(weights > 0)
-        texts = checked.X, data.X_unlabelled
-        tokenizer, documents, unlabelled = _tokenized(
-            params.tokenizer, *texts, rows, warm_start_from
-        )
-        vocabulary_size = (
-            vocabulary_size_of(documents[rows], unlabelled, tokenizer, params.embedding_init)
-            if warm_start_from is None
-            else warm_start_from.vocabulary_size
+        data, column_encoder = _read_tables(data, params)
+        options = _check_parameters(params, warm_start_from)
+        checked = _check_data(data, params, warm_start_from)
+        target = checked.target
+        if warm_start_from is None:
+            options = options.decided(target.attends_per_label)
+        tokenizer, vocabulary_size, documents, unlabelled = _tokenized(
+            checked, params, warm_start_from
         )
         known = within_vocabulary(with_columns(documents, checked.X), vocabulary_size)
-        labelled = LabelledDocuments(known, checked.y, weights, checked.groups)[rows]
-        codes = target.codes(labelled.targets)
-        first_of_same = first_of_same_words(labelled.documents.words())
-        conflicting = conflicting_rows(first_of_same, codes)
-        if column_encoder is not None:  # columns may tell documents of the same words apart
-            conflicting = conflicting[:0]
-        groups = labelled.groups
-        if groups is None:
-            labelled = replace(labelled, groups=groups_of_copies(first_of_same, codes))
-        validation, training, held_out = None, np.arange(len(labelled)), None
-        if checked.X_val is not None:
-            weights_val = target.weights_of_others(checked.y_val, checked.y, params.class_weight)
-            validation = _validation(
-                checked.X_val, checked.y_val, weights_val, tokenizer, vocabulary_size
-            )
-        elif not is_partial and params.validation_fraction is not None:
+        labelled, conflicting = _labelled(known, checked)
+        validation = _validation(checked, tokenizer, vocabulary_size)
+        training, held_out = np.arange(len(labelled)), None
+        if validation is None and not is_partial and params.validation_fraction is not None:
             split = labelled.targets, params.validation_fraction, rng, labelled.groups
             training, held_out = target.hold_out(*split)
+        descriptions = None if column_encoder is None else column_encoder.described(data.X)
+        fit = FitState(
+            params=params,
+            network_options=options,
+            warm_start_from=warm_start_from,
+            is_partial=is_partial,
+            device=device,
+            rng=rng,
+            stages=stages,
+            tokenizer=tokenizer,
+            vocabulary_size=vocabulary_size,
+            documents=documents,
+            labels=target.decode(checked.targets),
+            target=target,
+            labelled=labelled,
+            training=training,
+            held_out=held_out,
+            user_validation=validation,
+            unlabelled=unlabelled,
+            column_encoder=column_encoder,
+            column_descriptions=descriptions,
+            n_conflicting=len(conflicting),
+        )
         if not is_partial:
-            given, fraction = validation is not None, params.validation_fraction
-            holds_out = not given and fraction is not None
-            target.warn_of_rare(labelled.targets, given=given, holds_out=holds_out)
-            warn_of_missing(checked.X)
-            warn_of_no_words(rows[labelled.documents.sentences_per_document == 0], len(documents))
-            n_words = labelled.documents.words_per_document[conflicting]
-            warn_of_conflicts(n_words, len(labelled))
-            if validation is not None:
-                _warn_of_learnt_from(validation.documents, labelled.documents)
-            if validation is None and held_out is None:
-                _warn_of_none_held_out(labelled, target, params, groups)
-    encoder = None if warm_start_from is None else warm_start_from.encoder
-    if encoder is None and isinstance(documents, SentenceArray):
-        encoder = documents.encoder
-    fit = FitState(
-        params=params,
-        network_options=options,
-        warm_start_from=warm_start_from,
-        is_partial=is_partial,
-        device=device,
-        rng=rng,
-        stages=stages,
-        tokenizer=tokenizer,
-        vocabulary_size=vocabulary_size,
-        documents=documents,
-        labels=target.decode(checked.y),
-        target=target,
-        labelled=labelled,
-        training=training,
-        held_out=held_out,
-        user_validation=validation,
-        unlabelled=None if unlabelled is None else within_vocabulary(unlabelled, vocabulary_size),
-        encoder=encoder,
-        column_encoder=column_encoder,
-        column_descriptions=descriptions,
-        n_conflicting=len(conflicting),
-    )
+            _warn_of_data(fit, checked, conflicting)
     tell(_data_line(fit), quiet=not stages.verbose)
-    for name, description in (descriptions or {}).items():
+    for name, description in (fit.column_descriptions or {}).items():
         tell(in_one_line(f"Column {name}: {description}"), quiet=not stages.verbose)
     return fit
 
 
-def _read_tables(data: FitInput, params: Any) -> tuple[FitInput, ColumnEncoder]:
-    """Return the data with texts, and what reads the other columns of tables."""
+def _read_tables(data: FitInput, params: Any) -> tuple[FitInput, ColumnEncoder | None]:
+    """Return the data with texts in place of tables, and what reads the other columns."""
+    if params.text_column is None:
+        if params.columns is not None:
+            raise ValueError("columns needs text_column, the name of the column of the texts.")
+        return data, None
     encoder = ColumnEncoder.from_table(data.X, data.y, params.text_column, params.columns)
     X_val = None if data.X_val is None else encoder.read(data.X_val, "X_val")
     X_unlabelled = data.X_unlabelled
@@ -303,11 +294,25 @@ def _data_line(fit: FitState) -> str:
     )
 
 
+def _warn_of_data(fit: FitState, checked: CheckedData, conflicting: Integers) -> None:
+    """Warn of likely mistakes; `conflicting` are labelled documents of the same words."""
+    labelled, validation = fit.labelled, fit.user_validation
+    holds_out = validation is None and fit.params.validation_fraction is not None
+    has_validation = validation is not None
+    fit.target.warn_of_rare(labelled.targets, given=has_validation, holds_out=holds_out)
+    warn_of_missing(checked.X)
+    is_blank = labelled.documents.sentences_per_document == 0
+    warn_of_no_words(checked.rows[is_blank], len(fit.documents))
+    warn_of_conflicts(labelled.documents.words_per_document[conflicting], len(labelled))
+    if validation is not None:
+        _warn_of_learnt_from(validation.documents, labelled.documents)
+    elif fit.held_out is None:
+        groups = None if checked.groups is None else checked.groups[checked.rows]
+        _warn_of_none_held_out(labelled, fit.target, fit.params, groups)
+
+
 def _warn_of_none_held_out(
-    labelled: LabelledDocuments,
-    target: Target,
-    params: Any,
-    groups: NDArray[np.int64] | None,
+    labelled: LabelledDocuments, target: Target, params: Any, groups: Integers | None
 ) -> None:
     """Warn if groups prevent holding out documents, or if early stopping needs held-out ones."""
     fraction, patience = params.validation_fraction, params.n_iter_no_change
@@ -380,10 +385,8 @@ def _check_portion(data: FitInput, params: Any, fitted: FittedModel | None) -> N
         )
 
 
-def _checked(
-    data: FitInput, params: Any, warm_start_from: FittedModel | None
-) -> tuple[NetworkOptions, Target, FitInput]:
-    """Check parameters and data; return the data with encoded labels and document weights."""
+def _check_parameters(params: Any, warm_start_from: FittedModel | None) -> NetworkOptions:
+    """Check parameters, also against an earlier fit; return those of the network."""
     names = NetworkOptions.constraints().keys() & vars(params).keys()
     options = NetworkOptions(**{name: getattr(params, name) for name in names}).copy()
     options.check()
@@ -396,6 +399,11 @@ def _checked(
     if warm_start_from is not None:
         options = options.decided(warm_start_from.pool.target.attends_per_label)
         options.check_same_structure(warm_start_from.pool.network.options)
+    return options
+
+
+def _check_data(data: FitInput, params: Any, warm_start_from: FittedModel | None) -> CheckedData:
+    """Check the user's data, encode labels, and weigh documents."""
     X = check_documents(data.X)
     if warm_start_from is None:
         warn_of_features(X)
@@ -408,7 +416,6 @@ def _checked(
     check_unlabelled(data.X_unlabelled, X)
     if warm_start_from is None:
         target, targets = fit_target(data.y, len(X), data.classes)
-        options = options.decided(target.attends_per_label)
     else:
         target = warm_start_from.pool.target
         check_same_kind(data.y, target)
@@ -420,10 +427,12 @@ def _checked(
     has_ids = (
         warm_start_from is not None or getattr(params.tokenizer, "vocabulary", None) is not None
     )
-    X_val, targets_val = check_validation(data.X_val, data.y_val, X, has_ids), None
+    X_val, validation = check_validation(data.X_val, data.y_val, X, has_ids), None
     if X_val is not None:
         targets_val = target.encode(data.y_val, len(X_val), "y_val")
         warn_of_order(data.X_val, data.y_val, "y_val", "X_val")
+        weights_val = target.weights_of_others(targets_val, targets, params.class_weight)
+        validation = X_val, targets_val, weights_val
     groups = None if data.groups is None else check_groups(data.groups, len(X))
     holds_out = X_val is None and params.validation_fraction is not None
     if groups is not None and holds_out and len(np.unique(groups[weights > 0])) == 1:
@@ -431,47 +440,64 @@ def _checked(
             "All documents are of one group, so none can be held out: the weights of the last "
             "epoch are kept, and scales are typical values."
         )
-    checked = data._replace(
-        X=X, y=targets, sample_weight=weights, X_val=X_val, y_val=targets_val, groups=groups
-    )
-    return options, target, checked
+    weights = weights / weights.max()  # only ratios matter
+    return CheckedData(target, X, targets, weights, groups, data.X_unlabelled, validation)
 
 
 def _tokenized(
-    tokenizer: HierarchicalTokenizer | None,
-    X: Any,
-    X_unlabelled: Any,
-    rows: NDArray[np.int64],
-    warm_start_from: FittedModel | None,
-) -> tuple[HierarchicalTokenizer | None, DocumentArray, DocumentArray | None]:
-    """Return the fitted tokenizer, and the documents with and without labels.
+    checked: CheckedData, params: Any, warm_start_from: FittedModel | None
+) -> tuple[HierarchicalTokenizer | None, int, DocumentArray, DocumentArray | None]:
+    """Return the tokenizer, the vocabulary's size, and the documents with and without labels.
 
-    A new one is fitted to the rows of positive weight only.
+    A new tokenizer is fitted to the rows of positive weight only.
     """
-    fitted = None if warm_start_from is None else warm_start_from.tokenizer
-    if holds_word_ids(X):
-        unlabelled = None if X_unlabelled is None else as_documents(X_unlabelled, None)
-        return fitted, as_documents(X, fitted), unlabelled
+    X, X_unlabelled, rows = checked.X, checked.X_unlabelled, checked.rows
+    tokenizer = unlabelled = None
+    if warm_start_from is not None or holds_word_ids(X):
+        tokenizer = None if warm_start_from is None else warm_start_from.tokenizer
+        documents = as_documents(X, tokenizer)  # raises an error for texts without a tokenizer
+        if X_unlabelled is not None and holds_word_ids(X):
+            unlabelled = as_documents(X_unlabelled, None)
+        elif X_unlabelled is not None:
+            assert tokenizer is not None
+            unlabelled = tokenizer.transform_ragged(X_unlabelled, "X_unlabelled")
+    else:
+        unfitted = params.tokenizer
+        tokenizer = HierarchicalTokenizer() if unfitted is None else clone(unfitted)
+        counting = X if len(rows) == len(X) else rows_of(X, rows)
+        documents, unlabelled = tokenizer.fit_transform_both(counting, X_unlabelled=X_unlabelled)
+        documents = documents if counting is X else as_documents(X, tokenizer)
     if warm_start_from is not None:
-        documents = as_documents(X, fitted)  # raises an error if there is no tokenizer
-        assert fitted is not None
-        if X_unlabelled is None:
-            return fitted, documents, None
-        return fitted, documents, fitted.transform_ragged(X_unlabelled, "X_unlabelled")
-    tokenizer = HierarchicalTokenizer() if tokenizer is None else clone(tokenizer)
-    counting = X if len(rows) == len(X) else rows_of(X, rows)
-    documents, unlabelled = tokenizer.fit_transform_both(counting, X_unlabelled=X_unlabelled)
-    return tokenizer, documents if counting is X else as_documents(X, tokenizer), unlabelled
+        size = warm_start_from.vocabulary_size
+    else:
+        size = vocabulary_size_of(documents[rows], unlabelled, tokenizer, params.embedding_init)
+    if unlabelled is not None:
+        unlabelled = within_vocabulary(unlabelled, size)
+    return tokenizer, size, documents, unlabelled
+
+
+def _labelled(documents: DocumentArray, checked: CheckedData) -> tuple[LabelledDocuments, Integers]:
+    """Return documents of positive weight, and which of them differ from others in labels alone.
+
+    Without groups of the user, copies are one. Columns may tell documents of the same words apart.
+    """
+    labels = checked.targets, checked.weights, checked.groups
+    labelled = LabelledDocuments(documents, *labels)[checked.rows]
+    codes = checked.target.codes(labelled.targets)
+    first_of_same = first_of_same_words(labelled.documents.words())
+    if labelled.groups is None:
+        labelled = replace(labelled, groups=groups_of_copies(first_of_same, codes))
+    conflicting = conflicting_rows(first_of_same, codes)
+    return labelled, conflicting if documents.columns is None else conflicting[:0]
 
 
 def _validation(
-    X_val: Any,
-    targets: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    tokenizer: HierarchicalTokenizer | None,
-    vocabulary_size: int,
-) -> LabelledDocuments:
-    """Return the user's validation documents without those of weight 0."""
+    checked: CheckedData, tokenizer: HierarchicalTokenizer | None, vocabulary_size: int
+) -> LabelledDocuments | None:
+    """Return the user's validation documents, if any, without those of weight 0."""
+    if checked.validation is None:
+        return None
+    X_val, targets, weights = checked.validation
     if tokenizer is None:
         check_word_ids(X_val, "X_val", "X_val=True, y_val=True")
     documents = within_vocabulary(as_documents(X_val, tokenizer), vocabulary_size)
