@@ -40,7 +40,7 @@ def test_groups_stay_together_when_documents_are_held_out(y, data_of_fits):
 def test_documents_of_the_same_words_stay_together(y, data_of_fits):
     of_text = np.arange(120) % 80
     texts = [X[row] for row in of_text]
-    HANClassifier(**SMALL, max_epochs=1).fit(texts, np.asarray(y)[of_text])
+    HANClassifier(**SMALL | {"batch_size": 4}, max_epochs=1).fit(texts, np.asarray(y)[of_text])
     [data] = data_of_fits
     assert len(data.held_out) >= 6
     assert not np.isin(of_text[data.held_out], of_text[data.training]).any()
