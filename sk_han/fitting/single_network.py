@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.inspection.results.fit_summary import TrainingSummary
-from sk_han.options import Options, Shapes
+from sk_han.options import Options
 from sk_han.storage.schema import (
     TRAINING,
     Check,
@@ -23,7 +23,6 @@ from sk_han.storage.schema import (
     Sizes,
     check,
     check_best_epoch,
-    check_weights,
     network_of,
 )
 from sk_han.training.builder import end_of, new_net, predicting_net, training_attributes
@@ -152,24 +151,15 @@ class SingleNetworkEstimator(BaseEstimator):
 def network_schema(
     *fields: Field,
     options: type[Options],
-    shapes: Callable[[Mapping[str, Any], Sizes, Any], Shapes],
     rules: tuple[Check, ...] = (),
 ) -> Schema:
-    """Return the schema of an estimator's state: its own fields, its network, and its training.
-
-    `shapes` returns the shapes of the weights, given a state, its sizes and the network's options.
-    """
-
-    def check_network(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
-        network = state["network"]
-        fitted = options.from_plain(network["options"])
-        check_weights(network["weights"], shapes(state, sizes, fitted))
+    """Return the schema of an estimator's state: its own fields, its network, and its training."""
 
     def summary(value: Any, where: str, sizes: Sizes) -> None:
         TrainingSummary.from_dict(value)
 
     own = Field("network", network_of(options)), Field("fit_summary", summary, optional=True)
-    return Schema((*fields, *own, *TRAINING), rules=(check_best_epoch, *rules, check_network))
+    return Schema((*fields, *own, *TRAINING), rules=(check_best_epoch, *rules))
 
 
 def relative_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
@@ -90,13 +91,29 @@ class _Recurrence(torch.autograd.Function):
         return of_inputs, summed(of_weight), summed(of_bias), None, None, None
 
 
-# The weights of a seed must not depend on PyTorch's default dtype and device.
-_SINGLE: dict[str, Any] = {"dtype": torch.float32, "device": "cpu"}
+_device_of_weights = ContextVar("_device_of_weights", default="cpu")
+
+
+def single() -> dict[str, Any]:
+    """Return dtype and device of new weights; those of a seed depend on no default of PyTorch."""
+    return {"dtype": torch.float32, "device": _device_of_weights.get()}
+
+
+def shapes_of(make_network: Callable[..., nn.Module], **params: Any) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each weight of a network, which is created without memory for them."""
+    token = _device_of_weights.set("meta")
+    try:
+        weights = make_network(**params).state_dict()
+    except (RuntimeError, OverflowError, TypeError) as error:  # of PyTorch, with its C++ frames
+        raise ValueError(f"a network of its sizes cannot be created: {params}") from error
+    finally:
+        _device_of_weights.reset(token)
+    return {name: tuple(weight.shape) for name, weight in weights.items()}
 
 
 def parameter(*shape: int) -> nn.Parameter:
     """Return a weight of zeros in single precision on the CPU, whatever PyTorch's defaults are."""
-    return nn.Parameter(torch.zeros(shape, **_SINGLE))
+    return nn.Parameter(torch.zeros(shape, **single()))
 
 
 def with_memory(module: _Module) -> _Module:
@@ -106,19 +123,21 @@ def with_memory(module: _Module) -> _Module:
     `skip_init` import SymPy, which takes a new process half a second.
     """
     for name, weight in list(module.named_parameters()):
-        setattr(module, name, nn.Parameter(torch.empty(weight.shape, **_SINGLE)))
+        setattr(module, name, nn.Parameter(torch.empty(weight.shape, **single())))
     return module
 
 
 def uniform_(tensor: Tensor, bound: float, generator: torch.Generator | None) -> None:
     """Fill with numbers between -bound and bound."""
-    drawn = torch.empty(tensor.shape, **_SINGLE).uniform_(-bound, bound, generator=generator)
+    drawn = torch.empty(tensor.shape, **single()).uniform_(-bound, bound, generator=generator)
     _fill(tensor, drawn)
 
 
 def normal_(tensor: Tensor, std: float, generator: torch.Generator | None) -> None:
     """Fill with normal numbers of mean 0."""
-    _fill(tensor, torch.empty(tensor.shape, **_SINGLE).normal_(0.0, std, generator=generator))
+    if tensor.is_meta:  # without numbers; PyTorch would load its compiler, which takes a second
+        return
+    _fill(tensor, torch.empty(tensor.shape, **single()).normal_(0.0, std, generator=generator))
 
 
 def xavier_uniform_(weight: Tensor, generator: torch.Generator | None) -> None:

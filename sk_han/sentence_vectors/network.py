@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sk_han.nn.encoders import dropout, recurrent_encoder, with_memory, xavier_uniform_
+from sk_han.nn.encoders import dropout, recurrent_encoder, single, with_memory, xavier_uniform_
 from sk_han.nn.han import HANAttribution, HANOutput, Score, SentenceLevel, gradient_of, pooling_of
 from sk_han.nn.poolings import MeanPooling, hop_overlap
 from sk_han.options import MultiHopAttention, NetworkOptions
@@ -71,8 +71,8 @@ class SentenceNetwork(nn.Module):
         self.mean = MeanPooling(input_size)
         size = self.sentence_attention.output_size + input_size
         self.output = with_memory(nn.Linear(size, n_classes, device="meta"))
-        self.register_buffer("center", torch.zeros(input_size, dtype=torch.float32, device="cpu"))
-        self.register_buffer("scale", torch.ones(input_size, dtype=torch.float32, device="cpu"))
+        self.register_buffer("center", torch.zeros(input_size, **single()))
+        self.register_buffer("scale", torch.ones(input_size, **single()))
         xavier_uniform_(self.output.weight, generator)
         nn.init.zeros_(self.output.bias)
 

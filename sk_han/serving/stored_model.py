@@ -48,10 +48,12 @@ from sk_han.storage.schema import (
     Field,
     ListOf,
     Schema,
+    Shapes,
     Size,
     Sizes,
     check,
     check_best_epoch,
+    check_weights,
     fields_of,
 )
 from sk_han.targets import TARGETS, Target
@@ -216,6 +218,7 @@ class ServedNetwork(NetworkPart):
                 "Scorer computes rnn='gru' with pooling='attention' or Attention(...) alone: "
                 "sk_han.load reads it"
             )
+        check_weights(weights, weight_shapes(state["vocabulary_size"], state["n_classes"], options))
         self._vectors: Floats = weights["embedding.weight"]
         self._output = weights["output.weight"], weights["output.bias"]
         self._word_encoder = NumpyGRU.of(weights, "word_encoder")
@@ -319,6 +322,28 @@ class ServedNetwork(NetworkPart):
         """Return sentence vectors, and the sums of label attention."""
         size = self._sentence_encoder.inputs.shape[2]
         return np.ascontiguousarray(pooled[:, :size]), pooled[:, size:]
+
+
+def weight_shapes(V: int, K: int, options: NetworkOptions) -> Shapes:
+    """Return the shape of each weight of the networks that a `ServedNetwork` computes."""
+    assert options.attention is not None
+    A, S = options.attention.size, options.sentence_hidden
+    shapes: dict[str, tuple[int, ...]] = {"embedding.weight": (V, options.embedding_dim)}
+    input_size = options.embedding_dim
+    for level, H in (("word", options.word_hidden), ("sentence", S)):
+        for way in ("", "_reverse"):
+            gru = f"{level}_encoder.gru."
+            shapes[f"{gru}weight_ih_l0{way}"] = (3 * H, input_size)
+            shapes[f"{gru}weight_hh_l0{way}"] = (3 * H, H)
+            shapes[f"{gru}bias_ih_l0{way}"] = shapes[f"{gru}bias_hh_l0{way}"] = (3 * H,)
+        input_size = 2 * H
+        shapes[f"{level}_attention.weight"] = (A, input_size)
+        shapes[f"{level}_attention.bias"] = shapes[f"{level}_attention.context"] = (A,)
+    shapes |= {"output.weight": (K, 2 * S), "output.bias": (K,)}
+    if options.attends_per_label:
+        labels = (K, 2 * options.word_hidden)
+        shapes |= {"label_attention.query": labels, "label_attention.value": labels}
+    return shapes
 
 
 class _Reading(NamedTuple):

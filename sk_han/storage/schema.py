@@ -27,13 +27,11 @@ from sk_han.options import (
     NetworkOptions,
     Options,
     Range,
-    Shapes,
-    sentence_network_shapes,
-    weight_shapes,
 )
 from sk_han.utils.files import LARGEST_NUMBER
 
 Sizes = dict[str, int]
+Shapes = Mapping[str, tuple[int, ...]]  # of weights, by their names
 
 
 # Checks a value at a place of a state, such as "network.weights"; binds letters, or compares.
@@ -330,33 +328,8 @@ def check_weights(weights: Mapping[str, Any], shapes: Shapes, where: str = "netw
     check(Schema(fields), weights, f"{where}.weights")
 
 
-def _options_of(state: Mapping[str, Any], where: str) -> NetworkOptions:
-    """Return options whose shapes are no more than there are weights."""
-    options, weights = NetworkOptions.from_plain(state["options"]), state["weights"]
-    if options.recurrent.num_layers > len(weights):
-        raise ValueError(
-            f"its {where}.weights are {len(weights)} arrays for {options.recurrent.num_layers} "
-            "layers"
-        )
-    return options
-
-
-def _check_weights_of_words(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
-    options = _options_of(state, where)
-    check_weights(state["weights"], weight_shapes(sizes["V"], sizes["K"], options), where)
-
-
-def _check_weights_of_vectors(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
-    options = _options_of(state, where)
-    shapes = sentence_network_shapes(sizes["E"], sizes["K"], state["recurrent"], options)
-    check_weights(state["weights"], shapes, where)
-
-
 def network_of(options: type[Options]) -> Schema:
-    """Return the schema of a network whose sizes are known from the state around it.
-
-    A rule there compares the weights, by `check_weights`.
-    """
+    """Return the schema of a network; `check_weights` compares its weights with a network's."""
     return Schema((Field("options", OptionsOf(options)), Field("weights", InstanceOf(Mapping))))
 
 
@@ -373,12 +346,10 @@ NETWORK_WEIGHTS = Variants(
     {
         "words": Schema(
             (Field("vocabulary_size", Size("V", 2)), Field("max_words", Range(Integral, 1)))
-            + _OF_BOTH,
-            (_check_weights_of_words,),
+            + _OF_BOTH
         ),
         "vectors": Schema(
-            (Field("input_size", Size("E")), Field("recurrent", Choice((False, True)))) + _OF_BOTH,
-            (_check_weights_of_vectors,),
+            (Field("input_size", Size("E")), Field("recurrent", Choice((False, True)))) + _OF_BOTH
         ),
     },
 )

@@ -21,7 +21,7 @@ from sk_han.nn.encoders import (
     xavier_uniform_,
 )
 from sk_han.nn.ragged import PackedLayout, segment_numbers, segment_sum, sequence_ends
-from sk_han.options import RNN, Choice, Options, Range, Shapes, encoder_shapes, option
+from sk_han.options import Choice, Options, Range, option
 
 # Deviation of the numbers in an initial vector, and the factor of PyTorch's initial input weights.
 VECTOR_SCALE, INPUT_GAIN = 0.1, 3.0
@@ -223,19 +223,6 @@ class TaggingNetwork(nn.Module):
             forbidden = (self.chunks < 0) & (before != -self.chunks)  # (C + 1, C)
             scores = scores.masked_fill(forbidden, -torch.inf)
         return scores[0], scores[1:]
-
-
-def tagging_shapes(sizes: Sequence[int], n_classes: int, options: TaggingOptions) -> Shapes:
-    """Return the shape of each weight of a `TaggingNetwork`; arguments as there."""
-    input_size = options.embedding_dim + options.attribute_dim * (len(sizes) - 1)
-    shapes: Shapes = {
-        "embedding.weight": (sizes[0], options.embedding_dim),
-        "attributes.weight": (sum(sizes[1:]), options.attribute_dim),
-        **encoder_shapes("encoder", input_size, options.hidden_size, RNN()),
-        "output.weight": (n_classes, 2 * options.hidden_size),
-        "output.bias": (n_classes,),
-    }
-    return shapes | ({"transitions": (n_classes + 1, n_classes)} if options.crf else {})
 
 
 # The chain: a linear-chain conditional random field over ragged sequences, without padding.

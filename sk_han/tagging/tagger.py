@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.fitting.single_network import SingleNetworkEstimator, network_schema
 from sk_han.kernels.engine import ENGINES
-from sk_han.options import Choice, Range, Shapes
+from sk_han.options import Choice, Range
 from sk_han.storage.schema import Field, ListOf, Sizes, labels
 from sk_han.tagging.fit import (
     N_FROM_WORD,
@@ -23,7 +23,7 @@ from sk_han.tagging.fit import (
     n_values,
     token_kinds,
 )
-from sk_han.tagging.network import TaggingOptions, tagging_shapes
+from sk_han.tagging.network import TaggingOptions
 from sk_han.tagging.tags import as_sentences, as_tags, chunks_of
 from sk_han.text.vocabulary import words
 from sk_han.training.fitted_state import snapshot_of
@@ -56,10 +56,6 @@ def _check_attributes(state: Mapping[str, Any], where: str, sizes: Sizes) -> Non
         raise ValueError(f"its vocabularies must be a list of {expected}, one for each attribute")
 
 
-def _shapes(state: Mapping[str, Any], sizes: Sizes, options: Any) -> Shapes:
-    return tagging_shapes([n_values(v) for v in state["vocabularies"]], sizes["K"], options)
-
-
 # K labels.
 TAGGER = network_schema(
     Field("classes", labels),
@@ -67,7 +63,6 @@ TAGGER = network_schema(
     Field("vocabularies", ListOf(_values)),
     Field("scheme", Choice(("iob2", None))),
     options=TaggingOptions,
-    shapes=_shapes,
     rules=(_check_attributes,),
 )
 

@@ -23,8 +23,10 @@ from skorch.callbacks import (
 )
 
 from sk_han.nn import HierarchicalAttentionNetwork
+from sk_han.nn.encoders import shapes_of
 from sk_han.nn.training import RowwiseAdamW
 from sk_han.options import NetworkOptions, Options, Range
+from sk_han.storage.schema import check_weights
 from sk_han.training.callbacks import (
     EarlyStopping,
     EpochLines,
@@ -309,6 +311,9 @@ def net_to_state(net: Net) -> dict[str, Any]:
 def stored_net(make_net: Callable[..., Net], state: Mapping[str, Any], device: str) -> Net:
     """Create a net of a checked state, for prediction."""
     options = NetworkOptions.from_plain(state["options"])
+    n_layers, n_arrays = options.recurrent.num_layers, len(state["weights"])
+    if n_layers > n_arrays:
+        raise ValueError(f"its network.weights are {n_arrays} arrays for {n_layers} layers")
     params = {f"module__{name}": state[name] for name in state.keys() - _NO_SIZES}
     params["valid_batch_size"] = state["valid_batch_size"]
     return predicting_net(make_net, options, state["weights"], device, **params)
@@ -322,7 +327,10 @@ def predicting_net(
     device: str,
     **params: Any,
 ) -> Net:
-    """Create a net with stored weights, for prediction: it has no optimizer."""
+    """Create a net with stored weights, for prediction: it has no optimizer.
+
+    A ValueError names a weight that the network does not have so, before memory is taken for it.
+    """
     network = options.get_params(deep=False)
     net: Net = make_net(
         module__generator=torch.Generator(),  # the weights drawn here are replaced at once
@@ -330,7 +338,9 @@ def predicting_net(
         device=device,
         **{f"module__{name}": value for name, value in network.items()},
         **params,
-    ).initialize()
+    )
+    check_weights(weights, shapes_of(net.module, **net.get_params_for("module")))
+    net.initialize()
     own = {name: torch.tensor(weight, device="cpu") for name, weight in weights.items()}
     net.module_.load_state_dict(own)
     net.prepare_to_predict()

@@ -21,7 +21,7 @@ from sk_han.nn.encoders import (
     xavier_uniform_,
 )
 from sk_han.nn.ragged import PackedLayout, sequence_ends
-from sk_han.options import RNN, Options, Range, Shapes, encoder_shapes, option
+from sk_han.options import Options, Range, option
 
 # Ends a source, begins and ends a target. Padding has this id elsewhere, and there is none here.
 END_ID = 0
@@ -238,27 +238,3 @@ class AttentionSeq2Seq(nn.Module):
     def logits(self, attentional: Tensor) -> Tensor:
         """Return the logits of the vocabulary, shape (n, V)."""
         return linear(attentional, self.target_embedding.weight, self.output_bias)
-
-
-def translation_shapes(source_size: int, target_size: int, options: TranslationOptions) -> Shapes:
-    """Return the shape of each weight of an `AttentionSeq2Seq`; arguments as there."""
-    E, Q, A = options.embedding_dim, options.hidden_size, options.attention_size
-    H = 2 * options.hidden_size
-    return {
-        "embedding.weight": (source_size, E),
-        "target_embedding.weight": (target_size, E),
-        **encoder_shapes("encoder", E, options.hidden_size, RNN()),
-        "start.weight": (Q, H),
-        "start.bias": (Q,),
-        "key.weight": (A, H),
-        "key.bias": (A,),
-        "cell.weight_ih": (3 * Q, 2 * E),
-        "cell.weight_hh": (3 * Q, Q),
-        "cell.bias_ih": (3 * Q,),
-        "cell.bias_hh": (3 * Q,),
-        "query.weight": (A, Q),
-        "context": (A,),
-        "output.weight": (E, Q + H),
-        "output.bias": (E,),
-        "output_bias": (target_size,),
-    }

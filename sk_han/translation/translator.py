@@ -20,7 +20,7 @@ from sk_han.training.fitted_state import snapshot_of
 from sk_han.training.net import computing
 from sk_han.translation.alignment import Alignment, written
 from sk_han.translation.fit import TranslationNet, as_sequences, check_pairs, fit_translator
-from sk_han.translation.network import TranslationOptions, translation_shapes
+from sk_han.translation.network import TranslationOptions
 from sk_han.utils.compat import FRACTION, LEARNING_RATE, POSITIVE, Interval, fit_context, of_option
 from sk_han.utils.messages import import_optional
 from sk_han.validation.documents import check_texts
@@ -36,7 +36,6 @@ TRANSLATOR = network_schema(
     Field("glued", Array("int64", "T", 0, 3)),
     Field("capitals", Choice((False, True))),
     options=TranslationOptions,
-    shapes=lambda state, sizes, options: translation_shapes(sizes["V"], sizes["T"], options),
 )
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from sk_han import RNN, Attention, ContextAttention, HANClassifier, MultiHopAttention
 from sk_han.nn import HierarchicalAttentionNetwork
-from sk_han.options import NetworkOptions, weight_shapes
+from sk_han.nn.encoders import shapes_of
+from sk_han.options import NetworkOptions
 
 
 @pytest.mark.parametrize(
@@ -186,8 +187,20 @@ SIZES = {"embedding_dim": 3, "word_hidden": 5, "sentence_hidden": 7}
     ],
     ids=str,
 )
-def test_shapes_are_those_of_the_network(structure):
+def test_shapes_without_memory_are_those_of_the_network(structure):
     network = HierarchicalAttentionNetwork(11, 2, **SIZES, **structure)
     expected = [(name, tuple(weight.shape)) for name, weight in network.state_dict().items()]
-    options = NetworkOptions(**SIZES, **structure)
-    assert list(weight_shapes(11, 2, options).items()) == expected
+    sizes = {"vocabulary_size": 11, "n_classes": 2, **SIZES, **structure}
+    assert list(shapes_of(HierarchicalAttentionNetwork, **sizes).items()) == expected
+
+
+def test_shapes_of_petabytes_take_no_memory():
+    sizes = {"vocabulary_size": 10**9, "n_classes": 2, "embedding_dim": 10**6}
+    shapes = shapes_of(HierarchicalAttentionNetwork, **sizes)
+    assert shapes["embedding.weight"] == (10**9, 10**6)
+
+
+@pytest.mark.parametrize("size", [10**18, 10**30])
+def test_sizes_beyond_all_numbers_are_refused(size):
+    with pytest.raises(ValueError, match="a network of its sizes cannot be created"):
+        shapes_of(HierarchicalAttentionNetwork, vocabulary_size=size, n_classes=size)

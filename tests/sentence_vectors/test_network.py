@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from sk_han import Attention, MultiHopAttention
-from sk_han.options import NetworkOptions, sentence_network_shapes
+from sk_han.nn.encoders import shapes_of
 from sk_han.sentence_vectors import SentenceNetwork
 
 # Documents of 3, 0 and 2 sentences; 5 numbers, 7 classes.
@@ -92,6 +92,7 @@ def test_hops_have_their_penalty():
 @pytest.mark.parametrize("pooling", ["mean", "last", MultiHopAttention(size=11, hops=2)])
 def test_shapes_of_weights_are_known_without_a_network(recurrent, rnn, pooling):
     options = {"sentence_hidden": 3, "rnn": rnn, "pooling": pooling}
-    made = network(recurrent, **options)
-    found = {name: tuple(weight.shape) for name, weight in made.state_dict().items()}
-    assert found == sentence_network_shapes(5, 7, recurrent, NetworkOptions(**options))
+    weights = network(recurrent, **options).state_dict()
+    sizes = {"input_size": 5, "n_classes": 7, "recurrent": recurrent}
+    expected = shapes_of(SentenceNetwork, **sizes, **options)
+    assert {name: tuple(weight.shape) for name, weight in weights.items()} == expected

@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 from sk_han import RNN, Attention, HierarchicalTokenizer
-from sk_han.options import NetworkOptions, sentence_network_shapes, weight_shapes
+from sk_han.nn import HierarchicalAttentionNetwork
+from sk_han.nn.encoders import shapes_of
+from sk_han.options import NetworkOptions
+from sk_han.parts.trained_network import TrainedNetwork
+from sk_han.sentence_vectors.network import SentenceNetwork
+from sk_han.sentence_vectors.training import TrainedSentenceNetwork
+from sk_han.serving.stored_model import ServedNetwork, weight_shapes
 from sk_han.storage.schema import NETWORK_WEIGHTS, check
+from sk_han.targets import OneOfClasses
 from sk_han.text import vocabulary as tokenizer_state
 from sk_han.utils.compat import validate_parameter_constraints
 
@@ -18,11 +25,12 @@ SIZES: dict[str, dict[str, Any]] = {
     "words": {"vocabulary_size": 11, "max_words": 7},
     "vectors": {"input_size": 13, "recurrent": True},
 }
+NETWORKS = {"words": HierarchicalAttentionNetwork, "vectors": SentenceNetwork}
+TARGET = OneOfClasses(np.array(["no", "yes"]))
 
 
 def state_of(reads: str) -> dict[str, Any]:
-    of_words = weight_shapes(11, 2, OPTIONS)
-    shapes = of_words if reads == "words" else sentence_network_shapes(13, 2, True, OPTIONS)
+    shapes = shapes_of(NETWORKS[reads], **SIZES[reads], n_classes=2, **vars(OPTIONS))
     return {
         "reads": reads,
         **SIZES[reads],
@@ -47,13 +55,25 @@ def test_a_missing_entry_is_named(reads: str, name: str) -> None:
         check(NETWORK_WEIGHTS, state)
 
 
-@pytest.mark.parametrize("reads", SIZES)
-def test_sizes_that_its_weights_do_not_have_are_refused(reads: str) -> None:
-    for name, size in SIZES[reads].items():
+@pytest.mark.parametrize(
+    ("part", "reads"),
+    [(TrainedNetwork, "words"), (ServedNetwork, "words"), (TrainedSentenceNetwork, "vectors")],
+)
+def test_sizes_that_its_weights_do_not_have_are_refused(part: Any, reads: str) -> None:
+    part.from_state(state_of(reads), TARGET, "cpu")
+    for name, size in (SIZES[reads] | {"n_classes": 2}).items():
         if name == "max_words":
             continue
+        state = state_of(reads) | {name: not size if size is True else size + 1}
         with pytest.raises(ValueError, match=r"must have|too many"):
-            check(NETWORK_WEIGHTS, state_of(reads) | {name: not size if size is True else size + 1})
+            part.from_state(state, TARGET, "cpu")
+
+
+@pytest.mark.parametrize("pooling", ["attention", Attention(size=4, per_label=True)])
+def test_a_scorer_knows_the_shapes_of_its_network(pooling: Any) -> None:
+    options = {**vars(OPTIONS), "pooling": pooling}
+    shapes = shapes_of(HierarchicalAttentionNetwork, vocabulary_size=11, n_classes=2, **options)
+    assert dict(weight_shapes(11, 2, NetworkOptions(**options))) == shapes
 
 
 def test_the_sizes_of_another_kind_are_too_many() -> None:

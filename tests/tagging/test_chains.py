@@ -7,9 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-from sk_han.tagging import TaggingOptions
+from sk_han.nn.encoders import shapes_of
 from sk_han.tagging.fit import encoded_sentences, token_kinds, word_shape
-from sk_han.tagging.network import best_paths, log_partition, marginals, path_scores, tagging_shapes
+from sk_han.tagging.network import (
+    TaggingNetwork,
+    best_paths,
+    log_partition,
+    marginals,
+    path_scores,
+)
 from sk_han.tagging.tags import as_sentences
 from tests.tagging.test_network import SIZES, SMALL, network
 from tests.tiny_sentences import X, Y, tiny_tagger
@@ -17,9 +23,9 @@ from tests.tiny_sentences import X, Y, tiny_tagger
 
 @pytest.mark.parametrize("crf", [True, False])
 def test_weights_have_the_shapes_that_files_are_checked_by(crf):
-    module = network(crf=crf)
-    shapes = {name: tuple(weight.shape) for name, weight in module.state_dict().items()}
-    assert shapes == tagging_shapes(SIZES, 3, TaggingOptions(**SMALL, crf=crf))
+    shapes = {name: tuple(weight.shape) for name, weight in network(crf=crf).state_dict().items()}
+    params = {"sizes": SIZES, "n_classes": 3, **SMALL, "crf": crf}
+    assert shapes == shapes_of(TaggingNetwork, **params)
 
 
 # Distinct primes for tokens of the longest sentence, labels, sentences.

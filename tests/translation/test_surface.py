@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray, HierarchicalTokenizer
+from sk_han.nn.encoders import shapes_of
 from sk_han.training.net import Batches
 from sk_han.translation import AttentionSeq2Seq
 from sk_han.translation.alignment import (
@@ -16,7 +17,6 @@ from sk_han.translation.alignment import (
     written,
 )
 from sk_han.translation.fit import TextPairs, with_end_marks
-from sk_han.translation.network import TranslationOptions, translation_shapes
 from tests.translation.test_network import SIZES
 
 TEXTS = [
@@ -113,7 +113,8 @@ def test_batches_have_targets_of_similar_length_and_every_pair_once():
 
 
 def test_shapes_of_weights_are_those_of_the_options():
-    options = TranslationOptions(**SIZES)
-    network = AttentionSeq2Seq(source_size=11, target_size=7, **SIZES)
-    shapes = {name: tuple(w.shape) for name, w in network.state_dict().items()}
-    assert shapes == translation_shapes(11, 7, options)
+    params = {"source_size": 11, "target_size": 7, **SIZES}
+    weights = AttentionSeq2Seq(**params).state_dict()
+    assert {name: tuple(w.shape) for name, w in weights.items()} == shapes_of(
+        AttentionSeq2Seq, **params
+    )
