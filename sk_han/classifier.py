@@ -32,7 +32,6 @@ from sk_han.parts.columns import read_table
 from sk_han.parts.pool import CHARACTERS, COLUMNS, LATENT, LATENT_CHARACTERS, NETWORK, NGRAMS
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS
-from sk_han.training.callbacks import is_wrapped_fit
 from sk_han.training.fitted_state import (
     getstate,
     replace_attributes,
@@ -628,8 +627,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
         warn_user(
             "The network has memorized the documents whose vectors fit_transform computes, so a "
             "model trained on them overfits. To classify texts next to other columns, fit "
-            "HANClassifier(text_column=...) to the table.",
-            once=is_wrapped_fit(),
+            "HANClassifier(text_column=...) to the table."
         )
         return vectors
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,6 +49,14 @@ def shaken() -> Iterator[None]:
 
     with shaking(int(os.environ["SK_HAN_TEST_SHAKE"])):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _nothing_shared() -> None:
+    """Begin each test without results of earlier fits, as a new process does."""
+    sharing = sys.modules.get("sk_han.fitting.sharing")
+    if sharing is not None:
+        sharing.forget_shared_results()
 
 
 @pytest.fixture

@@ -33,7 +33,6 @@ from sk_han.parts.ngrams import check_ngram_range
 from sk_han.targets import Target, check_same_kind, fit_target
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer
-from sk_han.training.callbacks import is_wrapped_fit
 from sk_han.training.net import resolve_device
 from sk_han.utils.containers import Floats, Integers, rows_of
 from sk_han.utils.messages import agreeing, counted, in_one_line, warn_user
@@ -278,7 +277,7 @@ def _read_tables(data: FitInput, params: Any) -> tuple[FitInput, ColumnEncoder |
     for (name, coding), values in zip(encoder.codings.items(), X.values, strict=True):
         is_guess = coding.kind == "category" and kinds.get(name) is None
         if is_guess and (doubt := doubt_about(values[values != ""].tolist())):
-            warn_user(f"Column {name!r} is read as categories, and {doubt}.", once=is_wrapped_fit())
+            warn_user(f"Column {name!r} is read as categories, and {doubt}.")
     return data._replace(X=X, X_val=X_val, X_unlabelled=X_unlabelled), encoder
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import sys
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -36,7 +35,7 @@ from sk_han.training.builder import (
     new_net,
     plain_history,
 )
-from sk_han.training.callbacks import FitTasks, StopOnInterrupt, is_wrapped_fit
+from sk_han.training.callbacks import FitTasks
 from sk_han.training.net import Net
 from sk_han.training.pretraining import (
     PRETRAINING_BATCH_SIZE,
@@ -234,10 +233,6 @@ def _new_net(
     params = fit.params
     network = fit.network_options.get_params(deep=False)
     del network["embedding_dropout"]  # net_params may have it
-    callbacks = list(params.callbacks or ())
-    is_direct = hasattr(sys, "ps1") and not is_wrapped_fit()  # in a shell or a notebook
-    if is_direct and not any(isinstance(each, StopOnInterrupt) for each in callbacks):
-        callbacks.append(StopOnInterrupt())
     training = {
         "n_documents": len(fit.training),
         "max_epochs": _n_epochs(fit, teacher),
@@ -245,7 +240,7 @@ def _new_net(
         "lr_schedule": "constant" if fit.is_partial else params.lr_schedule,
         "keep_best": fit.validation is not None,
         "n_iter_no_change": params.n_iter_no_change,
-        "callbacks": callbacks,
+        "callbacks": params.callbacks,
     } | changes
     if "random_state" not in training:
         warm = fit.warm_start_from is not None

@@ -15,7 +15,6 @@ from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.parts.pool import NETWORK, WORDS, Pool
 from sk_han.targets import Target
 from sk_han.training.builder import best_of, end_of
-from sk_han.training.callbacks import is_wrapped_fit
 from sk_han.utils.messages import warn_user
 from sk_han.utils.metrics import averages
 
@@ -67,7 +66,7 @@ def _end_of(pool: Pool) -> str:
 
 
 def warn_of_a_useless_network(summary: FitSummary, scaled: ScaledParts, fit: FitState) -> None:
-    """Warn if the model is no better than chance, or its network useless; once a search."""
+    """Warn if the model is no better than chance, or its network useless."""
     chance = _chance_in_validation(summary, scaled, fit)
     fault = chance or _fault_in_training(scaled.pool, fit.training_data)
     fault = fault or fault_in_validation(summary, scaled)
@@ -90,7 +89,6 @@ def warn_of_a_useless_network(summary: FitSummary, scaled: ScaledParts, fit: Fit
         f"{fault}.{decides} {repair} more documents, or check that labels belong to their "
         "documents; fit_summary_ has the numbers.",
         ConvergenceWarning,
-        once=is_wrapped_fit(),
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import signal
-import sys
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -143,10 +142,6 @@ class EpochTimer(Callback):
         net.history.record("dur", perf_counter() - self.start_)
 
 
-# Modules allowed between the interactive caller and `fit`: those that fit one estimator once.
-_DIRECT = ("sklearn.base", "sklearn.pipeline", "sklearn.compose", "sklearn.utils")
-
-
 class StopTraining(Exception):  # noqa: N818  (no error: training is over)
     """Raised by a callback to end training; the current weights are kept."""
 
@@ -249,9 +244,7 @@ class StopOnInterrupt(_Stopping):
     The epoch ends after the current step, and is scored like any other. Then the fit completes,
     including linear models and scales, and ``fit_summary_.ended`` is ``"an interrupt"``. Without
     this callback Ctrl-C ends the fit with `KeyboardInterrupt` and changes nothing, as it does
-    before and after the training of the network. In an interactive shell and in a notebook, a
-    direct call to `fit`, also of a Pipeline, gets this callback automatically; fits inside searches
-    or other wrappers do not.
+    before and after the training of the network.
 
     Only the main thread of a process receives Ctrl-C.
 
@@ -286,18 +279,6 @@ class StopOnInterrupt(_Stopping):
         if self.is_interrupted_ and net.ended_by is None:
             tell("\nInterrupted: the best epoch so far is kept. Ctrl-C again gives up.")
         return self.is_interrupted_
-
-
-def is_wrapped_fit() -> bool:
-    """Return whether a search or another wrapper calls `fit`, not the user or a Pipeline."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        name = str(frame.f_globals.get("__name__", ""))
-        is_wrapper = name.split(".")[0] in ("joblib", "sklearn") and not name.startswith(_DIRECT)
-        if is_wrapper or name.startswith("sk_han.inspection"):
-            return True
-        frame = frame.f_back  # type: ignore[assignment]
-    return False
 
 
 def _one_cycles(net: Any) -> list[Any]:

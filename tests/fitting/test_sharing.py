@@ -28,12 +28,6 @@ def small(**params: Any) -> HANClassifier:
     return HANClassifier(**{**SMALL, **params})
 
 
-@pytest.fixture(autouse=True)
-def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin with no results, as a new process does."""
-    monkeypatch.setattr(sharing, "_kept", {})
-
-
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
     """Count how often word vectors are learnt, and sets of linear problems solved."""
@@ -63,10 +57,11 @@ def take(X: Any, rows: Any) -> Any:
 
 
 def alone(estimator: Any, grid: dict[str, list[Any]], X: Any, y: Any, **given: Any) -> list[Any]:
-    """Score each setting in each fold by a fit outside of any search."""
+    """Score each setting in each fold by a fit that shares nothing."""
     found = []
     for setting in ParameterGrid(grid):
         for train, test in FOLDS.split(X):
+            sharing.forget_shared_results()
             model = clone(estimator).set_params(**clone(setting, safe=False))
             model.fit(take(X, train), y[train], **given)
             found.append(scored(model, take(X, test), y[test]))
@@ -123,7 +118,7 @@ class TestWhatIsShared:
     def test_settings_of_the_network_share_linear_models_and_vectors(self, calls) -> None:
         searched(small(linear_chars=None), {"lr": [0.01]}, TEXTS, LABELS)
         once = calls.copy()
-        sharing._kept.clear()
+        sharing.forget_shared_results()
         searched(small(linear_chars=None), {"lr": [0.01, 0.006, 0.003]}, TEXTS, LABELS)
         assert calls == {key: 2 * n for key, n in once.items()}
         assert once["vectors"] == 2  # a fold each
@@ -149,14 +144,14 @@ class TestWhatIsShared:
         searched(pipeline, {"hierarchicaltokenizer__tokens": ["words"]}, TEXTS, LABELS)
         assert calls == {key: 2 * n for key, n in once.items()}
 
-    def test_cross_validations_share_and_fits_alone_do_not(self, calls) -> None:
+    def test_cross_validations_and_fits_one_after_the_other_share(self, calls) -> None:
         model = small(linear_chars=None)
         for lr in (0.01, 0.003):
             cross_val_predict(model.set_params(lr=lr), TEXTS, LABELS, cv=FOLDS)
         assert calls["vectors"] == 2
         for _ in range(2):
             model.fit(TEXTS, LABELS)
-        assert calls["vectors"] == 4
+        assert calls["vectors"] == 3
 
 
 class TestWhatIsKept:
@@ -178,18 +173,17 @@ class TestWhatIsKept:
     def test_the_latest_results_are_kept_up_to_the_bound(self, calls, monkeypatch) -> None:
         model = small(linear_chars=None)
         searched(model, {"lr": [0.01]}, TEXTS, LABELS)
-        size = sum(map(len, sharing._kept.values()))
+        size = sum(result.size for result in sharing._kept.values())
         for most, n_learnt in ((size, 2), (size // 2, 4)):
             monkeypatch.setattr(sharing, "_MOST_KEPT", most)
             calls["vectors"] = 0
-            sharing._kept.clear()
+            sharing.forget_shared_results()
             searched(model, {"lr": [0.01, 0.003]}, TEXTS, LABELS)
-            assert sum(map(len, sharing._kept.values())) <= most
+            assert sum(result.size for result in sharing._kept.values()) <= most
             assert calls["vectors"] == n_learnt
 
-    def test_a_fit_alone_drops_them(self) -> None:
-        searched(small(), {"lr": [0.01]}, TEXTS, LABELS)
-        assert sharing._kept
+    def test_a_result_beyond_the_bound_is_not_kept(self, monkeypatch) -> None:
+        monkeypatch.setattr(sharing, "_MOST_KEPT", 100)
         small().fit(TEXTS, LABELS)
         assert not sharing._kept
 

@@ -109,19 +109,22 @@ class TestInterrupt:
 
 
 @pytest.mark.usefixtures("_ctrl_c")
-class TestAPerson:
-    """At a shell, a fit that is called by itself stops without being asked."""
+class TestWhoeverCalls:
+    """Ctrl-C does the same at a shell and in a script, in a Pipeline and in a search."""
 
-    @pytest.fixture(autouse=True)
-    def shell(self, monkeypatch):
-        monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    @pytest.fixture(autouse=True, params=[False, True], ids=["script", "shell"])
+    def shell(self, request, monkeypatch):
+        if request.param:
+            monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
 
-    def test_a_fit_stops_in_a_pipeline_too(self):
-        assert classifier_of(CtrlC(2)).fit(TEXTS, LABELS).fit_summary_.ended == "an interrupt"
-        pipeline = make_pipeline(HierarchicalTokenizer(), classifier_of(CtrlC(2)))
+    def test_a_pipeline_with_the_callback_keeps_its_model(self):
+        last = classifier_of(CtrlC(2), StopOnInterrupt())
+        pipeline = make_pipeline(HierarchicalTokenizer(), last)
         assert pipeline.fit(TEXTS, LABELS)[-1].fit_summary_.ended == "an interrupt"
 
-    def test_what_fits_many_is_interrupted(self):
+    def test_without_it_a_fit_and_what_fits_many_are_interrupted(self):
+        with pytest.raises(KeyboardInterrupt):
+            classifier_of(CtrlC(2)).fit(TEXTS, LABELS)
         search = GridSearchCV(classifier_of(CtrlC(2)), {"lr": [0.01]}, cv=2, refit=False)
         with pytest.raises(KeyboardInterrupt):
             search.fit(TEXTS, LABELS)
