@@ -19,27 +19,20 @@ from sklearn.base import (
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.documents import DocumentArray
-from sk_han.documents.repeated import TextHashes
 from sk_han.fitting.data import FitInput
 from sk_han.fitting.fit import fit_model
-from sk_han.fitting.fitted_model import FittedModel
 from sk_han.inspection.explanations import takes_options
 from sk_han.kernels.engine import ENGINES, engine_in_use, using_engine
+from sk_han.model.fitted_model import FittedModel
 from sk_han.options import NetworkOptions
-from sk_han.parts import Pool
-from sk_han.parts.columns import read_table
 from sk_han.parts.pool import CHARACTERS, COLUMNS, LATENT, LATENT_CHARACTERS, NETWORK, NGRAMS
+from sk_han.parts.trained_network import TrainedNetwork
+from sk_han.sentence_vectors.training import TrainedSentenceNetwork
+from sk_han.targets import Target
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS
-from sk_han.training.fitted_state import (
-    getstate,
-    replace_attributes,
-    setstate,
-    snapshot_of,
-    visual_block,
-)
-from sk_han.training.net import Net, computing
+from sk_han.training.fitted_state import getstate, restoring, setstate, visual_block
+from sk_han.training.net import available_devices, computing
 from sk_han.utils.compat import (
     FRACTION,
     LEARNING_RATE,
@@ -57,35 +50,26 @@ from sk_han.utils.compat import (
 from sk_han.utils.messages import warn_user
 from sk_han.utils.metrics import padded
 from sk_han.utils.progress import Stages
-from sk_han.validation.documents import as_documents, known_documents
 
 if TYPE_CHECKING:
     from sk_han.inspection.results.collection import ExplanationList
-    from sk_han.inspection.results.fit_summary import FitSummary
 
+NETWORKS = {part.kind: part for part in (TrainedNetwork, TrainedSentenceNetwork)}
 _OPTIONS = {name: of_option(c) for name, c in NetworkOptions.constraints().items()}
 
 
+def _of_fit(read: Callable[[FittedModel], Any], doc: str) -> property:
+    """Return an attribute that is read from the fitted model."""
+    return property(lambda self: read(self.model_), doc=doc)
+
+
 def _part(name: str, doc: str) -> property:
-    return property(lambda self: self.pool_.parts.get(name), doc=doc)
+    return _of_fit(lambda model: model.part(name), doc)
 
 
-def _scale(name: str, of: str) -> property:
-    doc = f"The factor of the logits of {of}; 0 without one."
-    return property(lambda self: self.pool_.scales.get(name, 0.0), doc=doc)
-
-
-class _OfTable:
-    """An attribute of a fit to a table, which scikit-learn may set after another one."""
-
-    def __init__(self, of: Callable[[list[str]], Any]) -> None:
-        self.of = of
-
-    def __get__(self, estimator: Any, owner: type) -> Any:
-        columns = None if not hasattr(estimator, "pool_") else estimator.column_model_
-        if columns is None:
-            raise AttributeError("Only a HANClassifier fitted to a table has names of features.")
-        return self.of([columns.encoder.text, *columns.encoder.codings])
+def _scale(name: str, part: str) -> property:
+    doc = f"The factor of the logits of {part}; 0 without one."
+    return _of_fit(lambda model: model.scale(name), doc)
 
 
 class HANClassifier(
@@ -292,18 +276,21 @@ column_scale_ : float or ndarray of shape (n_labels,)
     (3, 2)
     """
 
-    pool_: Pool
-    tokenizer_: HierarchicalTokenizer | None
-    vocabulary_size_: int
-    encoder_: str | None
-    device_: str
-    history_: list[dict[str, float]]
-    n_iter_: int
-    best_epoch_: int | None
-    best_score_: float | None
-    fit_summary_: FitSummary | None
-    text_hashes_: TextHashes | None
+    model_: FittedModel
 
+    pool_ = _of_fit(lambda model: model.pool, "The parts, their scales and the target.")
+    tokenizer_ = _of_fit(lambda model: model.tokenizer, "The fitted tokenizer.")
+    vocabulary_size_ = _of_fit(lambda model: model.vocabulary_size, "Number of word ids.")
+    encoder_ = _of_fit(lambda model: model.encoder, "Name of the encoder of sentence vectors.")
+    device_ = _of_fit(lambda model: model.device, "The device that computed.")
+    history_ = _of_fit(lambda model: model.history, "The numbers of each epoch.")
+    n_iter_ = _of_fit(lambda model: model.n_iter, "Number of epochs trained.")
+    best_epoch_ = _of_fit(lambda model: model.best_epoch, "The epoch of the weights.")
+    best_score_ = _of_fit(lambda model: model.best_score, "Its accuracy on held-out documents.")
+    fit_summary_ = _of_fit(lambda model: model.fit_summary, "Summary of the last fit.")
+    text_hashes_ = _of_fit(lambda model: model.text_hashes, "Hashes of the training documents.")
+    classes_ = _of_fit(lambda model: model.target.names, "The labels, in the order of columns.")
+    net_ = _of_fit(lambda model: model.pool.network.net, "The fitted skorch net.")
     ngram_model_ = _part(NGRAMS, "The linear model on n-grams.")
     latent_model_ = _part(LATENT, "The latent model.")
     character_model_ = _part(CHARACTERS, "The linear model on characters.")
@@ -315,8 +302,10 @@ column_scale_ : float or ndarray of shape (n_labels,)
     character_scale_ = _scale(CHARACTERS, "the model of characters")
     latent_character_scale_ = _scale(LATENT_CHARACTERS, "the latent model of characters")
     column_scale_ = _scale(COLUMNS, "the model of columns")
-    feature_names_in_ = _OfTable(lambda names: np.array(names, dtype=object))
-    n_features_in_ = _OfTable(len)
+    feature_names_in_ = _of_fit(
+        lambda model: np.array(model.feature_names, dtype=object), "Names of the columns read."
+    )
+    n_features_in_ = _of_fit(lambda model: len(model.feature_names), "Number of columns read.")
 
     _newest_format = 4
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
@@ -535,9 +524,8 @@ column_scale_ : float or ndarray of shape (n_labels,)
             the probability is at least the `threshold`.
         """
         check_is_fitted(self)
-        fitted = snapshot_of(self)
-        target = fitted.pool_.target
-        return target.decode(target.decide(fitted._logits(X)))
+        target, logits = self._scored(X)
+        return target.decode(target.decide(logits))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probability of each class.
@@ -554,8 +542,8 @@ column_scale_ : float or ndarray of shape (n_labels,)
             document, where each column is a probability of its own.
         """
         check_is_fitted(self)
-        fitted = snapshot_of(self)
-        return fitted.pool_.target.probabilities(fitted._logits(X))
+        target, logits = self._scored(X)
+        return target.probabilities(logits)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithm of the probability of each class, finite also for unlikely ones.
@@ -570,8 +558,8 @@ column_scale_ : float or ndarray of shape (n_labels,)
             Columns in the order of `classes_`.
         """
         check_is_fitted(self)
-        fitted = snapshot_of(self)
-        return fitted.pool_.target.log_probabilities(fitted._logits(X))
+        target, logits = self._scored(X)
+        return target.log_probabilities(logits)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Score each document by logits, or by log-odds.
@@ -587,8 +575,8 @@ column_scale_ : float or ndarray of shape (n_labels,)
             document, the log-odds of each label.
         """
         check_is_fitted(self)
-        fitted = snapshot_of(self)
-        return fitted.pool_.target.decision_function(fitted._logits(X))
+        target, logits = self._scored(X)
+        return target.decision_function(logits)
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Compute document vectors: what the network's last layer reads.
@@ -606,9 +594,10 @@ column_scale_ : float or ndarray of shape (n_labels,)
             With the defaults ``2 * sentence_hidden`` features, all zeros for an empty document.
         """
         check_is_fitted(self)
-        fitted = snapshot_of(self)
-        with fitted._computing():
-            return fitted.pool_.network.vectors(fitted._documents(X))
+        model = self.model_
+        with self._computing():
+            vectors: NDArray[np.float32] = model.pool.network.vectors(model.read(X))
+        return vectors
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, and compute the vectors of the training documents, which a warning advises against.
@@ -642,12 +631,11 @@ column_scale_ : float or ndarray of shape (n_labels,)
             As in `fit`.
         """
         check_is_fitted(self)
-        fitted = snapshot_of(self)
-        target = fitted.pool_.target
-        true, given = target.known(y), target.decide(fitted._logits(X))
-        if given.ndim > 1:
-            given = padded(given, true.shape[1])
-        return float(accuracy_score(true, given, sample_weight=sample_weight))
+        target, logits = self._scored(X)
+        true, predicted = target.known(y), target.decide(logits)
+        if predicted.ndim > 1:
+            predicted = padded(predicted, true.shape[1])
+        return float(accuracy_score(true, predicted, sample_weight=sample_weight))
 
     def set_params(self, **params: Any) -> HANClassifier:
         """Set parameters, including nested ones of the tokenizer, `rnn` and `pooling`.
@@ -696,12 +684,12 @@ column_scale_ : float or ndarray of shape (n_labels,)
         Pickles and files of `save` hold it, without parameters. Arrays are not copied.
         """
         check_is_fitted(self)
-        return FittedModel.of(snapshot_of(self)).to_state()
+        return self.model_.to_state()
 
     def from_state(self, state: Mapping[str, Any]) -> HANClassifier:
         """Restore the result of `to_state`; raise ModelFormatError if an entry is invalid."""
-        with self._computing():
-            replace_attributes(self, FittedModel.from_state(state).attributes())
+        with self._computing(), restoring("HANClassifier"):
+            self.model_ = FittedModel.from_state(state, NETWORKS, available_devices())
         return self
 
     __getstate__, __setstate__ = getstate, setstate
@@ -716,18 +704,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "pool_" in vars(self)
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, in the order of the columns of `predict_proba`."""
-        return self.pool_.target.names
-
-    @property
-    def net_(self) -> Net:
-        """The fitted skorch net."""
-        net: Net = self.pool_.network.net
-        return net
+        return "model_" in vars(self)
 
     @property
     def engine_(self) -> str:
@@ -739,16 +716,16 @@ column_scale_ : float or ndarray of shape (n_labels,)
     @property
     def _n_features_out(self) -> int:
         """Number of columns of `transform`, for `get_feature_names_out`."""
-        return int(self.pool_.network.net.module_.output.in_features)
+        return int(self.net_.module_.output.in_features)
 
     def _fit(self, data: FitInput, *, continues: bool, is_partial: bool = False) -> HANClassifier:
-        """Fit, and set attributes at the end: a failed fit does not change an earlier state."""
-        fitted = FittedModel.of(self) if continues and hasattr(self, "pool_") else None
+        """Fit, and set the model at the end: a failed fit does not change an earlier one."""
+        earlier = vars(self).get("model_") if continues else None
         stages = Stages(self.verbose)
         gradients = torch.inference_mode(mode=False)  # even inside of the caller's mode
         with self._computing(), gradients, stages.heartbeat():
-            model = fit_model(self, data, stages, fitted, is_partial=is_partial)
-        replace_attributes(self, model.attributes())
+            model = fit_model(self, data, stages, earlier, is_partial=is_partial)
+        self.model_ = model  # one assignment: another thread reads the earlier fit or this one
         self.__dict__.pop("_table", None)  # of the command line, which describes an earlier fit
         return self
 
@@ -756,12 +733,8 @@ column_scale_ : float or ndarray of shape (n_labels,)
         """Compute with the engine and threads of the parameters."""
         return computing(self.engine, self.n_threads)
 
-    def _documents(self, X: Any) -> DocumentArray:
-        """Return X as documents of known word ids."""
-        documents = as_documents(read_table(X, self.pool_.parts), self.tokenizer_)
-        return known_documents(documents, self.pool_, self.encoder_, self.vocabulary_size_)
-
-    def _logits(self, X: Any) -> NDArray[np.float64]:
-        """Return the logits of all parts together, shape (D, K)."""
+    def _scored(self, X: Any) -> tuple[Target, NDArray[np.float64]]:
+        """Return the target and the logits of all parts together, (D, K), of one fit."""
+        model = self.model_
         with self._computing():
-            return self.pool_.logits(self._documents(X))
+            return model.target, model.logits(X)

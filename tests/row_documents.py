@@ -26,18 +26,32 @@ def bins_of(X):
     return np.clip(np.floor(4 * X), -N_BINS // 2, N_BINS // 2 - 1).astype(np.int64) + N_BINS // 2
 
 
+class SetByScikitLearn:
+    """Names or number of columns of a table, which `validate_data` sets here."""
+
+    def __get__(self, estimator, owner):
+        raise AttributeError("It is not set yet.")
+
+
 class RowClassifier(HANClassifier):
     """HANClassifier to which a row is a document: a word for each column and bin."""
+
+    feature_names_in_ = SetByScikitLearn()
+    n_features_in_ = SetByScikitLearn()
 
     def __sklearn_tags__(self):
         return of_rows(super().__sklearn_tags__())
 
     def _fit(self, data, *, continues, **options):
-        X = self._read(data.X, reset=not (continues and hasattr(self, "pool_")))
+        X = self._read(data.X, reset=not (continues and hasattr(self, "model_")))
         return super()._fit(data._replace(X=X), continues=continues, **options)
 
-    def _documents(self, X):
-        return super()._documents(self._read(X, reset=False))
+    def _scored(self, X):
+        return super()._scored(self._read(X, reset=False))
+
+    def transform(self, X):
+        check_is_fitted(self)
+        return super().transform(self._read(X, reset=False))
 
     def _read(self, X, *, reset):
         X = validate_data(self, X, reset=reset)

@@ -42,5 +42,10 @@ def with_classes(fitted, classes):
     """Give a copy of a classifier of two classes whose classes have other names."""
     classifier = copy(fitted)
     target = replace(classifier.pool_.target, names=classes)
-    classifier.pool_ = replace(classifier.pool_, target=target)
+    return with_model(classifier, pool=replace(classifier.pool_, target=target))
+
+
+def with_model(classifier, **changes):
+    """Change what a classifier was fitted to be, and return the classifier."""
+    classifier.model_ = replace(classifier.model_, **changes)
     return classifier

@@ -69,7 +69,7 @@ def predict(arguments: argparse.Namespace) -> None:
     n_classes, least = len(scorer.classes_), arguments.threshold
     if least is not None:
         check_threshold(least, scorer.target)
-    part: Any = scorer._pool.parts.get(COLUMNS)
+    part: Any = scorer.model_.part(COLUMNS)
     kinds = [] if part is None else [coding.kind for coding in part.encoder.codings.values()]
     is_sheet = str(arguments.output).lower().endswith(".xlsx")  # which has numbers
     written = _with_comma if "decimal comma" in kinds and not is_sheet else _rounded

@@ -25,7 +25,7 @@ from sk_han.documents.repeated import (
     groups_of_copies,
 )
 from sk_han.embeddings.cooccurrence import check_embedding_init
-from sk_han.fitting.fitted_model import FittedModel
+from sk_han.model.fitted_model import FittedModel
 from sk_han.options import NetworkOptions
 from sk_han.parts import Pool
 from sk_han.parts.columns import ColumnEncoder, is_table
@@ -194,7 +194,6 @@ class FitState:
             encoder=self.encoder,
             device=self.device,
             history=history,
-            n_iter=len(history),
             **others,
         )
 

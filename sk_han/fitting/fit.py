@@ -9,7 +9,6 @@ import numpy as np
 
 from sk_han.documents.repeated import TextHashes
 from sk_han.fitting.data import FitInput, FitState, read_data
-from sk_han.fitting.fitted_model import FittedModel
 from sk_han.fitting.linear import (
     fit_latent_spaces,
     fit_linear_models,
@@ -19,6 +18,7 @@ from sk_han.fitting.network import begin_task, fit_networks
 from sk_han.fitting.scales import scale_parts
 from sk_han.fitting.sources import ngram_sources
 from sk_han.fitting.summary import summary_of, warn_of_a_useless_network
+from sk_han.model.fitted_model import FittedModel
 from sk_han.training.builder import training_attributes
 from sk_han.utils.progress import Stages, tell
 
@@ -70,7 +70,7 @@ def fit_model(
         fit_summary=summary,
         text_hashes=_text_hashes(fit),
     )
-    task.end(model.attributes())
+    task.end({"model_": model})
     return model
 
 

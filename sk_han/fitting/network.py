@@ -77,7 +77,7 @@ def begin_task(estimator: Any, sample_weight: Any, fit: FitState, teacher: Pool 
 
     def fitted_so_far(net: Net) -> dict[str, Any]:
         network = Pool(fit.target, {NETWORK: part(copied_net(net))}, {NETWORK: scale})
-        return fit.model(network.combined_with(others), plain_history(net)).attributes()
+        return {"model_": fit.model(network.combined_with(others), plain_history(net))}
 
     return FitTasks(
         estimator,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.inspection.results.fit_summary import TrainingSummary
+from sk_han.model.fit_summary import TrainingSummary
 from sk_han.options import Options
 from sk_han.storage.schema import (
     TRAINING,

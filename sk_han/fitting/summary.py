@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sk_han.documents import LabelledDocuments
 from sk_han.fitting.data import FitState
 from sk_han.fitting.scales import FittedNgrams, ScaledParts
-from sk_han.inspection.results.fit_summary import FitSummary
+from sk_han.model.fit_summary import FitSummary
 from sk_han.parts.pool import NETWORK, WORDS, Pool
 from sk_han.targets import Target
 from sk_han.training.builder import best_of, end_of

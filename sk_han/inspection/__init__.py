@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sk_han.inspection.results.document import ScoredText
     from sk_han.inspection.results.faithfulness import FaithfulnessReport
-    from sk_han.inspection.results.fit_summary import FitSummary, TrainingSummary
     from sk_han.inspection.results.label_audit import DoubtfulLabel, LabelAudit
     from sk_han.inspection.results.report import ClassScores, LengthBin, Report
-    from sk_han.inspection.results.result import Result
     from sk_han.inspection.results.selective import SelectiveThreshold
     from sk_han.inspection.results.summary import ClassSummary, Context, Removal, Term
+    from sk_han.model.fit_summary import FitSummary, TrainingSummary
+    from sk_han.rendering.result import Result
 
 __all__ = [
     "ClassScores",
@@ -35,25 +35,25 @@ __all__ = [
 ]
 
 _MODULE_OF = {
-    "ClassScores": "report",
-    "ClassSummary": "summary",
-    "Context": "summary",
-    "DoubtfulLabel": "label_audit",
-    "FaithfulnessReport": "faithfulness",
-    "FitSummary": "fit_summary",
-    "LabelAudit": "label_audit",
-    "LengthBin": "report",
-    "Removal": "summary",
-    "Report": "report",
-    "Result": "result",
-    "ScoredText": "document",
-    "SelectiveThreshold": "selective",
-    "Term": "summary",
-    "TrainingSummary": "fit_summary",
+    "ClassScores": "sk_han.inspection.results.report",
+    "ClassSummary": "sk_han.inspection.results.summary",
+    "Context": "sk_han.inspection.results.summary",
+    "DoubtfulLabel": "sk_han.inspection.results.label_audit",
+    "FaithfulnessReport": "sk_han.inspection.results.faithfulness",
+    "FitSummary": "sk_han.model.fit_summary",
+    "LabelAudit": "sk_han.inspection.results.label_audit",
+    "LengthBin": "sk_han.inspection.results.report",
+    "Removal": "sk_han.inspection.results.summary",
+    "Report": "sk_han.inspection.results.report",
+    "Result": "sk_han.rendering.result",
+    "ScoredText": "sk_han.inspection.results.document",
+    "SelectiveThreshold": "sk_han.inspection.results.selective",
+    "Term": "sk_han.inspection.results.summary",
+    "TrainingSummary": "sk_han.model.fit_summary",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.results.{_MODULE_OF[name]}"), name)
+    return getattr(import_module(_MODULE_OF[name]), name)

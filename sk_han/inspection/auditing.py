@@ -17,13 +17,13 @@ from sklearn.utils import column_or_1d, get_tags
 
 from sk_han.documents.repeated import groups_by_label, groups_of_same, text_key
 from sk_han.inspection.estimators import (
-    listed_documents,
     n_documents_of,
     own_results,
     probability_array,
     texts_of,
 )
 from sk_han.inspection.explaining import explain
+from sk_han.inspection.explanations import listed_documents
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.label_audit import LabelAudit

@@ -52,7 +52,7 @@ def contributions_of(
     """Compute the contributions of words and sentences to the log-odds of each document."""
     pool, method = log_odds.pool, options.method
     if method in ("shapley", "gradient_attention"):
-        attribution = pool.network.gradient_attention(documents, log_odds)
+        attribution = pool.network.gradient_attention(documents, log_odds.factors)
     else:
         assert method in ("attention", "random"), method
         attribution = pool.network.attend(documents)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,26 +14,13 @@ from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClas
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.documents import DocumentArray
-from sk_han.inspection.explanations import Source, located
-from sk_han.parts import Pool
-from sk_han.parts.columns import read_table
+from sk_han.inspection.explanations import ExplainedModel
+from sk_han.model.fitted_model import FittedModel
 from sk_han.sentence_vectors.embedder import SentenceEmbedder
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training.fitted_state import snapshot_of
-from sk_han.utils.containers import records_of
+from sk_han.training.net import computing
 from sk_han.utils.messages import a_kind, counted
-from sk_han.validation.documents import check_texts, holds_word_ids, known_documents
-
-
-def listed_documents(X: Any) -> Any:
-    """Return documents that can be counted and read twice: an iterator or columns as a list."""
-    X = records_of(X)
-    if isinstance(X, (str, bytes, bytearray)):
-        check_texts(X)  # which refuses one
-    if hasattr(X, "shape") or hasattr(X, "__getitem__"):
-        return X
-    return list(X) if isinstance(X, Iterable) else check_texts(X)
+from sk_han.validation.documents import check_texts, holds_word_ids
 
 
 def n_documents_of(X: Any) -> int:
@@ -48,19 +36,6 @@ def texts_of(X: Any) -> tuple[str, ...] | None:
         return tuple(check_texts(X))
     except (TypeError, ValueError):
         return None
-
-
-def in_portions(X: Any, size: int) -> Iterator[Any]:
-    """Yield an iterator's documents in lists of `size`; yield any other X as it is."""
-    if not isinstance(X, Iterator):
-        yield X
-        return
-    first = 0
-    while chunk := list(islice(X, size)):
-        if any(document is None or isinstance(document, str) for document in chunk):
-            chunk = check_texts(chunk, first=first)  # here their places in the iterator are known
-        yield chunk
-        first += len(chunk)
 
 
 class CalibratedModel(NamedTuple):
@@ -110,63 +85,45 @@ def opened(estimator: Any) -> Any:
     return estimator
 
 
-class ExplainedModel(NamedTuple):
-    """A fitted classifier, with the tokenizer and the Pipeline steps before it."""
+def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
+    """Find the only classifier of an estimator, or of the best estimator of a search.
 
-    classifier: Any  # a HANClassifier, which holds a Pool
-    tokenizer: HierarchicalTokenizer | SentenceEmbedder | None
-    steps: list[Any]  # of a Pipeline, before the tokenizer
-    estimator: Any  # the Pipeline, or the classifier itself
-
-    @classmethod
-    def of(cls, estimator: Any, by: str = "explain") -> ExplainedModel:
-        """Find the only classifier of an estimator, or of the best estimator of a search.
-
-        `by` is the function that error messages name.
-        """
-        estimator = opened(estimator)
-        if isinstance(estimator, CalibratedModel):
-            cls.of(estimator.models[0], by)
+    `by` is the function that error messages name.
+    """
+    estimator = opened(estimator)
+    if isinstance(estimator, CalibratedModel):
+        explained_model(estimator.models[0], by)
+        raise TypeError(
+            f"{type(estimator.estimator).__name__} has "
+            f"{counted(len(estimator.models), 'model')} behind it, and this measures one by "
+            f"itself: take estimator.{estimator.place}."
+        )
+    *steps, classifier = _steps(estimator)
+    model = getattr(classifier, "model_", None)
+    if not isinstance(model, FittedModel):
+        is_pipeline = isinstance(estimator, Pipeline)
+        ends_in = f" that ends in {type(classifier).__name__}" if is_pipeline else ""
+        around = "a search or a calibration" if by == "explain" else "a search"
+        raise TypeError(
+            f"{by} needs a HANClassifier, a Pipeline that ends in one, or {around} of such; "
+            f"got {type(estimator).__name__}{ends_in}.{_way_to_explain(estimator)}"
+        )
+    for position, step in enumerate(steps, start=1):
+        if not isinstance(step, (HierarchicalTokenizer, SentenceEmbedder)):
+            continue
+        if position < len(steps):
             raise TypeError(
-                f"{type(estimator.estimator).__name__} has "
-                f"{counted(len(estimator.models), 'model')} behind it, and this measures one by "
-                f"itself: take estimator.{estimator.place}."
+                f"{by} cannot see through {steps[position]!r} between tokenizer and "
+                f"classifier. Put it before the tokenizer, or {by}(pipeline[-1], documents)."
             )
-        *steps, classifier = _steps(estimator)
-        if not isinstance(getattr(classifier, "pool_", None), Pool):
-            is_pipeline = isinstance(estimator, Pipeline)
-            ends_in = f" that ends in {type(classifier).__name__}" if is_pipeline else ""
-            around = "a search or a calibration" if by == "explain" else "a search"
-            raise TypeError(
-                f"{by} needs a HANClassifier, a Pipeline that ends in one, or {around} of such; "
-                f"got {type(estimator).__name__}{ends_in}.{_way_to_explain(estimator)}"
-            )
-        classifier = snapshot_of(classifier)
-        for position, step in enumerate(steps, start=1):
-            if not isinstance(step, (HierarchicalTokenizer, SentenceEmbedder)):
-                continue
-            if position < len(steps):
-                raise TypeError(
-                    f"{by} cannot see through {steps[position]!r} between tokenizer and "
-                    f"classifier. Put it before the tokenizer, or {by}(pipeline[-1], documents)."
-                )
-            return cls(classifier, step, steps[:-1], estimator)
-        return cls(classifier, classifier.tokenizer_, steps, estimator if steps else classifier)
-
-    def are_raw_texts(self, X: Any) -> bool:
-        """Return whether X holds texts, and not word ids."""
-        return self.tokenizer is not None and not holds_word_ids(X)
-
-    def batches(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
-        """Yield documents and their sources, at most `size` at a time; X is not a single string."""
-        model = self.classifier
-        for chunk in in_portions(X, size):
-            for step in self.steps:
-                chunk = step.transform(chunk)
-            chunk = read_table(chunk, model.pool_.parts)
-            for documents, sources in located(chunk, self.tokenizer, size):
-                fitted = model.pool_, model.encoder_, model.vocabulary_size_
-                yield known_documents(documents, *fitted), sources
+        model, steps = replace(model, tokenizer=step), steps[:-1]
+    return ExplainedModel(
+        model,
+        steps,
+        estimator,
+        partial(computing, classifier.engine, classifier.n_threads),
+        quiet=not classifier.verbose,
+    )
 
 
 def _steps(estimator: Any) -> list[Any]:
@@ -240,8 +197,8 @@ def reader_of(estimator: Any) -> tuple[ExplainedModel | None, bool]:
     try:
         inside = opened(estimator)
         if isinstance(inside, CalibratedModel):
-            return ExplainedModel.of(inside.models[0]), False
-        return ExplainedModel.of(inside), True
+            return explained_model(inside.models[0]), False
+        return explained_model(inside), True
     except TypeError:
         return None, False
 
@@ -254,15 +211,15 @@ def read(model: ExplainedModel | None, X: Any) -> ReadDocuments:
         return ReadDocuments(texts, texts, n_words)
     words: list[str] = []
     lengths: list[int] = []
-    hashes, compared = model.classifier.text_hashes_, [np.empty(0, dtype=bool)]
+    hashes, compared = model.model.text_hashes, [np.empty(0, dtype=bool)]
     learnt_from = compared.copy()
-    for documents, sources in model.batches(X, model.classifier.net_.valid_batch_size):
+    for documents, sources in model.batches(X):
         words += [source.text for source in sources]
         lengths += documents.words_per_document.tolist()
         if hashes is not None:
             learnt_from.append(hashes.known(documents))
             compared.append(hashes.are_compared(documents))
-    has_texts, is_compared = model.tokenizer is not None, np.concatenate(compared)
+    has_texts, is_compared = model.model.tokenizer is not None, np.concatenate(compared)
     return ReadDocuments(
         tuple(words),
         tuple(words) if has_texts else None,
@@ -297,5 +254,5 @@ def seen_in_training(estimator: Any, X: Any) -> NDArray[np.int64] | None:
 def words_of(model: ExplainedModel | None, X: Any, name: str) -> Sequence[str] | None:
     """Return documents as texts: raw texts as they are, others as the model reads them."""
     if model is not None and model.are_raw_texts(X) and not model.steps:
-        return check_texts(read_table(X, model.classifier.pool_.parts), name=name)
+        return model.model.texts(X, name)
     return read(model, X).words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,27 +11,22 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 
-from sk_han.inspection.estimators import (
-    CalibratedModel,
-    ExplainedModel,
-    in_portions,
-    listed_documents,
-    opened,
-)
+from sk_han.inspection.estimators import CalibratedModel, explained_model, opened
 from sk_han.inspection.explanations import (
     ExplainedClasses,
     ExplainOptions,
-    explain_batch,
+    as_container,
+    explanation_list,
+    in_portions,
+    listed_documents,
+    number_of,
     takes_options,
 )
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.targets import OneOfClasses
-from sk_han.training.net import computing
-from sk_han.utils.containers import document_ids, plain_label, records_of
+from sk_han.utils.containers import document_ids, plain_label
 from sk_han.utils.messages import random_source
-from sk_han.utils.progress import Progress
-from sk_han.validation.documents import check_texts
 from sk_han.validation.labels import warn_of_order
 
 _PORTION = 64  # documents of an iterator that the models of a calibration read at once
@@ -172,7 +167,7 @@ def explain(
     """
     warn_of_order(X, y_true, "y_true")
     explained = _explained(estimator, X, target, against, targets, options)
-    return _explanation_list(explained, y_true, document_ids(X))
+    return explanation_list(explained, y_true, document_ids(X))
 
 
 @takes_options
@@ -284,65 +279,22 @@ def explain_classes(
     columns = [explain_iter(estimator, X, target=label, **options) for label in labels]
     rows = enumerate(zip(*columns, strict=True))
     explained = ((number, each) for number, row in rows for each in row)
-    return _explanation_list(explained, y_true, document_ids(X))
-
-
-def _explanation_list(
-    explained: Iterable[tuple[int, DocumentExplanation]], y_true: Any, ids: Any
-) -> ExplanationList:
-    """Collect explanations with the numbers of their documents; true labels are of documents."""
-    explained = list(explained)
-    numbers, explanations = [number for number, _ in explained], [each for _, each in explained]
-    if y_true is not None and len(set(numbers)) < len(numbers):
-        first = np.unique(numbers, return_index=True)[1]  # explanation of each document
-        of_documents: Any = ExplanationList([explanations[i] for i in first], y_true=y_true).y_true
-        y_true = [of_documents[number] for number in numbers]
-    return ExplanationList(explanations, y_true=y_true, numbers=numbers, ids=ids)
+    return explanation_list(explained, y_true, document_ids(X))
 
 
 def _explained(
     estimator: Any, X: Any, target: Any, against: Any, targets: str | None, options: dict[str, Any]
 ) -> Iterator[tuple[int, DocumentExplanation]]:
     """Check at the call; explain batch by batch, with the number of the document."""
-    X = records_of(X)
-    if isinstance(X, (str, bytes, bytearray)):
-        check_texts(X)  # which refuses one
     inside = opened(estimator)
     checked = ExplainOptions.checked(options)
-    random = random_source(checked.random_state)
-    # A sparse matrix, which is refused below, has a `__len__` that raises an error.
-    n_documents = len(X) if hasattr(X, "__len__") and not hasattr(X, "getnnz") else None
-    if isinstance(inside, CalibratedModel):
-        of = OneOfClasses(np.asarray(inside.estimator.classes_))
-        classes = ExplainedClasses.checked(target, against, of, n_documents, targets)
-        return _explained_by_calibration(inside, X, classes, of, checked, random)
-    model = ExplainedModel.of(inside)
-    classifier, pool = model.classifier, model.classifier.pool_
-    classes = ExplainedClasses.checked(target, against, pool.target, n_documents, targets)
-    size = checked.batch_size or pool.network.net.valid_batch_size
-    batches = model.batches(X, size)
-
-    def explained() -> Iterator[tuple[int, DocumentExplanation]]:
-        n_read = 0
-        with Progress("Explained", quiet=not classifier.verbose) as progress:
-            for documents, sources in batches:
-                of_batch = classes.batch(n_read, len(documents))
-                with computing(classifier.engine, classifier.n_threads):
-                    found = explain_batch(
-                        pool,
-                        documents,
-                        sources,
-                        of_batch,
-                        checked,
-                        random,
-                        each_predicted=targets is not None,
-                    )
-                yield from ((n_read + number, explanation) for number, explanation in found)
-                n_read += len(documents)
-                progress.advance(len(documents))
-        classes.check_length(n_read)
-
-    return explained()
+    which = {"target": target, "against": against, "targets": targets}
+    if not isinstance(inside, CalibratedModel):
+        return explained_model(inside).explanations(X, checked, **which)
+    X = as_container(X)
+    names = OneOfClasses(np.asarray(inside.estimator.classes_))
+    classes = ExplainedClasses.checked(target, against, names, number_of(X), targets)
+    return _explained_by_calibration(inside, X, classes, names, checked)
 
 
 def _explained_by_calibration(
@@ -351,7 +303,6 @@ def _explained_by_calibration(
     classes: ExplainedClasses,
     of: OneOfClasses,
     options: ExplainOptions,
-    random: Any,
 ) -> Iterator[tuple[int, DocumentExplanation]]:
     """Check at the call; average the explanations of the models, portion by portion."""
     for number, model in enumerate(calibration.models):
@@ -361,7 +312,8 @@ def _explained_by_calibration(
                 f"{of.n_scores} classes, so its explanations cannot be added to the others'. Fit "
                 "it on documents of all classes."
             )
-    ExplainedModel.of(calibration.models[0])
+    explained_model(calibration.models[0])
+    random = random_source(options.random_state)
     # The models take turns portion by portion, so each draws from a source of its own.
     draw = random.integers if isinstance(random, np.random.Generator) else random.randint
     sources = [np.random.default_rng(draw(2**31 - 1)) for _ in calibration.models]

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, TypeVar
+from itertools import islice
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
+from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.inspection.contributions import METHODS, Contributions, contributions_of
+from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import COMBINATIONS, DocumentExplanation
-from sk_han.inspection.results.result import read_only
+from sk_han.model.fitted_model import FittedModel, Source
 from sk_han.parts import Pool
 from sk_han.parts.pool import COLUMNS, NETWORK
+from sk_han.rendering.result import read_only
 from sk_han.targets import OneOfClasses, Target
-from sk_han.utils.containers import label_list, listed
-from sk_han.utils.messages import check_choice, check_count, counted, in_one_line
-from sk_han.validation.documents import as_documents, check_texts, holds_word_ids, with_columns
+from sk_han.utils.containers import label_list, listed, records_of
+from sk_han.utils.messages import check_choice, check_count, counted, in_one_line, random_source
+from sk_han.utils.progress import Progress
+from sk_han.validation.documents import check_texts, holds_word_ids
 from sk_han.validation.labels import ClassNames
 
 _FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
@@ -191,13 +196,14 @@ class LogOdds:
         classes = ExplainedClasses(*(numbers[rows] for numbers in vars(self.classes).values()))
         return LogOdds(self.pool, self.other_logits[rows], classes)
 
-    def __call__(self, network_logits: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return the gradient with respect to the logits of the network, (D, K)."""
-        return self.pool.scales[NETWORK] * self.gradient(self.logits(network_logits))
+    def factors(self, network_logits: NDArray[np.float64], rows: Any) -> NDArray[np.float64]:
+        """Return the gradient with respect to the logits of the network for some documents."""
+        log_odds = self[rows]
+        return self.pool.scales[NETWORK] * log_odds.gradient(log_odds.logits(network_logits))
 
-    def logits(self, network_logits: NDArray[np.floating]) -> NDArray[np.float64]:
+    def logits(self, network_logits: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the logits of the ensemble, (D, K)."""
-        return self.pool.scales[NETWORK] * network_logits.astype(np.float64) + self.other_logits
+        return self.pool.scales[NETWORK] * network_logits + self.other_logits
 
     def gradient(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the gradient with respect to the logits of the ensemble, (D, K)."""
@@ -205,65 +211,119 @@ class LogOdds:
         return self.pool.target.factors(logits, targets, self.classes.against)
 
 
-class Source(NamedTuple):
-    """The text of a document, and the positions of its sentences and words."""
-
-    text: str
-    sentence_spans: NDArray[np.int64]
-    word_spans: NDArray[np.int64]
-    sentence_of_word: NDArray[np.int64]
-    truncated: bool
-    tokens: list[str] | None = None  # its words, if some have no place of their own in the text
-    column_values: Any = ()  # of a table
+def listed_documents(X: Any) -> Any:
+    """Return documents that can be counted and read twice: an iterator or columns as a list."""
+    X = as_container(X)
+    if hasattr(X, "shape") or hasattr(X, "__getitem__"):
+        return X
+    return list(X) if isinstance(X, Iterable) else check_texts(X)
 
 
-def located(X: Any, tokenizer: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
-    """Yield documents, of word ids or raw texts, and their sources, at most `size` at a time."""
-    if holds_word_ids(X) or tokenizer is None:
-        documents = as_documents(X, tokenizer)
-        for first in range(0, len(documents), size):
-            batch = documents[first : first + size]
-            yield batch, list(word_id_sources(batch, tokenizer))
+def in_portions(X: Any, size: int) -> Iterator[Any]:
+    """Yield an iterator's documents in lists of `size`; yield any other X as it is."""
+    if not isinstance(X, Iterator):
+        yield X
         return
-    texts = check_texts(X)
-    for first in range(0, len(texts), size):
-        batch_texts = texts[first : first + size]
-        documents, spans = tokenizer.locate(batch_texts)
-        with_columns(documents, batch_texts)
-        sources = []
-        values: Any = [*zip(*getattr(batch_texts, "values", ()), strict=True)]
-        values = values or len(batch_texts) * [()]
-        for text, found, row in zip(batch_texts, spans, values, strict=True):
-            edges = found.word_spans.ravel()  # starts and ends
-            is_plain = (edges[1:] >= edges[:-1]).all() and (edges[1::2] > edges[::2]).all()
-            source = Source(text, *found)._replace(column_values=row)
-            sources.append(source._replace(tokens=None) if is_plain else source)
-        yield documents, sources
+    first = 0
+    while chunk := list(islice(X, size)):
+        if any(document is None or isinstance(document, str) for document in chunk):
+            chunk = check_texts(chunk, first=first)  # here their places in the iterator are known
+        yield chunk
+        first += len(chunk)
 
 
-def word_id_sources(documents: DocumentArray, tokenizer: Any) -> Iterator[Source]:
-    """Yield the text of each document of word ids: its words, or "#id" without a tokenizer."""
-    for document in nested_words(documents, tokenizer):
-        lengths = np.array([len(word) for sentence in document for word in sentence], dtype=int)
-        ends = np.cumsum(lengths + 1) - 1  # one space or line break after each word
-        word_spans = np.stack([ends - lengths, ends], axis=1)
-        n_words = np.array([len(sentence) for sentence in document], dtype=int)
-        starts = starts_of(n_words)
-        sentence_spans = np.stack(
-            [word_spans[starts[:-1], 0], word_spans[starts[1:] - 1, 1]], axis=1
+def as_container(X: Any) -> Any:
+    """Return a mapping of columns as a list, and other documents as they are; refuse one text."""
+    if isinstance(X, (str, bytes, bytearray)):
+        check_texts(X)
+    return records_of(X)
+
+
+@dataclass(frozen=True)
+class ExplainedModel:
+    """A fitted model, the steps of a Pipeline before its tokenizer, and how it computes."""
+
+    model: FittedModel
+    steps: Sequence[Any] = ()
+    estimator: Any = None  # the Pipeline, or the classifier itself
+    computing: Callable[[], AbstractContextManager[None]] = nullcontext
+    quiet: bool = True
+
+    def are_raw_texts(self, X: Any) -> bool:
+        """Return whether X holds texts, and not word ids."""
+        return self.model.tokenizer is not None and not holds_word_ids(X)
+
+    def predict_proba(self, documents: DocumentArray) -> NDArray[np.float64]:
+        """Return the probabilities of documents that the tokenizer has made, (D, K)."""
+        with self.computing():
+            return self.model.predict_proba(documents)
+
+    def batches(
+        self, X: Any, size: int | None = None
+    ) -> Iterator[tuple[DocumentArray, list[Source]]]:
+        """Yield documents and their sources, at most `size` at a time; X is not a single string."""
+        size = size or self.model.pool.network.batch_size
+        for chunk in in_portions(X, size):
+            for step in self.steps:
+                chunk = step.transform(chunk)
+            yield from self.model.located(chunk, size)
+
+    def explanations(
+        self,
+        X: Any,
+        options: ExplainOptions,
+        *,
+        target: Any = None,
+        against: Any = None,
+        targets: str | None = None,
+    ) -> Iterator[tuple[int, DocumentExplanation]]:
+        """Check at the call; explain batch by batch, with the number of the document."""
+        X = as_container(X)
+        random = random_source(options.random_state)
+        classes = ExplainedClasses.checked(
+            target, against, self.model.target, number_of(X), targets
         )
-        text = "\n".join(" ".join(sentence) for sentence in document)
-        yield Source(
-            text, sentence_spans, word_spans, np.repeat(np.arange(len(document)), n_words), False
-        )
+        batches = self.batches(X, options.batch_size)
+
+        def explained() -> Iterator[tuple[int, DocumentExplanation]]:
+            n_read = 0
+            with Progress("Explained", quiet=self.quiet) as progress:
+                for documents, sources in batches:
+                    of_batch = classes.batch(n_read, len(documents))
+                    with self.computing():
+                        batch = explain_batch(
+                            self.model.pool,
+                            documents,
+                            sources,
+                            of_batch,
+                            options,
+                            random,
+                            each_predicted=targets is not None,
+                        )
+                    yield from ((n_read + number, explanation) for number, explanation in batch)
+                    n_read += len(documents)
+                    progress.advance(len(documents))
+            classes.check_length(n_read)
+
+        return explained()
 
 
-def nested_words(documents: DocumentArray, tokenizer: Any) -> Iterable[list[list[str]]]:
-    """Return the words of each sentence of each document, or "#id" without a tokenizer."""
-    if tokenizer is None:
-        return ([[f"#{i}" for i in sentence] for sentence in document] for document in documents)
-    nested: list[list[list[str]]] = tokenizer.inverse_transform(documents)
-    return nested
+def explanation_list(
+    explained: Iterable[tuple[int, DocumentExplanation]], y_true: Any = None, ids: Any = None
+) -> ExplanationList:
+    """Collect explanations with the numbers of their documents; true labels are of documents."""
+    explained = list(explained)
+    numbers, explanations = [number for number, _ in explained], [each for _, each in explained]
+    if y_true is not None and len(set(numbers)) < len(numbers):
+        first = np.unique(numbers, return_index=True)[1]  # explanation of each document
+        of_documents: Any = ExplanationList([explanations[i] for i in first], y_true=y_true).y_true
+        y_true = [of_documents[number] for number in numbers]
+    return ExplanationList(explanations, y_true=y_true, numbers=numbers, ids=ids)
+
+
+def number_of(X: Any) -> int | None:
+    """Return the number of documents if it is known; a sparse matrix has none and is refused."""
+    return len(X) if hasattr(X, "__len__") and not hasattr(X, "getnnz") else None
 
 
 def explain_batch(

@@ -17,10 +17,11 @@ from sklearn.utils import check_random_state
 
 from sk_han.documents import DocumentArray, starts_of
 from sk_han.inspection.contributions import METHODS
-from sk_han.inspection.estimators import ExplainedModel, listed_documents
+from sk_han.inspection.estimators import explained_model
 from sk_han.inspection.explaining import explain_iter
-from sk_han.inspection.explanations import Source
+from sk_han.inspection.explanations import listed_documents
 from sk_han.inspection.results.faithfulness import FaithfulnessReport
+from sk_han.model.fitted_model import Source
 from sk_han.utils.containers import Flags, Integers
 from sk_han.utils.messages import a_kind, counted
 from sk_han.utils.metrics import mean_interval
@@ -239,7 +240,7 @@ def faithfulness_report(
     chosen = _named(methods)
     shares = _checked_fractions(fractions)
     X = listed_documents(X)  # each method iterates over it
-    model = ExplainedModel.of(estimator, "faithfulness_report")
+    model = explained_model(estimator, "faithfulness_report")
     ((documents, sources),) = model.batches(X, max(1, len(X)))
     lengths = documents.words_per_document
     with_words = np.flatnonzero(lengths)
@@ -259,7 +260,7 @@ def faithfulness_report(
 
     # The documents left out have no words, so `flat` needs no selection.
     read = documents[with_words]
-    predict = model.classifier.predict_proba
+    predict = model.predict_proba
     whole = predict(read)
     values: dict[str, dict[str, NDArray[np.float64]]] = {}
     seconds: dict[str, float] = {}

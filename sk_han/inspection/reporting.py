@@ -18,9 +18,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sk_han.documents.repeated import first_of_same_text, groups_of_copies, groups_of_same, text_key
 from sk_han.inspection.auditing import ENOUGH_RIGHT, may_be_chance, suspected_labels
 from sk_han.inspection.estimators import (
-    ExplainedModel,
     ReadDocuments,
-    listed_documents,
     n_documents_of,
     opened,
     own_results,
@@ -32,6 +30,7 @@ from sk_han.inspection.estimators import (
     words_of,
 )
 from sk_han.inspection.explaining import explain
+from sk_han.inspection.explanations import ExplainedModel, listed_documents
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.report import Report
 from sk_han.rendering.blocks import percent
@@ -224,7 +223,7 @@ def report(
         if X_train is not None:
             t_train, _ = _indicator(y_train, X_train, classes, "y_train")
             t_train = padded(t_train[:, : len(classes)], t.shape[1])
-        target = model.classifier.pool_.target if model and predicts_alone else None
+        target: Any = model.model.target if model and predicts_alone else None
         evaluation = _evaluate_labels(estimator, X, t, classes, unknown, target, n_mistakes)
     else:
         y = check_labels(y, n)
@@ -397,7 +396,7 @@ def _takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
     """Return whether y is an indicator, and check that the model predicts the same kind."""
     refuse_collections(y, "y")
     is_several = is_indicator(y)
-    if model is None or isinstance(model.classifier.pool_.target, AnyOfLabels) == is_several:
+    if model is None or isinstance(model.model.target, AnyOfLabels) == is_several:
         return is_several
     if is_several:
         raise ValueError(
@@ -406,7 +405,7 @@ def _takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
         )
     raise ValueError(
         "This model predicts several labels per document, so y must be an indicator of shape "
-        f"(n_documents, {len(model.classifier.classes_)}): 1 if the document has the label of the "
+        f"(n_documents, {len(model.model.target.names)}): 1 if the document has the label of the "
         "column, else 0."
     )
 

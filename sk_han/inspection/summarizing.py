@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sk_han.inspection.estimators import ExplainedModel, listed_documents
+from sk_han.inspection.estimators import explained_model
 from sk_han.inspection.results.summary import Summary
-from sk_han.inspection.summing_up import sampled_numbers, summary_of_model
-from sk_han.training.net import computing
-from sk_han.utils.containers import rows_of
-from sk_han.utils.messages import check_count, random_source
+from sk_han.inspection.summing_up import summarize_model
 
 
 def summarize(
@@ -71,22 +68,5 @@ def summarize(
     >>> all(term.contribution > 0 for term in summary["positive"].of("ngrams", speaks_for=True))
     True
     """
-    check_count("k", k)
-    random = random_source(random_state)
-    model = ExplainedModel.of(estimator, "summarize")
-    X = listed_documents(X)
-    n_given = len(X)
-    numbers = sampled_numbers(n_given, max_documents, random)
-    if len(numbers) < n_given:
-        X = rows_of(X, numbers)
-    classifier = model.classifier
-    with computing(classifier.engine, classifier.n_threads):
-        return summary_of_model(
-            classifier.pool_,
-            model.batches(X, classifier.net_.valid_batch_size),
-            model.tokenizer,
-            k=int(k),
-            numbers=numbers,
-            n_given=n_given,
-            random=random,
-        )
+    model = explained_model(estimator, "summarize")
+    return summarize_model(model, X, k=k, max_documents=max_documents, random_state=random_state)

@@ -10,13 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray, SentenceArray, concatenated_ranges
-from sk_han.inspection.explanations import ExplainedClasses, LogOdds, Source, nested_words
+from sk_han.inspection.explanations import (
+    ExplainedClasses,
+    ExplainedModel,
+    LogOdds,
+    listed_documents,
+)
 from sk_han.inspection.results.summary import AROUND, ClassSummary, Context, Removal, Summary, Term
+from sk_han.model.fitted_model import FittedModel, Source
 from sk_han.parts import Pool
 from sk_han.parts.ngram_model import NgramAttributions
 from sk_han.parts.ngrams import batches, keyed_ngrams
 from sk_han.parts.pool import COLUMNS
-from sk_han.utils.messages import check_count
+from sk_han.utils.containers import rows_of
+from sk_han.utils.messages import check_count, random_source
 
 if TYPE_CHECKING:
     from sk_han.inspection.results.summary import Part
@@ -302,35 +309,49 @@ def effects_of_removal(
 N_CONTEXTS = 3
 
 
-def sampled_numbers(n_given: int, most: int | None, random: Any) -> NDArray[np.int64]:
+def summarize_model(
+    explained: ExplainedModel, X: Any, *, k: int, max_documents: int | None, random_state: Any
+) -> Summary:
+    """Check the parameters of `summarize`, and sum contributions over a sample of documents."""
+    check_count("k", k)
+    random = random_source(random_state)
+    X = listed_documents(X)
+    n_documents = len(X)
+    numbers = _sampled_numbers(n_documents, max_documents, random)
+    if len(numbers) < n_documents:
+        X = rows_of(X, numbers)
+    with explained.computing():
+        return _summary(explained, X, int(k), numbers, n_documents, random)
+
+
+def _sampled_numbers(n_documents: int, most: int | None, random: Any) -> NDArray[np.int64]:
     """Draw the rows of the documents to read, sorted."""
     if most is not None:
         check_count("max_documents", most)
-    if n_given == 0:
+    if n_documents == 0:
         raise ValueError("There are no documents to summarize; pass one or more.")
-    if most is None or n_given <= most:
-        return np.arange(n_given)
-    numbers: NDArray[np.int64] = np.sort(random.choice(n_given, int(most), replace=False))
+    if most is None or n_documents <= most:
+        return np.arange(n_documents)
+    numbers: NDArray[np.int64] = np.sort(random.choice(n_documents, int(most), replace=False))
     return numbers
 
 
-def summary_of_model(
-    pool: Pool,
-    batches: Iterable[tuple[DocumentArray, list[Source]]],
-    tokenizer: Any,
-    *,
+def _summary(
+    explained: ExplainedModel,
+    X: Any,
     k: int,
     numbers: NDArray[np.int64],
-    n_given: int,
+    n_documents: int,
     random: Any,
 ) -> Summary:
-    """Sum the contributions of a model over all documents of the batches.
+    """Sum the contributions over all of these documents.
 
-    `numbers` (D,) are their rows in the given data; `random` draws samples of them.
+    `numbers` (D,) are their rows in the user's data; `random` draws samples of them.
     """
+    model, pool = explained.model, explained.model.pool
     classes = pool.target.names.tolist()
     with_ngrams = pool.only([name for name, part in pool.parts.items() if part.sums_ngrams])
-    read = _explain_corpus(pool, with_ngrams, batches)
+    read = _explain_corpus(pool, with_ngrams, explained.batches(X))
     words, tallies, predicted = read.words, read.tallies, read.predicted
     shown = SelectedTerms.of(tallies, k)
     n_terms = len(shown.keys)
@@ -347,7 +368,7 @@ def summary_of_model(
         marked = supporting_words(words, predicted, shown, occurrences)
         changes = decision_changes(pool, words, predicted, occurrences, n_terms, random)
         removal, removals = effects_of_removal(pool, words, read.probabilities, marked, random)
-    names = _names(read, occurrences, n_terms, tokenizer)
+    names = _names(read, occurrences, n_terms, model)
     of_columns: Any = pool.parts.get(COLUMNS)
     names_of_rows = of_columns.encoder.names_of_rows() if of_columns is not None else []
 
@@ -404,7 +425,7 @@ def summary_of_model(
 
     of_classes = tuple(map(summary_of_class, range(len(classes))))
     several_labels = not pool.target.has_one_label
-    return Summary(of_classes, len(numbers), n_given, removal, several_labels)
+    return Summary(of_classes, len(numbers), n_documents, removal, several_labels)
 
 
 class _Explained(NamedTuple):
@@ -466,7 +487,7 @@ def _attributions(
     with_ngrams: Pool, documents: DocumentArray, score: LogOdds
 ) -> tuple[NDArray[np.float64], dict[Part, Values]]:
     """Return the logits, and the contributions of words, n-grams and values of columns."""
-    attribution = score.pool.network.gradient_attention(documents, score)
+    attribution = score.pool.network.gradient_attention(documents, score.factors)
     logits = score.logits(attribution.logits)
     document_of = np.repeat(np.arange(len(documents)), documents.words_per_document)
     factors = score.gradient(logits)
@@ -498,7 +519,9 @@ def _attributions(
     return logits, values
 
 
-def _names(read: _Explained, occurrences: Occurrences, n_terms: int, tokenizer: Any) -> list[str]:
+def _names(
+    read: _Explained, occurrences: Occurrences, n_terms: int, model: FittedModel
+) -> list[str]:
     """Return terms as the model reads them, with blanks as at their first occurrence."""
     if not n_terms:
         return []
@@ -509,7 +532,7 @@ def _names(read: _Explained, occurrences: Occurrences, n_terms: int, tokenizer: 
         read.words.word_ids[word : word + place.sizes[0]].tolist()
         for word, place in zip(first, places, strict=True)
     ]
-    (terms,) = nested_words(DocumentArray.from_nested([ids]), tokenizer)
+    (terms,) = model.nested_words(DocumentArray.from_nested([ids]))
     names = []
     for place, words in zip(places, terms, strict=True):
         spans = read.sources[place.rows[0]].word_spans[place.first_words[0] :]

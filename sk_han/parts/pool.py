@@ -9,7 +9,6 @@ from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sk_han.documents import Coalitions, DocumentArray
 from sk_han.options import Range
@@ -101,43 +100,38 @@ class Attribution(NamedTuple):
     words: Floats  # contributions (T,) to a score; zeros without one
 
 
+# Takes logits (n, K) of the network and the rows of their documents in the batch; returns the
+# factor of each logit in a score, or in its slope at these logits, (n, K).
+Score = Callable[[Floats, Any], Floats]
+
+
 class NetworkPart(Part):
     """A network of words, sentences and documents, which pools them by attention."""
 
     kind = "network"
     SCHEMA = NETWORK_SCHEMAS[kind]
 
+    @property
+    def dimension(self) -> int | None:
+        """Size of the sentence vectors that it reads; None if it reads words."""
+        return None
+
+    @property
+    @abstractmethod
+    def batch_size(self) -> int:
+        """Number of documents that it reads at once."""
+
     @abstractmethod
     def attend(self, documents: DocumentArray) -> Attribution:
         """Return logits and attention, without contributions."""
 
     @abstractmethod
-    def gradient_attention(
-        self, documents: DocumentArray, score: Callable[[NDArray[Any]], Floats]
-    ) -> Attribution:
-        """Multiply the attention by the gradient of a score at it.
-
-        ``score(logits)`` returns the factor of each logit, (D, K); ``score[rows]`` is the score of
-        some documents.
-        """
+    def gradient_attention(self, documents: DocumentArray, score: Score) -> Attribution:
+        """Multiply the attention by the gradient of a score at it."""
 
     def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
         """Divide a linear score of the logits among the words; see `Part.attributions`."""
-        return self.gradient_attention(documents, ConstantScore(factors)).words
-
-
-@dataclass(frozen=True)
-class ConstantScore:
-    """A linear score: its factors do not depend on the logits."""
-
-    factors: Floats
-
-    def __getitem__(self, rows: Any) -> ConstantScore:
-        return ConstantScore(self.factors[rows])
-
-    def __call__(self, logits: NDArray[Any]) -> Floats:
-        """Return the factors, (D, K)."""
-        return self.factors
+        return self.gradient_attention(documents, lambda logits, rows: factors[rows]).words
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from sk_han.documents import Coalitions, DocumentArray
-from sk_han.parts.pool import Attribution, NetworkPart
+from sk_han.parts.pool import Attribution, NetworkPart, Score
 from sk_han.targets import Target
 from sk_han.training.builder import document_net, net_to_state, stored_net
 from sk_han.training.net import Net
 from sk_han.utils.containers import Floats
 
 _SENTENCES_AT_ONCE = 1 << 16  # of sets of them
-
-_Score = Callable[[NDArray[Any]], Floats]
 
 
 class TrainedNetwork(NetworkPart):
@@ -35,6 +30,11 @@ class TrainedNetwork(NetworkPart):
     def dimension(self) -> int | None:
         """Size of the sentence vectors that it reads; None if it reads words."""
         return self.net.dimension
+
+    @property
+    def batch_size(self) -> int:
+        """Number of documents that it reads at once."""
+        return int(self.net.valid_batch_size)
 
     @property
     def options(self) -> Any:
@@ -71,10 +71,10 @@ class TrainedNetwork(NetworkPart):
             np.zeros(documents.n_words),
         )
 
-    def gradient_attention(self, documents: DocumentArray, score: _Score) -> Attribution:
+    def gradient_attention(self, documents: DocumentArray, score: Score) -> Attribution:
         """Multiply the attention by the gradient of a score at it."""
-        found = self.net.compute("gradient_attention", documents, _TensorScore(score))
-        return Attribution(*map(_array, found))
+        attribution = self.net.compute("gradient_attention", documents, score)
+        return Attribution(*map(_array, attribution))
 
     def to_state(self) -> dict[str, Any]:
         """Return sizes, options and weights."""
@@ -84,19 +84,6 @@ class TrainedNetwork(NetworkPart):
     def from_state(cls, state: Any, target: Target, device: str) -> TrainedNetwork:
         """Restore a network, for prediction alone."""
         return cls(stored_net(cls._make_net, state, device))
-
-
-@dataclass(frozen=True)
-class _TensorScore:
-    """A score of PyTorch's tensors, as `sk_han.nn.han` needs it."""
-
-    score: Any
-
-    def __getitem__(self, rows: Any) -> _TensorScore:
-        return _TensorScore(self.score[rows])
-
-    def __call__(self, logits: Tensor) -> Tensor:
-        return torch.from_numpy(self.score(_array(logits))).to(logits)
 
 
 def _array(values: Tensor) -> Floats:

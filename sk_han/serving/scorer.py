@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -12,48 +11,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.parts import PARTS, Pool
-from sk_han.parts.columns import read_table
+from sk_han.model.fitted_model import FittedModel
 from sk_han.parts.ngram_model import NgramModel
-from sk_han.parts.pool import COLUMNS, NETWORK, Part
+from sk_han.parts.pool import COLUMNS, NETWORK_SCHEMAS
 from sk_han.serving.stored_model import (
     ESTIMATOR,
+    NO_SENTENCE_VECTORS,
     ServedNetwork,
     check_all_taken,
-    classifier_schema,
     fitted_state,
     stored_steps,
     stored_table,
 )
 from sk_han.storage.model_file import Arrays, model_file, read_model
-from sk_han.storage.schema import check, fields_of
+from sk_han.storage.schema import fields_of
 from sk_han.targets import Target
 from sk_han.text.analyzer import TOKEN_PATTERNS
-from sk_han.text.reader import (
-    DocumentReader,
-    DocumentSpans,
-    words_of,
-)
+from sk_han.text.reader import DocumentReader, DocumentSpans, words_of
 from sk_han.text.vocabulary import stored_tokenizer
-from sk_han.utils.containers import document_ids, records_of, rows_of
-from sk_han.utils.messages import check_count, counted, random_source
-from sk_han.validation.documents import (
-    as_documents,
-    as_list,
-    check_texts,
-    holds_word_ids,
-    with_columns,
-    within_vocabulary,
-)
+from sk_han.utils.containers import document_ids, records_of
+from sk_han.utils.messages import counted
+from sk_han.validation.documents import as_list, check_texts, holds_word_ids
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from sk_han.inspection.explanations import Source
     from sk_han.inspection.results.collection import ExplanationList
     from sk_han.inspection.results.summary import Summary
-
-_NO_SENTENCE_VECTORS = "it reads sentence vectors, which a Scorer does not: sk_han.load reads it"
 
 
 class ServedTokenizer:
@@ -72,9 +56,12 @@ class ServedTokenizer:
             **{name: params[name] for name in names},
         )
 
-    def transform(self, X: Any) -> DocumentArray:
-        """Turn texts into word ids, as `HierarchicalTokenizer.transform` does without padding."""
-        return self._reader.documents(check_texts(X), self.vocabulary_)
+    def transform_ragged(self, X: Any) -> DocumentArray:
+        """Turn texts into word ids, as `HierarchicalTokenizer.transform_ragged` does."""
+        texts, size = check_texts(X), ServedNetwork.batch_size  # joblib would read many at once
+        portions = [texts[first : first + size] for first in range(0, len(texts), size)]
+        documents = [self._reader.documents(portion, self.vocabulary_) for portion in portions]
+        return DocumentArray.concatenate(documents)
 
     def locate(self, texts: Any) -> tuple[DocumentArray, list[DocumentSpans]]:
         """Return documents and the positions of their words and sentences."""
@@ -95,9 +82,6 @@ def check_threshold(threshold: Any, target: Target) -> None:
     is_number = isinstance(threshold, Real) and not isinstance(threshold, bool)
     if not is_number or not (0 <= threshold <= 1 or threshold == np.inf):
         raise ValueError(f"threshold must be a probability, such as 0.9; got {threshold!r}.")
-
-
-_BATCH_SIZE = 64  # documents in memory at once
 
 
 class Scorer:
@@ -140,28 +124,17 @@ class Scorer:
     True
     """
 
-    classes_: NDArray[Any]
     table: dict[str, Any] | None = None
 
     def __init__(self, state: dict[str, Any], tokenizer: ServedTokenizer | None) -> None:
-        check(classifier_schema(), state)
-        if state["parts"][NETWORK]["kind"] != ServedNetwork.kind:
-            raise ValueError(_NO_SENTENCE_VECTORS)
-        kinds: dict[str, type[Part]] = {**PARTS, ServedNetwork.kind: ServedNetwork}
-        pool = Pool.from_state(state, kinds)
+        model = FittedModel.from_state(state, dict.fromkeys(NETWORK_SCHEMAS, ServedNetwork))
         # Only `partial_fit` needs `counts`.
         parts = {
             name: replace(part, counts=None) if isinstance(part, NgramModel) else part
-            for name, part in pool.parts.items()
+            for name, part in model.pool.parts.items()
         }
-        self._pool = replace(pool, parts=parts)
-        self.classes_ = self.target.names
-        columns: Any = self._pool.parts.get(COLUMNS)
-        if columns is not None:
-            names = [columns.encoder.text, *columns.encoder.codings]
-            self.feature_names_in_ = np.array(names, dtype=object)
-        self._vocabulary_size: int = state["vocabulary_size"]
-        self._tokenizer = tokenizer or state["tokenizer"]
+        pool = replace(model.pool, parts=parts)
+        self.model_ = replace(model, pool=pool, tokenizer=tokenizer or model.tokenizer)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scorer:
@@ -185,7 +158,7 @@ class Scorer:
             (_, first), (_, model), tokenizer = steps[0], steps[-1], None
             if pipeline is not None:
                 if first.get("class") == "SentenceEmbedder":
-                    raise ValueError(_NO_SENTENCE_VECTORS)
+                    raise ValueError(NO_SENTENCE_VECTORS)
                 tokenizer = ServedTokenizer(first, arrays)
             if not isinstance(model, dict) or model.get("class") != "HANClassifier":
                 raise ValueError("it holds no classifier")
@@ -204,7 +177,17 @@ class Scorer:
     @property
     def target(self) -> Target:
         """What scores mean: `names` of classes or labels, and of several labels `thresholds`."""
-        return self._pool.target
+        return self.model_.target
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, in the order of the columns of `predict_proba`."""
+        return self.target.names
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the columns that are read."""
+        return np.array(self.model_.feature_names, dtype=object)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable label of each document, or an indicator of its labels.
@@ -219,7 +202,7 @@ class Scorer:
         -------
         ndarray of shape (n_documents,)
         """
-        return self.target.decode(self.target.decide(self._logits(X)))
+        return self.target.decode(self.target.decide(self.model_.logits(X)))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probability of each class.
@@ -235,15 +218,15 @@ class Scorer:
             Columns in the order of `classes_`; rows sum to 1, but not with several labels a
             document.
         """
-        return self.target.probabilities(self._logits(X))
+        return self.model_.predict_proba(X)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithms of what `predict_proba` does, finite also for unlikely classes."""
-        return self.target.log_probabilities(self._logits(X))
+        return self.target.log_probabilities(self.model_.logits(X))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Score each document as `HANClassifier.decision_function` does; X is as in `predict`."""
-        return self.target.decision_function(self._logits(X))
+        return self.target.decision_function(self.model_.logits(X))
 
     def predict_frame(self, X: Any, *, threshold: float | None = None) -> DataFrame:
         """Predict decisions and probabilities as a table, for a partition of a large collection.
@@ -282,9 +265,9 @@ class Scorer:
         index = X.index if isinstance(X, (pandas.Series, pandas.DataFrame)) else None
         X = records_of(X)
         if not holds_word_ids(X):
-            is_table = COLUMNS in self._pool.parts
-            X = as_list(X) if not is_table else self._texts(X) if len(X) else []
-        z = self._logits(X) if len(X) > 0 else np.empty((0, len(self.classes_)))
+            is_table = COLUMNS in self.model_.pool.parts
+            X = as_list(X) if not is_table else self.model_.texts(X) if len(X) else []
+        z = self.model_.logits(X) if len(X) > 0 else np.empty((0, len(self.classes_)))
         decided, p = self.target.decode(self.target.decide(z)), self.target.probabilities(z)
         if self.target.has_one_label:
             names = ["prediction"]
@@ -333,31 +316,24 @@ class Scorer:
             If a parameter is invalid.
         """
         # Explanations take as long to import as all that predicts.
-        from sk_han.inspection.explanations import ExplainedClasses, ExplainOptions, explain_batch
-        from sk_han.inspection.results.collection import ExplanationList
+        from sk_han.inspection.explanations import (
+            ExplainedModel,
+            ExplainOptions,
+            explanation_list,
+        )
 
-        ids, X = document_ids(X), X if holds_word_ids(X) else self._texts(X)
-        options = {"method": method, "combine": combine, "batch_size": batch_size}
-        checked = ExplainOptions.checked({**options, "random_state": random_state})
-        random = random_source(checked.random_state)
-        classes = ExplainedClasses.checked(target, against, self.target, len(X), targets)
-        numbers: list[int] = []
-        explanations = []
-        n_read = 0
-        for documents, sources in self._located(X, checked.batch_size or _BATCH_SIZE):
-            for number, explanation in explain_batch(
-                self._pool,
-                documents,
-                sources,
-                classes.batch(n_read, len(documents)),
-                checked,
-                random,
-                each_predicted=targets is not None,
-            ):
-                numbers.append(n_read + number)
-                explanations.append(explanation)
-            n_read += len(documents)
-        return ExplanationList(explanations, numbers=numbers, ids=ids)
+        options = ExplainOptions.checked(
+            {
+                "method": method,
+                "combine": combine,
+                "batch_size": batch_size,
+                "random_state": random_state,
+            }
+        )
+        explained = ExplainedModel(self.model_).explanations(
+            X, options, target=target, against=against, targets=targets
+        )
+        return explanation_list(explained, ids=document_ids(X))
 
     def summarize(
         self, X: Any, *, k: int = 10, max_documents: int | None = 2000, random_state: Any = 0
@@ -374,50 +350,8 @@ class Scorer:
         ValueError
             If a parameter is invalid, or there are no documents.
         """
-        from sk_han.inspection.summing_up import sampled_numbers, summary_of_model
+        from sk_han.inspection.explanations import ExplainedModel
+        from sk_han.inspection.summing_up import summarize_model
 
-        check_count("k", k)
-        random = random_source(random_state)
-        of_ids = holds_word_ids(X)
-        X = X if of_ids else self._texts(X)
-        numbers = sampled_numbers(len(X), max_documents, random)
-        chosen = X[numbers] if of_ids else rows_of(X, numbers)
-        return summary_of_model(
-            self._pool,
-            self._located(chosen),
-            self._tokenizer,
-            k=int(k),
-            numbers=numbers,
-            n_given=len(X),
-            random=random,
-        )
-
-    def _logits(self, X: Any) -> NDArray[np.float64]:
-        """Return the logits of all parts together, shape (D, K)."""
-        return np.concatenate([self._pool.logits(self._known(each)) for each in self._read(X)])
-
-    def _read(self, X: Any) -> Iterator[DocumentArray]:
-        is_read = holds_word_ids(X) or self._tokenizer is None
-        given = as_documents(X, None) if is_read else self._texts(X)
-        for first in range(0, len(given), _BATCH_SIZE):
-            batch = given[first : first + _BATCH_SIZE]
-            if isinstance(batch, DocumentArray):
-                yield batch
-            else:
-                yield with_columns(self._tokenizer.transform(batch), batch)
-
-    def _texts(self, X: Any) -> list[str]:
-        """Return texts, of a table with what the model reads of its columns."""
-        return check_texts(read_table(X, self._pool.parts))
-
-    def _located(
-        self, X: Any, size: int = _BATCH_SIZE
-    ) -> Iterator[tuple[DocumentArray, list[Source]]]:
-        from sk_han.inspection.explanations import located
-
-        for documents, sources in located(X, self._tokenizer, size):
-            yield self._known(documents), sources
-
-    def _known(self, documents: DocumentArray) -> DocumentArray:
-        """Return documents as the model knows them."""
-        return self._pool.checked(within_vocabulary(documents, self._vocabulary_size))
+        options = {"k": k, "max_documents": max_documents, "random_state": random_state}
+        return summarize_model(ExplainedModel(self.model_), X, **options)

@@ -25,12 +25,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import sk_han
 from sk_han.inspection.contributions import METHODS
-from sk_han.inspection.results.result import plain
 from sk_han.parts.columns import Coding
 from sk_han.parts.pool import COLUMNS
 from sk_han.rendering.blocks import Block, Heading, Sentence, Span, percent
 from sk_han.rendering.colors import stylesheet
 from sk_han.rendering.html import escaped, markup
+from sk_han.rendering.result import plain
 from sk_han.rendering.shading import document_blocks, legend, named
 from sk_han.serving.scorer import Scorer, check_threshold
 from sk_han.utils.containers import listed
@@ -107,7 +107,7 @@ class _Source:
     def _prepared(self, scorer: Scorer) -> _Model:
         if self.threshold is not None:
             check_threshold(self.threshold, scorer.target)
-        part: Any = scorer._pool.parts.get(COLUMNS)
+        part: Any = scorer.model_.part(COLUMNS)
         model = _Model(scorer, *((None, {}, False) if part is None else part.encoder))
         # The first call compiles kernels, or reads them from a cache.
         scorer.explain([model.document("A good day.", dict.fromkeys(model.codings))])

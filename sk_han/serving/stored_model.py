@@ -18,122 +18,11 @@ from sk_han.kernels.numpy_network import (
     attention_gradient,
     gru_gradient,
 )
-from sk_han.options import (
-    RNN,
-    Attention,
-    InstanceOf,
-    NetworkOptions,
-)
-from sk_han.parts import PARTS
-from sk_han.parts.columns import ColumnModel
-from sk_han.parts.ngram_model import NgramModel
-from sk_han.parts.pool import (
-    CHARACTERS,
-    COLUMNS,
-    LATENT,
-    LATENT_CHARACTERS,
-    NETWORK,
-    NETWORK_SCHEMAS,
-    NGRAMS,
-    SENTENCE_NETWORK,
-    WORDS,
-    Attribution,
-    NetworkPart,
-    pool_fields,
-)
+from sk_han.options import RNN, Attention, InstanceOf, NetworkOptions
+from sk_han.parts.pool import Attribution, NetworkPart, Score
 from sk_han.storage.model_file import Arrays, from_plain, taken
-from sk_han.storage.schema import (
-    TRAINING,
-    Array,
-    Field,
-    ListOf,
-    Schema,
-    Shapes,
-    Size,
-    Sizes,
-    check,
-    check_best_epoch,
-    check_weights,
-    fields_of,
-)
-from sk_han.targets import TARGETS, Target
-from sk_han.text.vocabulary import FittedTokenizer
-
-
-def classifier_schema() -> Schema:
-    """Return the schema, with the kinds of parts and targets that are known now.
-
-    K classes, V word ids, E numbers of a sentence vector.
-    """
-    parts = {kind: part.SCHEMA for kind, part in PARTS.items()} | NETWORK_SCHEMAS
-    targets = {kind: target.SCHEMA for kind, target in TARGETS.items()}
-    return Schema(
-        (
-            Field("vocabulary_size", Size("V", 2)),
-            *pool_fields(parts, targets),
-            Field("encoder", InstanceOf(str), optional=True),
-            Field("tokenizer", FittedTokenizer("V"), optional=True),
-            *TRAINING,
-            Field("fit_summary", _summary, optional=True),
-            Field("text_hashes", _TEXT_HASHES, optional=True),
-        ),
-        rules=(check_best_epoch, _check_network, _check_linear_models),
-    )
-
-
-# For each linear model: whether it reads characters, and whether it is latent.
-_LINEAR = {
-    NGRAMS: (False, False),
-    LATENT: (False, True),
-    CHARACTERS: (True, False),
-    LATENT_CHARACTERS: (True, True),
-}
-
-
-_TEXT_HASHES = Schema(
-    (Field("salt", Array("uint8", "16")), Field("hashes", Array("uint64", "t", rising=True)))
-)
-
-
-def _summary(value: Any, where: str, sizes: Sizes) -> None:
-    from sk_han.inspection import FitSummary  # results take as long to import as the rest
-
-    FitSummary.from_dict(value)
-
-
-def _check_network(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
-    network = state["parts"].get(NETWORK)
-    if network is None or network["kind"] not in NETWORK_SCHEMAS:
-        raise ValueError("its parts have no network")
-    if state["encoder"] is not None and network["kind"] != SENTENCE_NETWORK:
-        raise ValueError("its network and its encoder of sentences do not belong together")
-    words = state["parts"].get(WORDS)
-    if words is not None and (network["kind"], words["kind"]) != (
-        SENTENCE_NETWORK,
-        "network",
-    ):
-        raise ValueError(f"its part {WORDS} is not a network over words next to one over vectors")
-
-
-def _check_linear_models(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
-    columns = state["parts"].get(COLUMNS)
-    if columns is not None and columns["kind"] != ColumnModel.kind:
-        raise ValueError(f"its part {COLUMNS} is of the kind {columns['kind']}")
-    for name, (reads_characters, is_latent) in _LINEAR.items():
-        part = state["parts"].get(name)
-        if part is None:
-            continue
-        learnt = part["learnt"]
-        if part["kind"] != NgramModel.kind:
-            raise ValueError(f"its part {name} is of the kind {part['kind']}")
-        if (learnt["table"] is not None) != reads_characters:
-            found = "words" if reads_characters else "characters"
-            raise ValueError(f"its part {name} reads {found}")
-        if learnt["problems"] is not None and is_latent:
-            raise ValueError(f"its part {name} has sparse weights")
-        if learnt["problems"] is None and (learnt["counts"] is None) != is_latent:
-            raise ValueError(f"its part {name} {'has' if is_latent else 'lacks'} counts")
-
+from sk_han.storage.schema import Field, ListOf, Schema, Shapes, check, check_weights, fields_of
+from sk_han.targets import Target
 
 ESTIMATOR = "class", "params", "requests", "fitted"  # what describes one
 
@@ -203,13 +92,20 @@ def check_all_taken(arrays: Arrays) -> None:
 _MOST_WORDS = 8_192  # that are encoded at once, if they are more than a sentence
 
 
+NO_SENTENCE_VECTORS = "it reads sentence vectors, which a Scorer does not: sk_han.load reads it"
+
+
 class ServedNetwork(NetworkPart):
     """A `HierarchicalAttentionNetwork` of a checked state, which only predicts, without PyTorch.
 
     It covers bidirectional GRUs of one layer and attention of one hop, of each label too.
     """
 
+    batch_size = 64
+
     def __init__(self, state: Mapping[str, Any]) -> None:
+        if state["reads"] != "words":
+            raise ValueError(NO_SENTENCE_VECTORS)
         self._state = state
         options, weights = NetworkOptions.from_plain(state["options"]), state["weights"]
         if options.recurrent != RNN() or type(options.attention) is not Attention:
@@ -238,7 +134,9 @@ class ServedNetwork(NetworkPart):
 
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
         """Score documents, shape (D, K)."""
-        return self._read(documents).logits.astype(np.float64)
+        portions = range(0, max(len(documents), 1), self.batch_size)
+        logits = [self._read(documents[i : i + self.batch_size]).logits for i in portions]
+        return np.concatenate(logits).astype(np.float64)
 
     def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> NDArray[np.float64]:
         """Score sets of sentences, (M, K); words are read once."""
@@ -254,13 +152,12 @@ class ServedNetwork(NetworkPart):
         """Score documents, and return the attention to their words and sentences."""
         return self._read(documents).attribution(np.zeros(documents.n_words))
 
-    def gradient_attention(
-        self, documents: DocumentArray, score: Callable[[Floats], NDArray[Any]]
-    ) -> Attribution:
+    def gradient_attention(self, documents: DocumentArray, score: Score) -> Attribution:
         """Multiply attention by the gradient at it, as `sk_han.nn.han` explains."""
         words, sentences = documents.words_per_sentence, documents.sentences_per_document
         read = self._read(documents, keep=True)
-        factors = score(read.logits).astype(np.float32, copy=False)
+        logits = read.logits.astype(np.float64)
+        factors = score(logits, slice(None)).astype(np.float32, copy=False)
         of_pooled = factors @ self._output[0]  # (D, H)
         of_states = attention_gradient(
             self._sentence_attention,

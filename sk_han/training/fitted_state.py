@@ -54,7 +54,7 @@ def setstate(estimator: Any, state: Any) -> None:
 
 def visual_block(estimator: Any) -> VisualBlock:
     """Return the box of scikit-learn's diagram, with the result of the fit below the name."""
-    summary = vars(estimator).get("fit_summary_")
+    summary = getattr(estimator, "fit_summary_", None)
     name = type(estimator).__name__
     block = VisualBlock("single", estimator, names=name, name_details=str(estimator))
     block.name_caption = None if summary is None else summary.in_short

@@ -324,15 +324,22 @@ class Net(ClassifierMixin, NeuralNet):
             [getattr(self.compute("attend", batch), name).numpy(force=True) for batch in batches]
         )
 
-    def compute(self, method: str, inputs: Any, *scores: Any) -> Any:
+    def compute(self, method: str, inputs: Any, score: Any = None, rows: Any = None) -> Any:
         """Call a method of the network on one batch or, if a GPU has too little memory, on halves.
 
-        Scores, whose gradient the method computes, can be sliced as the inputs.
+        The method may take the gradient of a score: of logits (n, K) and the rows of their
+        documents, both arrays, `score` returns the factor of each logit.
         """
-        with torch.inference_mode(not scores), self._own_settings():
+        rows = np.arange(len(inputs)) if rows is None else rows
+
+        def factors(logits: Tensor) -> Tensor:
+            array = logits.numpy(force=True).astype(np.float64)
+            return torch.from_numpy(score(array, rows)).to(logits)
+
+        with torch.inference_mode(score is None), self._own_settings():
             tensors = self.to_tensors(inputs, self.device)
             try:
-                return getattr(self.module_, method)(*tensors, *scores)
+                return getattr(self.module_, method)(*tensors, *([factors] if score else []))
             except torch.OutOfMemoryError as error:
                 if len(inputs) == 1:
                     raise MemoryError(
@@ -345,8 +352,8 @@ class Net(ClassifierMixin, NeuralNet):
             del tensors
             half = len(inputs) // 2
             halves = [
-                self.compute(method, inputs[rows], *(each[rows] for each in scores))
-                for rows in (slice(None, half), slice(half, None))
+                self.compute(method, inputs[places], score, rows[places])
+                for places in (slice(None, half), slice(half, None))
             ]
             joined = (torch.cat(rows) for rows in zip(*halves, strict=True))
             return type(halves[0])(*joined)

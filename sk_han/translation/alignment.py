@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.inspection.results.result import Extent, Result, plain
 from sk_han.rendering.blocks import Block, Heading, Matrix, Span, Table
 from sk_han.rendering.figures import plot_matrix
+from sk_han.rendering.result import Extent, Result, plain
 from sk_han.text.sentences import CHARACTER_MARKS, CHARACTER_WORDS, WORD_CHARACTERS
 from sk_han.utils.messages import counted
 

@@ -186,20 +186,6 @@ def vocabulary_size_of(
     return size
 
 
-def known_documents(
-    documents: DocumentArray, pool: Any, encoder: str | None, vocabulary_size: int
-) -> DocumentArray:
-    """Return documents as a fitted model knows them: without words beyond its vocabulary.
-
-    They must hold what all parts read, such as vectors of the encoder, or a TypeError or ValueError
-    names what is missing.
-    """
-    if pool.network.dimension is not None:
-        check_sentence_vectors(documents, pool.network.dimension, encoder)
-    known: DocumentArray = pool.checked(within_vocabulary(documents, vocabulary_size))
-    return known
-
-
 def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> DocumentArray:
     """Replace ids beyond the vocabulary by the unknown word."""
     beyond = documents.word_ids >= vocabulary_size

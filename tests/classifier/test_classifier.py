@@ -20,7 +20,7 @@ from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.documents import LabelledDocuments
 from tests import tiny_models
 from tests.gpu import needs_gpu
-from tests.tiny_models import BAD, GOOD
+from tests.tiny_models import BAD, GOOD, with_model
 
 TEXTS = 8 * (GOOD + BAD)
 LABELS = np.array(8 * (3 * ["pos"] + 3 * ["neg"]))
@@ -85,7 +85,7 @@ class TestFitAndPredict:
 
     def test_log_probabilities_are_finite_where_a_probability_is_zero(self, fitted):
         classifier, pool = copy(fitted), fitted.pool_
-        classifier.pool_ = replace(pool, scales={**pool.scales, "network": 1e6})
+        with_model(classifier, pool=replace(pool, scales={**pool.scales, "network": 1e6}))
         assert classifier.predict_proba(TEXTS).min() == 0
         found = classifier.predict_log_proba(TEXTS)
         assert np.isfinite(found).all()

@@ -14,7 +14,7 @@ from sk_han import (
 )
 from sk_han.serving import Scorer
 from tests.by_hand import by_all_orders
-from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny, with_model
 
 METHODS = ("shapley", "gradient_attention", "attention", "random")
 THREE = np.array(["a", "b", "c"] * 6)
@@ -59,9 +59,9 @@ def test_contributions_add_what_network_and_ngrams_bring(two):
     how = {"method": "gradient_attention", "target": "pos"}
     explanation = two.explain(TEXTS[:1], **how)[0]
     pool = two.pool_
-    two.pool_ = pool.only(["network"])
+    with_model(two, pool=pool.only(["network"]))
     network = two.explain(TEXTS[:1], **how)[0].contributions
-    two.pool_ = pool
+    with_model(two, pool=pool)
     np.testing.assert_allclose(
         explanation.contributions, network + explanation.ngram_contributions, atol=1e-6
     )

@@ -132,7 +132,7 @@ class TestInAClassifier:
         joblib.dump(fitted, dumped := io.BytesIO())
         dumped.seek(0)
         np.testing.assert_array_equal(joblib.load(dumped).predict_proba(others[0]), expected)
-        assert scorer._pool.parts["characters"].counts is None
+        assert scorer.model_.part("characters").counts is None
 
     def test_portions_go_on_with_it(self):
         texts, labels = inflected(400)

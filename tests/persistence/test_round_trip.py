@@ -20,6 +20,7 @@ from tests.tiny_models import (
     fitted_pipeline,
     tiny,
     with_classes,
+    with_model,
 )
 
 
@@ -65,8 +66,7 @@ class TestRoundTrip:
         assert (tmp_path / "again.han").read_bytes() == path.read_bytes()
 
     def test_a_device_that_is_gone_becomes_the_cpu(self, fitted, path):
-        classifier = copy(fitted)
-        classifier.device_ = "cuda:7"
+        classifier = with_model(copy(fitted), device="cuda:7")
         assert round_trip(classifier, path).device_ == "cpu"
 
 

@@ -16,6 +16,7 @@ import sk_han
 from sk_han import HANClassifier, MultiHopAttention, SentenceArray, SentenceEmbedder
 from sk_han.sentence_vectors import SentenceNetwork
 from tests.encoders_of_sentences import HashEncoder, OtherEncoder
+from tests.tiny_models import with_model
 
 WORDS = {"neg": ["bad", "dull", "poor"], "pos": ["good", "fine", "great"]}
 NOUNS = ["film", "lamp", "tent", "book", "song"]
@@ -375,8 +376,7 @@ def test_explanations_show_sentences(embedder, fitted, method):
 
 @pytest.mark.parametrize("method", ["shapley", "gradient_attention"])
 def test_words_share_alike_what_a_vector_brings(X, fitted, method):
-    of_vectors = copy.copy(fitted)
-    of_vectors.pool_ = fitted.pool_.without({"words"})
+    of_vectors = with_model(copy.copy(fitted), pool=fitted.pool_.without({"words"}))
     shares = [
         shares_of_words(model.explain(X[1:2], method=method)[0]) for model in (of_vectors, fitted)
     ]

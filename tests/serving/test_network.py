@@ -39,19 +39,6 @@ NESTED = [
 DOCUMENTS = DocumentArray.from_nested(NESTED)
 
 
-class Factors:
-    """A score with given factors of the logits, of any rows."""
-
-    def __init__(self, factors):
-        self.factors = factors
-
-    def __getitem__(self, rows):
-        return Factors(self.factors[rows])
-
-    def __call__(self, logits):
-        return torch.from_numpy(self.factors)
-
-
 NETS = {}
 
 
@@ -134,9 +121,9 @@ class TestGradientAttention:
     def test_contributions_of_words_are_those_of_pytorch(self, pooling):
         net = trained(pooling)
         factors = np.array([[-1.0, 1.0], [0.5, 2.0], [1, -1], [0, 3], [-2, 1], [1, 1]], np.float32)
-        expected = net.compute("gradient_attention", DOCUMENTS, Factors(factors))
+        expected = net.compute("gradient_attention", DOCUMENTS, lambda logits, rows: factors[rows])
         served = ServedNetwork(net_to_state(net))
-        found = served.gradient_attention(DOCUMENTS, lambda logits: factors)
+        found = served.gradient_attention(DOCUMENTS, lambda logits, rows: factors[rows])
         assert_same(found, net, DOCUMENTS)
         words = expected.words.numpy(force=True)
         np.testing.assert_allclose(found.words, words, atol=5e-6 * abs(words).max())

@@ -103,7 +103,7 @@ class TestPredictions:
 
     def test_what_only_training_needs_is_not_kept(self, served, two):
         assert two.ngram_model_.counts is not None
-        assert served(two)._pool.parts["ngrams"].counts is None
+        assert served(two).model_.part("ngrams").counts is None
 
     def test_a_pickled_scorer_predicts_the_same(self, served, two):
         scorer = served(two)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_han import RNN, Attention, ContextAttention
-from sk_han.inspection.results.result import plain
+from sk_han.rendering.result import plain
 from sk_han.storage.model_file import from_plain, to_plain
 from tests.crafted_files import archive_of, golden_parts
 

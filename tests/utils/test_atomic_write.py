@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sk_han import HierarchicalTokenizer, load, save
-from tests.tiny_models import TEXTS, UNSEEN, fitted_classifier
+from tests.tiny_models import TEXTS, UNSEEN, fitted_classifier, with_model
 
 IN_ANOTHER_PROCESS = """
 import os, signal, sys
@@ -201,8 +201,7 @@ class TestTheFile:
     def test_a_model_that_could_not_be_loaded_replaces_none(self, fitted, tmp_path):
         path = tmp_path / "model.han"
         save(fitted, path)
-        broken = copy.deepcopy(fitted)
-        broken.history_ = ["no epoch"]
+        broken = with_model(copy.deepcopy(fitted), history=["no epoch"])
         with pytest.raises(ValueError, match="history"):
             save(broken, path)
         assert load(path).history_ == fitted.history_

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sk_han.inspection.results.document import DocumentExplanation
-from sk_han.inspection.results.result import Extent, Result, plain
 from sk_han.rendering.blocks import (
     Block,
     Fold,
@@ -22,6 +21,7 @@ from sk_han.rendering.blocks import (
     excerpt,
     percent,
 )
+from sk_han.rendering.result import Extent, Result, plain
 from sk_han.rendering.shading import (
     column_table,
     document_blocks,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.result import Extent, ReadOnlyResult, Shape, freeze, plain
 from sk_han.rendering.blocks import Block, Heading, Sentence, percent
 from sk_han.rendering.figures import plot_explanation
+from sk_han.rendering.result import Extent, ReadOnlyResult, Shape, freeze, plain
 from sk_han.rendering.shading import (
     column_table,
     document_blocks,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.result import Extent, Result
 from sk_han.rendering.blocks import (
     Bar,
     Block,
@@ -25,6 +24,7 @@ from sk_han.rendering.blocks import (
     with_minus,
 )
 from sk_han.rendering.figures import plot_faithfulness
+from sk_han.rendering.result import Extent, Result
 from sk_han.utils.containers import frame_of
 from sk_han.utils.messages import counted
 

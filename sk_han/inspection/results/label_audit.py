@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.result import Extent, ReadOnlyResult, freeze
 from sk_han.rendering.blocks import (
     Block,
     Heading,
@@ -23,6 +22,7 @@ from sk_han.rendering.blocks import (
     more,
     percent,
 )
+from sk_han.rendering.result import Extent, ReadOnlyResult, freeze
 from sk_han.rendering.shading import document_blocks, legend
 from sk_han.utils.containers import document_name, frame_of
 from sk_han.utils.files import write_csv

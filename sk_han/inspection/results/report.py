@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.result import Extent, ReadOnlyResult, Shape, freeze, plain
 from sk_han.rendering.blocks import Block
 from sk_han.rendering.figures import plot_matrix
 from sk_han.rendering.report import confusion_matrix, report_blocks
+from sk_han.rendering.result import Extent, ReadOnlyResult, Shape, freeze, plain
 from sk_han.utils.containers import column_dtype, frame_of
 from sk_han.utils.messages import counted
 from sk_han.utils.metrics import (

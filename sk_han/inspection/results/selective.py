@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.result import Extent, ReadOnlyResult, freeze, plain
 from sk_han.rendering.blocks import Bar, Block, Heading, Sentence, Table, decimal, percent
+from sk_han.rendering.result import Extent, ReadOnlyResult, freeze, plain
 from sk_han.utils.containers import frame_of
 from sk_han.utils.messages import counted
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sk_han.inspection.results.result import Extent, Result
 from sk_han.rendering.blocks import (
     Bar,
     Block,
@@ -23,6 +22,7 @@ from sk_han.rendering.blocks import (
     percent,
     with_minus,
 )
+from sk_han.rendering.result import Extent, Result
 from sk_han.utils.containers import frame_of, listed
 from sk_han.utils.messages import counted, in_one_line
 

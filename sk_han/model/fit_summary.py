@@ -8,8 +8,8 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
-from sk_han.inspection.results.result import Extent, Result
 from sk_han.rendering.blocks import Block, Heading, Span, Table, percent
+from sk_han.rendering.result import Extent, Result
 from sk_han.utils.messages import counted, in_one_line
 from sk_han.utils.progress import duration
 

@@ -1,0 +1,1 @@
+"""A fitted model: what classifier, Scorer, explanations and files have in common."""
