@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.fitting.data import FitInput
 from sk_han.fitting.fit import fit_model
-from sk_han.inspection.explanations import takes_options
+from sk_han.inspection.explanations import ExplainedModel, takes_options
 from sk_han.kernels.engine import ENGINES, engine_in_use, using_engine
 from sk_han.model.fitted_model import FittedModel
 from sk_han.options import NetworkOptions
@@ -674,9 +674,10 @@ column_scale_ : float or ndarray of shape (n_labels,)
         X, y_true, target, against, **options
             As in `sk_han.explain`, which also explains a Pipeline.
         """
-        from sk_han.inspection.explaining import explain
-
-        return explain(self, X, y_true=y_true, target=target, against=against, **options)
+        check_is_fitted(self)
+        return self._explained().explain(
+            X, y_true=y_true, target=target, against=against, **options
+        )
 
     def to_state(self) -> dict[str, Any]:
         """Return the fitted state: arrays, plain values and fitted tokenizers.
@@ -732,6 +733,10 @@ column_scale_ : float or ndarray of shape (n_labels,)
     def _computing(self) -> AbstractContextManager[None]:
         """Compute with the engine and threads of the parameters."""
         return computing(self.engine, self.n_threads)
+
+    def _explained(self) -> ExplainedModel:
+        """Return the fitted model, and how it computes, as explanations need it."""
+        return ExplainedModel(self.model_, computing=self._computing, quiet=not self.verbose)
 
     def _scored(self, X: Any) -> tuple[Target, NDArray[np.float64]]:
         """Return the target and the logits of all parts together, (D, K), of one fit."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,6 @@ from sk_han.inspection.explanations import ExplainedModel
 from sk_han.model.fitted_model import FittedModel
 from sk_han.sentence_vectors.embedder import SentenceEmbedder
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training.net import computing
 from sk_han.utils.messages import a_kind, counted
 from sk_han.validation.documents import check_texts, holds_word_ids
 
@@ -99,8 +97,7 @@ def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
             f"itself: take estimator.{estimator.place}."
         )
     *steps, classifier = _steps(estimator)
-    model = getattr(classifier, "model_", None)
-    if not isinstance(model, FittedModel):
+    if not isinstance(getattr(classifier, "model_", None), FittedModel):
         is_pipeline = isinstance(estimator, Pipeline)
         ends_in = f" that ends in {type(classifier).__name__}" if is_pipeline else ""
         around = "a search or a calibration" if by == "explain" else "a search"
@@ -108,6 +105,7 @@ def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
             f"{by} needs a HANClassifier, a Pipeline that ends in one, or {around} of such; "
             f"got {type(estimator).__name__}{ends_in}.{_way_to_explain(estimator)}"
         )
+    explained: ExplainedModel = replace(classifier._explained(), estimator=estimator)
     for position, step in enumerate(steps, start=1):
         if not isinstance(step, (HierarchicalTokenizer, SentenceEmbedder)):
             continue
@@ -116,14 +114,9 @@ def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
                 f"{by} cannot see through {steps[position]!r} between tokenizer and "
                 f"classifier. Put it before the tokenizer, or {by}(pipeline[-1], documents)."
             )
-        model, steps = replace(model, tokenizer=step), steps[:-1]
-    return ExplainedModel(
-        model,
-        steps,
-        estimator,
-        partial(computing, classifier.engine, classifier.n_threads),
-        quiet=not classifier.verbose,
-    )
+        model = replace(explained.model, tokenizer=step)
+        return replace(explained, model=model, steps=steps[:-1])
+    return replace(explained, steps=steps)
 
 
 def _steps(estimator: Any) -> list[Any]:

@@ -21,11 +21,11 @@ from sk_han.parts import Pool
 from sk_han.parts.pool import COLUMNS, NETWORK
 from sk_han.rendering.result import read_only
 from sk_han.targets import OneOfClasses, Target
-from sk_han.utils.containers import label_list, listed, records_of
+from sk_han.utils.containers import document_ids, label_list, listed, records_of
 from sk_han.utils.messages import check_choice, check_count, counted, in_one_line, random_source
 from sk_han.utils.progress import Progress
 from sk_han.validation.documents import check_texts, holds_word_ids
-from sk_han.validation.labels import ClassNames
+from sk_han.validation.labels import ClassNames, warn_of_order
 
 _FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
 
@@ -267,6 +267,23 @@ class ExplainedModel:
             for step in self.steps:
                 chunk = step.transform(chunk)
             yield from self.model.located(chunk, size)
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        y_true: Any = None,
+        target: Any = None,
+        against: Any = None,
+        targets: str | None = None,
+        **options: Any,
+    ) -> ExplanationList:
+        """Explain documents as `sk_han.explain` does."""
+        if y_true is not None:
+            warn_of_order(X, y_true, "y_true")
+        checked = ExplainOptions.checked(options)
+        explained = self.explanations(X, checked, target=target, against=against, targets=targets)
+        return explanation_list(explained, y_true, document_ids(X))
 
     def explanations(
         self,

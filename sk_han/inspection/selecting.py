@@ -14,7 +14,6 @@ from scipy.special import bdtr, betaincinv
 from sk_han.inspection.estimators import n_documents_of, reader_of, seen_in_training, texts_of
 from sk_han.inspection.reporting import all_labels, classes_of, predictions, with_length
 from sk_han.inspection.results.selective import SelectiveThreshold
-from sk_han.parts.columns import read_table
 from sk_han.targets import AnyOfLabels
 from sk_han.utils.messages import agreeing, counted
 from sk_han.validation.labels import (
@@ -133,7 +132,7 @@ def selective_threshold(
     seen = seen_in_training(estimator, X)
     kept = np.ones(len(y), dtype=bool)
     kept[[] if seen is None else seen] = False
-    texts = texts_of(X if model is None else read_table(X, model.model.pool.parts))
+    texts = texts_of(X if model is None else model.model.with_columns(X))
     has_text = kept if texts is None else kept & [bool(text.strip()) for text in texts]
     needed = math.ceil(math.log(1 - confidence_level) / math.log(1 - max_error))
     n = int(kept.sum())

@@ -14,7 +14,7 @@ from sk_han.documents.repeated import TextHashes
 from sk_han.model.fit_summary import FitSummary
 from sk_han.options import InstanceOf
 from sk_han.parts import PARTS, Part, Pool
-from sk_han.parts.columns import ColumnModel, read_table
+from sk_han.parts.columns import ColumnModel
 from sk_han.parts.ngram_model import NgramModel
 from sk_han.parts.pool import (
     CHARACTERS,
@@ -129,11 +129,17 @@ class FittedModel:
 
     def texts(self, X: Any, name: str = "X") -> list[str]:
         """Return raw texts as a list; those of a table with what the model reads of its columns."""
-        return check_texts(read_table(X, self.pool.parts), name=name)
+        return check_texts(self.with_columns(X), name=name)
+
+    def with_columns(self, X: Any) -> Any:
+        """Return a table as texts with what the parts read of it; any other X as it is."""
+        for part in self.pool.parts.values():
+            X = part.read(X)
+        return X
 
     def read(self, X: Any) -> DocumentArray:
         """Return texts, word ids or sentence vectors as documents that the model knows."""
-        return self.known(as_documents(read_table(X, self.pool.parts), self.tokenizer))
+        return self.known(as_documents(self.with_columns(X), self.tokenizer))
 
     def known(self, documents: DocumentArray) -> DocumentArray:
         """Return documents without words beyond the vocabulary.
@@ -155,7 +161,7 @@ class FittedModel:
 
     def located(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
         """Yield documents that the model knows and their texts, at most `size` at a time."""
-        X = read_table(X, self.pool.parts)
+        X = self.with_columns(X)
         if holds_word_ids(X) or self.tokenizer is None:
             documents = as_documents(X, self.tokenizer)
             for first in range(0, len(documents), size):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import Coalitions, DocumentArray
 from sk_han.options import Choice, InstanceOf
-from sk_han.parts.pool import COLUMNS, Part
+from sk_han.parts.pool import Part
 from sk_han.storage.schema import Array, ByName, Field, Schema, Sizes, strings
 from sk_han.targets import Target
 from sk_han.utils.containers import Floats, listed
@@ -352,6 +352,24 @@ class ColumnModel(Part):
         """Return the weights of rows (D, M), (D, M, K); 0 of unseen values."""
         return np.append(self.weights, np.zeros((1, len(self.intercept))), axis=0)[rows]
 
+    def read(self, X: Any) -> Any:
+        """Return a table as texts with the columns that are read; any other X as it is.
+
+        Warn of values that the fit has not seen, which have no weights.
+        """
+        if isinstance(X, (TableTexts, DocumentArray)):
+            return X
+        texts = self.encoder.read(X)
+        for name, coding, _, place in self.encoder.places():
+            is_category = not coding.n_bins and len(coding.values) > 0
+            if is_category and (n_unseen := int((texts.columns[:, place] < 0).sum())):
+                warn_user(
+                    f"Column {name!r} has {counted(n_unseen, 'value')} that no two training "
+                    "documents have; they count for no class.",
+                    once=True,
+                )
+        return texts
+
     def to_state(self) -> dict[str, Any]:
         """Return the names of the columns, bins and values, and weights."""
         return {
@@ -368,26 +386,6 @@ class ColumnModel(Part):
         codings = {name: Coding(**each) for name, each in state["columns"].items()}
         encoder = ColumnEncoder(state["text"], codings, state["is_choice"])
         return cls(encoder, state["weights"].copy(), state["intercept"].copy())
-
-
-def read_table(X: Any, parts: Mapping[str, Part]) -> Any:
-    """Return a table as texts with what a fitted part reads of its columns; any other X as it is.
-
-    Warn of values that the fit has not seen, which have no weights.
-    """
-    part: Any = parts.get(COLUMNS)
-    if part is None or isinstance(X, (TableTexts, DocumentArray)):
-        return X
-    found: TableTexts = part.encoder.read(X)
-    for name, coding, _, place in part.encoder.places():
-        is_category = not coding.n_bins and len(coding.values) > 0
-        if is_category and (n_unseen := int((found.columns[:, place] < 0).sum())):
-            warn_user(
-                f"Column {name!r} has {counted(n_unseen, 'value')} that no two training documents "
-                "have; they count for no class.",
-                once=True,
-            )
-    return found
 
 
 def is_table(X: Any) -> bool:

@@ -29,7 +29,7 @@ from sk_han.targets import Target
 from sk_han.text.analyzer import TOKEN_PATTERNS
 from sk_han.text.reader import DocumentReader, DocumentSpans, words_of
 from sk_han.text.vocabulary import stored_tokenizer
-from sk_han.utils.containers import document_ids, records_of
+from sk_han.utils.containers import records_of
 from sk_han.utils.messages import counted
 from sk_han.validation.documents import as_list, check_texts, holds_word_ids
 
@@ -316,24 +316,18 @@ class Scorer:
             If a parameter is invalid.
         """
         # Explanations take as long to import as all that predicts.
-        from sk_han.inspection.explanations import (
-            ExplainedModel,
-            ExplainOptions,
-            explanation_list,
-        )
+        from sk_han.inspection.explanations import ExplainedModel
 
-        options = ExplainOptions.checked(
-            {
-                "method": method,
-                "combine": combine,
-                "batch_size": batch_size,
-                "random_state": random_state,
-            }
+        return ExplainedModel(self.model_).explain(
+            X,
+            target=target,
+            against=against,
+            targets=targets,
+            method=method,
+            combine=combine,
+            batch_size=batch_size,
+            random_state=random_state,
         )
-        explained = ExplainedModel(self.model_).explanations(
-            X, options, target=target, against=against, targets=targets
-        )
-        return explanation_list(explained, ids=document_ids(X))
 
     def summarize(
         self, X: Any, *, k: int = 10, max_documents: int | None = 2000, random_state: Any = 0
