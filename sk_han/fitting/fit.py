@@ -59,7 +59,7 @@ def fit_model(
     summary = summary_of(scaled, fit)
     # Not for a portion, whose class frequencies may differ, nor for a loss without probabilities.
     if not is_partial and not fit.has_own_loss:
-        warn_of_a_useless_network(summary, scaled, fit)
+        warn_of_a_useless_network(estimator, summary, scaled, fit)
     tell(summary, quiet=not stages.verbose)
     training = training_attributes(scaled.pool.network.net, fit.earlier_history)
     model = fit.model(

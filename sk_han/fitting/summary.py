@@ -25,16 +25,8 @@ _FEWEST_READ = 1_000
 _NEGLIGIBLE_SHARE = 0.02
 _MOST_READ = 1000
 _CHANCE_GAIN = 0.5  # nats
-# Parameters that a training without success may have to set back, with their defaults.
-_DEFAULTS = {
-    "lr": 0.006,
-    "max_epochs": "auto",
-    "batch_size": "auto",
-    "optimizer": "adamw",
-    "lr_schedule": "one_cycle",
-    "dropout": 0.3,
-    "word_dropout": 0.1,
-}
+# Parameters that a training without success may have to set back to their defaults.
+_TRAINING = "lr", "max_epochs", "batch_size", "optimizer", "lr_schedule", "dropout", "word_dropout"
 # Loss above a uniform guess: up to 0.3 after one epoch on few documents, below 0 with random
 # labels, 0.6 at lr=10, 10 at lr=100.
 _MARGIN = 0.5
@@ -65,7 +57,9 @@ def _end_of(pool: Pool) -> str:
     return next((net.ended_by for net in nets if net.ended_by is not None), end_of(nets[0]))
 
 
-def warn_of_a_useless_network(summary: FitSummary, scaled: ScaledParts, fit: FitState) -> None:
+def warn_of_a_useless_network(
+    estimator: Any, summary: FitSummary, scaled: ScaledParts, fit: FitState
+) -> None:
     """Warn if the model is no better than chance, or its network useless."""
     chance = _chance_in_validation(summary, scaled, fit)
     fault = chance or _fault_in_training(scaled.pool, fit.training_data)
@@ -77,11 +71,11 @@ def warn_of_a_useless_network(summary: FitSummary, scaled: ScaledParts, fit: Fit
         if len(summary.shares) > 1 and chance is None
         else ""
     )
-    values = {name: getattr(fit.params, name) for name in _DEFAULTS}
+    defaults, params = type(estimator)().get_params(deep=False), vars(fit.params)
     changed = [
-        f"{name}={values[name]!r} (by default {default!r})"
-        for name, default in _DEFAULTS.items()
-        if values[name] != default
+        f"{name}={params[name]!r} (by default {defaults[name]!r})"
+        for name in _TRAINING
+        if params[name] != defaults[name]
     ]
     repair = f"Set {', '.join(changed)} back, give" if changed else "Give"
     warn_user(
