@@ -29,11 +29,8 @@ from sk_han.training.builder import end_of, new_net, predicting_net, training_at
 from sk_han.training.fitted_state import (
     device_of,
     getstate,
-    replace_attributes,
-    restored_training,
     restoring,
     setstate,
-    snapshot_of,
     visual_block,
 )
 from sk_han.training.net import Net, computing
@@ -48,16 +45,11 @@ class SingleNetworkEstimator(BaseEstimator):
     """Base of estimators with one network and the training options of `HANClassifier`.
 
     A subclass declares the schema of its state (`network_schema`), the fitted attributes stored
-    unchanged, the options of its network, and the class of its net.
+    unchanged, the options of its network, and the class of its net. All fitted attributes are in
+    `model_`, which a fit replaces in one assignment: another thread sees those of one fit.
     """
 
-    net_: Any
-    device_: str
-    history_: list[dict[str, float]]
-    n_iter_: int
-    best_epoch_: int | None
-    best_score_: float | None
-    fit_summary_: TrainingSummary | None
+    model_: Mapping[str, Any]  # by the names of attributes
 
     _newest_format = 1
     _schema: ClassVar[Schema]
@@ -68,6 +60,15 @@ class SingleNetworkEstimator(BaseEstimator):
     __getstate__ = getstate
     __setstate__ = setstate
     _sk_visual_block_ = visual_block
+
+    def __getattr__(self, name: str) -> Any:
+        model = vars(self).get("model_", {})
+        if name not in model:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return model[name]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *vars(self).get("model_", {})]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -87,7 +88,7 @@ class SingleNetworkEstimator(BaseEstimator):
     def _learn(self: _Estimator, learn: Callable[..., dict[str, Any]], *data: Any) -> _Estimator:
         """Set the fitted attributes that `learn` returns: all at once, or none after an error."""
         with self._computing(), torch.inference_mode(False):
-            replace_attributes(self, learn(self, *data))
+            self.model_ = learn(self, *data)
         return self
 
     def _new_net(
@@ -109,18 +110,15 @@ class SingleNetworkEstimator(BaseEstimator):
         Pickles and files of `save` hold it, without parameters. Arrays are not copied.
         """
         check_is_fitted(self)
-        return snapshot_of(self)._state()
+        return self._state(self.model_)
 
-    def _state(self) -> dict[str, Any]:
-        net, summary = self.net_, self.fit_summary_
+    def _state(self, model: Mapping[str, Any]) -> dict[str, Any]:
+        net, summary = model["net_"], model["fit_summary_"]
+        names = (*self._own_state, "history", "best_epoch", "best_score", "device")
         return {
-            **{name: getattr(self, f"{name}_") for name in self._own_state},
+            **{name: model[f"{name}_"] for name in names},
             "network": {"options": net.module_.options.to_plain(), "weights": net.weights},
             "fit_summary": None if summary is None else summary.to_dict(),
-            "history": self.history_,
-            "best_epoch": self.best_epoch_,
-            "best_score": self.best_score_,
-            "device": self.device_,
         }
 
     def from_state(self: _Estimator, state: Mapping[str, Any]) -> _Estimator:
@@ -128,8 +126,9 @@ class SingleNetworkEstimator(BaseEstimator):
         with self._computing(), restoring(type(self).__name__):
             sizes = self._network_sizes(state, check(self._schema, state))
             network, summary = state["network"], state["fit_summary"]
-            own = {f"{name}_": state[name] for name in self._own_state}
-            arrays = {n: value.copy() for n, value in own.items() if isinstance(value, np.ndarray)}
+            names = (*self._own_state, "history", "best_epoch", "best_score")
+            stored = {f"{name}_": state[name] for name in names}
+            arrays = {n: each.copy() for n, each in stored.items() if isinstance(each, np.ndarray)}
             net = predicting_net(
                 self._make_net,
                 self._options.from_plain(network["options"]),
@@ -137,14 +136,14 @@ class SingleNetworkEstimator(BaseEstimator):
                 device_of(state),
                 **{f"module__{name}": value for name, value in sizes.items()},
             )
-            attributes = {
-                **own,
+            self.model_ = {
+                **stored,
                 **arrays,
+                "n_iter_": len(state["history"]),
+                "device_": net.device,
                 "net_": net,
                 "fit_summary_": None if summary is None else TrainingSummary.from_dict(summary),
-                **restored_training(state),
             }
-        replace_attributes(self, attributes)
         return self
 
 

@@ -26,7 +26,6 @@ from sk_han.tagging.fit import (
 from sk_han.tagging.network import TaggingOptions
 from sk_han.tagging.tags import as_sentences, as_tags, chunks_of
 from sk_han.text.vocabulary import words
-from sk_han.training.fitted_state import snapshot_of
 from sk_han.utils.compat import (
     FRACTION,
     LEARNING_RATE,
@@ -164,11 +163,6 @@ mapping of word to vector, default="random"
     [['NAME', 'VERB']]
     """
 
-    classes_: NDArray[Any]
-    vocabularies_: list[dict[str, int]]
-    n_columns_: int
-    net_: TaggingNet
-
     _schema, _own_state = TAGGER, ("classes", "vocabularies", "n_columns")
     _options, _make_net = TaggingOptions, TaggingNet
     _shown_by = "sk_han.tagging.tagged_text and tagged_html draw its tags."
@@ -285,9 +279,8 @@ mapping of word to vector, default="random"
             scikit-learn's `cross_val_predict` joins arrays, and cannot join these.
         """
         check_is_fitted(self)
-        fitted = snapshot_of(self)
-        numbers = fitted._of_tokens(X, "decode")
-        return [fitted.classes_[each].tolist() for each in numbers]
+        model = self.model_
+        return [model["classes_"][row].tolist() for row in self._of_tokens(model, X, "decode")]
 
     def predict_proba(self, X: Any) -> list[NDArray[np.float64]]:
         """Predict the probability of each label at each token.
@@ -304,7 +297,7 @@ mapping of word to vector, default="random"
             Columns in the order of `classes_`; rows sum to 1.
         """
         check_is_fitted(self)
-        return snapshot_of(self)._of_tokens(X, "probabilities")
+        return self._of_tokens(self.model_, X, "probabilities")
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Compute the share of tokens whose label is right.
@@ -335,8 +328,9 @@ mapping of word to vector, default="random"
         predicted = np.array([label for labels in found for label in labels])
         return float(np.average(labels == predicted, weights=weights))
 
-    def _state(self) -> dict[str, Any]:
-        return {**super()._state(), "scheme": "iob2" if self.net_.module_.has_rules else None}
+    def _state(self, model: Mapping[str, Any]) -> dict[str, Any]:
+        scheme = "iob2" if model["net_"].module_.has_rules else None
+        return {**super()._state(model), "scheme": scheme}
 
     def _network_sizes(self, state: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
         classes = state["classes"]
@@ -346,9 +340,9 @@ mapping of word to vector, default="random"
             "chunks": torch.from_numpy(chunks_of(classes)) if state["scheme"] else None,
         }
 
-    def _of_tokens(self, X: Any, name: str) -> list[NDArray[Any]]:
+    def _of_tokens(self, model: Mapping[str, Any], X: Any, name: str) -> list[NDArray[Any]]:
         """Return what a method of the network gives for all tokens, divided by sentences."""
-        kinds = token_kinds(as_sentences(X, self.n_columns_))
+        kinds = token_kinds(as_sentences(X, model["n_columns_"]))
         with self._computing():
-            values = self.net_.read(encoded_sentences(kinds, self.vocabularies_), name)
+            values = model["net_"].read(encoded_sentences(kinds, model["vocabularies_"]), name)
         return np.split(values, np.cumsum(kinds.lengths)[:-1]) if len(kinds.lengths) else []

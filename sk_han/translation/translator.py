@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.fitting.single_network import SingleNetworkEstimator, network_schema
@@ -16,7 +16,6 @@ from sk_han.options import Choice, InstanceOf
 from sk_han.storage.schema import Array, Field, ListOf, Sizes
 from sk_han.text.vocabulary import FittedTokenizer
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training.fitted_state import snapshot_of
 from sk_han.training.net import computing
 from sk_han.translation.alignment import Alignment, written
 from sk_han.translation.fit import TranslationNet, as_sequences, check_pairs, fit_translator
@@ -125,13 +124,6 @@ class AttentionTranslator(SingleNetworkEstimator):
     >>> translator.fit(X, y).predict(["Ein Kind schläft."])
     ['A child sleeps.']
     """
-
-    source_tokenizer_: HierarchicalTokenizer
-    target_tokenizer_: HierarchicalTokenizer
-    forms_: list[str]
-    glued_: NDArray[np.int64]
-    capitals_: bool
-    net_: TranslationNet
 
     _schema = TRANSLATOR
     _own_state = ("source_tokenizer", "target_tokenizer", "forms", "glued", "capitals")
@@ -252,27 +244,28 @@ class AttentionTranslator(SingleNetworkEstimator):
         """
         check_is_fitted(self)
         self._validate_params()  # those of the search may be set after the fit
-        fitted, texts = snapshot_of(self), check_texts(source_texts)
-        documents, spans = fitted.source_tokenizer_.locate(texts)
+        model, texts = self.model_, check_texts(source_texts)
+        documents, spans = model["source_tokenizer_"].locate(texts)
         longest = min(int(self.max_words), np.iinfo(np.int32).max)
         sources = as_sequences(documents, longest)
         lengths = sources.words_per_document
         most = np.where(lengths > 0, np.minimum(2 * lengths + 10, longest), 0)
-        with fitted._computing():
-            found = fitted.net_.search(
+        with self._computing():
+            hypotheses = model["net_"].search(
                 sources,
                 beam_size=int(self.beam_size),
                 length_penalty=float(self.length_penalty),
                 max_words=most,
             )
         return [
-            fitted._alignment(
+            _alignment(
+                model,
                 text,
                 list(zip(each.word_spans.tolist(), each.words, strict=True))[:length],
                 hypothesis,
             )
             for text, each, length, hypothesis in zip(
-                texts, spans, lengths.tolist(), found, strict=True
+                texts, spans, lengths.tolist(), hypotheses, strict=True
             )
         ]
 
@@ -300,13 +293,14 @@ class AttentionTranslator(SingleNetworkEstimator):
         """Compute by PyTorch: products are most of the work, and kernels bring nothing there."""
         return computing("torch", self.n_threads)
 
-    def _alignment(self, text: str, words: Any, hypothesis: Any) -> Alignment:
-        """Write a translation, with the source word of the largest weight for an unknown word."""
-        source = [text[start:end] or word for (start, end), word in words]
-        weights = hypothesis.attention.double().numpy(force=True)[:, : len(source)]
-        forms = [
-            (self.forms_[number] or source[row.argmax()], int(self.glued_[number]))
-            for number, row in zip(hypothesis.word_ids.tolist(), weights, strict=True)
-        ]
-        target = [form for form, _ in forms]
-        return Alignment(text, written(forms, self.capitals_), source, target, weights)
+
+def _alignment(model: Mapping[str, Any], text: str, words: Any, hypothesis: Any) -> Alignment:
+    """Write a translation, with the source word of the largest weight for an unknown word."""
+    source = [text[start:end] or word for (start, end), word in words]
+    weights = hypothesis.attention.double().numpy(force=True)[:, : len(source)]
+    forms = [
+        (model["forms_"][number] or source[row.argmax()], int(model["glued_"][number]))
+        for number, row in zip(hypothesis.word_ids.tolist(), weights, strict=True)
+    ]
+    target = [form for form, _ in forms]
+    return Alignment(text, written(forms, model["capitals_"]), source, target, weights)
