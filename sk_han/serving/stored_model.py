@@ -134,7 +134,9 @@ class ServedNetwork(NetworkPart):
 
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
         """Score documents, shape (D, K)."""
-        portions = range(0, max(len(documents), 1), self.batch_size)
+        if len(documents) <= self.batch_size:
+            return self._read(documents).logits.astype(np.float64)
+        portions = range(0, len(documents), self.batch_size)
         logits = [self._read(documents[i : i + self.batch_size]).logits for i in portions]
         return np.concatenate(logits).astype(np.float64)
 
