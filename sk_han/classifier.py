@@ -58,18 +58,9 @@ NETWORKS = {part.kind: part for part in (TrainedNetwork, TrainedSentenceNetwork)
 _OPTIONS = {name: of_option(c) for name, c in NetworkOptions.constraints().items()}
 
 
-def _of_fit(read: Callable[[FittedModel], Any], doc: str) -> property:
-    """Return an attribute that is read from the fitted model."""
+def _fitted(read: Callable[[FittedModel], Any], doc: str) -> property:
+    """Return an attribute whose value is read from the fitted model."""
     return property(lambda self: read(self.model_), doc=doc)
-
-
-def _part(name: str, doc: str) -> property:
-    return _of_fit(lambda model: model.part(name), doc)
-
-
-def _scale(name: str, part: str) -> property:
-    doc = f"The factor of the logits of {part}; 0 without one."
-    return _of_fit(lambda model: model.scale(name), doc)
 
 
 class HANClassifier(
@@ -211,6 +202,8 @@ ContextAttention, default="attention"
         order, or their numbers.
     tokenizer_ : HierarchicalTokenizer or None
         The fitted tokenizer; None if X held word ids.
+    model_ : FittedModel
+        The fit as one object, from which the other attributes are read; the next fit replaces it.
     net_ : Net
         The fitted skorch net; ``net_.module_`` is the PyTorch network.
     column_model_ : ColumnModel or None
@@ -278,34 +271,42 @@ column_scale_ : float or ndarray of shape (n_labels,)
 
     model_: FittedModel
 
-    pool_ = _of_fit(lambda model: model.pool, "The parts, their scales and the target.")
-    tokenizer_ = _of_fit(lambda model: model.tokenizer, "The fitted tokenizer.")
-    vocabulary_size_ = _of_fit(lambda model: model.vocabulary_size, "Number of word ids.")
-    encoder_ = _of_fit(lambda model: model.encoder, "Name of the encoder of sentence vectors.")
-    device_ = _of_fit(lambda model: model.device, "The device that computed.")
-    history_ = _of_fit(lambda model: model.history, "The numbers of each epoch.")
-    n_iter_ = _of_fit(lambda model: model.n_iter, "Number of epochs trained.")
-    best_epoch_ = _of_fit(lambda model: model.best_epoch, "The epoch of the weights.")
-    best_score_ = _of_fit(lambda model: model.best_score, "Its accuracy on held-out documents.")
-    fit_summary_ = _of_fit(lambda model: model.fit_summary, "Summary of the last fit.")
-    text_hashes_ = _of_fit(lambda model: model.text_hashes, "Hashes of the training documents.")
-    classes_ = _of_fit(lambda model: model.target.names, "The labels, in the order of columns.")
-    net_ = _of_fit(lambda model: model.pool.network.net, "The fitted skorch net.")
-    ngram_model_ = _part(NGRAMS, "The linear model on n-grams.")
-    latent_model_ = _part(LATENT, "The latent model.")
-    character_model_ = _part(CHARACTERS, "The linear model on characters.")
-    latent_character_model_ = _part(LATENT_CHARACTERS, "The latent model on characters.")
-    column_model_ = _part(COLUMNS, "The model of columns.")
-    network_scale_ = _scale(NETWORK, "the network")
-    ngram_scale_ = _scale(NGRAMS, "the n-gram model")
-    latent_scale_ = _scale(LATENT, "the latent model")
-    character_scale_ = _scale(CHARACTERS, "the model of characters")
-    latent_character_scale_ = _scale(LATENT_CHARACTERS, "the latent model of characters")
-    column_scale_ = _scale(COLUMNS, "the model of columns")
-    feature_names_in_ = _of_fit(
+    pool_ = _fitted(lambda model: model.pool, "The parts, their scales and the target.")
+    tokenizer_ = _fitted(lambda model: model.tokenizer, "The fitted tokenizer.")
+    vocabulary_size_ = _fitted(lambda model: model.vocabulary_size, "Number of word ids.")
+    encoder_ = _fitted(lambda model: model.encoder, "Name of the encoder of sentence vectors.")
+    device_ = _fitted(lambda model: model.device, "The device that computed.")
+    history_ = _fitted(lambda model: model.history, "The numbers of each epoch.")
+    n_iter_ = _fitted(lambda model: model.n_iter, "Number of epochs trained.")
+    best_epoch_ = _fitted(lambda model: model.best_epoch, "The epoch of the weights.")
+    best_score_ = _fitted(lambda model: model.best_score, "Its accuracy on held-out documents.")
+    fit_summary_ = _fitted(lambda model: model.fit_summary, "Summary of the last fit.")
+    text_hashes_ = _fitted(lambda model: model.text_hashes, "Hashes of the training documents.")
+    classes_ = _fitted(lambda model: model.target.names, "The labels, in the order of columns.")
+    net_ = _fitted(lambda model: model.pool.network.net, "The fitted skorch net.")
+    ngram_model_ = _fitted(lambda model: model.part(NGRAMS), "The linear model on n-grams.")
+    latent_model_ = _fitted(lambda model: model.part(LATENT), "The latent model.")
+    character_model_ = _fitted(
+        lambda model: model.part(CHARACTERS), "The linear model on characters."
+    )
+    latent_character_model_ = _fitted(
+        lambda model: model.part(LATENT_CHARACTERS), "The latent model on characters."
+    )
+    column_model_ = _fitted(lambda model: model.part(COLUMNS), "The model of columns.")
+    network_scale_ = _fitted(lambda model: model.scale(NETWORK), "Scale of the network.")
+    ngram_scale_ = _fitted(lambda model: model.scale(NGRAMS), "Scale of the n-gram model.")
+    latent_scale_ = _fitted(lambda model: model.scale(LATENT), "Scale of the latent model.")
+    character_scale_ = _fitted(
+        lambda model: model.scale(CHARACTERS), "Scale of the model of characters."
+    )
+    latent_character_scale_ = _fitted(
+        lambda model: model.scale(LATENT_CHARACTERS), "Scale of the latent model of characters."
+    )
+    column_scale_ = _fitted(lambda model: model.scale(COLUMNS), "Scale of the model of columns.")
+    feature_names_in_ = _fitted(
         lambda model: np.array(model.feature_names, dtype=object), "Names of the columns read."
     )
-    n_features_in_ = _of_fit(lambda model: len(model.feature_names), "Number of columns read.")
+    n_features_in_ = _fitted(lambda model: len(model.feature_names), "Number of columns read.")
 
     _newest_format = 4
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)

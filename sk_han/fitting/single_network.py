@@ -128,7 +128,9 @@ class SingleNetworkEstimator(BaseEstimator):
             network, summary = state["network"], state["fit_summary"]
             names = (*self._own_state, "history", "best_epoch", "best_score")
             stored = {f"{name}_": state[name] for name in names}
-            arrays = {n: each.copy() for n, each in stored.items() if isinstance(each, np.ndarray)}
+            arrays = {
+                n: value.copy() for n, value in stored.items() if isinstance(value, np.ndarray)
+            }
             net = predicting_net(
                 self._make_net,
                 self._options.from_plain(network["options"]),

@@ -306,13 +306,12 @@ class ExplainedModel:
             n_read = 0
             with Progress("Explained", quiet=self.quiet) as progress:
                 for documents, sources in batches:
-                    of_batch = classes.batch(n_read, len(documents))
                     with self.computing():
                         batch = explain_batch(
                             self.model.pool,
                             documents,
                             sources,
-                            of_batch,
+                            classes.batch(n_read, len(documents)),
                             options,
                             random,
                             each_predicted=targets is not None,

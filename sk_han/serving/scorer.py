@@ -94,6 +94,8 @@ class Scorer:
 
     Attributes
     ----------
+    model_ : FittedModel
+        The fit, as `HANClassifier.model_`.
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     feature_names_in_ : ndarray of shape (n_columns,)
