@@ -347,7 +347,7 @@ class Scorer:
             If a parameter is invalid, or there are no documents.
         """
         from sk_han.inspection.explanations import ExplainedModel
-        from sk_han.inspection.summing_up import summarize_model
+        from sk_han.inspection.summarizing import summarize_model
 
         options = {"k": k, "max_documents": max_documents, "random_state": random_state}
         return summarize_model(ExplainedModel(self.model_), X, **options)

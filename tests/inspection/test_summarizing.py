@@ -108,7 +108,7 @@ def test_a_term_decides_where_the_prediction_without_it_is_another(fitted, summa
 
 def test_terms_are_taken_out_together_as_one_by_one(of_three, monkeypatch):
     together = summarize(of_three, THREE * 6)
-    monkeypatch.setattr("sk_han.inspection.summing_up._AT_ONCE", 1)
+    monkeypatch.setattr("sk_han.inspection.tallies._AT_ONCE", 1)
     alone = summarize(of_three, THREE * 6)
     found = [[t.decides for each in s.classes for t in each.terms] for s in (together, alone)]
     assert found[0] == found[1]
