@@ -1,0 +1,78 @@
+"""The one object that classifier, Scorer, explanations and files hold of a fit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sk_han import HANClassifier, save
+from sk_han.classifier import NETWORKS
+from sk_han.model.fitted_model import FittedModel
+from sk_han.serving import Scorer
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, tiny
+
+
+@pytest.fixture(scope="module")
+def fitted() -> HANClassifier:
+    return fitted_classifier()
+
+
+@pytest.fixture(scope="module")
+def served(fitted: HANClassifier, tmp_path_factory: pytest.TempPathFactory) -> Scorer:
+    path = tmp_path_factory.mktemp("models") / "model.han"
+    save(fitted, path)
+    return Scorer.load(path)
+
+
+def test_classifier_and_scorer_read_and_score_through_it(fitted: Any, served: Any) -> None:
+    for holder in (fitted, served):
+        np.testing.assert_array_equal(
+            holder.model_.predict_proba(UNSEEN), holder.predict_proba(UNSEEN)
+        )
+    ids = [holder.model_.read(UNSEEN).to_nested() for holder in (fitted, served)]
+    assert ids[0] == ids[1] == fitted.tokenizer_.transform(UNSEEN).to_nested()
+    np.testing.assert_allclose(
+        served.model_.logits(UNSEEN), fitted.model_.logits(UNSEEN), atol=1e-5
+    )
+
+
+def test_located_documents_are_those_it_reads_a_few_at_a_time(fitted: Any) -> None:
+    batches = list(fitted.model_.located(UNSEEN, 3))
+    assert [len(documents) for documents, _ in batches] == [3, 3, 2]
+    assert [source.text for _, sources in batches for source in sources] == UNSEEN
+    ids = [document for documents, _ in batches for document in documents.to_nested()]
+    assert ids == fitted.model_.read(UNSEEN).to_nested()
+
+
+def test_its_state_makes_an_equal_model(fitted: Any) -> None:
+    restored = FittedModel.from_state(fitted.model_.to_state(), NETWORKS)
+    np.testing.assert_array_equal(restored.logits(UNSEEN), fitted.model_.logits(UNSEEN))
+    assert restored.history == fitted.history_
+    assert restored.fit_summary == fitted.fit_summary_
+
+
+def test_another_fit_makes_another_one_and_leaves_the_earlier_as_it_is() -> None:
+    classifier = tiny().fit(TEXTS, LABELS)
+    earlier = classifier.model_
+    before = earlier.predict_proba(UNSEEN)
+    classifier.set_params(warm_start=True).fit(TEXTS, LABELS[::-1])
+    assert classifier.model_ is not earlier
+    np.testing.assert_array_equal(earlier.predict_proba(UNSEEN), before)
+    assert np.abs(classifier.predict_proba(UNSEEN) - before).max() > 0
+
+
+def test_attributes_cannot_be_set_beside_it(fitted: Any) -> None:
+    for name in ("pool_", "tokenizer_", "history_", "classes_"):
+        with pytest.raises(AttributeError):
+            setattr(fitted, name, None)
+
+
+def test_it_loads_neither_pytorch_nor_scikit_learn_nor_scipy() -> None:
+    script = "import sys, sk_han.model.fitted_model\n"
+    script += "print({'torch', 'sklearn', 'scipy', 'skorch'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.strip() == "set()", done.stderr
