@@ -114,8 +114,8 @@ def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
                 f"{by} cannot see through {steps[position]!r} between tokenizer and "
                 f"classifier. Put it before the tokenizer, or {by}(pipeline[-1], documents)."
             )
-        model = replace(explained.model, tokenizer=step)
-        return replace(explained, model=model, steps=steps[:-1])
+        fitted = replace(explained.fitted, tokenizer=step)
+        return replace(explained, fitted=fitted, steps=steps[:-1])
     return replace(explained, steps=steps)
 
 
@@ -204,7 +204,7 @@ def read(model: ExplainedModel | None, X: Any) -> ReadDocuments:
         return ReadDocuments(texts, texts, n_words)
     words: list[str] = []
     lengths: list[int] = []
-    hashes, compared = model.model.text_hashes, [np.empty(0, dtype=bool)]
+    hashes, compared = model.fitted.text_hashes, [np.empty(0, dtype=bool)]
     learnt_from = compared.copy()
     for documents, sources in model.batches(X):
         words += [source.text for source in sources]
@@ -212,7 +212,7 @@ def read(model: ExplainedModel | None, X: Any) -> ReadDocuments:
         if hashes is not None:
             learnt_from.append(hashes.known(documents))
             compared.append(hashes.are_compared(documents))
-    has_texts, is_compared = model.model.tokenizer is not None, np.concatenate(compared)
+    has_texts, is_compared = model.fitted.tokenizer is not None, np.concatenate(compared)
     return ReadDocuments(
         tuple(words),
         tuple(words) if has_texts else None,
@@ -247,5 +247,5 @@ def seen_in_training(estimator: Any, X: Any) -> NDArray[np.int64] | None:
 def words_of(model: ExplainedModel | None, X: Any, name: str) -> Sequence[str] | None:
     """Return documents as texts: raw texts as they are, others as the model reads them."""
     if model is not None and model.are_raw_texts(X) and not model.steps:
-        return model.model.texts(X, name)
+        return model.fitted.texts(X, name)
     return read(model, X).words

@@ -243,7 +243,7 @@ def as_container(X: Any) -> Any:
 class ExplainedModel:
     """A fitted model, the steps of a Pipeline before its tokenizer, and how it computes."""
 
-    model: FittedModel
+    fitted: FittedModel
     steps: Sequence[Any] = ()
     estimator: Any = None  # the Pipeline, or the classifier itself
     computing: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -251,22 +251,22 @@ class ExplainedModel:
 
     def are_raw_texts(self, X: Any) -> bool:
         """Return whether X holds texts, and not word ids."""
-        return self.model.tokenizer is not None and not holds_word_ids(X)
+        return self.fitted.tokenizer is not None and not holds_word_ids(X)
 
     def predict_proba(self, documents: DocumentArray) -> NDArray[np.float64]:
         """Return the probabilities of documents that the tokenizer has made, (D, K)."""
         with self.computing():
-            return self.model.predict_proba(documents)
+            return self.fitted.predict_proba(documents)
 
     def batches(
         self, X: Any, size: int | None = None
     ) -> Iterator[tuple[DocumentArray, list[Source]]]:
         """Yield documents and their sources, at most `size` at a time; X is not a single string."""
-        size = size or self.model.pool.network.batch_size
+        size = size or self.fitted.pool.network.batch_size
         for chunk in in_portions(X, size):
             for step in self.steps:
                 chunk = step.transform(chunk)
-            yield from self.model.located(chunk, size)
+            yield from self.fitted.located(chunk, size)
 
     def explain(
         self,
@@ -298,7 +298,7 @@ class ExplainedModel:
         X = as_container(X)
         random = random_source(options.random_state)
         classes = ExplainedClasses.checked(
-            target, against, self.model.target, number_of(X), targets
+            target, against, self.fitted.target, number_of(X), targets
         )
         batches = self.batches(X, options.batch_size)
 
@@ -308,7 +308,7 @@ class ExplainedModel:
                 for documents, sources in batches:
                     with self.computing():
                         batch = explain_batch(
-                            self.model.pool,
+                            self.fitted.pool,
                             documents,
                             sources,
                             classes.batch(n_read, len(documents)),

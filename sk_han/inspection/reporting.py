@@ -223,7 +223,7 @@ def report(
         if X_train is not None:
             t_train, _ = _indicator(y_train, X_train, classes, "y_train")
             t_train = padded(t_train[:, : len(classes)], t.shape[1])
-        target: Any = model.model.target if model and predicts_alone else None
+        target: Any = model.fitted.target if model and predicts_alone else None
         evaluation = _evaluate_labels(estimator, X, t, classes, unknown, target, n_mistakes)
     else:
         y = check_labels(y, n)
@@ -396,7 +396,7 @@ def _takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
     """Return whether y is an indicator, and check that the model predicts the same kind."""
     refuse_collections(y, "y")
     is_several = is_indicator(y)
-    if model is None or isinstance(model.model.target, AnyOfLabels) == is_several:
+    if model is None or isinstance(model.fitted.target, AnyOfLabels) == is_several:
         return is_several
     if is_several:
         raise ValueError(
@@ -405,7 +405,7 @@ def _takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
         )
     raise ValueError(
         "This model predicts several labels per document, so y must be an indicator of shape "
-        f"(n_documents, {len(model.model.target.names)}): 1 if the document has the label of the "
+        f"(n_documents, {len(model.fitted.target.names)}): 1 if the document has the label of the "
         "column, else 0."
     )
 

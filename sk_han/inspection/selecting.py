@@ -118,7 +118,7 @@ def selective_threshold(
     classes = classes_of(estimator, "selective_threshold")
     model, predicts_alone = reader_of(estimator)
     refuse_collections(y, "y")
-    if is_indicator(y) or (model and isinstance(model.model.target, AnyOfLabels)):
+    if is_indicator(y) or (model and isinstance(model.fitted.target, AnyOfLabels)):
         raise ValueError(
             "selective_threshold takes one label per document, and these are several. Call it for "
             "each label with a classifier of this label alone and its column of y."
@@ -132,7 +132,7 @@ def selective_threshold(
     seen = seen_in_training(estimator, X)
     kept = np.ones(len(y), dtype=bool)
     kept[[] if seen is None else seen] = False
-    texts = texts_of(X if model is None else model.model.with_columns(X))
+    texts = texts_of(X if model is None else model.fitted.with_columns(X))
     has_text = kept if texts is None else kept & [bool(text.strip()) for text in texts]
     needed = math.ceil(math.log(1 - confidence_level) / math.log(1 - max_error))
     n = int(kept.sum())

@@ -149,7 +149,7 @@ def _summary(
 
     `numbers` (D,) are their rows in the user's data; `random` draws samples of them.
     """
-    model, pool = explained.model, explained.model.pool
+    model, pool = explained.fitted, explained.fitted.pool
     classes = pool.target.names.tolist()
     with_ngrams = pool.only([name for name, part in pool.parts.items() if part.sums_ngrams])
     read = _explain_corpus(pool, with_ngrams, explained.batches(X))
