@@ -36,7 +36,7 @@ from sk_han.datasets.tables import is_blank, labels_of, texts_of
 from sk_han.documents.repeated import first_of_same_text
 from sk_han.targets import fit_target
 from sk_han.utils.containers import listed, rows_of
-from sk_han.utils.messages import agreeing, counted, in_one_line, warn_user
+from sk_han.utils.messages import agreeing, counted, in_one_line, nearest_name, warn_user
 from sk_han.utils.progress import duration, tell
 from sk_han.validation.cells import read_column
 from sk_han.validation.labels import ClassNames, named
@@ -221,6 +221,10 @@ def _classifier(arguments: argparse.Namespace) -> Any:
     with needing_torch(arguments.command):
         from sk_han import HANClassifier, HierarchicalTokenizer
     model = HANClassifier(tokenizer=HierarchicalTokenizer(), random_state=arguments.seed)
+    known = model.get_params()
+    for name in settings:
+        if name not in known and (hint := nearest_name(name, known)):
+            raise UsageError(f"--set: HANClassifier has no parameter {name!r}.{hint}")
     try:
         model.set_params(**settings)
     except ValueError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import difflib
 import gzip
 import io
 import json
@@ -22,6 +21,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sk_han.utils.messages import nearest_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -208,9 +209,7 @@ def _check_columns(columns: Sequence[str], present: Sequence[Any], where: str) -
             continue
         if n > 1:
             raise ValueError(f"{where} has {n} columns {column!r}; rename one.")
-        by_lower = {name.strip().lower(): name for name in names}
-        close = difflib.get_close_matches(column.lower(), by_lower, n=1)
-        hint = f" Did you mean {by_lower[close[0]]!r}?" if close else ""
+        hint = nearest_name(column, names)
         if any(len(name) > 40 or name.isdecimal() for name in names):
             hint = hint or " Is the first line a document? It should name the columns."
         if column in ("text", "label"):  # by default

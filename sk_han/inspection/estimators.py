@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline
@@ -88,6 +89,7 @@ def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
 
     `by` is the function that error messages name.
     """
+    refuse_other_unfitted(estimator, by)
     estimator = opened(estimator)
     if isinstance(estimator, CalibratedModel):
         explained_model(estimator.models[0], by)
@@ -98,13 +100,7 @@ def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
         )
     *steps, classifier = _steps(estimator)
     if not isinstance(getattr(classifier, "model_", None), FittedModel):
-        is_pipeline = isinstance(estimator, Pipeline)
-        ends_in = f" that ends in {type(classifier).__name__}" if is_pipeline else ""
-        around = "a search or a calibration" if by == "explain" else "a search"
-        raise TypeError(
-            f"{by} needs a HANClassifier, a Pipeline that ends in one, or {around} of such; "
-            f"got {type(estimator).__name__}{ends_in}.{_way_to_explain(estimator)}"
-        )
+        raise TypeError(f"{_needed(estimator, classifier, by)}{_way_to_explain(estimator)}")
     explained: ExplainedModel = replace(classifier._explained(), estimator=estimator)
     for position, step in enumerate(steps, start=1):
         if not isinstance(step, (HierarchicalTokenizer, SentenceEmbedder)):
@@ -117,6 +113,36 @@ def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
         fitted = replace(explained.fitted, tokenizer=step)
         return replace(explained, fitted=fitted, steps=steps[:-1])
     return replace(explained, steps=steps)
+
+
+def refuse_other_unfitted(estimator: Any, by: str) -> None:
+    """Refuse an unfitted classifier that cannot be explained when it is fitted either."""
+    last = estimator
+    while isinstance(last, Pipeline) and last.steps:
+        last = last.steps[-1][1]
+    is_ours = any(kind.__module__.startswith("sk_han.") for kind in type(last).__mro__)
+    has_model = is_ours or hasattr(last, "estimator") or not hasattr(last, "fit")
+    if not has_model and not _is_fitted(last):
+        raise TypeError(_needed(estimator, last, by))
+
+
+def _is_fitted(estimator: Any) -> bool:
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
+
+
+def _needed(estimator: Any, classifier: Any, by: str) -> str:
+    """Return the sentence that names what a function takes, and what it got."""
+    is_pipeline = isinstance(estimator, Pipeline)
+    ends_in = f" that ends in {type(classifier).__name__}" if is_pipeline else ""
+    around = "a search or a calibration" if by == "explain" else "a search"
+    return (
+        f"{by} needs a HANClassifier, a Pipeline that ends in one, or {around} of such; "
+        f"got {type(estimator).__name__}{ends_in}."
+    )
 
 
 def _steps(estimator: Any) -> list[Any]:

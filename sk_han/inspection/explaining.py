@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 
-from sk_han.inspection.estimators import CalibratedModel, explained_model, opened
+from sk_han.inspection.estimators import (
+    CalibratedModel,
+    explained_model,
+    opened,
+    refuse_other_unfitted,
+)
 from sk_han.inspection.explanations import (
     ExplainedClasses,
     ExplainOptions,
@@ -286,6 +291,7 @@ def _explained(
     estimator: Any, X: Any, target: Any, against: Any, targets: str | None, options: dict[str, Any]
 ) -> Iterator[tuple[int, DocumentExplanation]]:
     """Check at the call; explain batch by batch, with the number of the document."""
+    refuse_other_unfitted(estimator, "explain")
     inside = opened(estimator)
     checked = ExplainOptions.checked(options)
     which = {"target": target, "against": against, "targets": targets}

@@ -17,7 +17,7 @@ from sk_han.parts.pool import Part
 from sk_han.storage.schema import Array, ByName, Field, Schema, Sizes, strings
 from sk_han.targets import Target
 from sk_han.utils.containers import Floats, listed
-from sk_han.utils.messages import a_kind, counted, warn_user
+from sk_han.utils.messages import a_kind, counted, nearest_name, warn_user
 from sk_han.validation.cells import (
     DATES,
     EMPTY,
@@ -216,6 +216,7 @@ class ColumnEncoder(NamedTuple):
             raise ValueError(
                 f"The feature names of {name} should match those that were passed during fit.\n"
                 + "".join(parts)
+                + "".join(nearest_name(each, known)[1:] for each in new[:1])
             )
         row = _row_names(X)
         texts = self._checked(table[self.text], name, row)
@@ -443,7 +444,8 @@ def _check_present(
 ) -> None:
     if lacking := [each for each in chosen if each not in table]:
         names = listed([*columns_of(X, name)], 20)
-        raise ValueError(f"{name} has no column {listed(lacking)}; its columns are {names}.")
+        hint = nearest_name(str(lacking[0]), map(str, columns_of(X, name)))
+        raise ValueError(f"{name} has no column {listed(lacking)}; its columns are {names}.{hint}")
 
 
 def _row_names(X: Any) -> Callable[[int], str]:

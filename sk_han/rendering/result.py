@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -20,6 +21,7 @@ from sk_han.rendering.text import lines_of
 from sk_han.utils.files import replacing
 
 Extent = Literal["page", "notebook", "terminal"]
+_SURROGATES = re.compile("[\ud800-\udfff]")
 # Of an array: lengths, None for any, and the type.
 Shape = tuple[tuple[int | None, ...], type[np.generic] | None]
 # Kinds of dtype that convert to the expected one without loss.
@@ -34,7 +36,8 @@ class Result(ABC):
     def to_dict(self) -> Any:
         """Return all data as dicts, lists, strings and numbers, which JSON can hold.
 
-        Labels of other types become their `str`, and numbers that are not finite None.
+        Labels of other types become their `str`, and numbers that are not finite None; halves of
+        surrogate pairs become U+FFFD, so that offsets count the same characters.
         """
         return _plain_fields(self)
 
@@ -108,7 +111,9 @@ def plain(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if value is None or isinstance(value, (str, int)):
+    if isinstance(value, str):  # a reader of JSON joins two halves, and offsets would shift
+        return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", value)
+    if value is None or isinstance(value, int):
         return value
     if dataclasses.is_dataclass(value):
         return _plain_fields(value)

@@ -108,14 +108,14 @@ MAY_END = _words("""
     jan feb aug sept oct okt nov dec dez mon tue tues wed thu thur thurs fri
     usw usf u.dgl mio mrd bd str tel enz blz osv dvs m.fl m.m itd itp atd apod ecc κ.λπ κ.ά
     и.т.д т.д т.п др гг руб тыс млн млрд стр
-    min sec hrs hr yr yrs mos oz lb lbs ft tsp tbsp cm km kg
+    cir temp min sec hrs hr yr yrs mos oz lb lbs ft tsp tbsp cm km kg
 """)
 
 
 # Abbreviations only before a number: "no. 7", but "She said no."
 BEFORE_NUMBER = _words("""
     no nos nr fig figs p pp vol vols ch art sec eq eqs ed pt op opp par pos cap col abs kap lit
-    mar apr jun jul sun sat ver kl č str стр c г n º n° nº №
+    mar apr jun jul sun sat ver kl č str стр c г n º n° nº № gem
 """)
 
 
@@ -350,7 +350,9 @@ def _abbreviates(text: str, start: int, begin: int, end: int) -> bool:
         return True
     if word.isdecimal():
         return _is_ordinal(text, start, begin, end, word)
-    if following.isdecimal() and lower in BEFORE_NUMBER:
+    if lower in BEFORE_NUMBER and (following == "§" or (following.isdecimal() and lower != "gem")):
+        return True  # "gem. § 5", but "It is a gem. 10/10"
+    if lower == "lit" and before[-2:-1] and before[-2][-1].isdecimal():  # "Abs. 1 lit. a DSGVO"
         return True
     if lower in MAY_END:
         return following.islower() or following.isdecimal()

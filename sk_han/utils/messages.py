@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import sys
 import warnings
@@ -106,6 +107,13 @@ def _alike(names: Mapping[str, str]) -> Iterable[list[str]]:
     for text, name in names.items():
         found.setdefault(name, []).append(text)
     return [texts for texts in found.values() if len(texts) > 1]
+
+
+def nearest_name(name: str, names: Iterable[str]) -> str:
+    """Return " Did you mean 'price'?" for the nearest name, whatever its case, or nothing."""
+    by_lower = {known.strip().lower(): known for known in names}
+    close = difflib.get_close_matches(name.strip().lower(), by_lower, n=1)
+    return f" Did you mean {by_lower[close[0]]!r}?" if close else ""
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> None:

@@ -186,6 +186,7 @@ class TestErrors:
         [
             (lambda X: X.drop(columns="amount"), r"now missing:\n- amount"),
             (lambda X: X.assign(new=1), r"unseen at fit time:\n- new"),
+            (lambda X: X.rename(columns={"amount": "Amount"}), "Did you mean 'amount'?"),
             (lambda X: X.assign(amount="abc"), "Column 'amount' holds a str in row 0"),
             (lambda X: X.assign(body=3), "Column 'body', row 0, is an int"),
             (lambda X: X.assign(body=None), "Column 'body', row 0, is missing"),

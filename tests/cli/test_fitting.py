@@ -145,6 +145,17 @@ def test_values_are_literals_or_strings(fit, setting, name, expected):
     assert model.get_params()[name] == expected
 
 
+@pytest.mark.parametrize(
+    ("setting", "nearest"),
+    [("epochs=3", "max_epochs"), ("tokenizer__token=web", "tokenizer__tokens")],
+)
+def test_an_unknown_name_is_answered_by_the_nearest(fit, setting, nearest):
+    code, told, _ = fit("--set", setting)
+    name = setting.partition("=")[0]
+    end = f"HANClassifier has no parameter {name!r}. Did you mean {nearest!r}?"
+    assert (code, told.splitlines()[-1]) == (2, f"sk-han: error: --set: {end}")
+
+
 @pytest.mark.parametrize("setting", ["lr=-1", "class_weight={[1]: 2}"])
 def test_an_invalid_value_is_1(fit, setting):
     code, told, model = fit("--set", setting)

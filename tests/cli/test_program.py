@@ -79,7 +79,7 @@ class TestUsage:
             (f"{HOLD_OUT} 0.2 --validation {{part}}", READ),
             ("fit {data} -o {new} --set max_epochs", "takes name=value"),
             ("fit {data} -o {new} --set =5", "takes name=value"),
-            ("fit {data} -o {new} --set epochs=5", "Invalid parameter 'epochs'"),
+            ("fit {data} -o {new} --set epochs=5", "Did you mean 'max_epochs'?"),
             ("fit {data} -o {new} --set min_df=2", "the tokenizer; set tokenizer__min_df"),
             ("evaluate {model} {data} --text label", "'label' is both --text and --label"),
             ("audit {data} --text id --text label --separator ;", "is both --text and --label"),

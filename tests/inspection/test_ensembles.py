@@ -171,6 +171,15 @@ def test_a_linear_model_is_refused_in_the_name_of_what_was_called(measure):
         measure(fitted, OF_TWO)
 
 
+@pytest.mark.parametrize("ask", [explain, summarize])
+def test_an_unfitted_model_of_another_kind_is_refused_for_its_kind(ask):
+    for unfitted in (LogisticRegression(), linear("first")[0][1]):
+        with pytest.raises(TypeError, match=f"^{ask.__name__} needs a HANClassifier"):
+            ask(unfitted, OF_TWO)
+    with pytest.raises(NotFittedError):
+        ask(tiny(), OF_TWO)
+
+
 def test_behind_a_threshold_the_model_inside_is_named():
     tuned = FixedThresholdClassifier(tiny(), threshold=0.4).fit(OF_TWO, TWO)
     with pytest.raises(TypeError, match=r"got FixedThreshold.* no score: explain its estimator_"):

@@ -202,3 +202,13 @@ def test_a_table_has_a_row_for_each_target_word():
 def test_an_alignment_in_lines_names_the_word_looked_at():
     lines = RESULTS["Alignment"].to_text().splitlines()
     assert lines[1:] == ["  a    ein   0.75", "  dog  Hund  1.00"]
+
+
+def test_halves_of_a_surrogate_pair_leave_offsets_of_json_as_they_are():
+    explanation = signed("\ud83d\ude00 Not bad.")
+    (sentence,) = json.loads(explanation.to_json())["sentences"]
+    text = json.loads(explanation.to_json())["text"]
+    assert len(text) == len(explanation.text)
+    assert text[sentence["start"] : sentence["end"]].endswith("Not bad.")
+    word = sentence["words"][0]
+    assert text[word["start"] : word["end"]] == word["text"] == explanation.words[0]
