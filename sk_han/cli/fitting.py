@@ -176,7 +176,9 @@ def audit(arguments: argparse.Namespace) -> None:
     found = audit_labels(model, texts, labels, ids=ids, verbose=verbose)
     if arguments.csv is not None:
         found.to_csv(arguments.csv)
-    result = f"Labels expected to be wrong: {found.n_expected():,.0f}."
+    result = "Labels are ranked, the most doubtful first."
+    if found.is_calibrated:
+        result = f"Labels expected to be wrong: {found.n_expected():,.0f}."
     write_result(found, f"Audited {counted(len(frame))}", result, started, arguments)
 
 

@@ -26,7 +26,7 @@ from sk_han.inspection.explaining import explain
 from sk_han.inspection.explanations import listed_documents
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
-from sk_han.inspection.results.label_audit import LabelAudit
+from sk_han.inspection.results.label_audit import ENOUGH_RIGHT, LabelAudit
 from sk_han.parts.columns import columns_of
 from sk_han.rendering.blocks import percent
 from sk_han.targets import OneOfClasses, Target, fit_target
@@ -37,7 +37,6 @@ from sk_han.utils.progress import Stages
 from sk_han.validation.documents import check_texts
 from sk_han.validation.labels import OF_DOCUMENTS, check_several_groups, warn_of_order
 
-ENOUGH_RIGHT = 0.8  # accuracy below which many disagreements are mistakes of the models
 # The most confident documents of a class show how often its label is wrong: their share and minimum
 # number. At most _PRIOR documents with the rates of all classes are added to their counts.
 _SHARE, _AT_LEAST, _PRIOR = 0.1, 10, 100
@@ -253,7 +252,8 @@ def audit_labels(
     with rates of wrong labels estimated from the most confident predictions (Northcutt, Jiang and
     Chuang, 2021). The sum of the first 100 doubts is the expected number of wrong labels among
     them. This assumes that the most confident predictions are right: models that learn little doubt
-    more labels than are wrong. If most errors are of one kind, such as missing labels, doubts are
+    more labels than are wrong, so where they agree with fewer than 80 % of the labels, pages rank
+    labels and show no doubts. If most errors are of one kind, such as missing labels, doubts are
     too low. With several labels per document, each is judged on its own, and doubts below 0.01 are
     not listed.
 
@@ -342,7 +342,15 @@ def audit_labels(
         explanations=explanations,
         notes=(*_notes(held_out, labels, target, np.unique(entries["given"])), *note),
         ids=document_ids(X, ids),
+        agreement=_agreement(held_out, labels, target),
     )
+
+
+def _agreement(held_out: _HeldOut, labels: NDArray[Any], target: Target) -> float:
+    """Return the share of judged labels that are predicted; with several labels, of each label."""
+    p = held_out.probabilities
+    same = target.decide(p if target.has_one_label else log_odds(p)) == labels
+    return float(same[held_out.known[:, 0] if target.has_one_label else held_out.known].mean())
 
 
 def _notes(
@@ -360,10 +368,10 @@ def _notes(
             " They may be no better than always predicting the most frequent class, so they cannot "
             "find wrong labels: ignore the doubts."
         )
-    elif share < ENOUGH_RIGHT:
+    elif _agreement(held_out, labels, target) < ENOUGH_RIGHT:
         notes[0] += (
-            " Where they disagree, the mistake may be theirs, so fewer labels may be wrong than "
-            "estimated here; more, if most errors are of one kind, such as missing labels."
+            " Where they disagree, the mistake is often theirs: look at the texts from the top of "
+            "the ranking on, and stop where labels are right."
         )
     if target.has_one_label and not is_judged.all():
         n = int(np.count_nonzero(~is_judged))

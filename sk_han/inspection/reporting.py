@@ -16,7 +16,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sk_han.documents.repeated import first_of_same_text, groups_of_copies, groups_of_same, text_key
-from sk_han.inspection.auditing import ENOUGH_RIGHT, may_be_chance, suspected_labels
+from sk_han.inspection.auditing import may_be_chance, suspected_labels
 from sk_han.inspection.estimators import (
     ReadDocuments,
     n_documents_of,
@@ -32,6 +32,7 @@ from sk_han.inspection.estimators import (
 from sk_han.inspection.explaining import explain
 from sk_han.inspection.explanations import ExplainedModel, listed_documents
 from sk_han.inspection.results.collection import ExplanationList
+from sk_han.inspection.results.label_audit import ENOUGH_RIGHT
 from sk_han.inspection.results.report import Report
 from sk_han.rendering.blocks import percent
 from sk_han.targets import AnyOfLabels
@@ -217,11 +218,11 @@ def report(
     if groups is not None:
         groups = check_several_groups(groups, n, "intervals need several")
     t_train = None
-    if _takes_indicator(y, model):
-        classes = _names_of_columns(y, X, classes, model)
-        t, unknown = _indicator(y, X, classes, "y")
+    if takes_indicator(y, model):
+        classes = names_of_columns(y, X, classes, model)
+        t, unknown = label_indicator(y, X, classes, "y")
         if X_train is not None:
-            t_train, _ = _indicator(y_train, X_train, classes, "y_train")
+            t_train, _ = label_indicator(y_train, X_train, classes, "y_train")
             t_train = padded(t_train[:, : len(classes)], t.shape[1])
         target: Any = model.fitted.target if model and predicts_alone else None
         evaluation = _evaluate_labels(estimator, X, t, classes, unknown, target, n_mistakes)
@@ -392,7 +393,7 @@ def _evaluate_labels(
     return _Evaluation(fields, worst, labels[most_wrong[worst]], notes)
 
 
-def _takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
+def takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
     """Return whether y is an indicator, and check that the model predicts the same kind."""
     refuse_collections(y, "y")
     is_several = is_indicator(y)
@@ -410,7 +411,7 @@ def _takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
     )
 
 
-def _names_of_columns(
+def names_of_columns(
     y: Any, X: Any, classes: NDArray[Any], model: ExplainedModel | None
 ) -> NDArray[Any]:
     """Return the names of labels, from y if another classifier only numbers them."""
@@ -419,7 +420,9 @@ def _names_of_columns(
     return columns if columns is not None and are_numbers else classes
 
 
-def _indicator(y: Any, X: Any, classes: NDArray[Any], name: str) -> tuple[NDArray[Any], list[Any]]:
+def label_indicator(
+    y: Any, X: Any, classes: NDArray[Any], name: str
+) -> tuple[NDArray[Any], list[Any]]:
     """Check an indicator, and put its columns in the order of the labels, unknown ones last."""
     return with_unknown(*check_indicator(y, n_documents_of(X), name), classes, name)
 

@@ -209,7 +209,7 @@ def test_models_that_learn_nothing_are_told():
     texts = [f"Day {i}." for i in range(60)]
     found = audit_labels(LINEAR, texts, ["a", "b", "a"] * 20)
     for said in (found.to_text(width=1000), found.to_html()):
-        assert said.index("ignore the doubts") < said.index("expected to be wrong")
+        assert said.index("ignore the doubts") < said.index("Labels are ranked")
 
 
 def test_labels_of_which_models_learn_nothing_are_told():
@@ -220,16 +220,21 @@ def test_labels_of_which_models_learn_nothing_are_told():
     right = ((found.probabilities >= 0.5) == Y).sum(axis=0)
     assert 120 >= right[1] > max(Y[:, 1].sum(), 120 - Y[:, 1].sum())
     for said in (found.to_text(width=1000), found.to_html()):
-        assert said.index("ignore their doubts: 1.") < said.index("expected to be wrong,")
+        assert said.index("ignore their doubts: 1.") < said.index("Most doubtful labels")
 
 
-def test_numbers_of_models_that_often_err_may_be_wrong_either_way():
+def test_models_that_often_err_rank_labels_without_a_probability():
     is_wrong = np.random.RandomState(0).rand(120) < 0.25
     labels = np.where(is_wrong, np.roll(TRUE, 1), TRUE)
-    for given, is_said in ((labels, True), (TRUE, False)):
-        said = audit_labels(LINEAR, TEXTS, given, n_explained=0).to_text(width=1000)
-        assert ("fewer labels may be wrong than estimated here" in said) == is_said
-        assert ("more, if most errors are of one kind" in said) == is_said
+    for given, is_ranked in ((labels, True), (TRUE, False)):
+        found = audit_labels(LINEAR, TEXTS, given, n_explained=0)
+        assert (found.agreement < 0.8) == is_ranked
+        assert found.agreement == (found.probabilities.argmax(axis=1) == (given == "good")).mean()
+        for said in (found.to_text(width=1000), Page(found.to_html()).line):
+            assert ("the mistake is often theirs" in said) == is_ranked
+            assert ("(rank 1)" in said) == is_ranked
+            assert ("(doubt " in said) != is_ranked
+            assert ("expected to be wrong" in said) != is_ranked
 
 
 def test_models_that_err_are_not_said_to_predict_all_labels():
