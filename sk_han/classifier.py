@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from numbers import Integral
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -200,6 +201,9 @@ ContextAttention, default="attention"
     classes_ : ndarray of shape (n_classes,)
         Sorted labels; with several labels a document, the names of the columns of y in their
         order, or their numbers.
+    thresholds_ : ndarray of shape (n_labels,)
+        With several labels a document, the probability from which on it gets each, chosen by
+        ``threshold="f1"`` or as set; missing with one label a document.
     tokenizer_ : HierarchicalTokenizer or None
         The fitted tokenizer; None if X held word ids.
     model_ : FittedModel
@@ -283,6 +287,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
     fit_summary_ = _fitted(lambda model: model.fit_summary, "Summary of the last fit.")
     text_hashes_ = _fitted(lambda model: model.text_hashes, "Hashes of the training documents.")
     classes_ = _fitted(lambda model: model.target.names, "The labels, in the order of columns.")
+    thresholds_ = _fitted(attrgetter("target.thresholds"), "Thresholds of several labels.")
     net_ = _fitted(lambda model: model.pool.network.net, "The fitted skorch net.")
     ngram_model_ = _fitted(lambda model: model.part(NGRAMS), "The linear model on n-grams.")
     latent_model_ = _fitted(lambda model: model.part(LATENT), "The latent model.")

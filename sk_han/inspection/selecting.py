@@ -11,19 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, betaincinv
 
-from sk_han.inspection.estimators import n_documents_of, reader_of, seen_in_training, texts_of
-from sk_han.inspection.reporting import all_labels, classes_of, predictions, with_length
-from sk_han.inspection.results.selective import SelectiveThreshold
-from sk_han.targets import AnyOfLabels
-from sk_han.utils.messages import agreeing, counted
-from sk_han.validation.labels import (
-    check_labels,
-    class_numbers,
-    is_indicator,
-    refuse_collections,
-    said_of_unknown,
-    warn_of_order,
+from sk_han.inspection.estimators import (
+    n_documents_of,
+    probability_array,
+    reader_of,
+    seen_in_training,
+    texts_of,
 )
+from sk_han.inspection.reporting import (
+    all_labels,
+    classes_of,
+    label_indicator,
+    names_of_columns,
+    predictions,
+    takes_indicator,
+    with_length,
+)
+from sk_han.inspection.results.selective import SelectiveThreshold
+from sk_han.rendering.blocks import percent
+from sk_han.utils.messages import agreeing, counted
+from sk_han.utils.metrics import padded
+from sk_han.validation.labels import check_labels, class_numbers, said_of_unknown, warn_of_order
 
 # Strictest first, fixed before any document is seen; 0 accepts all but blank texts.
 THRESHOLDS = np.array([0.999, *(i / 100 for i in range(99, -1, -1))])
@@ -37,7 +45,7 @@ def selective_threshold(
     *,
     max_error: float = 0.05,
     confidence_level: float = 0.95,
-) -> SelectiveThreshold:
+) -> SelectiveThreshold | dict[Any, SelectiveThreshold]:
     """Find the probability from which predictions are wrong at most as often as `max_error`.
 
     Selective classification with guaranteed risk [1]_: predictions whose largest probability
@@ -47,21 +55,25 @@ def selective_threshold(
     Parameters
     ----------
     estimator : classifier
-        Fitted, with `classes_` and ``predict_proba``; one label per document.
+        Fitted, with `classes_` and ``predict_proba``.
     X : n_documents raw texts, DocumentArray, or ndarray of int
         Documents that the model has not learnt from, as for ``predict``; drawn like those to come,
         and independent of each other.
-    y : array-like of shape (n_documents,)
+    y : array-like of shape (n_documents,), or indicator of shape (n_documents, n_labels)
         True labels. A label that the model does not know counts as a mistake.
     max_error : float, default=0.05
-        Highest share of mistakes among accepted documents.
+        Highest share of mistakes among accepted documents; with several labels per document, of
+        each label among the documents that are accepted to have it.
     confidence_level : float, default=0.95
-        Probability, over draws of X, that the threshold keeps this promise.
+        Probability, over draws of X, that the threshold keeps this promise; with several labels,
+        that all thresholds do (Bonferroni).
 
     Returns
     -------
-    SelectiveThreshold
-        Its `threshold` is infinite, so that nothing is accepted, if no threshold passes.
+    SelectiveThreshold, or dict of label to SelectiveThreshold
+        Its `threshold` is infinite, so that nothing is accepted, if no threshold passes; then
+        `nearest_error` is the smallest error that these documents would support. With several
+        labels per document, one for each label, of the documents predicted to have it.
 
     Raises
     ------
@@ -69,8 +81,8 @@ def selective_threshold(
         If the estimator does not predict probabilities, or labels are not strings, numbers or
         booleans.
     ValueError
-        If there are too few documents, most of them are training documents, the model or y has
-        several labels per document, or a parameter is invalid.
+        If there are too few documents, most of them are training documents, one of model and y
+        has several labels per document, or a parameter is invalid.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
 
@@ -117,28 +129,31 @@ def selective_threshold(
             raise ValueError(f"{name} must be a number between 0 and 1; got {share!r}.")
     classes = classes_of(estimator, "selective_threshold")
     model, predicts_alone = reader_of(estimator)
-    refuse_collections(y, "y")
-    if is_indicator(y) or (model and isinstance(model.fitted.target, AnyOfLabels)):
-        raise ValueError(
-            "selective_threshold takes one label per document, and these are several. Call it for "
-            "each label with a classifier of this label alone and its column of y."
-        )
     warn_of_order(X, y, "y")
     X = with_length(X)
-    y = check_labels(y, n_documents_of(X))
-    labels = all_labels(classes, y, None)
-    targets = class_numbers(y, labels)
-    probabilities, predicted = predictions(estimator, predicts_alone, X, labels)
+    several = takes_indicator(y, model)
+    if several:
+        classes = names_of_columns(y, X, classes, model)
+        targets, unknown = label_indicator(y, X, classes, "y")
+        labels = [*classes.tolist(), *unknown]
+        probabilities = padded(probability_array(estimator, X), len(labels))
+        predicted = padded(np.asarray(estimator.predict(X), dtype=bool), len(labels))
+    else:
+        y = check_labels(y, n_documents_of(X))
+        labels = all_labels(classes, y, None)
+        targets = class_numbers(y, labels)
+        probabilities, predicted = predictions(estimator, predicts_alone, X, labels)
     seen = seen_in_training(estimator, X)
-    kept = np.ones(len(y), dtype=bool)
+    kept = np.ones(len(targets), dtype=bool)
     kept[[] if seen is None else seen] = False
     texts = texts_of(X if model is None else model.fitted.with_columns(X))
     has_text = kept if texts is None else kept & [bool(text.strip()) for text in texts]
     needed = math.ceil(math.log(1 - confidence_level) / math.log(1 - max_error))
     n = int(kept.sum())
-    if n < len(y) / 2:
+    if n < len(kept) / 2:
+        n_seen = len(kept) - n
         raise ValueError(
-            f"{len(y) - n:,} of {counted(len(y))} {agreeing(len(y) - n, 'have')} the words of a "
+            f"{n_seen:,} of {counted(len(kept))} {agreeing(n_seen, 'have')} the words of a "
             "training document of this model, which is right on these more often than on others. "
             "Pass documents that it was not fitted to."
         )
@@ -148,30 +163,66 @@ def selective_threshold(
         raise ValueError(
             f"{counted(n)}{' with text' if n_blank else ''} {agreeing(n, 'are')} too few: for "
             f"max_error={max_error:g} and confidence_level={confidence_level:g} at least "
-            f"{needed:,} are needed, even if the model makes no mistake. Pass more documents, or a "
-            "larger max_error."
+            f"{needed:,} are needed, even if the model makes no mistake. Pass more documents, or "
+            f"max_error={math.ceil(1000 - 1000 * (1 - confidence_level) ** (1 / n)) / 1000:g}."
         )
+    levels = float(max_error), float(confidence_level)
+    if several:
+        share = 1 - (1 - confidence_level) / len(classes)
+        notes = (
+            f"With {percent(confidence_level)} confidence, the promises for all "
+            f"{counted(len(classes), 'label')} hold together: each has a confidence of "
+            f"{percent(share, 2)} (Bonferroni).",
+            *_notes(seen, n_blank, 0, []),
+        )
+        found = {}
+        for j, label in enumerate(labels[: len(classes)]):
+            rows = kept & predicted[:, j]
+            confidence, wrong = probabilities[rows, j], ~targets[rows, j].astype(bool)
+            fields = _chosen(confidence, wrong, levels[0], share)
+            found[label] = SelectiveThreshold(**fields, notes=notes, label=label)
+        return found
     confidence, wrong = probabilities.max(axis=1)[kept], (predicted != targets)[kept]
+    n_unknown = int((targets[kept] >= len(classes)).sum())
+    return SelectiveThreshold(
+        **_chosen(confidence, wrong, *levels),
+        notes=tuple(_notes(seen, n_blank, n_unknown, labels[len(classes) :])),
+        n_blank=n_blank,
+    )
+
+
+def _chosen(
+    confidence: NDArray[np.float64],
+    wrong: NDArray[np.bool_],
+    max_error: float,
+    confidence_level: float,
+) -> dict[str, Any]:
+    """Test the thresholds on predictions (D,), and choose the last that passes."""
     n_accepted, n_errors = _reaching(confidence), _reaching(confidence[wrong])
     # The one-sided Clopper-Pearson bound.
     n_right = n_accepted - n_errors
     bounds = betaincinv(n_errors + 1, np.maximum(n_right, 1), confidence_level)
     bounds[n_right == 0] = 1.0
-    tested = _tested(n_accepted, bounds <= max_error, max_error, 1 - confidence_level)
-    passed = THRESHOLDS[tested & (bounds <= max_error)]
-    n_unknown = int((targets[kept] >= len(classes)).sum())
-    return SelectiveThreshold(
-        threshold=float(passed[-1]) if len(passed) else math.inf,
-        max_error=float(max_error),
-        confidence_level=float(confidence_level),
-        thresholds=THRESHOLDS,
-        n_accepted=n_accepted,
-        n_errors=n_errors,
-        upper_bounds=bounds,
-        tested=tested,
-        notes=tuple(_notes(seen, n_blank, n_unknown, labels[len(classes) :])),
-        n_blank=n_blank,
-    )
+
+    def tests(error: float) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        tested = _tested(n_accepted, bounds <= error, error, 1 - confidence_level)
+        return tested, THRESHOLDS[tested & (bounds <= error)]
+
+    tested, passed = tests(max_error)
+    others = (error for error in np.arange(1, 100) / 100 if error > max_error)
+    return {
+        "threshold": float(passed[-1]) if len(passed) else math.inf,
+        "max_error": max_error,
+        "confidence_level": confidence_level,
+        "nearest_error": None
+        if len(passed)
+        else next((float(error) for error in others if len(tests(error)[1])), None),
+        "thresholds": THRESHOLDS,
+        "n_accepted": n_accepted,
+        "n_errors": n_errors,
+        "upper_bounds": bounds,
+        "tested": tested,
+    }
 
 
 def _reaching(confidence: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 from sk_han.rendering.blocks import Block, Heading, Span, Table, percent
 from sk_han.rendering.result import Extent, Result
 from sk_han.utils.messages import counted, in_one_line
+from sk_han.utils.metrics import share_interval
 from sk_han.utils.progress import duration
 
 _Summary = TypeVar("_Summary", bound="SummaryOfFit")
@@ -158,6 +159,13 @@ class FitSummary(SummaryOfFit):
     columns: Mapping[str, str] | None = None
 
     @property
+    def accuracy_interval(self) -> tuple[float, float] | None:
+        """Ends of the 95 % interval of `accuracy` (Wilson); None without scores."""
+        if self.accuracy is None:
+            return None
+        return share_interval(self.accuracy * self.n_scored, self.n_scored)
+
+    @property
     def in_short(self) -> str:
         """The main facts in one phrase: documents, classes, accuracy, duration."""
         classes = counted(self.n_classes, "label" if self.several_labels else "class")
@@ -176,14 +184,16 @@ class FitSummary(SummaryOfFit):
             f"{duration(self.total_seconds)}"
         )
         facts = []
-        if self.accuracy is None:
+        interval = self.accuracy_interval
+        if interval is None:
             facts.append(
                 ("accuracy", "not measured: no held-out documents that are new to the model")
             )
         else:
             held_out = counted(self.n_scored, "held-out document")
             measure = "all labels right" if self.several_labels else "accuracy"
-            facts.append((measure, f"{self.accuracy:.3f} on {held_out}"))
+            ends = "95 % interval: {:.3f} to {:.3f}".format(*interval)
+            facts.append((measure, f"{self.accuracy:.3f} on {held_out} ({ends})"))
             summed = ", summed over labels" if self.several_labels else ""
             facts.append(("loss", f"{self.loss:.3f}{summed}"))
             facts += self._by_class()

@@ -1,5 +1,6 @@
 """What is said after a fit: the summary, the representation, warnings."""
 
+import dataclasses
 import pickle
 import re
 import warnings
@@ -37,6 +38,13 @@ def test_scores_are_those_of_the_whole_model_on_documents_it_does_not_know(valid
     assert summary.accuracy == accuracy_score(MORE_KINDS, validated.predict(MORE))
     assert summary.loss == pytest.approx(log_loss(MORE_KINDS, validated.predict_proba(MORE)))
     assert summary.network_accuracy == validated.best_score_
+
+
+def test_accuracy_has_the_interval_of_so_many_documents(validated):
+    summary = dataclasses.replace(validated.fit_summary_, accuracy=0.8, n_scored=50)
+    # (0.8 + z2 / 2 +- z sqrt(0.8 * 0.2 / 50 + z2 / 4 / 50)) / (1 + z2), of z2 = 1.96 ** 2 / 50
+    assert summary.accuracy_interval == pytest.approx((0.66963, 0.88757), abs=1e-5)
+    assert "0.800 on 50 held-out documents (95 % interval: 0.670 to 0.888)" in str(summary)
 
 
 def test_the_class_that_is_found_least_is_told(validated):

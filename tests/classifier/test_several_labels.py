@@ -69,10 +69,14 @@ def test_stored_scales_that_are_not_one_for_each_label_are_refused(fitted, scale
         HANClassifier(**SMALL).from_state(state)
 
 
+def test_thresholds_of_one_class_a_document_are_missing():
+    assert not hasattr(HANClassifier(**SMALL).fit(X[TRAIN], HAS[TRAIN][:, 0]), "thresholds_")
+
+
 @pytest.mark.parametrize("threshold", ["f1", 0.2, [0.2, 0.9, 0.4]])
 def test_thresholds_decide_and_are_stored(threshold, tmp_path):
     model = HANClassifier(**SMALL, max_epochs=1, threshold=threshold).fit(X[TRAIN], Y[TRAIN])
-    thresholds = model.pool_.target.thresholds
+    thresholds = model.thresholds_
     if threshold != "f1":
         np.testing.assert_array_equal(thresholds, np.broadcast_to(threshold, 3))
     decided = model.predict_proba(X[TEST]) >= thresholds

@@ -46,7 +46,7 @@ def test_validation_and_unlabelled_documents_are_learnt_from(fit, table, standar
         TEXTS, LABELS, X_val=TEXTS[2:9], y_val=LABELS[2:9], X_unlabelled=other
     )
     np.testing.assert_array_equal(model.predict_proba(TEXTS), expected.predict_proba(TEXTS))
-    assert "held-out documents\n" in told
+    assert "held-out documents (95 % interval" in told
     assert str(model.fit_summary_) in told
 
 

@@ -120,13 +120,12 @@ def test_nothing_is_accepted_if_no_threshold_passes():
     assert not (confidence >= found.threshold).any()
     assert found.coverage == 0
     assert np.isnan([found.error, found.upper_bound]).all()
-    assert "60 are wrong" in found.to_text(width=400)
-    assert "a larger max_error or a better model" in found.to_text(width=400)
+    assert "needs a better model" in found.to_text(width=400)
 
 
 def test_more_documents_are_advised_where_they_may_be_enough():
     found = selective_threshold(KNOWN, proba(np.full(100, 0.9)), np.arange(100) >= 3)
-    assert "This needs more documents or" in found.to_text(width=400)
+    assert "5 % may need no more than more documents" in found.to_text(width=400)
 
 
 @pytest.mark.parametrize(("max_error", "needed"), [(0.01, "299"), (0.05, "59"), (0.1, "29")])
@@ -195,12 +194,57 @@ def test_shares_that_are_none_are_refused(classifier, name, value):
         selective_threshold(classifier, HELD_OUT, Y, **{name: value})
 
 
-def test_several_labels_are_refused_with_the_repair(classifier):
+def test_model_and_labels_of_different_kinds_are_refused(classifier):
     several = tiny().fit(TEXTS, np.column_stack([LABELS == "pos", np.arange(18) % 2]))
     indicator = np.column_stack([Y == "pos", Y == "neg"]).astype(int)
-    for estimator, y in ((several, indicator), (several, Y), (classifier, indicator)):
-        with pytest.raises(ValueError, match="for each label with a classifier of this label"):
+    for estimator, y in ((several, Y), (classifier, indicator)):
+        with pytest.raises(ValueError, match=r"several labels per document"):
             selective_threshold(estimator, HELD_OUT, y)
+
+
+class KnownLabels(Known):
+    """A classifier of two labels whose probabilities are its input."""
+
+    def __init__(self, n_labels=2):
+        self.classes_ = np.arange(n_labels)
+
+    def predict(self, X):
+        return (X >= 0.5).astype(int)
+
+
+def test_each_label_has_a_threshold_of_the_documents_predicted_to_have_it():
+    # 200 documents get label 0: those at 0.9 are right, 40 of those at 0.6 are not; none gets 1.
+    p = np.column_stack([np.repeat([0.905, 0.605, 0.105], [100, 100, 50]), np.full(250, 0.3)])
+    y = np.column_stack([np.repeat([1, 0, 1], [100, 40, 110]), np.ones(250, dtype=int)])
+    found = selective_threshold(KnownLabels(), p, y)
+    assert list(found) == [0, 1]
+    assert (found[0].threshold, found[0].coverage, found[0].n_documents) == (0.61, 0.5, 200)
+    assert found[0].confidence_level == 0.975  # for two labels
+    assert (found[1].threshold, found[1].coverage, found[1].nearest_error) == (np.inf, 0, None)
+    assert "hold together" in found[0].to_text()
+    assert "Selective classification: 0 documents with 1" in Page(found[1].to_html()).line
+
+
+@pytest.mark.parametrize("n", [300, 1000])
+def test_the_promises_of_all_labels_are_broken_together_in_at_most_5_percent_of_draws(n):
+    random, broken = np.random.RandomState(n), 0
+    for _ in range(500):
+        p = 0.5 + random.random((n, 5)) / 2
+        y = (random.random((n, 5)) >= 0.1001).astype(int)  # every threshold breaks a promise of .1
+        found = selective_threshold(KnownLabels(5), p, y, max_error=0.1)
+        broken += any(np.isfinite(each.threshold) for each in found.values())
+    assert broken <= most(500)
+
+
+def test_a_refusal_names_the_nearest_error_that_can_be_promised():
+    p, y = proba(np.full(400, 0.9)), np.repeat([0, 1], [40, 360])
+    found = selective_threshold(KNOWN, p, y, max_error=0.05)
+    assert (found.threshold, found.nearest_error) == (np.inf, 0.13)
+    assert "nearest error that these documents support is 13 %" in found.to_text(width=400)
+    assert np.isfinite(selective_threshold(KNOWN, p, y, max_error=0.13).threshold)
+    with pytest.raises(ValueError, match=r"10 documents are too few.*max_error=0.259"):
+        selective_threshold(KNOWN, p[:10], y[:10])
+    assert selective_threshold(KNOWN, p[-10:], y[-10:], max_error=0.26).threshold <= 0.9
 
 
 def test_a_hard_vote_is_refused():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.rendering.blocks import Bar, Block, Heading, Sentence, Table, decimal, percent
+from sk_han.rendering.blocks import Bar, Block, Heading, Sentence, Span, Table, decimal, percent
 from sk_han.rendering.result import Extent, ReadOnlyResult, freeze, plain
 from sk_han.utils.containers import frame_of
 from sk_han.utils.messages import counted
@@ -50,6 +50,11 @@ class SelectiveThreshold(ReadOnlyResult):
         Remarks on the documents.
     n_blank : int, default=0
         Number of blank texts, which no threshold accepts.
+    label : object, default=None
+        With several labels per document, the label that is accepted; documents are then those
+        predicted to have it.
+    nearest_error : float, default=None
+        If no threshold passed, the smallest whole percentage above `max_error` for which one would.
     """
 
     threshold: float
@@ -62,6 +67,8 @@ class SelectiveThreshold(ReadOnlyResult):
     tested: NDArray[np.bool_]
     notes: tuple[str, ...] = ()
     n_blank: int = 0
+    label: Any = None
+    nearest_error: float | None = None
 
     def __post_init__(self) -> None:
         n = (len(self.thresholds),)
@@ -77,7 +84,7 @@ class SelectiveThreshold(ReadOnlyResult):
     @property
     def coverage(self) -> float:
         """Share of the documents that is accepted."""
-        return self._at_threshold(self.n_accepted / self.n_documents, 0.0)
+        return self._at_threshold(self._shares, 0.0)
 
     @property
     def error(self) -> float:
@@ -103,7 +110,7 @@ class SelectiveThreshold(ReadOnlyResult):
         """
         columns = {
             "threshold": self.thresholds,
-            "coverage": self.n_accepted / self.n_documents,
+            "coverage": self._shares,
             "n_accepted": self.n_accepted,
             "n_errors": self.n_errors,
             "error": self._errors,
@@ -111,6 +118,10 @@ class SelectiveThreshold(ReadOnlyResult):
             "tested": self.tested,
         }
         return frame_of(columns)
+
+    @property
+    def _shares(self) -> NDArray[np.float64]:
+        return self.n_accepted / max(self.n_documents, 1)
 
     @property
     def _errors(self) -> NDArray[np.float64]:
@@ -123,7 +134,8 @@ class SelectiveThreshold(ReadOnlyResult):
         return float(values[self.thresholds == self.threshold][0])
 
     def _blocks(self, extent: Extent, **options: Any) -> Iterator[Block]:
-        yield Heading(f"Selective classification: {counted(self.n_documents)}", 1)
+        title = f"Selective classification: {counted(self.n_documents)}"
+        yield Heading([title, *([] if self.label is None else [" with ", Span(self.label)])], 1)
         yield from (Sentence(note, "han-note") for note in self.notes)
         yield Sentence(self._result(), "han-lead")
         yield Heading("Risk-coverage curve")
@@ -132,8 +144,8 @@ class SelectiveThreshold(ReadOnlyResult):
         rows = [
             [
                 f"{self.thresholds[i]:g}",
-                Bar(float(self.n_accepted[i] / self.n_documents), "toward"),
-                percent(float(self.n_accepted[i] / self.n_documents)),
+                Bar(float(self._shares[i]), "toward"),
+                percent(float(self._shares[i])),
                 percent(float(self._errors[i]), 1),
                 percent(float(self.upper_bounds[i]), 1),
             ]
@@ -156,17 +168,16 @@ class SelectiveThreshold(ReadOnlyResult):
                 f"wrong. With {level} confidence at most {wanted} are wrong (upper bound: "
                 f"{percent(self.upper_bound, 1)}), if documents to come are like these."
             )
+        said = f"No threshold keeps the error to {wanted} with {level} confidence."
+        if self.nearest_error is not None:
+            said += (
+                f" The nearest error that these documents support is {percent(self.nearest_error)}."
+                " To promise it, test it on other documents."
+            )
         first = int(self.tested.argmax())
-        more = "a larger max_error or a better model"
-        if self._errors[first] < self.max_error:
-            more = "more documents or a larger max_error"
-        n, n_wrong = int(self.n_accepted[first]), int(self.n_errors[first])
-        return (
-            f"No threshold keeps the error to {wanted} with {level} confidence: of "
-            f"{counted(n)} with a probability of at least {self.thresholds[first]:g}, "
-            f"{n_wrong:,} are wrong (upper bound: {percent(float(self.upper_bounds[first]), 1)}). "
-            f"This needs {more}."
-        )
+        if not self.tested.any() or self._errors[first] < self.max_error:
+            return f"{said} {wanted} may need no more than more documents."
+        return f"{said} {wanted} needs a better model."
 
     def __repr__(self) -> str:
         n, coverage = counted(self.n_documents), decimal(self.coverage)
