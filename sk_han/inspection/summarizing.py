@@ -163,11 +163,19 @@ def _summary(
     for name, part in parts.items():
         weights += with_ngrams.scales[name] * part.class_weights(shown.keys)
     changes: DecisionChanges | None = None
+    pairs = sorted(
+        {
+            (shown.position(t.key), c)
+            for (p, c), ts in shown.terms.items()
+            if p != "columns"
+            for t in ts
+        }
+    )
     removal: Removal | None = None
     removals: list[Removal | None] = [None] * len(classes)
     if read.from_words:
         marked = supporting_words(words, predicted, shown, occurrences)
-        changes = decision_changes(pool, words, predicted, occurrences, n_terms, random)
+        changes = decision_changes(pool, words, read.classes, occurrences, pairs, random)
         removal, removals = effects_of_removal(pool, words, read.probabilities, marked, random)
     names = _names(read, occurrences, n_terms, model)
     of_columns: Any = pool.parts.get(COLUMNS)
@@ -176,7 +184,8 @@ def _summary(
     def term_of_columns(number: int, term: SelectedTerm) -> Term:
         assert words.columns is not None
         brought = pool.scales[COLUMNS] * of_columns.weights[term.key]  # (K,)
-        rows = np.flatnonzero((words.columns == term.key).any(axis=1))
+        has_value = (words.columns == term.key).any(axis=1)
+        rows = np.flatnonzero(has_value & (read.classes == number).any(axis=1))
         if len(rows) > MOST_REMOVALS:
             rows = random.choice(rows, MOST_REMOVALS, replace=False)
         before, after = predicted[rows], (read.logits[rows] - brought).argmax(axis=1)
@@ -202,7 +211,7 @@ def _summary(
             contribution=term.total / term.n_documents,
             n_documents=term.n_documents,
             share=term.n_documents / int(tallies.n_documents[number]),
-            decides=changes and changes.share(position, number),
+            decides=changes and changes.share(pairs.index((position, number)), number),
             weight=float(weights[position, number]) if part == "ngrams" else None,
             contexts=_contexts(read, classes, numbers, places, number, term.total > 0),
         )
@@ -236,6 +245,7 @@ class _Explained(NamedTuple):
     sources: list[Source]
     logits: NDArray[np.float64]
     probabilities: NDArray[np.float64]
+    classes: NDArray[np.int64]  # (D, 2) or (D, 1): the predicted one, and the next
     tallies: Tallies
     from_words: bool  # and not from sentence vectors
 
@@ -258,6 +268,7 @@ def _explain_corpus(
     words: list[DocumentArray] = []
     sources: list[Source] = []
     logits: list[NDArray[np.float64]] = []
+    explained: list[NDArray[np.int64]] = []
     from_words = True
     for documents, of_batch in batches:
         classes = ExplainedClasses().batch(0, len(documents))
@@ -265,6 +276,7 @@ def _explain_corpus(
         of_model, values = _attributions(with_ngrams, documents, score)
         ranked = np.argsort(-of_model, axis=1, kind="stable")
         predicted = ranked[:, 0]
+        explained.append(ranked[:, :2])
         tallies.add(predicted, predicted, values)
         if n_classes > 1:
             rival = ranked[:, 1]
@@ -281,7 +293,8 @@ def _explain_corpus(
     z = np.concatenate(logits)
     probabilities = pool.target.probabilities(z)
     joined = DocumentArray.concatenate(words)
-    return _Explained(joined, sources, z, probabilities, tallies, from_words)
+    of_classes = np.concatenate(explained)
+    return _Explained(joined, sources, z, probabilities, of_classes, tallies, from_words)
 
 
 def _attributions(

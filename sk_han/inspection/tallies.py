@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -189,14 +189,14 @@ _AT_ONCE = 500  # approximate number of these documents in a batch
 
 
 class DecisionChanges(NamedTuple):
-    """Predictions with and without each term."""
+    """Predictions with and without a term, of each pair of a term and a class."""
 
     before: list[NDArray[np.int64]]
     after: list[NDArray[np.int64]]
 
-    def share(self, term: int, number: int) -> float:
+    def share(self, place: int, number: int) -> float:
         """Return the share of documents whose prediction changes from or to a class."""
-        before, after = self.before[term], self.after[term]
+        before, after = self.before[place], self.after[place]
         concerned = (before == number) | (after == number)
         return float(np.mean((before != after) & concerned))
 
@@ -204,21 +204,26 @@ class DecisionChanges(NamedTuple):
 def decision_changes(
     pool: Pool,
     documents: DocumentArray,
-    predicted: NDArray[np.int64],
+    classes: NDArray[np.int64],
     occurrences: Occurrences,
-    n_terms: int,
+    pairs: Sequence[tuple[int, int]],
     random: Any,
 ) -> DecisionChanges:
-    """Remove each term from a sample of the documents that contain it, and predict again."""
-    mean_words = documents.n_words / max(len(documents), 1)
-    most = int(_WORDS_OF_REMOVALS / max(n_terms * mean_words, 1))
+    """Remove terms from a sample of the documents that contain them, and predict again.
+
+    Each pair is a term and a class, and takes documents explained for the class: `classes`, (D, 2)
+    or (D, 1), are those of each document, the predicted one first.
+    """
+    mean_words, n_pairs = documents.n_words / max(len(documents), 1), len(pairs)
+    most = int(_WORDS_OF_REMOVALS / max(n_pairs * mean_words, 1))
     most = min(max(most, _FEWEST_REMOVALS), MOST_REMOVALS)
     before: list[NDArray[np.int64]] = []
     after: list[NDArray[np.int64]] = []
     reduced: list[DocumentArray] = []
-    for term in range(n_terms):
+    for pair, (term, number) in enumerate(pairs):
         places = occurrences.of_term(term)
         rows = np.unique(places.rows)
+        rows = rows[(classes[rows] == number).any(axis=1)]
         if len(rows) > most:
             rows = np.sort(random.choice(rows, most, replace=False))
         copies = documents[rows]
@@ -227,10 +232,10 @@ def decision_changes(
         first = starts[np.searchsorted(rows, places.rows[sampled])] + places.first_words[sampled]
         kept = np.ones(copies.n_words, dtype=bool)
         kept[concatenated_ranges(first, places.sizes[sampled])] = False
-        before.append(predicted[rows])
+        before.append(classes[rows, 0])
         reduced.append(copies.keep_words(kept))
         ends = np.cumsum([len(each) for each in reduced])
-        if ends[-1] >= _AT_ONCE or term == n_terms - 1:
+        if ends[-1] >= _AT_ONCE or pair == n_pairs - 1:
             likeliest = pool.logits(DocumentArray.concatenate(reduced)).argmax(axis=1)
             after += np.split(likeliest, ends[:-1])
             reduced = []

@@ -106,6 +106,24 @@ def test_a_term_decides_where_the_prediction_without_it_is_another(fitted, summa
         assert term.decides == pytest.approx(changed)
 
 
+def test_documents_of_a_term_and_those_that_it_decides_are_the_same(of_three):
+    texts = [f"{a} {b} {c}" for a in THREE for b in ("", "Rain!", "Sun.") for c in ("", "Snow.")]
+    classes = of_three.classes_.tolist()
+    p, n_partial = of_three.predict_proba(texts), 0
+    for number, each in enumerate(summarize(of_three, texts, k=1000).classes):
+        counts = (np.argsort(-p, axis=1)[:, :2] == number).any(axis=1)  # the most probable two
+        for word in ("sun", "rain", "snow"):
+            term = next(t for t in each.terms if t.text == word and t.part == "network")
+            rows = [i for i, text in enumerate(texts) if word in text.lower() and counts[i]]
+            without = [re.sub(rf"(?i){word}", "", texts[i]) for i in rows]
+            before, after = p[rows].argmax(axis=1), of_three.predict_proba(without).argmax(axis=1)
+            decided = (before != after) & ((before == number) | (after == number))
+            assert (each.label, term.n_documents) == (classes[number], len(rows))
+            assert term.decides == pytest.approx(decided.mean())
+            n_partial += len(rows) < sum(word in text.lower() for text in texts)
+    assert n_partial > 0
+
+
 def test_terms_are_taken_out_together_as_one_by_one(of_three, monkeypatch):
     together = summarize(of_three, THREE * 6)
     monkeypatch.setattr("sk_han.inspection.tallies._AT_ONCE", 1)

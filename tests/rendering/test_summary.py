@@ -113,7 +113,7 @@ def test_lines_name_terms_and_numbers():
 
 def test_the_legend_says_of_how_many_documents_decisions_are_measured():
     said = " ".join(summarized().to_text().split())
-    assert "that contain the term (at most 100 of them)" in said
+    assert "the share of these documents (of 100 drawn from more)" in said
 
 
 def test_lines_keep_their_width():

@@ -95,9 +95,8 @@ class Term:
     share : float
         The same as a share of the class's documents (`ClassSummary.n_documents`).
     decides : float or None
-        Share of the documents that contain the term in which removing all its occurrences changes
-        the prediction from or to this class. Measured on at most 100 documents; None with sentence
-        vectors.
+        Share of these `n_documents`, or of 100 drawn from them, in which removing all occurrences
+        of the term changes the prediction from or to this class. None with sentence vectors.
     weight : float or None
         Weight of this n-gram for the class: sum over the linear models, times their scales. A
         document's score is the sum of these weights, divided by a norm that grows with their
@@ -358,12 +357,14 @@ class Summary(Result):
         """Return the meaning of the columns."""
         kind = self._kind
         decides = (
-            "Decides: of the documents that contain the term (at most 100 of them), the share "
-            f"whose {self._answer} changes from or to this {kind} when the term is removed. "
+            "Decides: the share of these documents (of 100 drawn from more) whose "
+            f"{self._answer} changes from or to this {kind} when the term is removed. "
         )
         return (
-            f"Contribution: what the term adds to the log-odds of the {kind}, on average over the "
-            f"documents that contain it; minus speaks against the {kind}. +0.69 doubles the odds. "
+            f"Documents: the number that contain the term, of those with the {kind} as most or "
+            "second most probable. Contribution: what the term adds to the log-odds of the "
+            f"{kind}, on average over these documents; minus speaks against the {kind}. +0.69 "
+            "doubles the odds. "
             f"{'' if self.removal is None else decides}Strong and frequent terms come first."
         )
 
