@@ -80,6 +80,20 @@ def of_size(n_documents: int, n_labels: int) -> Report:
     )
 
 
+def of_several(n_documents: int, n_labels: int) -> Report:
+    """Report on documents of several labels with long names, at random given and predicted."""
+    random = np.random.default_rng(0)
+    return made_of_labels(
+        labels=[f"Complaints > Late fees and interest > {i}" for i in range(n_labels)],
+        targets=random.random((n_documents, n_labels)) < 0.2,
+        predicted=random.random((n_documents, n_labels)) < 0.2,
+        probabilities=random.random((n_documents, n_labels)),
+        mistake_rows=np.arange(5),
+        mistake_labels=np.arange(5),
+        suspects=np.empty((0, 2), dtype=int),
+    )
+
+
 def many_mistakes() -> Report:
     """Report on 40 documents that are all predicted wrong, each of them explained."""
     return made(

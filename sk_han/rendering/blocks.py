@@ -101,25 +101,25 @@ class Piece(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A sentence and the text after it; `sentence` is None for text outside all sentences."""
+    """A sentence and the text after it, or a column of a table; text outside has no place."""
 
-    sentence: int | None
+    place: int | None  # among the values of a document: those of sentences, then of columns
     pieces: list[Piece]
 
 
 @dataclass(frozen=True)
 class Shaded:
-    """A document with shaded words, in a column for each class that it is explained for.
+    """A document with shaded words and its columns, once for each class that it is explained for.
 
-    `columns` have the values of words and sentences (`sk_han.rendering.shading.Shading`), `names`
-    the heads of several columns; `unknown`, shape (n_words,), marks words without an entry in the
-    vocabulary.
+    `shadings` have the values for each class (`sk_han.rendering.shading.Shading`), `names` the
+    heads of several; `unknown`, shape (n_words,), marks words without an entry in the vocabulary.
     """
 
     rows: Sequence[Row]
-    columns: Sequence[Any]
+    shadings: Sequence[Any]
     unknown: NDArray[np.bool_]
     names: Sequence[Text] = ()
+    table: Sequence[Row] = ()
 
 
 @dataclass(frozen=True)

@@ -361,21 +361,25 @@ def _verdict(report: Reported, row: int, place: int) -> list[Any]:
 
 
 def _misled(report: Reported, place: int) -> Sentence:
-    """Return the sentence that misled: for a wrongly predicted label, or against a missed one."""
+    """Return what misled most: for a wrongly predicted label, or against a missed one."""
     explanation, sign = report.mistakes[place], 1
     if report.mistake_labels is not None:
         missed = report.targets[report.mistake_rows[place], report.mistake_labels[place]]
         sign = -1 if missed else 1
-    values = explanation.sentence_contributions
-    if not len(values) or (sign * values).max() <= 0:
+    shading = shading_of(explanation, "contributions")
+    if (sign * shading.values).max(initial=0.0) <= 0:
         side = "for" if sign > 0 else "against"
-        said = [f"No sentence speaks {side} ", *comparison(explanation)]
+        said = [f"Nothing speaks {side} ", *comparison(explanation)]
         return Sentence([*said, "."], "han-small")
-    best = int((sign * values).argmax())
-    text = " ".join(explanation.sentences[best].split())
-    value = with_minus(shading_of(explanation, "contributions").written(best))
-    quoted = Span(f"\N{LEFT DOUBLE QUOTATION MARK}{text}\N{RIGHT DOUBLE QUOTATION MARK}")
-    return Sentence(["Misled by ", quoted, f" ({value})"], "han-misled")
+    best = int((sign * shading.values).argmax())
+    column = best - len(shading.sentences)
+    if column >= 0:
+        what = f"{explanation.column_names[column]} = {explanation.column_values[column]}"
+    else:
+        text = " ".join(explanation.sentences[best].split())
+        what = f"\N{LEFT DOUBLE QUOTATION MARK}{text}\N{RIGHT DOUBLE QUOTATION MARK}"
+    value = with_minus(shading.written(best))
+    return Sentence(["Misled by ", Span(what), f" ({value})"], "han-misled")
 
 
 def _with_interval(found: Mapping[str, float], key: str) -> Text:

@@ -59,7 +59,7 @@ class Result(ABC):
         width : int, optional
             Columns of a line; by default those of the terminal.
         """
-        return lines_of(self._blocks("terminal"), width=width, color=False)
+        return lines_of(self._blocks("terminal"), width=width)
 
     def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
         """Return the result as HTML, without scripts and external files.

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sk_han.rendering.blocks import (
     Bar,
     Block,
-    Fold,
     Piece,
     Row,
     Sentence,
@@ -25,8 +24,8 @@ from sk_han.rendering.blocks import (
     Text,
     brief,
     number,
+    parts_of,
     percent,
-    with_minus,
 )
 from sk_han.rendering.colors import LEVELS
 from sk_han.utils.messages import in_one_line
@@ -39,25 +38,47 @@ Explained: TypeAlias = Any  # a DocumentExplanation, whose class is above this m
 # changes at most 4 of 100 decisions (docs/benchmarks.md).
 WEAK_SHARE = 0.2
 CLASSES_SHOWN = 5
-WORDS_SHOWN = 1000  # most words of a document in a terminal
-FEWEST_WORDS = 20  # of a sentence that is cut
 NO_WORDS = "No words of this document were read."
-NOTES = {
-    "shapley": "the value of a sentence is what it adds to the log-odds, averaged over the order "
-    "in which sentences are added. The values of a document add up to its log-odds minus those of "
-    "an empty document. The words of a sentence share its value, an estimate",
-    "gradient_attention": "attention \N{MULTIPLICATION SIGN} gradient, an estimate",
+BLUE = (
+    " words against it: the stronger the colour, the more; words without colour made little "
+    "difference. This is how the model read the words, even if it is wrong."
+)
+GREEN = (
+    "Green words got the most attention: the stronger the colour, the more. Even a word that got "
+    "much may have changed nothing."
+)
+METHODS = {
+    "shapley": "The number before a sentence is its effect, averaged over the order in which "
+    "sentences are added; its words share it, an estimate.",
+    "gradient_attention": "The number before a sentence is the sum over its words, of attention "
+    "\N{MULTIPLICATION SIGN} gradient, an estimate.",
+    "attention": "The number before a sentence is its attention, a weight of the model's pooling. "
+    "Attention is not a reason: it speaks neither for a class nor against one.",
+    "random": "The numbers are random, a control: they say nothing about the document.",
 }
+NETWORK = "Only the network has attention: it makes up {share} of the decision, others the rest."
+ODDS = "Numbers are log-odds: +0.7 doubles the odds, \N{MINUS SIGN}0.7 halves them."
+SUM = "An empty document and all sentences add up to the log-odds of the document."
+SUM_OF_COLUMNS = (
+    "An empty document, all sentences and all columns add up to the log-odds of the document."
+)
+CALIBRATED = "A calibration has changed the probability, so that nothing adds up to it."
+UNCLEAR = "Numbers with \N{ALMOST EQUAL TO} are unclear: within two standard errors of 0."
+THRESHOLDS = (
+    "After the probability of a label, and as a tick on its bar, is its threshold: the lowest "
+    "probability at which a document gets the label."
+)
+TOKENS = "[In brackets]: words of the tokenizer without a place of their own in the text."
 _SHOWN = 5e-4  # of a probability
-_COUNTS_FOR_NOTHING = 0.02
 
 
 @dataclass(frozen=True, eq=False)
 class Shading:
-    """Values of words, shape (n_words,), and of sentences, shape (n_sentences,), to draw."""
+    """Values to draw of words, (n_words,), of sentences, (n_sentences,), and of columns, (C,)."""
 
     words: NDArray[np.float64]
     sentences: NDArray[np.float64]
+    columns: NDArray[np.float64]
     signed: bool
     title: Callable[[int], str]  # of a word: its numbers
     errors: NDArray[np.float64] | None = None  # standard errors of sentences, (n_sentences,)
@@ -70,9 +91,14 @@ class Shading:
         return max(float(np.abs(each.words).max(initial=0.0)) for each in (self, *self.others))
 
     @cached_property
-    def sentence_limit(self) -> float:
-        """Largest magnitude of a sentence in the document: the length of a full bar."""
-        return max(float(np.abs(each.sentences).max(initial=0.0)) for each in (self, *self.others))
+    def values(self) -> NDArray[np.float64]:
+        """Values of sentences, then of columns, which have one scale of bars."""
+        return np.concatenate([self.sentences, self.columns])
+
+    @cached_property
+    def limit(self) -> float:
+        """Largest magnitude of a sentence or column in the document: the length of a full bar."""
+        return max(float(np.abs(each.values).max(initial=0.0)) for each in (self, *self.others))
 
     @cached_property
     def levels(self) -> list[int]:
@@ -88,29 +114,33 @@ class Shading:
             return "attention"
         return "against" if value < 0 else "toward"
 
-    def is_unclear(self, sentence: int) -> bool:
+    def is_unclear(self, place: int) -> bool:
         """Return whether the value of a sentence is within two standard errors of 0."""
-        if self.errors is None:
+        if self.errors is None or place >= len(self.errors):
             return False
-        return bool(abs(self.sentences[sentence]) < 2 * self.errors[sentence])
+        return bool(abs(self.values[place]) < 2 * self.errors[place])
 
-    def written(self, sentence: int) -> str:
-        """Return the value of a sentence, without decimals if it is unclear."""
-        value = float(self.sentences[sentence])
-        if self.is_unclear(sentence):
+    def written(self, place: int) -> str:
+        """Return the value of a sentence or column, without decimals if it is unclear."""
+        value = float(self.values[place])
+        if self.is_unclear(place):
             return f"\N{ALMOST EQUAL TO}{value:+.0f}" if round(value) else "\N{ALMOST EQUAL TO}0"
         return number(value, self.signed)
 
     def sum_note(self) -> str:
-        """Say what the sentences add up to, and from where; nothing where they do not add up."""
+        """Say what the values add up to, and from where; nothing where they do not add up."""
         if self.base is None:
             return ""
-        empty, total = (number(z, True) for z in (self.base, self.base + self.sentences.sum()))
-        return f"{empty} for an empty document, {total} with all sentences"
+        with_words = self.base + float(self.sentences.sum())
+        note = f"{number(self.base, True)} for an empty document, "
+        note += f"{number(with_words, True)} with all sentences"
+        if self.columns.any():
+            note += f", {number(with_words + float(self.columns.sum()), True)} with the columns"
+        return note
 
-    def share(self, sentence: int) -> float:
-        """Return the share of a full bar that a sentence fills, from 0 to 1."""
-        return abs(float(self.sentences[sentence])) / (self.sentence_limit or 1.0)
+    def share(self, place: int) -> float:
+        """Return the share of a full bar that a sentence or column fills, from 0 to 1."""
+        return abs(float(self.values[place])) / (self.limit or 1.0)
 
     def fold_note(self, run: range) -> str:
         """Describe folded sentences by their number and the sum of their values."""
@@ -138,10 +168,11 @@ def shading_of(explanation: Explained, show: Quantity) -> Shading:
     if show not in ("contributions", "attention"):
         raise ValueError(f"show must be 'contributions' or 'attention'; got {show!r}.")
     combined, signed = explanation.combined_attention, False
-    words, sentences = combined, explanation.sentence_attention
+    words, sentences, columns = combined, explanation.sentence_attention, np.empty(0)
     if show == "contributions":
         signed = explanation.signed
         words, sentences = explanation.contributions, explanation.sentence_contributions
+        columns = explanation.column_contributions
     root = "\N{SQUARE ROOT}" if explanation.combine == "sqrt" else ""
 
     def title(word: int) -> str:
@@ -154,7 +185,7 @@ def shading_of(explanation: Explained, show: Quantity) -> Shading:
 
     base = explanation.base_value if signed and adds_up(explanation) else None
     errors = explanation.sentence_errors if signed else None
-    return Shading(words, sentences, signed, title, errors, base)
+    return Shading(words, sentences, columns, signed, title, errors, base)
 
 
 def adds_up(explanation: Explained) -> bool:
@@ -213,29 +244,6 @@ def rows_of(explanation: Explained) -> list[Row]:
     if starts[-1] < len(text):
         rows.append(Row(None, [Piece(text[starts[-1] :], unread=True)]))
     return rows
-
-
-def words_for_each(rows: Sequence[Row]) -> int:
-    """Compute how many words to show of each row, so that all have about `WORDS_SHOWN`."""
-    lengths = [sum(piece.word is not None for piece in row.pieces) for row in rows]
-    if sum(lengths) <= WORDS_SHOWN:
-        return max(lengths, default=0)
-    return max(FEWEST_WORDS, WORDS_SHOWN // len(rows))
-
-
-def shortened(row: Row, n_words: int) -> Row:
-    """Cut a row after its first words; text that was not read stays."""
-    words = [place for place, piece in enumerate(row.pieces) if piece.word is not None]
-    if len(words) <= n_words:
-        return row
-    end = words[n_words]
-    unread = [piece for piece in row.pieces[end:] if piece.unread]
-    return Row(row.sentence, [*row.pieces[:end], gap(len(words) - n_words, "words"), *unread])
-
-
-def gap(n: int, what: str) -> Piece:
-    """Return a note of how many words or characters are left out."""
-    return Piece(f"\N{HORIZONTAL ELLIPSIS} {n:,} {what} \N{HORIZONTAL ELLIPSIS}", note=True)
 
 
 def folded(weights: NDArray[Any], n_open: int) -> list[tuple[range, bool]]:
@@ -370,173 +378,67 @@ def document_blocks(
         blocks.append(Sentence(f"and {left_out} more", "han-small"))
     if alone and not explains_its_answer(first):
         blocks.append(Sentence(["explained: ", *comparison(first)], "han-small"))
-    return [*blocks, shaded(explanations, show), *column_table(explanations)]
-
-
-def column_table(explanations: Sequence[Explained]) -> list[Block]:
-    """Return a table of the contributions of columns, with bars if there is one explanation."""
-    first = explanations[0]
-    values = np.array([each.column_contributions for each in explanations])  # (E, C)
-    largest = np.abs(values).max(initial=0)
-    if largest == 0:
-        return []
-    rows: list[list[Text]] = []
-    for i in np.argsort(-np.abs(values).max(axis=0), kind="stable").tolist():
-        name = Span(f"{first.column_names[i]} = {in_one_line(first.column_values[i], 60)}")
-        scale = "toward" if values[0, i] > 0 else "against"
-        bars = [Bar(float(abs(values[0, i]) / largest), scale)] if len(values) == 1 else []
-        numbers = (with_minus(number(each, True)) for each in values[:, i])
-        rows.append([name, *bars, *(Span(each, "number") for each in numbers)])
-    return [Table(rows, kind="classes" if len(values) == 1 else "")]
+    return [*blocks, shaded(explanations, show)]
 
 
 def shaded(explanations: Sequence[Explained], show: Quantity) -> Shaded:
-    """Return the shaded text of one document, with a column for each explanation of it."""
-    first = explanations[0]
+    """Return the shaded text and the columns of one document, once for each explanation of it."""
+    first, shadings = explanations[0], side_by_side(explanations, show)
     heads: list[Text] = []
     for e in explanations if len(explanations) > 1 else ():
         p = probability_of(e, e.classes.tolist().index(e.target))
         heads.append([*comparison(e), " ", Span(p, "number")])
-    return Shaded(rows_of(first), side_by_side(explanations, show), first.unknown, heads)
+    largest = np.abs([shading.columns for shading in shadings]).max(axis=0)  # (C,)
+    table = [
+        Row(
+            len(first.sentence_spans) + i,
+            [Piece(f"{first.column_names[i]} = {in_one_line(first.column_values[i], 60)}")],
+        )
+        for i in np.argsort(-largest, kind="stable").tolist()
+        if largest.any()
+    ]
+    return Shaded(rows_of(first), shadings, first.unknown, heads, table)
 
 
 def legend(
-    explanations: Sequence[Explained], show: Quantity, *, color: bool | None = None
+    explanations: Sequence[Explained], show: Quantity, *, on_page: bool = True
 ) -> list[Block]:
-    """Return the meaning of colours and marks in words, and behind a fold how they were found.
-
-    In a terminal with colours (`color` is True) or without (False) there is no fold.
-    """
-    read, on_page = [e for e in explanations if len(e.word_spans)], color is None
+    """Return what colours and numbers mean: of fixed sentences those that apply."""
+    read = [e for e in explanations if len(e.word_spans)]
     if not read:
         return [Sentence(NO_WORDS, "han-small")] if explanations and on_page else []
-    is_signed = [show == "contributions" and e.signed for e in read]
-    signed = [e for e, yes in zip(read, is_signed, strict=True) if yes and e.method != "random"]
-    unsigned = [e for e, yes in zip(read, is_signed, strict=True) if not yes]
-    shown: list[Text] = []
-    found: list[Text] = []
-    if signed:
-        weight = "the sum over its words"
-        if all(e.method == "shapley" for e in signed):
-            weight = "its effect, averaged over the order in which sentences are added"
-        toward, against = ("Blue", "orange") if color else ("*Marked*", "~marked~")
-        marks = [Span("Blue", "p6"), Span("orange", "m6")] if on_page else [toward, against]
-        methods = ", ".join(dict.fromkeys(e.method for e in signed))
-        said = f". The number before a sentence is {weight} (log-odds, by {methods})."
-        if on_page:
-            said = (
-                ": the stronger the colour, the more. Words without colour made little difference. "
-                f"The number before a sentence is {weight}: +0.7 doubles the odds, "
-                "\N{MINUS SIGN}0.7 halves them. All this is how the model read the words, even if "
-                "it is wrong."
-            )
-        said = f" words against it{said}"
-        shown.append([marks[0], " words speak for ", *target_of(signed), ", ", marks[1], said])
-        kinds = dict.fromkeys((e.method, _is_linear(e)) for e in signed)
-        found += [
-            _method_note([e for e in signed if (e.method, _is_linear(e)) == kind]) for kind in kinds
-        ]
-        drawn = [shading_of(e, show) for e in signed]
-        if any(each.is_unclear(i) for each in drawn for i in range(len(each.sentences))):
-            pale = "Pale bars and numbers" if on_page else "Numbers"
-            shown.append(
-                f"{pale} with \N{ALMOST EQUAL TO} are unclear: within two standard errors of 0."
-            )
-        found.append(
-            "The unit is log-odds: with +0.69 the odds for the class are twice as high (50 % "
-            "become 67 %), with +2.3 ten times (50 % become 91 %), with \N{MINUS SIGN}0.69 half."
-        )
-    if len(signed) + len(unsigned) < len(read):
-        shown.append(
-            "The marks are random numbers, a control: they say nothing about the document."
-        )
-    if unsigned:
-        marked = "Green" if on_page else "Shaded" if color else "*Marked*"
-        more = (
-            " The stronger the colour, the more attention; even a word that got much may have "
-            "changed nothing. The number before a sentence is its attention."
-        )
-        shown.append(
-            f"{marked} words got the most attention. Attention is not a reason: it speaks neither "
-            f"for a class nor against one.{more * on_page}{_network_note(unsigned)}"
-        )
-        for combine in dict.fromkeys(e.combine for e in unsigned):
-            by_root = combine == "sqrt"
-            root = ", \N{SQUARE ROOT}sentence \N{MULTIPLICATION SIGN} word" if by_root else ""
-            found.append(
-                f"Attention: weights of the model's pooling, not a measure of importance{root}."
-            )
-    quantity = "absolute contributions" if signed else "values"
-    found.append(
-        f"Words without colour are the weakest: together at most {100 * WEAK_SHARE:g} % of the "
-        f"{quantity} of their document."
-    )
-    if any(e.thresholds is not None for e in explanations) and on_page:
-        shown.append(
-            "After the probability of a label, and as a tick on its bar, is its threshold: the "
-            "lowest probability at which a document gets the label."
-        )
-    if len(explanations) > 1 and on_page:
-        shown.append("Compare shades within a document, not between documents.")
-    if any(e.unknown.any() for e in read) and color is not False:
-        shown.append(
-            ["Underlined" if color else Span("dotted", "unknown"), ": not in the vocabulary"]
-        )
-    if any(e.tokens is not None for e in read):
-        place = "without a place of their own in the text"
-        shown.append(f"[In brackets]: words of the tokenizer {place}.")
-    if not on_page:
-        return list(map(Sentence, shown))
-    if any(e.truncated for e in read):
-        shown.append([Span("hatched", "unread"), ": not read"])
-    notes = [Sentence(text, "han-small") for text in found]
-    fold = Fold("How the numbers were found", notes, kind="han-small")
-    return [*(Sentence(text, "han-legend han-small") for text in shown), fold]
-
-
-def _method_note(explanations: Sequence[Explained]) -> list[Any]:
-    """Describe contributions: their target, their unit, and their method."""
-    first = explanations[0]
-    method = first.method
-    note = f": {NOTES[method]}" if method in NOTES else ""
-    summed = [e for e in explanations if e.base_value is not None and len(e.sentence_spans)]
-    if not all(map(adds_up, summed)):
-        note += "; but a calibration has changed the probability that is shown"
-    has_ngrams = any(np.any(explanation.ngram_contributions) for explanation in explanations)
-    by_ngrams = method == "gradient_attention" and has_ngrams
-    if by_ngrams and max(map(_network_share, explanations)) < _COUNTS_FOR_NOTHING:
-        note += "; nearly all of it comes from n-grams, and next to nothing from the network"
-    if by_ngrams and _is_linear(first):
-        note += "; the n-grams' part is exact"
-    given = (e.sentence_errors for e in explanations if e.sentence_errors is not None)
-    largest = max((float(each.max(initial=0)) for each in given), default=0.0)
-    if largest:
-        note += f"; the standard error of a sentence is at most {brief(largest)}"
-    said = ", minus against it, by "
-    return ["Plus speaks for ", *target_of(explanations), said, Span(method), f"{note}."]
-
-
-def _network_note(explanations: Sequence[Explained]) -> str:
-    """Say how much of the decision the network makes, where other parts decide too."""
-    shares = [explanation.network_share for explanation in explanations]
-    low, high = percent(min(shares)), percent(max(shares))
-    if min(shares) == 1:
-        return ""
-    share = low if low == high else f"{low} to {high}"
-    return (
-        f" Only the network has attention: it makes up {share} of the decision, the other parts of "
-        "the model the rest."
-    )
-
-
-def _is_linear(explanation: Explained) -> bool:
-    """Return whether log-odds are linear in the n-grams: of a label, and of one of two classes."""
-    return explanation.labels is not None or len(explanation.classes) == 2
-
-
-def _network_share(explanation: Explained) -> float:
-    """Return the network's share of the contributions, by absolute values."""
-    ngrams = np.asarray(explanation.ngram_contributions)
-    network = float(np.abs(explanation.contributions - ngrams).sum())
-    whole = network + float(np.abs(ngrams).sum())
-    return network / whole if whole else 0.0
+    methods = {e.method if show == "contributions" else "attention" for e in read}
+    of_class = [e for e in read if e.method in methods - {"attention", "random"}]
+    exact = [e for e in of_class if e.base_value is not None and len(e.sentence_spans)]
+    is_exact = bool(exact) and all(map(adds_up, exact))
+    shadings = [shading_of(e, show) for e in of_class]
+    with_columns = any(shading.columns.any() for shading in shadings)
+    shares = [e.network_share for e in read]
+    network = " to ".join(dict.fromkeys(map(percent, (min(shares), max(shares)))))
+    target = target_of(of_class) if of_class else []
+    sentences: list[tuple[Any, Text]] = [
+        (
+            of_class and on_page,
+            [Span("Blue", "p6"), " words speak for ", *target, ", ", Span("orange", "m6"), BLUE],
+        ),
+        (of_class and not on_page, ["Plus speaks for ", *target, ", minus against it."]),
+        ("attention" in methods and on_page, GREEN),
+        *((method in methods, text) for method, text in METHODS.items()),
+        ("attention" in methods and min(shares) < 1, NETWORK.format(share=network)),
+        (of_class, ODDS),
+        (exact and not is_exact, CALIBRATED),
+        (is_exact and not with_columns, SUM),
+        (is_exact and with_columns, SUM_OF_COLUMNS),
+        (any(each.is_unclear(i) for each in shadings for i in range(len(each.values))), UNCLEAR),
+        (on_page and any(e.thresholds is not None for e in explanations), THRESHOLDS),
+        (on_page and len(explanations) > 1, "Compare shades within a document, not between them."),
+        (
+            on_page and any(e.unknown.any() for e in read),
+            [Span("dotted", "unknown"), ": not in the vocabulary."],
+        ),
+        (on_page and any(e.truncated for e in read), [Span("hatched", "unread"), ": not read."]),
+        (any(e.tokens is not None for e in read), TOKENS),
+    ]
+    said = [text for applies, text in sentences if applies]
+    parts = [part for text in said for part in (*parts_of(text), " ")]
+    return [Sentence(parts[:-1], "han-legend han-small")]

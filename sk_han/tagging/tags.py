@@ -12,14 +12,11 @@ from numpy.typing import NDArray
 
 from sk_han.rendering.blocks import Block, Heading, Sentence, Span
 from sk_han.rendering.html import page
-from sk_han.rendering.text import line_width, terminal_has_color, wrapped
+from sk_han.rendering.text import line_width, prose
 from sk_han.utils.messages import a_kind, counted, in_one_line
 from sk_han.validation.labels import as_labels
 
-# Black on backgrounds of the 256-colour palette, and shades of the style sheet, for labels in turn.
-_CODES = ("38;5;16;48;5;79", "38;5;16;48;5;117", "38;5;16;48;5;215", "38;5;16;48;5;183")
-
-
+# Shades of the style sheet, for labels in turn.
 _SHADES = ("p4", "m4", "w4", "p7", "m7", "w7")
 
 
@@ -30,9 +27,7 @@ class _Piece(NamedTuple):
     words: list[str]
 
 
-def tagged_text(
-    sentences: Any, labels: Any, *, color: bool | None = None, width: int | None = None
-) -> str:
+def tagged_text(sentences: Any, labels: Any, *, width: int | None = None) -> str:
     """Return tagged sentences as lines of text.
 
     Chunks of the labels ``B-x`` and ``I-x`` stand in brackets with their name after them, other
@@ -44,8 +39,6 @@ def tagged_text(
         As in `sk_han.SequenceTagger.fit`; of tuples the word is shown.
     labels : sequence of sequences of labels
         As `sk_han.SequenceTagger.predict` returns them.
-    color : bool, default=None
-        Whether to colour labels; None for a terminal that can.
     width : int, default=None
         Columns of a line; None for those of the terminal.
 
@@ -58,20 +51,15 @@ def tagged_text(
     --------
     >>> from sk_han.tagging import tagged_text
     >>> sentence = ["New", "York", "is", "big"]
-    >>> print(tagged_text([sentence], [["B-NP", "I-NP", "B-VP", "O"]], color=False))
+    >>> print(tagged_text([sentence], [["B-NP", "I-NP", "B-VP", "O"]]))
     [New York]NP [is]VP big
-    >>> print(tagged_text([sentence], [["NNP", "NNP", "VBZ", "JJ"]], color=False))
+    >>> print(tagged_text([sentence], [["NNP", "NNP", "VBZ", "JJ"]]))
     New/NNP York/NNP is/VBZ big/JJ
     """
-    color = terminal_has_color() if color is None else color
-    width = line_width(width)
-    found, number = _read(sentences, labels)
+    found, _ = _read(sentences, labels)
     chunked = any(str(tag)[:2] in ("B-", "I-") for tags in labels for tag in tags)
-    lines: list[str] = []
-    for pieces in found:
-        chunks = [chunk for piece in pieces for chunk in _chunks(piece, chunked, color, number)]
-        lines += wrapped(chunks, width)
-    return "\n".join(lines)
+    texts = (" ".join(_bracketed(piece, chunked) for piece in pieces) for pieces in found)
+    return "\n".join(line for text in texts for line in prose(text, line_width(width)))
 
 
 def tagged_html(sentences: Any, labels: Any, *, full_page: bool = True) -> str:
@@ -133,23 +121,12 @@ def _pieces(words: list[str], tags: list[str]) -> list[_Piece]:
     return pieces
 
 
-def _chunks(
-    piece: _Piece, chunked: bool, color: bool, number: dict[str, int]
-) -> list[list[tuple[str, str]]]:
-    words = [in_one_line(word) or " " for word in piece.words]
+def _bracketed(piece: _Piece, chunked: bool) -> str:
+    words = " ".join(in_one_line(word) for word in piece.words)
     if piece.label is None:
-        return [[(word, "")] for word in words]
+        return words
     label = in_one_line(piece.label)
-    if color:
-        code = f"\x1b[{_CODES[number[piece.label] % len(_CODES)]}m"
-        chunks = [[(word, code)] for word in words]
-        chunks[-1].append((f" {label}", "\x1b[2m"))
-        return chunks
-    if not chunked:
-        return [[(f"{words[0]}/{label}", "")]]
-    words[0] = f"[{words[0]}"
-    words[-1] = f"{words[-1]}]{label}"
-    return [[(word, "")] for word in words]
+    return f"[{words}]{label}" if chunked else f"{words}/{label}"
 
 
 def _marked(piece: _Piece, number: dict[str, int]) -> list[Any]:

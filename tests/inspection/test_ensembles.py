@@ -100,12 +100,12 @@ def test_random_numbers_of_a_calibration_do_not_depend_on_portions(calibration):
 def test_sums_are_shown_where_they_are_those_of_the_probability(calibration, search):
     for explanation in explain(search, OF_TWO[:2]):
         odds = np.log(explanation.predicted_probability / (1 - explanation.predicted_probability))
-        assert f"{odds:+.3f} with all sentences" in explanation.to_text(color=False)
+        assert f"{odds:+.3f} with all sentences" in explanation.to_text()
         assert "has changed the probability" not in explanation.to_html()
     for shown in (explain(calibration, OF_TWO[:2]), explain(calibration, OF_TWO[:1])[0]):
-        written = shown.to_text(color=False) + shown.to_html()
+        written = shown.to_text() + shown.to_html()
         assert "with all sentences" not in written
-        assert "has changed the probability that is shown" in written
+        assert "A calibration has changed the probability" in written
 
 
 @pytest.mark.parametrize("ensemble", [True, False])

@@ -329,7 +329,7 @@ def test_against_the_predicted_class_the_next_likely_one_is_explained(of_three):
 
 def test_a_page_a_table_and_text_name_the_rival(of_three):
     found = of_three.explain(TEXTS[:2], target="pos", against="so so")
-    for written in (found.to_text(color=False), found.to_html(), found[0].to_text(color=False)):
+    for written in (found.to_text(), found.to_html(), found[0].to_text()):
         assert "pos rather than so so" in re.sub("<[^>]*>", "", written)
     for level in ("document", "sentence", "word"):
         assert set(found.to_frame(level)["against"]) == {"so so"}
@@ -568,7 +568,7 @@ def test_words_without_a_place_are_listed_by_their_token(of_lemmas):
     assert sorted(word.text for word in found.top()) == ["She", "go", "good", "show"]
     assert found.to_frame()["word"].tolist() == [*found.words]
     assert [word["text"] for word in found.to_dict()["sentences"][0]["words"]] == [*found.words]
-    shown = re.sub(r"[*~]", "", found.to_text(color=False, width=200))
+    shown = re.sub(r"[*~]", "", found.to_text(width=200))
     assert "She went to the best shows. [She] [go] [good] [show]" in shown
     assert "[In brackets]: words of the tokenizer without a place" in shown
     page = re.sub("<[^>]*>", "", found.to_html())
@@ -601,7 +601,7 @@ def test_overlapping_words_are_listed(of_lemmas):
         0
     ]
     assert found.words == ("中国", "科学", "学院", "中国科学院", "好")
-    shown = re.sub(r"[*~]", "", found.to_text(color=False, width=200))
+    shown = re.sub(r"[*~]", "", found.to_text(width=200))
     assert "中国科学院好 [中国] [科学] [学院] [中国科学院] [好]" in shown
 
 

@@ -242,14 +242,14 @@ def test_text_and_page_show_all_labels_and_no_predicted_class(fitted, explained)
     both = next(i for i, e in enumerate(explained) if e.labels == ("late", "good"))
     none = next(i for i, e in enumerate(explained) if not e.labels)
     shown = explained[[both, none]]
-    text = shown.to_text(color=False, width=400)
+    text = shown.to_text(width=400)
     assert "predicted late, good (" in text
     assert "predicted no label (" in text
     assert f"true: {', '.join(explained.y_true[both]) or 'no label'}" in text
     page = shown.to_html()
     assert "predicted <bdi>late</bdi>, <bdi>good</bdi>" in page
     assert "<broken>" not in page
-    for rendered in (text, page, shown[0].to_text(color=False), shown[0].to_html()):
+    for rendered in (text, page, shown[0].to_text(), shown[0].to_html()):
         assert "predicted class" not in rendered
     assert json.loads(shown.to_json())[0]["labels"] == ["late", "good"]
 
@@ -287,13 +287,13 @@ def test_each_label_stands_with_its_threshold_and_what_people_marked():
         "good": "0.400 < 0.500 missed",
         "short": "0.040 \N{GREATER-THAN OR EQUAL TO} 0.030 wrongly given",
     }
-    text, page = found.to_text(color=False, width=400), Page(found.to_html()).all_text
+    text, page = found.to_text(width=400), Page(found.to_html()).all_text
     for label, numbers in shown.items():
         assert f"{label} {numbers}," in text or f"{label} {numbers})" in text
         assert f"{label}{numbers}" in page.replace("\n", "")
     assert found.to_html().count('<b style="inset-inline-start:') == len(LABELS)
     assert "is its threshold: the" in page
-    alone = found[0].to_text(color=False, width=400)
+    alone = found[0].to_text(width=400)
     assert "good 0.400 < 0.500" in alone
     assert "missed" not in alone
 
@@ -527,11 +527,6 @@ def test_no_text_of_a_fit_speaks_of_classes(fitted):
     assert "most frequent labels" in str(summary)
     assert "3 labels, held-out subset accuracy" in repr(summary)
     assert "class" not in str(summary)
-
-
-def test_the_n_grams_are_exact_for_any_number_of_labels(fitted):
-    text = explain(fitted, X[TEST][:2], method="gradient_attention").to_html()
-    assert "the n-grams' part is exact" in text.replace("&#x27;", "'")
 
 
 def test_the_figure_of_faithfulness_names_class_and_label(fitted):

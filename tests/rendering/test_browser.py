@@ -11,7 +11,7 @@ from html import escape, unescape
 import pytest
 
 from tests.browser import CHROMIUM
-from tests.rendering.test_pages import PAGES
+from tests.rendering.test_pages import PAGES, THREE
 
 pytestmark = [
     pytest.mark.thorough,
@@ -91,6 +91,8 @@ onload = () => {
     all(page, "details").forEach(each => each.open = true);
     return [title, {
       title: page.title, headings: all(page, "h1").map(each => each.textContent),
+      notes: all(page, ".han-row > .han-cell.han-small").map(e => e.innerText.trim()),
+      scrolls: all(page, ".han-wide").filter(e => e.scrollWidth > e.clientWidth + 1).length,
       faults: [...folded, ...faults(page)], bars: bars(page), page: light(behind(page.body)[0]),
       marks: all(page, "mark[title*=contribution]").map(each => String(behind(each))),
     }];
@@ -128,6 +130,21 @@ def test_all_text_is_seen_in_full_and_has_contrast(seen):
     for name, page in found.items():
         faults = [each for each in page["faults"] if each[0] != "shortened" or name == whole]
         assert faults == [], name
+
+
+def test_all_columns_of_a_wide_page_are_within_it(seen):
+    _, width, found, _ = seen
+    if width == 1200:
+        assert {name: page["scrolls"] for name, page in found.items() if page["scrolls"]} == {}
+
+
+def test_of_several_labels_each_number_stands_with_its_label_on_a_narrow_page(seen):
+    _, width, found, _ = seen
+    notes = found["side by side"]["notes"]
+    assert len(notes) == len(THREE["classes"])
+    for note, label in zip(notes, THREE["classes"], strict=True):
+        assert "for an empty document" in note
+        assert note.startswith(label[:20]) == (width < 500)
 
 
 def wrong(groups):

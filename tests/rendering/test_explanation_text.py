@@ -1,29 +1,27 @@
 import dataclasses
 import re
-from collections import Counter
 
+import numpy as np
 import pytest
 
 from sk_han import ExplanationList
 from tests.by_hand import explained, signed
 
 NO_WORDS = "No words of this document were read."
-WORDS_SHOWN = 1000  # most words of a document
-
-ANSI = re.compile("\x1b\\[[0-9;]*m")
 
 
 def plain(explanation, **options):
-    return explanation.to_text(**{"color": False, "width": 80} | options)
+    return explanation.to_text(**{"width": 80} | options)
 
 
 def test_a_document_reads_as_probabilities_sentences_and_a_legend():
     assert plain(explained("Bad start. I loved it!")).splitlines() == [
         "predicted pos (pos 0.900, neg 0.100)",
-        "0.333 ███    Bad *start*.",
-        "0.667 ██████ I *loved* *it*!",
-        "*Marked* words got the most attention. Attention is not a reason: it speaks",
-        "neither for a class nor against one.",
+        "0.333 ███    Bad start.",
+        "0.667 ██████ I loved it!",
+        "Strongest words: Bad 0.111, start 0.222, I 0.111, loved 0.222, it 0.333",
+        "The number before a sentence is its attention, a weight of the model's pooling.",
+        "Attention is not a reason: it speaks neither for a class nor against one.",
     ]
 
 
@@ -34,12 +32,57 @@ def test_the_probability_of_the_explained_class_is_shown():
     assert head == "predicted a (a 0.300, b 0.250, c 0.200, f 0.030), explained f"
 
 
-def test_signed_contributions_are_marked_by_sign():
+def test_the_strongest_words_stand_in_a_line_with_their_values():
     text = plain(signed("a b c.", target="neg", contributions=[0.1, -0.5, 0.4]))
-    assert "+1.000 ██████ a ~b~ *c*." in text
+    assert "+1.000 ██████ a b c." in text
+    assert "Strongest words: b -0.500, c +0.400\n" in text
     text = " ".join(text.split())
-    assert "*Marked* words speak for neg, ~marked~ words against it. The number before" in text
-    assert "is the sum over its words (log-odds, by gradient_attention)." in text
+    assert "Plus speaks for neg, minus against it. The number before a sentence is the sum" in text
+
+
+def test_marks_in_a_text_are_those_of_the_text():
+    assert "+1.000 ██████ **, a *b*." in plain(signed("**, a *b*.", contributions=[0.1, -0.5]))
+
+
+def of_table(**changes):
+    """Explanation of a document with two columns, whose log-odds are log(0.9 / 0.1)."""
+    fields = {
+        "method": "shapley",
+        "base_value": -0.5,
+        "sentence_contributions": [1.0, np.log(9) - 4.5],
+        "column_names": ("price", "shop"),
+        "column_values": ("14.5", "Oslo"),
+        "column_contributions": [-1.0, 5.0],
+    }
+    return signed("a b. c d.", **fields | changes)
+
+
+def test_columns_and_sentences_have_one_scale_and_add_up():
+    lines = plain(of_table()).splitlines()
+    assert lines[1:6] == [
+        "+1.000 █▎     a b.",
+        "-2.303 ██▊    c d.",
+        "+5.000 ██████ shop = Oslo",
+        "-1.000 █▎     price = 14.5",
+        "-0.500 for an empty document, -1.803 with all sentences, +2.197 with the columns",
+    ]
+    assert "all sentences and all columns add up to the log-odds" in " ".join(
+        " ".join(lines).split()
+    )
+    assert "shop" not in plain(of_table(), show="attention")
+
+
+def test_without_columns_the_sentences_add_up():
+    alone = {"column_names": (), "column_values": (), "column_contributions": []}
+    text = plain(of_table(sentence_contributions=[1.0, np.log(9) - 0.5], **alone))
+    assert "-0.500 for an empty document, +2.197 with all sentences\n" in text
+    assert "An empty document and all sentences add up" in " ".join(text.split())
+
+
+def test_of_calibrated_probabilities_nothing_adds_up():
+    text = " ".join(plain(of_table(probabilities=[0.3, 0.7])).split())
+    assert "with the columns" not in text
+    assert "A calibration has changed the probability" in text
 
 
 def test_a_value_within_two_standard_errors_of_0_has_no_bar_and_no_decimals():
@@ -66,7 +109,8 @@ def test_attention_says_how_much_of_the_decision_is_the_networks():
 
 
 def test_attention_is_shown_of_signed_explanations_on_request():
-    assert "1.000 ██████ a *b* *c*." in plain(signed("a b c."), show="attention")
+    lines = plain(signed("a b c."), show="attention").splitlines()
+    assert lines[1:3] == ["1.000 ██████ a b c.", "Strongest words: b 0.333, c 0.500"]
 
 
 def test_an_unknown_quantity_is_refused():
@@ -74,72 +118,10 @@ def test_an_unknown_quantity_is_refused():
         plain(explained(), show="x")
 
 
-def test_color_adds_only_codes():
-    text = "Great film. I loved it, \u6f14\u5458, very much indeed!"
-    colored = explained(text).to_text(color=True, width=80)
-    unmarked = plain(explained(text)).replace("*", "")
-    assert ANSI.search(colored)
-    assert ANSI.sub("", colored).splitlines()[1:3] == unmarked.splitlines()[1:3]
-
-
-def test_the_strongest_word_has_the_strongest_background():
-    colored = explained("a b. c d e.").to_text(color=True, width=80)
-    assert "\x1b[38;5;16;48;5;43me\x1b[0m" in colored
-
-
-def test_unknown_words_are_underlined_in_color():
-    colored = signed("a b.", unknown=[False, True], contributions=[1, 0]).to_text(
-        color=True, width=80
-    )
-    assert "\x1b[4mb\x1b[0m" in colored
-
-
-def test_in_color_the_legend_tells_what_codes_show():
-    colored = signed("a b.", unknown=[False, True], contributions=[1, -0.5]).to_text(
-        color=True, width=300
-    )
-    assert "Blue words speak for pos, orange words against it." in colored
-    assert "Underlined: not in the vocabulary" in colored
-    assert "Shaded words got" in explained("a b.").to_text(color=True, width=200)
-
-
-def test_the_legend_takes_two_lines():
-    for explanation in (
-        explained("a b."),
-        signed("a b.", method="gradient_attention"),
-    ):
-        lines = plain(explanation, width=100).splitlines()
-        assert len(lines) <= 1 + 1 + 2  # probabilities, the sentence, the legend
-
-
 def test_random_contributions_are_said_to_be_random():
     text = " ".join(plain(signed(method="random")).split())
-    assert "random numbers, a control: they say nothing about the document." in text
+    assert "numbers are random, a control: they say nothing about the document." in text
     assert "Log-odds" not in text
-
-
-def test_str_has_no_codes_where_output_is_no_terminal(monkeypatch):
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert "\x1b" not in str(explained())
-
-
-@pytest.fixture
-def terminal(monkeypatch):
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-
-
-@pytest.mark.usefixtures("terminal")
-def test_str_has_color_in_a_terminal():
-    assert "\x1b[" in str(explained())
-
-
-@pytest.mark.usefixtures("terminal")
-@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
-def test_the_environment_refuses_color(monkeypatch, name, value):
-    monkeypatch.setenv(name, value)
-    assert "\x1b[" not in str(explained())
 
 
 def test_documents_cannot_send_commands_to_the_terminal():
@@ -156,14 +138,14 @@ def test_documents_cannot_send_commands_to_the_terminal():
 DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
-@pytest.mark.parametrize("color", [False, True])
-def test_no_character_turns_the_rest_of_a_line_round(color):
+def test_no_character_turns_the_rest_of_a_line_round():
     text = f"Good{DIRECTIONS} film. " + "".join(f"{c}a{c} b{c}d. " for c in DIRECTIONS)
     label = f"pos{DIRECTIONS}"
     document = explained(text, classes=["neg", label], predicted=label, target=label)
-    shown = document.to_text(color=color, width=80)
+    shown = document.to_text(width=80)
     assert not set(shown) & set(DIRECTIONS)
     assert shown.count("\ufffd") == len(DIRECTIONS) * (2 + 4)
+    assert "b\ufffdd" in shown
 
 
 def test_text_that_is_written_from_right_to_left_stays_as_it_is():
@@ -197,14 +179,14 @@ def test_wrapping_loses_nothing_but_blanks():
 
 
 def test_line_breaks_within_a_sentence_do_not_break_the_layout():
-    assert "1.000 ██████ one *two*" in plain(signed("one\r\t two.", contributions=[0.1, 1]))
+    assert "1.000 ██████ one two" in plain(signed("one\r\t two.", contributions=[0.1, 1]))
 
 
 def test_long_documents_show_the_sentences_of_largest_weight():
     text = plain(explained(" ".join(f"Sentence {i}." for i in range(50))))
     assert "... 30 sentences with 0.365 of the attention" in text
-    assert "Sentence *29*" not in text
-    assert "Sentence *30*" in text
+    assert "Sentence 29" not in text
+    assert "Sentence 30" in text
 
 
 def test_small_values_keep_two_significant_digits_in_their_column():
@@ -217,9 +199,9 @@ def test_small_values_keep_two_significant_digits_in_their_column():
     ]
 
 
-def test_a_long_sentence_is_cut_to_its_first_words():
-    text = " ".join(plain(signed(" ".join(f"w{i}" for i in range(5000)))).split())
-    assert "w998 w999 … 4,000 words … *Marked* words speak" in text
+def test_of_a_long_sentence_the_first_characters_are_shown_and_the_others_counted():
+    text = " ".join(plain(signed("abc " * 5000)).split())
+    assert f"{'abc ' * 1500}… 14,000 more characters" in text
 
 
 @pytest.mark.parametrize("text", ["word " * 100_000, "w" * 1_000_000, "w " + "!" * 1_000_000])
@@ -227,20 +209,11 @@ def test_the_size_of_what_is_printed_is_bounded(text):
     assert len(plain(explained(text))) < 20_000
 
 
-def test_the_end_of_a_word_without_end_is_counted():
-    assert "www* … 700 characters …" in " ".join(plain(explained("w" * 1000)).split())
-
-
 def test_many_long_sentences_share_the_room():
     text = ". ".join(" ".join(f"s{i}w{j}" for j in range(200)) for i in range(20))
     shown = re.findall(r"\bs(\d+)w\d+", plain(explained(text)))
     assert len(set(shown)) == 20
-    assert max(Counter(shown).values()) <= WORDS_SHOWN // 20
-
-
-def test_a_sentence_of_a_document_that_has_room_is_whole():
-    assert "words …" not in plain(explained("word " * WORDS_SHOWN))
-    assert "words …" in plain(explained("word " * (WORDS_SHOWN + 100)))
+    assert len(plain(explained(text))) < 10_000
 
 
 def test_what_was_not_read_of_a_cut_sentence_is_counted():
@@ -251,7 +224,7 @@ def test_what_was_not_read_of_a_cut_sentence_is_counted():
         sentence_spans=[[0, len(text) + 10]],
         truncated=True,
     )
-    assert "words … [not read: 11 characters]" in " ".join(plain(cut).split())
+    assert "more characters [not read: 11 characters]" in " ".join(plain(cut).split())
 
 
 def test_what_was_not_read_is_counted():
@@ -266,6 +239,6 @@ def test_a_text_without_words_is_shown():
 
 def test_a_document_without_words_says_so_where_it_stands():
     documents = ExplanationList([explained("Aa bb."), explained("..."), explained("Cc dd.")])
-    lines = documents.to_text(color=False, width=80).splitlines()
+    lines = documents.to_text(width=80).splitlines()
     assert lines[lines.index("...") + 1] == NO_WORDS
     assert lines.count(NO_WORDS) == 1

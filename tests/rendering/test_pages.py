@@ -17,6 +17,7 @@ from tests.reports import (
     made,
     made_of_labels,
     many_mistakes,
+    of_several,
     of_size,
     one_document,
 )
@@ -30,6 +31,22 @@ NAMES = [
     "DISPUTES WITH MERCHANTS AND MANUFACTURERS (HARDWARE)",
 ]
 THREE = {"classes": ["neg", "pos", LONG], "probabilities": [0.1, 0.8, 0.1]}
+
+
+def added_up(target, probability):
+    """Explain a document of three classes for one, by numbers that add up to its log-odds."""
+    values = np.array([2.0, -0.5])
+    base = np.log(probability / (1 - probability)) - values.sum()
+    return signed(
+        f"{LONG_WORD} Done.",
+        target=target,
+        method="shapley",
+        base_value=base,
+        sentence_contributions=values,
+        **THREE,
+    )
+
+
 # Results whose every text would run code if it were not escaped.
 HOSTILE_RESULTS = [
     dataclasses.replace(
@@ -80,10 +97,11 @@ PAGES = {
         target=f"{LONG}19",
     ),
     "side by side": ExplanationList(
-        [signed(LONG_WORD, target=each, **THREE) for each in THREE["classes"]], numbers=[0] * 3
+        map(added_up, THREE["classes"], THREE["probabilities"]), numbers=[0] * 3
     ),
     "report of long labels": made(labels=[f"{LONG}{i}" for i in range(3)]),
     "report of long names": made(labels=NAMES),
+    "report of several labels": of_several(200, 30),
     "report of short names": dataclasses.replace(
         of_size(300, 30), labels=list(map(str, range(30)))
     ),

@@ -25,8 +25,8 @@ def section(report, title):
 
 def test_the_legend_stands_once_for_all_mistakes():
     page = made().to_html()
-    assert page.count("How the numbers were found") == 1
-    assert page.index("How the numbers were found") < page.index("<h4")
+    assert page.count("han-legend han-small") == 1
+    assert page.index("han-legend han-small") < page.index("<h4")
 
 
 def test_the_strongest_sentence_toward_the_predicted_label_misled():
@@ -35,6 +35,13 @@ def test_the_strongest_sentence_toward_the_predicted_label_misled():
     assert "Document 2: predicted pos (90 %), labelled neg" in found
     assert "Misled by “Good.” (+0.500)" in found
     assert "This label may be wrong." in found
+
+
+def test_a_column_may_have_misled():
+    columns = {"column_names": ["<b>"], "column_values": ["1"], "column_contributions": [2]}
+    explanation = signed("Not bad. Good.", sentence_contributions=[-3, 0.5], **columns)
+    found = section(made(mistakes=ExplanationList([explanation] * 2)), "Most confident mistakes")
+    assert "Misled by <b> = 1 (+2.000)" in found
 
 
 def test_the_value_of_the_sentence_that_misled_may_be_unclear():
@@ -46,9 +53,9 @@ def test_the_value_of_the_sentence_that_misled_may_be_unclear():
 @pytest.mark.parametrize(
     "explanation", [signed("Bad.", sentence_contributions=[-1]), explained("?!")]
 )
-def test_where_no_sentence_misled_that_is_said(explanation):
+def test_where_nothing_misled_that_is_said(explanation):
     found = section(made(mistakes=ExplanationList([explanation] * 2)), "Most confident mistakes")
-    assert "No sentence speaks for pos." in found
+    assert "Nothing speaks for pos." in found
 
 
 def test_a_page_without_texts_lists_numbers_alone():

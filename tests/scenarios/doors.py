@@ -91,7 +91,7 @@ def check_explanations(found: ExplanationList, trial: Trial, explained: str) -> 
         if trial.has is None:
             assert abs(explanation.probabilities.sum() - 1) < 1e-6
         if explanation.base_value is not None and trial.scenario["estimator"] != "calibration":
-            shown = explanation.to_text(color=False, width=400)
+            shown = explanation.to_text(width=400)
             assert ("with all sentences" in shown) == bool(n_sentences and len(trial.classes) > 1)
         if n_words:
             assert abs(explanation.sentence_attention.sum() - 1) < 1e-5

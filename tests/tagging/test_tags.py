@@ -14,7 +14,7 @@ LABELS = ["B-LOC", "I-LOC", "B-LOC", "O", "B-PER"]
 
 
 def plain(tokens, labels, **options):
-    return tagged_text([tokens], [labels], **{"color": False, "width": 80} | options)
+    return tagged_text([tokens], [labels], **{"width": 80} | options)
 
 
 def test_chunks_stand_in_brackets_and_other_labels_behind_a_slash():
@@ -33,20 +33,13 @@ def test_any_tokens_and_labels_are_shown():
     assert plain([], []) == tagged_text([], []) == ""
 
 
-def test_colour_adds_codes_and_ends_them():
-    colored = tagged_text([SENTENCE], [LABELS], color=True, width=80)
-    assert ANSI.sub("", colored) == "New York LOC City LOC greets Anna PER"
-    assert colored.count("\x1b[0m") == len(ANSI.findall(colored)) / 2
-
-
 def test_lines_are_no_wider_than_asked():
-    text = tagged_text([["word"] * 50], [["B-X"] * 50], color=True, width=40)
-    assert max(len(ANSI.sub("", line)) for line in text.splitlines()) <= 40
+    text = tagged_text([["word"] * 50], [["B-X"] * 50], width=40)
+    assert max(map(len, text.splitlines())) <= 40
 
 
-@pytest.mark.parametrize("color", [True, False])
-def test_a_word_cannot_command_the_terminal(color):
-    text = tagged_text([["\x1b[31m", "a\nb"]], [["\x1b[2J", "O"]], color=color, width=80)
+def test_a_word_cannot_command_the_terminal():
+    text = tagged_text([["\x1b[31m", "a\nb"]], [["\x1b[2J", "O"]], width=80)
     assert "\x1b[31m" not in text
     assert "\x1b[2J" not in text
     assert len(text.splitlines()) == 1

@@ -23,14 +23,13 @@ from sk_han.rendering.blocks import (
 )
 from sk_han.rendering.result import Extent, Result, plain
 from sk_han.rendering.shading import (
-    column_table,
     document_blocks,
     legend,
     named,
     prediction,
     shaded,
 )
-from sk_han.rendering.text import lines_of, terminal_has_color
+from sk_han.rendering.text import lines_of
 from sk_han.targets.target import log_odds
 from sk_han.utils.containers import (
     column_dtype,
@@ -322,7 +321,6 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         self,
         *,
         show: Quantity = "contributions",
-        color: bool | None = None,
         width: int | None = None,
         max_documents: int | None = SHOWN_AS_TEXT,
     ) -> str:
@@ -330,16 +328,15 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
 
         Parameters
         ----------
-        show, color, width
+        show, width
             As in `DocumentExplanation.to_text`.
         max_documents : int or None, default=10
             Largest number of documents to show; None for all. The others are counted.
         """
         if max_documents is not None:
             check_count("max_documents", max_documents)
-        color = terminal_has_color() if color is None else color
-        blocks = self._blocks("terminal", show=show, color=color, max_documents=max_documents)
-        return lines_of(blocks, width=width, color=color)
+        blocks = self._blocks("terminal", show=show, max_documents=max_documents)
+        return lines_of(blocks, width=width)
 
     def to_html(
         self,
@@ -408,7 +405,6 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         extent: Extent,
         *,
         show: Quantity = "contributions",
-        color: bool = False,
         misclassified_first: bool = False,
         max_documents: int | None = SHOWN_IN_NOTEBOOK,
         **options: Any,
@@ -444,7 +440,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             yield Fold(title, content, position < OPEN_DOCUMENTS, kind)
         if in_terminal and shown:
             yield Sentence("")
-            yield from legend(explained, show, color=color)
+            yield from legend(explained, show, on_page=False)
         n_more = len(order) - len(shown)
         if n_more and in_terminal:
             yield Heading(f"... and {counted(n_more, 'more document')}", 3)
@@ -455,12 +451,11 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
     def _terminal_blocks(self, show: Quantity) -> Iterator[Block]:
         """Yield the explanations of one document below each other."""
         true, columns = self._true(), shaded(list(self), show)
-        for explanation, column in zip(self, columns.columns, strict=True):
+        for explanation, column in zip(self, columns.shadings, strict=True):
             known = [] if true is None else [", true: ", *named(true)]
             head = [f"[{self.ids[0]}] ", *prediction(explanation, true), *known]
             yield Heading(head, 3)
-            yield dataclasses.replace(columns, columns=[column])
-            yield from column_table([explanation])
+            yield dataclasses.replace(columns, shadings=[column])
 
     def _true(self) -> Any:
         """Return the true label, or labels, of the one document of this list; None if unknown."""

@@ -15,14 +15,13 @@ from sk_han.rendering.blocks import Block, Heading, Sentence, percent
 from sk_han.rendering.figures import plot_explanation
 from sk_han.rendering.result import Extent, ReadOnlyResult, Shape, freeze, plain
 from sk_han.rendering.shading import (
-    column_table,
     document_blocks,
     legend,
     named,
     prediction,
     shaded,
 )
-from sk_han.rendering.text import lines_of, terminal_has_color
+from sk_han.rendering.text import lines_of
 from sk_han.utils.containers import plain_label
 from sk_han.utils.messages import counted, in_one_line
 
@@ -167,12 +166,14 @@ class DocumentExplanation(ReadOnlyResult):
     [('loved', 0.48), ('Great', 0.28)]
     >>> explanation.top(1, level="sentence")[0].text
     'I loved it!'
-    >>> print(explanation.to_text(width=60, color=False))
+    >>> print(explanation.to_text(width=60))
     predicted pos (pos 0.900, neg 0.100)
-    0.400 ████   *Great* film.
-    0.600 ██████ I *loved* it!
-    *Marked* words got the most attention. Attention is not a
-    reason: it speaks neither for a class nor against one.
+    0.400 ████   Great film.
+    0.600 ██████ I loved it!
+    Strongest words: Great 0.280, film 0.120, loved 0.480
+    The number before a sentence is its attention, a weight of
+    the model's pooling. Attention is not a reason: it speaks
+    neither for a class nor against one.
     """
 
     text: str
@@ -342,27 +343,22 @@ class DocumentExplanation(ReadOnlyResult):
         self,
         *,
         show: Quantity = "contributions",
-        color: bool | None = None,
         width: int | None = None,
     ) -> str:
         """Return the explanation as lines for a terminal.
 
         Of a long document, the 20 sentences with the largest weights are shown. If these have
-        more than 1,000 words, long sentences are cut to their first words.
+        more than 6,000 characters, long sentences are cut.
 
         Parameters
         ----------
         show : {"contributions", "attention"}, default="contributions"
-            What shades, marks and bars show.
-        color : bool, optional
-            Whether to shade words with ANSI codes. By default, if standard output is a terminal
-            and the environment sets neither ``NO_COLOR`` nor ``TERM=dumb``.
+            What numbers and bars show.
         width : int, optional
             Columns of a line; by default those of the terminal.
         """
-        color = terminal_has_color() if color is None else color
-        blocks = self._blocks("terminal", show=show, color=color)
-        return lines_of(blocks, width=width, color=color)
+        blocks = self._blocks("terminal", show=show)
+        return lines_of(blocks, width=width)
 
     def to_html(
         self,
@@ -419,14 +415,12 @@ class DocumentExplanation(ReadOnlyResult):
         extent: Extent,
         *,
         show: Quantity = "contributions",
-        color: bool = False,
         **options: Any,
     ) -> Iterator[Block]:
         if extent == "terminal":
             yield Sentence(prediction(self))
             yield shaded([self], show)
-            yield from column_table([self])
-            yield from legend([self], show, color=color)
+            yield from legend([self], show, on_page=False)
             return
         sure = "" if self.labels is not None else f", {percent(self.predicted_probability)}"
         yield Heading(["Predicted ", *named(self.answer), sure], 1)
