@@ -70,6 +70,13 @@ HOSTILE_RESULTS = [
         RESULTS["Summary"],
         classes=[dataclasses.replace(each, label=HOSTILE) for each in RESULTS["Summary"].classes],
     ),
+    dataclasses.replace(RESULTS["SelectiveThreshold"], label=HOSTILE, notes=(HOSTILE,)),
+    signed(
+        column_names=(HOSTILE,),
+        column_values=(HOSTILE,),
+        column_contributions=[1.0],
+        method=HOSTILE,
+    ),
     made_of_labels(labels=(HOSTILE, "b"), texts=[HOSTILE] * 2, duplicates=[(0, 1)]),
     Alignment(HOSTILE, HOSTILE, [HOSTILE], [HOSTILE], [[1.0]]),
     signed(HOSTILE, **{"classes": [HOSTILE, "b"], "predicted": HOSTILE, "target": HOSTILE}),
@@ -128,6 +135,10 @@ def test_every_class_has_a_style(html):
     for _, attributes in Page(html).tags:
         for name in attributes.get("class", "").split():
             assert re.search(rf"\.{name}[ .\[,:]", styles), name
+
+
+def test_a_hostile_result_of_each_class_is_tried():
+    assert {type(each) for each in HOSTILE_RESULTS} >= {type(each) for each in RESULTS.values()}
 
 
 @pytest.mark.parametrize("result", HOSTILE_RESULTS, ids=lambda each: type(each).__name__)
