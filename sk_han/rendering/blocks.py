@@ -92,12 +92,11 @@ class Fold:
 
 
 class Piece(NamedTuple):
-    """Text of one word, or (`word` is None) text between words, or a note on the text."""
+    """Text of one word, or (`word` is None) text between words."""
 
     text: str
     word: int | None = None
     unread: bool = False
-    note: bool = False
 
 
 class Row(NamedTuple):
