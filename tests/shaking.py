@@ -35,7 +35,9 @@ def shaking(seed: int) -> Iterator[None]:
     fill, learn_vectors = encoders._fill, cooccurrence.cooccurrence_vectors
 
     def shaken_fill(tensor: torch.Tensor, drawn: torch.Tensor) -> None:
-        fill(tensor, drawn * torch.from_numpy(factors(tuple(drawn.shape), seed)))
+        if not drawn.is_meta:  # where only the shapes of weights are asked for
+            drawn = drawn * torch.from_numpy(factors(tuple(drawn.shape), seed))
+        fill(tensor, drawn)
 
     def shaken_vectors(*args, **kwargs):
         vectors, learnt = learn_vectors(*args, **kwargs)
