@@ -95,7 +95,6 @@ _MODULE_OF = {
     "summarize": "sk_han.inspection.summarizing",
 }
 
-
 # Public modules, documented in docs/api.md.
 _MODULES = {
     "cli",

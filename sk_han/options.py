@@ -205,14 +205,8 @@ def _subclasses(cls: type[_OptionsT]) -> list[type[_OptionsT]]:
 
 
 _FLAG = Choice((False, True))
-
-
 _SIZE = Range(Integral, 1)
-
-
 _PENALTY = Range(Real, 0, 1e30)  # a larger one leaves the range of single precision
-
-
 _SHARE = Range(Real, 0, 1)
 
 
@@ -335,8 +329,6 @@ class ContextAttention(Attention):
 
 
 _CELL_OR_RNN = Choice(("gru", "lstm", "rnn"), (RNN,))
-
-
 _POOLING = Choice(("attention", "mean", "max", "last"), (Attention,))
 
 

@@ -64,7 +64,6 @@ ESTIMATORS = (
     "AttentionTranslator",
 )
 
-
 _OF_EMBEDDER = ("tokenizer", "batch_size", "random_state", "verbose")
 
 
@@ -208,7 +207,6 @@ _JOBLIB = (
     "Move it into a module that can be imported; joblib.dump then stores its name, for files that "
     "only people you trust hand to joblib.load."
 )
-
 
 _REPAIRS = {
     "callbacks": "set_params(callbacks=None) first; predicting needs none.",

@@ -37,8 +37,6 @@ from sk_han.utils.messages import a_kind
 from sk_han.validation.documents import check_texts, text_portions
 
 __all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer"]
-
-
 _Transformer = TypeVar("_Transformer", bound="DocumentTransformer")
 
 

@@ -18,10 +18,7 @@ from sk_han.utils.messages import in_one_line, visible
 from sk_han.utils.progress import tell
 
 STANDARD = "-"  # standard input or output, as a name of a file
-
-
 _DESCRIPTION = "Classify documents by a Hierarchical Attention Network, and show what it read."
-
 
 _EPILOG = """\
 examples:
@@ -38,7 +35,6 @@ examples:
 exit codes: 0 done, 1 an error of data or model, 2 an error of usage, 130 interrupted,
 141 nobody reads the output any more
 """
-
 
 # The commands that learn from a table, and read no model.
 LEARNING = ("fit", "audit")
@@ -81,8 +77,6 @@ def _share(text: str) -> float:
 
 # argparse names them in its messages.
 _positive.__name__, _share.__name__ = "positive integer", "share between 0 and 1, such as 0.2:"
-
-
 _FLAG, _AGAIN = {"action": "store_true"}, {"action": "append"}
 _FILE, _TABLE, _COLUMN = {"metavar": "FILE"}, {"metavar": "TABLE"}, {"metavar": "COLUMN"}
 _CLASS, _P, _N = {"metavar": "LABEL"}, {"type": float, "metavar": "P"}, {"metavar": "N"}
@@ -163,7 +157,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 _FAILED, _USAGE, _INTERRUPTED, _NOT_READ = 1, 2, 130, 141
-
 
 # What data, model and machine bring about. Anything else is our mistake, and shows its traceback.
 _EXPECTED: tuple[type[Exception], ...] = (ArithmeticError, ImportError, LookupError, MemoryError)

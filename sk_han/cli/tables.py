@@ -67,7 +67,6 @@ def check_files(
 
 _SEPARATOR = ";"  # of a model of several labels, if none is given
 
-
 # Options that say how a table is read: the name in a stored model, and the default.
 _OPTIONS: dict[str, tuple[str, Any]] = {
     "text": ("text", ["text"]),

@@ -11,13 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 T = TypeVar("T")
-
-
 Span = tuple[int, int]
-
-
 _NOT = re.compile(r"\b(is|was|would) not ")
-
 
 # The grades of judgement, -2 to 2, of each class.
 GRADES: Mapping[int, Mapping[str, tuple[int, ...]]] = {
@@ -305,7 +300,6 @@ ITEMS = (
     "coffee grinder",
 )
 
-
 # Words of judgement, by sign. A negated clause has the opposite meaning, and only judgements
 # contain these words.
 ADJECTIVES = {
@@ -313,12 +307,10 @@ ADJECTIVES = {
     -1: ("bad", "poor", "terrible", "dreadful", "disappointing", "annoying"),
 }
 
-
 VERBS = {
     +1: ("pleased", "impressed", "delighted"),
     -1: ("disappointed", "annoyed", "frustrated"),
 }
-
 
 # Phrases after "is", by (negated, strong).
 PREDICATES = {
@@ -331,7 +323,6 @@ PREDICATES = {
         "at no time {adjective}",
     ),
 }
-
 
 # Clauses, by (negated, strong); one in three has a verb, so that verbs are negated equally often.
 CLAUSES = {
@@ -357,7 +348,6 @@ CLAUSES = {
     ),
 }
 
-
 # The same for neutral judgements.
 BALANCED_PREDICATES = (
     "neither {adjective} nor {opposite}",
@@ -366,12 +356,10 @@ BALANCED_PREDICATES = (
     "half {adjective} and half {opposite}",
 )
 
-
 BALANCED_CLAUSES = (
     "I would call {subject} neither {adjective} nor {opposite}",
     "{subject} {pleased} me as often as it {displeased} me",
 )
-
 
 # Names of the reviewed item: only judgements of these carry the label.
 REVIEWED = (
@@ -382,7 +370,6 @@ REVIEWED = (
     "the {item} I ordered here",
     "the {item} reviewed here",
 )
-
 
 # Other items of the same kind.
 OTHER_ITEMS = (
@@ -395,7 +382,6 @@ OTHER_ITEMS = (
     "the {item} of another brand",
     "Mr. Hall's {item}",
 )
-
 
 # Things of other kinds, all in the past.
 OTHER_THINGS = (
@@ -411,7 +397,6 @@ OTHER_THINGS = (
     "the hotel we stayed at in {city}",
 )
 
-
 # Judgements of other people about the reviewed item.
 HEARSAY = (
     "some people say that {clause}",
@@ -424,14 +409,11 @@ HEARSAY = (
     "{clause}, if you believe my colleagues",
 )
 
-
 # Beginnings of the writer's own judgements.
 LEADS = ("honestly, ", "all in all, ", "in short, ", "to be fair, ")
 
-
 # Two judgements in one sentence: (before the first, between the two).
 CONTRASTS = (("", ", but "), ("", ", whereas "), ("while ", ", "))
-
 
 OPENINGS = (
     "I bought {an_item} in {month}, from {shop} in {city}, and this is my report.",
@@ -441,7 +423,6 @@ OPENINGS = (
     "My {relative} gave me {an_item} in {month}, and I have used it on most days since.",
     "I was looking for {an_item}, and {shop} had one for {price} euros.",
 )
-
 
 FILLERS = (
     "It arrived on a {day}, {number} days after I had placed the order.",
@@ -466,14 +447,12 @@ FILLERS = (
     "In the box were the {item}, a manual and a {colour} card...",
 )
 
-
 CLOSINGS = (
     "That's all from me for now.",
     "I'll add photographs in {month}.",
     "Questions? Write to me and I'll reply by {day}.",
     "I hope this helps someone in {city}.",
 )
-
 
 SLOTS = {
     "city": ("Leeds", "Porto", "Utrecht", "Graz", "Lyon", "Bergen", "Turin", "Cork"),

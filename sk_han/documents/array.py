@@ -13,11 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sk_han.utils.messages import counted, refuse_masked
 
 PADDING_ID = 0
-
-
 UNKNOWN_ID = 1
-
-
 LARGEST_ID = int(np.iinfo(np.int32).max)
 
 

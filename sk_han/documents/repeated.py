@@ -20,12 +20,9 @@ from sk_han.documents.array import UNKNOWN_ID, DocumentArray
 
 _WORDS = re.compile(r"\w+")
 
-
 # Documents with the same words stay together in a split: a held-out copy would have been memorized.
 # But if most documents are copies and few differ, too few could be held out.
 _MOST_COPIES, _ENOUGH_DIFFERENT = 0.5, 50
-
-
 _SHARE_HASHED = 0.5  # of a document's words; more of them must be known
 
 

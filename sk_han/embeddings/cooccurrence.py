@@ -19,17 +19,9 @@ from sk_han.kernels.engine import kernels, run_tasks
 from sk_han.utils.messages import a_kind, agreeing, check_count, counted
 
 _N_BLOCKS = 5
-
-
 _N_RANGES = 64  # of rows
-
-
 _ROWS_AT_ONCE = 1 << 12
-
-
 _NO_OWN_PART = 1e-10  # of the largest square; the rest is rounding, as these values are
-
-
 _ROUNDING = 1e-3  # of the largest value, whose square is computed
 
 
@@ -111,20 +103,10 @@ def sparse_product(matrix: csr_matrix, dense: NDArray[np.float32]) -> NDArray[np
 
 # The exponent of Levy, Goldberg and Dagan (2015). Without it, rare contexts have too much weight.
 _CONTEXT_SMOOTHING = 0.75
-
-
 _WINDOW = 5  # words up to this distance are neighbours
-
-
 _UNIT = math.lcm(*range(1, _WINDOW + 1))  # a number that every distance divides
-
-
 _SCALE = 0.1  # deviation of the numbers in a vector, as in the network's random ones
-
-
 _WORDS_AT_ONCE = 1 << 20  # words counted at once; it bounds the memory of their pairs
-
-
 _MOST_WORDS = 1 << 24  # words counted in all; it bounds the memory of the counts to a GB or two
 
 

@@ -25,13 +25,8 @@ from sk_han.utils.messages import a_kind, counted, shortened
 
 # Bytes, unpacked: the numbers of 50,000 dimensions. A line without end would fill the memory.
 _LONGEST_LINE = 1 << 20
-
-
 _HEADER = re.compile(r"\d{1,18} \d{1,18}", re.ASCII)  # of numbers that fit into 64 bits
-
-
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
-
 
 # The first line decides how many numbers a line has: NaN and infinity count as numbers there.
 _LIKE_NUMBER = re.compile(

@@ -28,7 +28,6 @@ from sk_han.utils.metrics import mean_interval
 
 Predict = Callable[[DocumentArray], NDArray[np.float64]]
 
-
 # Fine steps up to 10 %, where good explanations flip the decision.
 FLIP_GRID = (*(step / 100 for step in range(1, 11)), *(step / 100 for step in range(15, 100, 5)))
 
@@ -140,14 +139,8 @@ def agreement(
 
 
 CONTROL = "random"
-
-
 REMOVALS = ("comprehensiveness", "sufficiency", "flip")
-
-
 _DROPS = REMOVALS[:2]  # of a probability, which may also rise; the other metrics are shares
-
-
 Method = str | Callable[[Any, Any], Sequence[NDArray[np.floating]]]
 
 

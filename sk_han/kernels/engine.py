@@ -25,15 +25,10 @@ from numpy.typing import NDArray
 from sk_han.utils.messages import warn_user
 
 ENGINES = ("auto", "numba", "torch")
-
-
 _OF_TRAINING, _OTHERS = ("network", "ngrams"), ("vectors", "sparse", "text", "logistic")
-
 
 # The modules by name; None for one that failed to load in this process.
 _LOADED: dict[str, ModuleType | None] = {}
-
-
 _LOCK = RLock()
 
 
@@ -46,8 +41,6 @@ if hasattr(os, "register_at_fork"):
 
 # The kinds of failures that this process has warned of.
 _WARNED: set[str] = set()
-
-
 _DEFAULT = os.environ.get("SK_HAN_ENGINE", "auto")
 
 
@@ -186,11 +179,7 @@ def _warn(problem: str, repair: str, *, kind: str = "missing") -> None:
 
 
 _MOST_PER_CORE = 4  # more wait for each other; thousands take the memory of the machine
-
-
 _N_THREADS: ContextVar[int | None] = ContextVar("n_threads", default=None)
-
-
 _POOLS: dict[int, ThreadPoolExecutor] = {}  # by their number of threads
 
 
@@ -258,8 +247,6 @@ def run_tasks(
 
 
 SMALLEST_POOLED, LARGEST_POOLED = 1 << 18, 1 << 28  # bytes
-
-
 N_POOLED = 12
 
 
@@ -307,15 +294,10 @@ def lasting(shape: tuple[int, ...]) -> NDArray[np.float32]:
 
 
 Array = NDArray[np.float32]
-
-
 Positions = NDArray[np.int64]
-
 
 # With fewer rows a second thread costs more than it saves.
 _ROWS_A_THREAD = 256
-
-
 _NONE: Array = np.empty(0, dtype=np.float32)
 
 

@@ -9,27 +9,17 @@ from numpy.typing import NDArray
 from sk_han.kernels.vectors import compiled, draw, inlined, readonly
 
 _MULTIPLIER, _SUMMAND = np.uint64(6364136223846793005), np.uint64(1442695040888963407)  # Knuth's
-
-
 _HIGH = np.uint64(33)
-
-
 _MOST_STEPS = 60  # of Newton's method, or halvings of the interval
-
-
 _STEPS = 16  # of an intercept in a pass
-
 
 # One step at most: where all probabilities are near 0 or 1, curvatures are next to 0, and Newton's
 # steps far too long.
 _LONGEST = 1.0
 
-
 # So many passes take the quicker steps, which forget what variables that were found before the last
 # steps have yet to answer: where classes are rare or documents short, these swing for ever.
 _FREE_PASSES = 10
-
-
 _PRECISION = 0.01  # of a dual variable, relatively; later passes come back to it
 
 

@@ -39,7 +39,6 @@ from sk_han.kernels.vectors import (
 # whose rows are the states before, are more.
 _PRODUCT_ROWS, _GRU_ROWS = 128, 256
 
-
 # Terms of a sum of sums: a small term added to a large sum would be lost.
 _SUM_ROWS = 256
 

@@ -14,14 +14,8 @@ from sk_han.kernels.vectors import compiled, draw, inner, readonly
 
 # As in `sk_han.parts.ngrams`; stored models know n-grams by these hash values.
 _MIX_1 = np.uint64(0x9E3779B97F4A7C15)
-
-
 _MIX_2 = np.uint64(0xBF58476D1CE4E5B9)
-
-
 _SHIFT_OF_SLOT = np.uint64(32)
-
-
 _SHIFT_1, _SHIFT_2, _SHIFT_OF_BUCKET = np.uint64(29), np.uint64(31), np.uint64(64 - 22)
 
 

@@ -168,8 +168,6 @@ def gru_gradient(layer: NumpyGRU, inputs: Array, lengths: Lengths, gradient: Arr
 
 
 BOUND = np.float32(10)  # of scores, as in `sk_han.nn.poolings`
-
-
 _NUMBERS_AT_ONCE = 1 << 18  # of words times labels
 
 

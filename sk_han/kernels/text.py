@@ -16,53 +16,21 @@ from sk_han.kernels.vectors import compiled, draw, inner, readonly
 
 # Bits of a character. `sk_han.text.scanning` finds the characters of each.
 WORD, CHARACTER_WORD, MARK, JOINER, VIRAMA = 1, 2, 4, 8, 16  # of "words"
-
-
 MARK_WORD, EMOJI_WORD = 32, 64  # of "words+marks"; no other table has them
-
-
 WEAK, STRONG, LINE_END, TAG_OPENER = 128, 256, 512, 1024  # where a sentence could end
-
-
 SPACE, CLOSER, LATE_CLOSER, OPENER = 1 << 11, 1 << 12, 1 << 13, 1 << 14
-
-
 FRENCH_SPACE, ITEM_OPENER = 1 << 15, 1 << 16
-
-
 LOWER, ALPHA, DECIMAL = 1 << 17, 1 << 18, 1 << 19  # str.islower, str.isalpha, str.isdecimal
-
-
 AMBIGUOUS = 1 << 20  # both in words and at ends: some marks of Brahmi and Chakma
-
-
 LONGEST_ABBREVIATION = 8
-
-
 _STOP, _CRY, _DASH, _SLASH, _GREATER, _BRACKET, _GUILLEMET = map(ord, ".!-/>)»")
-
-
 _ELLIPSIS, _TWO_DOTS, _QUOTE, _DOUBLE_QUOTE, _B, _R = map(ord, "…‥」』br")
-
-
 _BLANK, _FEED, _RETURN, _PAGE, _PARAGRAPH = map(ord, " \n\r\f\u2029")
-
-
 UNDECIDED = -1  # whether a sentence ends at a place, or where a tag ends
-
-
 _CODES = readonly(int32)
-
-
 _CHARACTERS = (_CODES, _CODES)  # codes and kinds
-
-
 _TABLES = (readonly(int32), readonly(boolean))  # see `sk_han.text.scanning.Tables`
-
-
 Integers = NDArray[np.int32]
-
-
 Flags = NDArray[np.bool_]
 
 

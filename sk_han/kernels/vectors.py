@@ -24,8 +24,6 @@ from numba.core.registry import cpu_target
 from numba.extending import intrinsic, models, overload, register_model
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
 NUMBERS, POSITIONS, SIZE = types.float32[::1], types.int64[::1], types.int64
 
 
@@ -65,30 +63,19 @@ def draw(typing: Any, counter: Any) -> Any:
 
 
 LANES = 16
-
-
 _HAS_AVX512 = "+avx512f" in cpu_target.target_context.codegen().magic_tuple()[2]
-
 
 # Rows and vectors of a block of a product whose sums stay in registers. AVX-512 has 32 registers
 # of a vector each; other processors have registers for 8 vectors (AVX2) or less.
 ROWS, BLOCK = (5, 5) if _HAS_AVX512 else (6, 1)
 
-
 # Sums and products may be contracted or reordered; NaN and infinity are kept, unlike by "fast".
 _FLAGS = ("contract", "reassoc", "nsz", "arcp")
 
-
 # Since LLVM 22 the alignment is no argument of masked loads and stores.
 _ALIGNMENT_IS_ARGUMENT = binding.llvm_version_info[0] < 22
-
-
 _FLOAT, _I32, _I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
-
-
 _VECTOR = ir.VectorType(_FLOAT, LANES)
-
-
 _I32S = ir.VectorType(_I32, LANES)
 
 
@@ -407,17 +394,9 @@ def _block_product(rows: int, width: int) -> Any:
 
 
 _block_1, _row_1 = _block_product(ROWS, 1), _block_product(1, 1)
-
-
 _block_2, _row_2 = _block_product(ROWS, min(2, BLOCK)), _block_product(1, 2)
-
-
 _block_3 = _block_product(ROWS, min(3, BLOCK))
-
-
 _block_4, _row_4 = _block_product(ROWS, min(4, BLOCK)), _block_product(1, 4)
-
-
 _block_5 = _block_product(ROWS, min(5, BLOCK))
 
 

@@ -20,8 +20,6 @@ from sk_han.nn.ragged import PackedLayout, check_lengths
 from sk_han.options import RNN
 
 _Module = TypeVar("_Module", bound=nn.Module)
-
-
 _Result = TypeVar("_Result")
 
 
@@ -152,10 +150,7 @@ def _fill(tensor: Tensor, drawn: Tensor) -> None:
 
 
 CELLS: dict[str, Callable[..., nn.RNNBase]] = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
-
-
 WEIGHTS = "weight_ih", "weight_hh", "bias_ih", "bias_hh"
-
 
 STEPS: dict[type, Callable[..., tuple[Tensor, ...]]] = {
     nn.GRU: torch.gru,
@@ -163,9 +158,7 @@ STEPS: dict[type, Callable[..., tuple[Tensor, ...]]] = {
     nn.RNN: torch.rnn_tanh,
 }
 
-
 STEPS_A_BLOCK = 16
-
 
 # Longer sequences are cut into parts of so many steps, which the backward pass recomputes.
 MOST_STEPS_KEPT = 1_024
@@ -453,8 +446,6 @@ class BidirectionalGRU(nn.Module):
 
 # The kernels of a GPU keep the weights of a direction's states in registers.
 LARGEST_HIDDEN = 64
-
-
 _OLDEST = 8, 0  # compute capability that Triton supports: Ampere
 
 

@@ -38,7 +38,6 @@ from sk_han.options import ContextAttention, MultiHopAttention, NetworkOptions
 # Deviation of the numbers in an initial word vector.
 VECTOR_SCALE = 0.1
 
-
 # Initial input weights are PyTorch's times these. With PyTorch's, a word changes the argument of a
 # gate by about 0.1 and a sentence by less, so that the encoders begin as linear functions: what
 # depends on several words together, such as negation, is then learned late or never

@@ -500,7 +500,6 @@ class MultiHopPooling(Pooling):
 # Scores are between -10 and 10, so that exponentials can be added up without their maximum.
 BOUND = 10.0
 
-
 # Numbers computed at once: few enough for a processor's cache, enough to keep a GPU busy.
 _NUMBERS_AT_ONCE, _NUMBERS_ON_GPU = 1 << 16, 1 << 26
 

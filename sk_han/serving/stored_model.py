@@ -90,8 +90,6 @@ def check_all_taken(arrays: Arrays) -> None:
 
 
 _MOST_WORDS = 8_192  # that are encoded at once, if they are more than a sentence
-
-
 NO_SENTENCE_VECTORS = "it reads sentence vectors, which a Scorer does not: sk_han.load reads it"
 
 

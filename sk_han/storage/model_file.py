@@ -33,27 +33,16 @@ from sk_han.utils.messages import shortened
 
 Arrays = dict[str, NDArray[Any]]
 
-
 # Increased when an older release cannot read the file.
 FORMAT_VERSION = 4
-
-
 _KEY = "sk_han"
-
-
 _SEAL_LENGTH = len('{"sha256":"",') + 64
-
 
 # A list or object in JSON takes up to 200 bytes in memory. The shortest that `save` writes in large
 # numbers, an entry of a dict, has 8 characters: ["a",12],
 _CHARACTERS_PER_BRACKET = 8
-
-
 _FEW_BRACKETS = 10_000
-
-
 _KINDS = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
-
 
 _FOREIGN = (
     "it is cut off, or not a file of sk_han.save (a pickle or joblib file is read by joblib.load, "
@@ -228,11 +217,7 @@ def _no_constant(name: str) -> float:
 
 
 _KEYS = (str, int, float, NoneType, np.bool_, np.number)
-
-
 _SPECIAL_FLOATS = ("nan", "inf", "-inf")
-
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

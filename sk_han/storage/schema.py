@@ -33,11 +33,8 @@ from sk_han.utils.files import LARGEST_NUMBER
 Sizes = dict[str, int]
 Shapes = Mapping[str, tuple[int, ...]]  # of weights, by their names
 
-
 # Checks a value at a place of a state, such as "network.weights"; binds letters, or compares.
 Check = Callable[[Any, str, Sizes], None]
-
-
 Kind = Check | Constraint  # what an entry may be
 
 
@@ -338,7 +335,6 @@ _OF_BOTH = (
     Field("valid_batch_size", Range(Integral, 1)),
     *network_of(NetworkOptions).fields,
 )
-
 
 # V word ids (padding and the unknown word have some too), K classes, E numbers of a vector.
 NETWORK_WEIGHTS = Variants(

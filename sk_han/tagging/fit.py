@@ -146,10 +146,7 @@ def _tensors(sentences: Sentences, device: str) -> tuple[Tensor, Tensor, Tensor]
 
 
 PREFIXES, SUFFIXES = (1, 2, 3), (1, 2, 3, 4)
-
-
 N_FROM_WORD = 1 + len(PREFIXES) + len(SUFFIXES) + 1
-
 
 # A letter or shape that only one word has adds nothing to the word itself.
 _LEAST_WORDS = 2
@@ -220,7 +217,6 @@ def _attributes_of(token: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _N_STEPS = 2_000
-
 
 # Fewer sentences in all epochs together are a trial, and need teach nothing.
 _ENOUGH_READ = 200

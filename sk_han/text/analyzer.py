@@ -15,7 +15,6 @@ from sk_han.utils.messages import a_kind
 
 JOINERS = "'’·׳״\\u00ad\\u200c\\u200d"
 
-
 # A word of a script with spaces. Inside it may stand apostrophes (don't), the point of Catalan,
 # geresh and gershayim of Hebrew, the soft hyphen, and the joiners of Persian and Indic scripts.
 # In other scripts, one character with its marks; after U+1039 and U+17D2 (virama, coeng) the
@@ -25,14 +24,11 @@ _WORDS = (
     f"|[{CHARACTER_WORDS}](?:[{CHARACTER_MARKS}]|(?<=[\\u1039\\u17d2])[{CHARACTER_WORDS}])*"
 )
 
-
 _ASCII_WORDS = r"[0-9A-Za-z]+(?:'[0-9A-Za-z]+)*"
-
 
 # A word is also a run of one and the same mark, or an emoji. The n-gram model learns pairs of
 # words, and so finds ": )", "# fail" and "$ 50".
 MARKS = '!?.,;:()"@#$%&*/…“”„«»！？。，、；：（）「」؟،؛€£¥'
-
 
 EMOJI = (
     "\\u2300-\\u23ff\\u2600-\\u27bf\\u2b00-\\u2bff\\U0001f000-\\U0001f3fa\\U0001f400-\\U0001faff"
@@ -44,10 +40,7 @@ def _runs(marks: str) -> str:
 
 
 _MARKS = f"|{_runs(MARKS)}|[{EMOJI}]"
-
-
 _ASCII_MARKS = "|" + _runs("".join(filter(str.isascii, MARKS)))
-
 
 # Signs that belong together, tried before words: an emoticon, a heart, a language, a hashtag or
 # mention, a number with its currency, a word with masked letters, emoji with what joins them.
@@ -60,13 +53,11 @@ _TOGETHER = (
     f"|[{EMOJI}][\\u200d\\ufe0f{EMOJI}\\U0001f3fb-\\U0001f3ff]*|"
 )
 
-
 TOKEN_PATTERNS = {
     "words": _WORDS,
     "words+marks": _WORDS + _MARKS,
     "web": _TOGETHER + _WORDS + _MARKS,
 }
-
 
 _ASCII_PATTERNS = {
     _WORDS: _ASCII_WORDS,
@@ -96,18 +87,11 @@ def compile_token_pattern(token_pattern: str) -> tuple[re.Pattern[str], re.Patte
 
 
 Span: TypeAlias = tuple[int, int]
-
-
 _VISIBLE = re.compile(r"\S+")
-
-
 _SIGN, _LETTER = re.compile(r"\S"), re.compile(r"\w")
-
 
 # By which tokenizers of pieces mark where words begin or go on.
 _PIECE_SIGNS = re.compile(r"^(?:▁|Ġ|##)(?=.)|(?<=.)(?:@@|</w>)$", re.DOTALL)
-
-
 _REACH = 64  # characters in which the next word is looked for
 
 

@@ -30,21 +30,15 @@ from sk_han.text.sentences import (
 
 # Patterns whose words the kernels find too.
 COMPILED_PATTERNS = frozenset(TOKEN_PATTERNS[kind] for kind in ("words", "words+marks"))
-
-
 _N_CODES = 0x110000
-
 
 # Characters beyond are neither letters, digits nor spaces; asking about all of them would take a
 # new process 35 ms more.
 _WITH_PROPERTIES = 0x40000
 
-
 # Lower case is looked up for characters below it. No abbreviation has a character beyond, nor
 # one that is the lower case of a character beyond.
 _LOWER_CODES = 0x3000
-
-
 _N_SLOTS = 1 << 18  # one word in a thousand shares the place of an abbreviation
 
 
@@ -137,10 +131,7 @@ def _abbreviations() -> NDArray[np.bool_]:
 
 # Characters, with about 32 bytes each. With 1 << 20, beyond the cache, it took 1.1 times as long.
 _CODES_AT_ONCE = 1 << 17
-
-
 _TASK_SIZE = 8  # texts that a thread takes at once
-
 
 # Drawn once per process, so that nobody can craft a text whose words share a hash value.
 _FACTOR = random.SystemRandom().getrandbits(64) | 1

@@ -44,7 +44,6 @@ WORD_CHARACTERS = _character_class("""
     1FBF0-1FBF9
 """)
 
-
 # Letters and digits of scripts that do not: Han, kana, Thai, Lao, Burmese, Khmer, Tai, Yi,
 # Tangut. Finding words there takes a dictionary, so each character is a word.
 CHARACTER_WORDS = _character_class("""
@@ -56,7 +55,6 @@ CHARACTER_WORDS = _character_class("""
     FF66-FF6F FF71-FF9D 16F00-16F4A 17000-18D08 1AFF0-1B167 20000-323AF
 """)
 
-
 # Marks that follow one of these characters: vowel signs, tones, voicing and length marks.
 CHARACTER_MARKS = _character_class("""
     E31 E34-E3A E47-E4E EB1 EB4-EBC EC8-ECE 102B-103E 1056-1059 105E-1060 1062-1064 1067-106D
@@ -64,10 +62,8 @@ CHARACTER_MARKS = _character_class("""
     AA7B-AA7D AAB0 AAB2-AAB4 AAB7-AAB8 AABE-AABF AAC1 FF70 FF9E-FF9F 16F4F-16F92 16FE4-16FF1
 """)
 
-
 # These end a sentence only before white space or at the end of the text.
 WEAK_TERMINATORS = ".!?…‥‼⁇⁈⁉‽"
-
 
 # These end a sentence wherever they stand: the sentence terminals of Unicode (STerm) for Greek,
 # Armenian, Arabic, Syriac, N'Ko, Samaritan; Devanagari and related ones, Sinhala, Thai; Tibetan,
@@ -80,7 +76,6 @@ STRONG_TERMINATORS = _characters("""
     1C3B-1C3C 1C7E-1C7F 3002 A4FF A60E-A60F A6F3 A6F7 A876-A877 A8CE-A8CF A92F A9C8-A9C9
     AA5D-AA5F AAF0-AAF1 ABEB FE12 FE52 FE56-FE57 FF01 FF0E FF1F FF61 11047-11048 11141-11143
 """)
-
 
 __all__ = ["BEFORE_NAME", "BEFORE_NUMBER", "CONTINUERS", "MAY_END", "MONTHS", "STARTERS"]
 
@@ -101,7 +96,6 @@ BEFORE_NAME = _words("""
     т.е ул проф акад напр π.χ δηλ د डॉ
 """)
 
-
 # These may end a sentence. If they do, a capital follows.
 MAY_END = _words("""
     etc inc ltd co corp bros jr esq dept assn univ ave blvd rd gmbh bhd pty llc
@@ -111,20 +105,17 @@ MAY_END = _words("""
     cir temp min sec hrs hr yr yrs mos oz lb lbs ft tsp tbsp cm km kg
 """)
 
-
 # Abbreviations only before a number: "no. 7", but "She said no."
 BEFORE_NUMBER = _words("""
     no nos nr fig figs p pp vol vols ch art sec eq eqs ed pt op opp par pos cap col abs kap lit
     mar apr jun jul sun sat ver kl č str стр c г n º n° nº № gem
 """)
 
-
 # "am 3. Oktober", "am 3. Okt.": a small number before a month is an ordinal.
 MONTHS = _words("""
     januar februar märz april mai juni juli august september oktober november dezember jänner
     jan feb mär mrz apr jun jul aug sept okt nov dez
 """)
-
 
 # After initials and acronyms ("the U.S. The") only these begin a new sentence.
 STARTERS = _words("""
@@ -135,27 +126,19 @@ STARTERS = _words("""
     Der Die Ein Eine Er Sie Es Wir Ich Und Aber Il Elle Ils Elles Nous Les Une Mais C'est
 """)
 
-
 # Words that continue a sentence after a name with "!": "he left Yahoo! in the spring".
 CONTINUERS = _words("""
     in on at by for from of to with as is was are were has had will would and or than
 """)
 
-
 LINE_ENDS = "\n\r\v\f\x85\u2028\u2029"
-
-
 _CLOSERS = "\"')]}*_"
-
-
 ALL_CLOSERS = _CLOSERS + "”’»›」』）】〉》］｝〕〗〙〛＂＇"
-
 
 TAG_NAMES = (
     "br|p|div|li|ul|ol|dl|dt|dd|tr|td|th|table|h1|h2|h3|h4|h5|h6|hr|blockquote|pre|section|article"
     "|header|footer|title|option"
 )
-
 
 _TAG = f"/?(?:{TAG_NAMES})\\b[^<>]*>"
 
@@ -175,36 +158,17 @@ def _break_pattern(terminators: str, closers: str, line_ends: str) -> re.Pattern
 
 
 BREAK = _break_pattern(WEAK_TERMINATORS + STRONG_TERMINATORS, ALL_CLOSERS, LINE_ENDS)
-
-
 _ASCII_BREAK = _break_pattern(".!?", _CLOSERS, "\n\r\v\f")
-
 
 # Start of a line that begins a new item of a list, or is a rule of dashes.
 _ITEM = re.compile(r"[-*+•‣◦·–—][^\S\n]|\(?\d{1,3}[.)]\s|\(?[A-Za-z]\)\s|[-=_*~#]{3}")
-
-
 _ITEM_NUMBER = re.compile(r"([0-9]{1,3})\.\s")
-
-
 OPENERS = "\"'([{“‘«‹„‚¿¡「『（《"
-
-
 CHINESE_DIGITS = "〇零一二三四五六七八九十百千"
-
-
 _LONGEST_ABBREVIATION = 8
-
-
 _LONGEST_NAME = 24  # with some space before it
-
-
 _ADDRESS_SIGNS = frozenset("@/\\:_.<>=&")
-
-
 _STRONG = frozenset(STRONG_TERMINATORS)
-
-
 _LINE_END_SET = frozenset(LINE_ENDS)
 
 

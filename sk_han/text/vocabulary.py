@@ -139,22 +139,12 @@ def _repeated(values: list[object]) -> object:
 
 _LONGEST_PATTERN = 20_000  # it takes 150 bytes for each character, and our own have up to 9,000
 
-
 # To compile a class of characters takes up to 3 ms, and a range that ignores case 15 ms.
 _MOST_CLASSES, _MOST_RANGES_IGNORING_CASE = 500, 50
-
-
 _IGNORES_CASE = re.compile(r"\(\?[a-zA-Z]*i")
-
-
 _MOST_SLOTS = 1 << 26  # 256 MB for a document
-
-
 _NONE = Choice((None,))
-
-
 _LIMIT = Either((Range(Integral, 1), _NONE))
-
 
 # Constraints on HierarchicalTokenizer's parameters in a file, without scikit-learn; a test compares
 # them with its own.
@@ -174,7 +164,6 @@ PARAMETERS: dict[str, Constraint] = {
     "n_jobs": Either((Range(Integral, -math.inf), _NONE)),
     "output": Choice(("ragged", "padded")),
 }
-
 
 # Defaults of parameters that older files lack.
 DEFAULTS: dict[str, Any] = {
@@ -220,7 +209,6 @@ def words(value: Any, where: str, sizes: Sizes) -> None:
 _FITTED = Schema(
     (Field("vocabulary", words), Field("stop_words", ListOf(InstanceOf(str)), optional=True))
 )
-
 
 _PARAMS = Schema(tuple(Field(*each) for each in PARAMETERS.items()), may_lack=True)
 

@@ -42,17 +42,12 @@ OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "sgd": torch.optim.SGD,
 }
 
-
 # Defaults that net_params may replace.
 CLIP_NORM = 1.0
-
-
 WEIGHT_DECAY = 0.0001
-
 
 # Noise in every other step costs half as much and helps as much (docs/what_was_tried.md).
 NOISE_EVERY = 2
-
 
 # Parameters that the estimator sets itself, besides those that `new_net` passes on.
 _OWN_PARAMS = {
@@ -78,7 +73,6 @@ _OWN_PARAMS = {
     *(f"module__{n}" for n in NetworkOptions.constraints() if n != "embedding_dropout"),
 }
 
-
 # Parameters without effect, since the net makes its own batches.
 _UNUSED_PARAMS = {
     "dataset",
@@ -88,9 +82,7 @@ _UNUSED_PARAMS = {
     "warm_start",
 }
 
-
 _UNUSED_PREFIXES = ("callbacks__", "dataset__", "iterator_train__", "iterator_valid__")
-
 
 _CONSTRAINTS: dict[str, Range] = {
     "clip_norm": Range(Real, 0, includes_low=False),

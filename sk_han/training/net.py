@@ -62,10 +62,8 @@ _CONSTRAINTS: dict[str, Any] = {
     "n_threads": [POSITIVE, None],
 }
 
-
 # The process that imported PyTorch; None if it was a parent of this one.
 _IMPORTED_IN = None if _came_by_fork(list(sys.modules)) else os.getpid()
-
 
 # Cached, since joblib reads files of the operating system.
 _n_cores = cache(cpu_count)

@@ -134,13 +134,8 @@ SIGN_PATTERN = (
     f"|[{CHARACTER_WORDS}](?:[{CHARACTER_MARKS}])*|[^\\s]"
 )
 
-
 GLUED_BEFORE, GLUED_AFTER = 1, 2
-
-
 _ENDS = ".!?…。！？"
-
-
 _WORD = re.compile(f"[{WORD_CHARACTERS}]+")
 
 

@@ -108,7 +108,6 @@ def beam_search(
 # So many batches are sorted by length together, and taken in random order.
 SORTED_BATCHES = 50
 
-
 # Rows of the decoder at once, one for each beam of a source.
 ROWS_SEARCHED = 320
 
@@ -218,8 +217,6 @@ def _tensors(pairs: TextPairs, device: str) -> tuple[Tensor, ...]:
 # From so many pairs on, words of a single text are unknown: then the network learns what to do
 # with a word that it does not know.
 _MANY_PAIRS = 1000
-
-
 _Texts = tuple[list[str], list[str]]
 
 

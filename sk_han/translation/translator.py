@@ -26,7 +26,6 @@ from sk_han.validation.documents import check_texts
 
 _OPTIONS = {name: of_option(c) for name, c in TranslationOptions.constraints().items()}
 
-
 # V word ids of sources, T of translations.
 TRANSLATOR = network_schema(
     Field("source_tokenizer", FittedTokenizer("V")),

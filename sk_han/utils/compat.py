@@ -75,17 +75,11 @@ def of_option(constraint: Choice | Range) -> list[Any]:
 
 
 POSITIVE = Interval(Integral, 1, None, closed="left")
-
-
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
-
-
 FRACTION = Interval(Real, 0, 1, closed="neither")
-
 
 # A larger one overflows single precision in the products of the optimizer.
 LEARNING_RATE = Interval(Real, 0, 1e36, closed="right")
-
 
 # Object to suggest when a nested parameter is set on what has none; key "" is the default.
 _OBJECTS = {

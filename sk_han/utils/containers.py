@@ -95,9 +95,5 @@ def column_dtype(values: Iterable[Any]) -> type | None:
 
 
 Flags = NDArray[np.bool_]
-
-
 Floats = NDArray[np.float64]
-
-
 Integers = NDArray[np.int64]

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 _SPOKEN_AS_VOWELS = ("a", "e", "i", "o", "nd")
-
-
 _OF_ONE = {"are": "is", "have": "has", "were": "was"}
 
 
@@ -41,13 +39,8 @@ def a_kind(value: object) -> str:
 
 # C0 controls have pictures in Unicode. Tab and line breaks are layout and stay.
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}
-
-
 _PICTURES[0x7F] = 0x2421
-
-
 _WITHOUT_PICTURE = re.compile("[\x80-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
-
 
 # Characters that change the direction of text (Unicode's bidirectional algorithm).
 _DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -157,7 +150,6 @@ def random_source(random_state: Any) -> np.random.Generator | np.random.RandomSt
 
 # Packages whose frames may be between the user's line and our warning.
 _BETWEEN = {"contextlib", "joblib", "sk_han", "sklearn", "skorch", "torch"}
-
 
 # Lines that were warned once.
 _warned: set[tuple[str, int]] = set()

@@ -11,11 +11,7 @@ from numpy.typing import NDArray
 from sk_han.utils.containers import Flags, Floats, Integers
 
 _RESAMPLES, _PORTION = 1_000, 100
-
-
 _BINS, _SMALLEST = 10, 0.05
-
-
 Figures = dict[str, Floats]
 
 
@@ -98,11 +94,7 @@ def _divided(these: Floats, by: Floats) -> Floats:
 
 
 BINS = 15
-
-
 _Z = 1.959964  # 95 % of a normal distribution
-
-
 _ALIKE = 1e-9  # values that differ by less are equal
 
 

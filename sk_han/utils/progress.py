@@ -13,11 +13,7 @@ from typing import Any
 from sk_han.utils.messages import counted
 
 _SECONDS_ON_TERMINAL = 0.2
-
-
 _SECONDS_IN_LOG = 30.0
-
-
 _last_told = time.monotonic()
 
 
@@ -121,8 +117,6 @@ class Progress:
 
 
 _LONGEST_SILENCE = 8.0  # seconds
-
-
 _SHORT = 0.95  # a log has the seconds of longer stages
 
 

@@ -18,10 +18,7 @@ from sk_han.validation.documents import is_missing
 
 # Arguments of `fit` that have a value for each document.
 OF_DOCUMENTS = ("sample_weight", "groups")
-
-
 _COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
-
 
 # bool comes before number, since True is an int.
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -30,16 +27,11 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "number": (int, float, np.integer, np.floating),
 }
 
-
 _SHOWN = 20  # classes in a message
-
-
 _IN_A_TABLE = "Correct it, leave the line out, or fit a model to documents of this class, too."
-
 
 # Beyond this, the squares of numbers that are divided by weights leave float64.
 _FARTHEST = 1e100
-
 
 # Short texts ("ok") may have two labels for good reasons; of 14,640 tweets (airline) 0.2 % have.
 _SHORTEST, _DOUBTFUL_SHARE, _ENOUGH_DOCUMENTS = 10, 0.01, 50
