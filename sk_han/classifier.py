@@ -145,8 +145,8 @@ ContextAttention, default="attention"
         "one_cycle" rises for a third of the steps and falls to 0 (Smith and Topin, 2018).
     max_epochs : int or "auto", default="auto"
         Passes over the training documents. "auto" takes as many as make 400 steps of 16 documents,
-        500 of 32 or 600 of 64, at least 2 and at most 20, and ends before with an epoch whose
-        training loss is under a twentieth of that of the class frequencies.
+        500 of 32 or 600 of 64, at least 2 and at most 20; training ends early, after the first
+        epoch whose loss is under a twentieth of that of the class frequencies.
     batch_size : int or "auto", default="auto"
         Documents a step. "auto" takes 16 up to 2,500 training documents, 32 up to 5,000 and 64
         above.
@@ -225,7 +225,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
         Factors of the logits of the network and of the linear models (0 without one), fitted on
         documents not learnt from, so that probabilities are calibrated (Guo et al., 2017); typical
         values if there are no such documents. A warm start without `X_val` keeps them. With
-        several labels, the scale of the network is smaller for rare labels.
+        several labels and held-out documents, the scale of the network is smaller for rare labels.
     history_ : list of dict
         For each epoch: epoch, dur (seconds), train_loss and, with held-out documents, valid_loss
         and valid_accuracy, of the network alone. `partial_fit` appends.
@@ -355,7 +355,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
         *,
         tokenizer: HierarchicalTokenizer | None = None,
         text_column: str | None = None,
-        columns: list[str] | None = None,
+        columns: list[str] | dict[str, str | None] | None = None,
         embedding_dim: int = 192,
         embedding_init: Any = "cooccurrence",
         freeze_embedding: bool | int = False,

@@ -150,7 +150,8 @@ def serve(arguments: argparse.Namespace) -> None:
     service = Service(arguments.model, arguments.host, arguments.port, arguments.threshold)
     # By default a process that is the first one of a container ignores the signal that ends it.
     # uvicorn raises it again after its end; a thread that still computes would hold the process.
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: os._exit(0))
     gc.collect()
     gc.freeze()  # a full collection of model and compiler would hold all requests for 0.2 s
     tell(f"{arguments.model} is served at {service.url}; Ctrl-C ends it.", quiet=arguments.quiet)

@@ -47,7 +47,9 @@ def shared(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
     @wraps(function)
     def call(*arguments: _P.args, **options: _P.kwargs) -> _R:
-        generators = [each for each in arguments if isinstance(each, RandomState)]
+        generators = [
+            each for each in (*arguments, *options.values()) if isinstance(each, RandomState)
+        ]
         try:
             key = _digest(function.__qualname__, engine_in_use(), n_threads(), arguments, options)
         except (pickle.PicklingError, AttributeError, TypeError):  # of a user's local function

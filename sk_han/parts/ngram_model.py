@@ -292,6 +292,10 @@ class NgramModel(Part):
         one_of_two = weights.shape[1] < self.target.n_scores
         return np.hstack([-weights, weights]) if one_of_two else weights
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out look-up tables, which are made again in a moment and are large."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     @cached_property
     def _column_table(self) -> NDArray[np.int32]:
         """Look-up table of `column_table`; a binary search took a third of the time."""

@@ -91,8 +91,8 @@ class _Source:
             self._stamp = stamp
             self._model = self._prepared(Scorer.load(str(self.path)))
             tell(f"{self.path} was replaced, and the new model is served.")
-        except (OSError, ValueError) as error:
-            tell(f"{self.path} was replaced, and the earlier model is served: {error}")
+        except Exception as error:  # such as a MemoryError: the earlier model still answers
+            tell(f"{self.path} was replaced, and the earlier model is served: {error!r}")
         finally:
             self._loading.release()
         return self._model
@@ -202,11 +202,13 @@ def _refused(request: Request, error: Any) -> Response:
 async def _body(request: Request) -> AsyncIterator[bytes]:
     """Read the body, and hold a slot until the answer is sent."""
     body = bytearray()
-    with suppress(ClientDisconnect):
+    try:
         async for part in request.stream():
             body += part
             if len(body) > MAX_BODY:
                 raise HTTPException(413, f"Send at most {MAX_BODY:,} bytes at once.")
+    except ClientDisconnect as error:  # nobody reads the answer
+        raise HTTPException(400, "The body was not sent whole.") from error
     try:
         await asyncio.wait_for(request.app.state.slots.acquire(), SECONDS_WAITING)
     except asyncio.TimeoutError as error:
@@ -339,6 +341,8 @@ def _fault(model: _Model, documents: list[dict[str, Any]]) -> str:
 @_ROUTER.api_route("/", methods=["GET", "HEAD", "POST"])
 def _page(request: Request, body: _Body) -> Response:
     """Answer with the page, and with the explanation of the document in a form."""
+    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        raise HTTPException(403, "Send the form of this page; another site sent one.")
     source: _Source = request.app.state.source
     fields = parse_qsl(body.decode(errors="replace"), keep_blank_values=True)
     form = {name: value.replace("\r\n", "\n") for name, value in fields}
@@ -415,7 +419,7 @@ class _DeadlineProtocol(H11Protocol):
 
 
 class Service(uvicorn.Server):
-    """A server of `create_app` at an address; `serve_forever` ends 5 s after a signal at most.
+    """A server of `create_app` at an address; `run` ends 5 s after a signal at most.
 
     If only this machine reaches the address, requests must name it in their header Host.
     """

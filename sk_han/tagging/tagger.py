@@ -308,7 +308,7 @@ mapping of word to vector, default="random"
         sample_weight : array-like of shape (n_sentences,), default=None
             Weight of the tokens of each sentence.
         """
-        found = self.predict(X)
+        classes, found = self.classes_, self.predict(X)
         lengths = [len(labels) for labels in found]
         labels = as_tags(y, lengths)
         weights = np.zeros(0)
@@ -319,7 +319,7 @@ mapping of word to vector, default="random"
             weights = np.repeat(of_sentences, lengths)
         if not weights.any():
             raise ValueError("X has no token with a weight: there is nothing to score.")
-        of_y, own = (type(values[:1].tolist()[0]) for values in (labels, self.classes_))
+        of_y, own = (type(values[:1].tolist()[0]) for values in (labels, classes))
         if of_y is not own:
             raise ValueError(
                 f"y holds labels of type {of_y.__name__}, and those of training are of type "

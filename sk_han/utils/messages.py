@@ -158,7 +158,7 @@ _warned: set[tuple[str, int]] = set()
 def warn_user(message: str, category: type[Warning] = UserWarning, *, once: bool = False) -> None:
     """Warn, and point to the last line outside of sk_han, scikit-learn, skorch and joblib.
 
-    A process warns `once` of each line, such as that of a search, whatever the message.
+    A process warns `once` of each line of the user, such as one in a loop, whatever the message.
     """
     # As skip_file_prefixes of warnings.warn does from Python 3.12 on.
     frame, level = sys._getframe(1), 2

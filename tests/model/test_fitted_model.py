@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -46,6 +47,13 @@ def test_located_documents_are_those_it_reads_a_few_at_a_time(fitted: Any) -> No
     assert [source.text for _, sources in batches for source in sources] == UNSEEN
     ids = [document for documents, _ in batches for document in documents.to_nested()]
     assert ids == fitted.model_.read(UNSEEN).to_nested()
+
+
+def test_a_pickle_does_not_grow_by_predictions(served: Any) -> None:
+    before = pickle.dumps(served)
+    expected = served.predict_proba(UNSEEN)
+    assert len(pickle.dumps(served)) == len(before)
+    np.testing.assert_array_equal(pickle.loads(before).predict_proba(UNSEEN), expected)
 
 
 def test_its_state_makes_an_equal_model(fitted: Any) -> None:

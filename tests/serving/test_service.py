@@ -15,6 +15,7 @@ import threading
 import time
 from contextlib import closing, contextmanager, suppress
 from typing import Any, NamedTuple
+from unittest.mock import Mock
 from urllib.parse import urlencode
 
 import numpy as np
@@ -462,6 +463,7 @@ class TestAttacks:
         assert b"<" not in body  # no page
         assert b"product" not in body  # no column
 
+    @pytest.mark.filterwarnings("ignore:Column .* has 1 value that no two training documents")
     def test_names_and_values_are_text_on_the_page(self, tmp_path):
         names = [f'{tag}"name' for tag in ("<script>", "<img src=x onerror=a>", "</textarea><u>")]
         body, kind, *_ = names
@@ -567,7 +569,9 @@ class TestLoad:
         assert ask(texts.url, "GET", "/health").status == 200
         assert capfd.readouterr().err == ""
 
-    def test_a_model_that_is_replaced_is_served_without_a_restart(self, folder, tmp_path, capfd):
+    def test_a_model_that_is_replaced_is_served_without_a_restart(
+        self, folder, tmp_path, capfd, monkeypatch
+    ):
         def classes():
             return ask(started.url, "GET", "/health").json()["classes"]
 
@@ -583,13 +587,36 @@ class TestLoad:
             path.write_bytes(path.read_bytes()[:-100])  # as while it is copied
             assert classes() == [0, 1]
             assert "the earlier model is served" in capfd.readouterr().err
+            with monkeypatch.context() as patched:
+                patched.setattr(service.Scorer, "load", Mock(side_effect=MemoryError("no room")))
+                shutil.copy(folder / "texts.han", path)
+                assert classes() == [0, 1]
+            assert "the earlier model is served: MemoryError" in capfd.readouterr().err
             path.unlink()
             assert classes() == [0, 1]
             shutil.copy(folder / "texts.han", path)
             assert classes() == ["neg", "pos"]
 
+    def test_a_body_that_is_cut_off_is_not_computed(self, texts, monkeypatch):
+        computed = Mock(side_effect=ValueError)
+        monkeypatch.setattr(service, "_computed", computed)
+        head = f"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: {FORM}\r\nContent-Length: 99"
+        with connected(texts, f"{head}\r\n\r\ntext=Good+day".encode()):
+            pass
+        assert ask(texts.url, "GET", "/health").status == 200
+        time.sleep(0.2)
+        assert not computed.called
+
 
 class TestForm:
+    @pytest.mark.parametrize(
+        ("site", "status"),
+        [("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)],
+    )
+    def test_no_other_site_sends_one(self, texts, site, status):
+        headers = {"Content-Type": FORM, "Sec-Fetch-Site": site}
+        assert ask(texts.url, "POST", "/", "text=Good+day", **headers).status == status
+
     def test_a_text_is_predicted_and_explained(self, texts):
         text = f"{GOOD[1]}\n{GOOD[2]}"
         page = Page(send_form(texts, text=text.replace("\n", "\r\n")).body)  # as browsers send it
@@ -691,13 +718,14 @@ class TestCommand:
             process.wait(20)
             assert time.monotonic() - start < 6
 
-    def test_it_ends_in_time_although_a_request_computes(self, folder):
+    @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+    def test_it_ends_in_time_although_a_request_computes(self, folder, sent):
         slow = "import time; from sk_han.serving import Scorer"
         slow += "; Scorer.predict_proba = lambda *_: time.sleep(30)"
         with self.started(folder / "texts.han", slow) as (process, connection, *_):
             connection.sendall(b'{"texts": ["A good day."]}')
             time.sleep(0.5)
-            process.send_signal(signal.SIGTERM)
+            process.send_signal(sent)
             start = time.monotonic()
             assert process.wait(60) == 0
             assert time.monotonic() - start < 6
