@@ -18,8 +18,7 @@ from sklearn.utils import check_random_state
 from sk_han.documents import DocumentArray, starts_of
 from sk_han.inspection.contributions import METHODS
 from sk_han.inspection.estimators import explained_model
-from sk_han.inspection.explaining import explain_iter
-from sk_han.inspection.explanations import listed_documents
+from sk_han.inspection.explanations import ExplainOptions, listed_documents
 from sk_han.inspection.results.faithfulness import FaithfulnessReport
 from sk_han.model.fitted_model import Source
 from sk_han.utils.containers import Flags, Integers
@@ -262,8 +261,8 @@ def faithfulness_report(
         if callable(method):
             scores = method(estimator, X)
         else:
-            explanations = explain_iter(model.estimator, X, method=method, random_state=seed)
-            scores = [explanation.contributions for explanation in explanations]
+            options = ExplainOptions.checked({"method": method, "random_state": seed})
+            scores = [each.contributions for _, each in model.explanations(X, options)]
         seconds[name] = (perf_counter() - start) / len(documents)
         flat = _checked_scores(scores, name, lengths)
         rank = ranked(read, flat)

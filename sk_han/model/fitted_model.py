@@ -238,10 +238,11 @@ class FittedModel:
         summary, hashes = state["fit_summary"], state["text_hashes"]
         names = ("tokenizer", "vocabulary_size", "encoder", "history", "best_epoch", "best_score")
         return cls(
-            pool=Pool.from_state(state, {**PARTS, **networks}, device),
             device=device,
             fit_summary=None if summary is None else FitSummary.from_dict(summary),
             text_hashes=None if hashes is None else TextHashes(**hashes),
+            # The last, since a Scorer may find here that it does not compute the network.
+            pool=Pool.from_state(state, {**PARTS, **networks}, device),
             **{name: state[name] for name in names},
         )
 
