@@ -153,8 +153,8 @@ def new_net(
 
     The number of documents gives the length of the schedule, and the random state initial weights,
     dropout and the order of documents. Training ends after an epoch with a loss below
-    `learnt_loss`. `make_net` makes the net, such as `document_net`; `loss` are
-    the parameters of its loss and measures.
+    `learnt_loss`. `make_net` makes the net, such as `document_net`; `loss` are the parameters of
+    its loss and measures.
     """
     n_steps = max_epochs * math.ceil(n_documents / batch_size)
     clips, callbacks, has_schedule = _checked_callbacks(clone(list(callbacks or ()), safe=False))
