@@ -26,7 +26,7 @@ from sk_han.inspection.explanations import ExplainedModel, takes_options
 from sk_han.kernels.engine import ENGINES, engine_in_use, using_engine
 from sk_han.model.fitted_model import FittedModel
 from sk_han.options import NetworkOptions
-from sk_han.parts.pool import CHARACTERS, COLUMNS, LATENT, LATENT_CHARACTERS, NETWORK, NGRAMS
+from sk_han.parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NETWORK, NGRAMS
 from sk_han.parts.trained_network import TrainedNetwork
 from sk_han.sentence_vectors.training import TrainedSentenceNetwork
 from sk_han.targets import Target
@@ -297,7 +297,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
     latent_character_model_ = _fitted(
         lambda model: model.part(LATENT_CHARACTERS), "The latent model on characters."
     )
-    column_model_ = _fitted(lambda model: model.part(COLUMNS), "The model of columns.")
+    column_model_ = _fitted(lambda model: model.pool.columns, "The model of columns.")
     network_scale_ = _fitted(lambda model: model.scale(NETWORK), "Scale of the network.")
     ngram_scale_ = _fitted(lambda model: model.scale(NGRAMS), "Scale of the n-gram model.")
     latent_scale_ = _fitted(lambda model: model.scale(LATENT), "Scale of the latent model.")
@@ -307,7 +307,9 @@ column_scale_ : float or ndarray of shape (n_labels,)
     latent_character_scale_ = _fitted(
         lambda model: model.scale(LATENT_CHARACTERS), "Scale of the latent model of characters."
     )
-    column_scale_ = _fitted(lambda model: model.scale(COLUMNS), "Scale of the model of columns.")
+    column_scale_ = _fitted(
+        lambda model: model.pool.columns_scale, "Scale of the model of columns."
+    )
     feature_names_in_ = _fitted(
         lambda model: np.array(model.feature_names, dtype=object), "Names of the columns read."
     )

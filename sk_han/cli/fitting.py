@@ -35,6 +35,7 @@ from sk_han.cli.tables import (
 from sk_han.datasets.tables import is_blank, labels_of, texts_of
 from sk_han.documents.repeated import first_of_same_text
 from sk_han.targets import fit_target
+from sk_han.targets.splits import hold_out
 from sk_han.utils.containers import listed, rows_of
 from sk_han.utils.messages import agreeing, counted, in_one_line, nearest_name, warn_user
 from sk_han.utils.progress import duration, tell
@@ -125,7 +126,7 @@ def _parts(frame: DataFrame, labels: Any, arguments: argparse.Namespace) -> list
         target, encoded = fit_target(labels, len(texts))
     groups = first_of_same_text(texts)
     random_state = np.random.RandomState(arguments.seed)
-    rows, held_out = target.hold_out(encoded, share, random_state, groups)
+    rows, held_out = hold_out(target.strata(encoded), share, random_state, groups)
     if held_out is None:
         few = f"{agreeing(len(texts), 'are')} too few to hold some of each label out"
         if share > 0.5:

@@ -32,7 +32,6 @@ from sk_han.cli.tables import (
 from sk_han.datasets.tables import is_blank, texts_of
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
-from sk_han.parts.pool import COLUMNS
 from sk_han.rendering.text import table_lines
 from sk_han.serving import Scorer
 from sk_han.serving.scorer import check_threshold
@@ -69,7 +68,7 @@ def predict(arguments: argparse.Namespace) -> None:
     n_classes, least = len(scorer.classes_), arguments.threshold
     if least is not None:
         check_threshold(least, scorer.target)
-    part: Any = scorer.model_.part(COLUMNS)
+    part = scorer.model_.pool.columns
     kinds = [] if part is None else [coding.kind for coding in part.encoder.codings.values()]
     is_sheet = str(arguments.output).lower().endswith(".xlsx")  # which has numbers
     written = _with_comma if "decimal comma" in kinds and not is_sheet else _rounded

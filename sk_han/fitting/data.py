@@ -31,6 +31,7 @@ from sk_han.parts import Pool
 from sk_han.parts.columns import ColumnEncoder, is_table
 from sk_han.parts.ngrams import check_ngram_range
 from sk_han.targets import Target, check_same_kind, fit_target
+from sk_han.targets.splits import hold_out
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer
 from sk_han.training.net import resolve_device
@@ -227,8 +228,13 @@ def read_data(
         validation = _validation(checked, tokenizer, vocabulary_size)
         training, held_out = np.arange(len(labelled)), None
         if validation is None and not is_partial and params.validation_fraction is not None:
-            split = labelled.targets, params.validation_fraction, rng, labelled.groups
-            training, held_out = target.hold_out(*split)
+            split = (
+                target.strata(labelled.targets),
+                params.validation_fraction,
+                rng,
+                labelled.groups,
+            )
+            training, held_out = hold_out(*split)
         descriptions = None if column_encoder is None else column_encoder.described(data.X)
         fit = FitState(
             params=params,
@@ -321,8 +327,8 @@ def _warn_of_none_held_out(
             f"{counted(n)} of {counted(target.n_scores, 'class')} {agreeing(n, 'are')} too few to "
             f"hold out {share}"
         )
-        split = labelled.targets, fraction, np.random.RandomState(0)
-        if groups is not None and target.hold_out(*split, None)[1] is not None:
+        split = target.strata(labelled.targets), fraction, np.random.RandomState(0)
+        if groups is not None and hold_out(*split, None)[1] is not None:
             n_groups = len(np.unique(groups))
             in_groups = f"{counted(n)} in {counted(n_groups, 'group')}, which stay whole,"
             why = f"{in_groups} are too few for {share}"

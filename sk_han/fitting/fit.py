@@ -53,8 +53,6 @@ def fit_model(
     # The weight of each is calibrated on held-out documents, and so are the probabilities.
     with stages("scales"):
         scaled = scale_parts(fitted, fit)
-    if not is_partial and scaled.validation is None:
-        fit.target.warn_of_no_threshold(fit.params.threshold)
 
     summary = summary_of(scaled, fit)
     # Not for a portion, whose class frequencies may differ, nor for a loss without probabilities.

@@ -24,6 +24,7 @@ from sk_han.parts.latent import fit_latent_space, partial_fit_latent_model, samp
 from sk_han.parts.ngram_fitting import MOST_DENSE, NgramLearner, partial_fit_ngram_model
 from sk_han.parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NGRAMS
 from sk_han.targets import Target
+from sk_han.targets.splits import folds_of
 from sk_han.training.pretraining import halves
 from sk_han.utils.containers import Flags, Floats, Integers
 from sk_han.utils.messages import warn_user
@@ -169,7 +170,7 @@ def cross_fit(
     """
     fold = None
     if target.n_problems > MOST_DENSE or len(data) > MOST_CROSS_FITTED:
-        folds = target.folds(data.targets, data.groups)
+        folds = folds_of(target.strata(data.targets), data.groups)
         fold = _fold_of_known(data, target, folds) if held_out is None else held_out
     models, rows, logits = _cross_fit(data, target, sources, fold, views)
     scales = _usual_scales(models)
@@ -198,7 +199,7 @@ def _cross_fit(
     each model. A fold is left out if a model cannot learn from the others, and so are documents
     with a label that the others lack. A fold that is given chooses the strength of TF-IDF.
     """
-    everything, folds = np.arange(len(data)), target.folds(data.targets, data.groups)
+    everything, folds = np.arange(len(data)), folds_of(target.strata(data.targets), data.groups)
     learners: dict[str, Any] = {source.name: source.learner(data, target) for source in sources}
     if fold is not None:
         folds = iter([fold])

@@ -20,6 +20,7 @@ from sk_han.parts.ngram_fitting import MOST_DENSE, NgramLearner
 from sk_han.parts.ngrams import BITS, WordTable, knows_words, n_characters, words_by_id
 from sk_han.parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NGRAMS
 from sk_han.targets import Target
+from sk_han.targets.splits import folds_of
 from sk_han.utils.containers import Floats
 
 _CHARACTERS = (1, 5)  # of an n-gram; 2 to 5 is a point worse with few Korean comments
@@ -148,7 +149,7 @@ def characters_pay(
     sample = replace(data[frequent[drawn]], targets=targets[drawn])
     learners = [source.learner(sample, target) for source in (words, characters)]
     scored, logits, gain = np.empty(0, dtype=np.int64), [], 0.0
-    for fold in target.folds(sample.targets, sample.groups):
+    for fold in folds_of(target.strata(sample.targets), sample.groups):
         if not len(fold):  # each class has a single document, so none is held out
             break
         rest = np.setdiff1d(np.arange(len(sample)), fold)

@@ -14,6 +14,7 @@ from sk_han.fitting.scales import FittedNgrams, ScaledParts
 from sk_han.model.fit_summary import FitSummary
 from sk_han.parts.pool import NETWORK, WORDS, Pool
 from sk_han.targets import Target
+from sk_han.targets.splits import folds_of
 from sk_han.training.builder import best_of, end_of
 from sk_han.utils.messages import warn_user
 from sk_han.utils.metrics import averages
@@ -139,7 +140,8 @@ def _fault_in_training(pool: Pool, training: LabelledDocuments) -> str | None:
     logits = pool.network.net.outputs(some.documents).astype(np.float64)
     losses, _ = target.loss(logits, some.targets, some.weights / some.weights.sum())
     loss = losses.sum()
-    if loss <= target.uniform_loss() + _MARGIN:
+    uniform, _ = target.loss(np.zeros_like(logits), some.targets, some.weights)
+    if loss <= uniform.sum() / some.weights.sum() + _MARGIN:
         return None
     of_frequencies = target.prior_loss(some.targets, some.weights)
     return (
@@ -201,7 +203,7 @@ def _scores(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
         "loss": float(losses.sum()),
         "network_accuracy": alone.accuracy(unscaled[0], targets),
         "linear_accuracy": alone.accuracy(linear[0], targets) if linear else None,
-        "majority_accuracy": scaled.pool.target.majority_accuracy(targets),
+        "majority_accuracy": float(np.bincount(fit.target.codes(targets)).max() / len(targets)),
         "shares": {title: size / total for title, size in sizes.items()} if total else {},
         **_of_decisions(scaled.pool.target, decided, targets),
     }
@@ -216,7 +218,7 @@ def decisions(z: NDArray[np.float64], validation: LabelledDocuments, fit: FitSta
     if isinstance(threshold, str):
         order = np.random.RandomState(0).permutation(len(z))
         groups = None if validation.groups is None else validation.groups[order]
-        folds = [order[fold] for fold in target.folds(validation.targets[order], groups)]
+        folds = [order[fold] for fold in folds_of(target.strata(validation.targets[order]), groups)]
     for fold in folds:
         others = np.setdiff1d(order, fold) if len(fold) < len(z) else fold
         known = z[others], validation.targets[others], validation.weights[others]

@@ -30,6 +30,7 @@ from sk_han.inspection.results.label_audit import ENOUGH_RIGHT, LabelAudit
 from sk_han.parts.columns import columns_of
 from sk_han.rendering.blocks import percent
 from sk_han.targets import OneOfClasses, Target, fit_target
+from sk_han.targets.splits import folds_of
 from sk_han.targets.target import log_odds
 from sk_han.utils.containers import document_ids, listed, rows_of
 from sk_han.utils.messages import check_count, counted
@@ -423,7 +424,7 @@ def _cross_predict(
     probabilities, fold, everything = np.zeros((n, target.n_scores)), np.zeros(n, int), np.arange(n)
     known = np.zeros((n, 1 if target.has_one_label else target.n_scores), dtype=bool)
     models: list[Any] = []
-    folds = list(target.folds(labels, groups))
+    folds = list(folds_of(target.strata(labels), groups))
     for number, rows in enumerate(folds, start=1):
         if not len(rows):
             continue

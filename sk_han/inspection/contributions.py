@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import Coalitions, DocumentArray
 from sk_han.inspection.results.document import combine_attention
-from sk_han.parts.pool import COLUMNS, NETWORK, WORDS
+from sk_han.parts.pool import NETWORK, WORDS
 
 if TYPE_CHECKING:
     from sk_han.inspection.explanations import ExplainOptions, LogOdds
@@ -80,10 +80,9 @@ def contributions_of(
             words = random.uniform(-1, 1, documents.n_words)
         starts = documents.sentence_starts[:-1]
         sentences = np.add.reduceat(words, starts) if len(words) else np.zeros(0)
-    of_columns: Any = pool.parts.get(COLUMNS)
     columns = None
-    if of_columns is not None and method in ("shapley", "gradient_attention"):
-        columns = of_columns.contributions(documents, pool.scales[COLUMNS] * gradient)
+    if pool.columns is not None and method in ("shapley", "gradient_attention"):
+        columns = pool.columns.contributions(documents, pool.columns_scale * gradient)
     contributions = Contributions(
         logits, attribution.word_attention, attribution.sentence_attention, words, sentences, ngrams
     )._replace(columns=columns)
@@ -161,11 +160,10 @@ def _by_shapley(
 
 def _logits_of_columns(documents: DocumentArray, log_odds: LogOdds) -> NDArray[np.float64] | None:
     """Return the logits that columns add to those of texts, (D, K); None without columns."""
-    part: Any = log_odds.pool.parts.get(COLUMNS)
+    part = log_odds.pool.columns
     if part is None or not part.encoder.codings:
         return None
-    found: NDArray[np.float64] = part.logits(documents) - part.intercept
-    return log_odds.pool.scales[COLUMNS] * found
+    return log_odds.pool.columns_scale * (part.logits(documents) - part.intercept)
 
 
 def _scores_of_sets(

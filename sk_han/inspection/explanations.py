@@ -18,7 +18,7 @@ from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import COMBINATIONS, DocumentExplanation
 from sk_han.model.fitted_model import FittedModel, Source
 from sk_han.parts import Pool
-from sk_han.parts.pool import COLUMNS, NETWORK
+from sk_han.parts.pool import NETWORK
 from sk_han.rendering.result import read_only
 from sk_han.targets import OneOfClasses, Target
 from sk_han.utils.containers import document_ids, label_list, listed, records_of
@@ -364,7 +364,7 @@ def explain_batch(
     targets = classes.targets(logits)
     shares = _network_shares(target, logits, log_odds.other_logits)
     explanations = _as_explanations(
-        target, pool.parts.get(COLUMNS), documents, sources, contributions, classes, options, shares
+        pool, documents, sources, contributions, classes, options, shares
     )
     if not each_predicted or target.has_one_label:
         return list(enumerate(explanations))
@@ -404,8 +404,7 @@ def _network_shares(
 
 
 def _as_explanations(
-    target: Target,
-    part: Any,
+    pool: Pool,
     documents: Any,
     sources: Sequence[Source],
     contributions: Contributions,
@@ -414,16 +413,18 @@ def _as_explanations(
     network_shares: NDArray[np.float64],
 ) -> list[DocumentExplanation]:
     """Divide the contributions of a batch among one DocumentExplanation for each document."""
-    logits = contributions.logits
+    logits, target = contributions.logits, pool.target
     probabilities, predicted = target.probabilities(logits), logits.argmax(axis=1)
-    label_sets = target.label_sets(logits)
+    label_sets: list[tuple[Any, ...]] | None = None
+    if not target.has_one_label:
+        label_sets = [tuple(target.names[row].tolist()) for row in target.decide(logits)]
     targets, against = classes.targets(logits), classes.against
     # All explanations share these: thousands of labels take more memory than the words.
     names, thresholds = read_only(target.names), getattr(target, "thresholds", None)
     thresholds = None if thresholds is None else read_only(thresholds)
     word_starts, unknown = documents.word_starts, documents.word_ids == UNKNOWN_ID
     errors, base_values = contributions.sentence_errors, contributions.base_values
-    encoder = None if part is None else part.encoder
+    encoder = None if pool.columns is None else pool.columns.encoder
     columns = () if encoder is None else tuple(encoder.codings)
     explanations = []
     for i, source in enumerate(sources):

@@ -36,7 +36,8 @@ from sk_han.inspection.results.label_audit import ENOUGH_RIGHT
 from sk_han.inspection.results.report import Report
 from sk_han.rendering.blocks import percent
 from sk_han.targets import AnyOfLabels
-from sk_han.targets.any_of_labels import best_thresholds, dealt_out
+from sk_han.targets.any_of_labels import best_thresholds
+from sk_han.targets.splits import deal_out
 from sk_han.utils.containers import document_ids, document_name, listed, rows_of
 from sk_han.utils.messages import agreeing, check_choice, check_count, counted, taking_many_classes
 from sk_han.utils.metrics import effective_groups, padded
@@ -656,7 +657,7 @@ def _baseline_folds(t: NDArray[Any], groups: NDArray[np.int64] | None) -> list[N
     if n < FEWEST_DOCUMENTS:
         raise too_few
     if t.ndim == 2:
-        fold = dealt_out(t, np.full(FOLDS, 1 / FOLDS), np.arange(n), groups)
+        fold = deal_out(t, np.full(FOLDS, 1 / FOLDS), np.arange(n), groups)
         return [np.flatnonzero(fold == number) for number in np.unique(fold)]
     n_folds = min(FOLDS, int(np.bincount(t).max()), n if groups is None else len(np.unique(groups)))
     if n_folds < 2:

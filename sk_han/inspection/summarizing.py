@@ -35,7 +35,6 @@ from sk_han.model.fitted_model import FittedModel, Source
 from sk_han.parts import Pool
 from sk_han.parts.ngram_model import NgramAttributions
 from sk_han.parts.ngrams import keyed_ngrams
-from sk_han.parts.pool import COLUMNS
 from sk_han.utils.containers import rows_of
 from sk_han.utils.messages import check_count, random_source
 
@@ -178,12 +177,13 @@ def _summary(
         changes = decision_changes(pool, words, read.classes, occurrences, pairs, random)
         removal, removals = effects_of_removal(pool, words, read.probabilities, marked, random)
     names = _names(read, occurrences, n_terms, model)
-    of_columns: Any = pool.parts.get(COLUMNS)
-    names_of_rows = of_columns.encoder.names_of_rows() if of_columns is not None else []
+    columns = pool.columns
+    names_of_rows = [] if columns is None else columns.encoder.names_of_rows()
 
     def term_of_columns(number: int, term: SelectedTerm) -> Term:
         assert words.columns is not None
-        brought = pool.scales[COLUMNS] * of_columns.weights[term.key]  # (K,)
+        assert columns is not None
+        brought = pool.columns_scale * columns.weights[term.key]  # (K,)
         has_value = (words.columns == term.key).any(axis=1)
         rows = np.flatnonzero(has_value & (read.classes == number).any(axis=1))
         if len(rows) > MOST_REMOVALS:
@@ -325,11 +325,11 @@ def _attributions(
     if by_ngrams:
         keys, first, _, brought = map(np.concatenate, zip(*by_ngrams, strict=True))
         values["ngrams"] = Values(document_of[first], keys, brought)
-    of_columns: Any = score.pool.parts.get(COLUMNS)
-    if of_columns is not None:
-        scaled = score.pool.scales[COLUMNS] * factors
-        rows, keys, brought = of_columns.row_contributions(documents, scaled)
-        values["columns"] = Values(rows, keys.astype(np.uint64), brought)
+    columns = score.pool.columns
+    if columns is not None:
+        scaled = score.pool.columns_scale * factors
+        rows, places, brought = columns.row_contributions(documents, scaled)
+        values["columns"] = Values(rows, places.astype(np.uint64), brought)
     return logits, values
 
 

@@ -122,7 +122,7 @@ class FittedModel:
     @property
     def feature_names(self) -> list[str]:
         """Names of the columns that are read, that of the texts first."""
-        columns = self.part(COLUMNS)
+        columns = self.pool.columns
         if columns is None:
             raise AttributeError("Only a HANClassifier fitted to a table has names of features.")
         return [columns.encoder.text, *columns.encoder.codings]

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from sk_han.storage.schema import (
 )
 from sk_han.targets import Target, target_from_state
 from sk_han.utils.containers import Floats
+
+if TYPE_CHECKING:
+    from sk_han.parts.columns import ColumnModel
 
 Scale = float | Floats  # one for all labels, or one for each, (K,)
 
@@ -150,6 +153,17 @@ class Pool:
     def network(self) -> Any:
         """The part with attention."""
         return self.parts[NETWORK]
+
+    @property
+    def columns(self) -> ColumnModel | None:
+        """The part that reads a table, if there is one."""
+        part: Any = self.parts.get(COLUMNS)
+        return part
+
+    @property
+    def columns_scale(self) -> Scale:
+        """The factor of the logits of columns; 0 without them."""
+        return self.scales.get(COLUMNS, 0.0)
 
     @property
     def others(self) -> Pool:

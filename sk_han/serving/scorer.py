@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sk_han.documents import DocumentArray
 from sk_han.model.fitted_model import FittedModel
 from sk_han.parts.ngram_model import NgramModel
-from sk_han.parts.pool import COLUMNS, NETWORK_SCHEMAS
+from sk_han.parts.pool import NETWORK_SCHEMAS
 from sk_han.serving.stored_model import (
     ESTIMATOR,
     NO_SENTENCE_VECTORS,
@@ -267,8 +267,13 @@ class Scorer:
         index = X.index if isinstance(X, (pandas.Series, pandas.DataFrame)) else None
         X = records_of(X)
         if not holds_word_ids(X):
-            is_table = COLUMNS in self.model_.pool.parts
-            X = as_list(X) if not is_table else self.model_.texts(X) if len(X) else []
+            X = (
+                as_list(X)
+                if self.model_.pool.columns is None
+                else self.model_.texts(X)
+                if len(X)
+                else []
+            )
         z = self.model_.logits(X) if len(X) > 0 else np.empty((0, len(self.classes_)))
         decided, p = self.target.decode(self.target.decide(z)), self.target.probabilities(z)
         if self.target.has_one_label:

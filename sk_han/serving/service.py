@@ -26,7 +26,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 import sk_han
 from sk_han.inspection.contributions import METHODS
 from sk_han.parts.columns import Coding
-from sk_han.parts.pool import COLUMNS
 from sk_han.rendering.blocks import Block, Heading, Sentence, Span, percent
 from sk_han.rendering.colors import stylesheet
 from sk_han.rendering.html import escaped, markup
@@ -107,7 +106,7 @@ class _Source:
     def _prepared(self, scorer: Scorer) -> _Model:
         if self.threshold is not None:
             check_threshold(self.threshold, scorer.target)
-        part: Any = scorer.model_.part(COLUMNS)
+        part = scorer.model_.pool.columns
         model = _Model(scorer, *((None, {}, False) if part is None else part.encoder))
         # The first call compiles kernels, or reads them from a cache.
         scorer.explain([model.document("A good day.", dict.fromkeys(model.codings))])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from reprlib import repr as brief
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.storage.schema import Array, Field, Schema, label_names
-from sk_han.targets.target import N_FOLDS, Target, log_sigmoid, most_frequent, one_problem_each
+from sk_han.targets.target import Target, log_sigmoid, most_frequent, one_problem_each
 from sk_han.utils.containers import Flags, Floats, Integers, listed
 from sk_han.utils.messages import warn_user
 from sk_han.utils.metrics import averages
@@ -127,6 +126,10 @@ class AnyOfLabels(Target):
         codes: Integers = np.unique(t, axis=0, return_inverse=True)[1].reshape(-1)
         return codes
 
+    def strata(self, t: NDArray[Any]) -> NDArray[Any]:
+        """Return the labels: their sets may be too many to stratify by."""
+        return t
+
     def weigh(
         self, t: NDArray[Any], sample_weight: Any, class_weight: Any
     ) -> tuple[Target, Floats]:
@@ -158,43 +161,6 @@ class AnyOfLabels(Target):
         """Return whether a label has documents with it and without it."""
         return bool((t.any(axis=0) & ~t.all(axis=0)).any())
 
-    def hold_out(
-        self,
-        t: NDArray[Any],
-        fraction: float,
-        random_state: np.random.RandomState,
-        groups: Integers | None = None,
-    ) -> tuple[Integers, Integers | None]:
-        """Hold documents out, stratified by label; the only document of a label is trained on.
-
-        So is the only group of a label, with all its documents.
-        """
-        everything = np.arange(len(t))
-        unit_of = everything if groups is None else np.unique(groups, return_inverse=True)[1]
-        of_unit = np.zeros((unit_of.max(initial=-1) + 1, t.shape[1]), dtype=bool)
-        np.logical_or.at(of_unit, unit_of, t)
-        only: Flags = np.any(of_unit[:, of_unit.sum(axis=0) == 1], axis=1)
-        candidates = np.flatnonzero(~only[unit_of])
-        n_units = int((~only).sum())
-        if n_units < 2 or round(fraction * len(candidates)) < 1:
-            return everything, None
-        subset = dealt_out(
-            t[candidates],
-            np.array([1 - fraction, fraction]),
-            random_state.permutation(len(candidates)),
-            None if groups is None else groups[candidates],
-        )
-        held_out = candidates[subset == 1]
-        if not len(held_out) or len(held_out) == len(candidates):
-            return everything, None
-        return np.setdiff1d(everything, held_out, assume_unique=True), held_out
-
-    def folds(self, t: NDArray[Any], groups: Integers | None = None) -> Iterator[Integers]:
-        """Yield the rows of each of five folds, stratified by label."""
-        subset = dealt_out(t, np.full(N_FOLDS, 1 / N_FOLDS), np.arange(len(t)), groups)
-        for number in range(N_FOLDS):
-            yield np.flatnonzero(subset == number)
-
     def criterion(self) -> Any:
         """Return the sum of the binary cross-entropies, which takes probabilities too."""
         from sk_han.nn.training import BinaryLosses
@@ -221,11 +187,6 @@ class AnyOfLabels(Target):
         entropies = -(share * np.log(share) + (1 - share) * np.log1p(-share))
         return float(whole @ entropies / w.sum())
 
-    def uniform_loss(self) -> float:
-        """Return the loss of equal probabilities of both sides of each label."""
-        sides = np.ones((2, self.n_scores)) if self.sides is None else self.sides
-        return float(sides.mean(axis=0).sum() * np.log(2))
-
     def probabilities(self, z: Floats) -> Floats:
         """Return the sigmoids, (D, L)."""
         return np.exp(log_sigmoid(z))
@@ -237,10 +198,6 @@ class AnyOfLabels(Target):
     def soft(self, t: NDArray[Any]) -> NDArray[np.float32]:
         """Return 1 for the labels of a document and 0 for the others, (D, L)."""
         return t.astype(np.float32)
-
-    def label_sets(self, z: Floats) -> list[tuple[Any, ...]]:
-        """Return the names of the labels that reach their thresholds, for each document."""
-        return [tuple(self.names[row].tolist()) for row in self.decide(z)]
 
     def log_odds(self, z: Floats, of: Integers, against: Integers | int = -1) -> Floats:
         """Return the score of the label, which is its log-odds."""
@@ -275,18 +232,6 @@ class AnyOfLabels(Target):
                 f"array of one for each of the {self.n_scores} labels, or 'f1'."
             )
 
-    def warn_of_no_threshold(self, threshold: Any) -> None:
-        """Warn that thresholds of the highest F1 cannot be found."""
-        if isinstance(threshold, str):
-            stays = "labels are given from a probability of 0.5 on"
-            if (self.thresholds != 0.5).any():
-                stays = "the thresholds of the earlier fit stay"
-            warn_user(
-                f"threshold={threshold!r} needs documents that are new to the model, and none is "
-                f"known to be: {stays}. Give X_val and y_val, or fit anew to enough documents "
-                "to hold some out."
-            )
-
     def with_decisions(
         self,
         threshold: Any,
@@ -298,6 +243,14 @@ class AnyOfLabels(Target):
             thresholds = np.broadcast_to(np.asarray(threshold, dtype=np.float64), self.names.shape)
         elif unseen is None:
             thresholds = self.thresholds
+            stays = "labels are given from a probability of 0.5 on"
+            if (thresholds != 0.5).any():
+                stays = "the thresholds of the earlier fit stay"
+            warn_user(
+                f"threshold={threshold!r} needs documents that are new to the model, and none is "
+                f"known to be: {stays}. Give X_val and y_val, or fit anew to enough documents "
+                "to hold some out."
+            )
         else:
             z, t, w = unseen
             thresholds = best_thresholds(self.probabilities(z), t, w, *labelled)
@@ -347,52 +300,6 @@ def best_thresholds(
         lowest = _LOWEST / (_LOWEST + (1 - _LOWEST) * kept)  # its odds times `kept` are `_LOWEST`'s
         thresholds[label] = max((sure[best] + below) / 2, lowest)
     return thresholds
-
-
-def dealt_out(
-    t: Flags,
-    shares: Floats,
-    order: Integers,
-    groups: Integers | None = None,
-) -> Integers:
-    """Return the number of the subset of each document, (D,), by iterative stratification.
-
-    The rarest remaining label is dealt out next, each of its documents to the subset that lacks the
-    label most (Sechidis et al., 2011). Documents of a group go together, to the subset that lacks
-    their labels most. Shares (S,) sum to 1; `order` (D,) breaks ties between documents.
-    """
-    unit_of = np.arange(len(t)) if groups is None else np.unique(groups, return_inverse=True)[1]
-    n_units = int(unit_of.max()) + 1
-    # Documents without a label get an extra one, which is dealt out like the others.
-    labels = np.column_stack([t, ~t.any(axis=1)]).astype(np.float64)
-    counts = np.zeros((n_units, labels.shape[1]))
-    np.add.at(counts, unit_of, labels)
-    sizes = np.bincount(unit_of, minlength=n_units).astype(np.float64)
-    place = np.empty(n_units, dtype=np.int64)
-    place[unit_of[order[::-1]]] = np.arange(len(order))[::-1]  # of the first document
-    lacking = np.outer(shares, counts.sum(axis=0))  # (S, L)
-    room = shares * sizes.sum()
-    subset = np.full(n_units, -1)
-    left = counts.sum(axis=0)
-    totals = left.clip(1)
-    while (left > 0).any():
-        label = int(np.where(left > 0, left, np.inf).argmin())
-        units = np.flatnonzero((counts[:, label] > 0) & (subset < 0))
-        # Large groups first: there is most room for them.
-        for unit in units[np.lexsort((place[units], -sizes[units]))]:
-            wanted = lacking[:, label]
-            if groups is not None:
-                # A group brings other labels along, which count by their rarity. A small subset
-                # lacks less of these, so what counts is the share of its own that it lacks.
-                wanted = (lacking / shares[:, np.newaxis]) @ (counts[unit] / totals)
-            best = np.flatnonzero(wanted == wanted.max())
-            chosen = int(best[room[best].argmax()])
-            subset[unit] = chosen
-            lacking[chosen] -= counts[unit]
-            room[chosen] -= sizes[unit]
-            left -= counts[unit]
-        left[label] = 0
-    return subset[unit_of]
 
 
 def warn_of_labels(t: Flags, names: NDArray[Any]) -> None:

@@ -171,10 +171,6 @@ class OneOfClasses(Target):
         frequencies = frequencies[frequencies > 0]
         return -float(frequencies @ np.log(frequencies))
 
-    def uniform_loss(self) -> float:
-        """Return the cross-entropy of equal probabilities."""
-        return float(np.log(self.n_scores))
-
     def probabilities(self, z: Floats) -> Floats:
         """Return the softmax, (D, K)."""
         return softmax(z)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from sk_han.storage.schema import Schema, Sizes
 from sk_han.utils.containers import Floats, Integers
 
-N_FOLDS = 5
 _SMALLEST = 1e-12
 
 
@@ -80,6 +78,10 @@ class Target(ABC):
     def codes(self, t: NDArray[Any]) -> Integers:
         """Return a number for each document, (D,), the same where the labels are the same."""
 
+    def strata(self, t: NDArray[Any]) -> NDArray[Any]:
+        """Return by what splits are stratified: classes (D,), or labels (D, L)."""
+        return self.codes(t)
+
     @abstractmethod
     def weigh(
         self, t: NDArray[Any], sample_weight: Any, class_weight: Any
@@ -118,22 +120,6 @@ class Target(ABC):
     def names_of(cls, classes: Any) -> NDArray[Any]:
         """Return the argument `classes` of `partial_fit` as `names`, (K,)."""
 
-    # Held-out documents and folds; documents of a group, given by its number, stay together.
-
-    def hold_out(
-        self,
-        t: NDArray[Any],
-        fraction: float,
-        random_state: np.random.RandomState,
-        groups: Integers | None = None,
-    ) -> tuple[Integers, Integers | None]:
-        """Split rows into training and held-out ones; None for the latter if too few."""
-        return hold_out(self.codes(t), fraction, random_state, groups)
-
-    def folds(self, t: NDArray[Any], groups: Integers | None = None) -> Iterator[Integers]:
-        """Yield the rows of each of five folds."""
-        return folds_of(self.codes(t), groups)
-
     # Scores.
 
     @abstractmethod
@@ -147,10 +133,6 @@ class Target(ABC):
     @abstractmethod
     def prior_loss(self, t: NDArray[Any], w: Floats) -> float:
         """Return the mean loss of a model that knows the frequencies of labels, and no text."""
-
-    @abstractmethod
-    def uniform_loss(self) -> float:
-        """Return the mean loss of a model of equal scores."""
 
     @abstractmethod
     def probabilities(self, z: Floats) -> Floats:
@@ -177,10 +159,6 @@ class Target(ABC):
         is_right = self.decide(z.astype(np.float64)) == t
         return float((is_right.all(axis=1) if is_right.ndim > 1 else is_right).mean())
 
-    def majority_accuracy(self, t: NDArray[Any]) -> float:
-        """Return the accuracy of always taking the most frequent decision."""
-        return float(np.bincount(self.codes(t)).max() / len(t))
-
     def reliance(self, t: NDArray[Any]) -> Floats | None:
         """Return the weight of a network next to linear models for each label, (K,), from 0 to 1.
 
@@ -202,9 +180,6 @@ class Target(ABC):
                 "sklearn.model_selection.FixedThresholdClassifier, or leave the default of 0.5."
             )
 
-    def warn_of_no_threshold(self, threshold: Any) -> None:  # noqa: B027  (one label has none)
-        """Warn if decisions should be fitted, and there are no held-out documents."""
-
     def with_decisions(
         self,
         threshold: Any,
@@ -219,10 +194,6 @@ class Target(ABC):
         return self
 
     # Explanations: the log-odds of one label of each document, by its number.
-
-    def label_sets(self, z: Floats) -> list[tuple[Any, ...]] | None:
-        """Return the names of the labels that each document gets; None if it has one class."""
-        return None
 
     @abstractmethod
     def log_odds(self, z: Floats, of: Integers, against: Integers | int = -1) -> Floats:
@@ -274,84 +245,3 @@ def log_odds(probabilities: ArrayLike) -> Floats:
     """Compute the log-odds of probabilities, finite also of 0 and 1."""
     p = np.clip(probabilities, _SMALLEST, 1 - _SMALLEST)
     return np.log(p) - np.log1p(-p)
-
-
-def hold_out(
-    codes: Integers,
-    fraction: float,
-    random_state: np.random.RandomState,
-    groups: Integers | None = None,
-) -> tuple[Integers, Integers | None]:
-    """Split rows (D,) into training and held-out ones, stratified by the numbers of their labels.
-
-    The only document of a label is trained on, and documents of a group stay together. Nothing is
-    held out if the other labels cannot all be on both sides.
-    """
-    from sklearn.model_selection import train_test_split
-
-    everything = np.arange(len(codes))
-    alone = np.bincount(codes)[codes] == 1
-    candidates = np.flatnonzero(~alone)
-    n_labels = len(np.unique(codes[candidates]))
-    n_held_out = round(fraction * len(candidates))
-    if n_labels == 0 or min(n_held_out, len(candidates) - n_held_out) < n_labels:
-        return everything, None
-    if groups is None:
-        rows, held_out = train_test_split(
-            candidates,
-            test_size=n_held_out,
-            stratify=codes[candidates],
-            random_state=random_state,
-        )
-        return np.concatenate([rows, np.flatnonzero(alone)]), held_out
-    return _hold_out_groups(codes, fraction, random_state, groups)
-
-
-def _hold_out_groups(
-    codes: Integers,
-    fraction: float,
-    random_state: np.random.RandomState,
-    groups: Integers,
-) -> tuple[Integers, Integers | None]:
-    """Hold out groups in random order while they bring labels nearer to their shares.
-
-    Shares are rounded to whole numbers at random, so that rare labels together get theirs.
-    """
-    _, group_of, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    members = np.split(codes[np.argsort(group_of, kind="stable")], np.cumsum(sizes)[:-1])
-    total = np.bincount(codes)
-    ends = np.floor(np.cumsum(fraction * total) + random_state.rand())
-    wanted, held, chosen = np.diff(ends, prepend=0), np.zeros(len(total)), []
-    for group in random_state.permutation(len(sizes)):
-        labels, n_each = np.unique(members[group], return_counts=True)
-        more, before = held[labels] + n_each, held[labels]
-        is_learnt = (more < total[labels]).all()  # no label is in held-out documents alone
-        away, away_before = np.abs(more - wanted[labels]), np.abs(before - wanted[labels])
-        if is_learnt and away.sum() < away_before.sum():
-            held[labels] = more
-            chosen.append(group)
-    rows = np.isin(group_of, chosen)
-    if not chosen:
-        return np.arange(len(codes)), None
-    return np.flatnonzero(~rows), np.flatnonzero(rows)
-
-
-def folds_of(codes: Integers, groups: Integers | None = None) -> Iterator[Integers]:
-    """Yield the rows of each of five folds; the documents of a label are dealt out in turn.
-
-    The only document of a label is in no fold: models of the others would not know the label.
-    Groups are dealt out whole, the largest first, each to the smallest fold so far.
-    """
-    order = np.argsort(codes, kind="stable")
-    order = order[np.bincount(codes)[codes[order]] > 1]
-    if groups is None:
-        for number in range(N_FOLDS):
-            yield np.sort(order[number::N_FOLDS])
-        return
-    found, group_of, sizes = np.unique(groups[order], return_inverse=True, return_counts=True)
-    fold_of, n_each = np.empty(len(found), dtype=np.int64), np.zeros(N_FOLDS)
-    for group in np.argsort(-sizes, kind="stable"):
-        fold_of[group] = n_each.argmin()
-        n_each[fold_of[group]] += sizes[group]
-    for number in range(N_FOLDS):
-        yield np.sort(order[fold_of[group_of] == number])

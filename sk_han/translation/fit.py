@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sk_han.documents import DocumentArray, concatenated_ranges, starts_of
 from sk_han.fitting.single_network import relative_weights, trained_attributes, warn_of_no_stop
-from sk_han.targets.target import hold_out
+from sk_han.targets.splits import hold_out
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.net import Net, resolve_device
 from sk_han.translation.alignment import SIGN_PATTERN, learn_forms

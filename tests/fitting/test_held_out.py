@@ -13,6 +13,7 @@ from sk_han.fitting.linear import NEXT_TO_WORDS, cross_fit
 from sk_han.fitting.sources import TextSource
 from sk_han.fitting.summary import decisions
 from sk_han.targets import AnyOfLabels
+from sk_han.targets.splits import folds_of
 from sk_han.training.net import Net
 from tests.labelled_reviews import OPINIONS, SMALL, TRAIN, X, Y
 from tests.tiny_models import LABELS, TEXTS, tiny
@@ -44,7 +45,7 @@ def test_documents_of_the_same_words_stay_together(y, data_of_fits):
     [data] = data_of_fits
     assert len(data.held_out) >= 6
     assert not np.isin(of_text[data.held_out], of_text[data.training]).any()
-    for fold in data.target.folds(data.labelled.targets, data.labelled.groups):
+    for fold in folds_of(data.target.strata(data.labelled.targets), data.labelled.groups):
         assert not np.isin(of_text[fold], np.delete(of_text, fold)).any()
 
 

@@ -17,7 +17,7 @@ from sk_han.parts import Pool
 from sk_han.parts.latent import fit_latent_space
 from sk_han.parts.pool import LATENT, NGRAMS
 from sk_han.targets import AnyOfLabels
-from sk_han.targets.target import folds_of
+from sk_han.targets.splits import folds_of
 from tests.fitting.test_scales import Constant, sure
 from tests.ngram_models import fit_ngram_model
 from tests.tiny_targets import classes

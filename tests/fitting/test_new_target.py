@@ -84,9 +84,6 @@ class SigmoidEach(Target):
         shares = np.clip(w @ t / w.sum(), 1e-9, 1 - 1e-9)
         return -float((shares * np.log(shares) + (1 - shares) * np.log(1 - shares)).sum())
 
-    def uniform_loss(self):
-        return self.n_scores * float(np.log(2))
-
     def probabilities(self, z):
         return 1 / (1 + np.exp(-z))
 

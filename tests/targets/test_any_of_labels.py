@@ -9,6 +9,7 @@ from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.options import NetworkOptions
 from sk_han.targets import AnyOfLabels, OneOfClasses
 from sk_han.targets.any_of_labels import best_thresholds
+from sk_han.targets.splits import folds_of, hold_out
 
 NAMES = np.array(["late", "broken", "good"])
 TARGET = AnyOfLabels(NAMES, np.array([0.5, 0.2, 0.9]))
@@ -56,7 +57,6 @@ def test_the_loss_of_frequencies_is_that_of_constant_scores():
     shares = (W @ T) / W.sum()
     z = np.tile(np.log(shares / (1 - shares)), (len(T), 1))
     assert TARGET.prior_loss(T, W) == pytest.approx(TARGET.loss(z, T, W)[0].sum() / W.sum())
-    assert TARGET.uniform_loss() == pytest.approx(3 * np.log(2))
 
 
 def test_a_label_is_given_from_its_own_threshold_on():
@@ -169,8 +169,7 @@ def labels_of(n, seed=0):
 
 def test_held_out_documents_have_their_share_of_each_label():
     t = labels_of(1000)
-    target = AnyOfLabels(np.arange(5), np.full(5, 0.5))
-    training, held_out = target.hold_out(t, 0.1, np.random.RandomState(0))
+    training, held_out = hold_out(t, 0.1, np.random.RandomState(0))
     assert sorted([*training, *held_out]) == list(range(1000))
     assert abs(len(held_out) - 100) <= 2
     np.testing.assert_allclose(t[held_out].sum(axis=0), 0.1 * t.sum(axis=0), atol=1.5)
@@ -180,9 +179,8 @@ def test_held_out_documents_have_their_share_of_each_label():
 def test_held_out_groups_have_their_share_of_each_label(size):
     t = labels_of(4000)
     t[:, 0] = True  # what a rare label comes with does not draw it to the larger side
-    target = AnyOfLabels(np.arange(5), np.full(5, 0.5))
     groups = np.arange(4000) // size
-    training, held_out = target.hold_out(t, 0.1, np.random.RandomState(0), groups)
+    training, held_out = hold_out(t, 0.1, np.random.RandomState(0), groups)
     assert set(groups[training]).isdisjoint(groups[held_out])
     np.testing.assert_allclose(t[held_out].sum(axis=0), 0.1 * t.sum(axis=0), atol=4)
 
@@ -191,27 +189,24 @@ def test_the_only_document_of_a_label_is_trained_on():
     t = labels_of(200)
     t[:, 4] = False
     t[7, 4] = True
-    target = AnyOfLabels(np.arange(5), np.full(5, 0.5))
     for seed in range(5):
-        training, _ = target.hold_out(t, 0.3, np.random.RandomState(seed))
+        training, _ = hold_out(t, 0.3, np.random.RandomState(seed))
         assert 7 in training
 
 
 def test_the_only_group_of_a_label_is_trained_on():
-    target = AnyOfLabels(np.arange(5), np.full(5, 0.5))
     for seed in range(60):
         t, groups = labels_of(90, seed), np.random.RandomState(seed).randint(20, size=90)
         t[:, 4] = groups == 7
-        training, held_out = target.hold_out(t, 0.2, np.random.RandomState(seed), groups)
+        training, held_out = hold_out(t, 0.2, np.random.RandomState(seed), groups)
         assert len(held_out)
         assert t[training, 4].sum() == t[:, 4].sum()
 
 
 def test_folds_are_stratified_and_hold_groups_together():
     t, groups = labels_of(500), np.arange(500) // 4
-    target = AnyOfLabels(np.arange(5), np.full(5, 0.5))
     for given in (None, groups):
-        folds = list(target.folds(t, given))
+        folds = list(folds_of(t, given))
         assert sorted(np.concatenate(folds)) == list(range(500))
         for fold in folds:
             np.testing.assert_allclose(t[fold].sum(axis=0), t.sum(axis=0) / 5, atol=6)

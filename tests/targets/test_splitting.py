@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
-from sk_han.targets import OneOfClasses
-from tests.tiny_targets import classes
+from sk_han.targets import OneOfClasses, splits
+from sk_han.targets.splits import folds_of
 
 CODES = np.arange(90) % 2
 GROUPS = np.arange(90) // 3  # thirty authors of three documents
 
 
 def hold_out(codes, fraction=0.2, groups=None, seed=0):
-    n_classes = int(codes.max()) + 1
-    return classes(n_classes).hold_out(codes, fraction, np.random.RandomState(seed), groups)
+    return splits.hold_out(codes, fraction, np.random.RandomState(seed), groups)
 
 
 @pytest.mark.parametrize("groups", [None, GROUPS])
@@ -61,7 +60,7 @@ def test_of_a_single_group_none_is_held_out():
 
 
 def test_folds_keep_groups_together_and_are_of_one_size():
-    folds = list(classes(2).folds(CODES, GROUPS))
+    folds = list(folds_of(CODES, GROUPS))
     assert sorted(np.concatenate(folds)) == list(range(90))
     assert [len(fold) for fold in folds] == [18] * 5
     for fold in folds:
@@ -70,11 +69,11 @@ def test_folds_keep_groups_together_and_are_of_one_size():
 
 def test_a_large_group_has_a_fold_of_its_own():
     groups = np.where(np.arange(90) < 40, 0, np.arange(90))
-    sizes = sorted(len(fold) for fold in classes(2).folds(CODES, groups))
+    sizes = sorted(len(fold) for fold in folds_of(CODES, groups))
     assert sizes[-1] == 40
     assert sizes[0] >= 12
 
 
 def test_labels_of_any_kind_are_dealt_out_by_their_numbers():
     target, encoded = OneOfClasses.from_labels(["b", "a", "b", "a"], 4, None)
-    assert [fold.tolist() for fold in target.folds(encoded)] == [[1], [3], [0], [2], []]
+    assert [fold.tolist() for fold in folds_of(target.strata(encoded))] == [[1], [3], [0], [2], []]
