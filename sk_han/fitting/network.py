@@ -44,9 +44,9 @@ from sk_han.training.pretraining import (
     sample_to_pretrain,
 )
 
-# Priors of the scales of networks, whose logits are overconfident; `fitting.linear` has those of
-# the n-grams next to each. Without held-out documents the medians are the scales. Estimated on six
-# corpora with 300 to 5,000 documents (docs/what_was_tried.md).
+# Priors of the scales of networks next to other parts, whose logits are overconfident;
+# `fitting.linear` has those of the n-grams. Without held-out documents the medians are the scales.
+# Estimated on six corpora with 300 to 5,000 documents (docs/what_was_tried.md).
 OF_WORDS = ScalePrior(0.12, 0.6)
 # A network pre-trained on text without labels gets more weight next to the linear models; estimated
 # on four corpora with 500 and 1,000 documents.

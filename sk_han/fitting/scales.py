@@ -23,10 +23,14 @@ _SMALLEST_ALONE = 0.01
 
 
 class ScalePrior(NamedTuple):
-    """The log-normal prior of a scale."""
+    """The log-normal prior of a scale next to others; a part that is alone is fitted without it."""
 
     median: float
     spread: float  # standard deviation of the logarithm
+
+    def penalty(self, step: float) -> tuple[float, float]:
+        """Return the negative log-density at the median times exp(step), and its slope."""
+        return (step / self.spread) ** 2 / 2, step / self.spread**2
 
 
 class HeldOutLogits(NamedTuple):
@@ -50,7 +54,7 @@ class FittedParts:
     pool: Pool  # with scales relative to each other
     title: str  # in the summary of the fit
     held_out: HeldOutLogits
-    prior: ScalePrior  # of the factor
+    prior: ScalePrior  # of the factor, if other parts are fitted too
 
 
 class FittedNetwork(FittedParts):
@@ -111,10 +115,10 @@ def _calibrated(fitted: Sequence[FittedParts], fit: FitState, rows: Integers) ->
     factors: list[Scale] = usual.tolist()
     if fit.n_classes > 1:
         scored = fit.target, logits, validation.targets, validation.weights
-        spreads = np.array([parts.prior.spread for parts in fitted])
-        several = len(fitted) > 1
+        priors = [parts.prior for parts in fitted]
+        alone = len(fitted) == 1
         factors = (
-            fit_scales_near(*scored, usual, spreads) if several else fit_scales(*scored, usual)
+            fit_scales(*scored, usual) if alone else fit_scales_near(*scored, priors)
         ).tolist()
     reliance = fit.target.reliance(fit.training_data.targets)
     if reliance is not None:
@@ -158,24 +162,24 @@ def _by_label(
 
 
 def fit_scales(
-    target: Target, logits: Any, targets: NDArray[Any], weights: Floats, prior: Floats
+    target: Target, logits: Any, targets: NDArray[Any], weights: Floats, centres: Floats
 ) -> Floats:
     """Return the scales (P,), from 0 on, with which logits (P, D, K) have the smallest loss.
 
     For one model this is temperature scaling (Guo et al., 2017), with a scale of at least 0.01; for
-    several a logarithmic opinion pool (Heskes, 1998). Half the squared distance to `prior` is added
-    to the weighted loss, which stays convex: with few documents the result is close to the prior.
+    several a logarithmic opinion pool (Heskes, 1998). Half the squared distance to `centres` (P,)
+    is added to the weighted loss, which stays convex: with few documents the result is near them.
     """
     loss_at = _loss_by_scales(target, logits, targets, weights)
 
     def loss_and_gradient(scales: Floats) -> tuple[float, Floats]:
         loss, gradient = loss_at(scales)
-        distance = scales - prior
+        distance = scales - centres
         return loss + (distance**2).sum() / 2, gradient + distance
 
     # A single model with the scale 0 would predict the same for all documents.
-    bounds = [(0 if len(prior) > 1 else _SMALLEST_ALONE, None)] * len(prior)
-    return _minimum(loss_and_gradient, prior, bounds)
+    bounds = [(0 if len(centres) > 1 else _SMALLEST_ALONE, None)] * len(centres)
+    return _minimum(loss_and_gradient, centres, bounds)
 
 
 def fit_scales_near(
@@ -183,23 +187,23 @@ def fit_scales_near(
     logits: Any,
     targets: NDArray[Any],
     weights: Floats,
-    usual: Floats,
-    spreads: Floats,
+    priors: Sequence[ScalePrior],
 ) -> Floats:
-    """Return scales as `fit_scales`, with a log-normal prior around usual scales (P,).
+    """Return scales (P,) as `fit_scales`, with the prior of each.
 
-    `spreads` (P,) are its standard deviations: with thirty documents the result is close to the
-    usual scales, with a thousand the documents decide.
+    With thirty documents the result is close to the medians; with a thousand the documents decide.
     """
     loss_at = _loss_by_scales(target, logits, targets, weights)
+    medians = np.array([prior.median for prior in priors])
 
     def loss_and_gradient(steps: Floats) -> tuple[float, Floats]:
-        scales = usual * np.exp(steps)
+        scales = medians * np.exp(steps)
         loss, gradient = loss_at(scales)
-        penalty = ((steps / spreads) ** 2).sum() / 2
-        return loss + penalty, gradient * scales + steps / spreads**2
+        pairs = [prior.penalty(step) for prior, step in zip(priors, steps, strict=True)]
+        penalties, slopes = np.array(pairs).T
+        return loss + penalties.sum(), gradient * scales + slopes
 
-    scales: Floats = usual * np.exp(_minimum(loss_and_gradient, np.zeros(len(usual))))
+    scales: Floats = medians * np.exp(_minimum(loss_and_gradient, np.zeros(len(medians))))
     return scales
 
 

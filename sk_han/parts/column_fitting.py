@@ -123,14 +123,12 @@ class ColumnLearner:
         """Return the part, with weights relative to the average document: unseen values have 0."""
         intercept = intercept.copy()
         for _, coding, first, _ in self.encoder.places():
-            own = slice(first, first + coding.n_rows)
-            mean = shares[own] @ of_rows[own]
+            rows = slice(first, first + coding.n_rows)
+            mean = shares[rows] @ of_rows[rows]
             intercept += mean
-            # Each document has one of these rows, but for unseen values.
-            one_each = slice(first, first + 1 + (coding.n_bins or len(coding.values)))
-            is_centred = shares[one_each] > 0
+            is_centred = shares[rows][coding.exclusive] > 0
             is_centred[1 : 1 + coding.n_bins] = True  # bins follow from their neighbours
-            of_rows[one_each] -= np.outer(is_centred, mean)
+            of_rows[rows][coding.exclusive] -= np.outer(is_centred, mean)
         return ColumnModel(self.encoder, of_rows, intercept)
 
 

@@ -59,6 +59,16 @@ class Coding(NamedTuple):
         return len(self.edges) + 1 if self.kind in (*NUMBERS, *DATES) else 0
 
     @property
+    def width(self) -> int:
+        """Number of rows of a value."""
+        return 3 if self.is_date else 1
+
+    @property
+    def exclusive(self) -> slice:
+        """The rows of which a value has exactly one, unless the fit has not seen it."""
+        return slice(0, 1 + (self.n_bins or len(self.values)))
+
+    @property
     def offered(self) -> list[str]:
         """The values that a form offers: those of a category."""
         return [] if self.n_bins else self.values.tolist()
@@ -66,7 +76,7 @@ class Coding(NamedTuple):
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return 1 + (self.n_bins or len(self.values)) + 19 * self.is_date
+        return self.exclusive.stop + 19 * self.is_date
 
     @classmethod
     def from_column(cls, column: Column) -> Coding:
@@ -252,9 +262,8 @@ class ColumnEncoder(NamedTuple):
         """Yield name, coding, first row, and place among the rows of a document, of each column."""
         place = 0
         for (name, coding), start in zip(self.codings.items(), self.starts, strict=False):
-            width = 3 if coding.is_date else 1
-            yield name, coding, start, slice(place, place + width)
-            place += width
+            yield name, coding, start, slice(place, place + coding.width)
+            place += coding.width
 
     def names_of_rows(self) -> list[str]:
         """Return column and value of each row of weights."""

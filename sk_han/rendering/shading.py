@@ -47,7 +47,7 @@ GREEN = (
     "Green words got the most attention: the stronger the colour, the more. Even a word that got "
     "much may have changed nothing."
 )
-METHODS = {
+MEANINGS = {
     "shapley": "The number before a sentence is its effect, averaged over the order in which "
     "sentences are added; its words share it, an estimate.",
     "gradient_attention": "The number before a sentence is the sum over its words, of attention "
@@ -423,7 +423,7 @@ def legend(
         ),
         (of_class and not on_page, ["Plus speaks for ", *target, ", minus against it."]),
         ("attention" in methods and on_page, GREEN),
-        *((method in methods, text) for method, text in METHODS.items()),
+        *((method in methods, text) for method, text in MEANINGS.items()),
         ("attention" in methods and min(shares) < 1, NETWORK.format(share=network)),
         (of_class, ODDS),
         (exact and not is_exact, CALIBRATED),

@@ -128,9 +128,9 @@ def doubt_about(values: Sequence[str]) -> str | None:
     n_distinct = len(set(values))
     if kinds or n_distinct <= _FEW:  # with one kind, the type of the column made it a category
         return None
-    n_fitting, kind = max((sum(map(is_kind, values)), kind) for kind, is_kind in _FITS.items())
+    n_fitting, kind = max((sum(map(is_kind, values)), kind) for kind, is_kind in _GUESSED.items())
     if 2 * n_fitting > len(values):
-        other = next(value for value in values if not _FITS[kind](value))
+        other = next(value for value in values if not _GUESSED[kind](value))
         return (
             f"{n_fitting:,} of {len(values):,} values are of the kind {kind!r}, and "
             f"{in_one_line(repr(other), 60)} is not: correct it or leave it blank, or say that "
@@ -153,7 +153,7 @@ def _kinds_of(cells: Sequence[Any]) -> list[str]:
     known = [cell for cell in cells if not _is_not_known(cell)]
     if known and all(str(_category(cell)).lower() in _WORDS for cell in known):
         return ["boolean"]
-    kinds = [kind for kind, is_kind in _FITS.items() if known and all(map(is_kind, known))]
+    kinds = [kind for kind, is_kind in _GUESSED.items() if known and all(map(is_kind, known))]
     texts = [cell for cell in known if isinstance(cell, str)]
     n_dots, has_commas = sum("." in text for text in texts), any("," in text for text in texts)
     # In 1.250 next to 900 dots may stand before thousands.
@@ -245,4 +245,4 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "category": _category,
     EMPTY: _category,
 }
-_FITS = {kind: partial(_fits, kind) for kind in (*NUMBERS, *DATES)}
+_GUESSED = {kind: partial(_fits, kind) for kind in (*NUMBERS, *DATES)}

@@ -11,7 +11,7 @@ from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments
 from sk_han.fitting import linear
 from sk_han.fitting.linear import cross_fit, with_earlier_latent_models
-from sk_han.fitting.scales import fit_scales_near
+from sk_han.fitting.scales import ScalePrior, fit_scales_near
 from sk_han.fitting.sources import TextSource
 from sk_han.parts import Pool
 from sk_han.parts.latent import fit_latent_space
@@ -185,20 +185,19 @@ class TestParts:
 
 
 class TestScalesNear:
-    USUAL = np.array([0.25, 0.8])
-    SPREADS = np.array([0.6, 0.15])
+    PRIORS = (ScalePrior(0.25, 0.6), ScalePrior(0.8, 0.15))
 
     def fitted(self, n, factor=1.0):
         targets = np.random.RandomState(0).randint(2, size=n)
         logits = [sure(targets, 2, factor), np.zeros((n, 2))]
-        return fit_scales_near(classes(2), logits, targets, np.ones(n), self.USUAL, self.SPREADS)
+        return fit_scales_near(classes(2), logits, targets, np.ones(n), self.PRIORS)
 
     def test_without_evidence_scales_are_usual(self):
         nothing = [np.zeros((5, 2))] * 2
         scales = fit_scales_near(
-            classes(2), nothing, np.zeros(5, dtype=int), np.ones(5), self.USUAL, self.SPREADS
+            classes(2), nothing, np.zeros(5, dtype=int), np.ones(5), self.PRIORS
         )
-        np.testing.assert_allclose(scales, self.USUAL)
+        np.testing.assert_allclose(scales, [0.25, 0.8])
 
     def test_few_documents_move_them_little_and_many_decide(self):
         few, many = self.fitted(4)[0], self.fitted(4000)[0]
@@ -208,12 +207,13 @@ class TestScalesNear:
     def test_they_minimize_the_loss_with_the_prior(self):
         targets = np.random.RandomState(0).randint(3, size=60)
         logits = [sure(targets, 3, 0.5), sure(targets, 3, 2.0)]
-        found = fit_scales_near(classes(3), logits, targets, np.ones(60), self.USUAL, self.SPREADS)
+        found = fit_scales_near(classes(3), logits, targets, np.ones(60), self.PRIORS)
 
         def loss(scales):
             total = sum(scale * part for scale, part in zip(scales, logits, strict=True))
             likelihood = total[np.arange(60), targets] - np.logaddexp.reduce(total, axis=1)
-            return (np.log(scales / self.USUAL) ** 2 / 2 / self.SPREADS**2).sum() - likelihood.sum()
+            medians, spreads = np.transpose(self.PRIORS)
+            return (np.log(scales / medians) ** 2 / 2 / spreads**2).sum() - likelihood.sum()
 
         for factor in ([1.02, 1], [0.98, 1], [1, 1.02], [1, 0.98]):
             assert loss(found) < loss(found * factor)
