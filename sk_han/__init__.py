@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
     from sk_han.documents import DocumentArray, SentenceArray
     from sk_han.inspection.auditing import audit_labels
+    from sk_han.inspection.coarsening import coarser
     from sk_han.inspection.explaining import explain, explain_classes, explain_iter
     from sk_han.inspection.faithfulness import faithfulness_report
     from sk_han.inspection.reporting import report
@@ -52,6 +53,7 @@ __all__ = [
     "StopOnInterrupt",
     "Summary",
     "audit_labels",
+    "coarser",
     "explain",
     "explain_classes",
     "explain_iter",
@@ -83,6 +85,7 @@ _MODULE_OF = {
     "StopOnInterrupt": "sk_han.training.callbacks",
     "Summary": "sk_han.inspection.results.summary",
     "audit_labels": "sk_han.inspection.auditing",
+    "coarser": "sk_han.inspection.coarsening",
     "explain": "sk_han.inspection.explaining",
     "explain_classes": "sk_han.inspection.explaining",
     "explain_iter": "sk_han.inspection.explaining",

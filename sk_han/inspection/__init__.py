@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sk_han.inspection.coarsening import CoarserClassifier, LevelClassifier
     from sk_han.inspection.results.document import ScoredText
     from sk_han.inspection.results.faithfulness import FaithfulnessReport
     from sk_han.inspection.results.label_audit import DoubtfulLabel, LabelAudit
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
 __all__ = [
     "ClassScores",
     "ClassSummary",
+    "CoarserClassifier",
     "Context",
     "DoubtfulLabel",
     "FaithfulnessReport",
     "FitSummary",
     "LabelAudit",
     "LengthBin",
+    "LevelClassifier",
     "Removal",
     "Report",
     "Result",
@@ -37,12 +40,14 @@ __all__ = [
 _MODULE_OF = {
     "ClassScores": "sk_han.inspection.results.report",
     "ClassSummary": "sk_han.inspection.results.summary",
+    "CoarserClassifier": "sk_han.inspection.coarsening",
     "Context": "sk_han.inspection.results.summary",
     "DoubtfulLabel": "sk_han.inspection.results.label_audit",
     "FaithfulnessReport": "sk_han.inspection.results.faithfulness",
     "FitSummary": "sk_han.model.fit_summary",
     "LabelAudit": "sk_han.inspection.results.label_audit",
     "LengthBin": "sk_han.inspection.results.report",
+    "LevelClassifier": "sk_han.inspection.coarsening",
     "Removal": "sk_han.inspection.results.summary",
     "Report": "sk_han.inspection.results.report",
     "Result": "sk_han.rendering.result",

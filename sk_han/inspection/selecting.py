@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,10 +124,65 @@ def selective_threshold(
     >>> bool(accepted.mean() == found.coverage), 0 < found.upper_bound <= 0.2
     (True, True)
     """
+    levels = checked_levels(max_error, confidence_level)
+    read = read_held_out(estimator, X, y, *levels, by="selective_threshold")
+    if not read.several_labels:
+        confidence, wrong = read.probabilities.max(axis=1), read.predicted != read.targets
+        counts = _reaching(confidence), _reaching(confidence[wrong])
+        return SelectiveThreshold(
+            **choose_threshold(*counts, *levels), notes=read.notes, n_blank=read.n_blank
+        )
+    n = len(read.classes)
+    share = 1 - (1 - levels[1]) / n
+    notes = (
+        f"With {percent(levels[1])} confidence, the promises for all "
+        f"{counted(n, 'label')} hold together: each has a confidence of "
+        f"{percent(share, 2)} (Bonferroni).",
+        *read.notes,
+    )
+    thresholds = {}
+    for j, label in enumerate(read.classes.tolist()):
+        rows = read.predicted[:, j]
+        confidence, wrong = read.probabilities[rows, j], ~read.targets[rows, j].astype(bool)
+        counts = _reaching(confidence), _reaching(confidence[wrong])
+        fields = choose_threshold(*counts, levels[0], share)
+        thresholds[label] = SelectiveThreshold(**fields, notes=notes, label=label)
+    return thresholds
+
+
+def checked_levels(max_error: float, confidence_level: float) -> tuple[float, float]:
+    """Return both as floats between 0 and 1, or raise a ValueError."""
     for name, share in (("max_error", max_error), ("confidence_level", confidence_level)):
         if isinstance(share, bool) or not isinstance(share, Real) or not 0 < share < 1:
             raise ValueError(f"{name} must be a number between 0 and 1; got {share!r}.")
-    classes = classes_of(estimator, "selective_threshold")
+    return float(max_error), float(confidence_level)
+
+
+class HeldOut(NamedTuple):
+    """Documents with text that a model has not learnt from, and its predictions."""
+
+    classes: NDArray[Any]  # (K,)
+    probabilities: NDArray[np.float64]  # (D, K), or (D, K + U) of several labels
+    predicted: NDArray[Any]  # (D,) positions, or (D, K + U) of several labels
+    targets: NDArray[Any]  # of the same shape; positions of unknown classes are K or more
+    n_blank: int
+    notes: tuple[str, ...]
+
+    @property
+    def several_labels(self) -> bool:
+        """Whether documents have several labels each."""
+        return self.targets.ndim > 1
+
+
+def read_held_out(
+    estimator: Any, X: Any, y: Any, max_error: float, confidence_level: float, by: str
+) -> HeldOut:
+    """Read documents to choose a threshold by; `by` is the function that errors name.
+
+    Blank texts and training documents are left out. Raise a ValueError if too few remain to show an
+    error of at most `max_error`.
+    """
+    classes = classes_of(estimator, by)
     model, predicts_alone = reader_of(estimator)
     warn_of_order(X, y, "y")
     X = with_length(X)
@@ -157,7 +212,7 @@ def selective_threshold(
             "training document of this model, which is right on these more often than on others. "
             "Pass documents that it was not fitted to."
         )
-    n_blank, kept = n - int(has_text.sum()), has_text
+    n_blank = n - int(has_text.sum())
     n -= n_blank
     if n < needed:
         raise ValueError(
@@ -166,39 +221,20 @@ def selective_threshold(
             f"{needed:,} are needed, even if the model makes no mistake. Pass more documents, or "
             f"max_error={math.ceil(1000 - 1000 * (1 - confidence_level) ** (1 / n)) / 1000:g}."
         )
-    levels = float(max_error), float(confidence_level)
-    if several:
-        share = 1 - (1 - confidence_level) / len(classes)
-        notes = (
-            f"With {percent(confidence_level)} confidence, the promises for all "
-            f"{counted(len(classes), 'label')} hold together: each has a confidence of "
-            f"{percent(share, 2)} (Bonferroni).",
-            *_notes(seen, n_blank, 0, []),
-        )
-        found = {}
-        for j, label in enumerate(labels[: len(classes)]):
-            rows = kept & predicted[:, j]
-            confidence, wrong = probabilities[rows, j], ~targets[rows, j].astype(bool)
-            fields = _chosen(confidence, wrong, levels[0], share)
-            found[label] = SelectiveThreshold(**fields, notes=notes, label=label)
-        return found
-    confidence, wrong = probabilities.max(axis=1)[kept], (predicted != targets)[kept]
-    n_unknown = int((targets[kept] >= len(classes)).sum())
-    return SelectiveThreshold(
-        **_chosen(confidence, wrong, *levels),
-        notes=tuple(_notes(seen, n_blank, n_unknown, labels[len(classes) :])),
-        n_blank=n_blank,
-    )
+    targets, n_unknown = targets[has_text], 0
+    if not several:
+        n_unknown = int((targets >= len(classes)).sum())
+    notes = tuple(_notes(seen, n_blank, n_unknown, labels[len(classes) :]))
+    return HeldOut(classes, probabilities[has_text], predicted[has_text], targets, n_blank, notes)
 
 
-def _chosen(
-    confidence: NDArray[np.float64],
-    wrong: NDArray[np.bool_],
+def choose_threshold(
+    n_accepted: NDArray[np.int64],
+    n_errors: NDArray[np.int64],
     max_error: float,
     confidence_level: float,
 ) -> dict[str, Any]:
-    """Test the thresholds on predictions (D,), and choose the last that passes."""
-    n_accepted, n_errors = _reaching(confidence), _reaching(confidence[wrong])
+    """Choose the last of `THRESHOLDS` that passes, given the numbers that each accepts."""
     # The one-sided Clopper-Pearson bound.
     n_right = n_accepted - n_errors
     bounds = betaincinv(n_errors + 1, np.maximum(n_right, 1), confidence_level)

@@ -513,11 +513,13 @@ REFUSALS: list[Refusal] = [
     Refusal("keep .*", when(estimator=NOT_SAVED), TypeError, r"sk_han\.save takes"),
     *(
         Refusal(f"ask {asked}", when(estimator="hard vote"), TypeError, "A hard vote has no proba")
-        for asked in ("report.*", "selective_threshold")
+        for asked in ("report.*", "selective_threshold", "coarser")
     ),
     Refusal("ask selective_threshold", when(classes=SEVERAL), ValueError, "these are several"),
+    Refusal("ask coarser", when(classes=SEVERAL), TypeError, "takes one class per document"),
+    Refusal("ask coarser", when(classes="one"), ValueError, "no group of several classes"),
     # Of those that are cut off by max_words, or whose words are unknown.
-    Refusal("ask selective_threshold", when(), ValueError, "words of a training|too few"),
+    Refusal("ask (selective_threshold|coarser)", when(), ValueError, "words of a training|too few"),
     Refusal("ask audit_labels", when(estimator="hard vote"), TypeError, "Classifier has none"),
     Refusal(
         "ask report of groups", when(classes="two documents"), ValueError, "are of one group, 0"

@@ -139,6 +139,14 @@ def _selective_threshold(trial: Trial) -> Any:
     return sk_han.selective_threshold(trial.estimator, X, trial.y, max_error=0.9)
 
 
+def _coarser(trial: Trial) -> Any:
+    X = trial.given([f"Bad, good. {text}" for text in trial.texts])
+    tree = {label: ["one group"] for label in trial.classes}
+    coarse = sk_han.coarser(trial.estimator, tree, X, trial.y, max_error=0.9)
+    assert {*coarse.predict(X).tolist()} <= {*coarse.nodes_.tolist(), None}
+    return coarse.selection_
+
+
 ASKED: dict[str, Callable[[Trial], Any]] = {
     "summarize": lambda trial: summarize(trial.estimator, trial.some, k=2),
     "summarize a draw": lambda trial: summarize(trial.estimator, trial.X, max_documents=3),
@@ -152,6 +160,7 @@ ASKED: dict[str, Callable[[Trial], Any]] = {
         trial, groups=[i // 2 for i in range(len(trial.texts))]
     ),
     "selective_threshold": _selective_threshold,
+    "coarser": _coarser,
     "audit_labels": _audit,
     "faithfulness_report": lambda trial: sk_han.faithfulness_report(
         trial.estimator, trial.some, fractions=(0.5,), random_state=0
