@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterator, Sequence
-from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from sk_han.documents.repeated import first_of_same_text, groups_of_copies, groups_of_same, text_key
+from sk_han.documents.repeated import groups_of_same, text_key
 from sk_han.inspection.auditing import may_be_chance, suspected_labels
 from sk_han.inspection.estimators import (
     ReadDocuments,
@@ -36,10 +34,15 @@ from sk_han.inspection.results.label_audit import ENOUGH_RIGHT
 from sk_han.inspection.results.report import Report
 from sk_han.rendering.blocks import percent
 from sk_han.targets import AnyOfLabels
-from sk_han.targets.any_of_labels import best_thresholds
-from sk_han.targets.splits import deal_out
 from sk_han.utils.containers import document_ids, document_name, listed, rows_of
-from sk_han.utils.messages import agreeing, check_choice, check_count, counted, taking_many_classes
+from sk_han.utils.messages import (
+    a_kind,
+    agreeing,
+    check_choice,
+    check_count,
+    counted,
+    taking_many_classes,
+)
 from sk_han.utils.metrics import effective_groups, padded
 from sk_han.validation.documents import check_texts
 from sk_han.validation.labels import (
@@ -54,11 +57,7 @@ from sk_han.validation.labels import (
     with_unknown,
 )
 
-FOLDS = 5
-WORD = r"\w+"
-FEWEST_DOCUMENTS = 20
-TRIED, FEWEST_TRIED = 2_000, 100  # documents to choose between words and characters
-LEAST_GAIN = 0.02  # in accuracy, for characters, which take ten times as long
+TFIDF = "TF-IDF + logistic regression"
 LEFT_OUT_FROM = 1000  # training documents: with more, words of a single document are left out
 _FEW = 30  # documents or groups
 _FEW_COPIES = 0.8  # share of distinct documents: below, intervals are up to 12 % too narrow
@@ -128,7 +127,7 @@ def report(
     *,
     X_train: Any = None,
     y_train: Any = None,
-    baseline: str | None = "tfidf",
+    baseline: Any = "tfidf",
     n_mistakes: int = 10,
     groups: Any = None,
     ids: Any = None,
@@ -146,20 +145,18 @@ def report(
         True labels. A label that the model does not know counts as a mistake. For a model of
         several labels per document an indicator, as for `HANClassifier.fit`.
     X_train, y_train : as X and y, default=None
-        Training data of the model. The baseline is fitted to the same documents, and held-out
-        documents that occur among them are found. Without them, the baseline is cross-validated
-        within X.
-    baseline : {"tfidf", None}, default="tfidf"
-        What to compare the model with: TF-IDF of words and pairs of words with logistic
-        regression (with several labels per document, one for each label), or nothing. With one
-        label per document, character n-grams replace words if they are better in a trial on up to
-        2,000 documents.
+        Training data of the model: the baseline "tfidf" is fitted to them, and held-out documents
+        that occur among them are found.
+    baseline : fitted classifier, "tfidf" or None, default="tfidf"
+        What to compare the model with on the same documents: any classifier with ``predict`` and
+        ``predict_proba``, a `Scorer` too, or TF-IDF of words and pairs of words with logistic
+        regression (with several labels per document, one for each label), fitted to `X_train`; or
+        nothing.
     n_mistakes : int, default=10
         Number of mistakes to explain, the most confident first.
     groups : array-like of shape (n_documents,), default=None
         Numbers or names of groups of similar documents, such as those by one author. Intervals are
-        then over groups, and a cross-validated baseline is not fitted to documents of the group
-        that it predicts.
+        then over groups.
     ids : sequence of length n_documents, default=None
         Ids by which the page and tables name documents, in place of their rows; by default an index
         of pandas that is not 0, 1, 2, ...
@@ -172,13 +169,14 @@ def report(
     Raises
     ------
     TypeError
-        If the estimator does not predict probabilities, or labels are not strings, numbers or
-        booleans.
+        If the estimator or the baseline does not predict probabilities, or labels are not strings,
+        numbers or booleans.
     ValueError
         If X, y and groups differ in length, a group is missing, all documents belong to one group,
-        none of the labels is a class of the model, or another parameter is invalid.
+        none of the labels is a class of the model or of the baseline, or another parameter is
+        invalid.
     sklearn.exceptions.NotFittedError
-        If the estimator is not fitted.
+        If the estimator or the baseline is not fitted.
 
     See Also
     --------
@@ -187,11 +185,9 @@ def report(
 
     Notes
     -----
-    Apart from predicting X, a report tokenizes it once more (for each model of a calibration),
-    explains mistakes and fits the baseline: once to `X_train` (six times if the model has
-    thresholds for several labels), or five times to four fifths of X. A document looks mislabelled
-    if its prediction is wrong and `audit_labels` estimates that its label is more likely wrong than
-    right.
+    Apart from predicting X, a report tokenizes it once more (for each model of a calibration) and
+    explains mistakes. A document looks mislabelled if its prediction is wrong and `audit_labels`
+    estimates that its label is more likely wrong than right.
 
     Examples
     --------
@@ -200,13 +196,13 @@ def report(
     >>> texts, labels = make_reviews(120, random_state=0)
     >>> classifier = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
     >>> classifier = classifier.fit(texts[:80], labels[:80])
-    >>> found = report(classifier, texts[80:], labels[80:], baseline=None)
+    >>> other = classifier.set_params(max_epochs=2).fit(texts[:80], labels[:80])
+    >>> found = report(classifier, texts[80:], labels[80:], baseline=other)
     >>> found.n_documents, found.confusion.shape
     (40, (2, 2))
     """
     check_count("n_mistakes", n_mistakes)
-    if baseline is not None:
-        check_choice("baseline", baseline, ("tfidf",))
+    other_classes = _classes_of_baseline(baseline)
     if (X_train is None) != (y_train is None):
         raise ValueError("Pass X_train and y_train together, or neither.")
     classes = classes_of(estimator)
@@ -231,19 +227,23 @@ def report(
         y = check_labels(y, n)
         if X_train is not None:
             y_train = check_labels(y_train, n_documents_of(X_train), "y_train")
-        labels = all_labels(classes, y, y_train)
+        if other_classes is not None:
+            all_labels(other_classes, y, by="baseline")
+        labels = all_labels(classes, y, y_train, other_classes)
         t = class_numbers(y, labels)
         t_train = None if y_train is None else class_numbers(y_train, labels)
         evaluation = _evaluate_classes(estimator, predicts_alone, X, t, classes, labels, n_mistakes)
 
     held_out = read(model, X)
     words_train = None if X_train is None else words_of(model, X_train, "X_train")
-    compared: dict[str, Any] = {
-        "baseline": None,
-        "baseline_note": "There is no baseline.",
-    }
+    labels = evaluation.fields["labels"]
+    compared: dict[str, Any] = {"baseline": None, "baseline_note": "There is no baseline."}
     if baseline is not None:
-        compared = _baseline(held_out.words, t, words_train, t_train, evaluation.fields, groups)
+        compared = (
+            _linear_baseline(held_out.words, words_train, t_train, len(labels))
+            if other_classes is None
+            else _compared(baseline, X, y, other_classes, labels)
+        )
     explanations, unexplained = _explained(estimator, predicts_alone, held_out, X, evaluation)
     seen = held_out.learnt_from
     if model and not predicts_alone:
@@ -471,73 +471,116 @@ def with_length(X: Any) -> Any:
     return X if n_documents_of(X) else check_texts(())
 
 
-def all_labels(classes: NDArray[Any], y: NDArray[Any], y_train: NDArray[Any] | None) -> list[Any]:
-    """Return the classes of the model, then the other labels of the user's data."""
+def all_labels(
+    classes: NDArray[Any], y: NDArray[Any], *more: NDArray[Any] | None, by: str = "model"
+) -> list[Any]:
+    """Return the classes of a classifier, then the other labels of the user's data."""
     labels = classes.tolist()
     others = y[class_numbers(y, labels) < 0]
     if len(others) == len(y):
         raise ValueError(
-            "None of the labels is a class of the model. They are "
+            f"None of the labels is a class of the {by}. They are "
             f"{listed(np.unique(y).tolist())}; the classes are {listed(labels)}. Do they have "
             "another type, or belong to another task?"
         )
-    if y_train is not None:
-        others = np.concatenate([others, y_train[class_numbers(y_train, labels) < 0]])
+    for values in more:
+        if values is not None:
+            others = np.concatenate([others, values[class_numbers(values, labels) < 0]])
     return [*labels, *dict.fromkeys(np.unique(others).tolist())]
 
 
-def _baseline(
-    words: tuple[str, ...] | None,
-    t: Any,
-    words_train: Sequence[str] | None,
-    t_train: Any,
-    fields_of_model: dict[str, Any],
-    groups: NDArray[np.int64] | None,
-) -> dict[str, Any]:
-    """Return the report's fields on the baseline: probabilities, if it can be fitted, and a note.
+def _classes_of_baseline(baseline: Any) -> NDArray[Any] | None:
+    """Return the classes of a fitted baseline; None if there is none yet."""
+    if baseline is None or isinstance(baseline, str):
+        if baseline is not None:
+            check_choice("baseline", baseline, ("tfidf",))
+        return None
+    if not hasattr(baseline, "predict"):
+        raise TypeError(
+            f"baseline is {a_kind(baseline)}; give a fitted classifier, 'tfidf' or None."
+        )
+    # A Scorer has no fit.
+    return classes_of(baseline, "baseline") if hasattr(baseline, "fit") else baseline.classes_
 
-    `fields_of_model` are the fields on the model.
-    """
-    none = "There is no baseline"
+
+def _compared(
+    baseline: Any, X: Any, y: Any, classes: NDArray[Any], labels: Sequence[Any]
+) -> dict[str, Any]:
+    """Return the report's fields on a fitted baseline. Labels that are not scored are left out."""
+    n, name = n_documents_of(X), type(_last(baseline)).__name__
+    p, predicted = probability_array(baseline, X), baseline.predict(X)
+    predicted = np.asarray(predicted.toarray() if hasattr(predicted, "toarray") else predicted)
+    several = is_indicator(y)
+    if several:
+        classes = names_of_columns(y, X, classes, reader_of(baseline)[0])
+    shape = (n, len(classes))
+    if p.shape != shape or predicted.shape != (shape if several else shape[:1]):
+        raise ValueError(
+            f"For {counted(n)} the baseline, {name}, has probabilities of shape {p.shape} and "
+            f"predictions of shape {predicted.shape}. It must take the same documents as the "
+            "model, and predict the same kind of labels."
+        )
+    places = class_numbers(classes, [*labels])
+    known = places >= 0
+    if not known.any():
+        raise ValueError(
+            f"None of the labels of the baseline, {listed(classes.tolist())}, is a label of the "
+            f"model or of y: {listed(labels)}."
+        )
+    probabilities = np.zeros((n, len(labels)))
+    probabilities[:, places[known]] = p[:, known]
+    if several:
+        decided = np.zeros(probabilities.shape, dtype=bool)
+        decided[:, places[known]] = predicted[:, known]
+    else:
+        decided = class_numbers(predicted, [*labels])
+    return {
+        "baseline": probabilities,
+        "baseline_predicted": decided,
+        "baseline_name": name,
+        "baseline_note": f"The baseline is a fitted {name} that predicts the same documents.",
+    }
+
+
+def _linear_baseline(
+    words: Sequence[str] | None, words_train: Sequence[str] | None, t_train: Any, n_labels: int
+) -> dict[str, Any]:
+    """Return the report's fields on TF-IDF with logistic regression, or why there is none."""
+    none: dict[str, Any] = {"baseline": None}
     if words is None:
-        return {"baseline": None, "baseline_note": f"{none}: the documents are not texts."}
-    n_labels, thresholds = len(fields_of_model["labels"]), fields_of_model.get("thresholds")
-    left_out = ""
-    if words_train is not None:
-        scored = {*map(text_key, words)} - {""}
-        kept = np.array([text_key(text) not in scored for text in words_train])
-        if not kept.all():
-            n_scored = int(np.count_nonzero(~kept))
-            left_out = f", without the {n_scored:,} that {agreeing(n_scored, 'are')} scored here"
-            words_train, t_train = list(compress(words_train, kept)), t_train[kept]
+        return none | {"baseline_note": "There is no baseline: the documents are not texts."}
+    if words_train is None:
+        return none | {
+            "baseline_note": "There is no baseline. Pass X_train and y_train, to which TF-IDF "
+            "with logistic regression is fitted, or a fitted classifier as baseline."
+        }
     try:
-        if words_train is None:
-            p = cross_validated(words, t, n_labels, groups)
-            note = (
-                "No training documents were given, so the baseline was cross-validated on the "
-                f"held-out documents (up to {FOLDS} folds). If the model was fitted to far more "
-                "documents, the comparison is unfair to the baseline."
-            )
-        else:
-            p = baseline_probabilities(words, words_train, t_train, n_labels)
-            n_train = counted(len(words_train), "training document")
-            note = f"The baseline learnt from the {n_train} given{left_out}."
-    except ValueError as error:
-        return {"baseline": None, "baseline_note": f"{none}: {str(error).rstrip('.')}."}
-    fields: dict[str, Any] = {"baseline": p}
-    if thresholds is not None and (thresholds != 0.5).any():
-        try:
-            fields["baseline_predicted"] = labels_by_f1(p, t, groups, words_train, t_train)
-            note += (
-                " Like the model, it has a threshold for each label: that of the highest F1, found "
-                "by cross-validation."
-            )
-        except ValueError:  # they cannot be cross-validated
-            note += (
-                " Its threshold is 0.5 for all labels: there are too few documents to tune "
-                "thresholds like those of the model."
-            )
-    return fields | {"baseline_note": note}
+        model = _tfidf(words_train, t_train)
+    except ValueError as error:  # no words, or a single label
+        return none | {"baseline_note": f"There is no baseline: {error}"}
+    probabilities = np.zeros((len(words), n_labels))
+    probabilities[:, model.classes_] = model.predict_proba(words)
+    note = f"The baseline was fitted to the {counted(len(words_train), 'training document')} given."
+    if t_train.ndim == 2:
+        note += " It predicts labels whose probability is at least 0.5."
+    return {"baseline": probabilities, "baseline_name": TFIDF, "baseline_note": note}
+
+
+def _tfidf(texts: Sequence[str], t: NDArray[Any]) -> Pipeline:
+    """Fit TF-IDF of words and pairs of words with logistic regression, one for each label."""
+    regression: Any = LogisticRegression(C=10, max_iter=1000)
+    if t.ndim == 2:
+        # For many small binary problems, liblinear takes a fraction of the time of lbfgs.
+        regression = OneVsRestClassifier(regression.set_params(solver="liblinear"))
+    vectorizer = TfidfVectorizer(
+        token_pattern=r"\w+",
+        ngram_range=(1, 2),
+        sublinear_tf=True,
+        min_df=2 if len(texts) >= LEFT_OUT_FROM else 1,
+    )
+    with taking_many_classes():
+        warnings.filterwarnings("ignore", "Label .* is present in all training", UserWarning)
+        return make_pipeline(vectorizer, regression).fit(texts, t)
 
 
 def _explained(
@@ -571,132 +614,3 @@ def _in_training(
     training = set(map(text_key, words_train)) - {""}
     given = np.array([i for i, key in enumerate(keys) if key in training], dtype=np.int64)
     return given if learnt_from is None else np.union1d(given, learnt_from)
-
-
-def tfidf(n_documents: int, analyzer: str = "word") -> Pipeline:
-    """Return an unfitted baseline: TF-IDF of word or character n-grams and logistic regression."""
-    vectorizer = TfidfVectorizer(
-        analyzer=analyzer,
-        token_pattern=WORD if analyzer == "word" else None,
-        ngram_range=(1, 2) if analyzer == "word" else (2, 5),
-        sublinear_tf=True,
-        min_df=2 if n_documents >= LEFT_OUT_FROM else 1,
-    )
-    return make_pipeline(vectorizer, LogisticRegression(C=10, max_iter=1000))
-
-
-def baseline_probabilities(
-    texts: Sequence[str], texts_train: Sequence[str], t_train: NDArray[Any], n_labels: int
-) -> NDArray[np.float64]:
-    """Fit a baseline to training texts and return probabilities of texts, (D, n_labels).
-
-    Targets are positions of labels (N,) or, with several labels per document, an indicator
-    (N, n_labels).
-    """
-    if not any(map(re.compile(WORD).search, texts_train)):
-        raise ValueError("it needs training documents with words")
-    if t_train.ndim == 2:
-        return _label_by_label(texts, texts_train, t_train)
-    if len(np.unique(t_train)) < 2:
-        raise ValueError("it needs training documents of two labels")
-    with taking_many_classes():
-        model = _better_baseline(texts_train, t_train).fit(texts_train, t_train)
-    probabilities = np.zeros((len(texts), n_labels))
-    probabilities[:, model.classes_] = model.predict_proba(texts)
-    return probabilities
-
-
-def cross_validated(
-    texts: Sequence[str], t: NDArray[Any], n_labels: int, groups: NDArray[np.int64] | None = None
-) -> NDArray[np.float64]:
-    """Return cross-validated probabilities; groups, or by default copies, stay in one fold."""
-    text_of = np.arange(len(texts))
-    if groups is None:
-        any_label = np.zeros_like(text_of)  # groups of copies are in no order by label
-        copies = groups_of_copies(first_of_same_text(texts), any_label)
-        text_of = text_of if copies is None else copies
-    # Split the first of each group of copies alone: splitting so many groups takes minutes.
-    _, first, text_of = np.unique(text_of, return_index=True, return_inverse=True)
-    probabilities = np.zeros((len(texts), n_labels))
-    for numbers in _baseline_folds(t[first], groups):
-        is_left_out = np.isin(text_of, numbers)
-        these, others = (list(compress(texts, each)) for each in (is_left_out, ~is_left_out))
-        probabilities[is_left_out] = baseline_probabilities(
-            these, others, t[~is_left_out], n_labels
-        )
-    return probabilities
-
-
-def labels_by_f1(
-    p: NDArray[np.float64],
-    t: NDArray[np.bool_],
-    groups: NDArray[np.int64] | None,
-    texts_train: Sequence[str] | None,
-    t_train: NDArray[np.bool_] | None,
-) -> NDArray[np.bool_]:
-    """Predict labels (D, L) from the baseline's probabilities by thresholds of the highest F1.
-
-    Thresholds are tuned on cross-validated training documents if there are any, otherwise for each
-    fold on the other folds.
-    """
-    if texts_train is not None and t_train is not None:
-        of_train = cross_validated(texts_train, t_train, p.shape[1])
-        known = t_train, np.ones(len(t_train))
-        return p >= best_thresholds(of_train, *known, *known)
-    given = np.zeros(p.shape, dtype=bool)
-    for these in _baseline_folds(t, groups):
-        others = np.setdiff1d(np.arange(len(t)), these)
-        known = t[others], np.ones(len(others))
-        given[these] = p[these] >= best_thresholds(p[others], *known, *known)
-    return given
-
-
-def _baseline_folds(t: NDArray[Any], groups: NDArray[np.int64] | None) -> list[NDArray[np.int64]]:
-    n = len(t)
-    too_few = ValueError(f"{counted(n)} {agreeing(n, 'are')} too few to cross-validate it")
-    if n < FEWEST_DOCUMENTS:
-        raise too_few
-    if t.ndim == 2:
-        fold = deal_out(t, np.full(FOLDS, 1 / FOLDS), np.arange(n), groups)
-        return [np.flatnonzero(fold == number) for number in np.unique(fold)]
-    n_folds = min(FOLDS, int(np.bincount(t).max()), n if groups is None else len(np.unique(groups)))
-    if n_folds < 2:
-        raise too_few
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    folds = kind(n_folds, shuffle=True, random_state=0)
-    with warnings.catch_warnings(), taking_many_classes():
-        # A class with fewer documents than folds is missing in some; that counts as a mistake.
-        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        return [these for _, these in folds.split(np.zeros(n), t, groups)]
-
-
-def _better_baseline(texts: Sequence[str], targets: NDArray[np.int64]) -> Pipeline:
-    """Return the better baseline, of words or of characters, in a trial on up to 2,000 texts."""
-    n = len(texts)
-    rows = np.random.RandomState(0).permutation(n)[:TRIED].tolist()
-    held_out, rest = rows[: len(rows) // 5], rows[len(rows) // 5 :]
-    if n < FEWEST_TRIED or len(np.unique(targets[rest])) < 2:
-        return tfidf(n)
-    of_words, of_characters = (
-        tfidf(len(rest), analyzer)
-        .fit([texts[i] for i in rest], targets[rest])
-        .score([texts[i] for i in held_out], targets[held_out])
-        for analyzer in ("word", "char_wb")
-    )
-    return tfidf(n, "char_wb" if of_characters > of_words + LEAST_GAIN else "word")
-
-
-def _label_by_label(
-    texts: Sequence[str], texts_train: Sequence[str], t_train: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Fit a regression for each label; a constant label gets its frequency as probability."""
-    vectorizer, regression = tfidf(len(texts_train))
-    features = vectorizer.fit_transform(texts_train)
-    shown = vectorizer.transform(texts)
-    # For many small binary problems, liblinear takes a fraction of the time of lbfgs.
-    regression.set_params(solver="liblinear")
-    probabilities = np.tile(t_train.mean(axis=0), (len(texts), 1))
-    for label, t in enumerate(t_train.T):
-        if t.any() and not t.all():
-            probabilities[:, label] = regression.fit(features, t).predict_proba(shown)[:, 1]
-    return probabilities

@@ -33,10 +33,6 @@ from sk_han.utils.messages import agreeing, counted
 Reported: TypeAlias = Any  # a Report, whose class is above this module
 MATRIX_LABELS = 25
 LABELS_OPEN, LABELS_SHOWN = 12, 100
-BASELINES = {
-    False: "TF-IDF + logistic regression",
-    True: "TF-IDF + one logistic regression per label",
-}
 MEASURES = {
     "accuracy": "accuracy",
     "micro_f1": "micro F1",
@@ -140,7 +136,7 @@ def _gain_note(report: Reported) -> str:
         note = f"{measure} is {size} points {compared} than the baseline's"
     if not (low > 0 or high < 0 or low == high):
         return f"{note}{interval}, which may be chance."
-    return f"{note}{interval}{': here the simpler model is better' * (gain < 0)}."
+    return f"{note}{interval}{': here the baseline is better' * (gain < 0)}."
 
 
 def _confidence_note(report: Reported) -> str:
@@ -160,7 +156,7 @@ def _score_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
     """Yield the scores of the model, the baseline and the most frequent label, as columns."""
     heads: dict[str, Text] = {
         "model": "model",
-        "baseline": BASELINES[report.several_labels],
+        "baseline": f"baseline: {report.baseline_name}",
         "commonest": ["always ", names([report.commonest_label])[0]],
     }
     measures = MEASURES if in_terminal else MEASURES | FURTHER_MEASURES

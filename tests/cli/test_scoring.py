@@ -375,16 +375,14 @@ def test_several_labels_are_audited(run, table):
     assert "labels of 18 documents are expected" in output
 
 
-def test_training_documents_are_learnt_by_the_baseline_but_for_scored_ones(
-    run, model, table, tmp_path
-):
+def test_training_documents_are_learnt_by_the_baseline(run, model, table, tmp_path):
     pairs = enumerate(zip(TEXTS, LABELS, strict=True))
     rows = [(i, f"{text} Number {i}.", label) for i, (text, label) in pairs]
     page, train = tmp_path / "report.html", table(rows, name="train.csv")
     code, _, _ = run("report", model, table(rows[14:]), "--train", train, "-o", page)
     assert code == 0
     text = Page(page.read_text("utf-8")).all_text
-    assert "from the 14 training documents given, without the 4 that are scored here" in text
+    assert "The baseline was fitted to the 18 training documents given" in text
     assert "4 documents have the same words as a training document" in text
 
 

@@ -1,114 +1,130 @@
 """The baseline of a report, and its notes."""
 
-import numpy as np
-import pytest
+import json
+from functools import partial
 
-from sk_han.inspection.reporting import (
-    baseline_probabilities,
-    cross_validated,
-    labels_by_f1,
-    note_on_missing,
-    note_on_suspects,
-    tfidf,
-)
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, f1_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+
+from sk_han import report, save
+from sk_han.inspection.reporting import note_on_missing, note_on_suspects
 from sk_han.inspection.results import report as report_of_labels
-from sk_han.targets.any_of_labels import best_thresholds
+from sk_han.serving import Scorer
 from sk_han.utils import metrics as multilabel_metrics
 from sk_han.utils.metrics import calibration_error_of_labels, interval_of
-from tests.inflected_texts import inflected
+from tests.html_page import Page
 from tests.reports import made_of_labels
-from tests.tiny_models import LABELS, TEXTS
+from tests.tiny_models import LABELS, TEXTS, fitted_classifier, tiny
 
-TARGETS = (LABELS == "pos").astype(np.int64)
-
-
-def test_a_label_that_was_not_learnt_has_no_probability():
-    found = baseline_probabilities(["good sun", "zebra"], TEXTS, TARGETS, n_labels=3)
-    assert found.shape == (2, 3)
-    np.testing.assert_allclose(found.sum(axis=1), 1)
-    np.testing.assert_array_equal(found[:, 2], 0)
-    assert found[0].argmax() == 1
+LINEAR = make_pipeline(TfidfVectorizer(), LogisticRegression())
+HELD_OUT = [f"{text} Then it was day {i}." for i, text in enumerate(TEXTS * 2)]
+Y = np.tile(LABELS, 2)
+MANY = np.column_stack([Y == "pos", np.arange(36) % 3 > 0])  # labels, of which a document has many
 
 
-def test_it_reads_characters_where_words_are_new():
-    texts, targets = inflected(300)
-    others, expected = inflected(100, seed=1)
-    found = baseline_probabilities(others, texts, targets, 2)
-    assert (found.argmax(axis=1) == expected).mean() > 0.9
-    assert (tfidf(300).fit(texts, targets).predict(others) == expected).mean() < 0.7
+def linear(labels):
+    model = LINEAR if labels.ndim == 1 else OneVsRestClassifier(LINEAR)
+    return clone(model).fit(TEXTS, labels[:18])
 
 
-def test_no_document_is_predicted_by_a_baseline_that_learnt_it():
-    # Each text has one word of its own, which alone would give its label away.
-    texts = [f"word{i}" for i in range(40)]
-    targets = np.arange(40) % 2
-    found = cross_validated(texts, targets, 2)
-    np.testing.assert_allclose(found, 0.5, atol=1e-6)
+@pytest.fixture(scope="module", params=[Y, MANY], ids=["one label", "several labels"])
+def compared(request):
+    """Report on a model, its baseline, and the labels of the documents."""
+    y = request.param
+    model = fitted_classifier() if y is Y else tiny(max_epochs=1).fit(TEXTS, y[:18])
+    other = linear(np.roll(y, 2, axis=0))
+    return report(model, HELD_OUT, y, baseline=other), model, other, y
 
 
-def test_no_document_is_predicted_by_a_baseline_that_learnt_its_group():
-    # Each group has a word of its own, which would give its label away.
-    groups = np.arange(40) // 4
-    texts, targets = [f"word{group}" for group in groups], groups % 2
-    assert (cross_validated(texts, targets, 2).argmax(axis=1) == targets).all()
-    found = cross_validated(texts, targets, 2, groups)
-    np.testing.assert_allclose(found, 0.5, atol=1e-6)
-    of_labels = cross_validated(texts, targets[:, np.newaxis] == 1, 1, groups)
-    assert abs(of_labels - 0.5).max() < 0.2
+def test_any_classifier_is_a_baseline_on_the_same_documents(compared):
+    found, model, other, y = compared
+    np.testing.assert_allclose(found.baseline, other.predict_proba(HELD_OUT))
+    measure = "accuracy" if y.ndim == 1 else "micro_f1"
+    score = accuracy_score if y.ndim == 1 else partial(f1_score, average="micro")
+    scores = [score(y, each.predict(HELD_OUT)) for each in (model, other)]
+    assert found.gain[0] == pytest.approx(scores[0] - scores[1])
+    assert found.gain[1] < found.gain[0] < found.gain[2]
+    assert found.scores["baseline"][measure] == pytest.approx(scores[1])
 
 
-def test_no_document_is_predicted_by_a_baseline_that_learnt_its_copy():
-    # Of each text the copy would give its label away.
-    texts = [f"Word{i}." if i < 60 else f"word{i - 60}" for i in range(120)]
-    targets = np.arange(120) % 2
-    np.testing.assert_allclose(cross_validated(texts, targets, 2), 0.5, atol=1e-6)
-    assert abs(cross_validated(texts, targets[:, np.newaxis] == 1, 1) - 0.5).max() < 0.2
+def test_a_baseline_is_in_text_page_and_json(compared):
+    found, *_, other, y = compared
+    name = type(other if y.ndim == 2 else other[-1]).__name__
+    gain = found.to_text().replace("\n", " ").partition("than the baseline's")
+    for shown in (found.to_text(width=200), Page(found.to_html()).all_text):
+        assert f"baseline: {name}" in shown
+        assert f"The baseline is a fitted {name} that predicts the same documents." in shown
+        assert f"{gain[1]} (95 % interval: " in shown.replace("\N{NO-BREAK SPACE}", " ")
+    written = json.loads(found.to_json())
+    assert written["gain"] == pytest.approx(found.gain)
+    assert written["baseline_name"] == name
+    assert len(written["documents"]["baseline"]) == 36
 
 
-def test_copies_are_not_split_as_groups(monkeypatch):
-    """That takes minutes of 100,000 documents."""
-    monkeypatch.setattr("sk_han.inspection.reporting.StratifiedGroupKFold", None)
-    found = cross_validated([f"word{i % 60} and" for i in range(80)], np.arange(80) % 2, 2)
-    np.testing.assert_array_equal(found[:20], found[60:])
+def test_a_model_and_itself_do_not_differ():
+    model = fitted_classifier()
+    found = report(model, HELD_OUT, Y, baseline=model)
+    assert found.gain[0] == 0
+    assert "Accuracy equals the baseline's" in found.to_text()
 
 
-def test_a_label_of_a_single_document_is_no_error():
-    targets = np.append(TARGETS, [2, 0])
-    found = cross_validated([*TEXTS, "strange", "bad"], targets, 3)
-    assert found[-2].argmax() != 2
-    assert (found.argmax(axis=1) == targets).mean() > 0.9
+def test_a_scorer_is_a_baseline(tmp_path):
+    model = fitted_classifier()
+    save(model, tmp_path / "m.han")
+    found = report(linear(Y), HELD_OUT, Y, baseline=Scorer.load(tmp_path / "m.han"))
+    np.testing.assert_allclose(found.baseline, model.predict_proba(HELD_OUT), atol=1e-5)
 
 
-def test_many_labels_of_few_documents_are_no_regression():
-    targets = np.arange(44) % 22
-    texts = [f"word{target} and others" for target in targets]
-    found = cross_validated(texts, targets, 22)
-    assert (found.argmax(axis=1) == targets).all()
+def test_a_baseline_of_further_classes_is_wrong_where_it_predicts_them():
+    names = np.where(LABELS == "pos", "mixed", LABELS)
+    other = linear(names)
+    found = report(fitted_classifier(), HELD_OUT, Y, baseline=other)
+    assert found.labels == ("neg", "pos", "mixed")
+    predicted = other.predict(HELD_OUT)
+    assert "mixed" in predicted
+    assert found.scores["baseline"]["accuracy"] == (predicted == Y).mean()
 
 
-def test_a_baseline_is_refused_where_there_is_nothing_to_learn():
-    with pytest.raises(ValueError, match="19 documents are too few"):
-        cross_validated(TEXTS[:1] * 19, TARGETS[:1].repeat(19), 2)
-    with pytest.raises(ValueError, match="documents of two labels"):
-        baseline_probabilities(TEXTS, TEXTS, np.zeros(len(TEXTS), dtype=np.int64), 2)
-    with pytest.raises(ValueError, match="documents with words"):
-        baseline_probabilities(TEXTS, ["?!", "..."], np.array([0, 1]), 2)
+def test_of_several_labels_those_that_nobody_gave_are_not_scored():
+    frame = pd.DataFrame(MANY, columns=["good", "odd"])
+    wide = frame.assign(late=np.arange(36) % 2)
+    model, other = (tiny(max_epochs=1).fit(TEXTS, y[:18]) for y in (frame, wide))
+    found = report(model, HELD_OUT, frame, baseline=other)
+    columns = [other.classes_.tolist().index(name) for name in found.labels]
+    np.testing.assert_allclose(found.baseline, other.predict_proba(HELD_OUT)[:, columns], atol=1e-6)
 
 
-@pytest.mark.parametrize("with_training_documents", [False, True])
-def test_labels_are_given_by_thresholds_of_the_highest_f1(with_training_documents):
-    rng = np.random.RandomState(0)
-    t = np.column_stack([rng.rand(200) < 0.1, rng.rand(200) < 0.5])
-    texts = [" ".join(np.where(row, ["sun", "rain"], "word")) for row in t.tolist()]
-    p = cross_validated(texts, t, 2) / 4  # never one half
-    if not with_training_documents:
-        np.testing.assert_array_equal(labels_by_f1(p, t, None, None, None), t)
-        return
-    # Thresholds are those of the training documents, whatever the others are.
-    known = t, np.ones(200)
-    expected = p >= best_thresholds(4 * p, *known, *known)
-    np.testing.assert_array_equal(labels_by_f1(p, t, None, texts, t), expected)
-    assert not np.array_equal(expected, t)
+@pytest.mark.parametrize(
+    ("baseline", "error", "message"),
+    [
+        ("majority", ValueError, "baseline must be one of"),
+        (3, TypeError, "baseline is an int; give a fitted classifier, 'tfidf' or None"),
+        (LINEAR, NotFittedError, "not fitted"),
+        (make_pipeline(TfidfVectorizer(), LinearSVC()).fit(TEXTS, LABELS), TypeError, "baseline"),
+        (linear(np.arange(36) % 2), ValueError, "a class of the baseline. They are 'neg', 'pos'"),
+    ],
+)
+def test_what_is_no_baseline_of_these_labels_is_refused(baseline, error, message):
+    with pytest.raises(error, match=message):
+        report(fitted_classifier(), HELD_OUT, Y, baseline=baseline)
+
+
+def test_a_baseline_of_the_other_kind_of_labels_is_refused():
+    frame = pd.DataFrame(MANY[:18], columns=["neg", "pos"])
+    one, several = fitted_classifier(), tiny(max_epochs=1).fit(TEXTS, frame)
+    with pytest.raises(ValueError, match=r"predictions of shape \(36, 2\). It must take"):
+        report(one, HELD_OUT, Y, baseline=several)
+    with pytest.raises(ValueError, match=r"predictions of shape \(36,\). It must take"):
+        report(several, HELD_OUT, MANY, baseline=one)
 
 
 @pytest.mark.parametrize(("n_right", "said"), [(155, "right on only 78"), (160, None)])

@@ -129,6 +129,12 @@ def _report(trial: Trial, y: Any = None, **how: Any) -> Any:
     return found
 
 
+def _report_with_itself(trial: Trial) -> Any:
+    found = _report(trial, baseline=trial.estimator)
+    assert found.gain[0] == 0
+    return found
+
+
 def _audit(trial: Trial) -> Any:
     with sklearn.config_context(enable_metadata_routing=True):  # some pipelines hand data on
         return sk_han.audit_labels(trial.estimator, trial.X, trial.y, n_explained=2)
@@ -156,6 +162,7 @@ ASKED: dict[str, Callable[[Trial], Any]] = {
     ),
     "report of labels as texts": lambda trial: _report(trial, y=_as_texts(trial), baseline=None),
     "report without baseline": lambda trial: _report(trial, baseline=None),
+    "report compared with itself": _report_with_itself,
     "report of groups": lambda trial: _report(
         trial, groups=[i // 2 for i in range(len(trial.texts))]
     ),

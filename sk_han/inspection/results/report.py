@@ -124,10 +124,12 @@ class Report(ReadOnlyResult):
     baseline : ndarray of float64, shape (n_documents, n_labels), or None
         Probabilities predicted by the baseline.
     baseline_note : str
-        What the baseline was fitted to, or why there is none.
-    baseline_predicted : ndarray of bool, shape (n_documents, n_labels), default=None
-        With several labels per document, labels predicted by the baseline; None for those with a
-        probability of at least 0.5.
+        What the baseline is, or why there is none.
+    baseline_name : str, default="baseline"
+        Name of the baseline's class.
+    baseline_predicted : ndarray like targets, default=None
+        Labels predicted by the baseline. By default the most probable one or, with several labels
+        per document, those with a probability of at least 0.5.
     notes : sequence of str
         Remarks on documents, labels and explanations.
     groups : ndarray of int64, shape (n_documents,), default=None
@@ -158,7 +160,8 @@ class Report(ReadOnlyResult):
     trained_on: NDArray[np.int64] | None
     baseline: NDArray[np.float64] | None
     baseline_note: str
-    baseline_predicted: NDArray[np.bool_] | None = None
+    baseline_name: str = "baseline"
+    baseline_predicted: NDArray[Any] | None = None
     notes: tuple[str, ...]
     groups: NDArray[np.int64] | None = None
     thresholds: NDArray[np.float64] | None = None
@@ -175,6 +178,9 @@ class Report(ReadOnlyResult):
             least = 0.5 if self.thresholds is None else np.asarray(self.thresholds)
             given = padded(p >= least, n_labels) if several else p.argmax(axis=1)
             put(self, "predicted", given)
+        if self.baseline is not None and self.baseline_predicted is None:
+            other = np.asarray(self.baseline)
+            put(self, "baseline_predicted", other >= 0.5 if several else other.argmax(axis=1))
         answers: Shape = ((n, n_labels), np.bool_) if several else ((n,), np.int64)
         shapes: dict[str, Shape] = {
             "targets": answers,
@@ -187,7 +193,7 @@ class Report(ReadOnlyResult):
             "suspects": ((None, 2) if several else (None,), np.int64),
             "trained_on": ((None,), np.int64),
             "baseline": ((n, n_labels), np.float64),
-            "baseline_predicted": ((n, n_labels), np.bool_),
+            "baseline_predicted": answers,
             "thresholds": ((p.shape[-1],), np.float64),
         }
         freeze(self, shapes)
@@ -284,13 +290,15 @@ class Report(ReadOnlyResult):
     def gain(self) -> tuple[float, float, float] | None:
         """Gain in accuracy over the baseline, and its 95 % interval; None without baseline.
 
-        With several labels per document the gain in micro F1; its interval (Student's t with the
-        variance of bootstrap samples) is NaN with fewer than ten documents or groups.
+        Both predict the same documents, and the interval is that of paired proportions (Agresti
+        and Min, 2005). With several labels per document it is the gain in micro F1; its interval
+        (Student's t with the variance of paired bootstrap samples) is NaN with fewer than ten
+        documents or groups.
         """
-        if self.baseline is None:
+        if self.baseline_predicted is None:
             return None
         if not self.several_labels:
-            other = self.baseline.argmax(axis=1) == self.targets
+            other: NDArray[np.bool_] = np.equal(self.baseline_predicted, self.targets)
             low, high = difference_interval(self.right, other, self.groups)
             return float(self.right.mean() - other.mean()), low, high
         model, baseline = (self._resampled[name]["micro_f1"] for name in ("model", "baseline"))
@@ -335,7 +343,8 @@ class Report(ReadOnlyResult):
         """The same for the baseline; empty without one."""
         if self.baseline is None or self.several_labels:
             return []
-        return reliability(self.baseline, self.targets, groups=self.groups)
+        other = self.baseline_predicted
+        return reliability(self.baseline, self.targets, groups=self.groups, decided=other)
 
     @cached_property
     def risk_coverage(self) -> list[Bin]:
@@ -395,8 +404,9 @@ class Report(ReadOnlyResult):
     def to_dict(self) -> dict[str, Any]:
         """Return all data as dicts, lists, strings and numbers, ready for JSON."""
         same = (
-            *("estimator", "labels", "n_classes", "notes", "scores", "gain", "baseline_note"),
-            *("duplicates", "trained_on", "confusion", "reliability", "risk_coverage"),
+            *("estimator", "labels", "n_classes", "notes", "scores", "gain", "baseline_name"),
+            *("baseline_note", "duplicates", "trained_on", "confusion", "reliability"),
+            "risk_coverage",
         )
         values = {name: getattr(self, name) for name in same}
         labels = [None] * len(self.mistake_rows)
@@ -482,13 +492,8 @@ class Report(ReadOnlyResult):
     def _models(self) -> Iterator[tuple[str, NDArray[np.float64], NDArray[Any]]]:
         """Yield name, probabilities and predicted labels of model and baseline."""
         yield "model", self._padded, self.predicted
-        if self.baseline is None:
-            return
-        given = self.baseline.argmax(axis=1)
-        if self.several_labels:
-            half = self.baseline >= 0.5
-            given = half if self.baseline_predicted is None else self.baseline_predicted
-        yield "baseline", self.baseline, given
+        if self.baseline is not None and self.baseline_predicted is not None:
+            yield "baseline", self.baseline, self.baseline_predicted
 
     @property
     def _n_drawn(self) -> float:
@@ -550,8 +555,8 @@ class Report(ReadOnlyResult):
         columns["looks_mislabelled"] = [row in suspects for row in rows]
         if self.n_words is not None:
             columns["n_words"] = self.n_words.tolist()
-        if self.baseline is not None and not several:
-            columns["baseline"] = [self.labels[i] for i in self.baseline.argmax(axis=1).tolist()]
+        if self.baseline_predicted is not None:
+            columns["baseline"] = [self._named(answer) for answer in self.baseline_predicted]
         if self.groups is not None:
             columns["group"] = self.groups.tolist()
         if self.texts is not None:
