@@ -24,6 +24,7 @@ _EPILOG = """\
 examples:
   sk-han fit reviews.csv --text review --label stars --hold-out 0.2 -o stars.han
   sk-han evaluate stars.han stars.test.csv
+  sk-han evaluate stars.han other.han stars.test.csv
   sk-han predict stars.han new.xlsx --proba --keep id -o predicted.xlsx
   cat new.csv.gz | sk-han predict stars.han - | head
   sk-han audit train.csv --text review --label stars -o audit.html --csv decisions.csv
@@ -88,7 +89,8 @@ _LEARNT = "(default: that of the fit, else {})"
 _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     (" ".join(_COMMANDS), "-v --verbose", _FLAG, "errors with their traceback"),
     (f"{_TABLES} serve", "-q --quiet", _FLAG, "errors and warnings alone"),
-    ("predict explain evaluate report", "model", {}, "file of a model"),
+    ("predict explain report", "model", {}, "file of a model"),
+    ("evaluate", "models", {"nargs": "+", "metavar": "model"}, "file; a second is the baseline"),
     ("serve", "model", {}, "file of a model; when it is replaced, the new model is served"),
     ("serve", "--host", {"default": "127.0.0.1"}, "address to listen at (default: 127.0.0.1)"),
     ("serve", "--port", {"type": int, "default": 8000, **_N}, "0: any free one (default: 8000)"),
@@ -125,6 +127,7 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     ("explain", "--targets", {"choices": ["predicted"]}, "explain each label of a document"),
     ("explain", "--method", {"default": "shapley"}, "or gradient_attention, attention, random"),
     ("report", "--train", _TABLE, "what the model learnt from: a linear model learns it, too"),
+    ("report", "--baseline", _FILE, "of another model to compare with, not a linear one"),
     ("report", "--mistakes", {"type": _positive, "default": 10, **_N}, "explained (default: 10)"),
     ("audit", "--csv", _TABLE, "CSV to write, with an empty column to fill in"),
     ("fit audit", "--set", _KEPT | _SET, "of HANClassifier, as max_epochs=5, tokenizer__min_df=2"),

@@ -1,4 +1,4 @@
-"""Commands of a stored model, of which report needs PyTorch."""
+"""Commands of a stored model, of which reports need PyTorch."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import os
 import signal
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sk_han.cli.program import STANDARD
+from sk_han.cli.program import STANDARD, UsageError
 from sk_han.cli.tables import (
     LabelSets,
     check_files,
@@ -43,6 +45,8 @@ from sk_han.validation.labels import ClassNames, said_of_unknown
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from sk_han.inspection import Report
 
 _BATCH_SIZE = 256  # documents read, scored and written at once
 _CLASSES_IN_A_TABLE = 20
@@ -158,7 +162,19 @@ def serve(arguments: argparse.Namespace) -> None:
 
 
 def evaluate(arguments: argparse.Namespace) -> None:
-    """Print how well the model predicts the labels of a table."""
+    """Print how well a model predicts the labels of a table, or the report of two models."""
+    arguments.model, *others = arguments.models
+    if others:
+        if len(others) > 1:
+            raise UsageError(f"evaluate compares two models; got {len(others) + 1}.")
+        arguments.baseline, arguments.mistakes = others[0], 5
+        arguments.train = arguments.output = arguments.keep = None
+        check_files([*arguments.models, arguments.data], None)
+        comparison = _reported(arguments)
+        in_json = json.dumps({name: comparison.to_dict()[name] for name in ("scores", "gain")})
+        with writing(None) as file:
+            file.write(f"{in_json if arguments.json else comparison}\n")
+        return
     check_files([arguments.model, arguments.data], None)
     scorer, features, sets, classes = _loaded(arguments)
     classes.grows = True
@@ -224,9 +240,18 @@ def _warn_of_unknown(targets: Sequence[Any], classes: ClassNames, n_known: int) 
 
 def report(arguments: argparse.Namespace) -> None:
     """Write the report of a model on labelled documents, as an HTML page or as text."""
-    tables = [arguments.data, arguments.train]
+    tables = [arguments.data, arguments.train, arguments.baseline]
     check_files([arguments.model, *tables], arguments.output, force=arguments.force)
     started = time.monotonic()
+    found = _reported(arguments)
+    measure = "micro_f1" if found.several_labels else "accuracy"
+    scores = [f"{name} {each[measure]:.3f}" for name, each in found.scores.items()]
+    result = f"{measure.replace('_', ' ').capitalize()}: {', '.join(scores)}."
+    write_result(found, f"Read {counted(found.n_documents)}", result, started, arguments)
+
+
+def _reported(arguments: argparse.Namespace) -> Report:
+    """Return the report of a model, with another one as baseline if there is one."""
     with needing_torch(arguments.command):
         from sk_han import load
         from sk_han import report as report_on
@@ -234,6 +259,13 @@ def report(arguments: argparse.Namespace) -> None:
     classifier = getattr(model, "steps", [(None, model)])[-1][1]
     if not hasattr(classifier, "pool_"):
         raise ValueError(f"{arguments.model} cannot be loaded: it holds no classifier.")
+    options: dict[str, Any] = {"n_mistakes": arguments.mistakes}
+    columns: list[str] = []
+    if arguments.baseline is not None:
+        other = Scorer.load(arguments.baseline)
+        text = arguments.text or (other.table or {}).get("text", ["text"])
+        features_of_other = getattr(other, "feature_names_in_", None)
+        columns = [*text, *([] if features_of_other is None else features_of_other[1:])]
     complete(arguments, getattr(classifier, "_table", None))
     sets = sets_of(classifier.pool_.target, arguments)
     classes = ClassNames(model.classes_.tolist()) if sets is None else sets.classes
@@ -241,23 +273,28 @@ def report(arguments: argparse.Namespace) -> None:
     features = getattr(model, "feature_names_in_", None)
 
     def read(name: str) -> tuple[DataFrame, Any, Any]:
-        (frame,) = frames(name, arguments, [arguments.label], features)
+        (frame,) = frames(name, arguments, [arguments.label, *columns], features)
         numbers = numbers_of(frame, arguments, classes, sets)
         labels: Any = np.array(classes.names)[numbers] if sets is None else sets.frame(numbers)
         return frame, documents_of(frame, features, arguments), labels
 
     frame, documents, labels = read(arguments.data)
-    train = dict[str, Any]()
     if arguments.train is not None:
-        _, train["X_train"], train["y_train"] = read(arguments.train)
-    ids, n_mistakes = ids_of(frame, arguments), arguments.mistakes
+        _, options["X_train"], options["y_train"] = read(arguments.train)
+    named: dict[str, Any] = {}
+    if arguments.baseline is not None:
+        same = documents_of(frame, features_of_other, argparse.Namespace(text=text))
+        options["baseline"] = SimpleNamespace(  # of which each model reads its own columns
+            classes_=other.classes_,
+            predict=lambda _: other.predict(same),
+            predict_proba=lambda _: other.predict_proba(same),
+        )
+        name = os.path.basename(arguments.baseline)
+        named = {"baseline_name": name, "baseline_note": f"The baseline is {name}."}
     stages = Stages(0 if arguments.quiet else 1, "report")
     with stages.heartbeat(), stages("report"):
-        found = report_on(model, documents, labels, **train, n_mistakes=n_mistakes, ids=ids)
-    measure = "accuracy" if sets is None else "micro_f1"
-    scores = [f"{name} {each[measure]:.3f}" for name, each in found.scores.items()]
-    result = f"{measure.replace('_', ' ').capitalize()}: {', '.join(scores)}."
-    write_result(found, f"Read {counted(found.n_documents)}", result, started, arguments)
+        found = report_on(model, documents, labels, **options, ids=ids_of(frame, arguments))
+    return replace(found, **named)
 
 
 def _progress(done: str, arguments: argparse.Namespace) -> Progress:

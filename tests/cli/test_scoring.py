@@ -386,6 +386,56 @@ def test_training_documents_are_learnt_by_the_baseline(run, model, table, tmp_pa
     assert "4 documents have the same words as a training document" in text
 
 
+class TestTwoModels:
+    def test_evaluate_prints_the_report_with_the_second_as_baseline(self, run, model, other, table):
+        code, output, told = run("evaluate", model, other, table())
+        assert code == 0, told
+        right = [sk_han.load(path).score(TEXTS, LABELS) for path in (model, other)]
+        (points,) = re.findall(r"Accuracy is ([\d.]+) points higher than the baseline's", output)
+        assert float(points) == pytest.approx(100 * (right[0] - right[1]), abs=0.06)
+        assert "(95 % interval: " in output.replace("\N{NO-BREAK SPACE}", " ")
+        assert "baseline: other.han" in output
+        code, output, _ = run("evaluate", model, other, table(), "--json")
+        found = json.loads(output)
+        assert found["gain"][0] == pytest.approx(right[0] - right[1])
+        assert found["scores"]["baseline"]["accuracy"] == pytest.approx(right[1])
+
+    def test_report_writes_the_page(self, run, model, other, table, tmp_path):
+        page = tmp_path / "report.html"
+        code, _, told = run("report", model, table(), "--baseline", other, "-o", page)
+        assert code == 0
+        assert "Accuracy: model " in told
+        assert "baseline: other.han" in Page(page.read_text("utf-8")).all_text
+
+    def test_each_reads_its_own_columns(self, run, model, tmp_path, table):
+        rows = [
+            (i, text[::-1], text, label, 1.0 * (label == "pos"))
+            for i, (text, label) in enumerate(zip(TEXTS, LABELS, strict=True))
+        ]
+        path = table(rows, "wide.csv", ("id", "text", "body", "label", "price"))
+        of_columns = tmp_path / "columns.han"
+        columns = ["--text", "body", "--columns", "price", "-q"]
+        assert run("fit", path, *columns, *QUICK, "-o", of_columns)[0] == 0
+        alone = [json.loads(run("evaluate", m, path, "--json")[1]) for m in (model, of_columns)]
+        for first, second, scores in ((model, of_columns, alone), (of_columns, model, alone[::-1])):
+            code, output, told = run("evaluate", first, second, path, "--json")
+            assert code == 0, told
+            found = json.loads(output)["scores"]
+            for name, expected in zip(("model", "baseline"), scores, strict=True):
+                assert found[name]["log_loss"] == pytest.approx(expected["log_loss"], abs=1e-5)
+
+    def test_more_than_two_are_refused(self, run, model, table):
+        code, _, told = run("evaluate", model, model, model, table())
+        assert (code, "evaluate compares two models; got 3." in told) == (2, True)
+
+    @pytest.fixture
+    def other(self, tmp_path):
+        """A model that has learnt from a third of wrong labels."""
+        labels = np.where(np.arange(len(LABELS)) % 3, LABELS, np.roll(LABELS, 3))
+        sk_han.save(fitted_classifier().fit(TEXTS, labels), tmp_path / "other.han")
+        return tmp_path / "other.han"
+
+
 def test_a_label_that_the_model_does_not_know_is_told(run, model, table):
     code, output, _ = run("report", model, table([(0, "Good.", "pos"), (1, "Bad.", "strange")]))
     assert code == 0

@@ -379,6 +379,8 @@ def _command_line_report(trial: Trial) -> None:
     page = trial.folder / "report.html"
     run_cli("report", model, table, "-o", page, *trial.separator)
     assert page.stat().st_size > 1000
+    found = json.loads(run_cli("evaluate", model, model, table, "--json", *trial.separator))
+    assert found["gain"][0] == 0
 
 
 def _command_line_fit(trial: Trial) -> None:
