@@ -1,4 +1,4 @@
-"""fit and audit: learn from a table; store the model, or say which labels are likely wrong."""
+"""fit, cross-validate, audit: learn from a table, and store or measure the model or its labels."""
 
 from __future__ import annotations
 
@@ -30,17 +30,19 @@ from sk_han.cli.tables import (
     table_options,
     warn_of_joined,
     write_result,
+    writing,
     writing_rows,
 )
 from sk_han.datasets.tables import is_blank, labels_of, texts_of
 from sk_han.documents.repeated import first_of_same_text
+from sk_han.rendering.text import table_lines
 from sk_han.targets import fit_target
-from sk_han.targets.splits import hold_out
+from sk_han.targets.splits import deal_out, hold_out
 from sk_han.utils.containers import listed, rows_of
 from sk_han.utils.messages import agreeing, counted, in_one_line, nearest_name, warn_user
-from sk_han.utils.progress import duration, tell
+from sk_han.utils.progress import Stages, duration, tell
 from sk_han.validation.cells import read_column
-from sk_han.validation.labels import ClassNames, named
+from sk_han.validation.labels import ClassNames, check_several_groups, named
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -61,8 +63,7 @@ def fit(arguments: argparse.Namespace) -> None:
     if arguments.output == STANDARD:
         raise UsageError("a model goes to a file, not to standard output.")
     complete(arguments)
-    same = arguments.unlabelled == arguments.data  # its rows without a label
-    tables = [arguments.data, arguments.validation, None if same else arguments.unlabelled]
+    tables = [*{arguments.data, arguments.unlabelled}, arguments.validation]
     check_files(tables, arguments.output, kind="model", force=arguments.force)
     for part in _parts_of(arguments) if arguments.hold_out is not None else []:
         check_files(tables, part, kind="table", force=arguments.force)
@@ -71,18 +72,12 @@ def fit(arguments: argparse.Namespace) -> None:
     frame, labels, classes, unlabelled = _labelled(arguments.data, arguments)
     parts = [] if arguments.hold_out is None else _parts(frame, labels, arguments)
     more: dict[str, Any] = {}
-    features = arguments.columns and [arguments.text[0], *arguments.columns]
-    if features:
-        kinds = [{",": "decimal comma", ".": "number"}.get(arguments.decimal)]
-        kinds += ["day first"] * arguments.dayfirst + ["month first"] * arguments.monthfirst
-        columns = column_kinds(frame, features[1:], [*filter(None, kinds)])
-        model.set_params(text_column=features[0], columns=columns)
+    features = _set_columns(model, frame, arguments)
     if arguments.validation is not None:
         validation, more["y_val"], *_ = _labelled(arguments.validation, arguments, classes)
         more["X_val"] = documents_of(validation, features, arguments)
     if arguments.unlabelled is not None:
-        others = [unlabelled] if same else frames(arguments.unlabelled, arguments, size=10_000)
-        more["X_unlabelled"] = (text for each in others for text in texts_of(each, arguments.text))
+        more["X_unlabelled"] = _unlabelled_texts(arguments, unlabelled)
     rows = parts[0] if parts else np.arange(len(frame))
     model.fit(documents_of(frame.iloc[rows], features, arguments), rows_of(labels, rows), **more)
     model.set_params(verbose=0)  # who loads the file has not asked for a bar
@@ -95,6 +90,77 @@ def fit(arguments: argparse.Namespace) -> None:
     size = os.path.getsize(arguments.output) / 1e6
     seconds = duration(time.monotonic() - started)
     tell(f"Saved {in_one_line(arguments.output)}, {size:.1f} MB, after {seconds}.", quiet=quiet)
+
+
+def _unlabelled_texts(arguments: argparse.Namespace, rest: DataFrame) -> Iterator[str]:
+    """Yield the texts without labels; those of the data are the `rest` of its rows."""
+    same = arguments.unlabelled == arguments.data
+    for frame in [rest] if same else frames(arguments.unlabelled, arguments, size=10_000):
+        yield from texts_of(frame, arguments.text)
+
+
+def cross_validate(arguments: argparse.Namespace) -> None:
+    """Write mean and spread of scikit-learn's metrics over models fitted to all folds but one.
+
+    Folds are stratified by label. Documents with the same words, or of a group, share one.
+    """
+    complete(arguments)
+    files = [*{arguments.data, arguments.unlabelled}]
+    check_files(files, arguments.output, kind="table", force=arguments.force)
+    model = _classifier(arguments)
+    from sklearn import metrics, model_selection
+
+    known = metrics.get_scorer_names()
+    for name in {*(arguments.metrics or [])} - {*known}:
+        raise UsageError(f"--metrics: no scorer is {name!r}.{nearest_name(name, known)}")
+    frame, labels, _, unlabelled = _labelled(arguments.data, arguments)
+    scoring = arguments.metrics or ["accuracy" if labels.ndim == 1 else "f1_micro", "f1_macro"]
+    groups, n = first_of_same_text(texts_of(frame, arguments.text)), arguments.folds
+    if arguments.groups is not None:
+        groups = check_several_groups(frame[arguments.groups], len(frame), "folds need several")
+    most = len(np.unique(groups))
+    if not 2 <= n <= most:
+        raise ValueError(f"{most} different texts or groups make 2 to {most} folds; got {n}.")
+    order = np.random.RandomState(arguments.seed).permutation(len(frame))
+    t = np.asarray(labels)
+    t = t[:, np.newaxis] == np.unique(t) if t.ndim == 1 else t
+    folds = model_selection.PredefinedSplit(deal_out(t, np.full(n, 1 / n), order, groups))
+    more, features = dict[str, Any](), _set_columns(model, frame, arguments)
+    if arguments.unlabelled is not None:
+        texts = [*_unlabelled_texts(arguments, unlabelled)]
+        # scikit-learn splits what has as many entries as there are documents.
+        more["X_unlabelled"] = texts + [""] * (len(texts) == len(frame))
+    stages = Stages(int(not arguments.quiet), "folds")
+    with stages.heartbeat(), stages("folds"):
+        scores = model_selection.cross_validate(
+            model.set_params(verbose=0),
+            documents_of(frame, features, arguments),
+            labels,
+            scoring=scoring,
+            cv=folds,
+            params=more,
+            error_score="raise",
+        )
+    rows = [["metric", "mean", "std", *(f"fold {i + 1}" for i in range(n))]]
+    for name, values in ((name, scores[f"test_{name}"]) for name in scoring):
+        rows.append([name, *(f"{x:.4f}" for x in (values.mean(), values.std(ddof=1), *values))])
+    if arguments.output is None:
+        with writing(None) as file:
+            file.write("\n".join(table_lines(rows[0], rows[1:])) + "\n")
+    else:
+        with writing_rows(arguments.output, arguments.sep, frame.attrs["encoding"]) as write:
+            write(rows)
+
+
+def _set_columns(model: Any, frame: DataFrame, arguments: argparse.Namespace) -> list[str] | None:
+    """Set the columns that the model reads next to texts; return the names of what it reads."""
+    if not arguments.columns:
+        return None
+    kinds = [{",": "decimal comma", ".": "number"}.get(arguments.decimal)]
+    kinds += ["day first"] * arguments.dayfirst + ["month first"] * arguments.monthfirst
+    columns = column_kinds(frame, arguments.columns, [*filter(None, kinds)])
+    model.set_params(text_column=arguments.text[0], columns=columns)
+    return [arguments.text[0], *arguments.columns]
 
 
 def column_kinds(
@@ -191,7 +257,8 @@ def _labelled(
     With classes, labels are of these. In an indicator a document may have none.
     """
     column, separator = arguments.label, arguments.separator
-    (frame,) = frames(name, arguments, [column, *(getattr(arguments, "columns", None) or [])])
+    others = [getattr(arguments, "groups", None), *(getattr(arguments, "columns", None) or [])]
+    (frame,) = frames(name, arguments, [column, *others])
     without = frame[:0]
     if separator is None:
         is_without = frame[column].map(is_blank).astype(bool)

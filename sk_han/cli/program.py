@@ -23,6 +23,7 @@ _DESCRIPTION = "Classify documents by a Hierarchical Attention Network, and show
 _EPILOG = """\
 examples:
   sk-han fit reviews.csv --text review --label stars --hold-out 0.2 -o stars.han
+  sk-han cross-validate reviews.csv --text review --label stars --metrics accuracy f1_macro
   sk-han evaluate stars.han stars.test.csv
   sk-han evaluate stars.han other.han stars.test.csv
   sk-han predict stars.han new.xlsx --proba --keep id -o predicted.xlsx
@@ -38,7 +39,7 @@ exit codes: 0 done, 1 an error of data or model, 2 an error of usage, 130 interr
 """
 
 # The commands that learn from a table, and read no model.
-LEARNING = ("fit", "audit")
+LEARNING = "fit cross-validate audit"
 
 
 class UsageError(Exception):
@@ -54,6 +55,7 @@ class _Parser(argparse.ArgumentParser):
 
 _COMMANDS = {
     "fit": "learn from labelled documents, and store the model",
+    "cross-validate": "fit models to parts of a table, and measure each on the rest",
     "predict": "write the label of each document, or all its labels",
     "explain": "show what each word and sentence did",
     "evaluate": "measure a model on labelled documents",
@@ -82,7 +84,8 @@ _FLAG, _AGAIN = {"action": "store_true"}, {"action": "append"}
 _FILE, _TABLE, _COLUMN = {"metavar": "FILE"}, {"metavar": "TABLE"}, {"metavar": "COLUMN"}
 _CLASS, _P, _N = {"metavar": "LABEL"}, {"type": float, "metavar": "P"}, {"metavar": "N"}
 _KEPT, _SET = {"default": [], **_AGAIN}, {"dest": "settings", "metavar": "NAME=VALUE"}
-_TABLES = "fit predict explain evaluate audit report"
+_FITS = "fit cross-validate"
+_TABLES = f"{_FITS} predict explain evaluate audit report"
 _LEARNT = "(default: that of the fit, else {})"
 
 # The commands that have an option, its names, what argparse makes of it, and its help.
@@ -97,30 +100,33 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     ("serve", "--threshold", _P, "probability from which on a document is accepted"),
     (_TABLES, "data", {}, "table, .csv, .tsv or .jsonl, perhaps .gz, .bz2, .xz; .xlsx; - is stdin"),
     (_TABLES, "--text", _AGAIN | _COLUMN, f"of texts, to join if several {_LEARNT.format('text')}"),
-    ("fit audit", "--label", _COLUMN, "column of the labels (default: label)"),
+    (LEARNING, "--label", _COLUMN, "column of the labels (default: label)"),
     ("evaluate report", "--label", _COLUMN, f"column of the labels {_LEARNT.format('label')}"),
     ("explain", "--label", _COLUMN, "column of the true labels: mistakes are marked"),
-    ("fit audit", "--separator", {}, "between several labels of a document in their column"),
+    (LEARNING, "--separator", {}, "between several labels of a document in their column"),
     ("predict explain evaluate report", "--separator", {}, "the same; default: that of the fit"),
     (_TABLES, "--sep", {"metavar": "C"}, 'character between columns, such as ";" or tab'),
     (_TABLES, "--jsonl", _FLAG, "standard input is JSON lines"),
     (_TABLES, "--encoding", {}, f"of the tables {_LEARNT.format('utf-8')}"),
     ("fit", "-o --output", {"required": True, **_FILE}, "file of the model"),
-    ("fit", "--columns", {"nargs": "+", **_COLUMN}, "columns to learn from next to the texts"),
-    ("fit", "--decimal", {"choices": [",", "."]}, "mark of decimals in columns, as , in 1.249,90"),
-    ("fit", "--dayfirst", _FLAG, "dates of columns begin with the day, as in 03.04.2025"),
-    ("fit", "--monthfirst", _FLAG, "dates of columns begin with the month"),
+    (_FITS, "--columns", {"nargs": "+", **_COLUMN}, "columns to learn from next to the texts"),
+    (_FITS, "--decimal", {"choices": [",", "."]}, "mark of decimals in columns, as , in 1.249,90"),
+    (_FITS, "--dayfirst", _FLAG, "dates of columns begin with the day, as in 03.04.2025"),
+    (_FITS, "--monthfirst", _FLAG, "dates of columns begin with the month"),
     ("fit", "--validation", _TABLE, "labelled documents that choose the epoch, not a part of data"),
-    ("fit", "--unlabelled", _TABLE, "further texts; of the same table, those without a label"),
+    (_FITS, "--unlabelled", _TABLE, "further texts; of the same table, those without a label"),
     ("fit", "--hold-out", {"type": _share, "metavar": "SHARE"}, "to put in m.test.csv of m.han"),
-    ("predict", "-o --output", _TABLE, "file to write, by default standard output"),
+    ("cross-validate", "--folds", {"type": _positive, "default": 5, **_N}, "(default: 5)"),
+    ("cross-validate", "--groups", _COLUMN, "of what belongs together, as an author: in one fold"),
+    ("cross-validate", "--metrics", {"nargs": "+", "metavar": "METRIC"}, "scorers of scikit-learn"),
+    ("cross-validate predict", "-o --output", _TABLE, "to write, by default to standard output"),
     ("predict", "--proba", _FLAG, "the probability of each class, too"),
     ("predict", "--threshold", _P, "adds accepted: whether the largest probability reaches this"),
     ("predict", "--keep", _KEPT | _COLUMN, "column of the data to write in front; again for more"),
     ("evaluate", "--json", _FLAG, "figures as one line of JSON"),
     ("explain audit report", "-o --output", _FILE, "HTML page, - for stdout; by default text"),
     ("explain audit report", "--keep", _COLUMN, "column that names documents, not their row"),
-    ("fit predict explain audit report", "-f --force", _FLAG, "replace a file that exists"),
+    (f"{_FITS} predict explain audit report", "-f --force", _FLAG, "replace a file that exists"),
     ("explain", "--rows", {"type": _positive, "default": 20, **_N}, "to explain (default: 20)"),
     ("explain", "--target", _CLASS, "class that is explained (default: the predicted one)"),
     ("explain", "--against", _CLASS, "class to compare it with (default: all others together)"),
@@ -130,8 +136,8 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     ("report", "--baseline", _FILE, "of another model to compare with, not a linear one"),
     ("report", "--mistakes", {"type": _positive, "default": 10, **_N}, "explained (default: 10)"),
     ("audit", "--csv", _TABLE, "CSV to write, with an empty column to fill in"),
-    ("fit audit", "--set", _KEPT | _SET, "of HANClassifier, as max_epochs=5, tokenizer__min_df=2"),
-    ("fit audit", "--seed", {"type": int, "default": 0, **_N}, "of random numbers (default: 0)"),
+    (LEARNING, "--set", _KEPT | _SET, "of HANClassifier, as max_epochs=5, tokenizer__min_df=2"),
+    (LEARNING, "--seed", {"type": int, "default": 0, **_N}, "of random numbers (default: 0)"),
 ]
 
 
@@ -231,8 +237,8 @@ def _run(arguments: argparse.Namespace) -> None:
 
         print(f"The kernels are compiled; it took {warm_up():.1f} s.")
     else:
-        module = import_module(f"sk_han.cli.{'fitting' if name in LEARNING else 'scoring'}")
-        getattr(module, name)(arguments)
+        module = import_module(f"sk_han.cli.{'fitting' if name in LEARNING.split() else 'scoring'}")
+        getattr(module, name.replace("-", "_"))(arguments)
 
 
 def _message(error: BaseException) -> str:

@@ -212,7 +212,7 @@ class TestHoldOut:
             *("report", tmp_path / "m.han", held, "--train", tmp_path / "m.train.csv")
         )
         assert code == 0
-        assert f"learnt from the {len(rest)} training documents given." in printed
+        assert f"fitted to the {len(rest)} training documents given." in printed
 
     def test_it_has_encoding_and_separator_of_the_table(self, run, tmp_path):
         data, held, model = (tmp_path / name for name in ("data.csv", "m.test.csv", "m.han"))
@@ -332,3 +332,93 @@ class TestColumns:
         assert code != 0
         assert "'amount'" in told
         assert "line 2" in told
+
+
+class TestCrossValidate:
+    @pytest.fixture
+    def data(self, table):
+        """A table of 36 documents by 6 authors, with a column."""
+        header = ("text", "label", "author", "price")
+        rows = [
+            (f"{text} Then it was day {i}.", LABELS[i % 18], f"author {i % 6}", i)
+            for i, text in enumerate(TEXTS * 2)
+        ]
+        return table(rows, header=header)
+
+    def test_each_fold_is_measured_by_a_model_of_the_others(self, run, data, monkeypatch):
+        learnt = spied_fits(monkeypatch)
+        code, output, told = run("cross-validate", data, "--folds", 3, *SMALL)
+        assert code == 0, told
+        (head, accuracy, f1) = [line.split() for line in output.splitlines()]
+        assert head[:3] == ["metric", "mean", "std"]
+        assert (accuracy[0], f1[0]) == ("accuracy", "f1_macro")
+        of_folds = np.array(accuracy[3:], dtype=float)
+        assert float(accuracy[1]) == pytest.approx(of_folds.mean(), abs=1e-4)
+        assert float(accuracy[2]) == pytest.approx(of_folds.std(ddof=1), abs=1e-4)
+        texts = [set(X) for X, _ in learnt]
+        assert len(learnt) == len(of_folds) == 3
+        assert [len(X) for X, _ in learnt] == [24, 24, 24]
+        assert not set.intersection(*texts)
+        for _, y in learnt:  # stratified by label
+            assert (y == "pos").sum() == (LABELS == "pos").sum() * 24 / 18
+
+    def test_groups_stay_together_and_columns_and_texts_are_learnt_from(
+        self, run, data, monkeypatch
+    ):
+        learnt = spied_fits(monkeypatch)
+        columns = ["--columns", "price", "--groups", "author", "--unlabelled", data]
+        with open(data, "a", encoding="utf-8") as file:
+            file.write("Without a label.,,author 1,3\n")
+        code, _, told = run("cross-validate", data, "--folds", 3, *SMALL, *columns)
+        assert code == 0, told
+        for X, _ in learnt:
+            assert list(X.columns) == ["text", "price"]
+            assert len({int(price) % 6 for price in X["price"]}) == 4
+
+    def test_several_labels_have_metrics_of_their_own(self, run, table):
+        cells = ["good;sun", "good", "bad", "bad;sun", "", "good;bad"] * 6
+        rows = [(i, f"{TEXTS[i % 18]} {i}", cell) for i, cell in enumerate(cells)]
+        options = ["--folds", 2, *SMALL, "--separator", ";"]
+        code, output, told = run("cross-validate", table(rows), *options)
+        assert code == 0, told
+        assert [line.split()[0] for line in output.splitlines()] == [
+            "metric",
+            "f1_micro",
+            "f1_macro",
+        ]
+
+    def test_a_file_has_a_row_for_each_metric(self, run, data, tmp_path):
+        path = tmp_path / "folds.csv"
+        options = ["--folds", 2, *SMALL, "--metrics", "neg_log_loss", "accuracy", "-o", path]
+        assert run("cross-validate", data, *options)[:2] == (0, "")
+        head, *rows = csv.reader(path.read_text("utf-8").splitlines())
+        assert head == ["metric", "mean", "std", "fold 1", "fold 2"]
+        assert [row[0] for row in rows] == ["neg_log_loss", "accuracy"]
+        code, _, told = run("cross-validate", data, *options)
+        assert (code, "--force" in told) == (1, True)
+
+    @pytest.mark.parametrize(
+        ("options", "code", "message"),
+        [
+            (["--metrics", "f1_makro"], 2, "no scorer is 'f1_makro'. Did you mean 'f1_macro'?"),
+            (["--folds", 1], 1, "36 different texts or groups make 2 to 36 folds; got 1."),
+            (["--folds", 7, "--groups", "author"], 1, "make 2 to 6 folds; got 7."),
+            (["--groups", "autor"], 1, "has no column 'autor'"),
+            (["--metrics", "roc_auc_ovr_weighted", "--set", "epochs=3"], 2, "has no parameter"),
+        ],
+    )
+    def test_what_cannot_be_meant_is_told_before_training(self, run, data, options, code, message):
+        found = run("cross-validate", data, *SMALL, *options)
+        assert (found[0], message in found[2]) == (code, True), found[2]
+
+
+def spied_fits(monkeypatch):
+    """Return a list that gets documents and labels of each fit."""
+    learnt, fit = [], sk_han.HANClassifier.fit
+
+    def spy(self, X, y, **more):
+        learnt.append((X, y))
+        return fit(self, X, y, **more)
+
+    monkeypatch.setattr(sk_han.HANClassifier, "fit", spy)
+    return learnt

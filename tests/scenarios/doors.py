@@ -393,6 +393,9 @@ def _command_line_fit(trial: Trial) -> None:
         rows = list(csv.DictReader(file))
     assert 0 < len(rows) < len(trial.texts)
     assert {row["text"] for row in rows} <= set(trial.texts)
+    if trial.has is None:
+        scores = run_cli("cross-validate", table, "--folds", 2, *small).splitlines()[1]
+        assert 0 <= float(scores.split()[1]) <= 1
     found = json.loads(run_cli("evaluate", model, rest, "--json", *trial.separator))
     assert 0 <= found["accuracy" if trial.has is None else "subset_accuracy"] <= 1
 
