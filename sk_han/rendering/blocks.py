@@ -198,19 +198,22 @@ def more(n: int, what: str) -> list[Block]:
 
 
 def number(value: float, signed: bool) -> str:
-    """Write a value with three decimals, or with two or three digits if it is small or large."""
+    """Write a value with three decimals, or with two digits or none if it is small or large."""
     # Below, three decimals round to one significant digit or none.
-    if abs(value) < 0.00995:
+    if not 0.00995 <= abs(value) < 99.95:
         return brief(value, signed)
-    sign = "+" if signed else ""
-    return format(value, f"{sign}.3f" if abs(value) < 99.95 else f"{sign}.3g")
+    return format(value, "+.3f" if signed else ".3f")
 
 
 def brief(value: float, signed: bool = False) -> str:
-    """Write a value with two significant digits, and zero without a sign."""
-    if not value:
+    """Write a value with two significant digits but at most six decimals, and zero without sign."""
+    if abs(value) < 5e-7:
         return "0"
-    return format(value, "+.2g" if signed else ".2g")
+    sign = "+" if signed else ""
+    if abs(value) >= 99.5:
+        return format(value, f"{sign},.0f")
+    written = format(value, f"{sign}.2g")
+    return format(value, f"{sign}.6f") if "e" in written else written
 
 
 def decimal(value: float | None, places: int = 3) -> str:

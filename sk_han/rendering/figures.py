@@ -162,6 +162,7 @@ def plot_history(estimator: Any, ax: Axes | None = None) -> Axes:
     if scores:
         twin = ax.twinx()
         twin.set_ylabel("score")
+        twin.margins(y=0.15)  # with those of the losses, falling lines of two epochs would coincide
         for i, name in enumerate(scores):
             label = name.replace("valid_", "validation ", 1)
             # The first two colours of most style sheets are like those of the losses.

@@ -277,7 +277,7 @@ def _accuracy_tables(report: Reported) -> Iterator[Block]:
             "Risk-coverage curve: the most confident documents alone, if a person decides about "
             "the others. selective_threshold chooses where to stop.",
             "probability",
-            [(f"at least {percent(b.confidence, 1)}", b, None) for b in report.risk_coverage],
+            [(_at_least(b.confidence), b, None) for b in report.risk_coverage],
         ),
         (
             "Documents by length. If two intervals overlap widely, their difference may be chance.",
@@ -306,6 +306,11 @@ def _accuracy_tables(report: Reported) -> Iterator[Block]:
             ]
             yield Table(rows, [name, "", "right", "documents"], "classes")
             yield Sentence(meaning, "han-small")
+
+
+def _at_least(share: float) -> str:
+    written = percent(share, 1)
+    return written if written.startswith("above") else f"at least {written}"
 
 
 def _mistakes(report: Reported, extent: str) -> Iterator[Block]:

@@ -91,8 +91,8 @@ BEFORE_NAME = _words("""
     Gen Col Maj Adm Rev Hon Pres Gov Sen Rep Fr Ft Sig Ing Dipl Hr Hrn Frl Ste Mgr
     sr sra srta dña ud uds dott avv dhr mevr inż proff
     vs viz cf e.g i.e ca approx resp incl al
-    z.b d.h u.a v.a s.o s.u bzw vgl ggf evtl inkl zzgl sog p.ej pág núm p.ex bijv o.a bl.a
-    t.ex f.eks np tzn tzw św ul např tzv
+    z.b d.h u.a v.a s.o s.u bzw vgl ggf evtl inkl zzgl abzgl sog insg Abg Abt Bekl Fa Kfz
+    p.ej pág núm p.ex bijv o.a bl.a t.ex f.eks np tzn tzw św ul např tzv
     т.е ул проф акад напр π.χ δηλ د डॉ
 """)
 
@@ -109,6 +109,12 @@ MAY_END = _words("""
 BEFORE_NUMBER = _words("""
     no nos nr fig figs p pp vol vols ch art sec eq eqs ed pt op opp par pos cap col abs kap lit
     mar apr jun jul sun sat ver kl č str стр c г n º n° nº № gem
+""")
+
+# Words after the German "gem." (according to), and after no English "a gem."
+AFTER_GEM = _words("""
+    abs absprache anlage art artikel gesetz nr ordnung plan protokoll satz satzung vertrag ziff
+    der dem den des dieser diesem diesen ihrer ihrem unserer unserem
 """)
 
 # "am 3. Oktober", "am 3. Okt.": a small number before a month is an ordinal.
@@ -316,6 +322,9 @@ def _abbreviates(text: str, start: int, begin: int, end: int) -> bool:
         return _is_ordinal(text, start, begin, end, word)
     if lower in BEFORE_NUMBER and (following == "§" or (following.isdecimal() and lower != "gem")):
         return True  # "gem. § 5", but "It is a gem. 10/10"
+    if lower == "gem":
+        noun = text[end : end + 40].split(maxsplit=1)[0].rstrip(",;:.!?").lower()
+        return noun in AFTER_GEM or (noun.endswith("ung") and len(noun) > len("Samsung"))
     if lower == "lit" and before[-2:-1] and before[-2][-1].isdecimal():  # "Abs. 1 lit. a DSGVO"
         return True
     if lower in MAY_END:

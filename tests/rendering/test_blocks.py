@@ -58,12 +58,13 @@ def test_what_rounds_to_0_has_no_sign():
     ]
 
 
-def test_a_large_value_has_three_digits():
-    assert [number(value, signed=True) for value in (0.25, 0.0, 1234.5)] == [
-        "+0.250",
-        "0",
-        "+1.23e+03",
-    ]
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(0.25, "+0.250"), (0.0, "0"), (1234.5, "+1,234"), (-99.96, "-100"), (0.004321, "+0.0043"),
+     (8e-06, "+0.000008"), (-8.1e-05, "-0.000081"), (1e-07, "0")],
+)  # fmt: skip
+def test_a_value_is_written_without_an_exponent(value, written):
+    assert number(value, signed=True) == written
 
 
 VALUES = st.lists(st.integers(-50, 50), max_size=30).map(lambda values: np.array(values, float))

@@ -123,6 +123,17 @@ def test_history_has_a_line_for_each_kind_of_number():
     np.testing.assert_array_equal(scores.lines[0].get_ydata(), [0.6, 0.7])
 
 
+def test_lines_of_two_epochs_that_fall_alike_do_not_hide_each_other():
+    epochs = [
+        {"train_loss": 0.7, "valid_accuracy": 0.8},
+        {"train_loss": 0.5, "valid_accuracy": 0.7},
+    ]
+    ax = plot_history(epochs, ax=Figure().subplots())
+    ax.figure.draw_without_rendering()
+    ends = [axes.transData.transform(axes.lines[0].get_xydata())[:, 1] for axes in ax.figure.axes]
+    assert np.abs(ends[0] - ends[1]).min() > 10  # pixels
+
+
 def test_epochs_without_a_score_are_left_out():
     history = [HISTORY[0], {"epoch": 2, "train_loss": 0.5, "valid_loss": None}]
     ax = plot_history(history, ax=Figure().subplots())

@@ -140,6 +140,13 @@ def test_the_page_says_which_is_better(answers, verdict):
     assert verdict in Page(report.to_html()).line
 
 
+def test_a_coverage_of_sure_documents_is_said_once():
+    report = made(probabilities=np.tile([0.99999, 0.00001], (6, 1)), labels=["neg", "pos", "new"])
+    page = Page(report.to_html()).all_text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "above 99.9 %" in page
+    assert "at least above" not in page
+
+
 def test_long_labels_that_begin_alike_differ_in_tables():
     labels = ["Electronics, computers, laptops", "Electronics, computers, printers", "x"]
     html = made(labels=labels).to_html()
