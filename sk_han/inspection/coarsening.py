@@ -230,7 +230,7 @@ class CoarserClassifier:
         """
         X = with_length(X)
         answers = self._nodes.answers(self.predict_proba(X), self.selection_.threshold)
-        model, _ = reader_of(self.estimator)
+        model = reader_of(self.estimator)
         texts = texts_of(X if model is None else model.fitted.with_columns(X))
         if texts is not None:
             answers[[not text.strip() for text in texts]] = -1

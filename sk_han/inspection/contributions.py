@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import Coalitions, DocumentArray
-from sk_han.inspection.results.document import combine_attention
 from sk_han.parts.pool import NETWORK, WORDS
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def contributions_of(
     if method == "attention":
         sentences = attribution.sentence_attention
         of_sentence = np.repeat(sentences, documents.words_per_sentence)  # (T,)
-        words = combine_attention(attribution.word_attention, of_sentence, options.combine)
+        words = attribution.word_attention * of_sentence
     else:
         # The attention of sentences has a gradient of its own, but each state of the sentence
         # encoder mixes in its neighbours: on 300 reviews of `make_reviews`, with a network trained

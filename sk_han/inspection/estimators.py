@@ -37,16 +37,8 @@ def texts_of(X: Any) -> tuple[str, ...] | None:
         return None
 
 
-class CalibratedModel(NamedTuple):
-    """A CalibratedClassifierCV, or a Pipeline that ends in one, and the models of its folds."""
-
-    estimator: Any
-    models: list[Any]
-    place: str  # the first model, as an attribute of the estimator
-
-
 def opened(estimator: Any) -> Any:
-    """Return the model that a fitted estimator passes documents to, or a `CalibratedModel`.
+    """Return the model that a fitted estimator passes documents to.
 
     The steps of a Pipeline before a search or the like are kept.
     """
@@ -61,21 +53,11 @@ def opened(estimator: Any) -> Any:
         if last is None or last == "passthrough":
             return estimator
         inside = opened(last)
-        if inside is last:
-            return estimator
-        if not isinstance(inside, CalibratedModel):
-            return Pipeline([*steps, (name, inside)])
-        models = [Pipeline([*steps, (name, model)]) for model in inside.models]
-        place = f"named_steps[{name!r}].{inside.place}"
-        return CalibratedModel(Pipeline([*steps, (name, inside.estimator)]), models, place)
+        return estimator if inside is last else Pipeline([*steps, (name, inside)])
     if isinstance(estimator, FrozenEstimator):
         return opened(estimator.estimator)
     if hasattr(estimator, "best_estimator_"):  # searches of other packages have it too
         return opened(estimator.best_estimator_)
-    # Recognized by module, since importing the class takes memory that an explanation may lack.
-    if "sklearn.calibration" in {kind.__module__ for kind in type(estimator).__mro__}:
-        models = [fold.estimator for fold in estimator.calibrated_classifiers_]
-        return CalibratedModel(estimator, models, "calibrated_classifiers_[0].estimator")
     if hasattr(estimator, "cv_results_"):
         raise TypeError(
             f"This {type(estimator).__name__} holds no fitted model, since refit=False. Fit an "
@@ -91,13 +73,6 @@ def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
     """
     refuse_other_unfitted(estimator, by)
     estimator = opened(estimator)
-    if isinstance(estimator, CalibratedModel):
-        explained_model(estimator.models[0], by)
-        raise TypeError(
-            f"{type(estimator.estimator).__name__} has "
-            f"{counted(len(estimator.models), 'model')} behind it, and this measures one by "
-            f"itself: take estimator.{estimator.place}."
-        )
     *steps, classifier = _steps(estimator)
     if not isinstance(getattr(classifier, "model_", None), FittedModel):
         raise TypeError(f"{_needed(estimator, classifier, by)}{_way_to_explain(estimator)}")
@@ -138,9 +113,8 @@ def _needed(estimator: Any, classifier: Any, by: str) -> str:
     """Return the sentence that names what a function takes, and what it got."""
     is_pipeline = isinstance(estimator, Pipeline)
     ends_in = f" that ends in {type(classifier).__name__}" if is_pipeline else ""
-    around = "a search or a calibration" if by == "explain" else "a search"
     return (
-        f"{by} needs a HANClassifier, a Pipeline that ends in one, or {around} of such; "
+        f"{by} needs a HANClassifier, a Pipeline that ends in one, or a search of such; "
         f"got {type(estimator).__name__}{ends_in}."
     )
 
@@ -167,6 +141,8 @@ def _way_to_explain(estimator: Any) -> str:
         last = last[-1]
     if isinstance(last, (FixedThresholdClassifier, TunedThresholdClassifierCV)):
         return f" The threshold of a {type(last).__name__} moves no score: explain its estimator_."
+    if hasattr(last, "calibrated_classifiers_"):
+        return " Take the model of a fold, calibrated_classifiers_[0].estimator."
     names = list(getattr(last, "named_estimators_", {}))
     if not names:
         return own_results(estimator)
@@ -211,15 +187,12 @@ class ReadDocuments(NamedTuple):
     n_not_compared: int = 0  # with too few known words to compare
 
 
-def reader_of(estimator: Any) -> tuple[ExplainedModel | None, bool]:
-    """Return the model that reads the documents, or None, and whether it predicts alone."""
+def reader_of(estimator: Any) -> ExplainedModel | None:
+    """Return the model that reads the documents; None of another classifier."""
     try:
-        inside = opened(estimator)
-        if isinstance(inside, CalibratedModel):
-            return explained_model(inside.models[0]), False
-        return explained_model(inside), True
+        return explained_model(estimator)
     except TypeError:
-        return None, False
+        return None
 
 
 def read(model: ExplainedModel | None, X: Any) -> ReadDocuments:
@@ -246,28 +219,6 @@ def read(model: ExplainedModel | None, X: Any) -> ReadDocuments:
         np.flatnonzero(np.concatenate(learnt_from)) if is_compared.any() else None,
         int(np.count_nonzero(np.array(lengths)[: len(is_compared)] * ~is_compared)),
     )
-
-
-def seen_in_training(estimator: Any, X: Any) -> NDArray[np.int64] | None:
-    """Return documents with the words of a training document of the model, or of its models.
-
-    None if a model lacks hashes, or if a calibration was fitted to models that were fitted before.
-    """
-    model, predicts_alone = reader_of(estimator)
-    if model is None:
-        return None
-    if predicts_alone:
-        return read(model, X).learnt_from
-    inside = opened(estimator)
-    together, *members = (
-        each[-1] if isinstance(each, Pipeline) else each
-        for each in (inside.estimator, *inside.models)
-    )
-    if getattr(together, "cv", None) == "prefit" or FrozenEstimator in map(type, members):
-        return None
-    by_model = [seen_in_training(member, X) for member in inside.models]
-    known = [rows for rows in by_model if rows is not None]
-    return np.unique(np.concatenate(known)) if len(known) == len(by_model) else None
 
 
 def words_of(model: ExplainedModel | None, X: Any, name: str) -> Sequence[str] | None:

@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 
-from sk_han.inspection.estimators import (
-    CalibratedModel,
-    explained_model,
-    opened,
-    refuse_other_unfitted,
-)
+from sk_han.inspection.estimators import explained_model
 from sk_han.inspection.explanations import (
-    ExplainedClasses,
     ExplainOptions,
-    as_container,
     explanation_list,
-    in_portions,
     listed_documents,
-    number_of,
     takes_options,
 )
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
-from sk_han.targets import OneOfClasses
 from sk_han.utils.containers import document_ids, plain_label
-from sk_han.utils.messages import random_source
 from sk_han.validation.labels import warn_of_order
-
-_PORTION = 64  # documents of an iterator that the models of a calibration read at once
 
 
 @takes_options
@@ -54,8 +38,7 @@ def explain(
     ----------
     estimator : HANClassifier, Pipeline, or an estimator around them
         Fitted: a `HANClassifier`, a Pipeline that ends in one, or a search (GridSearchCV,
-        RandomizedSearchCV, ...), FrozenEstimator or CalibratedClassifierCV of such. Notes say what
-        is explained where several models predict.
+        RandomizedSearchCV, ...) or FrozenEstimator of such.
     X : n_documents raw texts, DocumentArray, or ndarray of int
         As the estimator's ``predict`` takes them.
     y_true : array-like of n_documents labels, or indicator of several labels, default=None
@@ -81,11 +64,6 @@ def explain(
         (Serrano and Smith, 2019).
         "attention": the attention weights, which have no sign and no target.
         "random": random numbers, a control.
-    combine : {"product", "sqrt"}, default="product"
-        How the attention of a word and of its sentence become one number. "product" sums to 1
-        over the document. "sqrt" is the word's attention times the square root of the
-        sentence's, as Yang et al. (2016) draw it; it does not sum to 1, and words of unimportant
-        sentences remain visible.
     batch_size : int, default=None
         Documents that are read at once; None for as many as in prediction. Results do not
         depend on it.
@@ -143,11 +121,9 @@ def explain(
     The state of a recurrent encoder depends on the words around its own, so the attended word is
     not alone responsible.
 
-    For a search, its best estimator is explained. For a calibration, contributions and attention
-    are the mean over the models of its folds, before calibration; probabilities are calibrated.
-    With n models it takes n times as long plus one prediction. For voting or stacking, explain the
-    members: ``explain(vote.named_estimators_["han"], X)``, where a class is its number in
-    ``vote.classes_``.
+    For a search, its best estimator is explained. For a calibration, voting or stacking, explain
+    a member: ``explain(calibration.calibrated_classifiers_[0].estimator, X)``, or
+    ``explain(vote.named_estimators_["han"], X)``, where a class is its number in ``vote.classes_``.
 
     With the default method a document takes 20 to 30 times the time of its prediction, 11 to 16 ms
     for reviews and news on one core, with "gradient_attention" twice the time. "shapley" of a
@@ -189,7 +165,7 @@ def explain_iter(
 
     Parameters
     ----------
-    estimator, target, against, targets, method, combine, batch_size, random_state
+    estimator, target, against, targets, method, batch_size, random_state
         See `explain`.
     X : as in `explain`, or an iterator of raw texts
         At most `batch_size` texts of an iterator are held at once.
@@ -291,83 +267,5 @@ def _explained(
     estimator: Any, X: Any, target: Any, against: Any, targets: str | None, options: dict[str, Any]
 ) -> Iterator[tuple[int, DocumentExplanation]]:
     """Check at the call; explain batch by batch, with the number of the document."""
-    refuse_other_unfitted(estimator, "explain")
-    inside = opened(estimator)
-    checked = ExplainOptions.checked(options)
-    which = {"target": target, "against": against, "targets": targets}
-    if not isinstance(inside, CalibratedModel):
-        return explained_model(inside).explanations(X, checked, **which)
-    X = as_container(X)
-    names = OneOfClasses(np.asarray(inside.estimator.classes_))
-    classes = ExplainedClasses.checked(target, against, names, number_of(X), targets)
-    return _explained_by_calibration(inside, X, classes, names, checked)
-
-
-def _explained_by_calibration(
-    calibration: CalibratedModel,
-    X: Any,
-    classes: ExplainedClasses,
-    of: OneOfClasses,
-    options: ExplainOptions,
-) -> Iterator[tuple[int, DocumentExplanation]]:
-    """Check at the call; average the explanations of the models, portion by portion."""
-    for number, model in enumerate(calibration.models):
-        if len(model.classes_) != of.n_scores:
-            raise ValueError(
-                f"Model {number} of the calibration was fitted on {len(model.classes_)} of "
-                f"{of.n_scores} classes, so its explanations cannot be added to the others'. Fit "
-                "it on documents of all classes."
-            )
-    explained_model(calibration.models[0])
-    random = random_source(options.random_state)
-    # The models take turns portion by portion, so each draws from a source of its own.
-    draw = random.integers if isinstance(random, np.random.Generator) else random.randint
-    sources = [np.random.default_rng(draw(2**31 - 1)) for _ in calibration.models]
-
-    def explained() -> Iterator[tuple[int, DocumentExplanation]]:
-        n_read = 0
-        for portion in in_portions(X, options.batch_size or _PORTION):
-            probabilities = np.asarray(calibration.estimator.predict_proba(portion), np.float64)
-            of_portion = classes.batch(n_read, len(probabilities))
-            numbers, against = of_portion.targets(probabilities), of_portion.against
-            by_models = [
-                explain_iter(
-                    model,
-                    portion,
-                    target=of.names[numbers],
-                    against=None if (against < 0).all() else of.names[against],
-                    **vars(replace(options, random_state=source)),
-                )
-                for model, source in zip(calibration.models, sources, strict=True)
-            ]
-            for i, each in enumerate(zip(*by_models, strict=True)):
-                yield n_read + i, _average(each, probabilities[i])
-            n_read += len(probabilities)
-        classes.check_length(n_read)
-
-    return explained()
-
-
-def _average(
-    explanations: Sequence[DocumentExplanation], probabilities: NDArray[np.float64]
-) -> DocumentExplanation:
-    """Average the explanations of a document by several models, with calibrated probabilities."""
-    first = explanations[0]
-    fields = ["word_attention", "sentence_attention", "contributions"]
-    fields += ["sentence_contributions", "ngram_contributions", "base_value"]
-    fields += ["column_contributions"]
-    means = {
-        name: np.mean([getattr(explanation, name) for explanation in explanations], axis=0)
-        for name in fields
-        if getattr(first, name) is not None
-    }
-    if first.sentence_errors is not None:
-        errors: Any = [explanation.sentence_errors for explanation in explanations]
-        means["sentence_errors"] = np.linalg.norm(errors, axis=0) / len(explanations)
-    return replace(
-        first,
-        **means,
-        probabilities=probabilities,
-        predicted=first.classes[probabilities.argmax()],
-        unknown=np.all([explanation.unknown for explanation in explanations], axis=0),
-    )
+    model, checked = explained_model(estimator), ExplainOptions.checked(options)
+    return model.explanations(X, checked, target=target, against=against, targets=targets)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.inspection.contributions import METHODS, Contributions, contributions_of
 from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.document import COMBINATIONS, DocumentExplanation
+from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.model.fitted_model import FittedModel, Source
 from sk_han.parts import Pool
 from sk_han.parts.pool import NETWORK
@@ -35,7 +35,6 @@ class ExplainOptions:
     """Options of `sk_han.explain`, which documents each of them."""
 
     method: str = "shapley"
-    combine: str = "product"
     batch_size: int | None = None
     random_state: Any = None
 
@@ -51,7 +50,6 @@ class ExplainOptions:
                 )
         checked = cls(**options)
         check_choice("method", checked.method, METHODS)
-        check_choice("combine", checked.combine, COMBINATIONS)
         if checked.batch_size is not None:
             check_count("batch_size", checked.batch_size)
             checked = replace(checked, batch_size=int(checked.batch_size))
@@ -446,7 +444,6 @@ def _as_explanations(
             target=names[targets[i]],
             against=None if against[i] < 0 else names[against[i]],
             unknown=unknown[words],
-            combine=options.combine,
             network_share=network_shares[i],
             ngram_contributions=contributions.ngrams[words],
             sentence_errors=None if errors is None else errors[sentences],

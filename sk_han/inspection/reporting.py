@@ -24,7 +24,6 @@ from sk_han.inspection.estimators import (
     read,
     reader_of,
     refuse_label_lists,
-    seen_in_training,
     words_of,
 )
 from sk_han.inspection.explaining import explain
@@ -138,7 +137,7 @@ def report(
     ----------
     estimator : classifier
         Fitted, with `classes_` and ``predict_proba``. Mistakes are explained if `explain` takes
-        it: a `HANClassifier`, a Pipeline that ends in one, or a search or a calibration of these.
+        it: a `HANClassifier`, a Pipeline that ends in one, or a search of these.
     X : n_documents raw texts, DocumentArray, or ndarray of int
         Held-out documents, as for ``predict``.
     y : array-like of shape (n_documents,), or indicator of shape (n_documents, n_labels)
@@ -185,9 +184,9 @@ def report(
 
     Notes
     -----
-    Apart from predicting X, a report tokenizes it once more (for each model of a calibration) and
-    explains mistakes. A document looks mislabelled if its prediction is wrong and `audit_labels`
-    estimates that its label is more likely wrong than right.
+    Apart from predicting X, a report tokenizes it once more and explains mistakes. A document looks
+    mislabelled if its prediction is wrong and `audit_labels` estimates that its label is more
+    likely wrong than right.
 
     Examples
     --------
@@ -206,7 +205,7 @@ def report(
     if (X_train is None) != (y_train is None):
         raise ValueError("Pass X_train and y_train together, or neither.")
     classes = classes_of(estimator)
-    model, predicts_alone = reader_of(estimator)
+    model = reader_of(estimator)
     warn_of_order(X, y, "y")
     warn_of_order(X, groups, "groups")
     warn_of_order(X_train, y_train, "y_train", "X_train")
@@ -221,7 +220,7 @@ def report(
         if X_train is not None:
             t_train, _ = label_indicator(y_train, X_train, classes, "y_train")
             t_train = padded(t_train[:, : len(classes)], t.shape[1])
-        target: Any = model.fitted.target if model and predicts_alone else None
+        target: Any = model.fitted.target if model else None
         evaluation = _evaluate_labels(estimator, X, t, classes, unknown, target, n_mistakes)
     else:
         y = check_labels(y, n)
@@ -232,7 +231,7 @@ def report(
         labels = all_labels(classes, y, y_train, other_classes)
         t = class_numbers(y, labels)
         t_train = None if y_train is None else class_numbers(y_train, labels)
-        evaluation = _evaluate_classes(estimator, predicts_alone, X, t, classes, labels, n_mistakes)
+        evaluation = _evaluate_classes(estimator, model, X, t, classes, labels, n_mistakes)
 
     held_out = read(model, X)
     words_train = None if X_train is None else words_of(model, X_train, "X_train")
@@ -244,10 +243,8 @@ def report(
             if other_classes is None
             else _compared(baseline, X, y, other_classes, labels)
         )
-    explanations, unexplained = _explained(estimator, predicts_alone, held_out, X, evaluation)
+    explanations, unexplained = _explained(estimator, model, held_out, X, evaluation)
     seen = held_out.learnt_from
-    if model and not predicts_alone:
-        seen = seen_in_training(estimator, X)
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
     same = groups_of_same(keys)
     n_not_compared = 0 if seen is None or words_train is not None else held_out.n_not_compared
@@ -287,7 +284,7 @@ class _Evaluation(NamedTuple):
 
 def _evaluate_classes(
     estimator: Any,
-    predicts_alone: bool,
+    model: ExplainedModel | None,
     X: Any,
     targets: Any,
     classes: NDArray[Any],
@@ -295,7 +292,7 @@ def _evaluate_classes(
     n_mistakes: int,
 ) -> _Evaluation:
     """Evaluate a model of one class per document; targets are positions in `labels`, (D,)."""
-    probabilities, predicted = predictions(estimator, predicts_alone, X, labels)
+    probabilities, predicted = predictions(estimator, model, X, labels)
     decided = predicted if (predicted != probabilities.argmax(axis=1)).any() else None
     wrong = predicted != targets
     known = np.flatnonzero(targets < len(classes))
@@ -330,11 +327,11 @@ def _evaluate_classes(
 
 
 def predictions(
-    estimator: Any, predicts_alone: bool, X: Any, labels: list[Any]
+    estimator: Any, model: ExplainedModel | None, X: Any, labels: list[Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return probabilities (D, K), and the positions in `labels` of the predicted classes (D,)."""
     probabilities = probability_array(estimator, X)
-    if predicts_alone:
+    if model is not None:
         return probabilities, probabilities.argmax(axis=1)
     # A threshold may decide, as that of TunedThresholdClassifierCV.
     return probabilities, class_numbers(np.asarray(estimator.predict(X)), labels)
@@ -512,7 +509,7 @@ def _compared(
     predicted = np.asarray(predicted.toarray() if hasattr(predicted, "toarray") else predicted)
     several = is_indicator(y)
     if several:
-        classes = names_of_columns(y, X, classes, reader_of(baseline)[0])
+        classes = names_of_columns(y, X, classes, reader_of(baseline))
     shape = (n, len(classes))
     if p.shape != shape or predicted.shape != (shape if several else shape[:1]):
         raise ValueError(
@@ -584,7 +581,11 @@ def _tfidf(texts: Sequence[str], t: NDArray[Any]) -> Pipeline:
 
 
 def _explained(
-    estimator: Any, predicts_alone: bool, held_out: ReadDocuments, X: Any, evaluation: _Evaluation
+    estimator: Any,
+    model: ExplainedModel | None,
+    held_out: ReadDocuments,
+    X: Any,
+    evaluation: _Evaluation,
 ) -> tuple[ExplanationList, list[str]]:
     """Explain the most confident mistakes; if that is not possible, return a note on why."""
     if not len(evaluation.worst):
@@ -597,7 +598,7 @@ def _explained(
     try:
         return explain(estimator, rows_of(X, evaluation.worst), target=evaluation.explained), []
     except (TypeError, ValueError) as error:
-        if predicts_alone:
+        if model is not None:
             raise
         return ExplanationList(), [f"Mistakes are not explained. {error}"]
 

@@ -14,8 +14,8 @@ from scipy.special import bdtr, betaincinv
 from sk_han.inspection.estimators import (
     n_documents_of,
     probability_array,
+    read,
     reader_of,
-    seen_in_training,
     texts_of,
 )
 from sk_han.inspection.reporting import (
@@ -183,7 +183,7 @@ def read_held_out(
     error of at most `max_error`.
     """
     classes = classes_of(estimator, by)
-    model, predicts_alone = reader_of(estimator)
+    model = reader_of(estimator)
     warn_of_order(X, y, "y")
     X = with_length(X)
     several = takes_indicator(y, model)
@@ -197,8 +197,8 @@ def read_held_out(
         y = check_labels(y, n_documents_of(X))
         labels = all_labels(classes, y, None)
         targets = class_numbers(y, labels)
-        probabilities, predicted = predictions(estimator, predicts_alone, X, labels)
-    seen = seen_in_training(estimator, X)
+        probabilities, predicted = predictions(estimator, model, X, labels)
+    seen = None if model is None else read(model, X).learnt_from
     kept = np.ones(len(targets), dtype=bool)
     kept[[] if seen is None else seen] = False
     texts = texts_of(X if model is None else model.fitted.with_columns(X))

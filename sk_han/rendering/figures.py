@@ -70,7 +70,7 @@ def plot_explanation(explanation: Explained, ax: Axes | None = None) -> Axes:
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; by default those of a new figure.
     """
-    shading = shading_of(explanation, "contributions")
+    shading = shading_of(explanation)
     order = np.argsort(-np.abs(shading.sentences), kind="stable")
     shown = np.sort(order[:MOST_SENTENCES])
     size = 8, 1.2 + INCHES_PER_ROW * max(len(shown), 1)

@@ -320,7 +320,7 @@ def _mistakes(report: Reported, extent: str) -> Iterator[Block]:
     if not rows and not in_terminal:
         yield Sentence("There are no mistakes on documents whose labels the model knows.")
     if rows and not in_terminal:
-        yield from legend(list(report.mistakes), "contributions")
+        yield from legend(list(report.mistakes))
     for place, row in enumerate(rows):
         title = [f"Document {document_name(row, report.ids)}: ", *_verdict(report, row, place)]
         if not len(report.mistakes):
@@ -333,7 +333,7 @@ def _mistakes(report: Reported, extent: str) -> Iterator[Block]:
             continue
         if not report.several_labels and row in report.suspects:
             yield Sentence("This label may be wrong.", "han-small")
-        shown = document_blocks([report.mistakes[place]], "contributions", report.marked(row))
+        shown = document_blocks([report.mistakes[place]], report.marked(row))
         yield Fold("The whole document, word by word", shown, not place, "han-small")
     if rows:
         n_more = int((~report.right).sum()) - len(rows)
@@ -367,7 +367,7 @@ def _misled(report: Reported, place: int) -> Sentence:
     if report.mistake_labels is not None:
         missed = report.targets[report.mistake_rows[place], report.mistake_labels[place]]
         sign = -1 if missed else 1
-    shading = shading_of(explanation, "contributions")
+    shading = shading_of(explanation)
     if (sign * shading.values).max(initial=0.0) <= 0:
         side = "for" if sign > 0 else "against"
         said = [f"Nothing speaks {side} ", *comparison(explanation)]

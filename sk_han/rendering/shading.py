@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -31,7 +30,6 @@ from sk_han.rendering.colors import LEVELS
 from sk_han.utils.messages import in_one_line
 
 Level = Literal["word", "sentence"]
-Quantity = Literal["contributions", "attention"]
 Explained: TypeAlias = Any  # a DocumentExplanation, whose class is above this module
 # Words that together hold no more than this share of a document's contributions are not shaded: the
 # largest of the shares measured at which taking all of them out at once, four of five words,
@@ -62,14 +60,12 @@ SUM = "An empty document and all sentences add up to the log-odds of the documen
 SUM_OF_COLUMNS = (
     "An empty document, all sentences and all columns add up to the log-odds of the document."
 )
-CALIBRATED = "A calibration has changed the probability, so that nothing adds up to it."
 UNCLEAR = "Numbers with \N{ALMOST EQUAL TO} are unclear: within two standard errors of 0."
 THRESHOLDS = (
     "After the probability of a label, and as a tick on its bar, is its threshold: the lowest "
     "probability at which a document gets the label."
 )
 TOKENS = "[In brackets]: words of the tokenizer without a place of their own in the text."
-_SHOWN = 5e-4  # of a probability
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,47 +159,26 @@ def too_weak(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     return magnitudes < rising[n_weak]
 
 
-def shading_of(explanation: Explained, show: Quantity) -> Shading:
-    """Return the values of an explanation to draw: its contributions or the attention."""
-    if show not in ("contributions", "attention"):
-        raise ValueError(f"show must be 'contributions' or 'attention'; got {show!r}.")
-    combined, signed = explanation.combined_attention, False
-    words, sentences, columns = combined, explanation.sentence_attention, np.empty(0)
-    if show == "contributions":
-        signed = explanation.signed
-        words, sentences = explanation.contributions, explanation.sentence_contributions
-        columns = explanation.column_contributions
-    root = "\N{SQUARE ROOT}" if explanation.combine == "sqrt" else ""
+def shading_of(explanation: Explained) -> Shading:
+    """Return the values of an explanation to draw."""
+    signed, words = explanation.signed, explanation.contributions
 
     def title(word: int) -> str:
         sentence = explanation.sentence_attention[explanation.sentence_of_word[word]]
         attention = (
-            f"attention {brief(combined[word])} = {root}sentence {brief(sentence)} "
+            f"attention {brief(explanation.combined_attention[word])} = sentence {brief(sentence)} "
             f"\N{MULTIPLICATION SIGN} word {brief(explanation.word_attention[word])}"
         )
         return f"contribution {brief(words[word], True)}, {attention}" if signed else attention
 
-    base = explanation.base_value if signed and adds_up(explanation) else None
-    errors = explanation.sentence_errors if signed else None
-    return Shading(words, sentences, columns, signed, title, errors, base)
+    sentences, columns = explanation.sentence_contributions, explanation.column_contributions
+    base = explanation.base_value if len(sentences) else None
+    return Shading(words, sentences, columns, signed, title, explanation.sentence_errors, base)
 
 
-def adds_up(explanation: Explained) -> bool:
-    """Return whether sentences add up to the probability shown: not those before a calibration."""
-    if explanation.base_value is None or not len(explanation.sentence_spans):
-        return False
-    labels = explanation.classes.tolist()
-    share = float(explanation.probabilities[labels.index(explanation.target)])
-    if explanation.against is not None:
-        share /= share + float(explanation.probabilities[labels.index(explanation.against)]) or 1.0
-    total = explanation.base_value + float(explanation.sentence_contributions.sum())
-    total += float(explanation.column_contributions.sum())
-    return abs(1 / (1 + math.exp(min(-total, 700.0))) - share) < _SHOWN
-
-
-def side_by_side(explanations: Sequence[Explained], show: Quantity) -> list[Shading]:
+def side_by_side(explanations: Sequence[Explained]) -> list[Shading]:
     """Return the values of one document for several classes, with one colour scale for all."""
-    shadings = tuple(shading_of(explanation, show) for explanation in explanations)
+    shadings = tuple(map(shading_of, explanations))
     return [replace(shading, others=shadings) for shading in shadings]
 
 
@@ -348,9 +323,7 @@ def prediction(explanation: Explained, true: Any = None) -> list[Any]:
     return head if explains_its_answer(explanation) else head + explained
 
 
-def document_blocks(
-    explanations: Sequence[Explained], show: Quantity, true: Any = None
-) -> list[Block]:
+def document_blocks(explanations: Sequence[Explained], true: Any = None) -> list[Block]:
     """Return prediction, probabilities and shaded text of one document, without a legend.
 
     Several explanations are for several classes: their columns have one scale of colours. Of
@@ -378,12 +351,12 @@ def document_blocks(
         blocks.append(Sentence(f"and {left_out} more", "han-small"))
     if alone and not explains_its_answer(first):
         blocks.append(Sentence(["explained: ", *comparison(first)], "han-small"))
-    return [*blocks, shaded(explanations, show)]
+    return [*blocks, shaded(explanations)]
 
 
-def shaded(explanations: Sequence[Explained], show: Quantity) -> Shaded:
+def shaded(explanations: Sequence[Explained]) -> Shaded:
     """Return the shaded text and the columns of one document, once for each explanation of it."""
-    first, shadings = explanations[0], side_by_side(explanations, show)
+    first, shadings = explanations[0], side_by_side(explanations)
     heads: list[Text] = []
     for e in explanations if len(explanations) > 1 else ():
         p = probability_of(e, e.classes.tolist().index(e.target))
@@ -400,18 +373,15 @@ def shaded(explanations: Sequence[Explained], show: Quantity) -> Shaded:
     return Shaded(rows_of(first), shadings, first.unknown, heads, table)
 
 
-def legend(
-    explanations: Sequence[Explained], show: Quantity, *, on_page: bool = True
-) -> list[Block]:
+def legend(explanations: Sequence[Explained], *, on_page: bool = True) -> list[Block]:
     """Return what colours and numbers mean: of fixed sentences those that apply."""
     read = [e for e in explanations if len(e.word_spans)]
     if not read:
         return [Sentence(NO_WORDS, "han-small")] if explanations and on_page else []
-    methods = {e.method if show == "contributions" else "attention" for e in read}
+    methods = {e.method for e in read}
     of_class = [e for e in read if e.method in methods - {"attention", "random"}]
-    exact = [e for e in of_class if e.base_value is not None and len(e.sentence_spans)]
-    is_exact = bool(exact) and all(map(adds_up, exact))
-    shadings = [shading_of(e, show) for e in of_class]
+    is_exact = any(e.base_value is not None and len(e.sentence_spans) for e in of_class)
+    shadings = [shading_of(e) for e in of_class]
     with_columns = any(shading.columns.any() for shading in shadings)
     shares = [e.network_share for e in read]
     network = " to ".join(dict.fromkeys(map(percent, (min(shares), max(shares)))))
@@ -426,7 +396,6 @@ def legend(
         *((method in methods, text) for method, text in MEANINGS.items()),
         ("attention" in methods and min(shares) < 1, NETWORK.format(share=network)),
         (of_class, ODDS),
-        (exact and not is_exact, CALIBRATED),
         (is_exact and not with_columns, SUM),
         (is_exact and with_columns, SUM_OF_COLUMNS),
         (any(each.is_unclear(i) for each in shadings for i in range(len(each.values))), UNCLEAR),

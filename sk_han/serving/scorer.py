@@ -306,7 +306,6 @@ class Scorer:
         against: Any = None,
         targets: str | None = None,
         method: str = "shapley",
-        combine: str = "product",
         batch_size: int | None = None,
         random_state: Any = None,
     ) -> ExplanationList:
@@ -314,7 +313,7 @@ class Scorer:
 
         Parameters
         ----------
-        X, target, against, targets, method, combine, batch_size, random_state
+        X, target, against, targets, method, batch_size, random_state
             As in `sk_han.explain`.
 
         Raises
@@ -331,7 +330,6 @@ class Scorer:
             against=against,
             targets=targets,
             method=method,
-            combine=combine,
             batch_size=batch_size,
             random_state=random_state,
         )

@@ -367,8 +367,8 @@ def _result(model: _Model, form: Mapping[str, str], threshold: float | None) -> 
         relation = "Accepted: at least" if p >= threshold else "Hand over to a person: below"
         decision = Span(f"{relation} the threshold of {threshold:g}.", "strong")
         blocks.append(Sentence([decision], "han-lead"))
-    blocks += legend([explanation], "contributions")
-    return [*blocks, *document_blocks([explanation], "contributions")]
+    blocks += legend([explanation])
+    return [*blocks, *document_blocks([explanation])]
 
 
 def _rendered(model: _Model, form: Mapping[str, str], blocks: list[Block]) -> str:

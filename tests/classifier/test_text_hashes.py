@@ -4,9 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import VotingClassifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
 from sk_han import HierarchicalTokenizer, ModelFormatError, load, report, save
@@ -77,27 +75,9 @@ def test_portions_and_warm_starts_add_theirs():
     assert of_report(model).trained_on.tolist() == []
 
 
-@pytest.mark.parametrize(
-    "together",
-    [
-        CalibratedClassifierCV(tiny(validation_fraction=None), cv=2),
-        make_pipeline(
-            HierarchicalTokenizer(), CalibratedClassifierCV(tiny(), cv=2, ensemble=False)
-        ),
-    ],
-    ids=["calibration", "calibration behind a tokenizer"],
-)
-def test_several_models_know_what_each_learnt_from(together):
-    """Of two halves the first has one of the two documents, and the second the other one."""
-    training, kinds = [TRAINING[-1], *TRAINING[:-1]], [KINDS[-1], *KINDS[:-1]]
-    assert of_report(together.fit(training, kinds)).trained_on.tolist() == [1, 2]
-
-
 def test_of_models_that_do_not_all_know_nothing_is_said(model):
     votes = VotingClassifier([("a", tiny())], voting="soft")
     assert of_report(votes.fit(TRAINING, KINDS)).trained_on is None
-    calibrated = CalibratedClassifierCV(FrozenEstimator(model)).fit(TEXTS, LABELS)
-    assert of_report(calibrated).trained_on is None
 
 
 def test_two_fits_with_a_seed_have_the_same_hashes_and_other_seeds_others():

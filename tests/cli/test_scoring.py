@@ -165,7 +165,7 @@ class TestExplain:
     def test_true_labels_mark_mistakes(self, run, model, table, tmp_path):
         page = tmp_path / "page.html"
         run("explain", model, table(), "--label", "label", "-o", page)
-        expected = Scorer.load(model).explain(TEXTS).to_html(y_true=LABELS)
+        expected = ExplanationList(Scorer.load(model).explain(TEXTS), y_true=LABELS).to_html()
         assert page.read_text("utf-8") == expected
 
     def test_against_is_that_of_explain(self, run, model, table):

@@ -71,52 +71,10 @@ def test_a_frozen_classifier_is_explained_as_itself():
     same(explain(FrozenEstimator(classifier), TEXTS[:2]), explain(classifier, TEXTS[:2]))
 
 
-def test_an_iterator_is_explained_portion_by_portion(calibration):
-    read = []
-    texts = (read.append(text) or text for text in TEXTS)
-    found = explain_iter(calibration, texts, batch_size=4)
-    first = next(found)
-    assert len(read) == 4
-    same([first, *found], explain(calibration, TEXTS))
-
-
-def test_random_numbers_and_attention_of_a_calibration_are_means_too(calibration):
-    for method in ("attention", "random", "gradient_attention"):
-        explanation = explain(calibration, TEXTS[:1], method=method, random_state=0)[0]
-        assert explanation.method == method
-        assert explanation.contributions.shape == (len(explanation.words),)
-
-
-def test_random_numbers_of_a_calibration_do_not_depend_on_portions(calibration):
-    def scores(texts, size):
-        found = explain_iter(calibration, texts, method="random", random_state=0, batch_size=size)
-        return [explanation.contributions.tolist() for explanation in found]
-
-    one_by_one = scores(iter(TEXTS[:1] * 3), 1)
-    assert one_by_one == scores(TEXTS[:1] * 3, 3) == scores(iter(TEXTS[:1] * 3), 2)
-    assert one_by_one[0] != one_by_one[1]
-
-
-def test_sums_are_shown_where_they_are_those_of_the_probability(calibration, search):
+def test_sums_of_a_search_are_those_of_the_probability(search):
     for explanation in explain(search, OF_TWO[:2]):
         odds = np.log(explanation.predicted_probability / (1 - explanation.predicted_probability))
         assert f"{odds:+.3f} with all sentences" in explanation.to_text()
-        assert "has changed the probability" not in explanation.to_html()
-    for shown in (explain(calibration, OF_TWO[:2]), explain(calibration, OF_TWO[:1])[0]):
-        written = shown.to_text() + shown.to_html()
-        assert "with all sentences" not in written
-        assert "A calibration has changed the probability" in written
-
-
-@pytest.mark.parametrize("ensemble", [True, False])
-def test_a_calibrated_classifier_is_explained_before_its_calibration(ensemble):
-    calibrated = CalibratedClassifierCV(tiny(), cv=2, ensemble=ensemble).fit(OF_TWO, TWO)
-    explanation = explain(calibrated, OF_TWO[:1], target="pos")[0]
-    folds = [fold.estimator for fold in calibrated.calibrated_classifiers_]
-    assert len(folds) == (2 if ensemble else 1)
-    of_folds = [explain(fold, OF_TWO[:1], target="pos")[0].contributions for fold in folds]
-    np.testing.assert_allclose(explanation.contributions, np.mean(of_folds, axis=0), atol=1e-6)
-    np.testing.assert_allclose(explanation.probabilities, calibrated.predict_proba(OF_TWO[:1])[0])
 
 
 def linear(*names):
@@ -138,30 +96,16 @@ def test_members_of_votes_and_stacks_are_explained_by_themselves(kind, before):
     assert explain(fitted[-1].named_estimators_["one"], OF_TWO[:1], target=1)[0].target == 1
 
 
-@pytest.mark.parametrize("measure", [summarize, faithfulness_report])
-def test_what_measures_one_model_names_the_first_of_a_calibration(calibration, measure):
+@pytest.mark.parametrize("ask", [explain, explain_iter, summarize, faithfulness_report])
+def test_a_calibration_is_explained_by_the_model_of_a_fold(calibration, ask):
     place = r"calibrated_classifiers_\[0\]\.estimator"
-    with pytest.raises(TypeError, match=rf"has 2 models .* take estimator\.{place}\.$"):
-        measure(calibration, OF_TWO)
     within = make_pipeline(FunctionTransformer(), calibration)
-    with pytest.raises(
-        TypeError, match=r"take estimator\.named_steps\['calibratedclassifiercv'\]\.c"
-    ):
-        measure(within, OF_TWO)
-
-
-def test_a_calibration_of_another_model_is_refused():
-    fitted = CalibratedClassifierCV(linear("one")[0][1], cv=2).fit(OF_TWO, TWO)
-    for ask in (explain, summarize):
-        with pytest.raises(TypeError, match=rf"^{ask.__name__} needs a HANClassifier"):
-            ask(fitted, OF_TWO)
-
-
-def test_folds_that_lack_a_class_are_refused():
-    fitted = CalibratedClassifierCV(tiny(), cv=2).fit(TEXTS, LABELS)
-    fitted.calibrated_classifiers_[1].estimator = tiny().fit(OF_TWO, TWO)
-    with pytest.raises(ValueError, match="Model 1 of the calibration was fitted on 2 of 3 classes"):
-        explain(fitted, OF_TWO)
+    for together in (calibration, within):
+        with pytest.raises(
+            TypeError, match=rf"^{ask.__name__.removesuffix('_iter')} needs .* {place}"
+        ):
+            ask(together, OF_TWO)
+    assert explain(calibration.calibrated_classifiers_[0].estimator, OF_TWO[:1])[0].words
 
 
 @pytest.mark.parametrize("measure", [summarize, faithfulness_report])
@@ -187,23 +131,6 @@ def test_behind_a_threshold_the_model_inside_is_named():
     assert len(explain(tuned.estimator_, OF_TWO[:2])) == 2
 
 
-def test_a_calibration_of_another_package_is_not_opened():
-    other = type("CalibratedClassifierCV", (LogisticRegression,), {})().fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(TypeError, match="explain needs a HANClassifier"):
-        explain(other, TEXTS)
-
-
-def test_a_lone_string_wrong_targets_and_unfitted_calibrations_are_refused(calibration):
-    with pytest.raises(ValueError, match="string object received"):
-        explain_iter(calibration, TEXTS[0])
-    with pytest.raises(ValueError, match="target has 2 labels"):
-        explain_iter(calibration, TEXTS, target=["pos", "neg"])
-    with pytest.raises(ValueError, match="target is 0; the classes are"):
-        explain_iter(calibration, TEXTS, target=0)
-    with pytest.raises(NotFittedError):
-        explain(CalibratedClassifierCV(tiny()), TEXTS)
-
-
 def with_mistakes(estimator, texts):
     """Report with wrong labels, so that there are mistakes to explain."""
     predicted = estimator.predict(texts)
@@ -211,12 +138,10 @@ def with_mistakes(estimator, texts):
     return report(estimator, texts, labels, baseline=None, n_mistakes=2)
 
 
-@pytest.mark.parametrize("name", ["calibration", "search"])
-def test_a_report_explains_mistakes_of_ensembles_and_searches(name, request):
-    estimator = request.getfixturevalue(name)
-    found = with_mistakes(estimator, OF_TWO)
+def test_a_report_explains_mistakes_of_a_search(search):
+    found = with_mistakes(search, OF_TWO)
     worst = [OF_TWO[row] for row in found.mistake_rows]
-    same(found.mistakes, explain(estimator, worst))
+    same(found.mistakes, explain(search, worst))
     assert len(found.mistakes) == 2
     assert found.n_words[0] == 9  # as the models read it, with punctuation
     assert found.to_html()

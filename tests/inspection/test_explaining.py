@@ -365,7 +365,6 @@ def test_rivals_that_are_none_are_refused(of_three):
     [
         ({"method": "grad"}, "method must be one of .*'random'.*; got 'grad'"),
         ({"method": None}, "method must be one of .*; got None"),
-        ({"combine": "sum"}, "combine must be one of .*'sqrt'.*; got 'sum'"),
         ({"batch_size": 0}, "batch_size must be an integer of at least 1; got 0"),
         ({"batch_size": 2.0}, "batch_size must be an integer of at least 1; got 2.0"),
         *(({"random_state": r}, "random_state must be an integer >= 0") for r in ("a", 1.5, -1)),
@@ -611,7 +610,7 @@ def test_overlapping_words_are_listed(of_lemmas):
 EXPLAINING = (sk_han.explain, sk_han.explain_iter, sk_han.HANClassifier.explain, Scorer.explain)
 
 
-OPTIONS = {"method": "shapley", "combine": "product", "batch_size": None, "random_state": None}
+OPTIONS = {"method": "shapley", "batch_size": None, "random_state": None}
 
 
 @pytest.mark.parametrize("function", EXPLAINING)
@@ -626,5 +625,7 @@ def test_options_that_are_not_given_have_their_defaults(fitted):
 
 
 def test_an_unknown_parameter_is_named_with_those_that_exist(fitted):
-    with pytest.raises(TypeError, match=r"argument 'methods'; the options .* are method, combine"):
+    with pytest.raises(
+        TypeError, match=r"argument 'methods'; the options .* are method, batch_size"
+    ):
         fitted.explain(TEXTS, methods=7)

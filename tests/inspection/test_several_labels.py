@@ -121,8 +121,7 @@ def test_an_explanation_knows_the_labels_that_the_document_gets(fitted, explaine
     ],
 )
 def test_true_labels_come_as_an_indicator_or_as_names(explained, given):
-    true = explained[:].to_html(y_true=given)
-    assert true == explained.to_html()
+    assert ExplanationList(explained, y_true=given) == explained
     assert explained.y_true.tolist() == list(map(names, Y[TEST].to_numpy()))
 
 

@@ -95,7 +95,7 @@ def test_the_next_words_would_hold_more_than_the_share(values):
 def test_words_are_shaded_unless_too_weak(values):
     words = " ".join("w" * len(values)) + "." if len(values) else ""
     explanation = signed(words, contributions=values)
-    levels = np.array(shading_of(explanation, "contributions").levels)
+    levels = np.array(shading_of(explanation).levels)
     assert ((levels != 0) == ~too_weak(values)).all()
     assert (np.sign(levels) * np.sign(values) >= 0).all()
 
@@ -106,7 +106,7 @@ def test_words_of_one_strength_are_all_shaded():
 
 def test_classes_of_one_document_share_the_ends_of_the_scale():
     both = [signed("a b.", contributions=[limit, 0], target="pos") for limit in (1.0, 4.0)]
-    weak, strong = side_by_side(both, "contributions")
+    weak, strong = side_by_side(both)
     assert (weak.word_limit, strong.word_limit) == (4.0, 4.0)
     assert (weak.levels, strong.levels) == ([2, 0], [8, 0])
     assert weak.share(0) == strong.share(0) == pytest.approx(1.0)

@@ -124,13 +124,6 @@ def test_a_value_within_two_standard_errors_of_0_is_pale():
     assert "Numbers with \N{ALMOST EQUAL TO} are unclear" in legend_of(explanation)
 
 
-def test_attention_is_shown_of_signed_explanations_on_request():
-    page = Page(render_html(signed("One. Two."), show="attention"))
-    assert page.attributes("i", "han-attention")
-    assert not page.attributes("i", "han-toward")
-    assert page.attributes("mark", "w8")
-
-
 @pytest.mark.parametrize(
     ("method", "sentence"),
     [
@@ -158,11 +151,6 @@ def test_small_values_keep_two_significant_digits_and_zero_has_no_sign():
 
 def test_a_long_sentence_is_whole():
     assert Page(render_html(explained("word " * 5000))).text == "word " * 5000
-
-
-def test_attention_by_the_square_root_is_named_at_each_word():
-    html = render_html(explained("a b. c d e.", combine="sqrt"))
-    assert 'title="attention 0.41 = √sentence 0.67 × word 0.5">e</mark>' in html
 
 
 def test_columns_are_rows_with_bars_of_the_same_scale():

@@ -69,7 +69,6 @@ def test_columns_and_sentences_have_one_scale_and_add_up():
     assert "all sentences and all columns add up to the log-odds" in " ".join(
         " ".join(lines).split()
     )
-    assert "shop" not in plain(of_table(), show="attention")
 
 
 def test_without_columns_the_sentences_add_up():
@@ -77,12 +76,6 @@ def test_without_columns_the_sentences_add_up():
     text = plain(of_table(sentence_contributions=[1.0, np.log(9) - 0.5], **alone))
     assert "-0.500 for an empty document, +2.197 with all sentences\n" in text
     assert "An empty document and all sentences add up" in " ".join(text.split())
-
-
-def test_of_calibrated_probabilities_nothing_adds_up():
-    text = " ".join(plain(of_table(probabilities=[0.3, 0.7])).split())
-    assert "with the columns" not in text
-    assert "A calibration has changed the probability" in text
 
 
 def test_a_value_within_two_standard_errors_of_0_has_no_bar_and_no_decimals():
@@ -106,16 +99,6 @@ def test_attention_says_how_much_of_the_decision_is_the_networks():
     assert said in " ".join(plain(explained(network_share=0.22)).split())
     assert "Only the network" not in plain(explained())
     assert said not in plain(signed("a b c.", network_share=0.22))
-
-
-def test_attention_is_shown_of_signed_explanations_on_request():
-    lines = plain(signed("a b c."), show="attention").splitlines()
-    assert lines[1:3] == ["1.000 ██████ a b c.", "Strongest words: b 0.333, c 0.500"]
-
-
-def test_an_unknown_quantity_is_refused():
-    with pytest.raises(ValueError, match="show must be 'contributions' or 'attention'; got 'x'"):
-        plain(explained(), show="x")
 
 
 def test_random_contributions_are_said_to_be_random():

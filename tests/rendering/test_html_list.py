@@ -8,11 +8,12 @@ from tests.by_hand import explained, signed
 from tests.html_page import ANYTHING, Page, visible
 
 
-def predicting(*labels):
+def predicting(*labels, y_true=None):
     """Explanations of the texts "Number 0.", "Number 1.", ... with these predictions."""
-    return ExplanationList(
+    explanations = [
         explained(f"Number {i}.", predicted=label, target=label) for i, label in enumerate(labels)
-    )
+    ]
+    return ExplanationList(explanations, y_true=y_true)
 
 
 def summaries(html):
@@ -27,10 +28,9 @@ def test_any_labels_are_escaped(labels, number):
     explanation = signed(
         classes=np.array(labels, dtype=object), predicted=labels[0], target=labels[1]
     )
-    page = Page(ExplanationList([explanation]).to_html(y_true=[true]))
-    expected = ExplanationList([signed(target="neg")]).to_html(
-        y_true=["pos" if number == 0 else "neg"]
-    )
+    page = Page(ExplanationList([explanation], y_true=[true]).to_html())
+    other = "pos" if number == 0 else "neg"
+    expected = ExplanationList([signed(target="neg")], y_true=[other]).to_html()
     assert [tag for tag, _ in page.tags] == [tag for tag, _ in Page(expected).tags]
     assert f"labelled {visible(true)}" in page.all_text
 
@@ -61,7 +61,7 @@ def test_each_document_is_announced_with_its_probability():
 
 
 def test_with_true_labels_wrong_documents_are_marked_in_words():
-    html = predicting("pos", "neg", "pos").to_html(y_true=["pos", "pos", "neg"])
+    html = predicting("pos", "neg", "pos", y_true=["pos", "pos", "neg"]).to_html()
     assert summaries(html) == [
         "Document 0: predicted pos (90 %), labelled pos – Number 0.",
         "Document 1: predicted neg (10 %), labelled pos wrong – Number 1.",
@@ -72,7 +72,7 @@ def test_with_true_labels_wrong_documents_are_marked_in_words():
 
 
 def test_with_true_labels_the_page_begins_with_the_count_of_wrong_documents():
-    page = Page(predicting("pos", "neg", "pos").to_html(y_true=["pos", "pos", "neg"]))
+    page = Page(predicting("pos", "neg", "pos", y_true=["pos", "pos", "neg"]).to_html())
     assert "2 of 3 documents are misclassified (67 %)." in page.line
     assert page.all_text.index("2 of 3") < page.all_text.index("Number 0.")
 
@@ -87,15 +87,9 @@ def test_when_nothing_is_wrong_or_known_nothing_is_marked():
     page = Page(predicting("pos", "neg").to_html())
     assert "misclassified" not in page.all_text
     assert "labelled" not in page.all_text
-    page = Page(predicting("pos", "neg").to_html(y_true=["pos", "neg"]))
+    page = Page(predicting("pos", "neg", y_true=["pos", "neg"]).to_html())
     assert "0 of 2 documents are misclassified (0 %)." in page.line
     assert "labelled pos wrong" not in page.line
-
-
-def test_misclassified_documents_come_first_and_keep_their_numbers():
-    explanations = predicting("pos", "neg", "pos", "neg")
-    html = explanations.to_html(y_true=["pos", "pos", "pos", "pos"], misclassified_first=True)
-    assert [line[9] for line in summaries(html)] == ["1", "3", "0", "2"]
 
 
 def test_the_legend_is_said_once_for_all_documents():
@@ -186,7 +180,7 @@ def test_neighbours_with_one_number_and_another_text_are_two_documents():
 def test_true_labels_of_another_shape_are_refused(y_true, shape):
     message = rf"y_true must hold a label for each of 2 documents.*got the shape {shape}"
     with pytest.raises(ValueError, match=message):
-        predicting("pos", "neg").to_html(y_true=y_true)
+        predicting("pos", "neg", y_true=y_true)
 
 
 @pytest.mark.parametrize(
@@ -199,13 +193,8 @@ def test_true_labels_of_another_shape_are_refused(y_true, shape):
 )
 def test_true_labels_that_are_no_classes_are_refused(y_true, message):
     with pytest.raises(ValueError, match=message):
-        predicting("pos", "neg").to_html(y_true=y_true)
-
-
-def test_misclassified_first_needs_true_labels():
-    with pytest.raises(ValueError, match="pass their true labels as y_true"):
-        predicting("pos").to_html(misclassified_first=True)
+        predicting("pos", "neg", y_true=y_true)
 
 
 def test_an_empty_list_takes_true_labels():
-    assert "No documents." in ExplanationList([]).to_html(y_true=[], misclassified_first=True)
+    assert "No documents." in ExplanationList([], y_true=[]).to_html()

@@ -269,8 +269,8 @@ FOLDS = {*SEARCHES, *THRESHOLDS, "calibration", "stack"}
 OF_WORD_IDS = {*PIPELINES, *OUTSIDE, "search of a pipeline"}
 NOT_SAVED = _others("estimator", *ALONE, "pipeline", "table")
 VOTES = {"vote", "hard vote", "stack"}
-NOT_EXPLAINED = {"vectors beside numbers", "one against the rest", *THRESHOLDS, *VOTES}
 ENSEMBLES = {"calibration", *VOTES}
+NOT_EXPLAINED = {"vectors beside numbers", "one against the rest", *THRESHOLDS, *ENSEMBLES}
 # Parameters that are no data, which files of `save` hold alone.
 NOT_PLAIN = [
     when(callbacks={"EpochScoring", "stopping"}),
@@ -509,7 +509,6 @@ REFUSALS: list[Refusal] = [
     ),
     Refusal("explain .*", when(estimator=NOT_EXPLAINED), TypeError, "explain needs a HANClass"),
     Refusal("ask .*", when(estimator=NOT_EXPLAINED), TypeError, "needs a HANClass"),
-    Refusal("ask .*", when(estimator="calibration"), TypeError, "this measures one by itself"),
     Refusal("keep .*", when(estimator=NOT_SAVED), TypeError, r"sk_han\.save takes"),
     *(
         Refusal(f"ask {asked}", when(estimator="hard vote"), TypeError, "A hard vote has no proba")

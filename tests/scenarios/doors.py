@@ -67,7 +67,7 @@ EXPLAINED: dict[str, Callable[[Trial], ExplanationList]] = {
     "y_true": lambda trial: explain(trial.estimator, trial.X, y_true=trial.y).mistakes(),
     "y_true as texts": lambda trial: _mistakes_by_texts(trial),
     "explain_iter": lambda trial: ExplanationList(
-        explain_iter(trial.estimator, trial.some, batch_size=2, combine="sqrt")
+        explain_iter(trial.estimator, trial.some, batch_size=2)
     ),
     "explain_classes": lambda trial: explain_classes(trial.estimator, trial.some),
     "two classes": lambda trial: explain_classes(
@@ -90,7 +90,7 @@ def check_explanations(found: ExplanationList, trial: Trial, explained: str) -> 
         assert np.isfinite(explanation.ngram_contributions).all()
         if trial.has is None:
             assert abs(explanation.probabilities.sum() - 1) < 1e-6
-        if explanation.base_value is not None and trial.scenario["estimator"] != "calibration":
+        if explanation.base_value is not None:
             shown = explanation.to_text(width=400)
             assert ("with all sentences" in shown) == bool(n_sentences and len(trial.classes) > 1)
         if n_words:

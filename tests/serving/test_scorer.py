@@ -151,7 +151,6 @@ class TestExplanations:
         ("params", "message"),
         [
             ({"method": "occlusion"}, "method must be one of"),
-            ({"combine": "sum"}, "combine must be one of"),
             ({"batch_size": 0}, "batch_size must be an integer of at least 1"),
             ({"target": "neutral"}, "the classes are"),
             ({"target": ["pos"]}, "1 label for 8 documents"),

@@ -51,7 +51,7 @@ from sk_han.validation.labels import (
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from sk_han.rendering.shading import Level, Quantity
+    from sk_han.rendering.shading import Level
 
 
 OPEN_DOCUMENTS = 3
@@ -215,7 +215,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             highest probability of `predicted` or, with several labels a document, of the label with
             the most wrong probability, as `report` lists them.
         """
-        labelled = self._labelled(y_true, "mistakes")
+        labelled = self._labelled(y_true)
         pairs = enumerate(zip(self, labelled._y_true or (), strict=True))
         wrong = [i for i, (explanation, true) in pairs if bool(explanation.answer != true)]
         selected = labelled._selected(wrong)
@@ -318,58 +318,34 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         ]
 
     def to_text(
-        self,
-        *,
-        show: Quantity = "contributions",
-        width: int | None = None,
-        max_documents: int | None = SHOWN_AS_TEXT,
+        self, *, width: int | None = None, max_documents: int | None = SHOWN_AS_TEXT
     ) -> str:
         """Return the first documents as lines for a terminal, and the legend once.
 
         Parameters
         ----------
-        show, width
-            As in `DocumentExplanation.to_text`.
+        width
+            As of `Result.to_text`.
         max_documents : int or None, default=10
             Largest number of documents to show; None for all. The others are counted.
         """
         if max_documents is not None:
             check_count("max_documents", max_documents)
-        blocks = self._blocks("terminal", show=show, max_documents=max_documents)
-        return lines_of(blocks, width=width)
+        return lines_of(self._blocks("terminal", max_documents=max_documents), width=width)
 
-    def to_html(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        y_true: ArrayLike | None = None,
-        misclassified_first: bool = False,
-        show: Quantity = "contributions",
-        full_page: bool = True,
-    ) -> str:
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
         """Return all documents as one HTML page, the first ones open and the others folded.
 
-        The page begins with what the colours mean, in words; how the numbers were computed is
-        behind a fold. The heading of each document is its number, what is predicted and its
-        probability. Explanations of one document for several classes stand side by side.
+        The heading of each document is its number, what is predicted and its probability; with true
+        labels also the true one, misclassified ones are marked, and the page begins with their
+        count. Explanations of one document for several classes stand side by side.
 
         Parameters
         ----------
-        path, show, full_page
-            As of `DocumentExplanation.to_html`.
-        y_true : array-like of shape (n_explanations,), default=None
-            True labels, in the order of this list; None for those that the list has. With them,
-            the heading of every document has its true label, misclassified ones are marked, and
-            the page begins with their count.
-        misclassified_first : bool, default=False
-            Whether misclassified documents come first; needs true labels.
+        path, full_page
+            As of `Result.to_html`.
         """
-        labelled = self
-        if y_true is not None or misclassified_first:
-            labelled = self._labelled(y_true, "misclassified_first=True")
-        return labelled._written_page(
-            path, full_page, misclassified_first=misclassified_first, show=show, max_documents=None
-        )
+        return self._written_page(path, full_page, max_documents=None)
 
     def by_document(self) -> Iterator[ExplanationList]:
         """Yield lists of the explanations of each document: neighbours of one number and text."""
@@ -389,13 +365,13 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             ids=self._ids,
         )
 
-    def _labelled(self, y_true: ArrayLike | None, what: str) -> ExplanationList:
+    def _labelled(self, y_true: ArrayLike | None) -> ExplanationList:
         """Return the list with these true labels, or with its own."""
         if y_true is not None:
             return ExplanationList(self, y_true=y_true, numbers=self._numbers, ids=self._ids)
         if self._y_true is None:
             raise ValueError(
-                f"{what} needs to know which documents are misclassified; pass their true labels "
+                "mistakes needs to know which documents are misclassified; pass their true labels "
                 "as y_true, here or to explain."
             )
         return self
@@ -404,17 +380,12 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         self,
         extent: Extent,
         *,
-        show: Quantity = "contributions",
-        misclassified_first: bool = False,
         max_documents: int | None = SHOWN_IN_NOTEBOOK,
         **options: Any,
     ) -> Iterator[Block]:
         documents = list(self.by_document())
         wrong = [each._is_wrong() for each in documents]
-        order = list(range(len(documents)))
-        if misclassified_first:
-            order.sort(key=lambda i: not wrong[i])
-        shown = [(documents[i], wrong[i]) for i in order[:max_documents]]
+        shown = [*zip(documents, wrong, strict=True)][:max_documents]
         explained = [explanation for document, _ in shown for explanation in document]
         in_terminal = extent == "terminal"
         if not in_terminal:
@@ -429,28 +400,28 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
                 f"{sum(wrong)} of {counted(n)} {verb} misclassified ({share}).", "han-count"
             )
         if not in_terminal:
-            yield from legend(explained, show)
+            yield from legend(explained)
         for position, (document, is_wrong) in enumerate(shown):
             if in_terminal:
-                yield from document._terminal_blocks(show)
+                yield from document._terminal_blocks()
                 continue
             kind = "han-document han-wrong" if is_wrong else "han-document"
-            content = document_blocks(list(document), show, document._true())
+            content = document_blocks(list(document), document._true())
             title = [*document._title(is_wrong), *excerpt(document[0].text)]
             yield Fold(title, content, position < OPEN_DOCUMENTS, kind)
         if in_terminal and shown:
             yield Sentence("")
-            yield from legend(explained, show, on_page=False)
-        n_more = len(order) - len(shown)
+            yield from legend(explained, on_page=False)
+        n_more = len(documents) - len(shown)
         if n_more and in_terminal:
             yield Heading(f"... and {counted(n_more, 'more document')}", 3)
         elif n_more:
             rest = counted(n_more, "more document")
             yield Sentence(f"and {rest}; to_html(path) writes all of them.", "han-small")
 
-    def _terminal_blocks(self, show: Quantity) -> Iterator[Block]:
+    def _terminal_blocks(self) -> Iterator[Block]:
         """Yield the explanations of one document below each other."""
-        true, columns = self._true(), shaded(list(self), show)
+        true, columns = self._true(), shaded(list(self))
         for explanation, column in zip(self, columns.shadings, strict=True):
             known = [] if true is None else [", true: ", *named(true)]
             head = [f"[{self.ids[0]}] ", *prediction(explanation, true), *known]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterator, Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +20,6 @@ from sk_han.rendering.shading import (
     prediction,
     shaded,
 )
-from sk_han.rendering.text import lines_of
 from sk_han.utils.containers import plain_label
 from sk_han.utils.messages import counted, in_one_line
 
@@ -29,17 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-    from sk_han.rendering.shading import Level, Quantity
-
-
-COMBINATIONS = ("product", "sqrt")
-
-
-def combine_attention(
-    word: NDArray[np.float64], sentence: NDArray[np.float64], combine: str
-) -> NDArray[np.float64]:
-    """Combine the attention of each word with that of its sentence to one number."""
-    return word * (np.sqrt(sentence) if combine == "sqrt" else sentence)
+    from sk_han.rendering.shading import Level
 
 
 class ScoredText(NamedTuple):
@@ -99,8 +87,6 @@ class DocumentExplanation(ReadOnlyResult):
         Whether a word is outside the vocabulary; to the network all such words are the same.
     truncated : bool
         Whether a limit on sentences or words cut off a part of the text.
-    combine : {"product", "sqrt"}, default="product"
-        How `combined_attention` is computed from the attention of a word and of its sentence.
     ngram_contributions : ndarray of float64, shape (n_words,), default=None
         Contributions by the linear models alone, exact with two classes; zeros without them.
         By "shapley" and "gradient_attention", `contributions` include them.
@@ -191,7 +177,6 @@ class DocumentExplanation(ReadOnlyResult):
     target: Any
     unknown: NDArray[np.bool_]
     truncated: bool
-    combine: str = "product"
     ngram_contributions: NDArray[np.float64] | None = None
     sentence_errors: NDArray[np.float64] | None = None
     base_value: float | None = None
@@ -260,9 +245,8 @@ class DocumentExplanation(ReadOnlyResult):
 
     @property
     def combined_attention(self) -> NDArray[np.float64]:
-        """Attention of each word in the document, shape (n_words,), by `combine`; see `explain`."""
-        sentence_attention = self.sentence_attention[self.sentence_of_word]
-        return combine_attention(self.word_attention, sentence_attention, self.combine)
+        """Attention of each word in the document, shape (n_words,): by word and by sentence."""
+        return self.word_attention * self.sentence_attention[self.sentence_of_word]
 
     @property
     def answer(self) -> Any:
@@ -310,7 +294,7 @@ class DocumentExplanation(ReadOnlyResult):
         for i, sentence in enumerate(sentences):
             sentence["words"] = words[first[i] : first[i + 1]]
         of_document = (
-            *("text", "method", "signed", "combine", "base_value"),
+            *("text", "method", "signed", "base_value"),
             *("classes", "probabilities", "thresholds", "predicted", "labels", "target", "against"),
             *("truncated", "tokens", "network_share"),
         )
@@ -338,48 +322,6 @@ class DocumentExplanation(ReadOnlyResult):
         if level == "word":
             frame.insert(3, "sentence", self.sentence_of_word)
         return frame
-
-    def to_text(
-        self,
-        *,
-        show: Quantity = "contributions",
-        width: int | None = None,
-    ) -> str:
-        """Return the explanation as lines for a terminal.
-
-        Of a long document, the 20 sentences with the largest weights are shown. If these have
-        more than 6,000 characters, long sentences are cut.
-
-        Parameters
-        ----------
-        show : {"contributions", "attention"}, default="contributions"
-            What numbers and bars show.
-        width : int, optional
-            Columns of a line; by default those of the terminal.
-        """
-        blocks = self._blocks("terminal", show=show)
-        return lines_of(blocks, width=width)
-
-    def to_html(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        show: Quantity = "contributions",
-        full_page: bool = True,
-    ) -> str:
-        """Return the coloured text as HTML; see `Result.to_html`.
-
-        Of a document of more than 30 sentences, the 30 with the largest weights are open and the
-        others folded. No sentence is shortened.
-
-        Parameters
-        ----------
-        path, full_page
-            As of `Result.to_html`.
-        show : {"contributions", "attention"}, default="contributions"
-            What colours and bars show.
-        """
-        return self._written_page(path, full_page, show=show)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the contributions of sentences as bars; see `rendering.plot_explanation`."""
@@ -410,22 +352,16 @@ class DocumentExplanation(ReadOnlyResult):
             "unknown": self.unknown,
         }
 
-    def _blocks(
-        self,
-        extent: Extent,
-        *,
-        show: Quantity = "contributions",
-        **options: Any,
-    ) -> Iterator[Block]:
+    def _blocks(self, extent: Extent, **options: Any) -> Iterator[Block]:
         if extent == "terminal":
             yield Sentence(prediction(self))
-            yield shaded([self], show)
-            yield from legend([self], show, on_page=False)
+            yield shaded([self])
+            yield from legend([self], on_page=False)
             return
         sure = "" if self.labels is not None else f", {percent(self.predicted_probability)}"
         yield Heading(["Predicted ", *named(self.answer), sure], 1)
-        yield from legend([self], show)
-        yield from document_blocks([self], show)
+        yield from legend([self])
+        yield from document_blocks([self])
 
     def __repr__(self) -> str:
         label = in_one_line(self.predicted, 60)

@@ -244,12 +244,12 @@ class LabelAudit(ReadOnlyResult):
         if len(self):
             yield Heading("Most doubtful labels")
         if not in_terminal:
-            yield from legend(list(self.explanations), "contributions")
+            yield from legend(list(self.explanations))
         shown = SHOWN[extent]
         for place, one in enumerate(self[:shown]):
             content: list[Block] = []
             if place < len(self.explanations) and not in_terminal:
-                content = document_blocks([self.explanations[place]], "contributions")
+                content = document_blocks([self.explanations[place]])
             label, other = Span(one.label, "strong"), Span(one.suggested, "strong")
             said: list[Any] = ["labelled ", label, ", suggested ", other]
             if self.marked is not None:

@@ -34,7 +34,6 @@ OTHERS = {
     "target": "neg",
     "unknown": [False, True, False, False, False],
     "truncated": True,
-    "combine": "sqrt",
     "ngram_contributions": [0.0, 1.0, 2.0, 3.0, 4.0],
     "sentence_errors": [0.0, 0.5],
     "base_value": -0.5,
@@ -254,14 +253,6 @@ def test_no_label_sends_commands_to_the_terminal_by_repr():
 
 
 # How attention becomes one number, and what the n-grams bring
-
-
-def test_the_square_root_of_the_sentence_attention_combines_as_the_paper_draws_it():
-    explanation = explained(combine="sqrt")
-    expected = np.sqrt(explanation.sentence_attention)[explanation.sentence_of_word]
-    np.testing.assert_allclose(
-        explanation.combined_attention, expected * explanation.word_attention
-    )
 
 
 def test_contributions_of_ngrams_are_zero_where_none_are_given():
