@@ -96,6 +96,12 @@ class Result(ABC):
 class ReadOnlyResult(Result):
     """A result whose arrays cannot be written to, in copies and pickles of it neither."""
 
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]  # children are dataclasses
+            value = getattr(self, field.name)
+            if value is not None and str(field.type).startswith("NDArray"):
+                object.__setattr__(self, field.name, read_only(np.asarray(value)))
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         for value in state.values():
             if isinstance(value, np.ndarray):

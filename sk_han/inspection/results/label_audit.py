@@ -22,7 +22,7 @@ from sk_han.rendering.blocks import (
     more,
     percent,
 )
-from sk_han.rendering.result import Extent, ReadOnlyResult, freeze
+from sk_han.rendering.result import Extent, ReadOnlyResult
 from sk_han.rendering.shading import document_blocks, legend
 from sk_han.utils.containers import document_name, frame_of
 from sk_han.utils.files import write_csv
@@ -114,18 +114,7 @@ class LabelAudit(ReadOnlyResult):
     agreement: float = 1.0
 
     def __post_init__(self) -> None:
-        n = len(self.documents)
-        freeze(
-            self,
-            {
-                "documents": ((n,), np.int64),
-                "given": ((n,), np.int64),
-                "suggested": ((n,), np.int64),
-                "doubts": ((n,), np.float64),
-                "marked": ((n,), np.bool_),
-                "probabilities": ((None, len(self.labels)), np.float64),
-            },
-        )
+        super().__post_init__()
         conflicts = tuple(tuple(map(int, group)) for group in self.conflicts)
         object.__setattr__(self, "conflicts", conflicts)
 

@@ -15,7 +15,7 @@ from sk_han.inspection.results.collection import ExplanationList
 from sk_han.rendering.blocks import Block
 from sk_han.rendering.figures import plot_matrix
 from sk_han.rendering.report import confusion_matrix, report_blocks
-from sk_han.rendering.result import Extent, ReadOnlyResult, Shape, freeze, plain
+from sk_han.rendering.result import Extent, ReadOnlyResult, plain
 from sk_han.utils.containers import column_dtype, frame_of
 from sk_han.utils.messages import counted
 from sk_han.utils.metrics import (
@@ -168,44 +168,18 @@ class Report(ReadOnlyResult):
     ids: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
-        n, put = self.n_documents, object.__setattr__
-        put(self, "labels", tuple(self.labels))
+        put, several, n_labels = object.__setattr__, self.several_labels, len(self.labels)
         put(self, "duplicates", tuple(tuple(map(int, group)) for group in self.duplicates))
-        put(self, "notes", tuple(self.notes))
-        n_labels, several = len(self.labels), self.several_labels
-        p = np.asarray(self.probabilities)
         if self.predicted is None:
-            least = 0.5 if self.thresholds is None else np.asarray(self.thresholds)
-            given = padded(p >= least, n_labels) if several else p.argmax(axis=1)
-            put(self, "predicted", given)
+            p, least = self.probabilities, 0.5 if self.thresholds is None else self.thresholds
+            put(self, "predicted", padded(p >= least, n_labels) if several else p.argmax(axis=1))
         if self.baseline is not None and self.baseline_predicted is None:
-            other = np.asarray(self.baseline)
-            put(self, "baseline_predicted", other >= 0.5 if several else other.argmax(axis=1))
-        answers: Shape = ((n, n_labels), np.bool_) if several else ((n,), np.int64)
-        shapes: dict[str, Shape] = {
-            "targets": answers,
-            "predicted": answers,
-            "probabilities": ((n, min(p.shape[-1], n_labels)), np.float64),
-            "n_words": ((n,), np.int64),
-            "groups": ((n,), np.int64),
-            "mistake_rows": ((None,), np.int64),
-            "mistake_labels": ((len(self.mistake_rows),), np.int64),
-            "suspects": ((None, 2) if several else (None,), np.int64),
-            "trained_on": ((None,), np.int64),
-            "baseline": ((n, n_labels), np.float64),
-            "baseline_predicted": answers,
-            "thresholds": ((p.shape[-1],), np.float64),
-        }
-        freeze(self, shapes)
-        if len(self.mistakes) not in (0, len(self.mistake_rows)):
-            raise ValueError(
-                f"mistakes must be empty or have {len(self.mistake_rows)} explanations, one for "
-                f"each of mistake_rows; got {len(self.mistakes)}."
-            )
-        if self.texts is not None:
-            put(self, "texts", tuple(self.texts))
-            if len(self.texts) != n:
-                raise ValueError(f"texts must have {n} entries; got {len(self.texts)}.")
+            p = self.baseline
+            put(self, "baseline_predicted", p >= 0.5 if several else p.argmax(axis=1))
+        for name in ("labels", "notes", "texts"):
+            value = getattr(self, name)
+            put(self, name, value if value is None else tuple(value))
+        super().__post_init__()
 
     @property
     def n_documents(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.rendering.blocks import Bar, Block, Heading, Sentence, Span, Table, decimal, percent
-from sk_han.rendering.result import Extent, ReadOnlyResult, freeze, plain
+from sk_han.rendering.result import Extent, ReadOnlyResult, plain
 from sk_han.utils.containers import frame_of
 from sk_han.utils.messages import counted
 
@@ -69,12 +69,6 @@ class SelectiveThreshold(ReadOnlyResult):
     n_blank: int = 0
     label: Any = None
     nearest_error: float | None = None
-
-    def __post_init__(self) -> None:
-        n = (len(self.thresholds),)
-        of_floats = dict.fromkeys(("thresholds", "upper_bounds"), (n, np.float64))
-        of_counts = dict.fromkeys(("n_accepted", "n_errors"), (n, np.int64))
-        freeze(self, of_floats | of_counts | {"tested": (n, np.bool_)})
 
     @property
     def n_documents(self) -> int:

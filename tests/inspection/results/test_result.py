@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from collections.abc import Iterator
@@ -117,26 +116,6 @@ def test_there_are_no_other_results():
 
     shown = {type(result) for result in RESULTS.values()}
     assert {kind for kind in kinds(Result) if not isabstract(kind)} == shown
-
-
-@pytest.mark.parametrize("report", [made(), LABELS], ids=lambda report: type(report).__name__)
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("probabilities", np.ones((2, 3))),
-        ("texts", ["one"]),
-        ("n_words", [1]),
-        ("mistakes", made().mistakes[[0] * 4]),
-    ],
-)
-def test_reports_refuse_data_of_another_number_of_documents(report, name, value):
-    with pytest.raises(ValueError, match=f"{name} must"):
-        dataclasses.replace(report, **{name: value})
-
-
-def test_a_report_on_labels_has_a_threshold_for_each():
-    with pytest.raises(ValueError, match="thresholds must"):
-        dataclasses.replace(LABELS, thresholds=[0.5])
 
 
 @each_result
