@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from time import perf_counter
 from typing import Any
 
@@ -22,7 +22,7 @@ from sk_han.inspection.explanations import ExplainOptions, listed_documents
 from sk_han.inspection.results.faithfulness import FaithfulnessReport
 from sk_han.model.fitted_model import Source
 from sk_han.utils.containers import Flags, Integers
-from sk_han.utils.messages import a_kind, counted
+from sk_han.utils.messages import a_kind, counted, in_one_line
 from sk_han.utils.metrics import mean_interval
 
 Predict = Callable[[DocumentArray], NDArray[np.float64]]
@@ -101,15 +101,11 @@ def rationale_words(
     rationales: Sequence[Sequence[tuple[int, int]]], sources: Sequence[Source]
 ) -> NDArray[np.bool_]:
     """Check rationales and mark the words (T,) that overlap one."""
-    if not isinstance(rationales, Collection):
-        raise TypeError(
-            f"rationales must contain a list of spans for each of {counted(len(sources))}; got "
-            f"{rationales!r}."
-        )
-    if len(rationales) != len(sources):
+    n = len(rationales) if isinstance(rationales, Collection) else repr(rationales)
+    if n != len(sources):
         raise ValueError(
-            f"rationales must contain a list of spans for each of {counted(len(sources))}; got "
-            f"{len(rationales)}. Use an empty list for a document without a rationale."
+            f"rationales must contain a list of spans for each of {counted(len(sources))}; got {n}."
+            " Use an empty list for a document without a rationale."
         )
     covered = [
         covered_words(checked_spans(spans, number, len(source.text)), source.word_spans)
@@ -182,11 +178,11 @@ def faithfulness_report(
     ------
     TypeError
         If the estimator is neither a HANClassifier nor a Pipeline that ends in one, a method is
-        neither a name nor a function, or a rationale is not a pair of integers.
+        neither a name nor a function.
     ValueError
         If no document has a word, a method is unknown or has the name of the control, scores do not
-        match the words or are not finite, a fraction is not in (0, 1], or a rationale is outside
-        its text.
+        match the words or are not finite, a fraction is not in (0, 1], or a rationale is not a pair
+        of integers within its text.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
 
@@ -391,24 +387,21 @@ def _summed_up(values: Mapping[str, Mapping[str, NDArray[np.float64]]]) -> dict[
 
 def checked_spans(spans: Any, number: int, n_characters: int) -> Integers:
     """Check the rationale of a document and return its spans, (n_spans, 2)."""
-    if not isinstance(spans, Collection) or isinstance(spans, str):
-        raise TypeError(
-            f"The rationales of document {number} must be a list of spans (start, end); got "
-            f"{spans!r}. Use an empty list for a document without a rationale."
+    try:
+        found = np.array([list(span) for span in spans] or np.empty((0, 2), np.int64))
+    except (TypeError, ValueError):  # no pairs
+        found = np.array(None)
+    is_valid = found.shape[1:] == (2,) and found.dtype.kind in "iu"
+    if is_valid:
+        start, end = found.T
+        is_valid = bool(((start >= 0) & (start < end) & (end <= n_characters)).all())
+    if not is_valid:
+        raise ValueError(
+            f"The rationale of document {number} must be a list of spans (start, end), integers "
+            f"with 0 <= start < end <= {n_characters}; got {in_one_line(repr(spans), 60)}. Use an "
+            "empty list for a document without a rationale."
         )
-    for position, span in enumerate(spans):
-        if not _is_pair(span):
-            raise TypeError(
-                f"Rationale {position} of document {number} must be (start, end), two integers; "
-                f"got {span!r}."
-            )
-        start, end = span
-        if not 0 <= start < end <= n_characters:
-            raise ValueError(
-                f"Rationale {position} of document {number} is ({start}, {end}); it must start "
-                f"before it ends and lie within the text of {counted(n_characters, 'character')}."
-            )
-    return np.array(list(spans), dtype=np.int64).reshape(-1, 2)
+    return found.astype(np.int64)
 
 
 def covered_words(spans: Integers, word_spans: Integers) -> Flags:
@@ -418,9 +411,3 @@ def covered_words(spans: Integers, word_spans: Integers) -> Flags:
     np.add.at(changes, spans[:, 1], -1)
     n_covered = starts_of(np.cumsum(changes) > 0)  # characters before each position
     return n_covered[word_spans[:, 1]] > n_covered[word_spans[:, 0]]
-
-
-def _is_pair(span: Any) -> bool:
-    if isinstance(span, (str, bytes)) or not isinstance(span, Collection) or len(span) != 2:
-        return False
-    return all(isinstance(edge, Integral) and not isinstance(edge, bool) for edge in span)
