@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sk_han.inspection.results.summary import Summary
     from sk_han.inspection.selecting import selective_threshold
     from sk_han.inspection.summarizing import summarize
+    from sk_han.model.class_mix import estimate_priors, with_priors
+    from sk_han.model.comparing import drift
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
     from sk_han.persistence import load, save
     from sk_han.sentence_vectors import SentenceEmbedder
@@ -54,6 +56,8 @@ __all__ = [
     "Summary",
     "audit_labels",
     "coarser",
+    "drift",
+    "estimate_priors",
     "explain",
     "explain_classes",
     "explain_iter",
@@ -64,6 +68,7 @@ __all__ = [
     "selective_threshold",
     "show_versions",
     "summarize",
+    "with_priors",
 ]
 
 _MODULE_OF = {
@@ -86,6 +91,8 @@ _MODULE_OF = {
     "Summary": "sk_han.inspection.results.summary",
     "audit_labels": "sk_han.inspection.auditing",
     "coarser": "sk_han.inspection.coarsening",
+    "drift": "sk_han.model.comparing",
+    "estimate_priors": "sk_han.model.class_mix",
     "explain": "sk_han.inspection.explaining",
     "explain_classes": "sk_han.inspection.explaining",
     "explain_iter": "sk_han.inspection.explaining",
@@ -96,6 +103,7 @@ _MODULE_OF = {
     "selective_threshold": "sk_han.inspection.selecting",
     "show_versions": "sk_han.versions",
     "summarize": "sk_han.inspection.summarizing",
+    "with_priors": "sk_han.model.class_mix",
 }
 
 # Public modules, documented in docs/api.md.

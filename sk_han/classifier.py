@@ -157,6 +157,14 @@ ContextAttention, default="attention"
     threshold : float, array-like of shape (n_labels,) or "f1", default=0.5
         With several labels a document, the probability from which on a document gets a label. "f1"
         takes for each label the threshold of the highest F1 on held-out documents.
+    priors : dict of class to share, "estimate" or None, default=None
+        Shares of the classes among the documents to come, where they differ from the training's and
+        classes look as before; probabilities are corrected after the fit, as by `with_priors`. With
+        several labels a document, the share of documents with each; labels left out keep theirs.
+        "estimate" estimates the shares of the documents of each call from their probabilities, and
+        changes nothing for fewer than 100 documents, or if the mix does not differ beyond chance
+        (`estimate_priors`): with it alone a document's result depends on the others of the call.
+        Explanations then have the mix of the training.
     validation_fraction : float, default=0.1
         Share of the training documents held out, stratified by class. They decide which epoch's
         weights are kept (highest accuracy, then lowest loss), and the scales of the parts. None
@@ -340,6 +348,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
         "batch_size": [POSITIVE, StrOptions({"auto"})],
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
         "threshold": [FRACTION, "array-like", StrOptions({"f1"})],
+        "priors": [dict, StrOptions({"estimate"}), None],
         "validation_fraction": [FRACTION, None],
         "n_iter_no_change": [POSITIVE, None],
         "warm_start": ["boolean"],
@@ -377,6 +386,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
         batch_size: int | str = "auto",
         class_weight: Any = None,
         threshold: Any = 0.5,
+        priors: Any = None,
         validation_fraction: float | None = 0.1,
         n_iter_no_change: int | None = None,
         warm_start: bool = False,
@@ -410,6 +420,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
         self.batch_size = batch_size
         self.class_weight = class_weight
         self.threshold = threshold
+        self.priors = priors
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start

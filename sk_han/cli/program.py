@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import os
 import sys
 import traceback
@@ -61,6 +62,7 @@ _COMMANDS = {
     "evaluate": "measure a model on labelled documents",
     "audit": "find labels of a table that are likely wrong",
     "report": "show where a model fails, on one page",
+    "drift": "tell whether documents differ from those of the fit",
     "serve": "answer over HTTP: a page to paste a text into, and JSON",
     "warm-up": "compile the kernels, so that no later process does; for images of containers",
 }
@@ -78,21 +80,29 @@ def _share(text: str) -> float:
     return share
 
 
+def _shares(text: str) -> dict[str, float]:
+    pairs = [pair.rpartition("=") for pair in text.split(",")]
+    return json.loads(text) if text[:1] == "{" else {label: float(p) for label, _, p in pairs}
+
+
 # argparse names them in its messages.
 _positive.__name__, _share.__name__ = "positive integer", "share between 0 and 1, such as 0.2:"
+_shares.__name__ = 'shares of classes, such as a=.2,b=.8 or {"a": 0.2, "b": 0.8}:'
 _FLAG, _AGAIN = {"action": "store_true"}, {"action": "append"}
 _FILE, _TABLE, _COLUMN = {"metavar": "FILE"}, {"metavar": "TABLE"}, {"metavar": "COLUMN"}
 _CLASS, _P, _N = {"metavar": "LABEL"}, {"type": float, "metavar": "P"}, {"metavar": "N"}
 _KEPT, _SET = {"default": [], **_AGAIN}, {"dest": "settings", "metavar": "NAME=VALUE"}
 _FITS = "fit cross-validate"
-_TABLES = f"{_FITS} predict explain evaluate audit report"
+_TABLES = f"{_FITS} predict explain evaluate audit report drift"
+_SHARES = {"metavar": "LABEL=P,..."}
+_ESTIMATE = {"dest": "priors", "action": "store_const", "const": "estimate"}
 _LEARNT = "(default: that of the fit, else {})"
 
 # The commands that have an option, its names, what argparse makes of it, and its help.
 _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     (" ".join(_COMMANDS), "-v --verbose", _FLAG, "errors with their traceback"),
     (f"{_TABLES} serve", "-q --quiet", _FLAG, "errors and warnings alone"),
-    ("predict explain report", "model", {}, "file of a model"),
+    ("predict explain report drift", "model", {}, "file of a model"),
     ("evaluate", "models", {"nargs": "+", "metavar": "model"}, "file; a second is the baseline"),
     ("serve", "model", {}, "file of a model; when it is replaced, the new model is served"),
     ("serve", "--host", {"default": "127.0.0.1"}, "address to listen at (default: 127.0.0.1)"),
@@ -123,7 +133,9 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     ("predict", "--proba", _FLAG, "the probability of each class, too"),
     ("predict", "--threshold", _P, "adds accepted: whether the largest probability reaches this"),
     ("predict", "--keep", _KEPT | _COLUMN, "column of the data to write in front; again for more"),
-    ("evaluate", "--json", _FLAG, "figures as one line of JSON"),
+    ("predict evaluate", "--priors", {"type": _shares, **_SHARES}, "shares of the classes here"),
+    ("predict evaluate", "--estimate-priors", _ESTIMATE, "estimate these shares, and say them"),
+    ("evaluate drift", "--json", _FLAG, "figures as one line of JSON"),
     ("explain audit report", "-o --output", _FILE, "HTML page, - for stdout; by default text"),
     ("explain audit report", "--keep", _COLUMN, "column that names documents, not their row"),
     (f"{_FITS} predict explain audit report", "-f --force", _FLAG, "replace a file that exists"),

@@ -34,6 +34,8 @@ from sk_han.cli.tables import (
 from sk_han.datasets.tables import is_blank, texts_of
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
+from sk_han.model.class_mix import estimate_priors, with_priors
+from sk_han.model.comparing import drift as compare
 from sk_han.rendering.text import table_lines
 from sk_han.serving import Scorer
 from sk_han.serving.scorer import check_threshold
@@ -57,9 +59,22 @@ def _loaded(arguments: argparse.Namespace) -> tuple[Scorer, Any, LabelSets | Non
     """Return the model, its columns, how cells hold several labels, and the classes."""
     scorer = Scorer.load(arguments.model)
     complete(arguments, scorer.table)
+    if getattr(arguments, "priors", None) is not None:
+        scorer = with_priors(scorer, arguments.priors)
     sets = sets_of(scorer.target, arguments)
     classes = ClassNames(scorer.classes_.tolist()) if sets is None else sets.classes
     return scorer, getattr(scorer, "feature_names_in_", None), sets, classes
+
+
+def _batch_size(scorer: Scorer) -> int | None:
+    """Return the number of documents read at once; all if the mix of classes is estimated."""
+    return None if isinstance(scorer.model_.priors, str) else _BATCH_SIZE
+
+
+def _tell_mix(scorer: Scorer, documents: Any, arguments: argparse.Namespace) -> None:
+    """Say what an estimate of the mix of classes has found, if it is estimated."""
+    if isinstance(scorer.model_.priors, str):
+        tell(estimate_priors(scorer, documents).text, quiet=arguments.quiet)
 
 
 def predict(arguments: argparse.Namespace) -> None:
@@ -67,7 +82,7 @@ def predict(arguments: argparse.Namespace) -> None:
     files = [arguments.model, arguments.data]
     check_files(files, arguments.output, kind="table", force=arguments.force)
     scorer, features, sets, _ = _loaded(arguments)
-    batches = frames(arguments.data, arguments, features=features, size=_BATCH_SIZE)
+    batches = frames(arguments.data, arguments, features=features, size=_batch_size(scorer))
     first = next(batches)  # a table that cannot be read leaves no header behind
     n_classes, least = len(scorer.classes_), arguments.threshold
     if least is not None:
@@ -83,6 +98,7 @@ def predict(arguments: argparse.Namespace) -> None:
     ):
         for frame in chain([first], batches):
             documents = documents_of(frame, features, arguments)
+            _tell_mix(scorer, documents, arguments)
             result = scorer.predict_frame(documents, threshold=least).astype(object)
             decided = result.to_numpy()[:, : 1 if sets is None else n_classes]
             rest = result.iloc[:, decided.shape[1] :]
@@ -144,6 +160,18 @@ def explain(arguments: argparse.Namespace) -> None:
             file.write(result.to_text(max_documents=None) + "\n" if is_text else result.to_html())
 
 
+def drift(arguments: argparse.Namespace) -> None:
+    """Print how the documents of a table differ from those of the fit."""
+    check_files([arguments.model, arguments.data], None)
+    scorer = Scorer.load(arguments.model)
+    complete(arguments, scorer.table)
+    features = getattr(scorer, "feature_names_in_", None)
+    (frame,) = frames(arguments.data, arguments, features=features)
+    found = compare(scorer, documents_of(frame, features, arguments))
+    with writing(None) as file:
+        file.write(f"{found.to_json() if arguments.json else found.to_text()}\n")
+
+
 def serve(arguments: argparse.Namespace) -> None:
     """Answer requests until the process is interrupted or terminated."""
     for package in ("fastapi", "uvicorn"):
@@ -165,8 +193,8 @@ def evaluate(arguments: argparse.Namespace) -> None:
     """Print how well a model predicts the labels of a table, or the report of two models."""
     arguments.model, *others = arguments.models
     if others:
-        if len(others) > 1:
-            raise UsageError(f"evaluate compares two models; got {len(others) + 1}.")
+        if len(others) > 1 or arguments.priors is not None:
+            raise UsageError(f"evaluate compares two models, no --priors; got {len(others) + 1}.")
         arguments.baseline, arguments.mistakes = others[0], 5
         arguments.train = arguments.output = arguments.keep = None
         check_files([*arguments.models, arguments.data], None)
@@ -179,10 +207,13 @@ def evaluate(arguments: argparse.Namespace) -> None:
     scorer, features, sets, classes = _loaded(arguments)
     classes.grows = True
     scored, targets = [], list[Any]()
+    size = _batch_size(scorer)
     with Progress("Scored", quiet=arguments.quiet) as progress:
-        for frame in frames(arguments.data, arguments, [arguments.label], features, _BATCH_SIZE):
+        for frame in frames(arguments.data, arguments, [arguments.label], features, size):
             targets += numbers_of(frame, arguments, classes, sets)
-            scored.append(scorer.predict_proba(documents_of(frame, features, arguments)))
+            documents = documents_of(frame, features, arguments)
+            _tell_mix(scorer, documents, arguments)
+            scored.append(scorer.predict_proba(documents))
             progress.advance(len(frame))
     probabilities = np.concatenate(scored)
     _warn_of_unknown(targets, classes, len(scorer.classes_))

@@ -89,7 +89,7 @@ def complete(arguments: argparse.Namespace, stored: Mapping[str, Any] | None = N
             setattr(arguments, option, value)
             values = value if isinstance(value, list) else [value]
             taken += [f"--{option} {in_one_line(each)!r}" for each in values if value != default]
-    if arguments.separator == "":
+    if getattr(arguments, "separator", None) == "":
         arguments.separator = _SEPARATOR
     arguments.sep = "\t" if arguments.sep in ("tab", r"\t") else arguments.sep
     if getattr(arguments, "label", None) in arguments.text:

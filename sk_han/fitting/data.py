@@ -25,6 +25,7 @@ from sk_han.documents.repeated import (
     groups_of_copies,
 )
 from sk_han.embeddings.cooccurrence import check_embedding_init
+from sk_han.model.class_mix import check_priors
 from sk_han.model.fitted_model import FittedModel
 from sk_han.options import NetworkOptions
 from sk_han.parts import Pool
@@ -364,6 +365,8 @@ def _check_portion(data: FitInput, params: Any, fitted: FittedModel | None) -> N
             "partial_fit does not learn from columns. Fit to all documents by fit, or to texts "
             "alone with text_column=None."
         )
+    if params.priors is not None:
+        raise ValueError("partial_fit sees a portion, and priors need the mix of all documents.")
     if params.class_weight == "balanced":
         raise ValueError(
             "class_weight='balanced' needs to see all labels, and partial_fit sees a portion. "
@@ -427,6 +430,8 @@ def _check_data(data: FitInput, params: Any, warm_start_from: FittedModel | None
     for name in ("y", "sample_weight", "groups"):
         warn_of_order(data.X, getattr(data, name), name)
     target.check_threshold(params.threshold)
+    if params.priors is not None:
+        check_priors(params.priors, target)
     target, weights = target.weigh(targets, data.sample_weight, params.class_weight)
     has_ids = (
         warm_start_from is not None or getattr(params.tokenizer, "vocabulary", None) is not None

@@ -17,7 +17,7 @@ from sk_han.fitting.linear import (
 from sk_han.fitting.network import begin_task, fit_networks
 from sk_han.fitting.scales import scale_parts
 from sk_han.fitting.sources import ngram_sources
-from sk_han.fitting.summary import summary_of, warn_of_a_useless_network
+from sk_han.fitting.summary import reference_of, summary_of, warn_of_a_useless_network
 from sk_han.model.fitted_model import FittedModel
 from sk_han.training.builder import training_attributes
 from sk_han.utils.progress import Stages, tell
@@ -67,7 +67,8 @@ def fit_model(
         best_score=training["best_score_"],
         fit_summary=summary,
         text_hashes=_text_hashes(fit),
-    )
+        reference=None if is_partial else reference_of(scaled, fit),
+    ).with_priors(fit.params.priors)
     task.end({"model_": model})
     return model
 

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from sk_han.documents import LabelledDocuments
+from sk_han.documents import UNKNOWN_ID, LabelledDocuments
 from sk_han.fitting.data import FitState
 from sk_han.fitting.scales import FittedNgrams, ScaledParts
+from sk_han.model.class_mix import Reference
+from sk_han.model.comparing import confidences, unknown_shares
 from sk_han.model.fit_summary import FitSummary
 from sk_han.parts.pool import NETWORK, WORDS, Pool
 from sk_han.targets import Target
@@ -26,6 +28,7 @@ _FEWEST_READ = 1_000
 _NEGLIGIBLE_SHARE = 0.02
 _MOST_READ = 1000
 _CHANCE_GAIN = 0.5  # nats
+_MOST_COUNTED = 5_000  # documents whose unknown words are counted
 # Parameters that a training without success may have to set back to their defaults.
 _TRAINING = "lr", "max_epochs", "batch_size", "optimizer", "lr_schedule", "dropout", "word_dropout"
 # Loss above a uniform guess: up to 0.3 after one epoch on few documents, below 0 with random
@@ -49,6 +52,46 @@ def summary_of(scaled: ScaledParts, fit: FitState) -> FitSummary:
         several_labels=not fit.target.has_one_label,
         columns=fit.column_descriptions,
     )
+
+
+def reference_of(scaled: ScaledParts, fit: FitState) -> Reference:
+    """Return the numbers of a fit with which later documents are compared."""
+    labelled, target, validation = fit.labelled, fit.target, scaled.validation
+    shares = target.mean_of(target.soft(labelled.targets), labelled.targets, labelled.weights)
+    reference = Reference(shares, shares, 0.0, np.zeros(2), _unknown_words(fit))
+    if validation is None or scaled.logits is None:
+        return reference
+    w, p = validation.weights, target.probabilities(scaled.logits.sum(axis=0))
+    confident = confidences(p, target)
+    return reference._replace(
+        predicted=target.mean_of(p, validation.targets, w),
+        n_held_out=float(w.sum() ** 2 / (w @ w)),
+        confidence=np.array([confident.mean(), confident.var()]),
+    )
+
+
+def _unknown_words(fit: FitState) -> NDArray[np.float64]:
+    """Return the number of documents, and mean and variance of their shares of unknown words.
+
+    A word is unknown to a vocabulary learnt without the document if the other documents have it
+    fewer times than `min_df`. A warm start keeps its vocabulary, and what was known of it.
+    """
+    earlier = None if fit.warm_start_from is None else fit.warm_start_from.reference
+    if earlier is not None:
+        return earlier.unknown
+    documents, text = fit.labelled.documents.words(), fit.text[0]
+    rows = np.linspace(0, len(documents) - 1, min(len(documents), _MOST_COUNTED)).astype(np.int64)
+    documents, size = documents[rows], fit.vocabulary_size
+    is_fixed = getattr(fit.tokenizer, "vocabulary", None) is not None
+    least = 0 if is_fixed else getattr(fit.tokenizer, "min_df", 1)
+    least *= len(text) if isinstance(least, float) else 1  # a share of all documents
+    lengths = documents.words_per_document
+    keys = np.repeat(np.arange(len(lengths)), lengths) * size + documents.word_ids
+    _, place, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    elsewhere = np.bincount(text.word_ids, minlength=size)[documents.word_ids] - counts[place]
+    is_unknown = (documents.word_ids == UNKNOWN_ID) | (elsewhere < least)
+    shares_unknown = unknown_shares(documents, is_unknown)
+    return np.array([len(shares_unknown), shares_unknown.mean(), shares_unknown.var()])
 
 
 def _end_of(pool: Pool) -> str:
@@ -99,9 +142,8 @@ def _chance_in_validation(summary: FitSummary, scaled: ScaledParts, fit: FitStat
     if validation is None or majority is None or _is_trial(summary, scaled) or majority == 1.0:
         return None
     labelled, target = fit.labelled, fit.target
-    share = np.average(target.soft(labelled.targets), axis=0, weights=labelled.weights)  # (K,)
-    share = share.clip(1e-12, 1 - 1e-7)
-    z = np.log(share) - (0 if target.has_one_label else np.log1p(-share))
+    share = target.mean_of(target.soft(labelled.targets), labelled.targets, labelled.weights)
+    z = target.scores_of_shares(share.clip(1e-12, 1 - 1e-7))
     weights = validation.weights / validation.weights.sum()
     losses, _ = target.loss(np.tile(z, (n, 1)), validation.targets, weights)
     of_frequencies = losses.sum()

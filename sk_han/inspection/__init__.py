@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from sk_han.inspection.results.report import ClassScores, LengthBin, Report
     from sk_han.inspection.results.selective import SelectiveThreshold
     from sk_han.inspection.results.summary import ClassSummary, Context, Removal, Term
+    from sk_han.model.class_mix import MixEstimate
+    from sk_han.model.comparing import Comparison, DriftReport
     from sk_han.model.fit_summary import FitSummary, TrainingSummary
     from sk_han.rendering.result import Result
 
@@ -21,13 +23,16 @@ __all__ = [
     "ClassScores",
     "ClassSummary",
     "CoarserClassifier",
+    "Comparison",
     "Context",
     "DoubtfulLabel",
+    "DriftReport",
     "FaithfulnessReport",
     "FitSummary",
     "LabelAudit",
     "LengthBin",
     "LevelClassifier",
+    "MixEstimate",
     "Removal",
     "Report",
     "Result",
@@ -41,13 +46,16 @@ _MODULE_OF = {
     "ClassScores": "sk_han.inspection.results.report",
     "ClassSummary": "sk_han.inspection.results.summary",
     "CoarserClassifier": "sk_han.inspection.coarsening",
+    "Comparison": "sk_han.model.comparing",
     "Context": "sk_han.inspection.results.summary",
+    "DriftReport": "sk_han.model.comparing",
     "DoubtfulLabel": "sk_han.inspection.results.label_audit",
     "FaithfulnessReport": "sk_han.inspection.results.faithfulness",
     "FitSummary": "sk_han.model.fit_summary",
     "LabelAudit": "sk_han.inspection.results.label_audit",
     "LengthBin": "sk_han.inspection.results.report",
     "LevelClassifier": "sk_han.inspection.coarsening",
+    "MixEstimate": "sk_han.model.class_mix",
     "Removal": "sk_han.inspection.results.summary",
     "Report": "sk_han.inspection.results.report",
     "Result": "sk_han.rendering.result",

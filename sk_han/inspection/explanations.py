@@ -253,8 +253,9 @@ class ExplainedModel:
 
     def predict_proba(self, documents: DocumentArray) -> NDArray[np.float64]:
         """Return the probabilities of documents that the tokenizer has made, (D, K)."""
+        pool = self.fitted.pool  # which has given shares of classes, and estimates none
         with self.computing():
-            return self.fitted.predict_proba(documents)
+            return pool.target.probabilities(pool.logits(self.fitted.read(documents)))
 
     def batches(
         self, X: Any, size: int | None = None
@@ -360,7 +361,7 @@ def explain_batch(
     contributions = contributions_of(documents, log_odds, options, random)
     logits = contributions.logits
     targets = classes.targets(logits)
-    shares = _network_shares(target, logits, log_odds.other_logits)
+    shares = _network_shares(target, logits - pool.shift, log_odds.other_logits - pool.shift)
     explanations = _as_explanations(
         pool, documents, sources, contributions, classes, options, shares
     )

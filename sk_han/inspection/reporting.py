@@ -31,6 +31,8 @@ from sk_han.inspection.explanations import ExplainedModel, listed_documents
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.label_audit import ENOUGH_RIGHT
 from sk_han.inspection.results.report import Report
+from sk_han.model.class_mix import estimated_mix
+from sk_han.model.fitted_model import FittedModel
 from sk_han.rendering.blocks import percent
 from sk_han.targets import AnyOfLabels
 from sk_han.utils.containers import document_ids, document_name, listed, rows_of
@@ -112,6 +114,14 @@ def note_on_missing(counts: NDArray[np.int64], labels: list[Any]) -> Iterator[st
             f"No document has {label} {listed([labels[i] for i in missing])}, so the report cannot "
             f"show how well {it_is} recognized."
         )
+
+
+def note_on_mix(fitted: FittedModel, p: NDArray[np.float64]) -> Iterator[str]:
+    """Yield a note if the predictions have another mix of classes than those of the fit."""
+    if fitted.reference is not None and fitted.priors is None:
+        found = estimated_mix(p, fitted.reference, fitted.target)
+        if found.moved:
+            yield f"{found.text} If it stays so, correct the probabilities by with_priors."
 
 
 def documents_have(n: int) -> str:
@@ -233,6 +243,8 @@ def report(
         t_train = None if y_train is None else class_numbers(y_train, labels)
         evaluation = _evaluate_classes(estimator, model, X, t, classes, labels, n_mistakes)
 
+    if model is not None:
+        evaluation.notes.extend(note_on_mix(model.fitted, evaluation.fields["probabilities"]))
     held_out = read(model, X)
     words_train = None if X_train is None else words_of(model, X_train, "X_train")
     labels = evaluation.fields["labels"]

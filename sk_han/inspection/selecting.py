@@ -100,8 +100,9 @@ def selective_threshold(
     not on their labels; that this keeps the promise was tested by simulation.
 
     Documents with the same words as a training document are left out, if the model can recognize
-    them. The promise is about documents that are drawn like X: it does not hold if the data change.
-    Nor does it for the best of several calls with the same documents.
+    them. The promise is about documents that are drawn like X: it does not hold if the data change,
+    nor for the best of several calls with the same documents. Of a model with given `priors` it is
+    about their mix of classes: documents of classes of which X has too many are left out at random.
 
     References
     ----------
@@ -179,8 +180,8 @@ def read_held_out(
 ) -> HeldOut:
     """Read documents to choose a threshold by; `by` is the function that errors name.
 
-    Blank texts and training documents are left out. Raise a ValueError if too few remain to show an
-    error of at most `max_error`.
+    Blank texts and training documents are left out, and others for the model's priors. Raise a
+    ValueError if too few remain to show an error of at most `max_error`.
     """
     classes = classes_of(estimator, by)
     model = reader_of(estimator)
@@ -213,7 +214,9 @@ def read_held_out(
             "Pass documents that it was not fitted to."
         )
     n_blank = n - int(has_text.sum())
-    n -= n_blank
+    priors = None if model is None else model.fitted.priors
+    kept, of_mix = _with_mix(has_text, targets, classes, priors)
+    n = int(kept.sum())
     if n < needed:
         raise ValueError(
             f"{counted(n)}{' with text' if n_blank else ''} {agreeing(n, 'are')} too few: for "
@@ -221,11 +224,29 @@ def read_held_out(
             f"{needed:,} are needed, even if the model makes no mistake. Pass more documents, or "
             f"max_error={math.ceil(1000 - 1000 * (1 - confidence_level) ** (1 / n)) / 1000:g}."
         )
-    targets, n_unknown = targets[has_text], 0
+    targets, n_unknown = targets[kept], 0
     if not several:
         n_unknown = int((targets >= len(classes)).sum())
-    notes = tuple(_notes(seen, n_blank, n_unknown, labels[len(classes) :]))
-    return HeldOut(classes, probabilities[has_text], predicted[has_text], targets, n_blank, notes)
+    notes = (*of_mix, *_notes(seen, n_blank, n_unknown, labels[len(classes) :]))
+    return HeldOut(classes, probabilities[kept], predicted[kept], targets, n_blank, notes)
+
+
+def _with_mix(
+    kept: NDArray[np.bool_], targets: NDArray[Any], classes: NDArray[Any], priors: Any
+) -> tuple[NDArray[np.bool_], list[str]]:
+    """Leave documents out at random, so that the shares of classes are the priors, with a note."""
+    if priors is None:
+        return kept, []
+    if targets.ndim > 1 or isinstance(priors, str):
+        return kept, ["The promise is about documents whose labels are as frequent as here."]
+    counts = np.bincount(targets[kept], minlength=len(classes))[: len(classes)]
+    if not counts.all():
+        raise ValueError(f"No document has the class {classes.tolist()[counts.argmin()]!r}.")
+    weights = np.append(priors / counts, 0.0)  # the last of unknown classes
+    draws = weights.max() * np.random.RandomState(0).random_sample(len(targets))
+    rows = kept & (draws < weights[np.minimum(targets, len(classes))])
+    n = counted(int(rows.sum()))
+    return rows, [f"{n} are used, drawn so that classes have the shares of the priors."]
 
 
 def choose_threshold(

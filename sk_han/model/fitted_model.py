@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray, starts_of
 from sk_han.documents.repeated import TextHashes
+from sk_han.model.class_mix import MIX_FIELDS, Reference, check_priors, estimated_mix, shift_of
 from sk_han.model.fit_summary import FitSummary
 from sk_han.options import InstanceOf
 from sk_han.parts import PARTS, Part, Pool
@@ -88,6 +89,10 @@ class FittedModel:
         The epoch whose weights were kept, and its accuracy on held-out documents.
     fit_summary : FitSummary or None
     text_hashes : TextHashes or None
+    reference : Reference or None
+        Numbers of the fit with which later documents are compared; None after `partial_fit`.
+    priors : ndarray of shape (K,), "estimate" or None
+        Shares of the classes among the documents to come, as `with_priors` has checked them.
     """
 
     pool: Pool
@@ -100,6 +105,8 @@ class FittedModel:
     best_score: float | None = None
     fit_summary: FitSummary | None = None
     text_hashes: TextHashes | None = None
+    reference: Reference | None = None
+    priors: Floats | str | None = None
 
     @property
     def target(self) -> Target:
@@ -152,8 +159,33 @@ class FittedModel:
         return self.pool.checked(within_vocabulary(documents, self.vocabulary_size))
 
     def logits(self, X: Any) -> Floats:
-        """Compute the logits of all parts together, (D, K)."""
-        return self.pool.logits(self.read(X))
+        """Compute the logits of all parts together, (D, K), for the wanted mix of classes."""
+        z = self.pool.logits(self.read(X))
+        if not isinstance(self.priors, str):
+            return z
+        p = self.target.probabilities(z)
+        priors = estimated_mix(p, self.known_reference, self.target).priors
+        return z + self.with_priors(priors).pool.shift
+
+    @property
+    def known_reference(self) -> Reference:
+        """The reference; raise a ValueError if there is none."""
+        if self.reference is None:
+            raise ValueError("partial_fit sees portions, and not the mix of all classes; use fit.")
+        return self.reference
+
+    def with_priors(self, priors: Any) -> FittedModel:
+        """Return the model for another mix of classes; see `sk_han.with_priors`."""
+        if priors is not None:
+            priors = check_priors(priors, self.target, self.known_reference)
+        return self._for_mix(priors)
+
+    def _for_mix(self, priors: Floats | str | None) -> FittedModel:
+        """Return the model for checked priors, of which an array shifts the logits."""
+        shift: Floats | float = 0.0
+        if isinstance(priors, np.ndarray):
+            shift = shift_of(priors, self.known_reference, self.target)
+        return replace(self, pool=replace(self.pool, shift=shift), priors=priors)
 
     def predict_proba(self, X: Any) -> Floats:
         """Compute the probability of each class or label, (D, K)."""
@@ -219,6 +251,8 @@ class FittedModel:
             "device": self.device,
             "fit_summary": None if self.fit_summary is None else self.fit_summary.to_dict(),
             "text_hashes": None if self.text_hashes is None else self.text_hashes._asdict(),
+            "reference": None if self.reference is None else self.reference._asdict(),
+            "priors": self.priors,
         }
 
     @classmethod
@@ -233,18 +267,21 @@ class FittedModel:
         `networks` are the classes of networks by the names of their kinds. They compute on the
         device of the fit if it is one of `devices`, else on the CPU.
         """
+        state = {"reference": None, "priors": None, **state}  # of files without
         check(classifier_schema(), state)
         device = state["device"] if state["device"] in devices else "cpu"
         summary, hashes = state["fit_summary"], state["text_hashes"]
         names = ("tokenizer", "vocabulary_size", "encoder", "history", "best_epoch", "best_score")
-        return cls(
+        model = cls(
             device=device,
             fit_summary=None if summary is None else FitSummary.from_dict(summary),
             text_hashes=None if hashes is None else TextHashes(**hashes),
             # The last, since a Scorer may find here that it does not compute the network.
             pool=Pool.from_state(state, {**PARTS, **networks}, device),
+            reference=state["reference"] and Reference(**state["reference"]),
             **{name: state[name] for name in names},
         )
+        return model._for_mix(state["priors"])
 
 
 def classifier_schema() -> Schema:
@@ -263,6 +300,7 @@ def classifier_schema() -> Schema:
             *TRAINING,
             Field("fit_summary", InstanceOf(Mapping), optional=True),
             Field("text_hashes", _TEXT_HASHES, optional=True),
+            *MIX_FIELDS,
         ),
         rules=(check_best_epoch, _check_network, _check_linear_models),
     )

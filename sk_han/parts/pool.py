@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -148,6 +148,7 @@ class Pool:
     target: Target
     parts: Mapping[str, Part]
     scales: Mapping[str, Scale]  # at least 0
+    shift: Floats | float = 0.0  # added to the logits for other shares of the classes, (K,)
 
     @property
     def network(self) -> Any:
@@ -167,8 +168,8 @@ class Pool:
 
     @property
     def others(self) -> Pool:
-        """The parts other than the network."""
-        return self.only(self.parts.keys() - {NETWORK})
+        """The parts other than the network, and the shift."""
+        return replace(self.only(self.parts.keys() - {NETWORK}), shift=self.shift)
 
     @property
     def beside_vectors(self) -> Pool:
@@ -207,14 +208,14 @@ class Pool:
 
     def logits(self, documents: DocumentArray) -> Floats:
         """Compute the sum of the scaled logits, shape (D, K)."""
-        total = np.zeros((len(documents), len(self.target.names)))
+        total = np.zeros((len(documents), len(self.target.names))) + self.shift
         for name, part in self._counting.items():
             total += self.scales[name] * part.logits(documents).astype(np.float64)
         return total
 
     def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> Floats:
         """Compute the sums for sets of sentences of documents, shape (M, K)."""
-        total = np.zeros((len(coalitions.lengths), len(self.target.names)))
+        total = np.zeros((len(coalitions.lengths), len(self.target.names))) + self.shift
         for name, part in self._counting.items():
             total += self.scales[name] * part.coalitions(documents, coalitions)
         return total

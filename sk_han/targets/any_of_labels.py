@@ -146,6 +146,11 @@ class AnyOfLabels(Target):
             return np.broadcast_to(w[:, np.newaxis], t.shape)
         return w[:, np.newaxis] * np.where(t > 0, self.sides[1], self.sides[0])
 
+    def mean_of(self, values: NDArray[Any], t: NDArray[Any], w: Floats) -> Floats:
+        """Return the mean of a value of each label, with the weights of its sides."""
+        mean: Floats = np.average(values, axis=0, weights=self.problem_weights(t, w))
+        return mean
+
     def restrict_to_top(self, t: NDArray[Any], most: int) -> tuple[Target, Integers, Flags]:
         """Return the target of the labels with most documents on their rarer side; keep all rows.
 

@@ -96,6 +96,11 @@ class Target(ABC):
         """Return the weight of each document in each binary problem, (D, B)."""
         return np.broadcast_to(w[:, np.newaxis], (len(w), self.n_problems))
 
+    def mean_of(self, values: NDArray[Any], t: NDArray[Any], w: Floats) -> Floats:
+        """Return the mean of a value of each label (D, K), weighted as losses are, (K,)."""
+        mean: Floats = np.average(values, axis=0, weights=w)
+        return mean
+
     @abstractmethod
     def is_learnable(self, t: NDArray[Any]) -> bool:
         """Return whether linear models can learn: each problem has documents of both sides."""
@@ -141,6 +146,10 @@ class Target(ABC):
     @abstractmethod
     def log_probabilities(self, z: Floats) -> Floats:
         """Return the logarithms of `probabilities`, finite also where these round to 0."""
+
+    def scores_of_shares(self, shares: Floats) -> Floats:
+        """Return scores whose probabilities are the shares of the labels, (K,)."""
+        return np.log(shares) if self.has_one_label else log_odds(shares)
 
     def decision_function(self, z: Floats) -> Floats:
         """Return the scores as scikit-learn's `decision_function` does."""

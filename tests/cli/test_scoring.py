@@ -426,7 +426,7 @@ class TestTwoModels:
 
     def test_more_than_two_are_refused(self, run, model, table):
         code, _, told = run("evaluate", model, model, model, table())
-        assert (code, "evaluate compares two models; got 3." in told) == (2, True)
+        assert (code, "evaluate compares two models, no --priors; got 3." in told) == (2, True)
 
     @pytest.fixture
     def other(self, tmp_path):
@@ -451,3 +451,44 @@ def test_labels_of_a_table_are_read_as_the_numbers_of_the_model(run, table, tmp_
     code, output, _ = run("report", path, table([(0, "Good.", 2), (1, "Bad.", "strange")]))
     assert code == 0
     assert "1 document has a label that the model does not know, 'strange'" in output
+
+
+class TestAnotherMix:
+    def test_given_shares_are_those_of_with_priors(self, run, model, table):
+        scorer = sk_han.with_priors(Scorer.load(model), {"neg": 0.1, "pos": 0.9})
+        for shares in ("neg=.1,pos=.9", '{"neg": 0.1, "pos": 0.9}'):
+            _, output, _ = run("predict", model, table(), "--proba", "--priors", shares)
+            found = np.array([row[1:] for row in rows_of(output)[1:]], dtype=float)
+            np.testing.assert_allclose(found, scorer.predict_proba(TEXTS), rtol=1e-5)
+        _, output, _ = run("evaluate", model, table(), "--json", "--priors", "neg=.1,pos=.9")
+        predicted = scorer.predict(TEXTS)
+        assert json.loads(output)["accuracy"] == pytest.approx((predicted == LABELS).mean())
+
+    def test_estimated_shares_are_those_of_the_whole_table_and_are_told(self, run, model, table):
+        texts = 400 * [GOOD[2]]
+        rows = [(i, text, "pos") for i, text in enumerate(texts)]
+        scorer = sk_han.with_priors(Scorer.load(model), "estimate")
+        command = ("predict", model, table(rows), "--proba", "--estimate-priors")
+        _, output, told = run(*command)
+        found = np.array([row[1:] for row in rows_of(output)[1:]], dtype=float)
+        np.testing.assert_allclose(found, scorer.predict_proba(texts), rtol=1e-5)
+        assert sk_han.estimate_priors(scorer, texts).text in told
+        assert "400 documents" in told
+
+    def test_others_are_refused_in_a_line(self, run, model, table):
+        assert run("predict", model, table(), "--priors", "neg=.1,pos")[0] == 2
+        code, _, told = run("predict", model, table(), "--priors", "neg=.1,poss=.9")
+        assert code == 1
+        assert "Did you mean 'pos'?" in told
+
+
+class TestDrift:
+    def test_it_says_what_drift_says(self, run, model, table):
+        texts = 40 * ["Das Wetter ist nicht gut."]
+        path = table([(i, text, "pos") for i, text in enumerate(texts)])
+        expected = sk_han.drift(Scorer.load(model), texts)
+        code, output, _ = run("drift", model, path)
+        assert code == 0
+        assert output == f"{expected.to_text()}\n"
+        assert json.loads(run("drift", model, path, "--json")[1]) == expected.to_dict()
+        assert expected.alarm

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
-from sk_han import explain, report
+from sk_han import explain, report, with_priors
 from tests.html_page import Page
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier, fitted_pipeline, tiny
 from tests.tiny_pairs import pairs
@@ -384,3 +384,20 @@ def test_the_same_data_give_the_same_page(classifier):
 def test_what_is_no_documents_is_named(X, message):
     with pytest.raises((TypeError, ValueError), match=message):
         report(fitted_classifier(), X, [])
+
+
+def test_another_mix_of_predictions_is_noted_beyond_chance():
+    classifier = tiny(max_epochs=3, lr=0.05).fit(TEXTS, LABELS)
+    texts = 120 * [
+        text for text, label in zip(TEXTS[:6], LABELS[:6], strict=True) if label == "pos"
+    ]
+    y = len(texts) * ["pos"]
+    noted = [
+        any("The mix of classes has changed" in note for note in report(*case, baseline=None).notes)
+        for case in (
+            (classifier, texts, y),
+            (classifier, 60 * TEXTS[:6], np.tile(LABELS[:6], 60)),
+            (with_priors(classifier, {"neg": 0.1, "pos": 0.9}), texts, y),
+        )
+    ]
+    assert noted == [True, False, False]

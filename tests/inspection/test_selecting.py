@@ -10,7 +10,7 @@ from sklearn.ensemble import VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier
 
-from sk_han import save, selective_threshold
+from sk_han import save, selective_threshold, with_priors
 from sk_han.inspection import SelectiveThreshold
 from sk_han.serving import Scorer
 from tests.html_page import Page
@@ -279,3 +279,23 @@ def test_the_page_shows_the_curve_with_the_chosen_threshold(of_few):
 def test_arrays_cannot_be_written_to(of_few):
     with pytest.raises(ValueError, match="read-only"):
         of_few.n_errors[0] = 1
+
+
+def test_documents_are_drawn_with_the_mix_of_given_priors(classifier):
+    """Of 45 documents of each class a quarter is kept of the one that has a fifth."""
+    changed = with_priors(classifier, {"neg": 0.2, "pos": 0.8})
+    found = selective_threshold(changed, HELD_OUT, Y, max_error=0.5)
+    assert 45 + 4 <= found.n_documents <= 45 + 20
+    used = f"{found.n_documents} documents are used, drawn so that classes have the shares"
+    assert found.notes[0].startswith(used)
+    rows = np.flatnonzero(Y == "pos")
+    X = [HELD_OUT[row] for row in rows]
+    with pytest.raises(ValueError, match="No document has the class 'neg'"):
+        selective_threshold(changed, X, Y[rows], max_error=0.5)
+
+
+def test_the_promise_of_estimated_priors_is_about_labels_as_frequent_as_here(classifier):
+    estimating = with_priors(classifier, "estimate")
+    found = selective_threshold(estimating, HELD_OUT, Y, max_error=0.5)
+    assert "whose labels are as frequent as here" in found.notes[0]
+    assert found.n_documents == len(Y)

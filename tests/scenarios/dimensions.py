@@ -59,6 +59,11 @@ def _words(texts: list[str]) -> list[str]:
     return list(dict.fromkeys(word for text in texts for word in text.lower().split()))
 
 
+def _shares(classes: list[Any]) -> dict[Any, float]:
+    total = len(classes) * (len(classes) + 1) / 2
+    return {label: number / total for number, label in enumerate(classes, start=1)}
+
+
 def sentences_of(text: str) -> list[str]:
     return re.findall(r"[^.]+\.?", text)
 
@@ -131,6 +136,12 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "f1": "f1",
         "array": Made(lambda data: np.linspace(0.2, 0.8, len(data.classes))),
         "list": Made(lambda data: [0.4 for _ in data.classes]),
+    },
+    "priors": {
+        "None": None,
+        "of all classes": Made(lambda data: _shares(data.classes)),
+        "of one label": Made(lambda data: {data.classes[0]: 0.3}),
+        "estimate": "estimate",
     },
     "validation_fraction": _named(0.1, None, 0.5),
     "n_iter_no_change": _named(None, 1),
@@ -322,7 +333,10 @@ ILLEGAL: dict[str, list[Rule]] = {
     ],
     "they have no partial_fit": [when(learning=PORTIONS, estimator=_others("estimator", *ALONE))],
     "partial_fit takes none": [when(learning="partial_fit", validation=VALIDATED)],
-    "documented refusal": [when(learning=PORTIONS, class_weight="balanced")],
+    "documented refusal": [
+        when(learning=PORTIONS, class_weight="balanced"),
+        when(learning=PORTIONS, priors=_others("priors", "None")),
+    ],
     "others have no validation documents, and folds may lack their classes": [
         when(validation=VALIDATED) | IN_PIPELINE
     ],
@@ -366,7 +380,8 @@ ILLEGAL: dict[str, list[Rule]] = {
         when(
             class_weight={"of all classes", "of one class"},
             estimator={*VOTES, "one against the rest"},
-        )
+        ),
+        when(priors="of all classes", estimator={*VOTES, "one against the rest"}),
     ],
     "scikit-learn does not select rows from strings of Arrow outside of a Series": [
         when(estimator=FOLDS, texts={"array of pandas", "Index"}),
@@ -401,12 +416,14 @@ ILLEGAL: dict[str, list[Rule]] = {
     "names of columns are strings or integers, of polars strings": [
         *_of_several(labels=_NO_COLUMNS),
         when(threshold=_others("threshold", "0.5"), labels=_NO_COLUMNS),
+        when(priors="of one label", labels=_NO_COLUMNS),
         when(class_weight="of both sides", labels=_NO_COLUMNS),
         when(y="polars indicator frame", labels=_NUMBERS),
     ],
     "documented: they are for several labels": [
         *_of_one(threshold=_others("threshold", "0.5")),
         *_of_one(class_weight="of both sides"),
+        *_of_one(priors="of one label"),
     ],
     "scikit-learn has them for one label alone": _of_several(
         estimator={*ENSEMBLES, *THRESHOLDS, "vectors beside numbers"}
@@ -414,6 +431,7 @@ ILLEGAL: dict[str, list[Rule]] = {
     "it fits a label at a time": [
         when(estimator=_ONE_LABEL, threshold=_others("threshold", "0.5")),
         when(estimator=_ONE_LABEL, class_weight="of both sides"),
+        when(estimator=_ONE_LABEL, priors="of one label"),
     ],
     "scikit-learn hands them on to its last model, too": [
         when(estimator="stack", groups=_GROUPED),
@@ -540,12 +558,17 @@ REFUSALS: list[Refusal] = [
     Refusal(FITS, when(classes="many"), ValueError, "have a single one"),
     # Four fifths of the documents may lack what a parameter or a wrapper needs.
     Refusal("ask audit_labels", when(class_weight="of one class"), ValueError, "are not classes"),
+    Refusal("ask audit_labels", when(priors="of all classes"), ValueError, "is not a class;"),
     Refusal("ask audit_labels", when(embedding_init="array"), ValueError, "has the shape"),
     Refusal("ask audit_labels", when(estimator="threshold"), ValueError, "with two classes"),
     Refusal("ask audit_labels", when(estimator=FOLDS), ValueError, "cross-validation but provided"),
     Refusal(FITS, when(estimator="threshold"), ValueError, "makes constant predictions"),
     Refusal("explain against", when(classes=SEVERAL), ValueError, "do not exclude each other"),
     Refusal("explain against", when(classes="one"), ValueError, "the model knows no other class"),
+    Refusal("ask drift", when(), TypeError, "drift takes a fitted HANClassifier"),
+    Refusal("ask drift", when(learning=PORTIONS), ValueError, "partial_fit sees portions"),
+    Refusal("keep another mix", when(), TypeError, "with_priors takes a fitted HANClassifier"),
+    Refusal("keep another mix", when(learning=PORTIONS), ValueError, "partial_fit sees portions"),
     Refusal("keep skops", when(tokenizer__word_tokenizer="str.split"), AttributeError, "builtins"),
     # It learns on without weights, from all words.
     Refusal(

@@ -169,6 +169,7 @@ ASKED: dict[str, Callable[[Trial], Any]] = {
     "selective_threshold": _selective_threshold,
     "coarser": _coarser,
     "audit_labels": _audit,
+    "drift": lambda trial: sk_han.drift(trial.estimator, trial.given(31 * list(trial.texts[:1]))),
     "faithfulness_report": lambda trial: sk_han.faithfulness_report(
         trial.estimator, trial.some, fractions=(0.5,), random_state=0
     ),
@@ -329,6 +330,21 @@ def _skops(trial: Trial) -> None:
     _same(trial, skops.io.loads(content, trusted=trusted))
 
 
+def _another_mix(trial: Trial) -> None:
+    """Shares raise and lower probabilities, an estimate of few documents changes none."""
+    plain = sk_han.with_priors(trial.estimator, None)
+    before = trial.of(plain)
+    changed = sk_han.with_priors(trial.estimator, "estimate")
+    np.testing.assert_array_equal(trial.of(changed), before)
+    assert "too few" in sk_han.estimate_priors(changed, trial.X).to_text()
+    rare, *others = plain.classes_.tolist()
+    if others:
+        shares = {rare: 1e-5} | dict.fromkeys(others, (1 - 1e-5) / len(others))
+        after = trial.of(sk_han.with_priors(trial.estimator, shares))
+        assert (after[:, 0] < before[:, 0]).all()
+        np.testing.assert_array_equal(trial.of(plain), before)
+
+
 def run_cli(*arguments: object) -> str:
     """Run the command line, and return its output; an error raises what it says."""
     output, errors = io.StringIO(), io.StringIO()
@@ -415,6 +431,7 @@ KEPT: dict[str, Callable[[Trial], None]] = {
     "pickle": _pickle,
     "joblib": _joblib,
     "skops": _skops,
+    "another mix": _another_mix,
     "command line": _command_line,
     "command line report": _command_line_report,
     "command line fit": _command_line_fit,

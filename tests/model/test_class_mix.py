@@ -1,0 +1,264 @@
+"""Another mix of classes: given shares, estimated ones, and every door through which they go."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+import sk_han
+from sk_han import HANClassifier, HierarchicalTokenizer, estimate_priors, explain, with_priors
+from sk_han.model.class_mix import Reference, estimated_mix
+from sk_han.serving import Scorer
+from sk_han.targets import AnyOfLabels, OneOfClasses
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, tiny
+
+PRIORS = {"neg": 0.2, "pos": 0.8}
+THREE = OneOfClasses(np.array(["a", "b", "c"]))
+MIX = np.array([0.6, 0.3, 0.1])
+
+
+def logit(p: Any) -> Any:
+    return np.log(p) - np.log1p(-p)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> HANClassifier:
+    return fitted_classifier()
+
+
+@pytest.fixture(scope="module")
+def of_labels() -> HANClassifier:
+    y = np.column_stack([LABELS == "pos", [len(text) % 3 == 0 for text in TEXTS]])
+    return tiny().fit(TEXTS, y.astype(int))
+
+
+def calibrated(n: int, mix: Any, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities that are right where documents have the mix `MIX`, and true classes."""
+    rng = np.random.RandomState(seed)
+    t = rng.choice(3, n, p=mix)
+    z = rng.normal(size=(n, 3)) + 2 * np.eye(3)[t]
+    scores = MIX * np.exp(2 * z)  # the densities of the classes, without a common factor
+    return scores / scores.sum(axis=1, keepdims=True), t
+
+
+def held_out(p: np.ndarray, shares: Any = MIX) -> Reference:
+    return Reference(np.asarray(shares), p.mean(axis=0), float(len(p)), np.zeros(2), np.zeros(3))
+
+
+def reference(n: float = 2_000) -> Reference:
+    return held_out(calibrated(int(n), MIX, 99)[0])
+
+
+def test_what_is_predicted_too_often_has_a_larger_share_than_its_labels() -> None:
+    shares, predicted = np.array([0.5, 0.5]), np.array([0.7, 0.3])
+    one = Reference(shares, predicted, 90.0, np.zeros(2), np.zeros(3))
+    np.testing.assert_allclose(one.implied, [0.68, 0.32])  # 90 documents next to 5 of each class
+    np.testing.assert_allclose(one._replace(n_held_out=0.0).implied, shares)
+
+
+class TestGivenShares:
+    def test_odds_are_multiplied_by_those_of_the_shares(self, fitted: HANClassifier) -> None:
+        implied = fitted.model_.reference.implied
+        expected = fitted.decision_function(UNSEEN) + logit(0.8) - logit(implied[1])
+        changed = with_priors(fitted, PRIORS)
+        np.testing.assert_allclose(changed.decision_function(UNSEEN), expected)
+        np.testing.assert_allclose(logit(changed.predict_proba(UNSEEN)[:, 1]), expected)
+
+    def test_the_model_itself_stays_and_none_undoes(self, fitted: HANClassifier) -> None:
+        before = fitted.predict_proba(UNSEEN)
+        changed = with_priors(fitted, PRIORS)
+        assert np.abs(changed.predict_proba(UNSEEN) - before).max() > 0.01
+        np.testing.assert_array_equal(fitted.predict_proba(UNSEEN), before)
+        np.testing.assert_array_equal(with_priors(changed, None).predict_proba(UNSEEN), before)
+        assert changed.net_ is fitted.net_
+        assert (fitted.priors, changed.priors) == (None, PRIORS)
+
+    def test_a_fit_with_them_has_the_same_bits(self, fitted: HANClassifier) -> None:
+        learnt = clone(fitted).set_params(priors=PRIORS).fit(TEXTS, LABELS)
+        expected = with_priors(fitted, PRIORS).predict_proba(UNSEEN)
+        np.testing.assert_array_equal(learnt.predict_proba(UNSEEN), expected)
+        np.testing.assert_array_equal(
+            with_priors(learnt, None).predict_proba(UNSEEN), fitted.predict_proba(UNSEEN)
+        )
+
+    @pytest.mark.parametrize("method", ["shapley", "gradient_attention"])
+    def test_explanations_have_the_shift_without_words(
+        self, fitted: HANClassifier, method: str
+    ) -> None:
+        changed = with_priors(fitted, PRIORS)
+        pairs = zip(
+            explain(fitted, UNSEEN, target="pos", method=method),
+            explain(changed, UNSEEN, target="pos", method=method),
+            strict=True,
+        )
+        shift = logit(0.8) - logit(fitted.model_.reference.implied[1])
+        for before, after in pairs:
+            np.testing.assert_allclose(after.contributions, before.contributions, atol=1e-9)
+            np.testing.assert_allclose(after.network_share, before.network_share)
+            if method == "shapley":
+                assert after.base_value == pytest.approx(before.base_value + shift)
+        proba = [e.probabilities for e in explain(changed, UNSEEN)]
+        np.testing.assert_allclose(proba, changed.predict_proba(UNSEEN), atol=1e-9)
+
+    def test_labels_left_out_keep_their_shares(self, of_labels: HANClassifier) -> None:
+        changed = with_priors(of_labels, {1: 0.7})
+        before, after = (logit(each.predict_proba(UNSEEN)) for each in (of_labels, changed))
+        np.testing.assert_array_equal(after[:, 0], before[:, 0])
+        shifts = after[:, 1] - before[:, 1]
+        np.testing.assert_allclose(shifts, shifts[0], rtol=1e-6)
+        assert shifts[0] != 0
+
+    def test_classes_are_matched_by_their_values(self) -> None:
+        model = tiny().fit(TEXTS, [int(label == "pos") for label in LABELS])
+        by_text, by_number = ({zero: 0.3, one: 0.7} for zero, one in (("0", "1"), (0, 1)))
+        np.testing.assert_array_equal(
+            with_priors(model, by_text).predict_proba(UNSEEN),
+            with_priors(model, by_number).predict_proba(UNSEEN),
+        )
+
+    def test_class_weights_count_in_the_training_shares(self) -> None:
+        y = [*LABELS[:-2], *LABELS[:2]]
+        weighted = tiny(class_weight={"neg": 3, "pos": 1}).fit(TEXTS, y)
+        n_neg = y.count("neg")
+        share = 3 * n_neg / (3 * n_neg + y.count("pos"))
+        assert weighted.model_.reference.shares[0] == pytest.approx(share)
+
+    @pytest.mark.parametrize(
+        ("priors", "message"),
+        [
+            ({"neg": 0.2}, r"lacks 'pos'"),
+            ({"neg": 0.2, "pso": 0.8}, r"'pso'.*'neg', 'pos'.*Did you mean 'pos'\?"),
+            ({"neg": 0.2, "pos": 0.9}, r"sum to 1\.1"),
+            ({"neg": 0.0, "pos": 1.0}, r"'neg' is 0\.0"),
+            ({"neg": "a", "pos": 1.0}, r"'neg' is 'a'"),
+            (0.3, r"0\.3; it takes a dict"),
+        ],
+    )
+    def test_others_are_refused(self, fitted: Any, priors: Any, message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            with_priors(fitted, priors)
+        if not isinstance(priors, float):
+            with pytest.raises(ValueError, match=message):
+                tiny(priors=priors).fit(TEXTS, LABELS)
+
+    def test_a_model_of_portions_does_not_know_its_mix(self) -> None:
+        model = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
+        with pytest.raises(ValueError, match="partial_fit sees portions"):
+            with_priors(model, PRIORS)
+        with pytest.raises(ValueError, match="partial_fit sees a portion, and priors"):
+            tiny(priors=PRIORS).partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
+
+    def test_other_models_are_refused(self) -> None:
+        for model in (tiny(), HierarchicalTokenizer().fit(TEXTS), TEXTS):
+            with pytest.raises(TypeError, match="with_priors takes a fitted HANClassifier"):
+                with_priors(model, PRIORS)
+
+
+def _saved(model: Any, folder: Path) -> Path:
+    sk_han.save(model, folder / "model.han")
+    return folder / "model.han"
+
+
+DOORS: dict[str, Callable[[Any, Path], Any]] = {
+    "pickle": lambda model, folder: pickle.loads(pickle.dumps(model)),
+    "file": lambda model, folder: sk_han.load(_saved(model, folder)),
+    "Scorer": lambda model, folder: Scorer.load(_saved(model, folder)),
+    "Pipeline": lambda model, folder: with_priors(
+        make_pipeline(model.tokenizer_, with_priors(model, None)), model.priors
+    ),
+    "Scorer of a plain model": lambda model, folder: with_priors(
+        Scorer.load(_saved(with_priors(model, None), folder)), model.priors
+    ),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("priors", [PRIORS, "estimate"])
+def test_every_door_leads_to_the_same(
+    fitted: HANClassifier, tmp_path: Path, door: str, priors: Any
+) -> None:
+    model = with_priors(fitted, priors)
+    other = DOORS[door](model, tmp_path)
+    many = 120 * ["good good film"]
+    for X in (UNSEEN, many):
+        np.testing.assert_allclose(other.predict_proba(X), model.predict_proba(X), atol=1e-6)
+    if hasattr(other, "get_params"):
+        assert (other[-1] if door == "Pipeline" else other).priors == priors
+    undone = with_priors(other, None).predict_proba(UNSEEN)
+    np.testing.assert_allclose(undone, fitted.predict_proba(UNSEEN), atol=1e-6)
+
+
+class TestEstimates:
+    @pytest.mark.parametrize("mix", [(0.1, 0.2, 0.7), (0.3, 0.6, 0.1)])
+    def test_they_find_the_shares_within_their_intervals(self, mix: Any) -> None:
+        p, t = calibrated(2_000, mix, 0)
+        found = estimated_mix(p, reference(), THREE)
+        shares = np.bincount(t) / len(t)
+        assert found.moved
+        assert np.abs(found.shares - shares).max() < 0.03
+        assert ((found.lower < shares) & (shares < found.upper)).all()
+        assert list(found.priors or ()) == ["a", "b", "c"]
+        assert "has changed (p = " in found.text
+
+    def test_intervals_cover_and_false_alarms_are_rare(self) -> None:
+        found = [
+            estimated_mix(
+                calibrated(300, MIX, seed)[0],
+                held_out(calibrated(300, MIX, 1_000 + seed)[0]),
+                THREE,
+            )
+            for seed in range(200)
+        ]
+        covers = [(one.lower <= MIX) & (one.upper >= MIX) for one in found]
+        assert np.mean(covers) > 0.9
+        assert np.mean([one.moved for one in found]) < 0.06
+        p_values = np.array([one.p_values[0] for one in found])
+        assert 0.35 < np.mean(p_values < 0.5) < 0.65
+
+    def test_few_documents_leave_the_model_alone(self, fitted: HANClassifier) -> None:
+        found = estimated_mix(calibrated(99, (0.1, 0.2, 0.7), 0)[0], reference(), THREE)
+        assert (found.moved, found.priors) == (False, None)
+        assert "99 documents are too few" in found.text
+        assert "100" in found.text
+        np.testing.assert_array_equal(
+            with_priors(fitted, "estimate").predict_proba(UNSEEN), fitted.predict_proba(UNSEEN)
+        )
+
+    def test_an_unmoved_mix_leaves_it_alone(self) -> None:
+        found = estimated_mix(calibrated(1_000, MIX, 3)[0], reference(), THREE)
+        assert found.priors is None
+        assert "may be that of the training documents" in found.text
+
+    def test_each_of_several_labels_moves_by_itself(self) -> None:
+        rng, target = np.random.RandomState(0), AnyOfLabels(np.arange(2), np.full(2, 0.5))
+
+        def drawn(share: float, n: int) -> np.ndarray:  # where the training has a share of 0.3
+            t = rng.random_sample(n) < share
+            return 1 / (1 + np.exp(-(2 * (rng.normal(size=n) + 2 * t - 1) + logit(0.3))))
+
+        one = held_out(np.stack([drawn(0.3, 2_000), drawn(0.3, 2_000)], axis=1), [0.3, 0.3])
+        p = np.stack([drawn(0.3, 1_000), drawn(0.7, 1_000)], axis=1)
+        found = estimated_mix(p, one, target)
+        assert list(found.priors or ()) == [1]
+        assert found.shares == pytest.approx([0.3, 0.7], abs=0.05)
+
+    def test_predictions_of_a_moved_batch_are_those_of_its_estimated_shares(
+        self, fitted: HANClassifier
+    ) -> None:
+        X = [text for text, label in zip(TEXTS, LABELS, strict=True) if label == "pos"]
+        X = (200 * X)[:200]
+        found = estimate_priors(fitted, X)
+        assert found.moved
+        expected = with_priors(fitted, found.priors).predict_proba(X)
+        model = with_priors(fitted, "estimate")
+        np.testing.assert_allclose(model.predict_proba(X), expected)
+        assert estimate_priors(model, X).text == found.text
+        assert found.to_dict()["n_documents"] == 200
+        assert "at most (95 %)" in found.to_text()

@@ -1,0 +1,130 @@
+"""Documents that are like those of a fit give no alarm, others give one with its numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+
+import sk_han
+from sk_han import HANClassifier, HierarchicalTokenizer, drift
+from sk_han.serving import Scorer
+from tests.tiny_models import LABELS, TEXTS, tiny
+
+
+def drawn(n: int) -> tuple[list[str], np.ndarray]:
+    """Texts of words as frequent as in English, and four of five that name their class."""
+    rng = np.random.RandomState(0)
+    y = np.where(rng.random_sample(n) < 0.5, "pos", "neg")
+    texts = []
+    for label in y:
+        words = [f"w{int(500 ** rng.random_sample())}" for _ in range(12)]
+        other = "neg" if label == "pos" else "pos"
+        words += [f"{label if rng.random_sample() < 0.8 else other}{rng.randint(5)}"] * 2
+        texts.append(" ".join(words) + ".")
+    return texts, y
+
+
+X, Y = drawn(700)
+GERMAN = 30 * ["Das Wetter ist heute wirklich nicht gut.", "Der Film war lang und schlecht."]
+
+
+@pytest.fixture(scope="module")
+def fitted() -> HANClassifier:
+    return tiny(max_epochs=8, lr=0.02, validation_fraction=0.3).fit(X[:200], Y[:200])
+
+
+def names(found: Any) -> list[str]:
+    return [one.name for one in found.comparisons if one.p_value < 0.05]
+
+
+def test_words_of_a_single_document_are_unknown_without_it() -> None:
+    texts = ["a b c d", "a b b", "a b e e", "b a a"]
+    model = tiny(validation_fraction=None, linear_ngrams=None).fit(texts, [0, 1, 0, 1])
+    shares = np.array([2 / 4, 0, 2 / 4, 0])  # c and d; none; e twice; none
+    np.testing.assert_allclose(
+        model.model_.reference.unknown, [4, shares.mean(), shares.var()], atol=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"min_df": 2}, [2 / 4, 0, 3 / 4, 1 / 3]),  # c, d; none; c, e, f; e
+        ({"min_df": 0.5}, [2 / 4, 0, 3 / 4, 1 / 3]),
+        ({"vocabulary": ["a", "b", "c"]}, [1 / 4, 0, 2 / 4, 1 / 3]),
+    ],
+)
+def test_rare_words_are_unknown_as_the_tokenizer_has_it(options: Any, expected: Any) -> None:
+    texts = ["a b c d", "a b b", "c e a f", "a b e"]
+    tokenizer = HierarchicalTokenizer(**options)
+    model = tiny(tokenizer=tokenizer, validation_fraction=None, linear_ngrams=None)
+    found = model.fit(texts, [0, 1, 0, 1]).model_.reference.unknown
+    np.testing.assert_allclose(found[1], np.mean(expected), atol=1e-12)
+
+
+def test_like_documents_give_few_alarms(fitted: HANClassifier) -> None:
+    rng, others = np.random.RandomState(0), X[200:]
+    batches = [[others[i] for i in rng.choice(500, 100, replace=False)] for _ in range(60)]
+    assert np.mean([drift(fitted, batch).alarm for batch in batches]) <= 0.1
+
+
+def test_another_language_is_told_with_numbers(fitted: HANClassifier) -> None:
+    found = drift(fitted, GERMAN)
+    words = found.comparisons[0]
+    assert found.alarm
+    assert "unknown words" in names(found)
+    assert words.lower <= words.value <= words.upper
+    assert words.value > 0.7 > words.expected
+    assert "Label some of them and fit again" in str(found)
+    assert found.text.startswith("60 documents are not like those of the fit in unknown words")
+    assert json.loads(found.to_json())["comparisons"][0]["name"] == "unknown words"
+
+
+def test_another_mix_is_told_as_such(fitted: HANClassifier) -> None:
+    texts = [text for text, label in zip(X[200:], Y[200:], strict=True) if label == "pos"]
+    found = drift(sk_han.with_priors(fitted, "estimate"), texts[:200])
+    assert names(found)[-1].startswith("predictions of ")
+    assert "with_priors corrects" in str(found)
+    assert found.to_dict() == drift(fitted, texts[:200]).to_dict()
+
+
+def test_without_held_out_documents_unknown_words_alone_are_compared() -> None:
+    model = tiny(validation_fraction=None).fit(TEXTS, LABELS)
+    found = drift(model, GERMAN)
+    assert names(found) == ["unknown words"]
+    assert "no documents were held out" in found.text
+
+
+def test_what_cannot_be_compared_is_refused(fitted: HANClassifier) -> None:
+    with pytest.raises(ValueError, match=r"29 documents are too few .* at least 30"):
+        drift(fitted, X[:29])
+    with pytest.raises(TypeError, match="drift takes a fitted HANClassifier"):
+        drift(tiny(), X)
+    portions = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
+    with pytest.raises(ValueError, match="partial_fit sees portions"):
+        drift(portions, X)
+
+
+def test_a_warm_start_keeps_what_it_knows_of_its_vocabulary() -> None:
+    model = tiny(warm_start=True).fit(TEXTS, LABELS)
+    before = model.model_.reference.unknown
+    np.testing.assert_array_equal(model.fit(TEXTS[:6], LABELS[:6]).model_.reference.unknown, before)
+
+
+def test_pipeline_and_scorer_say_the_same(fitted: HANClassifier, tmp_path: Path) -> None:
+    sk_han.save(fitted, tmp_path / "model.han")
+    expected = drift(fitted, GERMAN)
+    for model in (
+        make_pipeline(fitted.tokenizer_, fitted),
+        Scorer.load(tmp_path / "model.han"),
+    ):
+        found = drift(model, GERMAN)
+        assert found.text == expected.text
+        pairs = zip(found.comparisons, expected.comparisons, strict=True)
+        for one, other in pairs:
+            np.testing.assert_allclose(one[1:5], other[1:5], atol=1e-6)
