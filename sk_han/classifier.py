@@ -165,6 +165,11 @@ ContextAttention, default="attention"
         changes nothing for fewer than 100 documents, or if the mix does not differ beyond chance
         (`estimate_priors`): with it alone a document's result depends on the others of the call.
         Explanations then have the mix of the training.
+    ordered : bool, default=False
+        Whether the classes have an order, such as stars: that of numbers (also in strings, as "1"
+        to "5" of a CSV), or of an ordered Categorical of pandas or an Enum of polars. Then the
+        median of the probabilities is predicted, which is nearest to the true class on average; the
+        fit and the probabilities are the same as without.
     validation_fraction : float, default=0.1
         Share of the training documents held out, stratified by class. They decide which epoch's
         weights are kept (highest accuracy, then lowest loss), and the scales of the parts. None
@@ -207,8 +212,8 @@ ContextAttention, default="attention"
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Sorted labels; with several labels a document, the names of the columns of y in their
-        order, or their numbers.
+        Sorted labels, with `ordered` in their order; with several labels a document, the names of
+        the columns of y in their order, or their numbers.
     thresholds_ : ndarray of shape (n_labels,)
         With several labels a document, the probability from which on it gets each, chosen by
         ``threshold="f1"`` or as set; missing with one label a document.
@@ -349,6 +354,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
         "threshold": [FRACTION, "array-like", StrOptions({"f1"})],
         "priors": [dict, StrOptions({"estimate"}), None],
+        "ordered": ["boolean"],
         "validation_fraction": [FRACTION, None],
         "n_iter_no_change": [POSITIVE, None],
         "warm_start": ["boolean"],
@@ -387,6 +393,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
         class_weight: Any = None,
         threshold: Any = 0.5,
         priors: Any = None,
+        ordered: bool = False,
         validation_fraction: float | None = 0.1,
         n_iter_no_change: int | None = None,
         warm_start: bool = False,
@@ -421,6 +428,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
         self.class_weight = class_weight
         self.threshold = threshold
         self.priors = priors
+        self.ordered = ordered
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
@@ -530,7 +538,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
         return self._fit(data, continues=True, is_partial=True)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable label of each document, or all of its labels.
+        """Predict the most probable label of each document, the median, or all of its labels.
 
         Parameters
         ----------
@@ -539,7 +547,8 @@ column_scale_ : float or ndarray of shape (n_labels,)
         Returns
         -------
         ndarray of shape (n_documents,)
-            With several labels a document, an indicator of int64, (n_documents, n_labels): 1 where
+            With `ordered` the first class whose cumulative probability reaches a half. With several
+            labels a document, an indicator of int64, (n_documents, n_labels): 1 where
             the probability is at least the `threshold`.
         """
         check_is_fitted(self)

@@ -256,6 +256,8 @@ def _labelled(
 
     With classes, labels are of these. In an indicator a document may have none.
     """
+    import pandas as pd
+
     column, separator = arguments.label, arguments.separator
     others = [getattr(arguments, "groups", None), *(getattr(arguments, "columns", None) or [])]
     (frame,) = frames(name, arguments, [column, *others])
@@ -280,9 +282,16 @@ def _labelled(
             warn_of_joined(classes.labels)
     sets = None if separator is None else LabelSets(classes, separator)
     numbers = numbers_of(frame, arguments, classes, sets)
-    if sets is None:
-        return frame, np.array(classes.labels)[numbers], classes, without
-    return frame, sets.frame(numbers), classes, without
+    if sets is not None:
+        return frame, sets.frame(numbers), classes, without
+    labels: Any = np.array(classes.labels)[numbers]
+    if arguments.order:
+        label_of = dict(zip(classes.names, classes.labels, strict=True))
+        if lacking := [name for name in classes.names if name not in arguments.order]:
+            raise UsageError(f"--order lacks {listed(lacking)}; name all labels, the lowest first.")
+        order = [label_of[name] for name in arguments.order if name in label_of]
+        labels = pd.Categorical(labels, order, ordered=True)
+    return frame, labels, classes, without
 
 
 def _classifier(arguments: argparse.Namespace) -> Any:
@@ -299,6 +308,8 @@ def _classifier(arguments: argparse.Namespace) -> Any:
         model.set_params(**settings)
     except ValueError as error:
         raise UsageError(f"--set: {error}") from error
+    if arguments.ordered or arguments.order:
+        model.set_params(ordered=True)
     return model.set_params(verbose=0 if arguments.quiet else 1)
 
 

@@ -39,9 +39,10 @@ from sk_han.model.comparing import drift as compare
 from sk_han.rendering.text import table_lines
 from sk_han.serving import Scorer
 from sk_han.serving.scorer import check_threshold
+from sk_han.targets import OrderedClasses
 from sk_han.utils.containers import listed
 from sk_han.utils.messages import counted, import_optional, shortened_apart, warn_user
-from sk_han.utils.metrics import figures, label_figures, label_shares
+from sk_han.utils.metrics import distance_figures, figures, label_figures, label_shares
 from sk_han.utils.progress import Progress, Stages, tell
 from sk_han.validation.labels import ClassNames, said_of_unknown
 
@@ -219,14 +220,22 @@ def evaluate(arguments: argparse.Namespace) -> None:
     _warn_of_unknown(targets, classes, len(scorer.classes_))
     printable = [name if name.isprintable() else repr(name) for name in classes.names]
     names = shortened_apart(printable, _LABEL_WIDTH)
+    target: Any = scorer.target
+    decided = target.decide_by_proba(probabilities)
     if sets is None:
-        found = figures(probabilities, np.array(targets))
+        t = np.array(targets)
+        found = figures(probabilities, t, decided)
+        if isinstance(target, OrderedClasses):
+            known = t < target.n_scores
+            far = distance_figures(
+                decided[known], t[known], np.ones((1, known.sum())), target.values
+            )
+            found |= {name: float(value[0]) for name, value in far.items()}
         counts = found.pop("confusion")
         by_label = label_shares(counts.sum(axis=1), counts.sum(axis=0), np.diag(counts))
         of_all = {"classes": classes.labels, "confusion": counts.tolist()}
     else:
-        target: Any = scorer.target
-        decided, t = probabilities >= target.thresholds, sets.indicator(targets)
+        t = sets.indicator(targets)
         found = label_figures(probabilities, decided, t)
         advice = target.note_on_recall(decided, t[:, : decided.shape[1]])
         tell(advice, quiet=arguments.quiet or not advice)
@@ -243,7 +252,7 @@ def evaluate(arguments: argparse.Namespace) -> None:
         doubt = "If the model has learnt from these documents, the figures say nothing of new ones."
         tell(doubt, quiet=arguments.quiet)
         for name, value in found.items():
-            file.write(f"{name.replace('_', ' '):<18}{_written(value):>9}\n")
+            file.write(f"{name.replace('_', ' '):<20}{_written(value):>7}\n")
         tables: list[Any] = [(["label", *by_label], rows)]
         if sets is None and len(rows) <= _CLASSES_IN_A_TABLE:
             tables.append((["true \\ predicted", *names], of_all["confusion"]))

@@ -422,10 +422,10 @@ def _check_data(data: FitInput, params: Any, warm_start_from: FittedModel | None
             X = X.words()  # this network does not read vectors
     check_unlabelled(data.X_unlabelled, X)
     if warm_start_from is None:
-        target, targets = fit_target(data.y, len(X), data.classes)
+        target, targets = fit_target(data.y, len(X), data.classes, ordered=params.ordered)
     else:
         target = warm_start_from.pool.target
-        check_same_kind(data.y, target)
+        check_same_kind(data.y, target, ordered=params.ordered)
         targets = target.encode(data.y, len(X))
     for name in ("y", "sample_weight", "groups"):
         warn_of_order(data.X, getattr(data, name), name)

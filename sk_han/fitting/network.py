@@ -250,7 +250,7 @@ def _new_net(
         make_net=make_net,
         loss={
             "criterion": fit.target.criterion(),
-            "measures": {"valid_accuracy": fit.target.accuracy},
+            "measures": {"valid_accuracy": fit.target.epoch_accuracy},
             "decide": fit.target.decide,
             "predict_nonlinearity": "auto" if fit.target.has_one_label else torch.sigmoid,
         },

@@ -29,9 +29,8 @@ from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.label_audit import ENOUGH_RIGHT, LabelAudit
 from sk_han.parts.columns import columns_of
 from sk_han.rendering.blocks import percent
-from sk_han.targets import OneOfClasses, Target, fit_target
+from sk_han.targets import OneOfClasses, OrderedClasses, Target, fit_target
 from sk_han.targets.splits import folds_of
-from sk_han.targets.target import log_odds
 from sk_han.utils.containers import document_ids, listed, rows_of
 from sk_han.utils.messages import check_count, counted
 from sk_han.utils.progress import Stages
@@ -54,10 +53,12 @@ class Doubts(NamedTuple):
 
     chances: NDArray[np.float64]  # (D,), probability that the label is wrong
     others: NDArray[np.int64]  # (D,), the most probable other class
-    order: NDArray[np.int64]  # (D,), the most doubtful first
+    order: NDArray[np.int64]  # (D,), the most doubtful first, or the farthest
 
 
-def label_doubts(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> Doubts:
+def label_doubts(
+    probabilities: NDArray[np.float64], labels: NDArray[np.int64], *, ordered: bool = False
+) -> Doubts:
     """Estimate the probability that each label is wrong; probabilities are (D, K), K at least 2.
 
     Labels are modelled as drawn with ``rates[k, j]``, the probability that a document of class k is
@@ -68,6 +69,9 @@ def label_doubts(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) 
     share of wrong labels at each rank; it must fall along the ranking. The total follows from the
     rates. Drawn labels that are more likely wrong than right are not used for given labels that are
     more likely right.
+
+    Labels of `ordered` classes are ranked by the number of steps to the true class that is expected
+    by the same rule.
     """
     n, k = probabilities.shape
     p = _tempered(probabilities, labels)
@@ -89,7 +93,7 @@ def label_doubts(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) 
     order = np.argsort(-given, kind="stable")
 
     n_doubtful, n_drawn, wrong = np.count_nonzero(given > 0), 0.0, np.zeros(n)
-    others = np.empty(n, dtype=np.int64)
+    others, steps = np.empty(n, dtype=np.int64), np.empty(n)
     for rows in blocks:
         meant = p[rows] * rates[:, labels[rows]].T
         meant /= np.maximum(meant.sum(axis=1, keepdims=True), _TINY)
@@ -102,11 +106,14 @@ def label_doubts(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) 
         n_drawn += weights.sum()
         is_given = np.arange(k) == labels[rows, np.newaxis]
         others[rows] = np.where(is_given, -1.0, p[rows]).argmax(axis=1)
+        steps[rows] = (meant * np.abs(np.arange(k) - labels[rows, np.newaxis])).sum(axis=1)
     n_wrong = n * _frequencies(rates, labels) @ other_rates.sum(axis=1)
     chances = np.empty(n)
     chances[order] = isotonic_regression(
         wrong * n_wrong / max(n_drawn, _TINY), y_min=0, y_max=_HIGHEST, increasing=False
     )
+    if ordered:
+        order = np.argsort(-steps, kind="stable")
     return Doubts(chances, others, order)
 
 
@@ -256,7 +263,8 @@ def audit_labels(
     more labels than are wrong, so where they agree with fewer than 80 % of the labels, pages rank
     labels and show no doubts. If most errors are of one kind, such as missing labels, doubts are
     too low. With several labels per document, each is judged on its own, and doubts below 0.01 are
-    not listed.
+    not listed. Labels of ordered classes are ranked by the expected number of steps to the true
+    class: labels that are far off come first.
 
     References
     ----------
@@ -287,17 +295,20 @@ def audit_labels(
         raise ValueError("X has no documents to audit.")
     warn_of_order(X, y, "y")
     warn_of_order(X, groups, "groups")
+    given = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    ordered = any(value is True for key, value in given.items() if key.split("__")[-1] == "ordered")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the audit has notes on it
-        target, labels = fit_target(y, n)
+        target, labels = fit_target(y, n, ordered=ordered)
     if target.has_one_label and len(target.names) < 2:
         raise ValueError(
             f"All labels are {target.names.tolist()[0]!r}, so no other class can be suggested."
         )
     params = dict(params or {})
     per_document, counts = _per_document(params, n)
-    given = estimator.get_params().items() if hasattr(estimator, "get_params") else ()
-    column = next((v for k, v in given if k.endswith("text_column") and v is not None), None)
+    column = next(
+        (v for k, v in given.items() if k.endswith("text_column") and v is not None), None
+    )
     texts = texts_of(X if column is None else columns_of(X).get(column, ()))
     if (
         texts is None
@@ -349,8 +360,7 @@ def audit_labels(
 
 def _agreement(held_out: _HeldOut, labels: NDArray[Any], target: Target) -> float:
     """Return the share of judged labels that are predicted; with several labels, of each label."""
-    p = held_out.probabilities
-    same = target.decide(p if target.has_one_label else log_odds(p)) == labels
+    same = target.decide_by_proba(held_out.probabilities) == labels
     return float(same[held_out.known[:, 0] if target.has_one_label else held_out.known].mean())
 
 
@@ -360,8 +370,8 @@ def _notes(
     """Return notes on how reliable the models are; `doubted` are positions of doubtful labels."""
     is_judged = held_out.known.any(axis=1)
     p, given = held_out.probabilities[is_judged], labels[is_judged]
-    scores = p if target.has_one_label else log_odds(p)
-    share, is_right = target.accuracy(scores, given), target.decide(scores) == given
+    is_right = target.decide_by_proba(p) == given
+    share = is_right.reshape(len(p), -1).all(axis=1).mean()
     what = "the labels" if target.has_one_label else "the sets of labels"
     notes = [f"The cross-validated models agree with {percent(share)} of {what}."]
     if target.has_one_label and may_be_chance(is_right, given):
@@ -491,7 +501,8 @@ def _doubts_of_classes(
             f"{target.names.tolist()[given[0]]!r}, so no other class can be suggested. Every other "
             "class has a single document or group, or no document of a weight above 0."
         )
-    doubts = label_doubts(held_out.probabilities[judged], given)
+    ordered = isinstance(target, OrderedClasses)
+    doubts = label_doubts(held_out.probabilities[judged], given, ordered=ordered)
     rows = judged[doubts.order]
     return {
         "documents": rows,

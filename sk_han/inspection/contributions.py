@@ -109,7 +109,8 @@ def _by_shapley(
     n_players = np.minimum(n_sentences, _MOST_PLAYERS).tolist()
     half_words = documents.words_per_document / 2  # of a set, on average
     estimates: list[NDArray[np.float64]] = [np.empty((0, n)) for n in n_players]  # each (G, n)
-    base_values, targets = np.zeros(len(documents)), log_odds.classes.targets(by_gradient.logits)
+    base_values = np.zeros(len(documents))
+    targets = log_odds.classes.targets(by_gradient.logits, log_odds.pool.target)
     of_columns, totals = _logits_of_columns(documents, log_odds), np.zeros(len(documents))
     rows, rings = list(range(len(documents))), range(1)
     while rows:

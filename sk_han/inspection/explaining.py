@@ -51,9 +51,10 @@ def explain(
         The class that the target is compared with: why this one and not that one. None for all
         others together. For models of one class a document only. If it is the predicted class and
         no target is given, the most probable one of the others is explained.
-    targets : {"predicted", None}, default=None
+    targets : {"predicted", "expected", None}, default=None
         "predicted" explains each predicted label of a document, one after the other, with the same
-        document number; for a document without any, the most probable one.
+        document number; for a document without any, the most probable one. "expected" explains the
+        expected number of ordered classes, such as 3.7 stars, in place of log-odds, by "shapley".
     method : str, default="shapley"
         How contributions are computed.
 

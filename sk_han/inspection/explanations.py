@@ -20,7 +20,7 @@ from sk_han.model.fitted_model import FittedModel, Source
 from sk_han.parts import Pool
 from sk_han.parts.pool import NETWORK
 from sk_han.rendering.result import read_only
-from sk_han.targets import OneOfClasses, Target
+from sk_han.targets import ExpectedNumber, OneOfClasses, OrderedClasses, Target
 from sk_han.utils.containers import document_ids, label_list, listed, records_of
 from sk_han.utils.messages import check_choice, check_count, counted, in_one_line, random_source
 from sk_han.utils.progress import Progress
@@ -68,7 +68,7 @@ def takes_options(function: _FunctionT) -> _FunctionT:
 class ExplainedClasses:
     """Target and contrast class of each document, by their numbers.
 
-    Each is one number for all documents or an array (D,). A target of -1 is the most probable
+    Each is one number for all documents or an array (D,). A target of -1 is the top
     label, a contrast class of -1 all other classes together.
     """
 
@@ -86,7 +86,7 @@ class ExplainedClasses:
     ) -> ExplainedClasses:
         """Check the parameters of `explain`; the number of documents may not be known yet."""
         if targets is not None:
-            check_choice("targets", targets, ("predicted",))
+            check_choice("targets", targets, ("predicted", "expected"))
             for name, label in (("target", target), ("against", against)):
                 if label is not None:
                     raise ValueError(
@@ -133,11 +133,11 @@ class ExplainedClasses:
             if isinstance(numbers, np.ndarray) and n_documents < len(numbers):
                 raise _wrong_length(name, numbers, counted(n_documents))
 
-    def targets(self, logits: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the target of each document, (D,): by default the most probable label."""
+    def targets(self, logits: NDArray[np.float64], of: Target) -> NDArray[np.int64]:
+        """Return the target of each document, (D,): by default the top label."""
         is_contrast = np.arange(logits.shape[1]) == np.reshape(self.against, (-1, 1))
-        likeliest = np.where(is_contrast, -np.inf, logits).argmax(axis=1)
-        return np.where(np.asarray(self.target) >= 0, self.target, likeliest)
+        top = of.top_label(of.probabilities(np.where(is_contrast, -np.inf, logits)))
+        return np.where(np.asarray(self.target) >= 0, self.target, top)
 
 
 def _class_numbers(
@@ -205,7 +205,7 @@ class LogOdds:
 
     def gradient(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the gradient with respect to the logits of the ensemble, (D, K)."""
-        targets = self.classes.targets(logits)
+        targets = self.classes.targets(logits, self.pool.target)
         return self.pool.target.factors(logits, targets, self.classes.against)
 
 
@@ -299,7 +299,16 @@ class ExplainedModel:
         classes = ExplainedClasses.checked(
             target, against, self.fitted.target, number_of(X), targets
         )
-        batches = self.batches(X, options.batch_size)
+        batches, pool = self.batches(X, options.batch_size), self.fitted.pool
+        if targets == "expected":
+            if not isinstance(pool.target, OrderedClasses) or options.method != "shapley":
+                raise ValueError(
+                    "targets='expected' explains the expected number of ordered classes, by "
+                    "method='shapley' alone, whose sums are exact; this model has learnt "
+                    f"{pool.target.labelling}, and method is {options.method!r}. Fit a "
+                    "HANClassifier(ordered=True), or leave it out."
+                )
+            pool = replace(pool, target=ExpectedNumber(pool.target.names))
 
         def explained() -> Iterator[tuple[int, DocumentExplanation]]:
             n_read = 0
@@ -307,7 +316,7 @@ class ExplainedModel:
                 for documents, sources in batches:
                     with self.computing():
                         batch = explain_batch(
-                            self.fitted.pool,
+                            pool,
                             documents,
                             sources,
                             classes.batch(n_read, len(documents)),
@@ -360,7 +369,7 @@ def explain_batch(
     log_odds = LogOdds(pool, pool.others.logits(documents), classes)
     contributions = contributions_of(documents, log_odds, options, random)
     logits = contributions.logits
-    targets = classes.targets(logits)
+    targets = classes.targets(logits, target)
     shares = _network_shares(target, logits - pool.shift, log_odds.other_logits - pool.shift)
     explanations = _as_explanations(
         pool, documents, sources, contributions, classes, options, shares
@@ -413,14 +422,18 @@ def _as_explanations(
 ) -> list[DocumentExplanation]:
     """Divide the contributions of a batch among one DocumentExplanation for each document."""
     logits, target = contributions.logits, pool.target
-    probabilities, predicted = target.probabilities(logits), logits.argmax(axis=1)
+    probabilities = target.probabilities(logits)
+    predicted = target.top_label(probabilities)
     label_sets: list[tuple[Any, ...]] | None = None
     if not target.has_one_label:
         label_sets = [tuple(target.names[row].tolist()) for row in target.decide(logits)]
-    targets, against = classes.targets(logits), classes.against
+    targets, against = classes.targets(logits, target), classes.against
     # All explanations share these: thousands of labels take more memory than the words.
     names, thresholds = read_only(target.names), getattr(target, "thresholds", None)
     thresholds = None if thresholds is None else read_only(thresholds)
+    expected = None
+    if isinstance(target, ExpectedNumber):
+        expected = target.log_odds(logits, targets).tolist()
     word_starts, unknown = documents.word_starts, documents.word_ids == UNKNOWN_ID
     errors, base_values = contributions.sentence_errors, contributions.base_values
     encoder = None if pool.columns is None else pool.columns.encoder
@@ -451,6 +464,7 @@ def _as_explanations(
             base_value=None if base_values is None else float(base_values[i]),
             labels=None if label_sets is None else label_sets[i],
             thresholds=thresholds,
+            expected=None if expected is None else expected[i],
             column_names=columns,
             column_contributions=(
                 np.zeros(len(columns))

@@ -26,6 +26,7 @@ from sk_han.utils.messages import a_kind, counted, in_one_line
 from sk_han.utils.metrics import mean_interval
 
 Predict = Callable[[DocumentArray], NDArray[np.float64]]
+Decide = Callable[[NDArray[np.float64]], NDArray[np.int64]]  # of probabilities, (D, K)
 
 # Fine steps up to 10 %, where good explanations flip the decision.
 FLIP_GRID = (*(step / 100 for step in range(1, 11)), *(step / 100 for step in range(15, 100, 5)))
@@ -48,12 +49,17 @@ def top_counts(lengths: NDArray[np.int64], fraction: float) -> NDArray[np.int64]
     return np.ceil(fraction * lengths - 1e-9).astype(np.int64)
 
 
+def _most_probable(probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+    return probabilities.argmax(axis=1)
+
+
 def comprehensiveness_and_sufficiency(
     predict: Predict,
     documents: DocumentArray,
     whole: NDArray[np.float64],
     rank: NDArray[np.int64],
     fractions: Sequence[float],
+    decide: Decide = _most_probable,
 ) -> NDArray[np.float64]:
     """Measure how much the probability of the predicted class drops, (2, D), mean over fractions.
 
@@ -61,7 +67,7 @@ def comprehensiveness_and_sufficiency(
     complete documents.
     """
     lengths = documents.words_per_document
-    rows, predicted = np.arange(len(documents)), whole.argmax(axis=1)
+    rows, predicted = np.arange(len(documents)), decide(whole)
     falls = np.zeros((2, len(documents)))
     for fraction in fractions:
         top = rank < np.repeat(top_counts(lengths, fraction), lengths)
@@ -72,14 +78,18 @@ def comprehensiveness_and_sufficiency(
 
 
 def flip_shares(
-    predict: Predict, documents: DocumentArray, whole: NDArray[np.float64], rank: NDArray[np.int64]
+    predict: Predict,
+    documents: DocumentArray,
+    whole: NDArray[np.float64],
+    rank: NDArray[np.int64],
+    decide: Decide = _most_probable,
 ) -> NDArray[np.float64]:
     """Find the smallest share of top words whose removal changes the decision, (D,).
 
     Tries the shares of `FLIP_GRID`, rounded up to words; 1.0 if none changes it.
     """
     lengths = documents.words_per_document
-    decision = whole.argmax(axis=1)
+    decision = decide(whole)
     shares = np.ones(len(documents))
     removed = np.zeros(len(documents), dtype=np.int64)
     unchanged = np.ones(len(documents), dtype=bool)
@@ -91,7 +101,7 @@ def flip_shares(
             continue
         removed = counts
         reduced = documents.keep_words(rank >= np.repeat(counts, lengths))[rows]
-        flipped = rows[predict(reduced).argmax(axis=1) != decision[rows]]
+        flipped = rows[decide(predict(reduced)) != decision[rows]]
         shares[flipped] = counts[flipped] / lengths[flipped]
         unchanged[flipped] = False
     return shares
@@ -248,7 +258,7 @@ def faithfulness_report(
 
     # The documents left out have no words, so `flat` needs no selection.
     read = documents[with_words]
-    predict = model.predict_proba
+    predict, decide = model.predict_proba, model.fitted.target.top_label
     whole = predict(read)
     values: dict[str, dict[str, NDArray[np.float64]]] = {}
     seconds: dict[str, float] = {}
@@ -264,9 +274,9 @@ def faithfulness_report(
         rank = ranked(read, flat)
         removals = np.full((3, len(documents)), np.nan)
         removals[:2, with_words] = comprehensiveness_and_sufficiency(
-            predict, read, whole, rank, shares
+            predict, read, whole, rank, shares, decide
         )
-        removals[2, with_words] = flip_shares(predict, read, whole, rank)
+        removals[2, with_words] = flip_shares(predict, read, whole, rank, decide)
         measured = dict(zip(REMOVALS, removals, strict=True))
         if marked is not None:
             measured["auprc"], measured["token_f1"] = agreement(flat, marked, lengths)

@@ -305,6 +305,7 @@ def _evaluate_classes(
 ) -> _Evaluation:
     """Evaluate a model of one class per document; targets are positions in `labels`, (D,)."""
     probabilities, predicted = predictions(estimator, model, X, labels)
+    values = getattr(model.fitted.target, "values", None) if model else None
     decided = predicted if (predicted != probabilities.argmax(axis=1)).any() else None
     wrong = predicted != targets
     known = np.flatnonzero(targets < len(classes))
@@ -319,20 +320,22 @@ def _evaluate_classes(
         "probabilities": probabilities,
         "predicted": decided,
         "suspects": suspects,
+        "values": values,
     }
     notes = list(note_on_suspects(~wrong[known], targets[known])) if len(suspects) else []
     if decided is not None:
         n = int((decided != probabilities.argmax(axis=1)).sum())
+        why = "for example because of a tuned threshold" if values is None else "but the median"
         notes.append(
             f"For {n:,} of {counted(len(decided))} the predicted class is not the most probable "
-            "one, for example because of a tuned threshold. Accuracy, calibration, the confusion "
+            f"one, {why}. Accuracy, calibration, the confusion "
             "matrix and mistakes refer to the predicted class."
         )
     unknown = [i for i in np.flatnonzero(counts).tolist() if i >= len(classes)]
     if unknown:
         notes.append(
             said_of_unknown(int(counts[unknown].sum()), [labels[i] for i in unknown])
-            + " The log loss leaves them out."
+            + f" The log loss leaves them out{', and so do distances' * (values is not None)}."
         )
     notes += note_on_missing(counts[: len(classes)], labels)
     return _Evaluation(fields, worst, classes[predicted[worst]], notes)
@@ -344,7 +347,7 @@ def predictions(
     """Return probabilities (D, K), and the positions in `labels` of the predicted classes (D,)."""
     probabilities = probability_array(estimator, X)
     if model is not None:
-        return probabilities, probabilities.argmax(axis=1)
+        return probabilities, model.fitted.target.top_label(probabilities)
     # A threshold may decide, as that of TunedThresholdClassifierCV.
     return probabilities, class_numbers(np.asarray(estimator.predict(X)), labels)
 

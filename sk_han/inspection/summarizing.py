@@ -188,8 +188,8 @@ def _summary(
         rows = np.flatnonzero(has_value & (read.classes == number).any(axis=1))
         if len(rows) > MOST_REMOVALS:
             rows = random.choice(rows, MOST_REMOVALS, replace=False)
-        before, after = predicted[rows], (read.logits[rows] - brought).argmax(axis=1)
-        changed = DecisionChanges([before], [after]).share(0, number)
+        p = pool.target.probabilities(read.logits[rows] - brought)
+        changed = DecisionChanges([predicted[rows]], [pool.target.top_label(p)]).share(0, number)
         return Term(
             text=names_of_rows[term.key],
             part="columns",
@@ -251,14 +251,14 @@ class _Explained(NamedTuple):
 
     @property
     def predicted(self) -> NDArray[np.int64]:
-        """The most probable class of each document, (D,)."""
-        return self.probabilities.argmax(axis=1)
+        """The predicted class of each document, (D,)."""
+        return self.classes[:, 0]
 
 
 def _explain_corpus(
     pool: Pool, with_ngrams: Pool, batches: Iterable[tuple[DocumentArray, list[Source]]]
 ) -> _Explained:
-    """Explain each document for its most probable class and the second most probable one.
+    """Explain each document for its predicted class and the most probable other one.
 
     The second one covers rare classes. With two classes its contributions are those of the first
     with the opposite sign.
@@ -274,12 +274,12 @@ def _explain_corpus(
         classes = ExplainedClasses().batch(0, len(documents))
         score = LogOdds(pool, pool.others.logits(documents), classes)
         of_model, values = _attributions(with_ngrams, documents, score)
-        ranked = np.argsort(-of_model, axis=1, kind="stable")
-        predicted = ranked[:, 0]
-        explained.append(ranked[:, :2])
+        predicted = pool.target.top_label(pool.target.probabilities(of_model))
+        is_rival = np.arange(n_classes) != predicted[:, np.newaxis]
+        rival = np.where(is_rival, of_model, -np.inf).argmax(axis=1)
+        explained.append(np.column_stack([predicted, rival])[:, :n_classes])
         tallies.add(predicted, predicted, values)
         if n_classes > 1:
-            rival = ranked[:, 1]
             if n_classes == 2 and pool.target.has_one_label:
                 values = {part: v._replace(values=-v.values) for part, v in values.items()}
             else:

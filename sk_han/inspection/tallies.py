@@ -236,8 +236,8 @@ def decision_changes(
         reduced.append(copies.keep_words(kept))
         ends = np.cumsum([len(each) for each in reduced])
         if ends[-1] >= _AT_ONCE or pair == n_pairs - 1:
-            likeliest = pool.logits(DocumentArray.concatenate(reduced)).argmax(axis=1)
-            after += np.split(likeliest, ends[:-1])
+            p = pool.target.probabilities(pool.logits(DocumentArray.concatenate(reduced)))
+            after += np.split(pool.target.top_label(p), ends[:-1])
             reduced = []
     return DecisionChanges(before, after)
 
@@ -273,7 +273,7 @@ def effects_of_removal(
 
     Return the effects on all documents, and on the documents predicted as each class.
     """
-    lengths, predicted = documents.words_per_document, probabilities.argmax(axis=1)
+    lengths, predicted = documents.words_per_document, pool.target.top_label(probabilities)
     rows = np.arange(len(lengths))
     document_of = np.repeat(rows, lengths)
     counts = np.bincount(document_of, marked, len(lengths)).astype(np.int64)
@@ -285,7 +285,7 @@ def effects_of_removal(
     for left_out in (marked, at_random, np.ones(len(marked), dtype=bool)):
         reduced = pool.target.probabilities(pool.logits(documents.keep_words(~left_out)))
         falls.append((probabilities - reduced)[rows, predicted])
-        changes.append(reduced.argmax(axis=1) != predicted)
+        changes.append(pool.target.top_label(reduced) != predicted)
 
     def removal(chosen: NDArray[np.bool_]) -> Removal | None:
         if not chosen.any():

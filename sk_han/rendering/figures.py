@@ -107,7 +107,8 @@ def _meaning(explanation: Explained, shading: Shading, n_shown: int) -> str:
     if explanation.method == "random":
         meaning = "random numbers, a control"
     elif shading.signed:
-        meaning = f"contribution to the log-odds of {plain_text(comparison(explanation))}"
+        odds = "" if explanation.expected is not None else "the log-odds of "
+        meaning = f"contribution to {odds}{plain_text(comparison(explanation))}"
     else:
         meaning = "attention"
     return meaning if n == n_shown else f"{meaning}\n(the strongest {n_shown} of {n:,} sentences)"

@@ -35,6 +35,9 @@ MATRIX_LABELS = 25
 LABELS_OPEN, LABELS_SHOWN = 12, 100
 MEASURES = {
     "accuracy": "accuracy",
+    "mean_absolute_error": "mean absolute error",
+    "within_one_step": "within one step",
+    "quadratic_kappa": "quadratic kappa",
     "micro_f1": "micro F1",
     "macro_f1": "macro F1",
     "samples_f1": "samples F1",
@@ -51,6 +54,12 @@ FURTHER_MEASURES = {
 MEANINGS = {
     "accuracy": "the share of documents whose label is predicted right, with its 95 % confidence "
     "interval over {units}.",
+    "mean absolute error": "the mean distance between the predicted and the true class: of their "
+    "numbers or, if classes are not numbers, in steps from class to class.",
+    "within one step": "the share of documents whose predicted class is the true one, or next to "
+    "it.",
+    "quadratic kappa": "1 less the mean squared distance in steps, relative to that of predictions "
+    "that are drawn without reading (Cohen, 1968). 1 is perfect, and 0 is chance.",
     "micro F1": "F1 of all labels of all documents together, so frequent labels count most. In "
     "brackets is the 95 % confidence interval over {units}, or a dash if it cannot be estimated. "
     "Intervals of macro averages are too narrow if labels have fewer than five documents.",
@@ -261,6 +270,13 @@ def _confusion_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
             shares, which = "", f"{MATRIX_LABELS} of {n:,} labels"
         yield Sentence(f"The matrix shows {which}{shares}.")
     yield confusion_matrix(report)
+    if report.values is not None:
+        n_known = report.by_distance.sum()
+        rows: list[list[Text]] = [
+            [str(steps), Bar(count / n_known, "toward"), percent(count / n_known, 1), f"{count:,}"]
+            for steps, count in enumerate(report.by_distance.tolist())
+        ]
+        yield Table(rows, ["steps away", "", "share", "documents"], "classes")
 
 
 def _accuracy_tables(report: Reported) -> Iterator[Block]:

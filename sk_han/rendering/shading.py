@@ -55,10 +55,11 @@ MEANINGS = {
     "random": "The numbers are random, a control: they say nothing about the document.",
 }
 NETWORK = "Only the network has attention: it makes up {share} of the decision, others the rest."
+EXPECTED = "Numbers are differences of the expected number of the classes."
 ODDS = "Numbers are log-odds: +0.7 doubles the odds, \N{MINUS SIGN}0.7 halves them."
-SUM = "An empty document and all sentences add up to the log-odds of the document."
+SUM = "An empty document and all sentences add up to the {} of the document."
 SUM_OF_COLUMNS = (
-    "An empty document, all sentences and all columns add up to the log-odds of the document."
+    "An empty document, all sentences and all columns add up to the {} of the document."
 )
 UNCLEAR = "Numbers with \N{ALMOST EQUAL TO} are unclear: within two standard errors of 0."
 THRESHOLDS = (
@@ -254,6 +255,8 @@ def named(answer: Any) -> list[Any]:
 
 def explains_its_answer(explanation: Explained) -> bool:
     """Return whether an explanation is for what is predicted, and for nothing less."""
+    if explanation.expected is not None:
+        return False
     if explanation.labels is None:
         return explanation.against is None and bool(explanation.predicted == explanation.target)
     return explanation.labels == (explanation.target,)
@@ -261,6 +264,8 @@ def explains_its_answer(explanation: Explained) -> bool:
 
 def comparison(explanation: Explained) -> list[Any]:
     """Name the class that an explanation is for, and the one that it is compared with."""
+    if explanation.expected is not None:
+        return [f"the expected number, {explanation.expected:.2f}"]
     rival = explanation.against
     return [Span(explanation.target), *([] if rival is None else [" rather than ", Span(rival)])]
 
@@ -271,6 +276,8 @@ def target_of(explanations: Sequence[Explained]) -> list[Any]:
     if all(target == targets[0] for target in targets):
         return targets[0]
     is_class = explanations[0].labels is None
+    if explanations[0].expected is not None:
+        return ["a higher expected number"]
     if all(e.target == e.predicted and e.against is None for e in explanations):
         return ["the predicted class" if is_class else "the most probable label"]
     return [f"the {'class' if is_class else 'label'} named above them"]
@@ -386,6 +393,7 @@ def legend(explanations: Sequence[Explained], *, on_page: bool = True) -> list[B
     shares = [e.network_share for e in read]
     network = " to ".join(dict.fromkeys(map(percent, (min(shares), max(shares)))))
     target = target_of(of_class) if of_class else []
+    score = "log-odds" if read[0].expected is None else "expected number"
     sentences: list[tuple[Any, Text]] = [
         (
             of_class and on_page,
@@ -395,9 +403,8 @@ def legend(explanations: Sequence[Explained], *, on_page: bool = True) -> list[B
         ("attention" in methods and on_page, GREEN),
         *((method in methods, text) for method, text in MEANINGS.items()),
         ("attention" in methods and min(shares) < 1, NETWORK.format(share=network)),
-        (of_class, ODDS),
-        (is_exact and not with_columns, SUM),
-        (is_exact and with_columns, SUM_OF_COLUMNS),
+        (of_class, ODDS if read[0].expected is None else EXPECTED),
+        (is_exact, (SUM_OF_COLUMNS if with_columns else SUM).format(score)),
         (any(each.is_unclear(i) for each in shadings for i in range(len(each.values))), UNCLEAR),
         (on_page and any(e.thresholds is not None for e in explanations), THRESHOLDS),
         (on_page and len(explanations) > 1, "Compare shades within a document, not between them."),

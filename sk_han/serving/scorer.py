@@ -97,7 +97,7 @@ class Scorer:
     model_ : FittedModel
         The fit, as `HANClassifier.model_`.
     classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
+        The labels, in the order of the columns of `predict_proba`.
     feature_names_in_ : ndarray of shape (n_columns,)
         Names of the columns that are read, the text column first; only of a fit to a table.
     table : dict or None
@@ -192,7 +192,7 @@ class Scorer:
         return np.array(self.model_.feature_names, dtype=object)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable label of each document, or an indicator of its labels.
+        """Predict the most probable label of each document, the median, or an indicator of labels.
 
         Parameters
         ----------

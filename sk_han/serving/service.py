@@ -263,11 +263,11 @@ def _predict(request: Request, body: _Body) -> Response:
     X, _ = _sent(request, body, model)
     p = _computed(model, model.scorer.predict_proba, X)
     classes = plain(model.scorer.classes_)
-    thresholds = getattr(model.scorer.target, "thresholds", None)
-    if thresholds is None:
-        labels = [classes[i] for i in p.argmax(axis=1)]
+    decided = model.scorer.target.decide_by_proba(p)
+    if model.scorer.target.has_one_label:
+        labels = [classes[i] for i in decided]
     else:
-        labels = [[classes[i] for i in row.nonzero()[0]] for row in p >= thresholds]
+        labels = [[classes[i] for i in row.nonzero()[0]] for row in decided]
     answer = {"classes": classes, "labels": labels, "probabilities": p.tolist()}
     if source.threshold is not None:  # a person reads blank texts
         has_text = [bool((x if isinstance(x, str) else x[model.text_column]).strip()) for x in X]
@@ -364,7 +364,8 @@ def _result(model: _Model, form: Mapping[str, str], threshold: float | None) -> 
     sure = "" if explanation.labels is not None else f", {percent(p)}"
     blocks: list[Block] = [Heading(["Predicted ", *named(explanation.answer), sure])]
     if threshold is not None:
-        relation = "Accepted: at least" if p >= threshold else "Hand over to a person: below"
+        is_accepted = explanation.probabilities.max() >= threshold
+        relation = "Accepted: at least" if is_accepted else "Hand over to a person: below"
         decision = Span(f"{relation} the threshold of {threshold:g}.", "strong")
         blocks.append(Sentence([decision], "han-lead"))
     blocks += legend([explanation])

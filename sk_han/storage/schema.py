@@ -240,9 +240,17 @@ def fields_of(
 
 def labels(value: Any, where: str, sizes: Sizes) -> None:
     """Check sorted labels: a kind of a schema, whose length is K."""
-    found = _checked(value, where, sizes)
+    _checked(value, where, sizes)
     if not np.all(value[:-1] < value[1:]):
         raise ValueError(f"its {where} are not sorted and distinct")
+    labels_in_order(value, where, sizes)
+
+
+def labels_in_order(value: Any, where: str, sizes: Sizes) -> None:
+    """Check labels in any order: a kind of a schema, whose length is K."""
+    found = _checked(value, where, sizes)
+    if len(set(found)) < len(found):
+        raise ValueError(f"its {where} are not distinct")
     if any(isinstance(label, float) and not math.isfinite(label) for label in found):
         raise ValueError(f"its {where} are not finite")
 

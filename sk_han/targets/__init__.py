@@ -6,13 +6,16 @@ from numpy.typing import NDArray
 
 from sk_han.targets.any_of_labels import AnyOfLabels
 from sk_han.targets.one_of_classes import OneOfClasses
+from sk_han.targets.ordered_classes import ExpectedNumber, OrderedClasses
 from sk_han.targets.target import Target
 from sk_han.validation.labels import refuse_collections
 
 __all__ = [
     "TARGETS",
     "AnyOfLabels",
+    "ExpectedNumber",
     "OneOfClasses",
+    "OrderedClasses",
     "Target",
     "check_same_kind",
     "fit_target",
@@ -20,19 +23,23 @@ __all__ = [
 ]
 
 # Kinds of target, by their names in files; the last one that accepts the labels is used.
-TARGETS: dict[str, type[Target]] = {kind.kind: kind for kind in (OneOfClasses, AnyOfLabels)}
+TARGETS: dict[str, type[Target]] = {
+    kind.kind: kind for kind in (OneOfClasses, OrderedClasses, AnyOfLabels)
+}
 
 
-def fit_target(y: Any, n_documents: int, classes: Any = None) -> tuple[Target, NDArray[Any]]:
+def fit_target(
+    y: Any, n_documents: int, classes: Any = None, *, ordered: bool = False
+) -> tuple[Target, NDArray[Any]]:
     """Return the target of labels, and the encoded labels; `classes` are as in `partial_fit`."""
-    return _kind_of(y).from_labels(y, n_documents, classes)
+    return _kind_of(y, ordered).from_labels(y, n_documents, classes)
 
 
-def check_same_kind(y: Any, target: Target) -> None:
+def check_same_kind(y: Any, target: Target, *, ordered: bool = False) -> None:
     """Raise a ValueError if labels are of another kind than those of a fitted model."""
-    if y is not None and _kind_of(y) is not type(target):
+    if y is not None and (kind := _kind_of(y, ordered)) is not type(target):
         raise ValueError(
-            f"y has {_kind_of(y).labelling}, and this model has learnt {target.labelling}. A fit "
+            f"y has {kind.labelling}, and this model has learnt {target.labelling}. A fit "
             "that continues keeps the kind. Fit a new HANClassifier to learn another."
         )
 
@@ -42,6 +49,9 @@ def target_from_state(state: Any) -> Target:
     return TARGETS[state["kind"]].from_state(state)
 
 
-def _kind_of(y: Any) -> type[Target]:
+def _kind_of(y: Any, ordered: bool) -> type[Target]:
     refuse_collections(y, "y")
-    return next(kind for kind in reversed(TARGETS.values()) if kind.accepts(y))
+    kind = next(kind for kind in reversed(TARGETS.values()) if kind.accepts(y))
+    if ordered and kind is not OneOfClasses:
+        raise ValueError(f"ordered=True is for one class a document, and y has {kind.labelling}.")
+    return OrderedClasses if ordered else kind

@@ -94,9 +94,9 @@ class AnyOfLabels(Target):
         values, columns = check_indicator(y, n_documents, name)
         return in_order(values, columns, self.names, name)
 
-    def decide(self, z: Floats) -> Flags:
+    def decide_by_proba(self, p: Floats) -> Flags:
         """Return which labels have a probability of their thresholds or more, (D, L)."""
-        return self.probabilities(z) >= self.thresholds
+        return p >= self.thresholds
 
     def decode(self, t: NDArray[Any]) -> NDArray[Any]:
         """Return an indicator of integers."""

@@ -28,7 +28,7 @@ from sk_han.validation.labels import (
 _FEW, _USUAL = 5, 20
 
 
-def _bind_problems(state: Any, where: str, sizes: Sizes) -> None:
+def bind_problems(state: Any, where: str, sizes: Sizes) -> None:
     """Bind B: one problem for two classes, else one for each."""
     sizes["B"] = 1 if sizes["K"] == 2 else sizes["K"]
 
@@ -44,7 +44,7 @@ class OneOfClasses(Target):
     names: NDArray[Any]  # (K,)
 
     kind, labelling = "one_of_classes", "one class a document"
-    SCHEMA = Schema((Field("classes", labels),), rules=(_bind_problems,))
+    SCHEMA = Schema((Field("classes", labels),), rules=(bind_problems,))
 
     @classmethod
     def accepts(cls, y: Any) -> bool:
@@ -55,7 +55,7 @@ class OneOfClasses(Target):
     def from_labels(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, Integers]:
         """Check labels, and number their classes."""
         labels = check_labels(y, n_documents)
-        target = cls(np.unique(labels) if classes is None else cls.names_of(classes))
+        target = cls(cls.in_order(labels, y) if classes is None else cls.names_of(classes))
         warn_of_names(target.names)
         if target.n_scores == 1:
             warn_user(
@@ -66,16 +66,21 @@ class OneOfClasses(Target):
 
     @classmethod
     def names_of(cls, classes: Any) -> NDArray[Any]:
-        """Return the classes sorted."""
-        return np.unique(as_labels(classes, "classes"))
+        """Return the classes in their order."""
+        return cls.in_order(as_labels(classes, "classes"), classes)
+
+    @classmethod
+    def in_order(cls, labels: NDArray[Any], y: Any) -> NDArray[Any]:
+        """Return the distinct labels, sorted; `y` are the labels as the user gave them."""
+        return np.unique(labels)
 
     def encode(self, y: Any, n_documents: int, name: str = "y") -> Integers:
         """Check labels, and return the numbers of their classes, (D,)."""
         return encode_labels(check_labels(y, n_documents, name), self.names, name)
 
-    def decide(self, z: Floats) -> Integers:
-        """Return the class of the highest score, (D,)."""
-        return z.argmax(axis=1)
+    def decide_by_proba(self, p: Floats) -> Integers:
+        """Return the class that is also explained, (D,)."""
+        return self.top_label(p)
 
     def decode(self, t: NDArray[Any]) -> NDArray[Any]:
         """Return the labels of numbers."""

@@ -60,8 +60,12 @@ class Target(ABC):
         """Check labels and encode them; raise a TypeError or ValueError that names the argument."""
 
     @abstractmethod
+    def decide_by_proba(self, p: Floats) -> NDArray[Any]:
+        """Return the decision on each document by its probabilities (D, K), as encoded labels."""
+
     def decide(self, z: Floats) -> NDArray[Any]:
         """Return the decision on each document by its scores (D, K), as encoded labels."""
+        return self.decide_by_proba(self.probabilities(z))
 
     @abstractmethod
     def decode(self, t: NDArray[Any]) -> NDArray[Any]:
@@ -168,6 +172,10 @@ class Target(ABC):
         is_right = self.decide(z.astype(np.float64)) == t
         return float((is_right.all(axis=1) if is_right.ndim > 1 else is_right).mean())
 
+    def epoch_accuracy(self, z: NDArray[Any], t: NDArray[Any]) -> float:
+        """Return the accuracy of the network on held-out documents, which chooses the epoch."""
+        return self.accuracy(z, t)
+
     def reliance(self, t: NDArray[Any]) -> Floats | None:
         """Return the weight of a network next to linear models for each label, (K,), from 0 to 1.
 
@@ -203,6 +211,10 @@ class Target(ABC):
         return self
 
     # Explanations: the log-odds of one label of each document, by its number.
+
+    def top_label(self, p: Floats) -> Integers:
+        """Return the number of the label that is explained by default, (D,): the most probable."""
+        return p.argmax(axis=1)
 
     @abstractmethod
     def log_odds(self, z: Floats, of: Integers, against: Integers | int = -1) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,15 +37,23 @@ def calibration_error_of_labels(p: Floats, t: Flags) -> float:
     return float(np.abs(gaps).sum() / max(len(values), 1))
 
 
-def resampled(given: Flags, true: Flags, groups: Integers | None) -> Figures:
-    """Return the averages in 1,000 bootstrap samples of the documents, or of their groups (D,)."""
+def resampled(
+    given: NDArray[Any],
+    true: NDArray[Any],
+    groups: Integers | None,
+    figures_of: Callable[[NDArray[Any], NDArray[Any], Floats], Figures] | None = None,
+) -> Figures:
+    """Return the averages, or other figures, in 1,000 bootstrap samples.
+
+    Samples are of the documents, or of their groups (D,).
+    """
     random = np.random.RandomState(0)
     unit = np.arange(len(true)) if groups is None else np.unique(groups, return_inverse=True)[1]
     n = int(unit.max()) + 1
     found = []
     for _ in range(0, _RESAMPLES, _PORTION):
         drawn = random.multinomial(n, np.full(n, 1 / n), size=_PORTION).astype(np.float64)
-        found.append(_figures(given, true, drawn[:, unit]))  # (B, D)
+        found.append((figures_of or _figures)(given, true, drawn[:, unit]))  # (B, D)
     return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
 
 
@@ -161,6 +170,32 @@ def label_shares(true: Integers, predicted: Integers, right: Integers) -> dict[s
     """Return precision, recall, F1 and number of documents of each label, of counts (L,)."""
     documents, _, precision, recall, f1 = shares_of(true, predicted, right)
     return {"precision": precision, "recall": recall, "f1": f1, "documents": documents}
+
+
+def distance_figures(given: Integers, true: Integers, weights: Floats, values: Floats) -> Figures:
+    """Return how far predicted classes are from the true ones, (D,) each, of K in order.
+
+    The mean absolute error is in the numbers that classes are, `values` (K,). A step leads to the
+    next class; the kappa has quadratic weights of steps (Cohen, 1968, Psychological Bulletin 70).
+    `weights` (B, D) are as in `_figures`.
+    """
+    steps, distances = given - true, np.abs(values[given] - values[true])
+    columns = distances, np.abs(steps) <= 1, steps**2, given**2 + true**2, given, true
+    error, near, square, squares, *means = (
+        weights @ each / weights.sum(axis=1) for each in columns
+    )
+    by_chance = squares - 2 * means[0] * means[1]
+    return {
+        "mean_absolute_error": error,
+        "within_one_step": near,
+        "quadratic_kappa": 1 - _divided(square, by_chance),
+    }
+
+
+def median_class(probabilities: Floats) -> Integers:
+    """Return the first class whose cumulative probability reaches a half, (D,), of K in order."""
+    cumulative = probabilities.cumsum(axis=1)
+    return (cumulative >= cumulative[:, -1:] / 2).argmax(axis=1)
 
 
 def padded(values: NDArray[Any], n_labels: int) -> NDArray[Any]:

@@ -116,7 +116,7 @@ class ClassNames:
         self.labels = list(labels)
         self._places = {label: number for number, label in enumerate(labels)}
         self.names = [named(label) for label in labels]
-        values = [_as_number(name) for name in self.names]
+        values = [as_number(name) for name in self.names]
         # In CSV numbers are text, too; "007" is not a number.
         pairs = zip(self.names, values, strict=True)
         are_written = all(name.lower() == "nan" or str(value) == name for name, value in pairs)
@@ -159,10 +159,10 @@ class ClassNames:
         """Return what a name is compared by."""
         if self._kind is bool:
             return name.lower()
-        return name if not self._are_numbers or (number := _as_number(name)) is None else number
+        return name if not self._are_numbers or (number := as_number(name)) is None else number
 
 
-def _as_number(name: str) -> float | None:
+def as_number(name: str) -> float | None:
     """Return the number that a name is, as Python writes it; NaN, which equals nothing, is None."""
     if name.isascii() and "_" not in name:
         for number in (int, float):
@@ -276,7 +276,7 @@ def _by_class(class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]) ->
             f"{listed(without)}; the classes are {listed(known, 20)}."
         )
     of_classes = np.array([given.get(label, 1.0) for label in known])
-    return of_classes[np.searchsorted(classes, labels)]
+    return of_classes[class_numbers(labels, known)]
 
 
 def _only_kind(y: Any, name: str) -> str:

@@ -47,8 +47,8 @@ class SigmoidEach(Target):
         assert len(y) == n_documents
         return np.asarray(y)[:, np.newaxis] == self.names
 
-    def decide(self, z):
-        return np.arange(self.n_scores) == z.argmax(axis=1)[:, np.newaxis]
+    def decide_by_proba(self, p):
+        return np.arange(self.n_scores) == p.argmax(axis=1)[:, np.newaxis]
 
     def decode(self, t):
         return self.names[t.argmax(axis=1)]

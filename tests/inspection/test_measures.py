@@ -83,8 +83,23 @@ class TestComprehensivenessAndSufficiency:
         )
         np.testing.assert_allclose(found, [[0.2], [0.2]])
 
+    def test_the_class_is_the_one_that_is_decided(self, praise):
+        found = comprehensiveness_and_sufficiency(
+            by_praise, praise, by_praise(praise), ranked(praise, PRAISE_FIRST), [0.1], never_praise
+        )
+        np.testing.assert_allclose(found[0], [-0.2, 0], atol=1e-12)
+
+
+def never_praise(probabilities):
+    return np.zeros(len(probabilities), dtype=np.int64)
+
 
 class TestFlipShares:
+    def test_a_decision_that_never_changes_has_no_share(self, praise):
+        rank = ranked(praise, PRAISE_FIRST)
+        shares = flip_shares(by_praise, praise, by_praise(praise), rank, never_praise)
+        np.testing.assert_allclose(shares, [1.0, 1.0])
+
     def test_by_hand(self, praise):
         # 0.9, then 0.7, then 0.5 (class 0, the first of equals) after two of ten words.
         shares = flip_shares(by_praise, praise, by_praise(praise), ranked(praise, PRAISE_FIRST))

@@ -228,6 +228,10 @@ CONTAINERS_OF_LABELS: dict[str, Callable[[list[Any], str], Any]] = {
     "Series": lambda labels, index: _series(labels, index),
     "Series of objects": lambda labels, index: _series(labels, index, object),
     "Series of categories": lambda labels, index: _series(labels, index, "category"),
+    "Series of ordered categories": lambda labels, index: _series(
+        labels, index, pd.CategoricalDtype([*dict.fromkeys(labels)], ordered=True)
+    ),
+    "polars Enum": lambda labels, index: pl.Series(labels, dtype=pl.Enum([*dict.fromkeys(labels)])),
     "nullable": _nullable,
     "Series of Arrow": lambda labels, index: _nullable(labels, index).convert_dtypes(
         dtype_backend="pyarrow"

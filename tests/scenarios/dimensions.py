@@ -143,6 +143,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "of one label": Made(lambda data: {data.classes[0]: 0.3}),
         "estimate": "estimate",
     },
+    "ordered": _named(False, True),
     "validation_fraction": _named(0.1, None, 0.5),
     "n_iter_no_change": _named(None, 1),
     "random_state": {"0": 0, "RandomState": np.random.RandomState(7), "None": None},
@@ -300,8 +301,10 @@ IN_PIPELINE = when(estimator=_others("estimator", *ALONE, *PIPELINES, "table"))
 SEVERAL = set(corpus.SEVERAL)
 _INDICATORS = set(corpus.INDICATORS)
 _FRAMES = {"indicator frame", "polars indicator frame"}
+_STRINGS = {"names", "digits", "odd names"}
 _NUMBERS = {"whole numbers", "negative numbers", "large numbers"}
 _GROUPED = _others("groups", "None")
+_IN_ORDER = {"Series of ordered categories", "polars Enum"}
 _CHARACTERS = _others("linear_chars", "auto", "None")
 
 _NO_COLUMNS = {"booleans", "whole floats"}
@@ -420,6 +423,8 @@ ILLEGAL: dict[str, list[Rule]] = {
         when(class_weight="of both sides", labels=_NO_COLUMNS),
         when(y="polars indicator frame", labels=_NUMBERS),
     ],
+    "documented: an order is for one class a document": _of_several(ordered="True"),
+    "an Enum is of strings": [when(y="polars Enum", labels=_others("labels", *_STRINGS))],
     "documented: they are for several labels": [
         *_of_one(threshold=_others("threshold", "0.5")),
         *_of_one(class_weight="of both sides"),
@@ -590,6 +595,12 @@ REFUSALS: list[Refusal] = [
         RuntimeError,
         "too few to hold some of each",
     ),
+    Refusal(
+        FITS,
+        when(ordered="True", labels={"names", "odd names"}, y=_others("y", *_IN_ORDER)),
+        ValueError,
+        "ordered=True needs an order of the classes",
+    ),
     Refusal(FITS, when(embedding_init="mapping"), ValueError, "No word of the vocabulary has"),
     *(
         Refusal(step, rule, error, r"and a Scorer computes rnn='gru' .* alone: sk_han\.load reads")
@@ -626,7 +637,7 @@ WARNINGS: list[Expected] = [
     # Of a class, or a label against the rest, it may be the only one.
     Expected(when(classes=_FEW), "fewer than 5 documents: "),
     Expected(when(classes="one"), "The labels hold a single class"),
-    Expected(when(labels="odd names"), "capitals or code points alone: '' and ' '"),
+    Expected(when(labels="odd names"), "capitals or code points alone: (''|' ') and (''|' ')"),
     Expected(when(labels="odd names"), "A label is blank, '"),
     Expected(when(), "no words, in row"),
     # Of a short vocabulary, or of the first words, documents of two classes are the same.

@@ -335,7 +335,7 @@ class Trial:
         if learning == "partial_fit":
             half = len(self.texts) // 2
             weight = first.pop("sample_weight", None)
-            first["classes"] = self.classes
+            first["classes"] = self.y if self.classifier.ordered else self.classes
             for rows in (slice(0, half), slice(half, None)):
                 some = {} if weight is None else {"sample_weight": weight[rows]}
                 X = self.given(self.texts[rows])
@@ -400,8 +400,11 @@ class Trial:
         assert proba.shape == (len(self.texts), len(model.classes_))
         assert np.isfinite(proba).all()
         np.testing.assert_allclose(proba.sum(axis=1), 1, atol=1e-6)
-        if self.scenario["estimator"] not in THRESHOLDS:
-            of_predicted = proba[np.arange(len(proba)), np.searchsorted(model.classes_, predicted)]
+        numbers = [model.classes_.tolist().index(label) for label in predicted.tolist()]
+        of_predicted, upto = (p[np.arange(len(p)), numbers] for p in (proba, proba.cumsum(axis=1)))
+        if self.classifier.ordered and self.inner is not None:
+            assert ((upto > 0.5 - 1e-9) & (upto - of_predicted < 0.5 + 1e-9)).all()
+        elif not self.classifier.ordered and self.scenario["estimator"] not in THRESHOLDS:
             # A stack's logistic regression decides by scores, whose ties exp rounds away.
             np.testing.assert_allclose(of_predicted, proba.max(axis=1), rtol=1e-12)
         if hasattr(model, "predict_log_proba"):
@@ -492,7 +495,8 @@ class Trial:
         """Return what a model gives some documents: probabilities, or of a hard vote labels."""
         if hasattr(model, "predict_proba"):
             return np.asarray(model.predict_proba(self.some), dtype=np.float64)
-        return np.searchsorted(self.estimator.classes_, model.predict(self.some))
+        classes = self.estimator.classes_.tolist()
+        return np.array([classes.index(label) for label in model.predict(self.some).tolist()])
 
     def predicted(self, model: Any) -> np.ndarray:
         """Return labels of some documents."""

@@ -105,7 +105,7 @@ def connected(started, data=b""):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Files of models: texts.han, columns.han, numbers.han, several.han."""
+    """Files of models: texts.han, columns.han, numbers.han, several.han, ordered.han."""
     folder = tmp_path_factory.mktemp("models")
     of_texts = fitted_classifier(max_epochs=3, lr=0.05)
     good = LABELS == "pos"
@@ -123,6 +123,7 @@ def folder(tmp_path_factory):
         "columns": tiny(text_column="body", max_epochs=3, lr=0.05).fit(frame, LABELS),
         "numbers": with_classes(of_texts, np.array([0, 1])),
         "several": tiny(threshold=[0.3, 0.6, 0.5]).fit(TEXTS, several),
+        "ordered": tiny(ordered=True).fit(TEXTS, [(i + i // 6) % 3 for i in range(len(TEXTS))]),
     }
     for name, model in models.items():
         sk_han.save(model, folder / f"{name}.han")
@@ -190,6 +191,18 @@ class TestAnswers:
             assert found["classes"] == [0, 1]
             assert set(found["labels"]) == {0, 1}
             assert post(started, "/explain", texts=TEXTS[:1], target=1).status == 200
+
+    def test_of_ordered_classes_the_median_is_predicted(self, folder):
+        with serving(folder / "ordered.han", threshold=0.34) as started:
+            found = post(started, "/predict", texts=TEXTS).json()
+            page = send_form(started, text=TEXTS[0]).body
+        assert found["labels"] == Scorer.load(folder / "ordered.han").predict(TEXTS).tolist()
+        most = [max(row) for row in found["probabilities"]]
+        assert found["labels"] != [
+            row.index(m) for row, m in zip(found["probabilities"], most, strict=True)
+        ]
+        assert found["accepted"] == [m >= 0.34 for m in most]
+        assert ("Accepted: at least" in page) == found["accepted"][0]
 
     def test_several_labels_are_a_list_by_their_thresholds(self, folder):
         with serving(folder / "several.han") as started:

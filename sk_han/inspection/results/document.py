@@ -104,6 +104,9 @@ class DocumentExplanation(ReadOnlyResult):
     thresholds : ndarray of float64, shape (n_classes,), default=None
         Of a model of several labels a document, the probabilities from which on it gets the
         labels; None for a model of one class a document.
+    expected : float, default=None
+        The expected number of ordered classes, if contributions are to it and not to the log-odds
+        of `target` (``explain(..., targets="expected")``); then `base_value` is such a number, too.
     tokens : sequence of str, default=None
         The words as the tokenizer returned them, where some do not stand in the text or overlap
         others; None where all words stand in the text one after the other.
@@ -183,6 +186,7 @@ class DocumentExplanation(ReadOnlyResult):
     labels: tuple[Any, ...] | None = None
     against: Any = None
     thresholds: NDArray[np.float64] | None = None
+    expected: float | None = None
     tokens: tuple[str, ...] | None = None
     network_share: float = 1.0
     column_names: tuple[str, ...] = ()
@@ -294,7 +298,7 @@ class DocumentExplanation(ReadOnlyResult):
         for i, sentence in enumerate(sentences):
             sentence["words"] = words[first[i] : first[i + 1]]
         of_document = (
-            *("text", "method", "signed", "base_value"),
+            *("text", "method", "signed", "base_value", "expected"),
             *("classes", "probabilities", "thresholds", "predicted", "labels", "target", "against"),
             *("truncated", "tokens", "network_share"),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -23,10 +23,12 @@ from sk_han.utils.metrics import (
     averages,
     calibration_error_of_labels,
     difference_interval,
+    distance_figures,
     effective_groups,
     figures,
     interval_of,
     log_losses,
+    median_class,
     padded,
     reliability,
     resampled,
@@ -98,8 +100,9 @@ class Report(ReadOnlyResult):
     probabilities : ndarray of float64, shape (n_documents, n_classes)
         Predicted probabilities of the model's classes.
     predicted : ndarray like targets, default=None
-        Predicted labels. By default the most probable one or, with several labels per document,
-        those whose probability is at least their threshold (0.5 without `thresholds`).
+        Predicted labels. By default the most probable one, with `values` the median or, with
+        several labels per document, those whose probability is at least their threshold (0.5
+        without `thresholds`).
     n_words : ndarray of int64, shape (n_documents,), or None
         Number of words that a HANClassifier reads of each document; for other models the number of
         parts between white space, and None if documents are not texts.
@@ -136,6 +139,8 @@ class Report(ReadOnlyResult):
         Number of each document's group, if intervals are over groups.
     thresholds : ndarray of float64, shape (n_classes,), default=None
         With several labels per document, the lowest probability at which each is predicted.
+    values : ndarray of float64, shape (n_classes,), default=None
+        With ordered classes, the numbers that they are, or else their ranks.
     ids : sequence of length n_documents, default=None
         Ids by which pages and tables name documents; None for rows.
 
@@ -165,6 +170,7 @@ class Report(ReadOnlyResult):
     notes: tuple[str, ...]
     groups: NDArray[np.int64] | None = None
     thresholds: NDArray[np.float64] | None = None
+    values: NDArray[np.float64] | None = None
     ids: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -172,10 +178,11 @@ class Report(ReadOnlyResult):
         put(self, "duplicates", tuple(tuple(map(int, group)) for group in self.duplicates))
         if self.predicted is None:
             p, least = self.probabilities, 0.5 if self.thresholds is None else self.thresholds
-            put(self, "predicted", padded(p >= least, n_labels) if several else p.argmax(axis=1))
+            given = padded(p >= least, n_labels) if several else self._decided(p)
+            put(self, "predicted", given)
         if self.baseline is not None and self.baseline_predicted is None:
             p = self.baseline
-            put(self, "baseline_predicted", p >= 0.5 if several else p.argmax(axis=1))
+            put(self, "baseline_predicted", p >= 0.5 if several else self._decided(p))
         for name in ("labels", "notes", "texts"):
             value = getattr(self, name)
             put(self, name, value if value is None else tuple(value))
@@ -232,7 +239,10 @@ class Report(ReadOnlyResult):
         """Scores of the model, of the baseline if there is one, and of the most frequent label.
 
         Each has `accuracy`, `accuracy_low` and `accuracy_high` (95 % interval) and `macro_f1`; the
-        first two also `log_loss` and `calibration_error`.
+        first two also `log_loss` and `calibration_error`. With ordered classes each also has, with
+        intervals, `mean_absolute_error`, in the numbers that classes are, or else in steps from
+        class to class, `within_one_step`, the share of documents whose prediction is right or next
+        to the label, and `quadratic_kappa`; the baseline predicts its median, too.
 
         With several labels per document, model and baseline have precision, recall and F1 as
         `micro`, `macro` and `samples` average (`micro_f1`, ...) and `subset_accuracy`, each with
@@ -320,6 +330,13 @@ class Report(ReadOnlyResult):
         other = self.baseline_predicted
         return reliability(self.baseline, self.targets, groups=self.groups, decided=other)
 
+    @property
+    def by_distance(self) -> NDArray[np.int64]:
+        """Number of documents by steps from label to prediction, (n_classes,), if ordered."""
+        known = self.targets < self.n_classes
+        steps = np.abs(self.predicted - self.targets)[known]
+        return np.bincount(steps, minlength=self.n_classes)
+
     @cached_property
     def risk_coverage(self) -> list[Bin]:
         """Accuracy of the most confident 100, 90, 80, 70 and 50 % of the documents.
@@ -395,6 +412,8 @@ class Report(ReadOnlyResult):
         if self.several_labels:
             values["suspects"] = [(row, self.labels[label]) for row, label in self.suspects]
         values |= {"classes": self.class_scores, "lengths": self.by_length}
+        if self.values is not None:
+            values |= {"values": self.values, "by_distance": self.by_distance}
         found: dict[str, Any] = plain(values | {"documents": self._document_columns()})
         return found
 
@@ -469,6 +488,11 @@ class Report(ReadOnlyResult):
         if self.baseline is not None and self.baseline_predicted is not None:
             yield "baseline", self.baseline, self.baseline_predicted
 
+    def _decided(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+        if self.values is None:
+            return probabilities.argmax(axis=1)
+        return median_class(probabilities[:, : self.n_classes])
+
     @property
     def _n_drawn(self) -> float:
         """Number of documents, or effective number of groups; 0 if there are too few."""
@@ -495,7 +519,28 @@ class Report(ReadOnlyResult):
             "macro_f1": found["macro_f1"],
             "log_loss": figures(probabilities[known], self.targets[known])["log_loss"],
             "calibration_error": found["calibration_error"],
+            **self._distance_scores(predicted),
         }
+
+    def _distance_scores(self, predicted: NDArray[np.int64]) -> dict[str, float]:
+        """Return the scores of ordered classes, over documents whose label the model knows."""
+        if self.values is None or predicted.max() >= self.n_classes:
+            return {}
+        known = self.targets < self.n_classes
+        groups = None if self.groups is None else self.groups[known]
+        given, true = predicted[known], self.targets[known]
+        figures_of = partial(distance_figures, values=self.values)
+        drawn = resampled(given, true, groups, figures_of)
+        found: dict[str, float] = {}
+        for name, value in figures_of(given, true, np.ones((1, len(true)))).items():
+            is_drawn = self._n_drawn and np.ptp(drawn[name]) >= _ALIKE
+            half = resampled_half_width(drawn[name], self._n_drawn) if is_drawn else np.nan
+            ends = (0, np.inf) if name == "mean_absolute_error" else (-1, 1)
+            low, high = np.clip([value[0] - half, value[0] + half], *ends).tolist()
+            if name == "within_one_step":
+                low, high = interval_of(np.abs(given - true) <= 1, groups)
+            found |= {name: float(value[0]), f"{name}_low": low, f"{name}_high": high}
+        return found
 
     def _label_scores(
         self, name: str, probabilities: NDArray[np.float64], given: NDArray[np.bool_]

@@ -39,6 +39,7 @@ OTHERS = {
     "base_value": -0.5,
     "labels": ["pos"],
     "against": "neg",
+    "expected": 3.5,
     "thresholds": [0.5, 0.25],
     "tokens": ["great", "movie", "i", "love", "it"],
     "network_share": 0.25,

@@ -1,0 +1,324 @@
+"""Ordered classes: which orders there are, and what the median changes at every door."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.metrics import cohen_kappa_score, mean_absolute_error
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+import sk_han
+import sk_han.cli
+from sk_han import ExplanationList, HierarchicalTokenizer, audit_labels, explain, report, summarize
+from sk_han.inspection.auditing import label_doubts
+from sk_han.serving import Scorer
+from sk_han.targets import OrderedClasses, check_same_kind, fit_target
+from tests.reports import made
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
+
+NAMES = ["low", "mid", "high"]
+# Each text has each class once: probabilities are near a third, and the middle class the median.
+NUMBERS = np.array([(i + i // 6) % 3 for i in range(len(TEXTS))])
+IN_ORDER = pd.Categorical([NAMES[i] for i in NUMBERS], NAMES, ordered=True)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return tiny(ordered=True).fit(TEXTS, IN_ORDER)
+
+
+@pytest.fixture(scope="module")
+def saved(fitted, tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "ordered.han"
+    sk_han.save(fitted, path)
+    return path
+
+
+def by_hand(p):
+    """Return the first class whose cumulative probability reaches a half, document by document."""
+    return [next(k for k in range(len(row)) if row[: k + 1].sum() >= row.sum() / 2) for row in p]
+
+
+class TestOrder:
+    @pytest.mark.parametrize(
+        ("y", "classes", "values"),
+        [
+            ([10, 9, 1, 10], [1, 9, 10], [1, 9, 10]),
+            (["10", "9", "1", "10"], ["1", "9", "10"], [1, 9, 10]),
+            ([2.0, -1.0], [-1.0, 2.0], [-1, 2]),
+            ([True, False], [False, True], [0, 1]),
+            (pd.Series(IN_ORDER), NAMES, [0, 1, 2]),
+            (IN_ORDER, NAMES, [0, 1, 2]),
+            (pd.CategoricalIndex(IN_ORDER), NAMES, [0, 1, 2]),
+            (pl.Series(["mid", "low"], dtype=pl.Enum(NAMES)), ["low", "mid"], [0, 1]),
+            (pd.Categorical([5, 1, 4], [5, 4, 3, 1], ordered=True), [5, 4, 1], [5, 4, 1]),
+            (pd.Categorical([5, 1, 4]), [1, 4, 5], [1, 4, 5]),
+        ],
+        ids=lambda value: "",
+    )
+    def test_it_is_that_of_categories_or_of_numbers(self, y, classes, values):
+        target, t = fit_target(y, len(y), ordered=True)
+        assert target.names.tolist() == classes
+        assert target.values.tolist() == values
+        assert target.decode(t).tolist() == list(y)
+
+    @pytest.mark.parametrize("y", [["low", "high"], pd.Categorical(["low", "high"]), ["1", "two"]])
+    def test_strings_without_an_order_are_refused_with_both_repairs(self, y):
+        with pytest.raises(ValueError, match=r"Give numbers, or an ordered Categorical, such as"):
+            fit_target(y, 2, ordered=True)
+
+    def test_several_labels_have_no_order(self):
+        with pytest.raises(ValueError, match=r"ordered=True is for one class a document, and y"):
+            fit_target(np.eye(3), 3, ordered=True)
+
+    def test_weights_of_classes_follow_their_names(self):
+        target, t = fit_target(IN_ORDER[:4], 4, ordered=True)
+        weights = target.weigh(t, None, {"low": 2.0, "mid": 3.0, "high": 5.0})[1]
+        assert weights.tolist() == [2, 3, 5, 2]
+
+    def test_a_fit_that_goes_on_keeps_the_order(self):
+        ordered, _ = fit_target(NUMBERS, len(NUMBERS), ordered=True)
+        check_same_kind(NUMBERS, ordered, ordered=True)
+        with pytest.raises(ValueError, match=r"has one class a document, .* has learnt ordered"):
+            check_same_kind(NUMBERS, ordered)
+
+    def test_portions_take_the_order_of_classes(self):
+        model = tiny(ordered=True).partial_fit(TEXTS[:2], ["high", "low"], classes=IN_ORDER)
+        assert model.classes_.tolist() == NAMES
+        assert model.partial_fit(TEXTS[:2], ["mid", "low"]).classes_.tolist() == NAMES
+
+
+class TestDecisions:
+    def test_the_median_is_the_first_class_that_reaches_a_half(self):
+        target = OrderedClasses(np.arange(4))
+        p = np.array([[0.4, 0.1, 0.2, 0.3], [0.5, 0.5, 0, 0], [0.1, 0.2, 0.1, 0.6], [0, 0, 0, 1]])
+        assert target.decide_by_proba(p).tolist() == [1, 0, 3, 3] == by_hand(p)
+        with np.errstate(divide="ignore"):
+            assert target.decide(np.log(p)).tolist() == [1, 0, 3, 3]
+
+    def test_the_fit_is_that_of_unordered_classes(self):
+        """Also the epoch that is kept."""
+        params = {"max_epochs": 4, "validation_fraction": 0.3, "lr": 0.05}
+        y = np.random.RandomState(0).randint(3, size=len(TEXTS))
+        ordered = tiny(ordered=True, **params).fit(TEXTS, y)
+        other = tiny(**params).fit(TEXTS, y)
+        np.testing.assert_array_equal(ordered.predict_proba(TEXTS), other.predict_proba(TEXTS))
+        assert ordered.best_epoch_ == other.best_epoch_
+        assert (ordered.predict(TEXTS) != other.predict(TEXTS)).any()
+
+    def test_every_door_decides_alike(self, fitted, saved):
+        p = fitted.predict_proba(UNSEEN)
+        expected = [NAMES[i] for i in by_hand(p)]
+        assert expected != [NAMES[i] for i in p.argmax(axis=1)]
+        scorer = Scorer.load(saved)
+        for model in (fitted, sk_han.load(saved), scorer):
+            assert model.classes_.tolist() == NAMES
+            assert model.predict(UNSEEN).tolist() == expected
+        assert scorer.predict_frame(UNSEEN)["prediction"].tolist() == expected
+        assert [e.predicted for e in explain(fitted, UNSEEN)] == expected
+        assert [e.target for e in scorer.explain(UNSEEN)] == expected
+        assert scorer.target.values.tolist() == [0, 1, 2]
+        counts = {c.label: c.n_predicted for c in summarize(fitted, UNSEEN, k=1).classes}
+        assert counts == {name: expected.count(name) for name in NAMES}
+
+    def test_pipelines_and_searches_hand_the_order_on(self):
+        pipeline = make_pipeline(HierarchicalTokenizer(), tiny(ordered=True))
+        y = pd.Series(IN_ORDER)
+        for model in (pipeline, GridSearchCV(tiny(ordered=True), {"dropout": [0.1]}, cv=2)):
+            model.fit(TEXTS, y)
+            assert model.classes_.tolist() == NAMES
+            right = model.predict(TEXTS) == np.asarray(y)
+            assert model.score(TEXTS, y) == pytest.approx(right.mean())
+
+    def test_the_summary_of_the_fit_has_the_accuracy_of_the_median(self):
+        model = tiny(ordered=True, max_epochs=2)
+        model.fit(TEXTS, NUMBERS, X_val=UNSEEN[:6], y_val=NUMBERS[:6])
+        assert model.fit_summary_.accuracy == model.score(UNSEEN[:6], NUMBERS[:6])
+
+    def test_against_the_median_the_median_of_the_others_is_explained(self, fitted):
+        found = explain(fitted, UNSEEN, against="mid")
+        p = fitted.predict_proba(UNSEEN)[:, [0, 2]]
+        assert [e.target for e in found] == [["low", "high"][i] for i in by_hand(p)]
+
+
+Y = (*(1, 4, 1, 9, 9, 4) * 2, 4)
+STARS = np.array([1, 4, 9])
+
+
+def report_of(t, p, values, **changes):
+    nothing = dict.fromkeys(("n_words", "texts", "trained_on", "baseline"))
+    changes |= {"mistakes": ExplanationList(), "mistake_rows": [], "suspects": [], "duplicates": ()}
+    return made(**nothing, **changes, labels=values, values=values, targets=t, probabilities=p)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return tiny(ordered=True).fit(TEXTS, STARS[NUMBERS])
+
+
+@pytest.fixture(scope="module")
+def found():
+    rng = np.random.RandomState(0)
+    return report_of(rng.randint(3, size=31), rng.dirichlet([1, 1, 1], size=31), STARS)
+
+
+class TestReport:
+    def test_distances_are_those_of_scikit_learn(self, found):
+        t, given = found.targets, np.array(by_hand(found.probabilities))
+        scores = found.scores["model"]
+        error = mean_absolute_error(STARS[t], STARS[given])
+        assert scores["mean_absolute_error"] == pytest.approx(error)
+        kappa = cohen_kappa_score(t, given, weights="quadratic")
+        assert scores["quadratic_kappa"] == pytest.approx(kappa)
+        steps = np.abs(t - given)
+        assert scores["within_one_step"] == np.mean(steps <= 1)
+        assert found.by_distance.tolist() == np.bincount(steps, minlength=3).tolist()
+
+    def test_each_has_an_interval_that_holds_it(self, found):
+        scores = found.scores["model"]
+        for name in ("mean_absolute_error", "within_one_step", "quadratic_kappa"):
+            assert scores[f"{name}_low"] <= scores[name] <= scores[f"{name}_high"]
+        assert "mean absolute error" in str(found)
+        assert "steps away" in found.to_html()
+        assert json.loads(found.to_json())["by_distance"] == found.by_distance.tolist()
+
+    def test_intervals_of_the_mean_error_hold_the_true_one(self):
+        """Labels and predictions are 0 or 10 by chance; those of a group are the same."""
+        covered, rng = 0, np.random.RandomState(0)
+        groups = np.arange(80) // 4
+        for _ in range(60):
+            t, given = rng.randint(2, size=(2, 20)).repeat(4, axis=1)
+            found = report_of(t, np.eye(2)[given], [0, 10], groups=groups)
+            scores = found.scores["model"]
+            covered += scores["mean_absolute_error_low"] <= 5 <= scores["mean_absolute_error_high"]
+        assert covered >= 52  # 57 are expected, and 40 if groups were not heeded
+
+    def test_labels_that_the_model_does_not_know_are_left_out(self, model):
+        found = report(model, TEXTS[:12], [*Y[:11], 5], baseline=None)
+        assert found.by_distance.sum() == 11
+        assert any("leaves them out, and so do distances." in note for note in found.notes)
+
+    def test_the_baseline_predicts_its_median(self, model):
+        train = [f"{text} It was {i}." for i, text in enumerate(TEXTS)]
+        y = [1, 4, 1, 9, 9, 4] * 3
+        found = report(model, TEXTS, y, X_train=train, y_train=STARS[NUMBERS])
+        given = [STARS[k] for k in by_hand(found.baseline)]
+        assert found.to_frame()["baseline"].tolist() == given
+        assert found.scores["baseline"]["mean_absolute_error"] == mean_absolute_error(y, given)
+
+    def test_unordered_classes_have_no_distances(self):
+        found = report(tiny().fit(TEXTS, NUMBERS), TEXTS, NUMBERS, baseline=None)
+        assert "mean_absolute_error" not in found.scores["model"]
+        assert "by_distance" not in found.to_dict()
+
+
+class TestExpectedNumber:
+    @pytest.mark.parametrize("n_sentences", [2, 9])
+    def test_sentences_add_up_to_it(self, model, n_sentences):
+        texts = [" ".join(TEXTS[:n_sentences]), TEXTS[1], ""]
+        found = explain(model, texts, targets="expected")
+        expected = model.predict_proba(texts) @ STARS
+        empty = expected[-1]
+        for each, number in zip(found, expected, strict=True):
+            assert each.expected == pytest.approx(number)
+            assert each.base_value == pytest.approx(empty)
+            assert each.sentence_contributions.sum() == pytest.approx(number - empty, abs=1e-6)
+        assert f"explained the expected number, {expected[0]:.2f}" in " ".join(str(found).split())
+        assert "add up to the expected number of the document" in " ".join(str(found).split())
+        assert "log-odds" not in found.to_html()
+        assert json.loads(found.to_json())[0]["expected"] == pytest.approx(expected[0])
+
+    def test_a_word_has_the_sign_of_its_effect(self):
+        model = tiny(ordered=True, lr=0.05, max_epochs=8).fit(
+            TEXTS, np.where(LABELS == "pos", 9, 1)
+        )
+        good, bad = explain(model, ["Good meal.", "Bad meal."], targets="expected")
+        assert good.contributions[0] > 0 > bad.contributions[0]
+
+    def test_columns_have_their_part_in_it(self):
+        frame = pd.DataFrame({"text": TEXTS, "n": np.arange(len(TEXTS)) % 3})
+        model = tiny(ordered=True, text_column="text").fit(frame, STARS[NUMBERS])
+        for each, number in zip(
+            explain(model, frame[:4], targets="expected"),
+            model.predict_proba(frame[:4]) @ STARS,
+            strict=True,
+        ):
+            total = each.base_value + each.sentence_contributions.sum()
+            assert total + each.column_contributions.sum() == pytest.approx(number, abs=1e-6)
+
+    def test_scorers_explain_it_alike(self, fitted, saved):
+        found = Scorer.load(saved).explain(UNSEEN, targets="expected")
+        for one, other in zip(found, explain(fitted, UNSEEN, targets="expected"), strict=True):
+            assert one.expected == pytest.approx(other.expected, abs=1e-6)
+            np.testing.assert_allclose(one.contributions, other.contributions, atol=1e-5)
+
+    @pytest.mark.parametrize("method", ["gradient_attention", "attention", "random"])
+    def test_methods_whose_sums_are_not_exact_are_refused(self, fitted, method):
+        with pytest.raises(ValueError, match=f"by method='shapley' alone, .* is '{method}'"):
+            explain(fitted, UNSEEN, targets="expected", method=method)
+
+    def test_without_an_order_there_is_no_number(self):
+        model = tiny().fit(TEXTS, NUMBERS)
+        with pytest.raises(ValueError, match="has learnt one class a document"):
+            explain(model, UNSEEN, targets="expected")
+
+
+class TestAudit:
+    def test_labels_far_from_the_expected_class_come_first(self):
+        """Two labels are as improbable, one next to the likely class and one at the other end."""
+        p = np.tile([0.02, 0.02, 0.06, 0.9], (200, 1))
+        p[100:] = p[100:, ::-1]
+        t = np.repeat([3, 0], 100)
+        t[:2] = 2, 0
+        assert label_doubts(p, t, ordered=True).order[0] == 1
+        assert set(label_doubts(p, t).order[:2].tolist()) == {0, 1}
+
+    def test_it_takes_the_order_from_the_estimator(self):
+        y = pd.Series(IN_ORDER)
+        audit = audit_labels(tiny(ordered=True), TEXTS, y, n_explained=0)
+        assert audit.labels == tuple(NAMES)
+        pipeline = make_pipeline(HierarchicalTokenizer(), tiny(ordered=True))
+        assert audit_labels(pipeline, TEXTS, y, n_explained=0).labels == tuple(NAMES)
+
+
+class TestCommandLine:
+    def test_numbers_of_a_table_have_their_order(self, tmp_path, capfd):
+        model, table = self.fitted(tmp_path, [9 + i for i in NUMBERS], "--ordered")
+        loaded = sk_han.load(model)
+        assert list(map(str, loaded.classes_)) == ["9", "10", "11"]
+        found = self.run(capfd, "evaluate", model, table, "--json")
+        predicted = loaded.predict(TEXTS).astype(int)
+        error = json.loads(found)["mean_absolute_error"]
+        assert error == pytest.approx(mean_absolute_error(NUMBERS + 9, predicted))
+        lines = self.run(capfd, "predict", model, table).splitlines()
+        assert [int(line) for line in lines[1:]] == predicted.tolist()
+
+    def test_names_are_ordered_as_they_are_given(self, tmp_path):
+        model, _ = self.fitted(tmp_path, [NAMES[i] for i in NUMBERS], "--order", *NAMES)
+        assert isinstance(sk_han.load(model).pool_.target, OrderedClasses)
+        assert Scorer.load(model).classes_.tolist() == NAMES
+
+    def test_an_order_without_a_label_is_refused(self, tmp_path, capfd):
+        assert self.code(tmp_path, [NAMES[i] for i in NUMBERS], "--order", "low", "mid") == 2
+        assert "--order lacks 'high'; name all labels" in capfd.readouterr().err
+
+    @staticmethod
+    def code(tmp_path, labels, *options):
+        table = tmp_path / "data.csv"
+        pd.DataFrame({"text": TEXTS, "label": labels}).to_csv(table, index=False)
+        small = [f"--set={name}=2" for name in ("embedding_dim", "word_hidden", "max_epochs")]
+        command = ["fit", str(table), *small, "-q", "-o", str(tmp_path / "m.han"), *options]
+        return sk_han.cli.main(command)
+
+    def fitted(self, tmp_path, labels, *options):
+        assert self.code(tmp_path, labels, *options) == 0
+        return str(tmp_path / "m.han"), str(tmp_path / "data.csv")
+
+    @staticmethod
+    def run(capfd, *arguments):
+        capfd.readouterr()
+        assert sk_han.cli.main([*arguments, "-q"]) == 0
+        return capfd.readouterr().out
