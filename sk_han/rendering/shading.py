@@ -173,7 +173,8 @@ def shading_of(explanation: Explained) -> Shading:
         return f"contribution {brief(words[word], True)}, {attention}" if signed else attention
 
     sentences, columns = explanation.sentence_contributions, explanation.column_contributions
-    base = explanation.base_value if len(sentences) else None
+    adds_up = len(sentences) > 0 and len(explanation.classes) > 1  # one class has no log-odds
+    base = explanation.base_value if adds_up else None
     return Shading(words, sentences, columns, signed, title, explanation.sentence_errors, base)
 
 
