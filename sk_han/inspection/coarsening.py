@@ -89,13 +89,13 @@ def coarser(
     >>> from sklearn.pipeline import make_pipeline
     >>> from sk_han import coarser
     >>> from sk_han.datasets import make_reviews
-    >>> texts, labels = make_reviews(3000, n_classes=5, random_state=0)
+    >>> texts, labels = make_reviews(3000, n_classes=3, random_state=0)
     >>> model = make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), LogisticRegression(C=10))
     >>> model = model.fit(texts[:1500], labels[:1500])
-    >>> groups = {0: ["bad"], 1: ["bad"], 2: [], 3: ["good"], 4: ["good"]}
-    >>> coarse = coarser(model, groups, texts[1500:], labels[1500:], max_error=0.3)
+    >>> groups = {"negative": ["clear"], "positive": ["clear"], "neutral": []}
+    >>> coarse = coarser(model, groups, texts[1500:], labels[1500:], max_error=0.2)
     >>> coarse.nodes_.tolist()
-    ['bad', 2, 'good', 0, 1, 3, 4]
+    ['clear', 'neutral', 'negative', 'positive']
     """
     levels = checked_levels(max_error, confidence_level)
     nodes = _Nodes.from_tree(tree, classes_of(estimator, "coarser"))

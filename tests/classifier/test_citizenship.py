@@ -50,6 +50,8 @@ ALL_PARAMS = {
     "batch_size": 8,
     "class_weight": {"pos": 2.0},
     "threshold": 0.5,  # others are for several labels a document
+    "priors": {"pos": 0.3, "neg": 0.7},
+    "ordered": True,
     "validation_fraction": 0.2,
     "n_iter_no_change": 3,
     "warm_start": True,
@@ -157,6 +159,7 @@ class TestParameters:
             "embedding_init": vectors,
             "text_column": None,
             "columns": None,
+            "ordered": False,  # these labels have no order
         }
         before = copy.deepcopy(params)
         classifier = HANClassifier(**params).fit(X, LABELS)

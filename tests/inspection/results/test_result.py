@@ -14,9 +14,12 @@ import pytest
 
 from sk_han import ExplanationList
 from sk_han.inspection import (
+    Comparison,
+    DriftReport,
     FaithfulnessReport,
     FitSummary,
     LabelAudit,
+    MixEstimate,
     Result,
     SelectiveThreshold,
     TrainingSummary,
@@ -84,6 +87,18 @@ SELECTIVE = SelectiveThreshold(
     upper_bounds=[0.86, 0.81],
     tested=[True, False],
 )
+MIX = MixEstimate(
+    labels=("a", "b"),
+    training=np.array([0.5, 0.5]),
+    shares=np.array([0.9, 0.1]),
+    lower=np.array([0.8, 0.0]),
+    upper=np.array([1.0, 0.2]),
+    p_values=np.array([0.001, 0.001]),
+    n_documents=200,
+    fewest=100,
+)
+COMPARISON = Comparison("confidence", 0.6, 0.5, 0.7, 0.8, 0.001, "Less sure.")
+DRIFT = DriftReport(n_documents=200, comparisons=(COMPARISON,))
 RESULTS = {
     type(result).__name__ + " of labels" * (result is LABELS): result
     for result in (
@@ -97,6 +112,8 @@ RESULTS = {
         FAITHFULNESS,
         AUDIT,
         SELECTIVE,
+        MIX,
+        DRIFT,
         Alignment("ein Hund", "a dog", ["ein", "Hund"], ["a", "dog"], [[0.75, 0.0], [0.0, 1.0]]),
     )
 }
