@@ -169,7 +169,8 @@ ContextAttention, default="attention"
         Whether the classes have an order, such as stars: that of numbers (also in strings, as "1"
         to "5" of a CSV), or of an ordered Categorical of pandas or an Enum of polars. Then the
         median of the probabilities is predicted, which is nearest to the true class on average; the
-        fit and the probabilities are the same as without.
+        fit and the probabilities are the same as without. Scorers of probabilities, calibration,
+        voting and stacking of scikit-learn sort strings: give them numbers.
     validation_fraction : float, default=0.1
         Share of the training documents held out, stratified by class. They decide which epoch's
         weights are kept (highest accuracy, then lowest loss), and the scales of the parts. None

@@ -114,6 +114,10 @@ def cross_validate(arguments: argparse.Namespace) -> None:
     for name in {*(arguments.metrics or [])} - {*known}:
         raise UsageError(f"--metrics: no scorer is {name!r}.{nearest_name(name, known)}")
     frame, labels, _, unlabelled = _labelled(arguments.data, arguments)
+    if arguments.order:
+        labels = labels.codes  # scikit-learn's scorers of probabilities sort strings
+    elif arguments.ordered:
+        labels = np.asarray(labels, dtype=float)
     scoring = arguments.metrics or ["accuracy" if labels.ndim == 1 else "f1_micro", "f1_macro"]
     groups, n = first_of_same_text(texts_of(frame, arguments.text)), arguments.folds
     if arguments.groups is not None:

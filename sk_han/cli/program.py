@@ -82,7 +82,7 @@ def _share(text: str) -> float:
 
 def _shares(text: str) -> dict[str, float]:
     pairs = [pair.rpartition("=") for pair in text.split(",")]
-    return json.loads(text) if text[:1] == "{" else {label: float(p) for label, _, p in pairs}
+    return json.loads(text) if text[:1] == "{" else {k.strip(): float(p) for k, _, p in pairs}
 
 
 # argparse names them in its messages.

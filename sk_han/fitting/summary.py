@@ -29,6 +29,7 @@ _NEGLIGIBLE_SHARE = 0.02
 _MOST_READ = 1000
 _CHANCE_GAIN = 0.5  # nats
 _MOST_COUNTED = 5_000  # documents whose unknown words are counted
+_RAREST = 1e-9  # share of a class, against a division by 0
 # Parameters that a training without success may have to set back to their defaults.
 _TRAINING = "lr", "max_epochs", "batch_size", "optimizer", "lr_schedule", "dropout", "word_dropout"
 # Loss above a uniform guess: up to 0.3 after one epoch on few documents, below 0 with random
@@ -63,18 +64,27 @@ def reference_of(scaled: ScaledParts, fit: FitState) -> Reference:
         return reference
     w, p = validation.weights, target.probabilities(scaled.logits.sum(axis=0))
     confident = confidences(p, target)
+    if fit.user_validation is not None and target.has_one_label:  # perhaps of another mix
+        labels = target.soft(validation.targets)
+        w = w * (labels @ (shares / target.mean_of(labels, validation.targets, w).clip(_RAREST)))
     return reference._replace(
         predicted=target.mean_of(p, validation.targets, w),
         n_held_out=float(w.sum() ** 2 / (w @ w)),
-        confidence=np.array([confident.mean(), confident.var()]),
+        confidence=_mean_and_variance(confident, w),
     )
+
+
+def _mean_and_variance(values: NDArray[np.float64], w: NDArray[np.float64]) -> NDArray[np.float64]:
+    mean = np.average(values, weights=w)
+    return np.array([mean, np.average((values - mean) ** 2, weights=w)])
 
 
 def _unknown_words(fit: FitState) -> NDArray[np.float64]:
     """Return the number of documents, and mean and variance of their shares of unknown words.
 
     A word is unknown to a vocabulary learnt without the document if the other documents have it
-    fewer times than `min_df`. A warm start keeps its vocabulary, and what was known of it.
+    fewer times than all documents have any word of the vocabulary. A warm start keeps its
+    vocabulary, and what was known of it.
     """
     earlier = None if fit.warm_start_from is None else fit.warm_start_from.reference
     if earlier is not None:
@@ -82,13 +92,13 @@ def _unknown_words(fit: FitState) -> NDArray[np.float64]:
     documents, text = fit.labelled.documents.words(), fit.text[0]
     rows = np.linspace(0, len(documents) - 1, min(len(documents), _MOST_COUNTED)).astype(np.int64)
     documents, size = documents[rows], fit.vocabulary_size
+    totals = np.bincount(text.word_ids, minlength=size)
     is_fixed = getattr(fit.tokenizer, "vocabulary", None) is not None
-    least = 0 if is_fixed else getattr(fit.tokenizer, "min_df", 1)
-    least *= len(text) if isinstance(least, float) else 1  # a share of all documents
+    least = 0 if is_fixed else totals[2:].min(initial=len(text.word_ids))
     lengths = documents.words_per_document
     keys = np.repeat(np.arange(len(lengths)), lengths) * size + documents.word_ids
     _, place, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    elsewhere = np.bincount(text.word_ids, minlength=size)[documents.word_ids] - counts[place]
+    elsewhere = totals[documents.word_ids] - counts[place]
     is_unknown = (documents.word_ids == UNKNOWN_ID) | (elsewhere < least)
     shares_unknown = unknown_shares(documents, is_unknown)
     return np.array([len(shares_unknown), shares_unknown.mean(), shares_unknown.var()])

@@ -325,11 +325,16 @@ def audit_labels(
         if is_text and not hasattr(value, "__len__"):
             params[name] = list(value)  # every fold reads it
 
+    # A fold has the mix of the others, and not that of the documents to come.
+    own_params = [key[: -len("priors")] for key in given if key.split("__")[-1] == "priors"]
+    no_priors = {f"{key}priors": None for key in own_params if f"{key}ordered" in given}
+
     def fitted(rows: NDArray[np.int64]) -> Any:
         own = {name: rows_of(params[name], rows) for name in per_document}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on what is missing in a part of the documents
-            return clone(estimator).fit(rows_of(X, rows), rows_of(y, rows), **params | own)
+            model = clone(estimator).set_params(**no_priors)
+            return model.fit(rows_of(X, rows), rows_of(y, rows), **params | own)
 
     stages = Stages(verbose, "audit")
     with stages.heartbeat():

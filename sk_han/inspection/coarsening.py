@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.frozen import FrozenEstimator
 
 from sk_han.inspection.estimators import probability_array, reader_of, texts_of
 from sk_han.inspection.reporting import classes_of, with_length
@@ -46,7 +47,8 @@ def coarser(
         Fitted, with `classes_` and ``predict_proba``, of one class per document.
     tree : str, or dict of class to sequence of str
         A separator: the class "a/b/c" is in the groups "a" and "a/b" of the separator "/". Or the
-        groups of each class, the largest first; an empty sequence for a class without one.
+        groups of each class, the largest first; an empty sequence for a class without one. A group
+        of all classes is the root.
     X : n_documents raw texts, DocumentArray, or ndarray of int
         Documents that the model has not learnt from, as for `sk_han.selective_threshold`.
     y : array-like of shape (n_documents,)
@@ -137,16 +139,19 @@ class _Nodes(NamedTuple):
                     )
                 path = (*path, name)
                 members.setdefault(name, []).append(k)
-        if all(len(rows) == 1 for rows in members.values()):
+        # A group of all classes is the root.
+        names = [name for name, rows in members.items() if len(rows) < len(classes)]
+        if all(len(members[name]) == 1 for name in names):
             raise ValueError(
                 "The tree has no group of several classes. Give a separator that labels contain, "
                 "or the groups of each class."
             )
-        names = sorted(members, key=lambda name: len(parents[name]))
+        depth = {name: 1 + len([*filter(names.__contains__, parents[name])]) for name in names}
+        names.sort(key=depth.__getitem__)
         has_class = np.zeros((len(names), len(classes)), dtype=bool)
         for row, name in enumerate(names):
             has_class[row, members[name]] = True
-        depths = np.array([len(parents[name]) + 1 for name in names])
+        depths = np.array([depth[name] for name in names])
         array = np.empty(len(names), dtype=object)
         array[:] = names
         return cls(array, depths, has_class)
@@ -269,7 +274,8 @@ class CoarserClassifier:
             max(np.flatnonzero(nodes.has_class[:, k] & (nodes.depths <= depth)))
             for k in range(nodes.has_class.shape[1])
         ]
-        return LevelClassifier(self.estimator, [str(name) for name in self.nodes_[rows]])
+        groups = [str(name) for name in self.nodes_[rows]]
+        return LevelClassifier(FrozenEstimator(self.estimator), groups)
 
 
 class LevelClassifier(ClassifierMixin, BaseEstimator):
@@ -279,7 +285,7 @@ class LevelClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : classifier
+    estimator : FrozenEstimator
         The fitted classifier of classes.
     groups : list of str, one per class
         The group of each of its `classes_`.

@@ -45,7 +45,7 @@ def opened(estimator: Any) -> Any:
     if not hasattr(estimator, "fit"):  # it is not printed: it may be all documents
         raise TypeError(
             f"The first argument is {a_kind(estimator)}, which is not an estimator: a fitted "
-            "classifier comes first, then the documents."
+            "classifier comes first, then the documents. Of a Scorer, sk_han.load reads the file."
         )
     check_is_fitted(estimator)
     if isinstance(estimator, Pipeline) and estimator.steps:

@@ -539,6 +539,11 @@ def _compared(
             f"None of the labels of the baseline, {listed(classes.tolist())}, is a label of the "
             f"model or of y: {listed(labels)}."
         )
+    reader = reader_of(baseline) if hasattr(baseline, "fit") else None
+    learnt = None if reader is None else read(reader, X).learnt_from
+    told = ""
+    if learnt is not None and len(learnt):
+        told = f" It learnt from {len(learnt):,} of them, and looks better than it is."
     probabilities = np.zeros((n, len(labels)))
     probabilities[:, places[known]] = p[:, known]
     if several:
@@ -550,7 +555,7 @@ def _compared(
         "baseline": probabilities,
         "baseline_predicted": decided,
         "baseline_name": name,
-        "baseline_note": f"The baseline is a fitted {name} that predicts the same documents.",
+        "baseline_note": f"The baseline is a fitted {name} that predicts the same documents.{told}",
     }
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.documents import DocumentArray
 from sk_han.options import Range
 from sk_han.rendering.blocks import Block, Heading, Sentence, Table, names, percent
 from sk_han.rendering.result import Extent, Result
@@ -238,6 +239,10 @@ def estimated_mix(p: Floats, reference: Reference, target: Target) -> MixEstimat
         found = np.array([*map(_shares_of, columns, mixes)])
         shares, errors = found[0] if one_label else found[:, :, 0].T
         p_values = np.broadcast_to(chance, p_values.shape).clip(0, 1)
+        if not one_label:  # a label that nearly all documents have tells nothing of its own share
+            still = p_values >= _LEVEL
+            shares = np.where(still, implied_shares(reference, target), shares)
+            errors = np.where(still, p.std(axis=0) / math.sqrt(len(p)), errors)
     width, labels = 1.96 * errors, tuple(target.names.tolist())
     ends = (shares - width).clip(0), (shares + width).clip(max=1)
     return MixEstimate(labels, reference.shares, shares, *ends, p_values, len(p), fewest)
@@ -246,12 +251,29 @@ def estimated_mix(p: Floats, reference: Reference, target: Target) -> MixEstimat
 def holder_of(model: Any, by: str) -> Any:
     """Return the classifier or Scorer that holds a fitted model, perhaps the last of a Pipeline."""
     holder = model.steps[-1][1] if hasattr(model, "steps") else model
-    if not hasattr(getattr(holder, "model_", None), "reference"):
-        raise TypeError(
-            f"{by} takes a fitted HANClassifier, a Pipeline that ends in one, or a Scorer; got "
-            f"{a_kind(model)}. After a search, pass search.best_estimator_."
-        )
-    return holder
+    # Its own: a FrozenEstimator shows that of its estimator.
+    if hasattr(getattr(holder, "__dict__", {}).get("model_"), "reference"):
+        return holder
+    if hasattr(type(holder), "column_model_"):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(holder)
+    raise TypeError(
+        f"{by} takes a fitted HANClassifier, a Pipeline that ends in one, or a Scorer; got "
+        f"{a_kind(model)}. After a search, pass search.best_estimator_, and of a FrozenEstimator "
+        "its estimator."
+    )
+
+
+def documents_with_words(model: Any, X: Any) -> DocumentArray:
+    """Read documents through the steps of a Pipeline; leave out those that are blank."""
+    if len(getattr(model, "steps", [])) > 1:
+        X = model[:-1].transform(X)
+    documents: DocumentArray = holder_of(model, "reading").model_.read(X)
+    rows = np.flatnonzero(documents.sentences_per_document > 0)
+    if not len(rows):
+        raise ValueError("None of the documents has a word.")
+    return documents[rows]
 
 
 def with_priors(model: Any, priors: Mapping[Any, float] | str | None) -> Any:
@@ -302,9 +324,12 @@ def with_priors(model: Any, priors: Mapping[Any, float] | str | None) -> Any:
     True
     """
     holder = holder_of(model, "with_priors")
-    changed = _copied(holder, model_=holder.model_.with_priors(priors))
+    wanted: Any = priors
+    if hasattr(wanted, "keys"):
+        wanted = dict(wanted)  # of a pandas Series, too
+    changed = _copied(holder, model_=holder.model_.with_priors(wanted))
     if hasattr(holder, "get_params"):
-        changed.priors = priors
+        changed.priors = wanted
     if holder is not model:
         *steps, (name, _) = model.steps
         changed = _copied(model, steps=[*steps, (name, changed)])
@@ -323,7 +348,8 @@ def estimate_priors(model: Any, X: Any) -> MixEstimate:
     model : HANClassifier, Pipeline that ends in one, or Scorer
         Fitted.
     X : as for ``predict``
-        At least 100 documents, and five for each class, drawn like those to predict.
+        At least 100 documents, and five for each class, drawn like those to predict. Blank texts
+        do not count.
 
     Returns
     -------
@@ -356,8 +382,9 @@ def estimate_priors(model: Any, X: Any) -> MixEstimate:
     (100, False, None)
     >>> same = with_priors(classifier, found.priors)
     """
-    fitted = holder_of(model, "estimate_priors").model_
-    p = with_priors(model, None).predict_proba(X)
+    holder = holder_of(model, "estimate_priors")
+    fitted = holder.model_
+    p = with_priors(holder, None).predict_proba(documents_with_words(model, X))
     return estimated_mix(p, fitted.known_reference, fitted.target)
 
 

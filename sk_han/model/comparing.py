@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
-from sk_han.model.class_mix import Reference, estimated_mix, holder_of, with_priors
+from sk_han.model.class_mix import (
+    Reference,
+    documents_with_words,
+    estimated_mix,
+    holder_of,
+    with_priors,
+)
 from sk_han.rendering.blocks import Block, Heading, Sentence, Table, percent
 from sk_han.rendering.result import Extent, Result
 from sk_han.targets import Target
@@ -115,8 +121,8 @@ def drift(model: Any, X: Any) -> DriftReport:
     model : HANClassifier, Pipeline that ends in one, or Scorer
         Fitted; given `priors` do not count.
     X : as for ``predict``
-        At least 30 documents, drawn like those to predict. The mix of predictions takes 100, and
-        five for each class.
+        At least 30 documents with words, drawn like those to predict. The mix of predictions takes
+        100, and five for each class.
 
     Returns
     -------
@@ -148,9 +154,7 @@ def drift(model: Any, X: Any) -> DriftReport:
     holder = holder_of(model, "drift")
     fitted = holder.model_
     reference, target = fitted.known_reference, fitted.target
-    for _, step in getattr(model, "steps", [])[:-1]:
-        X = step.transform(X)
-    documents = fitted.read(X)
+    documents = documents_with_words(model, X)
     if len(documents) < _FEWEST:
         raise ValueError(
             f"{counted(len(documents))} are too few to compare; pass at least {_FEWEST}."

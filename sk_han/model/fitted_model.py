@@ -160,10 +160,11 @@ class FittedModel:
 
     def logits(self, X: Any) -> Floats:
         """Compute the logits of all parts together, (D, K), for the wanted mix of classes."""
-        z = self.pool.logits(self.read(X))
+        documents = self.read(X)
+        z = self.pool.logits(documents)
         if not isinstance(self.priors, str):
             return z
-        p = self.target.probabilities(z)
+        p = self.target.probabilities(z[documents.sentences_per_document > 0])
         priors = estimated_mix(p, self.known_reference, self.target).priors
         return z + self.with_priors(priors).pool.shift
 

@@ -55,7 +55,9 @@ class OneOfClasses(Target):
     def from_labels(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, Integers]:
         """Check labels, and number their classes."""
         labels = check_labels(y, n_documents)
-        target = cls(cls.in_order(labels, y) if classes is None else cls.names_of(classes))
+        names = labels if classes is None else as_labels(classes, "classes")
+        categorical = (x for x in (classes, y) if hasattr(getattr(x, "dtype", None), "categories"))
+        target = cls(cls.in_order(names, next(categorical, None)))
         warn_of_names(target.names)
         if target.n_scores == 1:
             warn_user(
@@ -71,7 +73,7 @@ class OneOfClasses(Target):
 
     @classmethod
     def in_order(cls, labels: NDArray[Any], y: Any) -> NDArray[Any]:
-        """Return the distinct labels, sorted; `y` are the labels as the user gave them."""
+        """Return the distinct labels, sorted; `y` is a Categorical, if the user gave one."""
         return np.unique(labels)
 
     def encode(self, y: Any, n_documents: int, name: str = "y") -> Integers:

@@ -460,7 +460,7 @@ class TestAnotherMix:
             _, output, _ = run("predict", model, table(), "--proba", "--priors", shares)
             found = np.array([row[1:] for row in rows_of(output)[1:]], dtype=float)
             np.testing.assert_allclose(found, scorer.predict_proba(TEXTS), rtol=1e-5)
-        _, output, _ = run("evaluate", model, table(), "--json", "--priors", "neg=.1,pos=.9")
+        _, output, _ = run("evaluate", model, table(), "--json", "--priors", "neg=.1, pos=.9")
         predicted = scorer.predict(TEXTS)
         assert json.loads(output)["accuracy"] == pytest.approx((predicted == LABELS).mean())
 

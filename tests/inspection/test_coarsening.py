@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import cross_val_score
 
 from sk_han import HANClassifier, coarser, report
 from sk_han.datasets import make_reviews
@@ -108,11 +109,18 @@ def test_the_share_of_answers_and_their_error_are_those_of_the_documents():
 
 
 def test_a_class_that_is_a_group_too_is_one_node():
-    p, y = np.array([[0.6, 0.4]] * 200), np.array(["art", "art.film"] * 100)
-    coarse = coarser(Known(["art", "art.film"]), ".", p, y)
-    assert coarse.nodes_.tolist() == ["art", "art.film"]
+    p, y = np.array([[0.6, 0.4, 0]] * 200), np.array(["art", "art.film"] * 100)
+    coarse = coarser(Known(["art", "art.film", "sport"]), ".", p, y)
+    assert coarse.nodes_.tolist() == ["art", "sport", "art.film"]
     assert coarse.predict(p[:1]).tolist() == ["art"]  # also right of films
-    np.testing.assert_allclose(coarse.predict_proba(p[:1]), [[1, 0.4]])
+    np.testing.assert_allclose(coarse.predict_proba(p[:1]), [[1, 0, 0.4]])
+
+
+def test_a_group_of_all_classes_is_the_root():
+    tree = {name: ["all", *groups] for name, groups in TREE.items()}
+    coarse = coarser(Known(), tree, *drawn(200, np.random.RandomState(0), 0))
+    assert coarse.nodes_.tolist() == ["art", "sport", "art.film", "art.music"]
+    assert coarse.depths_.tolist() == [1, 1, 2, 2]
 
 
 def test_a_level_is_a_classifier_that_reports_take():
@@ -126,6 +134,9 @@ def test_a_level_is_a_classifier_that_reports_take():
     np.testing.assert_allclose(level.predict_proba(p)[:, 0], p[:, 0] + p[:, 1])
     found = report(level, p, level.group(y), baseline=None)
     assert found.right.mean() == pytest.approx(np.mean(level.predict(p) == level.group(y)))
+    assert cross_val_score(level, p, level.group(y), cv=2).mean() == pytest.approx(
+        found.right.mean(), abs=0.01
+    )
     assert coarse.at_depth(2).classes_.tolist() == sorted(CLASSES)
     with pytest.raises(ValueError, match="between 1 and 2"):
         coarse.at_depth(3)

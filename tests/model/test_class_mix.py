@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
 import sk_han
@@ -156,7 +158,7 @@ class TestGivenShares:
             tiny(priors=PRIORS).partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
 
     def test_other_models_are_refused(self) -> None:
-        for model in (tiny(), HierarchicalTokenizer().fit(TEXTS), TEXTS):
+        for model in (HierarchicalTokenizer().fit(TEXTS), TEXTS):
             with pytest.raises(TypeError, match="with_priors takes a fitted HANClassifier"):
                 with_priors(model, PRIORS)
 
@@ -262,3 +264,49 @@ class TestEstimates:
         assert estimate_priors(model, X).text == found.text
         assert found.to_dict()["n_documents"] == 200
         assert "at most (95 %)" in found.to_text()
+
+
+class TestWhoseMix:
+    def test_validation_documents_of_another_mix_count_as_in_the_training_mix(self) -> None:
+        many = [*TEXTS, *[text for text, y in zip(TEXTS, LABELS, strict=True) if y == "pos"] * 3]
+        y = np.append(LABELS, ["pos"] * (len(many) - len(TEXTS)))
+        many = [f"{text} Then it was day {i}." for i, text in enumerate(many)]
+        classifier = tiny().fit(TEXTS, LABELS, X_val=many, y_val=y)
+        p = classifier.predict_proba(many)
+        by_class = [p[y == label].mean(axis=0) for label in classifier.classes_]
+        predicted = classifier.model_.reference.predicted
+        np.testing.assert_allclose(predicted, np.mean(by_class, axis=0), atol=1e-5)
+
+    def test_a_frozen_or_unfitted_model_is_refused(self, fitted: HANClassifier) -> None:
+        for model in (FrozenEstimator(fitted), make_pipeline(FrozenEstimator(fitted))):
+            with pytest.raises(TypeError, match="of a FrozenEstimator its estimator"):
+                with_priors(model, PRIORS)
+        with pytest.raises(NotFittedError):
+            with_priors(tiny(), PRIORS)
+
+    def test_blank_texts_do_not_count(self, fitted: HANClassifier) -> None:
+        without = estimate_priors(fitted, TEXTS * 7)
+        with_blank = estimate_priors(fitted, [*TEXTS * 7, *[""] * 300])
+        assert with_blank.n_documents == len(TEXTS) * 7
+        np.testing.assert_allclose(with_blank.shares, without.shares, atol=1e-6)
+        texts = [*TEXTS * 7, *[""] * 300]
+        expected = with_priors(fitted, without.priors).predict_proba(texts)
+        changed = with_priors(fitted, "estimate").predict_proba(texts)
+        np.testing.assert_allclose(changed, expected, atol=1e-6)
+        with pytest.raises(ValueError, match="has a word"):
+            estimate_priors(fitted, [""] * 200)
+
+    def test_an_audit_has_the_mix_of_its_folds(self) -> None:
+        audits = [
+            sk_han.audit_labels(tiny(priors=priors), TEXTS * 2, [*LABELS, *LABELS])
+            for priors in (None, {"neg": 0.02, "pos": 0.98})
+        ]
+        np.testing.assert_array_equal(audits[0].probabilities, audits[1].probabilities)
+
+    def test_a_label_of_all_documents_keeps_its_share(self) -> None:
+        labels = AnyOfLabels(np.array(["all", "half"]), np.full(2, 0.5))
+        p = np.column_stack([np.full(400, 0.97), np.random.RandomState(0).rand(400)])
+        found = estimated_mix(p, held_out(p, [1.0, 0.5]), labels)
+        assert not found.moved
+        assert found.shares[0] > 0.95
+        assert found.lower[0] <= found.shares[0] <= found.upper[0]

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.pipeline import make_pipeline
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline, make_pipeline
 
 import sk_han
 from sk_han import HANClassifier, HierarchicalTokenizer, drift
@@ -103,7 +104,7 @@ def test_without_held_out_documents_unknown_words_alone_are_compared() -> None:
 def test_what_cannot_be_compared_is_refused(fitted: HANClassifier) -> None:
     with pytest.raises(ValueError, match=r"29 documents are too few .* at least 30"):
         drift(fitted, X[:29])
-    with pytest.raises(TypeError, match="drift takes a fitted HANClassifier"):
+    with pytest.raises(NotFittedError):
         drift(tiny(), X)
     portions = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
     with pytest.raises(ValueError, match="partial_fit sees portions"):
@@ -128,3 +129,19 @@ def test_pipeline_and_scorer_say_the_same(fitted: HANClassifier, tmp_path: Path)
         pairs = zip(found.comparisons, expected.comparisons, strict=True)
         for one, other in pairs:
             np.testing.assert_allclose(one[1:5], other[1:5], atol=1e-6)
+
+
+def test_steps_that_pass_documents_through_and_blank_texts_change_nothing(
+    fitted: HANClassifier,
+) -> None:
+    through = Pipeline([("nothing", "passthrough"), ("classifier", fitted)])
+    expected = drift(fitted, X[200:]).to_dict()
+    assert drift(through, X[200:]).to_dict() == expected
+    assert drift(fitted, [*X[200:], *[" "] * 200]).to_dict() == expected
+
+
+def test_the_vocabulary_of_a_pipeline_is_as_small_as_that_of_a_classifier() -> None:
+    tokenizer, classifier = HierarchicalTokenizer(min_df=2), tiny()
+    inside = tiny(tokenizer=tokenizer).fit(X[:200], Y[:200]).model_.reference
+    before = make_pipeline(tokenizer, classifier).fit(X[:200], Y[:200])[-1].model_.reference
+    np.testing.assert_array_equal(before.unknown, inside.unknown)

@@ -86,6 +86,8 @@ class TestOrder:
             check_same_kind(NUMBERS, ordered)
 
     def test_portions_take_the_order_of_classes(self):
+        model = tiny(ordered=True).partial_fit(TEXTS[:2], IN_ORDER[:2], classes=NAMES)
+        assert model.classes_.tolist() == NAMES
         model = tiny(ordered=True).partial_fit(TEXTS[:2], ["high", "low"], classes=IN_ORDER)
         assert model.classes_.tolist() == NAMES
         assert model.partial_fit(TEXTS[:2], ["mid", "low"]).classes_.tolist() == NAMES
