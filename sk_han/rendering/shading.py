@@ -163,11 +163,12 @@ def too_weak(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 def shading_of(explanation: Explained) -> Shading:
     """Return the values of an explanation to draw."""
     signed, words = explanation.signed, explanation.contributions
+    combined = explanation.combined_attention
 
     def title(word: int) -> str:
         sentence = explanation.sentence_attention[explanation.sentence_of_word[word]]
         attention = (
-            f"attention {brief(explanation.combined_attention[word])} = sentence {brief(sentence)} "
+            f"attention {brief(combined[word])} = sentence {brief(sentence)} "
             f"\N{MULTIPLICATION SIGN} word {brief(explanation.word_attention[word])}"
         )
         return f"contribution {brief(words[word], True)}, {attention}" if signed else attention

@@ -423,7 +423,12 @@ ILLEGAL: dict[str, list[Rule]] = {
         when(class_weight="of both sides", labels=_NO_COLUMNS),
         when(y="polars indicator frame", labels=_NUMBERS),
     ],
-    "documented: an order is for one class a document": _of_several(ordered="True"),
+    "documented: an order is for one class a document": [
+        *_of_several(ordered="True"),
+        when(ordered="True", threshold=_others("threshold", "0.5")),
+        when(ordered="True", priors="of one label"),
+        when(ordered="True", class_weight="of both sides"),
+    ],
     "an Enum is of strings": [when(y="polars Enum", labels=_others("labels", *_STRINGS))],
     "documented: they are for several labels": [
         *_of_one(threshold=_others("threshold", "0.5")),
