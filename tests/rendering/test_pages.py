@@ -71,6 +71,11 @@ HOSTILE_RESULTS = [
         classes=[dataclasses.replace(each, label=HOSTILE) for each in RESULTS["Summary"].classes],
     ),
     dataclasses.replace(RESULTS["SelectiveThreshold"], label=HOSTILE, notes=(HOSTILE,)),
+    dataclasses.replace(RESULTS["MixEstimate"], labels=(HOSTILE, "b")),
+    dataclasses.replace(
+        RESULTS["DriftReport"],
+        comparisons=[one._replace(name=HOSTILE) for one in RESULTS["DriftReport"].comparisons],
+    ),
     signed(
         column_names=(HOSTILE,),
         column_values=(HOSTILE,),

@@ -544,7 +544,7 @@ REFUSALS: list[Refusal] = [
     ),
     Refusal("ask selective_threshold", when(classes=SEVERAL), ValueError, "these are several"),
     Refusal("ask coarser", when(classes=SEVERAL), TypeError, "takes one class per document"),
-    Refusal("ask coarser", when(classes="one"), ValueError, "no group of several classes"),
+    Refusal("ask coarser", when(), ValueError, "no group of several classes"),
     # Of those that are cut off by max_words, or whose words are unknown.
     Refusal("ask (selective_threshold|coarser)", when(), ValueError, "words of a training|too few"),
     Refusal("ask audit_labels", when(estimator="hard vote"), TypeError, "Classifier has none"),
