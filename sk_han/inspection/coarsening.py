@@ -113,7 +113,7 @@ def coarser(
         is_right = has_class[answers, targets]
         counts[:, i] = (answers >= 0).sum(), ((answers >= 0) & ~is_right).sum()
     fields = choose_threshold(counts[0], counts[1], *levels)
-    selection = SelectiveThreshold(**fields, notes=read.notes, n_blank=read.n_blank)
+    selection = SelectiveThreshold(**fields, notes=read.notes, n_blank=read.n_blank, of_groups=True)
     return CoarserClassifier(estimator, nodes, selection)
 
 

@@ -106,6 +106,9 @@ def test_the_share_of_answers_and_their_error_are_those_of_the_documents():
     assert coarse.selection_.coverage == pytest.approx(given.mean())
     assert coarse.selection_.error == pytest.approx(1 - np.mean(np.array(is_right)[given]))
     assert coarse.selection_.upper_bound <= 0.1
+    assert "Answer with a class or a group, at a threshold of" in coarse.selection_.to_text(
+        width=99
+    )
 
 
 def test_a_class_that_is_a_group_too_is_one_node():

@@ -55,6 +55,8 @@ class SelectiveThreshold(ReadOnlyResult):
         predicted to have it.
     nearest_error : float, default=None
         If no threshold passed, the smallest whole percentage above `max_error` for which one would.
+    of_groups : bool, default=False
+        Whether accepted documents are those that `coarser` answers with a class or a group.
     """
 
     threshold: float
@@ -69,6 +71,7 @@ class SelectiveThreshold(ReadOnlyResult):
     n_blank: int = 0
     label: Any = None
     nearest_error: float | None = None
+    of_groups: bool = False
 
     @property
     def n_documents(self) -> int:
@@ -156,10 +159,12 @@ class SelectiveThreshold(ReadOnlyResult):
     def _result(self) -> str:
         level, wanted = percent(self.confidence_level), percent(self.max_error)
         if not math.isinf(self.threshold):
+            rule = f"Accept predictions with a probability of at least {self.threshold:g}"
+            if self.of_groups:
+                rule = f"Answer with a class or a group, at a threshold of {self.threshold:g}"
             return (
-                f"Accept predictions with a probability of at least {self.threshold:g}: "
-                f"{percent(self.coverage)} of the documents, {percent(self.error, 1)} of them "
-                f"wrong. With {level} confidence at most {wanted} are wrong (upper bound: "
+                f"{rule}: {percent(self.coverage)} of the documents, {percent(self.error, 1)} of "
+                f"them wrong. With {level} confidence at most {wanted} are wrong (upper bound: "
                 f"{percent(self.upper_bound, 1)}), if documents to come are like these."
             )
         said = f"No threshold keeps the error to {wanted} with {level} confidence."
