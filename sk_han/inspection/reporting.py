@@ -543,7 +543,7 @@ def _compared(
     learnt = None if reader is None else read(reader, X).learnt_from
     told = ""
     if learnt is not None and len(learnt):
-        told = f" It learnt from {len(learnt):,} of them, and looks better than it is."
+        told = f" {len(learnt):,} of these have the words of one of its training documents."
     probabilities = np.zeros((n, len(labels)))
     probabilities[:, places[known]] = p[:, known]
     if several:

@@ -77,6 +77,12 @@ def test_a_model_and_itself_do_not_differ():
     assert "Accuracy equals the baseline's" in found.to_text()
 
 
+def test_a_baseline_that_learnt_from_the_documents_is_told():
+    other = tiny().fit(HELD_OUT[:9], Y[:9])
+    note = report(fitted_classifier(), HELD_OUT, Y, baseline=other).baseline_note
+    assert " 9 of these have the words of one of its training documents." in note
+
+
 def test_a_scorer_is_a_baseline(tmp_path):
     model = fitted_classifier()
     save(model, tmp_path / "m.han")
