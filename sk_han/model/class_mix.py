@@ -210,7 +210,8 @@ class MixEstimate(Result):
         n, rows = counted(self.n_documents), np.flatnonzero(self.p_values < _LEVEL)
         if self.n_documents < self.fewest:
             return f"{n} are too few to estimate the mix of classes, which takes {self.fewest:,}."
-        tested = f"(p = {self.p_values.min():.2g}, {n})"
+        p = self.p_values.min()
+        tested = f"(p {'< 0.001' if p < 0.001 else f'= {p:.2g}'}, {n})"
         if not len(rows):
             return f"The mix of classes may be that of the training documents {tested}."
         rows = rows[np.argsort(-np.abs(self.shares - self.training)[rows], kind="stable")]

@@ -100,7 +100,11 @@ class DriftReport(Result):
         yield Heading("Compared with the documents of the fit", 1)
         yield Sentence(self.text)
         rows = [
-            (name, *(percent(share, 1) for share in shares), f"{p_value:.2g}")
+            (
+                name,
+                *(percent(share, 1) for share in shares),
+                "< 0.001" if p_value < 0.001 else f"{p_value:.2g}",
+            )
             for name, *shares, p_value, _ in self.comparisons
         ]
         yield Table(rows, ["", "here", "at least", "at most (95 %)", "expected", "p"])
