@@ -544,6 +544,13 @@ REFUSALS: list[Refusal] = [
     ),
     Refusal("ask selective_threshold", when(classes=SEVERAL), ValueError, "these are several"),
     Refusal("ask coarser", when(classes=SEVERAL), TypeError, "takes one class per document"),
+    Refusal(
+        "ask coarser",
+        when(classes=SEVERAL, estimator="one against the rest"),
+        ValueError,
+        "does not know the classes",
+    ),
+    Refusal("ask drift", when(), ValueError, "None of the documents has a word"),
     Refusal("ask coarser", when(), ValueError, "no group of several classes"),
     # Of those that are cut off by max_words, or whose words are unknown.
     Refusal("ask (selective_threshold|coarser)", when(), ValueError, "words of a training|too few"),
@@ -606,7 +613,12 @@ REFUSALS: list[Refusal] = [
         ValueError,
         "ordered=True needs an order of the classes",
     ),
-    Refusal(FITS, when(embedding_init="mapping"), ValueError, "No word of the vocabulary has"),
+    Refusal(
+        f"{FITS}|keep learn on",
+        when(embedding_init="mapping"),
+        ValueError,
+        "No word of the vocabulary has",
+    ),
     *(
         Refusal(step, rule, error, r"and a Scorer computes rnn='gru' .* alone: sk_han\.load reads")
         for step, error in (
