@@ -44,7 +44,7 @@ def coarser(
     Parameters
     ----------
     estimator : classifier
-        Fitted, with `classes_` and ``predict_proba``, of one class per document.
+        Fitted, with `classes_` and ``predict_proba``, of one class per document; a `Scorer` too.
     tree : str, or dict of class to sequence of str
         A separator: the class "a/b/c" is in the groups "a" and "a/b" of the separator "/". Or the
         groups of each class, the largest first; an empty sequence for a class without one. A group

@@ -456,7 +456,9 @@ def _suspects(
 
 def classes_of(estimator: Any, by: str = "report") -> NDArray[Any]:
     """Return the classes of a fitted classifier; `by` is the function that errors name."""
-    opened(estimator)  # raises the errors of what is not fitted
+    is_scorer = isinstance(getattr(estimator, "model_", None), FittedModel)
+    if hasattr(estimator, "fit") or not is_scorer:
+        opened(estimator)  # raises the errors of what is not fitted
     model = _last(getattr(estimator, "best_estimator_", estimator))
     repair = own_results(model)
     if getattr(model, "voting", None) == "hard":

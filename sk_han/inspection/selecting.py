@@ -55,7 +55,7 @@ def selective_threshold(
     Parameters
     ----------
     estimator : classifier
-        Fitted, with `classes_` and ``predict_proba``.
+        Fitted, with `classes_` and ``predict_proba``; a `Scorer` too.
     X : n_documents raw texts, DocumentArray, or ndarray of int
         Documents that the model has not learnt from, as for ``predict``; drawn like those to come,
         and independent of each other.

@@ -8,8 +8,9 @@ from scipy.stats import binom
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import cross_val_score
 
-from sk_han import HANClassifier, coarser, report
+from sk_han import HANClassifier, coarser, report, save
 from sk_han.datasets import make_reviews
+from sk_han.serving import Scorer
 
 CLASSES = ["art.film", "art.music", "sport"]
 TREE = {"art.film": ["art"], "art.music": ["art"], "sport": []}
@@ -161,7 +162,7 @@ def test_a_tree_that_is_none_is_refused(tree, kind, message):
         coarser(Known(), tree, *drawn(200, np.random.RandomState(0), 0))
 
 
-def test_a_classifier_of_texts_answers_blank_ones_with_none():
+def test_a_classifier_of_texts_answers_blank_ones_with_none(tmp_path):
     texts, labels = make_reviews(400, n_classes=3, random_state=0)
     model = HANClassifier(
         embedding_dim=8, word_hidden=4, sentence_hidden=4, max_epochs=1, device="cpu"
@@ -171,5 +172,9 @@ def test_a_classifier_of_texts_answers_blank_ones_with_none():
     answers = coarse.predict([*texts[100:110], " "])
     assert answers[-1] is None
     assert coarse.selection_.n_documents == 300
+    save(model, tmp_path / "model.han")
+    scorer = Scorer.load(tmp_path / "model.han")
+    served = coarser(scorer, groups, texts[100:], labels[100:], max_error=0.9)
+    assert served.predict([*texts[100:110], " "]).tolist() == answers.tolist()
     again = pickle.loads(pickle.dumps(coarse))
     assert again.predict(texts[100:110]).tolist() == answers[:-1].tolist()
