@@ -59,6 +59,19 @@ def _nothing_shared() -> None:
         sharing.forget_shared_results()
 
 
+@pytest.fixture(autouse=True)
+def _no_processes_of_other_tests() -> Iterator[None]:
+    """End joblib's processes after each test.
+
+    One that a test has begun with a small task, and another continues with PyTorch, has grown by
+    more than joblib allows: it ends in the middle of a search, which then may wait for ever.
+    """
+    yield
+    loky = sys.modules.get("joblib.externals.loky.reusable_executor")
+    if loky is not None and loky._executor is not None:
+        loky._executor.shutdown(kill_workers=True)
+
+
 @pytest.fixture
 def _ctrl_c() -> Iterator[None]:
     """Let Ctrl-C interrupt, also where the suite is a job in the background, which ignores it."""

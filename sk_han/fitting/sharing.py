@@ -15,8 +15,9 @@ from sk_han.kernels.engine import engine_in_use, n_threads
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-# Bytes of results that a process keeps. With 5,000 film reviews a fold has 54 MB.
-_MOST_KEPT = 1 << 29
+# Bytes of results that a process keeps: joblib ends processes that grow by more than 300 MB. With
+# 5,000 film reviews a fold has 54 MB.
+_MOST_KEPT = 1 << 27
 
 
 class _Pickled(NamedTuple):
@@ -42,7 +43,7 @@ def shared(function: Callable[_P, _R]) -> Callable[_P, _R]:
     word vectors. Results are equal to the bit: calls are equal if the contents of all arguments
     are, including the states of random generators, the engine and its number of threads. A
     generator continues where the function left it. Each caller gets a copy of the result. A process
-    keeps the latest results, up to 512 MB. Calls with what cannot be pickled are not shared.
+    keeps the latest results, up to 128 MB. Calls with what cannot be pickled are not shared.
     """
 
     @wraps(function)

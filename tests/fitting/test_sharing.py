@@ -8,7 +8,6 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
-from joblib.externals.loky import get_reusable_executor
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid, cross_val_predict
 from sklearn.pipeline import make_pipeline
@@ -196,8 +195,6 @@ class TestWhatIsKept:
 
     @pytest.mark.thorough
     def test_processes_have_the_bits_of_fits_alone(self) -> None:
-        # Processes of other tests end when idle, and a search that begins then may wait for ever.
-        get_reusable_executor().shutdown(kill_workers=True)
         grid = {"lr": [0.01, 0.003]}
         found = searched(small(), grid, TEXTS, LABELS, n_jobs=2)
         assert found == alone(small(), grid, TEXTS, LABELS)
