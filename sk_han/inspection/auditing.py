@@ -295,8 +295,10 @@ def audit_labels(
         raise ValueError("X has no documents to audit.")
     warn_of_order(X, y, "y")
     warn_of_order(X, groups, "groups")
-    given = estimator.get_params() if hasattr(estimator, "get_params") else {}
-    ordered = any(value is True for key, value in given.items() if key.split("__")[-1] == "ordered")
+    options = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    ordered = any(
+        value is True for key, value in options.items() if key.split("__")[-1] == "ordered"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the audit has notes on it
         target, labels = fit_target(y, n, ordered=ordered)
@@ -307,7 +309,7 @@ def audit_labels(
     params = dict(params or {})
     per_document, counts = _per_document(params, n)
     column = next(
-        (v for k, v in given.items() if k.endswith("text_column") and v is not None), None
+        (v for k, v in options.items() if k.endswith("text_column") and v is not None), None
     )
     texts = texts_of(X if column is None else columns_of(X).get(column, ()))
     if (
@@ -326,8 +328,9 @@ def audit_labels(
             params[name] = list(value)  # every fold reads it
 
     # A fold has the mix of the others, and not that of the documents to come.
-    own_params = [key[: -len("priors")] for key in given if key.split("__")[-1] == "priors"]
-    no_priors = {f"{key}priors": None for key in own_params if f"{key}ordered" in given}
+    # Parameters called priors without one called ordered are those of other estimators.
+    prefixes = [key.removesuffix("ordered") for key in options if key.split("__")[-1] == "ordered"]
+    no_priors = {f"{prefix}priors": None for prefix in prefixes if f"{prefix}priors" in options}
 
     def fitted(rows: NDArray[np.int64]) -> Any:
         own = {name: rows_of(params[name], rows) for name in per_document}

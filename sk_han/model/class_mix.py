@@ -237,8 +237,8 @@ def estimated_mix(p: Floats, reference: Reference, target: Target) -> MixEstimat
     p_values = np.ones(target.n_scores)
     if len(p) >= fewest and target.n_scores > 1:
         chance = np.array([*map(moved_by_chance, columns, mixes)]) * len(mixes)  # Bonferroni
-        found = np.array([*map(_shares_of, columns, mixes)])
-        shares, errors = found[0] if one_label else found[:, :, 0].T
+        estimates = np.array([*map(_shares_of, columns, mixes)])
+        shares, errors = estimates[0] if one_label else estimates[:, :, 0].T
         p_values = np.broadcast_to(chance, p_values.shape).clip(0, 1)
         if not one_label:  # a label that nearly all documents have tells nothing of its own share
             still = p_values >= _LEVEL
