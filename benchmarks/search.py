@@ -2,10 +2,8 @@
 
 ``python benchmarks/search.py`` fits five folds of ten settings, learning rates of 0.003 and 0.006
 with a dropout of 0.1 to 0.5, to IMDB reviews (or generated ones of like lengths): by
-`GridSearchCV`, whose fits share linear models and word vectors, with each number of jobs, and by
-the same loop in which each fit computes all. TF-IDF is searched over ten values
-of C. Seconds are those that a user waits on a quiet machine, with the fit to all documents at the
-end.
+`GridSearchCV` with each number of jobs. TF-IDF is searched over ten values of C. Seconds are those
+that a user waits on a quiet machine, with the fit to all documents at the end.
 """
 
 from __future__ import annotations
@@ -21,10 +19,9 @@ import numpy as np
 from corpora import reviews
 from results import add_save, publish
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, ParameterGrid, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from sk_han import HANClassifier
-from sk_han.fitting.sharing import forget_shared_results
 
 SETTINGS = {"lr": [0.003, 0.006], "dropout": [0.1, 0.2, 0.3, 0.4, 0.5]}
 STRENGTHS = {"logisticregression__C": np.logspace(-1, 2, 10).tolist()}
@@ -36,25 +33,6 @@ def search(model: Any, grid: Mapping[str, Any], data: tuple[Any, Any], **options
     return float(found.best_score_)
 
 
-def search_by_hand(
-    model: Any, grid: Mapping[str, Any], data: tuple[Sequence[str], Any], cv: StratifiedKFold
-) -> float:
-    """Return the best accuracy of the same fits outside of a search."""
-    texts, labels = data
-    means = []
-    for setting in ParameterGrid(grid):
-        scores = []
-        for train, test in cv.split(texts, labels):
-            one = clone(model).set_params(**setting)
-            forget_shared_results()
-            one.fit([texts[row] for row in train], labels[train])
-            scores.append(one.score([texts[row] for row in test], labels[test]))
-        means.append(float(np.mean(scores)))
-    best = ParameterGrid(grid)[int(np.argmax(means))]
-    clone(model).set_params(**best).fit(texts, labels)
-    return max(means)
-
-
 def measured(n: int, folds: int, grid: Mapping[str, Any], jobs: Sequence[int]) -> list[Any]:
     """Search with each model in turn, and give a row for each."""
     texts, labels, what = reviews(n)
@@ -64,7 +42,6 @@ def measured(n: int, folds: int, grid: Mapping[str, Any], jobs: Sequence[int]) -
     clone(model).set_params(max_epochs=1).fit(texts[:50], labels[:50])  # loads the kernels
     searches = {
         "TF-IDF(1-2) + LR": partial(search, linear.tfidf(), STRENGTHS, data, cv=cv),
-        "HANClassifier, nothing shared": partial(search_by_hand, model, grid, data, cv),
     }
     for n_jobs in jobs:
         searches[f"HANClassifier, n_jobs={n_jobs}"] = partial(

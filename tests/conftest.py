@@ -52,14 +52,6 @@ def shaken() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_shared() -> None:
-    """Begin each test without results of earlier fits, as a new process does."""
-    sharing = sys.modules.get("sk_han.fitting.sharing")
-    if sharing is not None:
-        sharing.forget_shared_results()
-
-
-@pytest.fixture(autouse=True)
 def _no_processes_of_other_tests() -> Iterator[None]:
     """End joblib's processes after each test.
 

@@ -19,7 +19,6 @@ import torch
 from numpy.typing import NDArray
 
 from sk_han.embeddings import cooccurrence
-from sk_han.fitting.sharing import forget_shared_results
 from sk_han.nn import encoders
 
 SIZE = 1e-6
@@ -33,7 +32,6 @@ def factors(shape: tuple[int, ...], seed: int) -> NDArray[np.float64]:
 @contextmanager
 def shaking(seed: int) -> Iterator[None]:
     """Shake the initial weights and word vectors of networks."""
-    forget_shared_results()  # of fits that were not shaken
     fill, learn_vectors = encoders._fill, cooccurrence.cooccurrence_vectors
 
     def shaken_fill(tensor: torch.Tensor, drawn: torch.Tensor) -> None:

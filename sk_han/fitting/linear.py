@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from sk_han.documents import DocumentArray, LabelledDocuments
 from sk_han.fitting.data import FitState
 from sk_han.fitting.scales import FittedNgrams, FittedParts, HeldOutLogits, ScalePrior, fit_scales
-from sk_han.fitting.sharing import shared
 from sk_han.fitting.sources import TextSource
 from sk_han.parts import Part, Pool
 from sk_han.parts.column_fitting import ColumnSource, prior_logits
@@ -94,8 +93,8 @@ def fit_latent_spaces(fit: FitState, sources: Sequence[TextSource]) -> list[Text
             text, _ = fit.text
             if source.table is not None:
                 text = source.table.read(sampled_text(text, _MOST_CHARACTER_WORDS, fit.rng))
-            seen = text, source.ngram_range, fit.rng, fit.target.n_problems
-            space = shared(fit_latent_space)(*seen)
+            n_problems = fit.target.n_problems
+            space = fit_latent_space(text, source.ngram_range, fit.rng, n_problems)
             if space is not None:
                 latent.append(source._replace(space=space))
     return [*sources, *latent]
@@ -185,7 +184,6 @@ def cross_fit(
     return LinearModels(pool, rows, logits)
 
 
-@shared
 def _cross_fit(
     data: LabelledDocuments,
     target: Target,

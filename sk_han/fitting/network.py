@@ -15,7 +15,6 @@ from sk_han.documents import UNKNOWN_ID
 from sk_han.embeddings.cooccurrence import initial_vectors
 from sk_han.fitting.data import FitState
 from sk_han.fitting.scales import FittedNetwork, HeldOutLogits, ScalePrior
-from sk_han.fitting.sharing import shared
 from sk_han.parts import Pool
 from sk_han.parts.pool import NETWORK, WORDS, Scale
 from sk_han.parts.trained_network import TrainedNetwork
@@ -128,9 +127,7 @@ def _train_on_words(fit: FitState, teacher: Pool | None, name: str, task: FitTas
         net.continue_from(_earlier_part(fit, name).net, with_moments=fit.is_partial)
     else:
         with fit.stages("word vectors"):
-            is_learnt = isinstance(params.embedding_init, str)  # not given
-            find = shared(initial_vectors) if is_learnt else initial_vectors
-            vectors = find(
+            vectors = initial_vectors(
                 params.embedding_init,
                 *fit.text,
                 None if fit.tokenizer is None else fit.tokenizer.vocabulary_,

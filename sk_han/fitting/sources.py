@@ -14,7 +14,6 @@ import numpy as np
 from sk_han.documents import DocumentArray, LabelledDocuments
 from sk_han.fitting.data import FitState
 from sk_han.fitting.scales import fit_scales
-from sk_han.fitting.sharing import shared
 from sk_han.parts.latent import LatentLearner, LatentSpace
 from sk_han.parts.ngram_fitting import MOST_DENSE, NgramLearner
 from sk_han.parts.ngrams import BITS, WordTable, knows_words, n_characters, words_by_id
@@ -135,7 +134,6 @@ def _integers(sizes: tuple[Any, Any] | None) -> tuple[int, int] | None:
     return None if sizes is None else (int(sizes[0]), int(sizes[1]))
 
 
-@shared
 def characters_pay(
     data: LabelledDocuments, target: Target, words: TextSource, characters: TextSource
 ) -> bool:
