@@ -20,7 +20,7 @@ from scipy.optimize import minimize_scalar
 from splits import N_SEEDS, held_out
 
 from sk_han import HANClassifier
-from sk_han.utils.metrics import calibration_error, figures
+from sk_han._utils.metrics import calibration_error, figures
 
 TITLES = {
     "imdb": "IMDB",

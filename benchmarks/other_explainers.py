@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han import HANClassifier
-from sk_han.documents import concatenated_ranges
+from sk_han._documents import concatenated_ranges
 
 __all__ = ["OTHERS", "installed", "on_words"]
 

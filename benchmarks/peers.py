@@ -58,8 +58,8 @@ from tables import PEER_CORPORA
 from unlabelled import texts_without_labels
 
 from sk_han import HANClassifier, SentenceEmbedder
-from sk_han.persistence import save as save_model
-from sk_han.targets import fit_target
+from sk_han import save as save_model
+from sk_han._targets import fit_target
 
 N_TEST = 1_000
 PAIRS, BATCH_SIZE = 20, 16  # of SetFit

@@ -22,8 +22,8 @@ from sklearn.model_selection import cross_val_predict
 from splits import N_SEEDS, published
 
 from sk_han import HANClassifier
-from sk_han.inspection.auditing import label_doubts
-from sk_han.utils.metrics import median_class
+from sk_han._utils.metrics import median_class
+from sk_han.inspection._auditing import label_doubts
 
 SIZES = (1_000, 5_000)
 N_TEST, N_AUDITED, N_WRONG, N_FIRST = 5_000, 3_000, 300, 100

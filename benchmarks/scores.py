@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import f1_score, log_loss
 from splits import Split
 
-from sk_han.utils.metrics import calibration_error
+from sk_han._utils.metrics import calibration_error
 
 
 class Scores(NamedTuple):

@@ -29,8 +29,8 @@ import numpy as np
 from results import add_save, publish
 
 from sk_han import HANClassifier, load, save
+from sk_han._kernels.engine import using_engine
 from sk_han.datasets import make_reviews
-from sk_han.kernels.engine import using_engine
 from sk_han.serving import Scorer
 
 # A process that serves: what it does without cannot be imported there.

@@ -34,7 +34,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.svm import LinearSVC
 
 from sk_han import HANClassifier
-from sk_han.targets import AnyOfLabels
+from sk_han._targets import AnyOfLabels
 
 LINEAR: dict[str, Callable[[], Any]] = {
     "lr": lambda: LogisticRegression(C=10, max_iter=1000),

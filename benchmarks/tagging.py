@@ -26,7 +26,7 @@ from results import add_save, publish
 
 from sk_han import SequenceTagger
 from sk_han.embeddings import load_embeddings
-from sk_han.tagging.fit import word_shape
+from sk_han.tagging._fit import word_shape
 
 Sentence = list[tuple[str, ...]]
 PARAMS: dict[str, dict[str, Any]] = {"chunks": {"scheme": "iob2"}, "parts": {}}

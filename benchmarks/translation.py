@@ -29,8 +29,8 @@ from scipy.special import log_softmax
 
 import sk_han
 from sk_han import AttentionTranslator
-from sk_han.translation.alignment import SIGN_PATTERN
-from sk_han.translation.fit import TextPairs, as_sequences
+from sk_han.translation._alignment import SIGN_PATTERN
+from sk_han.translation._fit import TextPairs, as_sequences
 
 SEED_OF_PAIRS, N_PAIRS = 2016, 30
 PAIRS_READ = 64  # whose logits are in memory at once

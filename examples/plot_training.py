@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 
 from sk_han import HANClassifier
 from sk_han.datasets import make_reviews
-from sk_han.rendering import plot_history
+from sk_han.inspection import plot_history
 
 texts, labels = make_reviews(600, random_state=0)
 

@@ -17,8 +17,8 @@ from sk_han import (
     ModelFormatError,
     SequenceTagger,
 )
-from sk_han.storage import model_file
-from sk_han.storage.model_file import read_model, write_model
+from sk_han._storage import model_file
+from sk_han._storage.model_file import read_model, write_model
 
 # What a file may hold.
 KINDS = (HANClassifier, HierarchicalTokenizer, SequenceTagger, AttentionTranslator, Pipeline)

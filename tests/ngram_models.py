@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from sk_han.documents import DocumentArray, LabelledDocuments
-from sk_han.parts.ngram_fitting import NgramLearner
-from sk_han.parts.ngram_model import NgramModel
-from sk_han.parts.ngrams import buckets_of, keyed_ngrams
-from sk_han.targets import Target
+from sk_han._documents import DocumentArray, LabelledDocuments
+from sk_han._parts.ngram_fitting import NgramLearner
+from sk_han._parts.ngram_model import NgramModel
+from sk_han._parts.ngrams import buckets_of, keyed_ngrams
+from sk_han._targets import Target
 
 
 def hash_ngrams(documents: DocumentArray, ngram_range: tuple[int, int]) -> tuple[Any, Any]:

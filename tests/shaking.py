@@ -18,8 +18,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sk_han.embeddings import cooccurrence
-from sk_han.nn import encoders
+from sk_han.embeddings import _cooccurrence as cooccurrence
+from sk_han.nn import _encoders as encoders
 
 SIZE = 1e-6
 

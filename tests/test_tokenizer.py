@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
 from sk_han import DocumentArray, HierarchicalTokenizer
-from sk_han.tokenizer import UNKNOWN_WORD
+from sk_han._tokenizer import UNKNOWN_WORD
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -528,7 +528,7 @@ def arrays(documents: DocumentArray) -> list[list[int]]:
 
 @pytest.fixture
 def chunks_of_four(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sk_han.validation.documents._PORTION_SIZE", 4)
+    monkeypatch.setattr("sk_han._validation.documents._PORTION_SIZE", 4)
 
 
 @pytest.mark.parametrize(
@@ -588,7 +588,7 @@ def test_no_more_than_a_chunk_of_texts_is_held(chunks_of_four: None) -> None:
 
 
 def test_long_texts_make_chunks_of_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sk_han.validation.documents._MAX_CHARACTERS", 10)
+    monkeypatch.setattr("sk_han._validation.documents._MAX_CHARACTERS", 10)
     n_kept = []
 
     def word_tokenizer(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_han.targets import OneOfClasses
+from sk_han._targets import OneOfClasses
 
 
 def classes(n_classes):

@@ -1,9 +1,10 @@
 """The network in PyTorch alone, independent of scikit-learn, skorch and text."""
 
-from sk_han.kernels.engine import using_engine
-from sk_han.nn.encoders import BidirectionalGRU, PackedRNN
-from sk_han.nn.han import HANOutput, HierarchicalAttentionNetwork
-from sk_han.nn.poolings import (
+from sk_han._kernels.engine import using_engine
+from sk_han._options import NetworkOptions
+from sk_han.nn._encoders import BidirectionalGRU, PackedRNN
+from sk_han.nn._han import HANOutput, HierarchicalAttentionNetwork
+from sk_han.nn._poolings import (
     AttentionPooling,
     ContextPooling,
     LabelAttention,
@@ -25,6 +26,7 @@ __all__ = [
     "MaxPooling",
     "MeanPooling",
     "MultiHopPooling",
+    "NetworkOptions",
     "PackedRNN",
     "Pooling",
     "using_engine",

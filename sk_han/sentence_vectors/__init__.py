@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sk_han.sentence_vectors.embedder import SentenceEmbedder
+from sk_han.sentence_vectors._embedder import SentenceEmbedder
 
 if TYPE_CHECKING:
-    from sk_han.sentence_vectors.network import SentenceNetwork
+    from sk_han.sentence_vectors._network import SentenceNetwork
 
 __all__ = ["SentenceEmbedder", "SentenceNetwork"]
 
@@ -18,6 +18,6 @@ __all__ = ["SentenceEmbedder", "SentenceNetwork"]
 def __getattr__(name: str) -> Any:
     if name != "SentenceNetwork":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from sk_han.sentence_vectors.network import SentenceNetwork
+    from sk_han.sentence_vectors._network import SentenceNetwork
 
     return SentenceNetwork

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sk_han.serving.scorer import Scorer
+from sk_han.serving._scorer import Scorer
 
 if TYPE_CHECKING:
-    from sk_han.serving.service import create_app
+    from sk_han.serving._service import create_app
 
 __all__ = ["Scorer", "create_app"]
 
@@ -14,10 +14,10 @@ def __getattr__(name: str) -> Any:
     """Import what needs the extra `serve` when it is asked for."""
     if name != "create_app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from sk_han.utils.messages import import_optional
+    from sk_han._utils.messages import import_optional
 
     for package in ("fastapi", "uvicorn"):
         import_optional(package, "serve", name)
-    from sk_han.serving.service import create_app
+    from sk_han.serving._service import create_app
 
     return create_app

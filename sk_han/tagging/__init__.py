@@ -1,8 +1,8 @@
 """SequenceTagger whole: labels of the tokens of sentences."""
 
-from sk_han.tagging.network import TaggingNetwork, TaggingOptions, TaggingOutput
-from sk_han.tagging.tagger import SequenceTagger
-from sk_han.tagging.tags import tagged_html, tagged_text
+from sk_han.tagging._network import TaggingNetwork, TaggingOptions, TaggingOutput
+from sk_han.tagging._tagger import SequenceTagger
+from sk_han.tagging._tags import tagged_html, tagged_text
 
 __all__ = [
     "SequenceTagger",

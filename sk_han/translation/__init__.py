@@ -1,8 +1,8 @@
 """AttentionTranslator whole: translations of short texts."""
 
-from sk_han.translation.alignment import Alignment
-from sk_han.translation.network import AttentionSeq2Seq, Seq2SeqOutput
-from sk_han.translation.translator import AttentionTranslator
+from sk_han.translation._alignment import Alignment
+from sk_han.translation._network import AttentionSeq2Seq, Seq2SeqOutput
+from sk_han.translation._translator import AttentionTranslator
 
 __all__ = [
     "Alignment",

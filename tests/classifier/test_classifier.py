@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from skorch.callbacks import Callback, EpochScoring
 
 from sk_han import DocumentArray, HierarchicalTokenizer
-from sk_han.documents import LabelledDocuments
+from sk_han._documents import LabelledDocuments
 from tests import tiny_models
 from tests.gpu import needs_gpu
 from tests.tiny_models import BAD, GOOD, with_model

@@ -51,8 +51,8 @@ def fitted():
 @pytest.fixture
 def pretrains(monkeypatch):
     """Take a few hundred texts for enough to pre-train the network."""
-    monkeypatch.setattr("sk_han.fitting.linear._ENOUGH_TO_PRETRAIN", 100)
-    monkeypatch.setattr("sk_han.fitting.network.PRETRAINING_STEPS", 20)
+    monkeypatch.setattr("sk_han._fitting.linear._ENOUGH_TO_PRETRAIN", 100)
+    monkeypatch.setattr("sk_han._fitting.network.PRETRAINING_STEPS", 20)
 
 
 def same(one, other):
@@ -120,7 +120,7 @@ class Once:
 class TestForms:
     @pytest.mark.parametrize("form", [iter, Once, lambda texts: np.array(texts, dtype=object)])
     def test_any_form_is_as_good_as_a_list(self, fitted, monkeypatch, form):
-        monkeypatch.setattr("sk_han.validation.documents._PORTION_SIZE", 100)
+        monkeypatch.setattr("sk_han._validation.documents._PORTION_SIZE", 100)
         same(small().fit(LABELLED, Y, X_unlabelled=form(UNLABELLED)), fitted)
 
     def test_documents_of_word_ids_give_the_same(self, fitted):
@@ -156,7 +156,7 @@ class TestForms:
             given.append(weights)
 
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr("sk_han.fitting.network.initial_vectors", recorded)
+            patched.setattr("sk_han._fitting.network.initial_vectors", recorded)
             small().fit(LABELLED, Y, sample_weight=weights, X_unlabelled=UNLABELLED)
         assert given[0][60:] == pytest.approx(given[0][:60].mean())
 
@@ -226,7 +226,7 @@ class TestErrors:
         assert not hasattr(classifier, "net_")
 
     def test_the_number_of_a_missing_text_counts_all_chunks(self, monkeypatch):
-        monkeypatch.setattr("sk_han.validation.documents._PORTION_SIZE", 3)
+        monkeypatch.setattr("sk_han._validation.documents._PORTION_SIZE", 3)
         with pytest.raises(TypeError, match="Document 7 of X_unlabelled is missing"):
             small().fit(LABELLED, Y, X_unlabelled=iter([*UNLABELLED[:7], None]))
 
@@ -274,7 +274,7 @@ class TestLater:
 
     def test_other_text_makes_other_scales(self, monkeypatch):
         # Documents with labels alone show no directions.
-        monkeypatch.setattr("sk_han.parts.latent._MIN_DOCUMENTS", 20)
+        monkeypatch.setattr("sk_han._parts.latent._MIN_DOCUMENTS", 20)
         classifier = small(warm_start=True).fit(LABELLED, Y, X_unlabelled=UNLABELLED)
         scale = classifier.latent_scale_
         rng = np.random.RandomState(0)

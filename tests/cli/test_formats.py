@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 import sk_han
-from sk_han.cli.fitting import column_kinds
+from sk_han._storage.model_file import from_plain, read_model, to_plain, write_model
+from sk_han._utils.files import ModelFormatError
+from sk_han.cli._fitting import column_kinds
 from sk_han.serving import Scorer
-from sk_han.storage.model_file import from_plain, read_model, to_plain, write_model
-from sk_han.utils.files import ModelFormatError
 from tests.cli.test_fitting import SMALL
 from tests.tiny_models import LABELS, TEXTS, tiny
 
@@ -385,6 +385,6 @@ def test_a_json_line_without_a_key_has_a_missing_value(run, table, tmp_path):
 
 
 def test_tables_alone_load_pandas():
-    code = "import sys, sk_han, sk_han.serving, sk_han.cli.scoring, sk_han.cli.fitting\n"
+    code = "import sys, sk_han, sk_han.serving, sk_han.cli._scoring, sk_han.cli._fitting\n"
     code += "from sk_han.datasets import load_csv\nassert 'pandas' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sk_han
-from sk_han.cli.tables import ClassNames, LabelSets, writing
+from sk_han.cli._tables import ClassNames, LabelSets, writing
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier
 
 WRITTEN = [  # classes, a label as tables have it, the class that is meant

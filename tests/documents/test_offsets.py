@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sk_han.documents import concatenated_ranges, packed, starts_of
-from sk_han.documents.array import sampled_rows
+from sk_han._documents import concatenated_ranges, packed, starts_of
+from sk_han._documents.array import sampled_rows
 
 
 def test_offsets_worked_by_hand():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray, SentenceArray
-from sk_han.documents.repeated import (
+from sk_han._documents.repeated import (
     TextHashes,
     conflicting_rows,
     first_of_same_words,

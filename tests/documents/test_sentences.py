@@ -11,7 +11,7 @@ import pytest
 from sklearn.model_selection import KFold
 
 from sk_han import DocumentArray, SentenceArray
-from sk_han.documents import each_sentence_alone
+from sk_han._documents import each_sentence_alone
 
 # Documents of 2, 0 and 3 sentences; the second sentence occurs twice.
 NESTED = [[[2, 3], [4]], [], [[4], [5, 2, 2], [6]]]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray, HierarchicalTokenizer
-from sk_han.documents import code_points, each_sentence_alone
+from sk_han._documents import code_points, each_sentence_alone
 
 TEXTS = ["A good film. Good!", "", "un film très bon", "good old film"]
 

@@ -6,10 +6,10 @@ from scipy.sparse import csr_matrix, random_array
 from threadpoolctl import threadpool_limits
 
 from sk_han import DocumentArray, HierarchicalTokenizer
-from sk_han.embeddings import cooccurrence as module
+from sk_han._kernels.engine import using_threads
+from sk_han.embeddings import _cooccurrence as module
 from sk_han.embeddings import learn_embeddings
-from sk_han.embeddings.cooccurrence import cooccurrence_vectors, left_singular_vectors
-from sk_han.kernels.engine import using_threads
+from sk_han.embeddings._cooccurrence import cooccurrence_vectors, left_singular_vectors
 from tests.tiny_models import TEXTS
 
 # 2 and 3 keep the same company (4 and 5), 6 and 7 another (8 and 9).

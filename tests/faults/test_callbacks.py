@@ -16,7 +16,7 @@ from skorch.callbacks import (
     LRScheduler,
 )
 
-from sk_han.kernels.engine import engine_in_use, n_threads
+from sk_han._kernels.engine import engine_in_use, n_threads
 from tests import tiny_models, tiny_pairs, tiny_sentences
 from tests.faults.test_accidents import LABELS, TEXTS, state_stays
 from tests.thorough import first_fast

@@ -42,7 +42,7 @@ def allow(monkeypatch):
     """Let the process have so many bytes."""
 
     def allow(n_bytes):
-        monkeypatch.setattr("sk_han.fitting.sources.memory_limit", lambda: n_bytes)
+        monkeypatch.setattr("sk_han._fitting.sources.memory_limit", lambda: n_bytes)
 
     return allow
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from sk_han import HANClassifier
+from sk_han._documents import LabelledDocuments
+from sk_han._fitting import fit, network
+from sk_han._fitting.linear import NEXT_TO_WORDS, cross_fit
+from sk_han._fitting.sources import TextSource
+from sk_han._fitting.summary import decisions
+from sk_han._targets import AnyOfLabels
+from sk_han._targets.splits import folds_of
+from sk_han._training.net import Net
 from sk_han.datasets import make_reviews
-from sk_han.documents import LabelledDocuments
-from sk_han.fitting import fit, network
-from sk_han.fitting.linear import NEXT_TO_WORDS, cross_fit
-from sk_han.fitting.sources import TextSource
-from sk_han.fitting.summary import decisions
-from sk_han.targets import AnyOfLabels
-from sk_han.targets.splits import folds_of
-from sk_han.training.net import Net
 from tests.labelled_reviews import OPINIONS, SMALL, TRAIN, X, Y
 from tests.tiny_models import LABELS, TEXTS, tiny
 from tests.tiny_targets import classes
@@ -75,7 +75,7 @@ def test_held_out_documents_have_no_label_in_pretraining(monkeypatch):
         given.append((documents, labels))
         return original(documents, teacher, labels=labels, weights=weights)
 
-    monkeypatch.setattr("sk_han.fitting.linear._ENOUGH_TO_PRETRAIN", 100)
+    monkeypatch.setattr("sk_han._fitting.linear._ENOUGH_TO_PRETRAIN", 100)
     monkeypatch.setattr(network, "PRETRAINING_STEPS", 20)
     monkeypatch.setattr(network, "labelled_by_other_half", recorded)
     texts, y = make_reviews(360, random_state=0)

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from sk_han import HierarchicalTokenizer
+from sk_han._documents import LabelledDocuments
+from sk_han._fitting import linear
+from sk_han._fitting.linear import cross_fit, with_earlier_latent_models
+from sk_han._fitting.scales import ScalePrior, fit_scales_near
+from sk_han._fitting.sources import TextSource
+from sk_han._parts import Pool
+from sk_han._parts.latent import fit_latent_space
+from sk_han._parts.pool import LATENT, NGRAMS
+from sk_han._targets import AnyOfLabels
+from sk_han._targets.splits import folds_of
 from sk_han.datasets import make_reviews
-from sk_han.documents import LabelledDocuments
-from sk_han.fitting import linear
-from sk_han.fitting.linear import cross_fit, with_earlier_latent_models
-from sk_han.fitting.scales import ScalePrior, fit_scales_near
-from sk_han.fitting.sources import TextSource
-from sk_han.parts import Pool
-from sk_han.parts.latent import fit_latent_space
-from sk_han.parts.pool import LATENT, NGRAMS
-from sk_han.targets import AnyOfLabels
-from sk_han.targets.splits import folds_of
 from tests.fitting.test_scales import Constant, sure
 from tests.ngram_models import fit_ngram_model
 from tests.tiny_targets import classes

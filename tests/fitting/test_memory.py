@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from sk_han import HierarchicalTokenizer
-from sk_han.documents import LabelledDocuments
-from sk_han.fitting import sources
-from sk_han.fitting.linear import cross_fit
-from sk_han.fitting.sources import TextSource, check_memory, memory_limit
+from sk_han._documents import LabelledDocuments
+from sk_han._fitting import sources
+from sk_han._fitting.linear import cross_fit
+from sk_han._fitting.sources import TextSource, check_memory, memory_limit
 from tests.tiny_targets import classes
 
 

@@ -9,14 +9,14 @@ import pytest
 
 import sk_han
 from sk_han import HANClassifier, explain, report, summarize
+from sk_han._fitting import fit
+from sk_han._fitting.scales import FittedParts, HeldOutLogits, ScalePrior
+from sk_han._parts import PARTS, Part, Pool
+from sk_han._storage.schema import Array, Field, Schema, labels
+from sk_han._targets import TARGETS, Target
+from sk_han._targets.target import one_problem_each
 from sk_han.datasets import make_reviews
-from sk_han.fitting import fit
-from sk_han.fitting.scales import FittedParts, HeldOutLogits, ScalePrior
-from sk_han.parts import PARTS, Part, Pool
 from sk_han.serving import Scorer
-from sk_han.storage.schema import Array, Field, Schema, labels
-from sk_han.targets import TARGETS, Target
-from sk_han.targets.target import one_problem_each
 
 
 class Stars(list):

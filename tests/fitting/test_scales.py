@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray, load, save
+from sk_han._fitting.scales import fit_scales
+from sk_han._parts import Part, Pool
+from sk_han._targets.one_of_classes import softmax
 from sk_han.datasets import make_reviews
-from sk_han.fitting.scales import fit_scales
-from sk_han.parts import Part, Pool
-from sk_han.targets.one_of_classes import softmax
 from tests.tiny_models import tiny
 from tests.tiny_targets import classes
 

@@ -11,12 +11,12 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
+from sk_han._fitting.scales import ScaledParts
+from sk_han._fitting.summary import fault_in_validation
+from sk_han._parts import Pool
+from sk_han._parts.pool import NETWORK
 from sk_han.datasets import make_reviews
-from sk_han.fitting.scales import ScaledParts
-from sk_han.fitting.summary import fault_in_validation
 from sk_han.inspection import FitSummary
-from sk_han.parts import Pool
-from sk_han.parts.pool import NETWORK
 from tests.thorough import first_fast
 from tests.tiny_models import tiny
 from tests.tiny_targets import classes

@@ -7,9 +7,9 @@ from sk_han import (
     DocumentArray,
     HierarchicalTokenizer,
 )
-from sk_han.documents import LabelledDocuments
-from sk_han.inspection.contributions import _design
-from sk_han.parts.ngram_model import NgramModel
+from sk_han._documents import LabelledDocuments
+from sk_han._parts.ngram_model import NgramModel
+from sk_han.inspection._contributions import _design
 from tests.by_hand import by_all_orders
 from tests.ngram_models import fit_ngram_model, hash_ngrams
 from tests.tiny_models import TEXTS

@@ -16,11 +16,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from sk_han import report, save
-from sk_han.inspection.reporting import note_on_missing, note_on_suspects
-from sk_han.inspection.results import report as report_of_labels
+from sk_han._utils import metrics as multilabel_metrics
+from sk_han._utils.metrics import calibration_error_of_labels, interval_of
+from sk_han.inspection._reporting import note_on_missing, note_on_suspects
+from sk_han.inspection._results import report as report_of_labels
 from sk_han.serving import Scorer
-from sk_han.utils import metrics as multilabel_metrics
-from sk_han.utils.metrics import calibration_error_of_labels, interval_of
 from tests.html_page import Page
 from tests.reports import made_of_labels
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier, tiny

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from sk_han.inspection.auditing import label_doubts
+from sk_han.inspection._auditing import label_doubts
 
 
 def drawn(n=4000, k=3, share=0.1, seed=0):
@@ -108,7 +108,7 @@ def test_where_models_agree_with_all_labels_none_is_doubted(n, k):
 def test_many_probabilities_are_looked_at_in_blocks(monkeypatch, at_once):
     _, labels, p = drawn(300, 7)
     expected = label_doubts(p, labels)
-    monkeypatch.setattr("sk_han.inspection.auditing._AT_ONCE", at_once)
+    monkeypatch.setattr("sk_han.inspection._auditing._AT_ONCE", at_once)
     found = label_doubts(p, labels)
     np.testing.assert_array_equal(found.others, expected.others)
     np.testing.assert_allclose(found.chances, expected.chances, atol=1e-9)
@@ -117,7 +117,7 @@ def test_many_probabilities_are_looked_at_in_blocks(monkeypatch, at_once):
 def test_the_power_is_that_of_some_of_many_documents(monkeypatch):
     _, labels, p = drawn(4_000, 7)
     expected = label_doubts(p, labels)
-    monkeypatch.setattr("sk_han.inspection.auditing._AT_ONCE", 1)
+    monkeypatch.setattr("sk_han.inspection._auditing._AT_ONCE", 1)
     found = label_doubts(p, labels)
     assert (found.chances != expected.chances).any()
     np.testing.assert_allclose(found.chances.sum(), expected.chances.sum(), rtol=0.05)

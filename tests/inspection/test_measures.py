@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray
-from sk_han.inspection.faithfulness import (
+from sk_han.inspection._faithfulness import (
     agreement,
     checked_spans,
     comprehensiveness_and_sufficiency,

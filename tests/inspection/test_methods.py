@@ -254,7 +254,7 @@ def test_a_long_document_keeps_its_orders_and_its_error(classifier, monkeypatch)
     texts = ["Good bad. The rain fell. " * 200, *ODD]
     long, *short = classifier.explain(texts)
     assert large_error(long) > 0.1
-    monkeypatch.setattr("sk_han.inspection.contributions._MOST_WORDS", 0)
+    monkeypatch.setattr("sk_han.inspection._contributions._MOST_WORDS", 0)
     long_again, *fewer_orders = classifier.explain(texts)
     assert long == long_again
     assert short != fewer_orders

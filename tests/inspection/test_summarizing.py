@@ -126,7 +126,7 @@ def test_documents_of_a_term_and_those_that_it_decides_are_the_same(of_three):
 
 def test_terms_are_taken_out_together_as_one_by_one(of_three, monkeypatch):
     together = summarize(of_three, THREE * 6)
-    monkeypatch.setattr("sk_han.inspection.tallies._AT_ONCE", 1)
+    monkeypatch.setattr("sk_han.inspection._tallies._AT_ONCE", 1)
     alone = summarize(of_three, THREE * 6)
     found = [[t.decides for each in s.classes for t in each.terms] for s in (together, alone)]
     assert found[0] == found[1]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sk_han.inspection import tallies as tallies_module
-from sk_han.inspection.tallies import DecisionChanges, SelectedTerms, Tallies, Values
+from sk_han.inspection import _tallies as tallies_module
+from sk_han.inspection._tallies import DecisionChanges, SelectedTerms, Tallies, Values
 
 # Documents 0 and 1 are explained for class 0, document 2 for class 1. Term 5 stands twice in 0.
 ROWS = np.array([0, 0, 0, 1, 2])

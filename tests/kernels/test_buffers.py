@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from sk_han.kernels import engine as buffers
-from sk_han.kernels.engine import lasting
+from sk_han._kernels import engine as buffers
+from sk_han._kernels.engine import lasting
 
 SHAPE = 2, 131, 1_009  # beyond the smallest that is pooled
 

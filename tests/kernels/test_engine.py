@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sk_han.kernels import engine as engine_choice
-from sk_han.kernels.engine import engine_in_use, kernels, using_engine, warm_up
+from sk_han._kernels import engine as engine_choice
+from sk_han._kernels.engine import engine_in_use, kernels, using_engine, warm_up
 
 
 @pytest.fixture
@@ -96,5 +96,5 @@ def test_warming_up_where_nothing_compiles_fails(monkeypatch):
 def test_a_module_is_loaded_once():
     pytest.importorskip("numba")
     with using_engine("numba"):
-        module = import_module("sk_han.kernels.network")
+        module = import_module("sk_han._kernels.network")
         assert kernels("network") is kernels("network") is module

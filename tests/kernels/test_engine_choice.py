@@ -105,8 +105,8 @@ class TestProcesses:
 
     def test_it_runs_as_on_a_processor_without_avx512(self, tmp_path):
         said = run(
-            "from sk_han.kernels import vectors\n"
-            "from sk_han.kernels.engine import using_engine\n"
+            "from sk_han._kernels import vectors\n"
+            "from sk_han._kernels.engine import using_engine\n"
             "model = fit()\n"
             "texts, _ = make_reviews(40, random_state=1)\n"
             "found = model.predict_proba(texts)\n"
@@ -155,7 +155,7 @@ import sys
 import time
 from threading import Event, Thread
 from types import ModuleType
-from sk_han.kernels import engine as engine_choice
+from sk_han._kernels import engine as engine_choice
 
 loads = Event()
 

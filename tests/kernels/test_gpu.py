@@ -18,10 +18,10 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from sk_han.kernels import engine
-from sk_han.kernels.engine import using_engine
+from sk_han._kernels import engine
+from sk_han._kernels.engine import using_engine
 from sk_han.nn import BidirectionalGRU
-from sk_han.nn.encoders import LARGEST_HIDDEN, _gpu_kernels
+from sk_han.nn._encoders import LARGEST_HIDDEN, _gpu_kernels
 from tests.gpu import needs_gpu
 
 LENGTHS = [3, 1, 7, 0, 2, 0, 40, *[5, 2] * 9]  # those with tokens are more than one program takes
@@ -33,7 +33,7 @@ def gpu():
         pytest.skip("needs Triton, which comes with PyTorch for CUDA")
     if not torch.cuda.is_available() and "TRITON_INTERPRET" not in os.environ:
         pytest.skip("needs a CUDA device, or TRITON_INTERPRET=1 for Triton's interpreter")
-    return import_module("sk_han.kernels.gpu")
+    return import_module("sk_han._kernels.gpu")
 
 
 # Of Triton's interpreter.
@@ -95,9 +95,9 @@ def test_kernels_are_started_on_the_gpu_of_their_tensors(monkeypatch):
     triton.jit = lambda function=None, **_: function or (lambda kernel: kernel)
     monkeypatch.setitem(sys.modules, "triton", triton)
     monkeypatch.setitem(sys.modules, "triton.language", ModuleType("triton.language"))
-    monkeypatch.delitem(sys.modules, "sk_han.kernels.gpu", raising=False)
-    gpu = import_module("sk_han.kernels.gpu")
-    monkeypatch.delitem(sys.modules, "sk_han.kernels.gpu")
+    monkeypatch.delitem(sys.modules, "sk_han._kernels.gpu", raising=False)
+    gpu = import_module("sk_han._kernels.gpu")
+    monkeypatch.delitem(sys.modules, "sk_han._kernels.gpu")
     monkeypatch.setattr(gpu, "forward", Kernel())
     monkeypatch.setattr(gpu, "backward", Kernel())
     monkeypatch.setattr(torch.cuda, "device_of", device_of)

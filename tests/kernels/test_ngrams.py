@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray
-from sk_han.kernels.engine import using_engine, using_threads
-from sk_han.parts.ngram_model import NgramModel
+from sk_han._kernels.engine import using_engine, using_threads
+from sk_han._parts.ngram_model import NgramModel
 from tests.ngram_models import hash_ngrams
 from tests.tiny_targets import classes
 

@@ -7,8 +7,8 @@ from time import sleep
 import numpy as np
 import pytest
 
-from sk_han.kernels import engine as tasks
-from sk_han.kernels.engine import n_threads, run_tasks, using_threads
+from sk_han._kernels import engine as tasks
+from sk_han._kernels.engine import n_threads, run_tasks, using_threads
 
 LOCK = threading.Lock()
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sk_han.kernels.engine import kernels, using_engine
-from sk_han.text import scanning, sentences
-from sk_han.text import sentences as abbreviations
-from sk_han.text.analyzer import TOKEN_PATTERNS, TextAnalyzer
-from sk_han.text.reader import WordTypes, read_word_types
-from sk_han.text.scanning import _WITH_PROPERTIES, tables
+from sk_han._kernels.engine import kernels, using_engine
+from sk_han._text import scanning, sentences
+from sk_han._text import sentences as abbreviations
+from sk_han._text.analyzer import TOKEN_PATTERNS, TextAnalyzer
+from sk_han._text.reader import WordTypes, read_word_types
+from sk_han._text.scanning import _WITH_PROPERTIES, tables
 
 pytest.importorskip("numba")
 
@@ -191,5 +191,5 @@ def test_the_rules_of_python_go_on_where_the_kernel_is_undecided(monkeypatch):
 
 def test_few_texts_do_not_load_numba(monkeypatch):
     monkeypatch.delitem(sys.modules, "numba")
-    monkeypatch.setattr("sk_han.kernels.engine._LOADED", {})
+    monkeypatch.setattr("sk_han._kernels.engine._LOADED", {})
     assert kernels("text", worth_loading=False) is None

@@ -16,9 +16,9 @@ from sklearn.pipeline import make_pipeline
 
 import sk_han
 from sk_han import HANClassifier, HierarchicalTokenizer, estimate_priors, explain, with_priors
-from sk_han.model.class_mix import Reference, estimated_mix
+from sk_han._model.class_mix import Reference, estimated_mix
+from sk_han._targets import AnyOfLabels, OneOfClasses
 from sk_han.serving import Scorer
-from sk_han.targets import AnyOfLabels, OneOfClasses
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, tiny
 
 PRIORS = {"neg": 0.2, "pos": 0.8}

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from sk_han import HANClassifier, save
-from sk_han.classifier import NETWORKS
-from sk_han.model.fitted_model import FittedModel
+from sk_han._classifier import NETWORKS
+from sk_han._model.fitted_model import FittedModel
 from sk_han.serving import Scorer
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, tiny
 
@@ -80,7 +80,7 @@ def test_attributes_cannot_be_set_beside_it(fitted: Any) -> None:
 
 
 def test_it_loads_neither_pytorch_nor_scikit_learn_nor_scipy() -> None:
-    script = "import sys, sk_han.model.fitted_model\n"
+    script = "import sys, sk_han._model.fitted_model\n"
     script += "print({'torch', 'sklearn', 'scipy', 'skorch'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.stdout.strip() == "set()", done.stderr

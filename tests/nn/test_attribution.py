@@ -148,7 +148,7 @@ def test_a_network_in_training_mode_is_read_without_dropout(make_network, batch)
 def test_recurrent_networks_go_backward_in_training_mode_and_stay_in_theirs(
     make_network, batch, monkeypatch
 ):
-    encoders = "sk_han.nn.encoders"
+    encoders = "sk_han.nn._encoders"
     monkeypatch.setattr(f"{encoders}._by_blocks", sys.modules[encoders]._at_once)  # as on a GPU
     network, modes = make_network(rnn="lstm").eval(), []
     network.sentence_encoder.rnn.register_forward_hook(

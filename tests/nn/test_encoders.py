@@ -76,7 +76,7 @@ class TestKernels:
 
     @pytest.fixture(params=[1, 3], autouse=True)
     def _threads(self, request, monkeypatch):
-        monkeypatch.setattr("sk_han.kernels.engine._ROWS_A_THREAD", 1)
+        monkeypatch.setattr("sk_han._kernels.engine._ROWS_A_THREAD", 1)
         torch.set_num_threads(request.param)
 
     def assert_those_of_pytorch(self, E, H, inputs, index, lengths):
@@ -319,10 +319,10 @@ class TestPackedRNN:
         index = torch.arange(43) * 5 % 11
         lengths = torch.tensor([3, 0, 13, 1, 2, 5, 19])
 
-        monkeypatch.setattr("sk_han.nn.encoders.STEPS_A_BLOCK", 1_000)
+        monkeypatch.setattr("sk_han.nn._encoders.STEPS_A_BLOCK", 1_000)
         at_once = states_and_gradients(encoder, inputs, index, lengths)
-        monkeypatch.setattr("sk_han.nn.encoders.STEPS_A_BLOCK", block)
-        monkeypatch.setattr("sk_han.nn.encoders.MOST_STEPS_KEPT", kept)
+        monkeypatch.setattr("sk_han.nn._encoders.STEPS_A_BLOCK", block)
+        monkeypatch.setattr("sk_han.nn._encoders.MOST_STEPS_KEPT", kept)
         assert_close(
             states_and_gradients(encoder, inputs, index, lengths), at_once, rtol=0, atol=1e-12
         )

@@ -17,9 +17,9 @@ from sk_han.nn import (
     MaxPooling,
     MeanPooling,
     MultiHopPooling,
+    NetworkOptions,
     Pooling,
 )
-from sk_han.options import NetworkOptions
 
 OF_FIVE = [3, 0, 7, 1, 2]  # N = 5 sequences, L = 7, T = 13
 
@@ -84,7 +84,7 @@ class TestAttentionPooling:
 class TestKernelsOfAttention:
     @pytest.fixture(params=[1, 3], autouse=True)
     def _threads(self, request, monkeypatch):
-        monkeypatch.setattr("sk_han.kernels.engine._ROWS_A_THREAD", 1)
+        monkeypatch.setattr("sk_han._kernels.engine._ROWS_A_THREAD", 1)
         torch.set_num_threads(request.param)
 
     @pytest.fixture
@@ -346,7 +346,7 @@ class TestLabelAttention:
         assert_close(scores(attention, states), others)
 
     def test_gradients_are_those_of_the_sums_in_portions_too(self, attention, states, monkeypatch):
-        monkeypatch.setattr("sk_han.nn.poolings._NUMBERS_AT_ONCE", 3 * 2 * L)  # three words
+        monkeypatch.setattr("sk_han.nn._poolings._NUMBERS_AT_ONCE", 3 * 2 * L)  # three words
         leaf = states.clone().requires_grad_()
         assert torch.autograd.gradcheck(lambda s: attention.sums(s, WORDS), leaf)
         sums = attention.sums(leaf, WORDS)

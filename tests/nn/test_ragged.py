@@ -5,10 +5,10 @@ import torch
 from torch.nn.utils.rnn import pack_sequence
 from torch.testing import assert_close
 
-from sk_han.nn.encoders import distinct_words
-from sk_han.nn.han import in_chunks
-from sk_han.nn.poolings import document_overlap, hop_overlap
-from sk_han.nn.ragged import (
+from sk_han.nn._encoders import distinct_words
+from sk_han.nn._han import in_chunks
+from sk_han.nn._poolings import document_overlap, hop_overlap
+from sk_han.nn._ragged import (
     PackedLayout,
     segment_numbers,
     segment_softmax,

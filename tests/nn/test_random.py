@@ -5,7 +5,7 @@ import torch
 
 from sk_han import ContextAttention, MultiHopAttention
 from sk_han.nn import HierarchicalAttentionNetwork
-from sk_han.nn.encoders import (
+from sk_han.nn._encoders import (
     dropout,
     normal_,
     uniform_,

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from sk_han.nn.training import RowwiseAdamW, adversarial_noise, clip_gradient_norm
+from sk_han.nn._training import RowwiseAdamW, adversarial_noise, clip_gradient_norm
 
 pytestmark = pytest.mark.usefixtures("engine")
 

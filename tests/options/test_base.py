@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
-from sk_han.options import Choice, NetworkOptions, Options
+from sk_han._options import Choice, NetworkOptions, Options
 
 # Every class, with no option at its default.
 _OF_ALL = {"size": 19, "per_label": True}

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from sk_han import RNN, Attention, ContextAttention, HANClassifier, MultiHopAttention
-from sk_han.nn import HierarchicalAttentionNetwork
-from sk_han.nn.encoders import shapes_of
-from sk_han.options import NetworkOptions
+from sk_han.nn import HierarchicalAttentionNetwork, NetworkOptions
+from sk_han.nn._encoders import shapes_of
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
-from sk_han.documents import LabelledDocuments
-from sk_han.fitting.sources import _gained
-from sk_han.parts.ngrams import WordTable, keyed_ngrams, words_by_id
-from sk_han.targets import fit_target
+from sk_han._documents import LabelledDocuments
+from sk_han._fitting.sources import _gained
+from sk_han._parts.ngrams import WordTable, keyed_ngrams, words_by_id
+from sk_han._targets import fit_target
 from tests.inflected_texts import inflected
 from tests.parts.test_characters import TINY
 
@@ -84,7 +84,7 @@ class TestTrial:
             gain = next(left)
             return (0.0, np.inf) if gain is None else (gain, 0.025)
 
-        monkeypatch.setattr("sk_han.fitting.sources._gained", gained)
+        monkeypatch.setattr("sk_han._fitting.sources._gained", gained)
         fitted = HANClassifier(**TINY, random_state=0).fit(*inflected(400))
         assert (fitted.character_model_ is not None) == pays
         assert sizes == [80 * fold for fold in range(1, len(gains) + 1)]
@@ -97,7 +97,7 @@ class TestTrial:
             seen.append((len(data), target.names.tolist(), known.shape[2]))
             return 0.0, 0.0
 
-        monkeypatch.setattr("sk_han.fitting.sources._gained", gained)
+        monkeypatch.setattr("sk_han._fitting.sources._gained", gained)
         y = np.append(np.repeat(np.arange(31), 12), np.repeat(np.arange(31, 38), 4))
         if several:
             y = np.eye(38, dtype=int)[y]

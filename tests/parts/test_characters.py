@@ -148,7 +148,7 @@ class TestInAClassifier:
         texts, labels = inflected(400)
         documents = HierarchicalTokenizer().fit_transform(texts)
         most = sum(len("".join(text.split())) for text in texts) - more
-        monkeypatch.setattr("sk_han.fitting.sources._MOST_CHARACTERS", most)
+        monkeypatch.setattr("sk_han._fitting.sources._MOST_CHARACTERS", most)
         fitted = HANClassifier(**TINY, random_state=0).fit(documents, labels)
         assert ("characters" in fitted.pool_.parts) == (more == 0)
 

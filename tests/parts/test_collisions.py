@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray
-from sk_han.documents import LabelledDocuments
-from sk_han.kernels.engine import using_engine
-from sk_han.parts.ngram_model import NgramModel
+from sk_han._documents import LabelledDocuments
+from sk_han._kernels.engine import using_engine
+from sk_han._parts.ngram_model import NgramModel
 from tests.ngram_models import fit_ngram_model, hash_ngrams
 from tests.tiny_models import tiny
 from tests.tiny_targets import classes

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from sk_han import DocumentArray
-from sk_han.documents import LabelledDocuments
-from sk_han.parts.column_fitting import ColumnLearner, prior_logits
-from sk_han.parts.columns import Coding, ColumnEncoder
-from sk_han.targets import fit_target
-from sk_han.validation.cells import read_column
+from sk_han._documents import LabelledDocuments
+from sk_han._parts.column_fitting import ColumnLearner, prior_logits
+from sk_han._parts.columns import Coding, ColumnEncoder
+from sk_han._targets import fit_target
+from sk_han._validation.cells import read_column
 
 DAYS = [datetime.date(2023, 5, 1), datetime.date(2024, 12, 31), None]  # Monday, Tuesday
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray
-from sk_han.parts.ngram_fitting import count_ngrams, frequent_ngrams
-from sk_han.parts.ngrams import column_table
+from sk_han._parts.ngram_fitting import count_ngrams, frequent_ngrams
+from sk_han._parts.ngrams import column_table
 from tests.ngram_models import hash_ngrams
 
 # The pair 2 3 and the words 2 and 3 are in two documents; 5 twice in one.

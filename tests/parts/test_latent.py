@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray
-from sk_han.documents import LabelledDocuments
-from sk_han.kernels.engine import using_threads
-from sk_han.parts import latent as module
-from sk_han.parts.latent import LatentLearner, fit_latent_space, partial_fit_latent_model
-from sk_han.parts.ngram_fitting import count_ngrams, document_counts
-from sk_han.parts.ngram_model import NgramModel
-from sk_han.storage.schema import check
+from sk_han._documents import LabelledDocuments
+from sk_han._kernels.engine import using_threads
+from sk_han._parts import latent as module
+from sk_han._parts.latent import LatentLearner, fit_latent_space, partial_fit_latent_model
+from sk_han._parts.ngram_fitting import count_ngrams, document_counts
+from sk_han._parts.ngram_model import NgramModel
+from sk_han._storage.schema import check
 from tests.ngram_models import fit_ngram_model
 from tests.tiny_targets import classes
 
@@ -105,7 +105,7 @@ class TestSpace:
         assert fit_latent_space(documents, (1, 1), random_state()) is None
 
     def test_of_very_much_text_a_sample_is_read(self, topics, monkeypatch):
-        monkeypatch.setattr("sk_han.parts.latent._MOST_WORDS", 1400)
+        monkeypatch.setattr("sk_han._parts.latent._MOST_WORDS", 1400)
         space = fit_latent_space(topics.documents, (1, 1), random_state())
         whole = fit_latent_space(topics.documents[:200], (1, 1), random_state())
         # 200 documents of 7 words are read, and the one that passes the limit.

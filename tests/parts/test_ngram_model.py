@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray
-from sk_han.documents import LabelledDocuments
-from sk_han.parts.ngram_model import NgramModel
-from sk_han.parts.ngrams import check_ngram_range, keyed_ngrams
-from sk_han.storage.schema import check
+from sk_han._documents import LabelledDocuments
+from sk_han._parts.ngram_model import NgramModel
+from sk_han._parts.ngrams import check_ngram_range, keyed_ngrams
+from sk_han._storage.schema import check
 from tests.ngram_models import fit_ngram_model, hash_ngrams
 from tests.tiny_targets import classes
 
@@ -100,7 +100,7 @@ class TestLogits:
         together = model.logits(documents)
         alone = [model.logits(documents[i : i + 1])[0] for i in range(len(documents))]
         np.testing.assert_allclose(together, alone, rtol=1e-6)
-        monkeypatch.setattr("sk_han.parts.ngrams.BATCH_SIZE", 4)
+        monkeypatch.setattr("sk_han._parts.ngrams.BATCH_SIZE", 4)
         np.testing.assert_array_equal(model.logits(documents), together)
 
 

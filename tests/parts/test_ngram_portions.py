@@ -5,10 +5,10 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sk_han import DocumentArray, HierarchicalTokenizer
+from sk_han._documents import LabelledDocuments
+from sk_han._parts import ngram_fitting
+from sk_han._parts.ngram_fitting import partial_fit_ngram_model
 from sk_han.datasets import make_reviews
-from sk_han.documents import LabelledDocuments
-from sk_han.parts import ngram_fitting
-from sk_han.parts.ngram_fitting import partial_fit_ngram_model
 from tests.ngram_models import fit_ngram_model
 from tests.parts.test_ngram_model import bucket_of
 from tests.tiny_targets import classes

@@ -7,9 +7,9 @@ from scipy.sparse import random as random_matrix
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sk_han.kernels.engine import using_engine, using_threads
-from sk_han.parts import one_vs_rest as module
-from sk_han.parts.one_vs_rest import (
+from sk_han._kernels.engine import using_engine, using_threads
+from sk_han._parts import one_vs_rest as module
+from sk_han._parts.one_vs_rest import (
     Features,
     dense_one_vs_rest,
     logistic_regression,

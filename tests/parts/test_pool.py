@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray
-from sk_han.documents import Coalitions
-from sk_han.parts import Pool
+from sk_han._documents import Coalitions
+from sk_han._parts import Pool
 from tests.tiny_targets import classes
 
 DOCUMENTS = DocumentArray.from_nested([[[2, 3], [4]], [[2]]])

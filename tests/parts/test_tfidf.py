@@ -5,15 +5,15 @@ import pytest
 
 import sk_han
 from sk_han import HANClassifier, HierarchicalTokenizer, explain, summarize
-from sk_han.documents import LabelledDocuments
-from sk_han.parts import ngram_fitting
-from sk_han.parts.ngram_fitting import MOST_DENSE, NgramLearner
-from sk_han.parts.ngram_model import NgramModel
-from sk_han.parts.ngrams import buckets_of, keyed_ngrams
-from sk_han.parts.one_vs_rest import one_vs_rest
+from sk_han._documents import LabelledDocuments
+from sk_han._parts import ngram_fitting
+from sk_han._parts.ngram_fitting import MOST_DENSE, NgramLearner
+from sk_han._parts.ngram_model import NgramModel
+from sk_han._parts.ngrams import buckets_of, keyed_ngrams
+from sk_han._parts.one_vs_rest import one_vs_rest
+from sk_han._storage.schema import check
+from sk_han._targets import AnyOfLabels, OneOfClasses
 from sk_han.serving import Scorer
-from sk_han.storage.schema import check
-from sk_han.targets import AnyOfLabels, OneOfClasses
 
 K = 37
 NAMES = np.arange(K)

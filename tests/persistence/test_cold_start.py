@@ -80,7 +80,7 @@ def test_a_fit_that_computes_states_again_loads_no_compiler():
 import sys
 from sk_han import HANClassifier
 from sk_han.datasets import make_reviews
-from sk_han.nn import encoders
+from sk_han.nn import _encoders as encoders
 encoders.MOST_STEPS_KEPT = 3
 texts, labels = make_reviews(120, random_state=0)
 HANClassifier(max_epochs=1, embedding_dim=8, word_hidden=4, rnn="lstm").fit(texts, labels)

@@ -76,7 +76,7 @@ class TestAccidents:
 
     @pytest.mark.parametrize("version", [12, 1, "3", None])
     def test_another_format_is_named_so(self, load_bytes, monkeypatch, version):
-        monkeypatch.setattr("sk_han.storage.model_file.FORMAT_VERSION", version)
+        monkeypatch.setattr("sk_han._storage.model_file.FORMAT_VERSION", version)
         content = archive_of(*PARTS)
         monkeypatch.undo()
         with pytest.raises(ModelFormatError, match=f"format {version!r}, .*install the release"):

@@ -19,10 +19,10 @@ from tests.thorough import first_fast
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
 
 OURS = [
-    "sk_han.classifier.HANClassifier",
-    "sk_han.tokenizer.HierarchicalTokenizer",
-    *(f"sk_han.options.{name}" for name in ("RNN", "Attention", "ContextAttention")),
-    "sk_han.options.MultiHopAttention",
+    "sk_han._classifier.HANClassifier",
+    "sk_han._tokenizer.HierarchicalTokenizer",
+    *(f"sk_han._options.{name}" for name in ("RNN", "Attention", "ContextAttention")),
+    "sk_han._options.MultiHopAttention",
 ]
 
 CLASSIFIERS = {

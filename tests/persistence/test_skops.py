@@ -27,9 +27,9 @@ def model(request):
 
 class TestSkops:
     TRUSTED = (
-        "sk_han.classifier.HANClassifier",
-        "sk_han.options.Attention",  # a parameter of the tiny classifier
-        "sk_han.tokenizer.HierarchicalTokenizer",
+        "sk_han._classifier.HANClassifier",
+        "sk_han._options.Attention",  # a parameter of the tiny classifier
+        "sk_han._tokenizer.HierarchicalTokenizer",
     )
 
     @pytest.fixture

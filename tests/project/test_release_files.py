@@ -16,7 +16,14 @@ import sk_han
 pytestmark = pytest.mark.thorough
 
 ROOT = Path(__file__).parents[2]
-KINDS = ["**/*.py", "py.typed", "rendering/*.css", "rendering/*.jinja", "serving/*.html"]
+KINDS = [
+    "**/*.py",
+    "**/*.pyi",
+    "py.typed",
+    "_rendering/*.css",
+    "_rendering/*.jinja",
+    "serving/*.html",
+]
 PACKAGE = {str(file.relative_to(ROOT)) for kind in KINDS for file in ROOT.glob(f"sk_han/{kind}")}
 METADATA = {
     "METADATA",

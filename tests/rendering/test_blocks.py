@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sk_han.rendering.blocks import (
+from sk_han._rendering.blocks import (
     decimal,
     number,
     percent,
     points,
 )
-from sk_han.rendering.shading import (
+from sk_han._rendering.shading import (
     WEAK_SHARE,
     folded,
     probability_of,

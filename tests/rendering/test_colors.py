@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from sk_han.rendering.colors import DARK, LEVELS, LIGHT, SCALES, shades, stylesheet
+from sk_han._rendering.colors import DARK, LEVELS, LIGHT, SCALES, shades, stylesheet
 
 THEMES = [LIGHT, DARK]
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from sk_han import HierarchicalTokenizer
-from sk_han.rendering import plot_explanation, plot_history
+from sk_han.inspection import plot_explanation, plot_history
 from tests.by_hand import explained, signed
 from tests.reports import made
 from tests.tiny_models import fitted_classifier, fitted_pipeline, tiny

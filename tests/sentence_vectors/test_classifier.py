@@ -174,7 +174,7 @@ def test_the_summary_says_that_the_network_of_words_was_stopped(X):
 
 
 def test_text_without_labels_teaches_the_network_of_words(X, embedder, monkeypatch):
-    monkeypatch.setattr("sk_han.fitting.linear._ENOUGH_TO_PRETRAIN", 50)
+    monkeypatch.setattr("sk_han._fitting.linear._ENOUGH_TO_PRETRAIN", 50)
     unlabelled = embedder.tokenizer_.transform(opinions(60, 2)[0])
     taught = quick().fit(X, LABELS, X_unlabelled=unlabelled)
     assert taught.fit_summary_.seconds["pre-training"] > 0

@@ -7,7 +7,7 @@ from sk_han import (
     HierarchicalTokenizer,
     SentenceEmbedder,
 )
-from sk_han.sentence_vectors.embedder import restore, state_of
+from sk_han.sentence_vectors._embedder import restore, state_of
 from tests.tiny_models import TEXTS
 
 

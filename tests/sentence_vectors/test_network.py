@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from sk_han import Attention, MultiHopAttention
-from sk_han.nn.encoders import shapes_of
+from sk_han.nn._encoders import shapes_of
 from sk_han.sentence_vectors import SentenceNetwork
 
 # Documents of 3, 0 and 2 sentences; 5 numbers, 7 classes.

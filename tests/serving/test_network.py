@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from sk_han import RNN, Attention, ContextAttention, DocumentArray, MultiHopAttention
-from sk_han.serving import stored_model as network
-from sk_han.serving.stored_model import ServedNetwork
-from sk_han.training.builder import net_to_state
+from sk_han._training.builder import net_to_state
+from sk_han.serving import _stored_model as network
+from sk_han.serving._stored_model import ServedNetwork
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 pytestmark = pytest.mark.usefixtures("engine")

@@ -191,7 +191,7 @@ from sk_han.serving import Scorer
 scorer = Scorer.load(sys.argv[1])
 texts = ["A good day. The sun shone.", "", "Bad!"] * 500
 found = scorer.predict_proba(texts)
-assert "sk_han.inspection.explanations" not in sys.modules  # predictions do without
+assert "sk_han.inspection._explanations" not in sys.modules  # predictions do without
 scorer.explain(texts[:3])[0].to_html()
 scorer.explain(texts[:3], method="attention")
 scorer.summarize(texts[:9]).to_html()

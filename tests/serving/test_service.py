@@ -25,8 +25,9 @@ import uvicorn
 from fastapi import FastAPI
 
 import sk_han
-from sk_han.serving import Scorer, create_app, service
-from sk_han.serving.service import Service
+from sk_han.serving import Scorer, create_app
+from sk_han.serving import _service as service
+from sk_han.serving._service import Service
 from tests.browser import CHROMIUM, Browser
 from tests.html_page import Page
 from tests.tiny_models import BAD, GOOD, LABELS, TEXTS, fitted_classifier, tiny, with_classes

@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 
 from sk_han import RNN, Attention, HierarchicalTokenizer
-from sk_han.nn import HierarchicalAttentionNetwork
-from sk_han.nn.encoders import shapes_of
-from sk_han.options import NetworkOptions
-from sk_han.parts.trained_network import TrainedNetwork
-from sk_han.sentence_vectors.network import SentenceNetwork
-from sk_han.sentence_vectors.training import TrainedSentenceNetwork
-from sk_han.serving.stored_model import ServedNetwork, weight_shapes
-from sk_han.storage.schema import NETWORK_WEIGHTS, check
-from sk_han.targets import OneOfClasses
-from sk_han.text import vocabulary as tokenizer_state
-from sk_han.utils.compat import validate_parameter_constraints
+from sk_han._parts.trained_network import TrainedNetwork
+from sk_han._storage.schema import NETWORK_WEIGHTS, check
+from sk_han._targets import OneOfClasses
+from sk_han._text import vocabulary as tokenizer_state
+from sk_han._utils.compat import validate_parameter_constraints
+from sk_han.nn import HierarchicalAttentionNetwork, NetworkOptions
+from sk_han.nn._encoders import shapes_of
+from sk_han.sentence_vectors._network import SentenceNetwork
+from sk_han.sentence_vectors._training import TrainedSentenceNetwork
+from sk_han.serving._stored_model import ServedNetwork, weight_shapes
 
 OPTIONS = NetworkOptions(embedding_dim=5, word_hidden=3, sentence_hidden=2)
 SIZES: dict[str, dict[str, Any]] = {

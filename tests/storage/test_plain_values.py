@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_han import RNN, Attention, ContextAttention
-from sk_han.rendering.result import plain
-from sk_han.storage.model_file import from_plain, to_plain
+from sk_han._rendering.result import plain
+from sk_han._storage.model_file import from_plain, to_plain
 from tests.crafted_files import archive_of, golden_parts
 
 # Lone surrogates, NUL and private characters too.

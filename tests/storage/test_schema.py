@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sk_han import RNN
-from sk_han.options import Choice, Range
-from sk_han.storage.schema import (
+from sk_han._options import Choice, Range
+from sk_han._storage.schema import (
     Array,
     ByName,
     Field,

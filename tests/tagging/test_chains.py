@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 import torch
 
-from sk_han.nn.encoders import shapes_of
-from sk_han.tagging.fit import encoded_sentences, token_kinds, word_shape
-from sk_han.tagging.network import (
+from sk_han.nn._encoders import shapes_of
+from sk_han.tagging._fit import encoded_sentences, token_kinds, word_shape
+from sk_han.tagging._network import (
     TaggingNetwork,
     best_paths,
     log_partition,
     marginals,
     path_scores,
 )
-from sk_han.tagging.tags import as_sentences
+from sk_han.tagging._tags import as_sentences
 from tests.tagging.test_network import SIZES, SMALL, network
 from tests.tiny_sentences import X, Y, tiny_tagger
 

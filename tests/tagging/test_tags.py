@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from sk_han.tagging import TaggingNetwork, tagged_html, tagged_text
-from sk_han.tagging.tags import as_sentences, as_tags, check_iob2, chunks_of
+from sk_han.tagging._tags import as_sentences, as_tags, check_iob2, chunks_of
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")
 SENTENCE = ["New", "York", "City", "greets", "Anna"]

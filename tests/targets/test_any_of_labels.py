@@ -5,11 +5,10 @@ import pytest
 import torch
 from scipy.optimize import check_grad
 
-from sk_han.nn import HierarchicalAttentionNetwork
-from sk_han.options import NetworkOptions
-from sk_han.targets import AnyOfLabels, OneOfClasses
-from sk_han.targets.any_of_labels import best_thresholds
-from sk_han.targets.splits import folds_of, hold_out
+from sk_han._targets import AnyOfLabels, OneOfClasses
+from sk_han._targets.any_of_labels import best_thresholds
+from sk_han._targets.splits import folds_of, hold_out
+from sk_han.nn import HierarchicalAttentionNetwork, NetworkOptions
 
 NAMES = np.array(["late", "broken", "good"])
 TARGET = AnyOfLabels(NAMES, np.array([0.5, 0.2, 0.9]))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sk_han.targets import fit_target
+from sk_han._targets import fit_target
 from tests.tiny_models import tiny
 
 TEXTS = ["A good day. The sun shone.", "A bad day. The rain fell."]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sk_han.targets import OneOfClasses
+from sk_han._targets import OneOfClasses
 
 THREE = OneOfClasses(np.array(["a", "b", "c"]))
 

@@ -13,9 +13,9 @@ from sklearn.pipeline import make_pipeline
 import sk_han
 import sk_han.cli
 from sk_han import ExplanationList, HierarchicalTokenizer, audit_labels, explain, report, summarize
-from sk_han.inspection.auditing import label_doubts
+from sk_han._targets import OrderedClasses, check_same_kind, fit_target
+from sk_han.inspection._auditing import label_doubts
 from sk_han.serving import Scorer
-from sk_han.targets import OrderedClasses, check_same_kind, fit_target
 from tests.reports import made
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
 

@@ -1,7 +1,7 @@
 import numpy as np
 
-from sk_han.targets.one_of_classes import log_softmax, softmax
-from sk_han.targets.target import log_sigmoid
+from sk_han._targets.one_of_classes import log_softmax, softmax
+from sk_han._targets.target import log_sigmoid
 
 
 def test_probabilities_worked_by_hand():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sk_han.targets import OneOfClasses, splits
-from sk_han.targets.splits import folds_of
+from sk_han._targets import OneOfClasses, splits
+from sk_han._targets.splits import folds_of
 
 CODES = np.arange(90) % 2
 GROUPS = np.arange(90) // 3  # thirty authors of three documents

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.feature_extraction.text import strip_accents_ascii, strip_accents_unicode
 
-from sk_han.text.reader import ACCENT_STRIPPERS
+from sk_han._text.reader import ACCENT_STRIPPERS
 
 OF_SCIKIT_LEARN = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sk_han.text.analyzer import TOKEN_PATTERNS, compile_token_pattern
-from sk_han.text.sentences import (
+from sk_han._text.analyzer import TOKEN_PATTERNS, compile_token_pattern
+from sk_han._text.sentences import (
     _LONGEST_ABBREVIATION,
     BEFORE_NAME,
     BEFORE_NUMBER,

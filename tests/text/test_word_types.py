@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from sk_han import HierarchicalTokenizer
-from sk_han.text import reader
-from sk_han.text.analyzer import TextAnalyzer
-from sk_han.text.reader import WordTypes, joined, read_word_types
+from sk_han._text import reader
+from sk_han._text.analyzer import TextAnalyzer
+from sk_han._text.reader import WordTypes, joined, read_word_types
 from tests.dask_workers import in_a_task
 
 ANALYZER = TextAnalyzer(r"\w+")

@@ -8,9 +8,9 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from sk_han import Attention, DocumentArray
-from sk_han.documents import LabelledDocuments
-from sk_han.training.builder import OPTIMIZERS, document_net
-from sk_han.training.net import Net, document_tensors
+from sk_han._documents import LabelledDocuments
+from sk_han._training.builder import OPTIMIZERS, document_net
+from sk_han._training.net import Net, document_tensors
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 SIZE = 0.3

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sk_han.training.builder import batch_size_for, epochs_for, epochs_of
+from sk_han._training.builder import batch_size_for, epochs_for, epochs_of
 
 
 @pytest.mark.parametrize(

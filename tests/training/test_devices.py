@@ -8,9 +8,9 @@ import pytest
 import torch
 from joblib import cpu_count
 
-from sk_han.kernels.engine import n_threads
-from sk_han.training import net as module
-from sk_han.training.net import (
+from sk_han._kernels.engine import n_threads
+from sk_han._training import net as module
+from sk_han._training.net import (
     _came_by_fork,
     available_devices,
     computing,

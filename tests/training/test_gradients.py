@@ -5,12 +5,12 @@ import pytest
 import torch
 
 from sk_han import Attention, DocumentArray, MultiHopAttention
-from sk_han.documents import LabelledDocuments
-from sk_han.kernels import engine
-from sk_han.nn.training import BinaryLosses, RowwiseAdamW
-from sk_han.training import net as net_module
-from sk_han.training.builder import document_net
-from sk_han.training.gradients import clip_arrays, kernels_train
+from sk_han._documents import LabelledDocuments
+from sk_han._kernels import engine
+from sk_han._training import net as net_module
+from sk_han._training.builder import document_net
+from sk_han._training.gradients import clip_arrays, kernels_train
+from sk_han.nn._training import BinaryLosses, RowwiseAdamW
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
 
 pytest.importorskip("numba")

@@ -13,11 +13,11 @@ import pytest
 import torch
 
 from sk_han import DocumentArray, MultiHopAttention, load, save
-from sk_han.documents import LabelledDocuments
-from sk_han.parts.trained_network import TrainedNetwork
-from sk_han.training.builder import document_net
-from sk_han.training.callbacks import EarlyStopping, StopTraining
-from sk_han.training.net import Batches, Net, accuracy, document_tensors, weighted_mean
+from sk_han._documents import LabelledDocuments
+from sk_han._parts.trained_network import TrainedNetwork
+from sk_han._training.builder import document_net
+from sk_han._training.callbacks import EarlyStopping, StopTraining
+from sk_han._training.net import Batches, Net, accuracy, document_tensors, weighted_mean
 from tests.tiny_models import BAD, GOOD, LABELS, TEXTS, UNSEEN, fitted_classifier, tiny
 
 FORKED = """

@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from sk_han import DocumentArray
-from sk_han.documents import LabelledDocuments
-from sk_han.training import pretraining
-from sk_han.training.builder import document_net
-from sk_han.training.net import Batches
-from sk_han.training.pretraining import (
+from sk_han._documents import LabelledDocuments
+from sk_han._training import pretraining
+from sk_han._training.builder import document_net
+from sk_han._training.net import Batches
+from sk_han._training.pretraining import (
     halves,
     labelled_by_other_half,
     sample_to_pretrain,

@@ -19,7 +19,7 @@ def told(capsys, **params):
 
 @pytest.fixture
 def terminal(monkeypatch):
-    monkeypatch.setattr("sk_han.training.builder.rewrites_lines", lambda: True)
+    monkeypatch.setattr("sk_han._training.builder.rewrites_lines", lambda: True)
 
 
 def test_a_log_has_one_line_an_epoch(capsys):
@@ -34,7 +34,7 @@ def test_a_log_has_one_line_an_epoch(capsys):
 
 
 def test_a_log_has_lines_within_a_long_epoch(capsys, monkeypatch):
-    monkeypatch.setattr("sk_han.training.callbacks._LONGEST_SILENCE", 0.0)
+    monkeypatch.setattr("sk_han._training.callbacks._LONGEST_SILENCE", 0.0)
     assert "\nepoch 2 of 4: 2 of 3 batches\n" in told(capsys)
 
 
@@ -59,7 +59,7 @@ def test_a_log_announces_each_stage_in_order(capsys):
 
 def test_rates_are_told_at_verbose_2_alone(capsys):
     assert "/s" not in told(capsys)
-    assert re.search(r" [\d,]+ documents/s, [\d,]+ words/s", told(capsys, verbose=2))
+    assert re.search(r" [\d,]+ _documents/s, [\d,]+ words/s", told(capsys, verbose=2))
 
 
 def test_a_terminal_has_one_bar_with_the_time_left(capsys, terminal):

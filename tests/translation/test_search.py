@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from sk_han.translation import AttentionSeq2Seq
-from sk_han.translation.fit import beam_search
-from sk_han.translation.network import END_ID
+from sk_han.translation._fit import beam_search
+from sk_han.translation._network import END_ID
 
 SOURCES = torch.tensor([2, 3, END_ID, END_ID, 5, 6, 7, 4, END_ID])
 LENGTHS = torch.tensor([3, 1, 5])

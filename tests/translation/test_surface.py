@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray, HierarchicalTokenizer
-from sk_han.nn.encoders import shapes_of
-from sk_han.training.net import Batches
+from sk_han._training.net import Batches
+from sk_han.nn._encoders import shapes_of
 from sk_han.translation import AttentionSeq2Seq
-from sk_han.translation.alignment import (
+from sk_han.translation._alignment import (
     GLUED_AFTER,
     GLUED_BEFORE,
     SIGN_PATTERN,
     learn_forms,
     written,
 )
-from sk_han.translation.fit import TextPairs, with_end_marks
+from sk_han.translation._fit import TextPairs, with_end_marks
 from tests.translation.test_network import SIZES
 
 TEXTS = [

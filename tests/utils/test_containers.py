@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from sk_han import DocumentArray
-from sk_han.utils.containers import label_list, plain_label, rows_of
+from sk_han._utils.containers import label_list, plain_label, rows_of
 
 STRINGS, NUMBERS, TRUTHS = ["b", "a", "b"], [7, 3, 7], [True, False, True]
 CONTAINERS = {

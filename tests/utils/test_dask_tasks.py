@@ -1,4 +1,4 @@
-from sk_han.kernels.engine import tasks_at_once
+from sk_han._kernels.engine import tasks_at_once
 from tests.dask_workers import in_a_task
 
 

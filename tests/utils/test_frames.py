@@ -3,8 +3,8 @@
 import pytest
 
 from sk_han import explain, faithfulness_report, report, summarize
+from sk_han._utils.containers import frame_of
 from sk_han.translation import Alignment
-from sk_han.utils.containers import frame_of
 from tests.tiny_models import TEXTS, tiny
 
 pandas = pytest.importorskip("pandas")

@@ -9,7 +9,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from sk_han import HierarchicalTokenizer
-from sk_han.utils.messages import (
+from sk_han._utils.messages import (
     a_kind,
     agreeing,
     counted,
@@ -132,7 +132,7 @@ def places(function, *args):
     return [(warning.filename, warning.category) for warning in caught]
 
 
-def inside(package, code="from sk_han.utils.messages import warn_user\nwarn_user('Careful.')"):
+def inside(package, code="from sk_han._utils.messages import warn_user\nwarn_user('Careful.')"):
     """Run a warning as a module of a package would, in a file of its own name."""
     exec(compile(code, f"/{package}/module.py", "exec"), {"__name__": f"{package}.module"})
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, log_loss
 
-from sk_han.utils.metrics import (
+from sk_han._utils.metrics import (
     calibration_error,
     difference_interval,
     effective_groups,

@@ -6,8 +6,8 @@ import types
 
 import pytest
 
-from sk_han.utils import progress
-from sk_han.utils.progress import Progress
+from sk_han._utils import progress
+from sk_han._utils.progress import Progress
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import os
 import pytest
 
 import sk_han
-from sk_han.utils.files import check_replaceable
+from sk_han._utils.files import check_replaceable
 
 
 class TestWhatIsToldBefore:

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from sk_han.utils import progress as stage_times
-from sk_han.utils.progress import Stages
+from sk_han._utils import progress as stage_times
+from sk_han._utils.progress import Stages
 
 
 @pytest.fixture

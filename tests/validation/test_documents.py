@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sk_han import DocumentArray, HierarchicalTokenizer, SentenceArray
-from sk_han.validation.documents import (
+from sk_han._validation.documents import (
     as_documents,
     holds_word_ids,
     vocabulary_size_of,

@@ -13,14 +13,14 @@ from sk_han import (
     DocumentArray,
     HierarchicalTokenizer,
 )
-from sk_han.datasets import make_reviews
-from sk_han.targets import OneOfClasses
-from sk_han.validation.documents import warn_of_features
-from sk_han.validation.labels import (
+from sk_han._targets import OneOfClasses
+from sk_han._validation.documents import warn_of_features
+from sk_han._validation.labels import (
     warn_of_conflicts,
     warn_of_names,
     warn_of_order,
 )
+from sk_han.datasets import make_reviews
 
 CLASSES = np.array(["a", "b", "c"])
 

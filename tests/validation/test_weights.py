@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sk_han.validation.labels import (
+from sk_han._validation.labels import (
     document_weights,
     encode_labels,
 )

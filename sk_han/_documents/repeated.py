@@ -1,0 +1,183 @@
+"""Documents with the same words as another one, found by word ids or by text.
+
+Training documents are compared by word ids, since a fit may have no texts. Held-out ones are
+compared by text, since all unknown words have the same id.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han._documents.array import UNKNOWN_ID, DocumentArray
+
+_WORDS = re.compile(r"\w+")
+
+# Documents with the same words stay together in a split: a held-out copy would have been memorized.
+# But if most documents are copies and few differ, too few could be held out.
+_MOST_COPIES, _ENOUGH_DIFFERENT = 0.5, 50
+_SHARE_HASHED = 0.5  # of a document's words; more of them must be known
+
+
+def first_of_same_words(documents: DocumentArray) -> NDArray[np.int64]:
+    """For each document, return the row of the first one with the same words in order, (D,).
+
+    Where sentences end does not matter. A document without a known word equals no other.
+    """
+    return _first_of_same(_digests(documents))
+
+
+def text_key(text: str) -> str:
+    """Return a normalized key, equal for texts with the same words and empty for blank text.
+
+    Case, blanks and punctuation do not count, unless a text has nothing else.
+    """
+    folded = text.casefold()
+    return " ".join(_WORDS.findall(folded)) or "".join(folded.split())
+
+
+def first_of_same_text(texts: Iterable[str]) -> NDArray[np.int64]:
+    """For each text, return the row of the first one with the same words, (D,).
+
+    A blank text equals no other.
+    """
+    return _first_of_same(text_key(text) or None for text in texts)
+
+
+def groups_of_same(keys: Iterable[str]) -> list[list[int]]:
+    """Return the positions of each key that occurs more than once; empty keys are never equal."""
+    groups: dict[int, list[int]] = {}
+    for row, first in enumerate(_first_of_same(key or None for key in keys).tolist()):
+        groups.setdefault(first, []).append(row)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def groups_by_label(groups: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Renumber groups (D,) so that groups of one label are neighbours, which folds then share."""
+    by_label = np.argsort(codes, kind="stable")
+    _, first, of_row = np.unique(groups[by_label], return_index=True, return_inverse=True)
+    found = np.empty(len(codes), dtype=np.int64)
+    found[by_label] = first[of_row]
+    return found
+
+
+def groups_of_copies(
+    first_of_same: NDArray[np.int64], codes: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
+    """Return a group for each document (D,) that its copies share; None without copies.
+
+    `first_of_same` comes from `first_of_same_words` or `first_of_same_text`; `codes` number the
+    targets.
+    """
+    n_copies = int((first_of_same != np.arange(len(codes))).sum())
+    n_different = len(codes) - n_copies
+    if n_copies and (n_different >= _ENOUGH_DIFFERENT or n_copies < _MOST_COPIES * len(codes)):
+        return groups_by_label(first_of_same, codes)
+    return None
+
+
+def conflicting_rows(
+    first_of_same: NDArray[np.int64], targets: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Find the rows, ascending, of documents with the words of one with a different target."""
+    differs = targets != targets[first_of_same]
+    return np.flatnonzero(np.isin(first_of_same, first_of_same[differs]))
+
+
+class TextHashes(NamedTuple):
+    """Salted hashes of the words of documents, to find others with the same words."""
+
+    salt: NDArray[np.uint8]  # (16,)
+    hashes: NDArray[np.uint64]  # (n,), rising
+
+    @classmethod
+    def of(cls, documents: DocumentArray, salt: NDArray[np.uint8]) -> TextHashes:
+        """Hash documents; those with half or more of their words unknown get no hash."""
+        found = [each for each in _salted(documents, salt) if each is not None]
+        return cls(salt, np.unique(np.array(found, dtype=np.uint64)))
+
+    def and_of(self, documents: DocumentArray) -> TextHashes:
+        """Return these and the hashes of further documents."""
+        return self._replace(hashes=np.union1d(self.hashes, self.of(documents, self.salt).hashes))
+
+    def known(self, documents: DocumentArray) -> NDArray[np.bool_]:
+        """Return whether each document (D,) has the words of one that was hashed."""
+        keys = [0 if each is None else each for each in _salted(documents, self.salt)]
+        return np.isin(np.array(keys, dtype=np.uint64), self.hashes)
+
+    def are_compared(self, documents: DocumentArray) -> NDArray[np.bool_]:
+        """Return whether more than half of the words of each document (D,) are known."""
+        return _are_known(documents, _SHARE_HASHED)
+
+
+def _salted(documents: DocumentArray, salt: NDArray[np.uint8]) -> Iterator[int | None]:
+    for digest in _digests(documents, salt.tobytes(), _SHARE_HASHED):
+        yield None if digest is None else max(int.from_bytes(digest[:8], "little"), 1)
+
+
+def _first_of_same(keys: Iterable[Hashable]) -> NDArray[np.int64]:
+    """Return the position of the first equal key, for each key; None equals no other."""
+    first_of: dict[Hashable, int] = {}
+    return np.array(
+        [i if key is None else first_of.setdefault(key, i) for i, key in enumerate(keys)],
+        dtype=np.int64,
+    )
+
+
+def _digests(
+    documents: DocumentArray, salt: bytes = b"", share_known: float = 0.0
+) -> Iterator[bytes | None]:
+    """Yield digests of documents, whose words would take the memory of the collection again.
+
+    None for a document unless more than this share of its words is known.
+    """
+    ids = np.ascontiguousarray(documents.word_ids, dtype=np.int32).view(np.uint8).data
+    is_known = _are_known(documents, share_known)
+    for known, (start, stop) in zip(is_known, pairwise(4 * documents.word_starts), strict=True):
+        yield blake2b(ids[start:stop], digest_size=16, salt=salt).digest() if known else None
+
+
+def _are_known(documents: DocumentArray, share_known: float) -> NDArray[np.bool_]:
+    """Return whether more than this share of the words of each document (D,) is known."""
+    starts = documents.word_starts
+    n_known = np.append(0, np.cumsum(documents.word_ids > UNKNOWN_ID))[starts]
+    found: NDArray[np.bool_] = np.diff(n_known) > share_known * np.diff(starts)
+    return found
+
+
+@dataclass(frozen=True)
+class LabelledDocuments:
+    """D documents with encoded targets, positive weights in the loss, and groups (D,).
+
+    Documents of one group are held out and dealt out to folds together.
+    """
+
+    documents: DocumentArray
+    targets: NDArray[Any]
+    weights: NDArray[np.float64]
+    groups: NDArray[np.int64] | None = None
+
+    @property
+    def inputs(self) -> DocumentArray:
+        """The documents, under the name that all kinds of training data share."""
+        return self.documents
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def excerpts(self, most_words: int, random_state: np.random.RandomState) -> LabelledDocuments:
+        """Return the same with excerpts of the longer documents."""
+        return replace(self, documents=self.documents.excerpts(most_words, random_state))
+
+    def __getitem__(self, rows: Any) -> LabelledDocuments:
+        groups = None if self.groups is None else self.groups[rows]
+        return LabelledDocuments(
+            self.documents[rows], self.targets[rows], self.weights[rows], groups
+        )

@@ -1,0 +1,295 @@
+"""Documents of sentence vectors, and coalitions of the sentences of any document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sk_han._documents.array import (
+    UNKNOWN_ID,
+    DocumentArray,
+    concatenated_ranges,
+    packed,
+    starts_of,
+)
+from sk_han._utils.files import LARGEST_NUMBER
+from sk_han._utils.messages import counted, refuse_masked
+
+_ROWS_AT_ONCE = 1 << 14
+
+
+class SentenceArray(DocumentArray):
+    """Documents of sentence vectors, and of the words of the same sentences.
+
+    It is a `DocumentArray`, so that models of words, such as the n-gram model of `HANClassifier`,
+    read it as they read documents of word ids. In addition, each sentence has a vector: that of
+    sentence ``j`` is ``vectors[sentence_numbers[j]]``. Selected rows share `vectors`.
+
+    Parameters
+    ----------
+    documents : DocumentArray of shape (n_documents,)
+        The words.
+    vectors : array-like of float, shape (n_vectors, d)
+        Vectors of the distinct sentences, kept as float32.
+    sentence_numbers : array-like of int, shape (n_sentences,), default=None
+        The row of `vectors` of each sentence; None if there is one for each sentence, in order.
+    sentence_spans : array-like of int, shape (n_sentences, 2), default=None
+        Start and end of each sentence in the raw text of its document; None if there is no text.
+    encoder : str, default=None
+        Name of the encoder that made the vectors; None if it is not known.
+
+    Raises
+    ------
+    TypeError
+        If vectors are not numbers, or sentence numbers not integers.
+    ValueError
+        If shapes do not match, a vector holds NaN, infinity or a number beyond 1e12,
+        or a sentence has no vector.
+
+    Notes
+    -----
+    ``joblib.dump(X, path)`` stores it, and ``joblib.load(path, mmap_mode="r")`` opens it with the
+    vectors on the disk: a batch reads its own. A pickle of chosen rows holds their vectors only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_han import SentenceArray
+    >>> one, other = np.zeros((2, 3)), np.ones((1, 3))
+    >>> X = SentenceArray.from_vectors([one, other])
+    >>> X
+    SentenceArray(2 documents, 3 sentences, 3 words, vectors of 3 numbers)
+    >>> X[[1]].sentence_vectors()
+    array([[1., 1., 1.]], dtype=float32)
+    """
+
+    __slots__ = ("encoder", "sentence_numbers", "sentence_spans", "vectors")
+
+    def __init__(
+        self,
+        documents: DocumentArray,
+        vectors: ArrayLike,
+        sentence_numbers: ArrayLike | None = None,
+        sentence_spans: ArrayLike | None = None,
+        encoder: str | None = None,
+    ) -> None:
+        n = documents.n_sentences
+        found = _finite_vectors(vectors)
+        numbers = np.arange(n) if sentence_numbers is None else np.asarray(sentence_numbers)
+        if numbers.dtype.kind not in "iu" and numbers.size:
+            raise TypeError(f"sentence_numbers must be integers; got dtype {numbers.dtype}.")
+        if numbers.shape != (n,):
+            raise ValueError(
+                f"sentence_numbers must have one number for each of {counted(n, 'sentence')}; got "
+                f"shape {numbers.shape}."
+            )
+        if n and not 0 <= numbers.min() <= numbers.max() < len(found):
+            raise ValueError(
+                f"Sentences have the vectors {numbers.min()} to {numbers.max()}, and there are "
+                f"{counted(len(found), 'vector')} for {counted(n, 'sentence')}."
+            )
+        spans = None if sentence_spans is None else np.asarray(sentence_spans, dtype=np.int64)
+        if spans is not None and spans.shape != (n, 2):
+            raise ValueError(f"sentence_spans must have the shape {(n, 2)}; got {spans.shape}.")
+        self._fill(documents, found, numbers.astype(np.int64, copy=False), spans, encoder)
+
+    @classmethod
+    def from_vectors(cls, documents: Iterable[ArrayLike]) -> SentenceArray:
+        """Build from the sentence vectors of each document, without text.
+
+        Parameters
+        ----------
+        documents : iterable of array-like of shape (n_sentences, d)
+            The vectors of the sentences of each document; shape (0, d) for an empty one.
+
+        Returns
+        -------
+        SentenceArray of shape (n_documents,)
+            Each sentence has one unknown word, which carries no information for the n-gram model.
+        """
+        each = []
+        for vectors in documents:
+            refuse_masked(vectors, "An array of sentence vectors")
+            each.append(np.atleast_2d(np.asarray(vectors)))
+        dimensions = {vectors.shape[-1] for vectors in each}
+        if len(dimensions) != 1:
+            raise ValueError(
+                "All sentence vectors need the same number of entries; got "
+                f"{sorted(dimensions) or 'no documents'}."
+            )
+        starts = starts_of(np.array([len(vectors) for vectors in each]))
+        words = np.full(starts[-1], UNKNOWN_ID, dtype=np.int32)
+        return cls(DocumentArray(words, np.arange(starts[-1] + 1), starts), np.concatenate(each))
+
+    def _with(
+        self, documents: DocumentArray, numbers: NDArray[np.int64], spans: NDArray[np.int64] | None
+    ) -> SentenceArray:
+        """Return other documents with the same vectors, without a second check."""
+        array = object.__new__(SentenceArray)
+        array._fill(documents, self.vectors, numbers, spans, self.encoder)
+        return array
+
+    def _fill(self, documents: DocumentArray, *own: Any) -> None:
+        """Set the arrays of documents, and vectors, numbers, spans and encoder."""
+        for name in DocumentArray.__slots__:
+            setattr(self, name, getattr(documents, name))
+        self.vectors, self.sentence_numbers, self.sentence_spans, self.encoder = own
+
+    @property
+    def dimension(self) -> int:
+        """Size d of a sentence vector."""
+        return self.vectors.shape[1]
+
+    def sentence_vectors(self) -> NDArray[np.float32]:
+        """Return the vector of each sentence, in order, shape (n_sentences, d)."""
+        return np.asarray(self.vectors[self.sentence_numbers])
+
+    def words(self) -> DocumentArray:
+        """Return the documents as words alone."""
+        return DocumentArray._checked(
+            self.word_ids, self.sentence_starts, self.document_starts, self.spelling
+        )
+
+    def with_word_ids(self, word_ids: NDArray[np.int32]) -> SentenceArray:
+        """Return the same documents with other ids of their words."""
+        words = super().with_word_ids(word_ids)
+        return self._with(words, self.sentence_numbers, self.sentence_spans)
+
+    def keep_words(self, kept: NDArray[np.bool_]) -> SentenceArray:
+        """Return the documents without some of their sentences; see `DocumentArray.keep_words`.
+
+        Raises
+        ------
+        ValueError
+            If a sentence loses some of its words, since its vector represents the whole sentence.
+        """
+        words = super().keep_words(kept)
+        n_kept = np.diff(starts_of(kept)[self.sentence_starts])
+        stays = n_kept > 0
+        if np.any(stays & (n_kept < self.words_per_sentence)):
+            raise ValueError(
+                "A sentence vector belongs to the whole sentence, so words cannot be left out of "
+                "it. Leave whole sentences out, or transform changed texts by the SentenceEmbedder."
+            )
+        spans = None if self.sentence_spans is None else self.sentence_spans[stays]
+        return self._with(words, self.sentence_numbers[stays], spans)
+
+    def __repr__(self) -> str:
+        words = super().__repr__().partition("(")[2][:-1]
+        return f"SentenceArray({words}, vectors of {counted(self.dimension, 'number')})"
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        own = {name: getattr(self, name) for name in SentenceArray.__slots__}
+        state = super().__getstate__()[1] | own
+        used = np.unique(self.sentence_numbers)
+        if len(used) < len(self.vectors):
+            state["vectors"] = np.asarray(self.vectors[used])
+            state["sentence_numbers"] = np.searchsorted(used, self.sentence_numbers)
+        return None, state
+
+    def _take(self, rows: NDArray[np.int64]) -> SentenceArray:
+        sentences = concatenated_ranges(
+            self.document_starts[rows], self.sentences_per_document[rows]
+        )
+        spans = None if self.sentence_spans is None else self.sentence_spans[sentences]
+        return self._with(super()._take(rows), self.sentence_numbers[sentences], spans)
+
+    @staticmethod
+    def _joined(parts: Sequence[SentenceArray]) -> SentenceArray:
+        """Put the documents of several arrays into one, in order."""
+        first = parts[0]
+        encoder = next((part.encoder for part in parts if part.encoder is not None), None)
+        for part in parts[1:]:
+            check_same_encoder(encoder, first.dimension, part, "the documents before it")
+        tables = {id(part.vectors): part.vectors for part in parts}
+        starts = starts_of(np.array([len(table) for table in tables.values()]))
+        start_of = dict(zip(tables, starts[:-1], strict=True))
+        spans = [part.sentence_spans for part in parts if part.sentence_spans is not None]
+        joined = first._with(
+            DocumentArray.concatenate([part.words() for part in parts]),
+            np.concatenate([part.sentence_numbers + start_of[id(part.vectors)] for part in parts]),
+            np.concatenate(spans) if len(spans) == len(parts) else None,
+        )
+        joined.encoder = encoder
+        if len(tables) > 1:
+            joined.vectors = np.concatenate(list(tables.values()))
+        return joined
+
+
+def check_same_encoder(encoder: str | None, dimension: int, X: SentenceArray, of: str) -> None:
+    """Check name and size of the encoder that made X against those of the encoder of `of`."""
+    is_same = encoder is None or X.encoder is None or encoder == X.encoder
+    if is_same and X.dimension == dimension:
+        return
+    given, expected = (
+        f"{size} numbers from {name or 'an unknown encoder'}"
+        for size, name in ((X.dimension, X.encoder), (dimension, encoder))
+    )
+    raise ValueError(
+        f"Sentence vectors of {given} are given, and those of {of} are of {expected}. Use the "
+        "SentenceEmbedder that was used there."
+    )
+
+
+def _finite_vectors(vectors: ArrayLike) -> NDArray[np.float32]:
+    refuse_masked(vectors, "An array of sentence vectors")
+    found = np.asarray(vectors)
+    if found.dtype.kind not in "biuf":
+        raise TypeError(f"Sentence vectors must be numbers; got dtype {found.dtype}.")
+    if found.ndim != 2 or found.shape[1] == 0:
+        raise ValueError(
+            f"Sentence vectors must be an array of shape (n_vectors, d); got shape {found.shape}."
+        )
+    if found.dtype != np.float32:
+        with np.errstate(over="ignore"):
+            found = found.astype(np.float32)
+    for start in range(0, len(found), _ROWS_AT_ONCE):
+        wrong = rows_beyond_limit(found[start : start + _ROWS_AT_ONCE])
+        if len(wrong):
+            raise ValueError(
+                f"Sentence vector {start + wrong[0]} holds NaN, infinity or a number beyond "
+                f"{LARGEST_NUMBER:g}, which no model file can hold."
+            )
+    return found
+
+
+def rows_beyond_limit(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Return which vectors (n, d) hold NaN, infinity or a number beyond `LARGEST_NUMBER`."""
+    return np.flatnonzero(~(np.abs(vectors) <= LARGEST_NUMBER).all(axis=1))
+
+
+def each_sentence_alone(documents: DocumentArray) -> DocumentArray:
+    """Return each sentence as a document of its own, shape (N,)."""
+    starts = np.arange(documents.n_sentences + 1)
+    alone = DocumentArray._checked(
+        documents.word_ids, documents.sentence_starts, starts, documents.spelling
+    )
+    if isinstance(documents, SentenceArray):
+        return documents._with(alone, documents.sentence_numbers, None)
+    return alone
+
+
+@dataclass(frozen=True)
+class Coalitions:
+    """M sets of sentences, each of one document and in its order; some may be empty."""
+
+    sentences: NDArray[np.int64]  # numbers among those of all documents, set by set
+    lengths: NDArray[np.int64]  # (M,), sentences of each set
+
+    def documents(self, source: DocumentArray) -> DocumentArray:
+        """Return a document of each set, shape (M,); `source` has the sentences."""
+        chosen: DocumentArray = each_sentence_alone(source)[self.sentences]
+        chosen.document_starts = starts_of(self.lengths)
+        return chosen
+
+    def portions(self, sizes: NDArray[np.int64], most: int) -> Iterator[Coalitions]:
+        """Yield runs of sets whose sentences have sizes (N,) of up to `most` in all, or one set."""
+        starts = starts_of(self.lengths)
+        of_sets = np.diff(starts_of(sizes[self.sentences])[starts])
+        for sets in packed(of_sets, most):
+            sentences = self.sentences[starts[sets.start] : starts[sets.stop]]
+            yield Coalitions(sentences, self.lengths[sets])

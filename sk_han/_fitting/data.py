@@ -1,0 +1,519 @@
+"""The data of a fit: checked, encoded, tokenized, and partly held out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from sk_han._documents import (
+    UNKNOWN_ID,
+    DocumentArray,
+    LabelledDocuments,
+    SentenceArray,
+)
+from sk_han._documents.repeated import (
+    TextHashes,
+    conflicting_rows,
+    first_of_same_words,
+    groups_of_copies,
+)
+from sk_han._model.class_mix import check_priors
+from sk_han._model.fitted_model import FittedModel
+from sk_han._options import NetworkOptions
+from sk_han._parts import Pool
+from sk_han._parts.columns import ColumnEncoder, is_table
+from sk_han._parts.ngrams import check_ngram_range
+from sk_han._targets import Target, check_same_kind, fit_target
+from sk_han._targets.splits import hold_out
+from sk_han._tokenizer import HierarchicalTokenizer
+from sk_han._training.builder import check_net_params, check_optimizer
+from sk_han._training.net import resolve_device
+from sk_han._utils.containers import Floats, Integers, rows_of
+from sk_han._utils.messages import agreeing, counted, in_one_line, warn_user
+from sk_han._utils.progress import Stages, tell
+from sk_han._validation.cells import doubt_about
+from sk_han._validation.documents import (
+    as_documents,
+    check_documents,
+    check_sentence_vectors,
+    check_unlabelled,
+    check_validation,
+    check_word_ids,
+    holds_word_ids,
+    vocabulary_size_of,
+    warn_of_features,
+    warn_of_missing,
+    warn_of_no_words,
+    with_columns,
+    within_vocabulary,
+)
+from sk_han._validation.labels import (
+    check_groups,
+    warn_of_conflicts,
+    warn_of_early_stopping,
+    warn_of_order,
+)
+from sk_han.embeddings._cooccurrence import check_embedding_init
+
+# Short texts are the same by chance: fewer shared documents, or a smaller share, are not warned of.
+_MANY_SHARED, _MOST_SHARED = 20, 0.1
+
+
+class FitInput(NamedTuple):
+    """The arguments of `HANClassifier.fit` or `HANClassifier.partial_fit`, unchecked."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    X_unlabelled: Any = None
+    X_val: Any = None
+    y_val: Any = None
+    classes: Any = None
+    groups: Any = None
+
+
+class CheckedData(NamedTuple):
+    """Checked data: labels are encoded, texts not yet tokenized; letters as for `Target`."""
+
+    target: Target
+    X: Any
+    targets: NDArray[Any]  # encoded labels of D documents
+    weights: Floats  # (D,) with those of classes, at most 1, so that sums are finite
+    groups: Integers | None  # (D,)
+    X_unlabelled: Any
+    validation: tuple[Any, NDArray[Any], Floats] | None  # as X, targets and weights
+
+    @property
+    def rows(self) -> Integers:
+        """Rows of the documents of positive weight."""
+        return np.flatnonzero(self.weights > 0)
+
+
+@dataclass
+class FitState:
+    """State shared by the steps of one call to `fit`."""
+
+    params: Any  # the parameters of the estimator, as attributes
+    network_options: NetworkOptions
+    warm_start_from: FittedModel | None
+    is_partial: bool  # `partial_fit`: one epoch on all documents at the constant learning rate
+    device: str
+    rng: np.random.RandomState
+    stages: Stages
+    tokenizer: HierarchicalTokenizer | None
+    vocabulary_size: int
+    documents: DocumentArray  # X, including documents of weight 0
+    labels: NDArray[Any]  # y
+    target: Target
+    labelled: LabelledDocuments  # D documents of positive weight
+    training: NDArray[np.int64]  # rows of `labelled` that the network learns from
+    held_out: NDArray[np.int64] | None  # the other rows, if any
+    user_validation: LabelledDocuments | None  # X_val and y_val
+    unlabelled: DocumentArray | None
+    column_encoder: ColumnEncoder | None  # of a table
+    column_descriptions: dict[str, str] | None
+    n_conflicting: int  # labelled documents with the same words as one of another class
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes or labels."""
+        return self.target.n_scores
+
+    @property
+    def has_own_loss(self) -> bool:
+        """Whether the user's loss is minimized, which may not take probabilities."""
+        return "criterion" in (self.params.net_params or {})
+
+    @property
+    def earlier_history(self) -> list[dict[str, float]]:
+        """The epochs of earlier calls to `partial_fit`."""
+        if self.warm_start_from is None or not self.is_partial:
+            return []
+        return self.warm_start_from.history
+
+    @property
+    def sentences(self) -> SentenceArray | None:
+        """The labelled documents if they have sentence vectors."""
+        documents = self.labelled.documents
+        return documents if isinstance(documents, SentenceArray) else None
+
+    @property
+    def encoder(self) -> str | None:
+        """What made the sentence vectors, of an earlier fit or of this one."""
+        earlier = None if self.warm_start_from is None else self.warm_start_from.encoder
+        return earlier or getattr(self.documents, "encoder", None)
+
+    @property
+    def has_vectors_and_words(self) -> bool:
+        """Whether the documents have sentence vectors and known words."""
+        return self.sentences is not None and bool((self.sentences.word_ids != UNKNOWN_ID).any())
+
+    def without_vectors(self) -> FitState:
+        """Return the state with the words of the documents alone."""
+        validation = self.user_validation
+        return replace(
+            self,
+            labelled=_without_vectors(self.labelled),
+            user_validation=None if validation is None else _without_vectors(validation),
+        )
+
+    @cached_property
+    def training_data(self) -> LabelledDocuments:
+        """Documents that the network learns from."""
+        return self.labelled[self.training]
+
+    @cached_property
+    def validation(self) -> LabelledDocuments | None:
+        """Documents that the network does not learn from."""
+        return self.user_validation if self.held_out is None else self.labelled[self.held_out]
+
+    @cached_property
+    def text(self) -> tuple[DocumentArray, NDArray[np.float64]]:
+        """All documents to learn words from, labelled ones first, and their weights."""
+        documents, weights = self.labelled.documents.words(), self.labelled.weights
+        if self.unlabelled is None:
+            return documents, weights
+        others = self.unlabelled.words()[:]
+        others.spelling = None  # not kept for raw texts, to save memory
+        return (
+            DocumentArray.concatenate([documents, others]),
+            np.append(weights, np.full(len(self.unlabelled), weights.mean())),
+        )
+
+    def model(self, pool: Pool, history: list[dict[str, float]], **others: Any) -> FittedModel:
+        """Return the model of a pool fitted to these data; `others` are its other fields."""
+        return FittedModel(
+            pool=pool,
+            tokenizer=self.tokenizer,
+            vocabulary_size=self.vocabulary_size,
+            encoder=self.encoder,
+            device=self.device,
+            history=history,
+            **others,
+        )
+
+
+def read_data(
+    estimator: Any,
+    data: FitInput,
+    stages: Stages,
+    warm_start_from: FittedModel | None,
+    *,
+    is_partial: bool,
+) -> FitState:
+    """Check the user's data, encode labels, convert texts to word ids, and hold out documents."""
+    params = SimpleNamespace(**estimator.get_params(deep=False))
+    device, rng = resolve_device(params.device), check_random_state(params.random_state)
+    with stages("texts"):
+        # Checks come before the texts are tokenized, which may take minutes.
+        if is_partial:
+            _check_portion(data, params, warm_start_from)
+        data, column_encoder = _read_tables(data, params)
+        options = _check_parameters(params, warm_start_from)
+        checked = _check_data(data, params, warm_start_from)
+        target = checked.target
+        if warm_start_from is None:
+            options = options.decided(target.attends_per_label)
+        tokenizer, vocabulary_size, documents, unlabelled = _tokenized(
+            checked, params, warm_start_from
+        )
+        known = within_vocabulary(with_columns(documents, checked.X), vocabulary_size)
+        labelled, conflicting = _labelled(known, checked)
+        validation = _validation(checked, tokenizer, vocabulary_size)
+        training, held_out = np.arange(len(labelled)), None
+        if validation is None and not is_partial and params.validation_fraction is not None:
+            split = (
+                target.strata(labelled.targets),
+                params.validation_fraction,
+                rng,
+                labelled.groups,
+            )
+            training, held_out = hold_out(*split)
+        descriptions = None if column_encoder is None else column_encoder.described(data.X)
+        fit = FitState(
+            params=params,
+            network_options=options,
+            warm_start_from=warm_start_from,
+            is_partial=is_partial,
+            device=device,
+            rng=rng,
+            stages=stages,
+            tokenizer=tokenizer,
+            vocabulary_size=vocabulary_size,
+            documents=documents,
+            labels=target.decode(checked.targets),
+            target=target,
+            labelled=labelled,
+            training=training,
+            held_out=held_out,
+            user_validation=validation,
+            unlabelled=unlabelled,
+            column_encoder=column_encoder,
+            column_descriptions=descriptions,
+            n_conflicting=len(conflicting),
+        )
+        if not is_partial:
+            _warn_of_data(fit, checked, conflicting)
+    tell(_data_line(fit), quiet=not stages.verbose)
+    for name, description in (fit.column_descriptions or {}).items():
+        tell(in_one_line(f"Column {name}: {description}"), quiet=not stages.verbose)
+    return fit
+
+
+def _read_tables(data: FitInput, params: Any) -> tuple[FitInput, ColumnEncoder | None]:
+    """Return the data with texts in place of tables, and what reads the other columns."""
+    if params.text_column is None:
+        if params.columns is not None:
+            raise ValueError("columns needs text_column, the name of the column of the texts.")
+        return data, None
+    encoder = ColumnEncoder.from_table(data.X, data.y, params.text_column, params.columns)
+    X_val = None if data.X_val is None else encoder.read(data.X_val, "X_val")
+    X_unlabelled = data.X_unlabelled
+    if is_table(X_unlabelled):
+        X_unlabelled = encoder.texts(X_unlabelled, "X_unlabelled")
+    X = encoder.read(data.X)
+    kinds = params.columns if isinstance(params.columns, dict) else {}
+    for (name, coding), values in zip(encoder.codings.items(), X.values, strict=True):
+        is_guess = coding.kind == "category" and kinds.get(name) is None
+        if is_guess and (doubt := doubt_about(values[values != ""].tolist())):
+            warn_user(f"Column {name!r} is read as categories, and {doubt}.")
+    return data._replace(X=X, X_val=X_val, X_unlabelled=X_unlabelled), encoder
+
+
+def _data_line(fit: FitState) -> str:
+    """Return a line about the data that was read."""
+    documents = fit.labelled.documents
+    kind = "class" if fit.target.has_one_label else "label"
+    held_out = "" if fit.held_out is None else f"; {len(fit.held_out):,} are held out"
+    return (
+        f"Read {counted(len(documents))} of {counted(fit.n_classes, kind)}: "
+        f"{counted(documents.n_words, 'word')} in {counted(documents.n_sentences, 'sentence')}"
+        f"{held_out}"
+    )
+
+
+def _warn_of_data(fit: FitState, checked: CheckedData, conflicting: Integers) -> None:
+    """Warn of likely mistakes; `conflicting` are labelled documents of the same words."""
+    labelled, validation = fit.labelled, fit.user_validation
+    holds_out = validation is None and fit.params.validation_fraction is not None
+    has_validation = validation is not None
+    fit.target.warn_of_rare(labelled.targets, given=has_validation, holds_out=holds_out)
+    warn_of_missing(checked.X)
+    is_blank = labelled.documents.sentences_per_document == 0
+    warn_of_no_words(checked.rows[is_blank], len(fit.documents))
+    warn_of_conflicts(labelled.documents.words_per_document[conflicting], len(labelled))
+    if validation is not None:
+        _warn_of_learnt_from(validation.documents, labelled.documents)
+    elif fit.held_out is None:
+        groups = None if checked.groups is None else checked.groups[checked.rows]
+        _warn_of_none_held_out(labelled, fit.target, fit.params, groups)
+
+
+def _warn_of_none_held_out(
+    labelled: LabelledDocuments, target: Target, params: Any, groups: Integers | None
+) -> None:
+    """Warn if groups prevent holding out documents, or if early stopping needs held-out ones."""
+    fraction, patience = params.validation_fraction, params.n_iter_no_change
+    why, repair = "validation_fraction is None", "Give X_val and y_val or more documents"
+    if fraction is not None:
+        n, share = len(labelled), f"validation_fraction={fraction:g}"
+        why = (
+            f"{counted(n)} of {counted(target.n_scores, 'class')} {agreeing(n, 'are')} too few to "
+            f"hold out {share}"
+        )
+        split = target.strata(labelled.targets), fraction, np.random.RandomState(0)
+        if groups is not None and hold_out(*split, None)[1] is not None:
+            n_groups = len(np.unique(groups))
+            in_groups = f"{counted(n)} in {counted(n_groups, 'group')}, which stay whole,"
+            why = f"{in_groups} are too few for {share}"
+            repair = "Give X_val and y_val, more groups or a larger validation_fraction"
+            if patience is None and n_groups > 1:
+                warn_user(
+                    f"No document is held out: {why}. The weights of the last epoch are kept, and "
+                    f"scales are typical values. {repair}."
+                )
+    if patience is not None:
+        warn_of_early_stopping(patience, "documents", why, repair)
+
+
+def _warn_of_learnt_from(validation: DocumentArray, training: DocumentArray) -> None:
+    """Warn if many validation documents have the words of training documents."""
+    hashes = TextHashes.of(training.words(), np.zeros(16, dtype=np.uint8))
+    n, n_shared = len(validation), int(hashes.known(validation.words()).sum())
+    if n_shared >= _MANY_SHARED and n_shared > _MOST_SHARED * n:
+        warn_user(
+            f"{n_shared:,} of {n:,} validation documents are training documents, too, so accuracy "
+            "on them is too high, and scales are too large. Leave them out of one of both."
+        )
+
+
+def _without_vectors(labelled: LabelledDocuments) -> LabelledDocuments:
+    return replace(labelled, documents=labelled.documents.words())
+
+
+def _check_portion(data: FitInput, params: Any, fitted: FittedModel | None) -> None:
+    """Check what only `partial_fit` requires."""
+    if params.text_column is not None:
+        raise ValueError(
+            "partial_fit does not learn from columns. Fit to all documents by fit, or to texts "
+            "alone with text_column=None."
+        )
+    if params.priors is not None:
+        raise ValueError("partial_fit sees a portion, and priors need the mix of all documents.")
+    if params.class_weight == "balanced":
+        raise ValueError(
+            "class_weight='balanced' needs to see all labels, and partial_fit sees a portion. "
+            "Compute the weights beforehand and pass them as a dict; for one label a document, "
+            "sklearn.utils.class_weight.compute_class_weight computes them."
+        )
+    if fitted is None:
+        if data.classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        return
+    target = fitted.pool.target
+    if data.classes is not None:
+        names = target.names_of(data.classes)
+        if not np.array_equal(names, target.names):
+            raise ValueError(
+                f"classes={names.tolist()} is not the same as on the first call to "
+                f"partial_fit, {target.names.tolist()}."
+            )
+    if data.X_unlabelled is not None:
+        raise ValueError(
+            "X_unlabelled is for the first call to partial_fit, which learns the vocabulary "
+            "from it. Fit anew with all text without labels, or leave it out."
+        )
+
+
+def _check_parameters(params: Any, warm_start_from: FittedModel | None) -> NetworkOptions:
+    """Check parameters, also against an earlier fit; return those of the network."""
+    names = NetworkOptions.constraints().keys() & vars(params).keys()
+    options = NetworkOptions(**{name: getattr(params, name) for name in names}).copy()
+    options.check()
+    check_ngram_range(params.linear_ngrams)
+    if params.linear_chars != "auto":
+        check_ngram_range(params.linear_chars, "linear_chars", "characters", "(2, 5)")
+    check_embedding_init(params.embedding_init)
+    check_net_params(params.net_params or {})
+    check_optimizer(params.optimizer)
+    if warm_start_from is not None:
+        options = options.decided(warm_start_from.pool.target.attends_per_label)
+        options.check_same_structure(warm_start_from.pool.network.options)
+    return options
+
+
+def _check_data(data: FitInput, params: Any, warm_start_from: FittedModel | None) -> CheckedData:
+    """Check the user's data, encode labels, and weigh documents."""
+    X = check_documents(data.X)
+    if warm_start_from is None:
+        warn_of_features(X)
+    else:
+        network = warm_start_from.pool.network
+        if network.dimension is not None:
+            check_sentence_vectors(X, network.dimension, warm_start_from.encoder)
+        elif isinstance(X, SentenceArray):
+            X = X.words()  # this network does not read vectors
+    check_unlabelled(data.X_unlabelled, X)
+    if warm_start_from is None:
+        target, targets = fit_target(data.y, len(X), data.classes, ordered=params.ordered)
+    else:
+        target = warm_start_from.pool.target
+        check_same_kind(data.y, target, ordered=params.ordered)
+        targets = target.encode(data.y, len(X))
+    for name in ("y", "sample_weight", "groups"):
+        warn_of_order(data.X, getattr(data, name), name)
+    target.check_threshold(params.threshold)
+    if params.priors is not None:
+        check_priors(params.priors, target)
+    target, weights = target.weigh(targets, data.sample_weight, params.class_weight)
+    has_ids = (
+        warm_start_from is not None or getattr(params.tokenizer, "vocabulary", None) is not None
+    )
+    X_val, validation = check_validation(data.X_val, data.y_val, X, has_ids), None
+    if X_val is not None:
+        targets_val = target.encode(data.y_val, len(X_val), "y_val")
+        warn_of_order(data.X_val, data.y_val, "y_val", "X_val")
+        weights_val = target.weights_of_others(targets_val, targets, params.class_weight)
+        validation = X_val, targets_val, weights_val
+    groups = None if data.groups is None else check_groups(data.groups, len(X))
+    holds_out = X_val is None and params.validation_fraction is not None
+    if groups is not None and holds_out and len(np.unique(groups[weights > 0])) == 1:
+        warn_user(
+            "All documents are of one group, so none can be held out: the weights of the last "
+            "epoch are kept, and scales are typical values."
+        )
+    weights = weights / weights.max()  # only ratios matter
+    return CheckedData(target, X, targets, weights, groups, data.X_unlabelled, validation)
+
+
+def _tokenized(
+    checked: CheckedData, params: Any, warm_start_from: FittedModel | None
+) -> tuple[HierarchicalTokenizer | None, int, DocumentArray, DocumentArray | None]:
+    """Return the tokenizer, the vocabulary's size, and the documents with and without labels.
+
+    A new tokenizer is fitted to the rows of positive weight only.
+    """
+    X, X_unlabelled, rows = checked.X, checked.X_unlabelled, checked.rows
+    tokenizer = unlabelled = None
+    if warm_start_from is not None or holds_word_ids(X):
+        tokenizer = None if warm_start_from is None else warm_start_from.tokenizer
+        documents = as_documents(X, tokenizer)  # raises an error for texts without a tokenizer
+        if X_unlabelled is not None and holds_word_ids(X):
+            unlabelled = as_documents(X_unlabelled, None)
+        elif X_unlabelled is not None:
+            assert tokenizer is not None
+            unlabelled = tokenizer.transform_ragged(X_unlabelled, "X_unlabelled")
+    else:
+        unfitted = params.tokenizer
+        tokenizer = HierarchicalTokenizer() if unfitted is None else clone(unfitted)
+        counting = X if len(rows) == len(X) else rows_of(X, rows)
+        documents, unlabelled = tokenizer.fit_transform_both(counting, X_unlabelled=X_unlabelled)
+        documents = documents if counting is X else as_documents(X, tokenizer)
+    if warm_start_from is not None:
+        size = warm_start_from.vocabulary_size
+    else:
+        size = vocabulary_size_of(documents[rows], unlabelled, tokenizer, params.embedding_init)
+    if unlabelled is not None:
+        unlabelled = within_vocabulary(unlabelled, size)
+    return tokenizer, size, documents, unlabelled
+
+
+def _labelled(documents: DocumentArray, checked: CheckedData) -> tuple[LabelledDocuments, Integers]:
+    """Return documents of positive weight, and which of them differ from others in labels alone.
+
+    Without groups of the user, copies are one. Columns may tell documents of the same words apart.
+    """
+    labels = checked.targets, checked.weights, checked.groups
+    labelled = LabelledDocuments(documents, *labels)[checked.rows]
+    codes = checked.target.codes(labelled.targets)
+    first_of_same = first_of_same_words(labelled.documents.words())
+    if labelled.groups is None:
+        labelled = replace(labelled, groups=groups_of_copies(first_of_same, codes))
+    conflicting = conflicting_rows(first_of_same, codes)
+    return labelled, conflicting if documents.columns is None else conflicting[:0]
+
+
+def _validation(
+    checked: CheckedData, tokenizer: HierarchicalTokenizer | None, vocabulary_size: int
+) -> LabelledDocuments | None:
+    """Return the user's validation documents, if any, without those of weight 0."""
+    if checked.validation is None:
+        return None
+    X_val, targets, weights = checked.validation
+    if tokenizer is None:
+        check_word_ids(X_val, "X_val", "X_val=True, y_val=True")
+    documents = within_vocabulary(as_documents(X_val, tokenizer), vocabulary_size)
+    rows = np.flatnonzero(weights > 0)
+    if not len(rows):
+        raise ValueError(
+            "class_weight is 0 for the classes of all documents in X_val; give others, or leave "
+            "X_val and y_val out."
+        )
+    return LabelledDocuments(documents, targets, weights / weights.max())[rows]

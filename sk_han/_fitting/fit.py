@@ -1,0 +1,81 @@
+"""One fit, from the user's data to a fitted model."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from sk_han._documents.repeated import TextHashes
+from sk_han._fitting.data import FitInput, FitState, read_data
+from sk_han._fitting.linear import (
+    fit_latent_spaces,
+    fit_linear_models,
+    fit_teacher,
+)
+from sk_han._fitting.network import begin_task, fit_networks
+from sk_han._fitting.scales import scale_parts
+from sk_han._fitting.sources import ngram_sources
+from sk_han._fitting.summary import reference_of, summary_of, warn_of_a_useless_network
+from sk_han._model.fitted_model import FittedModel
+from sk_han._training.builder import training_attributes
+from sk_han._utils.progress import Stages, tell
+
+
+def fit_model(
+    estimator: Any,
+    data: FitInput,
+    stages: Stages,
+    warm_start_from: FittedModel | None = None,
+    *,
+    is_partial: bool = False,
+) -> FittedModel:
+    """Fit network and linear models to the user's data, and calibrate the weight of each.
+
+    `is_partial` is `partial_fit`: one epoch on all documents at the constant learning rate.
+    """
+    # Labels are checked and encoded, texts converted to word ids, some documents held out.
+    fit = read_data(estimator, data, stages, warm_start_from, is_partial=is_partial)
+    # A model that would not fit into memory is refused before anything is trained.
+    ngrams = ngram_sources(fit)
+
+    # Text without labels shows the directions of the latent models. If there is much of it, linear
+    # models of the labelled documents label it for the pre-training of the network.
+    sources = fit_latent_spaces(fit, ngrams)
+    teacher = fit_teacher(fit, sources)
+
+    # The network learns from the training documents alone. The linear models learn from held-out
+    # ones too: these are scored by cross-fitting, by models that have not seen them.
+    task = begin_task(estimator, data.sample_weight, fit, teacher)
+    fitted = [*fit_networks(fit, teacher, task), *fit_linear_models(fit, sources, teacher)]
+
+    # The weight of each is calibrated on held-out documents, and so are the probabilities.
+    with stages("scales"):
+        scaled = scale_parts(fitted, fit)
+
+    summary = summary_of(scaled, fit)
+    # Not for a portion, whose class frequencies may differ, nor for a loss without probabilities.
+    if not is_partial and not fit.has_own_loss:
+        warn_of_a_useless_network(estimator, summary, scaled, fit)
+    tell(summary, quiet=not stages.verbose)
+    training = training_attributes(scaled.pool.network.net, fit.earlier_history)
+    model = fit.model(
+        scaled.pool,
+        training["history_"],
+        best_epoch=training["best_epoch_"],
+        best_score=training["best_score_"],
+        fit_summary=summary,
+        text_hashes=_text_hashes(fit),
+        reference=None if is_partial else reference_of(scaled, fit),
+    ).with_priors(fit.params.priors)
+    task.end({"model_": model})
+    return model
+
+
+def _text_hashes(fit: FitState) -> TextHashes:
+    """Hash the labelled documents, so that a report can tell them from new ones."""
+    if fit.warm_start_from is not None and fit.warm_start_from.text_hashes is not None:
+        return fit.warm_start_from.text_hashes.and_of(fit.labelled.documents)
+    salt = np.frombuffer(copy.deepcopy(fit.rng).bytes(16), dtype=np.uint8)
+    return TextHashes.of(fit.labelled.documents, salt)

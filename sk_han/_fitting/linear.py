@@ -1,0 +1,294 @@
+"""Fit the linear models: of words, of characters, latent ones, and of columns.
+
+Their scales relative to each other are fitted to out-of-fold logits: each document is scored by
+models of the documents of other folds (stacking, Wolpert, 1992).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han._documents import DocumentArray, LabelledDocuments
+from sk_han._fitting.data import FitState
+from sk_han._fitting.scales import FittedNgrams, FittedParts, HeldOutLogits, ScalePrior, fit_scales
+from sk_han._fitting.sources import TextSource
+from sk_han._parts import Part, Pool
+from sk_han._parts.column_fitting import ColumnSource, prior_logits
+from sk_han._parts.latent import fit_latent_space, partial_fit_latent_model, sampled_text
+from sk_han._parts.ngram_fitting import MOST_DENSE, NgramLearner, partial_fit_ngram_model
+from sk_han._parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NGRAMS
+from sk_han._targets import Target
+from sk_han._targets.splits import folds_of
+from sk_han._training.pretraining import halves
+from sk_han._utils.containers import Flags, Floats, Integers
+from sk_han._utils.messages import warn_user
+
+# With 3,000 tweets without labels a pre-trained network was no better, with 8,000 messages of
+# newsgroups 2.6 points (docs/what_was_tried.md).
+_ENOUGH_TO_PRETRAIN = 5_000
+
+_MOST_CHARACTER_WORDS = 1 << 22  # of text whose characters show the latent model directions
+
+# Up to so many documents, models are cross-fitted: a held-out tenth would be too few to fit their
+# scales to. Beyond, five more fits are not worth their time.
+MOST_CROSS_FITTED = 10_000
+
+# Priors of the factor of the models of n-grams next to a network of words, to one that was
+# pre-trained, and to one of sentence vectors; estimated together with those in `fitting.network`.
+NEXT_TO_WORDS = ScalePrior(0.8, 0.15)
+NEXT_TO_PRETRAINED = ScalePrior(0.5, 0.15)
+NEXT_TO_SENTENCES = ScalePrior(0.35, 0.6)
+# Columns tell of a class what the text does not know, so their logits are added as they are.
+_OF_COLUMNS = ScalePrior(1.0, 0.3)
+
+# Models of n-grams: what summaries call them, and their scales next to each other if no document
+# can be held out; a single one has 1. Typical of benchmarks/unlabelled.py and characters.py.
+_TITLES = {
+    NGRAMS: "n-gram",
+    CHARACTERS: "character",
+    LATENT: "latent",
+    LATENT_CHARACTERS: "latent character",
+}
+_USUAL_SCALES = {NGRAMS: 0.4, CHARACTERS: 0.7, LATENT: 1.0, LATENT_CHARACTERS: 0.7}
+_LATENT_NAMES = (LATENT, LATENT_CHARACTERS)
+
+_Views = Callable[[DocumentArray], Sequence[DocumentArray]]
+
+
+@dataclass(frozen=True)
+class LinearModels:
+    """Linear models with scales relative to each other, and their out-of-fold logits."""
+
+    pool: Pool
+    # Documents that models of other folds have scored, (n,), and their logits by each model (n, K).
+    rows: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    logits: Mapping[str, Floats] = field(default_factory=dict)
+
+    def held_out_logits(self, names: Collection[str], fit: FitState) -> HeldOutLogits:
+        """Return scaled logits of the validation documents, by models that do not know them."""
+        pool = self.pool.only(names)
+        if fit.user_validation is not None:  # which no model has learnt from
+            return HeldOutLogits.from_pool(pool, fit.user_validation)
+        if fit.held_out is None or not len(self.rows):
+            return HeldOutLogits.from_pool(pool, None)
+        _, scored, places = np.intersect1d(self.rows, fit.held_out, return_indices=True)
+        order = np.argsort(places)
+        scales = np.array([*pool.scales.values()])
+        logits = np.tensordot(scales, np.stack([self.logits[name] for name in pool.parts]), 1)
+        return HeldOutLogits(places[order], logits[scored[order]])
+
+
+def fit_latent_spaces(fit: FitState, sources: Sequence[TextSource]) -> list[TextSource]:
+    """Find the directions of the latent models in all text, if there is text without labels."""
+    if fit.unlabelled is None or fit.n_classes == 1 or not sources:
+        return [*sources]
+    latent = []
+    with fit.stages("text without labels"):
+        for source in sources:
+            text, _ = fit.text
+            if source.table is not None:
+                text = source.table.read(sampled_text(text, _MOST_CHARACTER_WORDS, fit.rng))
+            n_problems = fit.target.n_problems
+            space = fit_latent_space(text, source.ngram_range, fit.rng, n_problems)
+            if space is not None:
+                latent.append(source._replace(space=space))
+    return [*sources, *latent]
+
+
+def fit_teacher(fit: FitState, sources: Sequence[TextSource]) -> Pool | None:
+    """Fit linear models of half documents, which label text for the pre-training of a network."""
+    if fit.unlabelled is None or fit.n_classes == 1:
+        return None
+    if NGRAMS not in [source.name for source in sources]:
+        return None
+    if fit.warm_start_from is not None or fit.is_partial or fit.has_own_loss:
+        return None
+    if fit.sentences is not None and not fit.has_vectors_and_words:
+        return None
+    if np.count_nonzero(fit.unlabelled.words_per_document > 1) < _ENOUGH_TO_PRETRAIN:
+        return None
+    with fit.stages("teacher of pre-training"):
+        teacher = cross_fit(fit.training_data, fit.target, sources, views=halves).pool
+    return teacher if teacher.parts else None
+
+
+def fit_linear_models(
+    fit: FitState, sources: Sequence[TextSource], teacher: Pool | None
+) -> list[FittedParts]:
+    """Fit the models, and score the held-out documents by models that do not know them."""
+    earlier, columns = Pool(fit.target, {}, {}), fit.column_encoder
+    if fit.warm_start_from is not None:
+        earlier = fit.warm_start_from.pool.only(_TITLES)
+    if not sources and columns is None and not (fit.is_partial and earlier.parts):
+        return []
+    prior = NEXT_TO_WORDS if teacher is None else NEXT_TO_PRETRAINED
+    if fit.sentences is not None:
+        prior = NEXT_TO_SENTENCES
+    has_new_directions = any(source.space is not None for source in sources)
+    with fit.stages("linear models"):
+        if fit.is_partial:
+            models = LinearModels(_fit_portion(fit, sources, earlier))
+        else:
+            beside_text = [] if columns is None else [ColumnSource(columns)]
+            models = cross_fit(fit.labelled, fit.target, [*sources, *beside_text], fit.held_out)
+            if earlier.only(_LATENT_NAMES).parts and not has_new_directions:
+                # Without text for another latent model, that of the earlier fit stays. Its scale
+                # has the factor of that fit.
+                models = LinearModels(with_earlier_latent_models(models.pool, earlier))
+                prior = prior._replace(median=1.0)
+    fitted: list[FittedParts] = []
+    ngrams, others = models.pool.only(_TITLES), models.pool.without(_TITLES)
+    if ngrams.parts:
+        *titles, last = [_TITLES[name] for name in ngrams.parts]
+        title = f"{', '.join(titles)} and {last} model" if titles else f"{last} model"
+        scored = models.held_out_logits(ngrams.parts, fit)
+        fitted.append(FittedNgrams(ngrams, title, scored, prior, has_new_directions))
+    for name in others.parts:  # the model of columns, if any
+        scored = models.held_out_logits([name], fit)
+        fitted.append(FittedParts(others, name, scored, _OF_COLUMNS))
+    return fitted
+
+
+def cross_fit(
+    data: LabelledDocuments,
+    target: Target,
+    sources: Sequence[TextSource | ColumnSource],
+    held_out: Integers | None = None,
+    views: _Views | None = None,
+) -> LinearModels:
+    """Fit a model of each source to all documents, and their scales to out-of-fold logits.
+
+    With more than 10,000 documents or 30 binary problems, only those of `held_out` are scored, or a
+    fifth of all; else all, by models of four fifths. Scales are fitted for the `views` of
+    documents.
+    """
+    fold = None
+    if target.n_problems > MOST_DENSE or len(data) > MOST_CROSS_FITTED:
+        folds = folds_of(target.strata(data.targets), data.groups)
+        fold = _fold_of_known(data, target, folds) if held_out is None else held_out
+    models, rows, logits = _cross_fit(data, target, sources, fold, views)
+    scales = _usual_scales(models)
+    if len(rows):
+        known, targets, weights = [*logits.values()], data.targets[rows], data.weights[rows]
+        if models.keys() & _USUAL_SCALES:
+            scales = fit_scales(target, known, targets, weights, scales)
+        else:  # columns alone, whose logits are added to those of the class frequencies
+            known.insert(0, np.tile(prior_logits(target, targets, weights), (len(rows), 1)))
+            scales = fit_scales(target, known, targets, weights, np.append(1.0, scales))[1:]
+    pool = Pool(target, models, dict(zip(models, scales.tolist(), strict=True)))
+    return LinearModels(pool, rows, logits)
+
+
+def _cross_fit(
+    data: LabelledDocuments,
+    target: Target,
+    sources: Sequence[TextSource | ColumnSource],
+    fold: Integers | None,
+    views: _Views | None,
+) -> tuple[dict[str, Part], Integers, dict[str, Floats]]:
+    """Fit models to all documents, and score a fold, or all folds, by models of the others.
+
+    Return the models, the scored rows (n,), each as often as it has views, and the logits (n, K) by
+    each model. A fold is left out if a model cannot learn from the others, and so are documents
+    with a label that the others lack. A fold that is given chooses the strength of TF-IDF.
+    """
+    everything, folds = np.arange(len(data)), folds_of(target.strata(data.targets), data.groups)
+    learners: dict[str, Any] = {source.name: source.learner(data, target) for source in sources}
+    if fold is not None:
+        folds = iter([fold])
+        rest = np.setdiff1d(everything, fold, assume_unique=True)
+        for learner in learners.values():
+            if isinstance(learner, NgramLearner) and learner.is_tfidf:
+                learner.choose_strength(rest, fold)
+
+    def fit(rows: Integers) -> dict[str, Part]:
+        models = {name: learner.fit(rows) for name, learner in learners.items()}
+        return {name: model for name, model in models.items() if model is not None}
+
+    models, rows = fit(everything), [np.empty(0, dtype=np.int64)]
+    logits = {name: [np.empty((0, target.n_scores))] for name in models}
+    for fold in folds if models else ():
+        rest = np.setdiff1d(everything, fold, assume_unique=True)
+        fold = fold[_are_known(target, data.targets, fold)]
+        others = fit(rest) if len(fold) else {}
+        if others.keys() >= models.keys():
+            documents = data.documents[fold]
+            for view in (documents,) if views is None else views(documents):
+                rows.append(fold)
+                for name in models:
+                    logits[name].append(others[name].logits(view))
+    return models, np.concatenate(rows), {name: np.concatenate(z) for name, z in logits.items()}
+
+
+def _usual_scales(names: Collection[str]) -> Floats:
+    several = len(_USUAL_SCALES.keys() & set(names)) > 1
+    return np.array([_USUAL_SCALES.get(name, 1.0) if several else 1.0 for name in names])
+
+
+def _fold_of_known(data: LabelledDocuments, target: Target, folds: Iterator[Integers]) -> Integers:
+    """Return the fold with the largest share of known labels; the first of equals."""
+    filled = [fold for fold in folds if len(fold)]
+    if not filled:
+        return np.empty(0, dtype=np.int64)
+    shares = [_are_known(target, data.targets, fold).mean() for fold in filled]
+    return filled[int(np.argmax(shares))]
+
+
+def _are_known(target: Target, t: NDArray[Any], fold: Integers) -> Flags:
+    """Return whether each label of a document of the fold occurs outside the fold, (fold,).
+
+    A label of a single group is in one fold alone, and its models have never seen it.
+    """
+    positive = target.problems(t[fold]) > 0  # (fold, B)
+    others = target.problems(np.delete(t, fold, axis=0))
+    side_is_known = np.where(positive, (others > 0).any(axis=0), (others <= 0).any(axis=0))
+    known: Flags = np.all(side_is_known, axis=1)
+    return known
+
+
+def _fit_portion(fit: FitState, sources: Sequence[TextSource], earlier: Pool) -> Pool:
+    """Fit the models to the first portion of `partial_fit`, or update them by one more.
+
+    No model is added later: the scales were fitted without it.
+    """
+    data, target = fit.labelled, fit.target
+    parts: dict[str, Any] = dict(earlier.parts)
+    if fit.warm_start_from is None:
+        for source in sources:
+            if source.space is None:
+                reads = source.ngram_range, source.table
+                model = partial_fit_ngram_model(None, data, target, *reads)
+            else:
+                model = source.learner(data, target).fit(np.arange(len(data)))
+            if model is not None:
+                parts[source.name] = model
+        return Pool(target, parts, dict(zip(parts, _usual_scales(parts).tolist(), strict=True)))
+    if any(part.is_tfidf for part in parts.values()):
+        warn_user(
+            f"The n-gram model of {target.n_scores} classes or labels stays as it is, since with "
+            f"more than {MOST_DENSE} it cannot learn on: of this portion the network alone learns. "
+            "Fit again to all documents where you can."
+        )
+    n_documents = None  # so far, by their weights
+    for name in (NGRAMS, CHARACTERS):
+        if name in parts and not parts[name].is_tfidf:
+            model = parts[name]
+            parts[name] = partial_fit_ngram_model(model, data, target, model.ngram_range)
+            n_documents = float(parts[name].counts.n_documents[0])
+    if n_documents is not None:
+        for name in parts.keys() & set(_LATENT_NAMES):
+            parts[name] = partial_fit_latent_model(parts[name], data, n_documents)
+    return Pool(target, parts, earlier.scales)
+
+
+def with_earlier_latent_models(new: Pool, earlier: Pool) -> Pool:
+    """Add the earlier latent models to new models of n-grams; the same kinds keep their scales."""
+    latent = earlier.only(_LATENT_NAMES)
+    if new.parts.keys() == earlier.parts.keys() - latent.parts.keys():
+        new = Pool(new.target, new.parts, {name: earlier.scales[name] for name in new.parts})
+    return new.combined_with(latent)

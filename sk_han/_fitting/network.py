@@ -1,0 +1,311 @@
+"""Fit the networks: of words, or of sentence vectors."""
+
+from __future__ import annotations
+
+import copy
+import math
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from sk_han._documents import UNKNOWN_ID
+from sk_han._fitting.data import FitState
+from sk_han._fitting.scales import FittedNetwork, HeldOutLogits, ScalePrior
+from sk_han._parts import Pool
+from sk_han._parts.pool import NETWORK, WORDS, Scale
+from sk_han._parts.trained_network import TrainedNetwork
+from sk_han._training.builder import (
+    batch_size_for,
+    best_of,
+    copied_net,
+    document_net,
+    epochs_for,
+    epochs_frozen,
+    epochs_of,
+    new_net,
+    plain_history,
+)
+from sk_han._training.callbacks import FitTasks
+from sk_han._training.net import Net
+from sk_han._training.pretraining import (
+    PRETRAINING_BATCH_SIZE,
+    PRETRAINING_STEPS,
+    labelled_by_other_half,
+    sample_to_pretrain,
+)
+from sk_han.embeddings._cooccurrence import initial_vectors
+from sk_han.sentence_vectors._training import (
+    TrainedSentenceNetwork,
+    sentence_net,
+    start_from_means,
+)
+
+# Priors of the scales of networks next to other parts, whose logits are overconfident;
+# `fitting.linear` has those of the n-grams. Without held-out documents the medians are the scales.
+# Estimated on six corpora with 300 to 5,000 documents (docs/what_was_tried.md).
+OF_WORDS = ScalePrior(0.12, 0.6)
+# A network pre-trained on text without labels gets more weight next to the linear models; estimated
+# on four corpora with 500 and 1,000 documents.
+PRETRAINED = ScalePrior(0.35, 0.6)
+# A network over sentence vectors begins as a convex model and is calibrated as one. With 100, 300
+# and 700 training documents of IMDB and 20 newsgroups, the scales that were best for the rest of
+# 1,000 documents were 0.5 to 1.8, and 0 to 0.6 for n-grams.
+OF_SENTENCES = ScalePrior(0.85, 0.3)
+
+_FINE_TUNING_EPOCHS, _FINE_TUNING_LR = 1 / 2, 1 / 3  # relative to no pre-training
+_SENTENCES_LR = 1 / 6  # relative to words: training begins at a logistic regression
+# The share of the loss of the class frequencies at which training documents are learnt by heart.
+_LEARNT = 0.05
+_SMALLEST_SCALE = 0.01  # smallest median of a prior that an earlier fit gives
+
+# Titles of the networks in summaries.
+_TITLES = {NETWORK: NETWORK, WORDS: "network of words"}
+
+
+def begin_task(estimator: Any, sample_weight: Any, fit: FitState, teacher: Pool | None) -> FitTasks:
+    """Begin the task of the fit, whose callbacks may request the model at each epoch."""
+    part = TrainedNetwork if fit.sentences is None else TrainedSentenceNetwork
+    scale: Scale = 1.0
+    others = Pool(fit.target, {}, {})
+    if fit.warm_start_from is not None and fit.is_partial:
+        earlier = fit.warm_start_from.pool
+        scale, others = earlier.scales[NETWORK], earlier.others
+
+    def fitted_so_far(net: Net) -> dict[str, Any]:
+        network = Pool(fit.target, {NETWORK: part(copied_net(net))}, {NETWORK: scale})
+        return {"model_": fit.model(network.combined_with(others), plain_history(net))}
+
+    return FitTasks(
+        estimator,
+        fit.documents,
+        fit.labels,
+        _n_epochs(fit, teacher),
+        fitted_so_far,
+        sample_weight=sample_weight,
+    )
+
+
+def fit_networks(fit: FitState, teacher: Pool | None, task: FitTasks) -> list[FittedNetwork]:
+    """Fit the network; for sentence vectors, also a second network that reads the words."""
+    of_words = OF_WORDS if teacher is None else PRETRAINED
+    if fit.sentences is None:
+        part = TrainedNetwork(_train_on_words(fit, teacher, NETWORK, task))
+        return [_with_prior(part, fit, NETWORK, of_words)]
+    net = _train_on_vectors(fit, task)
+    networks = [_with_prior(TrainedSentenceNetwork(net), fit, NETWORK, OF_SENTENCES)]
+    words, part = fit.without_vectors(), _earlier_part(fit, WORDS)
+    is_known = fit.warm_start_from is None or part is not None
+    if is_known and fit.has_vectors_and_words and net.ended_by is None:
+        part = TrainedNetwork(_train_on_words(words, teacher, WORDS, None))
+    if part is not None:
+        networks.append(_with_prior(part, words, WORDS, of_words))
+    return networks
+
+
+def _train_on_words(fit: FitState, teacher: Pool | None, name: str, task: FitTasks | None) -> Net:
+    """Train from word vectors and pre-training, or from the earlier network of this name."""
+    params = fit.params
+    frozen = epochs_frozen(params.freeze_embedding)
+    with fit.stages("set-up"):  # PyTorch's own optimizers load its compiler
+        net = _new_net(
+            fit,
+            document_net,
+            {"vocabulary_size": fit.vocabulary_size, "unknown_id": UNKNOWN_ID},
+            teacher,
+            lr=params.lr if teacher is None else params.lr * _FINE_TUNING_LR,
+            noise=float(params.adversarial_noise),
+            frozen_epochs=frozen - len(fit.earlier_history),
+            learnt_loss=_learnt_loss(fit),
+            fit_tasks=task,
+        )
+    if fit.warm_start_from is not None:
+        # `fit` restarts the schedule, so optimizer moments are not carried over; copied estimators
+        # have none anyway.
+        net.continue_from(_earlier_part(fit, name).net, with_moments=fit.is_partial)
+    else:
+        with fit.stages("word vectors"):
+            vectors = initial_vectors(
+                params.embedding_init,
+                *fit.text,
+                None if fit.tokenizer is None else fit.tokenizer.vocabulary_,
+                (fit.vocabulary_size, params.embedding_dim),
+                fit.rng,
+            )
+            if vectors is not None:
+                net.module_.start_from(torch.from_numpy(vectors))
+    if teacher is not None:
+        with fit.stages("pre-training", has_bar=True):
+            _pretrain(net, fit, teacher)
+    with fit.stages("network", has_bar=True):
+        return net.train(fit.training_data, fit.validation)
+
+
+def _learnt_loss(fit: FitState) -> float:
+    """Return the training loss below which further epochs are left out; 0 to train all of them."""
+    if fit.params.max_epochs != "auto" or fit.has_own_loss:
+        return 0.0
+    data = fit.training_data
+    return _LEARNT * fit.target.prior_loss(data.targets, data.weights)
+
+
+def _train_on_vectors(fit: FitState, task: FitTasks) -> Net:
+    """Train without and with the order of sentences; keep the lower loss on held-out documents.
+
+    Training begins at a logistic regression on mean sentences, or at the earlier network. Without
+    held-out documents the network does not read the order.
+    """
+    assert fit.sentences is not None
+    earlier = _earlier_part(fit, NETWORK)
+    if earlier is not None:
+        candidates = [earlier.net.module_.recurrent]
+    else:
+        candidates = [False] if fit.validation is None else [False, True]
+    nets: list[Net] = []
+    with fit.stages("network", has_bar=True):
+        for recurrent in candidates:
+            net = _new_net(
+                fit,
+                sentence_net,
+                {"input_size": fit.sentences.dimension, "recurrent": recurrent},
+                None,
+                lr=fit.params.lr * _SENTENCES_LR,
+                fit_tasks=task if recurrent == candidates[-1] else None,
+            )
+            if earlier is not None:
+                net.continue_from(earlier.net, with_moments=fit.is_partial)
+            else:
+                start_from_means(net, fit.training_data, fit.target)
+            nets.append(net.train(fit.training_data, fit.validation))
+            if net.ended_by is not None:
+                break
+    best = min(nets, key=_validation_loss)
+    best.ended_by = nets[-1].ended_by
+    return best
+
+
+def _validation_loss(net: Net) -> float:
+    """Return the loss of the epoch whose weights were kept; 0 without validation."""
+    epoch = best_of(net)["best_epoch_"]
+    return 0.0 if epoch is None else float(net.history[epoch - 1, "valid_loss"])
+
+
+def _earlier_part(fit: FitState, name: str) -> Any:
+    """Return the network of this name to continue from; None without one."""
+    return None if fit.warm_start_from is None else fit.warm_start_from.pool.parts.get(name)
+
+
+def _with_prior(part: TrainedNetwork, fit: FitState, name: str, prior: ScalePrior) -> FittedNetwork:
+    """Score the held-out documents; on a warm start the prior is centred on the earlier scale."""
+    if fit.warm_start_from is not None and len(fit.warm_start_from.pool.parts) > 1:
+        earlier = fit.warm_start_from.pool.scales[name]
+        prior = prior._replace(median=max(float(np.max(earlier)), _SMALLEST_SCALE))
+    pool = Pool(fit.target, {name: part}, {name: 1.0})
+    return FittedNetwork(pool, _TITLES[name], HeldOutLogits.from_pool(pool, fit.validation), prior)
+
+
+def _n_epochs(fit: FitState, teacher: Pool | None) -> int:
+    """Return the number of epochs of a network, fewer after pre-training."""
+    max_epochs = 1 if fit.is_partial else fit.params.max_epochs
+    n_documents = len(fit.training)
+    n = epochs_for(max_epochs, n_documents, batch_size_for(fit.params.batch_size, n_documents))
+    return n if teacher is None or max_epochs != "auto" else math.ceil(n * _FINE_TUNING_EPOCHS)
+
+
+def _new_net(
+    fit: FitState,
+    make_net: Callable[..., Net],
+    inputs: Mapping[str, Any],
+    teacher: Pool | None,
+    **changes: Any,
+) -> Net:
+    """Create a net with initial weights, which minimizes the loss of the target.
+
+    `inputs` are the arguments of the network that depend on its input, `changes` the arguments of
+    `new_net` that differ from training on labelled documents. A loss in `net_params` replaces the
+    target's.
+    """
+    params = fit.params
+    network = fit.network_options.get_params(deep=False)
+    del network["embedding_dropout"]  # net_params may have it
+    training = {
+        "n_documents": len(fit.training),
+        "max_epochs": _n_epochs(fit, teacher),
+        "batch_size": batch_size_for(params.batch_size, len(fit.training)),
+        "lr_schedule": "constant" if fit.is_partial else params.lr_schedule,
+        "keep_best": fit.validation is not None,
+        "n_iter_no_change": params.n_iter_no_change,
+        "callbacks": params.callbacks,
+    } | changes
+    if "random_state" not in training:
+        warm = fit.warm_start_from is not None
+        training["random_state"] = _warm_start_rng(fit) if warm else fit.rng
+    return new_net(
+        {**network, "n_classes": fit.n_classes, **inputs},
+        make_net=make_net,
+        loss={
+            "criterion": fit.target.criterion(),
+            "measures": {"valid_accuracy": fit.target.epoch_accuracy},
+            "decide": fit.target.decide,
+            "predict_nonlinearity": "auto" if fit.target.has_one_label else torch.sigmoid,
+        },
+        optimizer=params.optimizer,
+        net_params=params.net_params,
+        verbose=params.verbose,
+        device=fit.device,
+        **training,
+    )
+
+
+def _warm_start_rng(fit: FitState) -> np.random.RandomState:
+    """Return a generator whose noise differs from earlier fits, and is the same in copies.
+
+    `partial_fit` counts its epochs. A warm start does not, so its noise depends on the weights:
+    equal noise in each of many short fits would be memorized.
+    """
+    assert fit.warm_start_from is not None
+    seeds = [fit.rng.randint(2**31 - 1, size=fit.warm_start_from.n_iter + 1)[-1]]
+    if not fit.is_partial:
+        weights = fit.warm_start_from.pool.network.net.weights
+        seeds += [zlib.crc32(weights[name].tobytes()) for name in sorted(weights)]
+    return np.random.RandomState(seeds)
+
+
+def _pretrain(net: Net, fit: FitState, teacher: Pool) -> None:
+    """Train a network to predict from one half of a document what the teacher does from the other.
+
+    Held-out documents are labelled by the teacher alone.
+    """
+    own_rng = copy.deepcopy(fit.rng)  # pre-training takes no numbers from the user's generator
+    text, weights = fit.text
+    rows = sample_to_pretrain(text, own_rng)
+    labels = np.full((len(text), fit.n_classes), np.nan, dtype=np.float32)
+    labels[fit.training] = fit.target.soft(fit.labelled.targets[fit.training])
+    soft = labelled_by_other_half(
+        text[rows],
+        lambda half: fit.target.probabilities(teacher.logits(half)),
+        labels=labels[rows],
+        weights=weights[rows],
+    )
+    batch_size = PRETRAINING_BATCH_SIZE
+    pretrained = _new_net(
+        fit,
+        document_net,
+        {"vocabulary_size": fit.vocabulary_size, "unknown_id": UNKNOWN_ID},
+        teacher,
+        n_documents=len(soft),
+        max_epochs=epochs_of(PRETRAINING_STEPS, len(soft), batch_size, least=1, most=20),
+        batch_size=batch_size,
+        lr=fit.params.lr,
+        lr_schedule="one_cycle",
+        frozen_epochs=epochs_frozen(fit.params.freeze_embedding),
+        keep_best=False,
+        n_iter_no_change=None,
+        callbacks=None,
+        random_state=own_rng,
+    )
+    pretrained.continue_from(net, with_moments=False)
+    pretrained.train(soft, None)
+    net.continue_from(pretrained, with_moments=False)

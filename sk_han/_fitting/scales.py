@@ -1,0 +1,231 @@
+"""Scales of the parts of a pool, calibrated on documents that none of them has learnt from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from sk_han._documents import LabelledDocuments
+from sk_han._fitting.data import FitState
+from sk_han._parts import Pool
+from sk_han._parts.pool import Scale
+from sk_han._targets import Target
+from sk_han._utils.containers import Floats, Integers
+
+_ALONE = 1.0  # the usual scale of a part without others
+_SMALLEST_ALONE = 0.01
+
+
+class ScalePrior(NamedTuple):
+    """The log-normal prior of a scale next to others; a part that is alone is fitted without it."""
+
+    median: float
+    spread: float  # standard deviation of the logarithm
+
+    def penalty(self, step: float) -> tuple[float, float]:
+        """Return the negative log-density at the median times exp(step), and its slope."""
+        return (step / self.spread) ** 2 / 2, step / self.spread**2
+
+
+class HeldOutLogits(NamedTuple):
+    """Logits of validation documents by models that have not learnt from them."""
+
+    rows: Integers  # (n,), rising, of `FitState.validation`
+    logits: Floats  # (n, K)
+
+    @classmethod
+    def from_pool(cls, pool: Pool, validation: LabelledDocuments | None) -> HeldOutLogits:
+        """Score all validation documents, if there are any, by parts that know none of them."""
+        if validation is None:
+            return cls(np.empty(0, dtype=np.int64), np.empty((0, pool.target.n_scores)))
+        return cls(np.arange(len(validation)), pool.logits(validation.documents))
+
+
+@dataclass(frozen=True)
+class FittedParts:
+    """Fitted parts whose scales get a common factor."""
+
+    pool: Pool  # with scales relative to each other
+    title: str  # in the summary of the fit
+    held_out: HeldOutLogits
+    prior: ScalePrior  # of the factor, if other parts are fitted too
+
+
+class FittedNetwork(FittedParts):
+    """A network, which counts less for rare labels next to models of n-grams."""
+
+
+@dataclass(frozen=True)
+class FittedNgrams(FittedParts):
+    """The models of n-grams, which take over the weight of networks for rare labels."""
+
+    has_new_directions: bool  # of a latent model, to which scales of an earlier fit do not apply
+
+
+@dataclass(frozen=True)
+class ScaledParts:
+    """The pool of all parts, and the logits by which it was scaled."""
+
+    pool: Pool
+    fitted: Sequence[FittedParts]  # F of them, the network first
+    # H documents that no part has learnt from, and their logits (F, H, K) with and without factors.
+    validation: LabelledDocuments | None = None
+    logits: NDArray[np.float64] | None = None
+    unscaled: NDArray[np.float64] | None = None
+
+
+def scale_parts(fitted: Sequence[FittedParts], fit: FitState) -> ScaledParts:
+    """Fit a factor of each of the fitted parts, and decisions, on documents new to all parts.
+
+    A warm start without `X_val` keeps its scales: its network may have learnt from any document
+    that this fit could hold out.
+    """
+    pool = reduce(Pool.combined_with, [parts.pool for parts in fitted])
+    earlier = None if fit.warm_start_from is None else fit.warm_start_from.pool
+    rows = np.empty(0, dtype=np.int64)
+    if earlier is None or fit.user_validation is not None:
+        rows = reduce(np.intersect1d, [parts.held_out.rows for parts in fitted])
+    is_new = any(isinstance(parts, FittedNgrams) and parts.has_new_directions for parts in fitted)
+    if len(rows):
+        scaled = _calibrated(fitted, fit, rows)
+    elif earlier is not None and pool.parts.keys() == earlier.parts.keys() and not is_new:
+        scaled = ScaledParts(replace(pool, scales=earlier.scales), fitted)
+    else:
+        scaled = ScaledParts(_with_factors(fitted, _usual_factors(fitted).tolist()), fitted)
+    known = None
+    if scaled.validation is not None and scaled.logits is not None:
+        known = scaled.logits.sum(axis=0), scaled.validation.targets, scaled.validation.weights
+    learnt_from = fit.labelled.targets, fit.labelled.weights
+    target = fit.target.with_decisions(fit.params.threshold, learnt_from, known)
+    return replace(scaled, pool=replace(scaled.pool, target=target))
+
+
+def _calibrated(fitted: Sequence[FittedParts], fit: FitState, rows: Integers) -> ScaledParts:
+    """Multiply scales by factors that are calibrated on these rows of the validation documents."""
+    assert fit.validation is not None
+    validation, usual = fit.validation[rows], _usual_factors(fitted)
+    held_out = [parts.held_out for parts in fitted]
+    logits = np.stack([z[np.searchsorted(known, rows)] for known, z in held_out])  # (F, H, K)
+    factors: list[Scale] = usual.tolist()
+    if fit.n_classes > 1:
+        scored = fit.target, logits, validation.targets, validation.weights
+        priors = [parts.prior for parts in fitted]
+        alone = len(fitted) == 1
+        factors = (
+            fit_scales(*scored, usual) if alone else fit_scales_near(*scored, priors)
+        ).tolist()
+    reliance = fit.target.reliance(fit.training_data.targets)
+    if reliance is not None:
+        factors = _by_label(factors, fitted, reliance)
+    scaled = np.stack([factor * z for factor, z in zip(factors, logits, strict=True)])
+    return ScaledParts(_with_factors(fitted, factors), fitted, validation, scaled, logits)
+
+
+def _usual_factors(fitted: Sequence[FittedParts]) -> Floats:
+    return np.array([_ALONE if len(fitted) == 1 else parts.prior.median for parts in fitted])
+
+
+def _with_factors(fitted: Sequence[FittedParts], factors: Sequence[Scale]) -> Pool:
+    """Return the pool of all parts, their scales multiplied by the factors."""
+    pairs = zip(fitted, factors, strict=True)
+    return reduce(Pool.combined_with, [parts.pool.scaled(factor) for parts, factor in pairs])
+
+
+def _by_label(
+    factors: list[Scale], fitted: Sequence[FittedParts], reliance: NDArray[np.float64]
+) -> list[Scale]:
+    """Move weight from networks to n-grams for labels on which networks are unreliable, (K,).
+
+    For a rare label a network is worse than a linear model, which one factor for all does not show.
+    """
+    pairs = [*zip(factors, fitted, strict=True)]
+    ngrams = sum(factor for factor, parts in pairs if isinstance(parts, FittedNgrams))
+    if not ngrams:
+        return factors
+    text = FittedNetwork, FittedNgrams
+    moved = sum(factor for factor, parts in pairs if isinstance(parts, text)) - ngrams
+
+    def by_label(factor: Scale, parts: FittedParts) -> Scale:
+        if isinstance(parts, FittedNetwork):
+            return factor * reliance
+        if isinstance(parts, FittedNgrams):
+            return factor * (1 + moved * (1 - reliance) / ngrams)
+        return factor
+
+    return [by_label(*pair) for pair in pairs]
+
+
+def fit_scales(
+    target: Target, logits: Any, targets: NDArray[Any], weights: Floats, centres: Floats
+) -> Floats:
+    """Return the scales (P,), from 0 on, with which logits (P, D, K) have the smallest loss.
+
+    For one model this is temperature scaling (Guo et al., 2017), with a scale of at least 0.01; for
+    several a logarithmic opinion pool (Heskes, 1998). Half the squared distance to `centres` (P,)
+    is added to the weighted loss, which stays convex: with few documents the result is near them.
+    """
+    loss_at = _loss_by_scales(target, logits, targets, weights)
+
+    def loss_and_gradient(scales: Floats) -> tuple[float, Floats]:
+        loss, gradient = loss_at(scales)
+        distance = scales - centres
+        return loss + (distance**2).sum() / 2, gradient + distance
+
+    # A single model with the scale 0 would predict the same for all documents.
+    bounds = [(0 if len(centres) > 1 else _SMALLEST_ALONE, None)] * len(centres)
+    return _minimum(loss_and_gradient, centres, bounds)
+
+
+def fit_scales_near(
+    target: Target,
+    logits: Any,
+    targets: NDArray[Any],
+    weights: Floats,
+    priors: Sequence[ScalePrior],
+) -> Floats:
+    """Return scales (P,) as `fit_scales`, with the prior of each.
+
+    With thirty documents the result is close to the medians; with a thousand the documents decide.
+    """
+    loss_at = _loss_by_scales(target, logits, targets, weights)
+    medians = np.array([prior.median for prior in priors])
+
+    def loss_and_gradient(steps: Floats) -> tuple[float, Floats]:
+        scales = medians * np.exp(steps)
+        loss, gradient = loss_at(scales)
+        pairs = [prior.penalty(step) for prior, step in zip(priors, steps, strict=True)]
+        penalties, slopes = np.array(pairs).T
+        return loss + penalties.sum(), gradient * scales + slopes
+
+    scales: Floats = medians * np.exp(_minimum(loss_and_gradient, np.zeros(len(medians))))
+    return scales
+
+
+def _loss_by_scales(
+    target: Target, logits: Any, targets: NDArray[Any], weights: Floats
+) -> Callable[[Floats], tuple[float, Floats]]:
+    """Return the loss, with its gradient, by the scales of logits (P, D, K)."""
+    stacked, shares = np.array(logits), weights / weights.mean()
+
+    def loss_at(scales: Floats) -> tuple[float, Floats]:
+        pooled = np.tensordot(scales, stacked, 1)  # (D, K)
+        losses, gradient = target.loss(pooled, targets, shares)
+        return float(losses.sum()), np.tensordot(stacked, gradient, 2)
+
+    return loss_at
+
+
+def _minimum(
+    loss_and_gradient: Callable[[Floats], tuple[float, Floats]], start: Floats, bounds: Any = None
+) -> Floats:
+    """Return where a loss is lowest, by L-BFGS."""
+    with np.errstate(under="ignore"):  # beside a very likely class, others may round to 0
+        solution = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    lowest: Floats = solution.x
+    return lowest

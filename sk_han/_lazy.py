@@ -1,0 +1,37 @@
+"""Names that load on first use: PEP 562, from the stub that type checkers read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from sys import modules
+from typing import Any
+
+
+def attach(package: str, file: str) -> tuple[Callable[[str], Any], list[str], list[str]]:
+    """Return `__getattr__`, classes and functions, and modules that the stub of a package exports.
+
+    The stub stands next to `file` and has imports such as ``from a import B as B`` alone; those
+    from the package itself are its modules.
+    """
+    tree = ast.parse(Path(file).with_suffix(".pyi").read_text("utf-8"))
+    home = {
+        alias.name: node.module
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+    def getattribute(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if home[name] == package:
+            return import_module(f"{package}.{name}")
+        value = getattr(import_module(str(home[name])), name)
+        setattr(modules[package], name, value)
+        return value
+
+    submodules = sorted(name for name in home if home[name] == package)
+    return getattribute, sorted(home.keys() - set(submodules)), submodules

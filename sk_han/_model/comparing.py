@@ -1,0 +1,216 @@
+"""Documents compared with those of a fit: unknown words, confidence, mix of predictions."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sk_han._documents import UNKNOWN_ID, DocumentArray
+from sk_han._model.class_mix import (
+    Reference,
+    documents_with_words,
+    estimated_mix,
+    holder_of,
+    with_priors,
+)
+from sk_han._rendering.blocks import Block, Heading, Sentence, Table, percent
+from sk_han._rendering.result import Extent, Result
+from sk_han._targets import Target
+from sk_han._utils.containers import Flags, Floats
+from sk_han._utils.messages import counted
+
+_LEVEL = 0.05  # of the alarm
+_FEWEST = 30  # documents, whose means are about normal
+_FLOOR = 1e-4  # standard error: smaller differences than twice as much mean nothing
+
+
+def unknown_shares(documents: DocumentArray, is_unknown: Flags) -> Floats:
+    """Return the share of unknown words, (T,) flags, of each document; 0 without words."""
+    lengths = documents.words_per_document
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    shares: Floats = np.bincount(rows, is_unknown, minlength=len(lengths)) / lengths.clip(1)
+    return shares
+
+
+def confidences(p: Floats, target: Target) -> Floats:
+    """Return the probability of what is predicted, (D,), of several labels their mean."""
+    confident: Floats = p.max(axis=1) if target.has_one_label else np.maximum(p, 1 - p).mean(axis=1)
+    return confident
+
+
+class Comparison(NamedTuple):
+    """A mean over documents, next to that of the documents of the fit.
+
+    Parameters
+    ----------
+    name : str
+        "unknown words", "confidence", or "predictions of" the class that differs most.
+    value, lower, upper : float
+        The mean, and its 95 % interval.
+    expected : float
+        The mean of documents of the fit.
+    p_value : float
+        How likely so large a difference is by chance, corrected for the number of comparisons.
+    meaning : str
+        What a difference means, in one sentence.
+    """
+
+    name: str
+    value: float
+    lower: float
+    upper: float
+    expected: float
+    p_value: float
+    meaning: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DriftReport(Result):
+    """How documents differ from those of a fit; `drift` returns it.
+
+    Parameters
+    ----------
+    n_documents : int
+    comparisons : tuple of Comparison
+        Of unknown words, and if documents were held out in the fit, of confidence and predictions.
+    """
+
+    n_documents: int
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def alarm(self) -> bool:
+        """Whether one of them differs beyond chance, at a level of 5 % for all together."""
+        return any(one.p_value < _LEVEL for one in self.comparisons)
+
+    @property
+    def text(self) -> str:
+        """The result, in one sentence."""
+        n = counted(self.n_documents)
+        different = " and ".join(one.name for one in self.comparisons if one.p_value < _LEVEL)
+        alone = " (no documents were held out to compare more)" * (len(self.comparisons) == 1)
+        are_like = f"are not like those of the fit in {different}"
+        return f"{n} {are_like if different else 'may be like those of the fit'}{alone}."
+
+    def _blocks(self, extent: Extent, **options: Any) -> Iterable[Block]:
+        yield Heading("Compared with the documents of the fit", 1)
+        yield Sentence(self.text)
+        rows = [
+            (
+                name,
+                *(percent(share, 1) for share in shares),
+                "< 0.001" if p_value < 0.001 else f"{p_value:.2g}",
+            )
+            for name, *shares, p_value, _ in self.comparisons
+        ]
+        yield Table(rows, ["", "here", "at least", "at most (95 %)", "expected", "p"])
+        meanings = [one.meaning for one in self.comparisons if one.p_value < _LEVEL]
+        yield from map(Sentence, meanings)
+
+
+def drift(model: Any, X: Any) -> DriftReport:
+    """Tell whether documents differ from those that a model was fitted to.
+
+    Three means are compared with those that the fit has kept, which are numbers and no texts: the
+    share of unknown words, for which each training document was left out in turn; the probability
+    of what is predicted, on held-out documents; and the probabilities of the classes on these. More
+    unknown words, less confidence, and other classes give an alarm.
+
+    Parameters
+    ----------
+    model : HANClassifier, Pipeline that ends in one, or Scorer
+        Fitted; given `priors` do not count.
+    X : as for ``predict``
+        At least 30 documents with words, drawn like those to predict. The mix of predictions takes
+        100, and five for each class.
+
+    Returns
+    -------
+    DriftReport
+        Its `alarm` is false in 95 % of the calls with documents like those of the fit (Bonferroni).
+
+    Raises
+    ------
+    TypeError
+        If it is another model.
+    ValueError
+        If there are too few documents, or the model was fitted by `partial_fit`.
+
+    See Also
+    --------
+    estimate_priors : The mix of classes, if nothing else has changed.
+    report : Evaluate a model on labelled documents.
+
+    Examples
+    --------
+    >>> from sk_han import HANClassifier, drift
+    >>> from sk_han.datasets import make_reviews
+    >>> texts, labels = make_reviews(160, random_state=0)
+    >>> classifier = HANClassifier(embedding_dim=8, max_epochs=1, random_state=0)
+    >>> classifier = classifier.fit(texts[:60], labels[:60])
+    >>> drift(classifier, ["Das Wetter ist heute wirklich nicht gut."] * 50).alarm
+    True
+    """
+    holder = holder_of(model, "drift")
+    fitted = holder.model_
+    reference, target = fitted.known_reference, fitted.target
+    documents = documents_with_words(model, X)
+    if len(documents) < _FEWEST:
+        raise ValueError(
+            f"{counted(len(documents))} are too few to compare; pass at least {_FEWEST}."
+        )
+    p = with_priors(holder, None).predict_proba(documents)
+    shares = unknown_shares(documents, documents.word_ids == UNKNOWN_ID)
+    compared = [*_compared(shares, confidences(p, target), p, reference, target)]
+    corrected = [one._replace(p_value=min(1.0, one.p_value * len(compared))) for one in compared]
+    return DriftReport(n_documents=len(p), comparisons=tuple(corrected))
+
+
+def _compared(
+    unknown: Floats, confident: Floats, p: Floats, reference: Reference, target: Target
+) -> Iterator[Comparison]:
+    """Yield the comparisons that are possible, with p-values of their own."""
+    distance, shares = _difference(unknown, *reference.unknown)
+    yield Comparison(
+        "unknown words",
+        *shares,
+        math.erfc(distance / math.sqrt(2)) / 2,  # fewer are no fault
+        "These texts have words that the model has not learnt: new subjects, another "
+        "language or way of writing. Label some of them and fit again.",
+    )
+    if not reference.n_held_out:
+        return
+    distance, shares = _difference(confident, reference.n_held_out, *reference.confidence)
+    yield Comparison(
+        "confidence",
+        *shares,
+        math.erfc(-distance / math.sqrt(2)) / 2,  # nor is more confidence
+        "The model is less sure than on held-out documents, so it is wrong more often.",
+    )
+    mix = estimated_mix(p, reference, target)
+    if mix.n_documents >= mix.fewest and target.n_scores > 1:
+        i = int(np.abs(p.mean(axis=0) - reference.predicted).argmax())
+        yield Comparison(
+            f"predictions of {mix.labels[i]}",
+            *_difference(p[:, i], 1, reference.predicted[i], 0)[1],
+            float(mix.p_values.min()),
+            "Classes are predicted in other shares. If the texts are of the same kind, "
+            "with_priors corrects the probabilities.",
+        )
+
+
+def _difference(
+    values: Floats, n: float, expected: float, variance: float
+) -> tuple[float, tuple[float, float, float, float]]:
+    """Return the distance of two means in standard errors; one mean, its interval, and the other.
+
+    The expected mean is of n documents, with a variance.
+    """
+    mean, error = float(values.mean()), float(values.std()) / math.sqrt(len(values))
+    both = math.sqrt(error**2 + variance / n) + _FLOOR
+    shares = mean, mean - 1.96 * error, mean + 1.96 * error, float(expected)
+    return (mean - expected) / both, shares

@@ -1,0 +1,353 @@
+"""A fitted model: its parts, what reads documents for them, and its state as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han._documents import DocumentArray, starts_of
+from sk_han._documents.repeated import TextHashes
+from sk_han._model.class_mix import MIX_FIELDS, Reference, check_priors, estimated_mix, shift_of
+from sk_han._model.fit_summary import FitSummary
+from sk_han._options import InstanceOf
+from sk_han._parts import PARTS, Part, Pool
+from sk_han._parts.columns import ColumnModel
+from sk_han._parts.ngram_model import NgramModel
+from sk_han._parts.pool import (
+    CHARACTERS,
+    COLUMNS,
+    LATENT,
+    LATENT_CHARACTERS,
+    NETWORK,
+    NETWORK_SCHEMAS,
+    NGRAMS,
+    SENTENCE_NETWORK,
+    WORDS,
+    Scale,
+    pool_fields,
+)
+from sk_han._storage.schema import (
+    TRAINING,
+    Array,
+    Field,
+    Schema,
+    Size,
+    Sizes,
+    check,
+    check_best_epoch,
+)
+from sk_han._targets import TARGETS, Target
+from sk_han._text.vocabulary import FittedTokenizer
+from sk_han._utils.containers import Floats
+from sk_han._validation.documents import (
+    as_documents,
+    check_sentence_vectors,
+    check_texts,
+    holds_word_ids,
+    with_columns,
+    within_vocabulary,
+)
+
+
+class Source(NamedTuple):
+    """The text of a document, and the positions of its sentences and words."""
+
+    text: str
+    sentence_spans: NDArray[np.int64]
+    word_spans: NDArray[np.int64]
+    sentence_of_word: NDArray[np.int64]
+    truncated: bool
+    tokens: list[str] | None = None  # its words, if some have no place of their own in the text
+    column_values: Any = ()  # of a table
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A pool of parts with all that predicts, explains and stores it.
+
+    `HANClassifier.model_` and the Scorer hold one. The class of its network decides what computes:
+    PyTorch, or Numba and NumPy. It does not change: another fit makes another one.
+
+    Parameters
+    ----------
+    pool : Pool
+    tokenizer : HierarchicalTokenizer, ServedTokenizer, SentenceEmbedder or None
+        Turns texts into documents; None if the model was fitted to documents.
+    vocabulary_size : int
+        Number of word ids; larger ones are read as unknown.
+    encoder : str or None
+        Name of the encoder of the sentence vectors that the network reads.
+    device : str
+        The device that computed the fit, and computes the network.
+    history : list of dict
+        Numbers of each epoch.
+    best_epoch, best_score : int and float, or None
+        The epoch whose weights were kept, and its accuracy on held-out documents.
+    fit_summary : FitSummary or None
+    text_hashes : TextHashes or None
+    reference : Reference or None
+        Numbers of the fit with which later documents are compared; None after `partial_fit`.
+    priors : ndarray of shape (K,), "estimate" or None
+        Shares of the classes among the documents to come, as `with_priors` has checked them.
+    """
+
+    pool: Pool
+    tokenizer: Any
+    vocabulary_size: int
+    encoder: str | None = None
+    device: str = "cpu"
+    history: list[dict[str, float]] = field(default_factory=list)
+    best_epoch: int | None = None
+    best_score: float | None = None
+    fit_summary: FitSummary | None = None
+    text_hashes: TextHashes | None = None
+    reference: Reference | None = None
+    priors: Floats | str | None = None
+
+    @property
+    def target(self) -> Target:
+        """What scores mean."""
+        return self.pool.target
+
+    @property
+    def n_iter(self) -> int:
+        """Number of epochs trained."""
+        return len(self.history)
+
+    def part(self, name: str) -> Any:
+        """Return the part of this name, or None."""
+        return self.pool.parts.get(name)
+
+    def scale(self, name: str) -> Scale:
+        """Return the factor of the logits of a part; 0 if there is none of this name."""
+        return self.pool.scales.get(name, 0.0)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the columns that are read, that of the texts first."""
+        columns = self.pool.columns
+        if columns is None:
+            raise AttributeError("Only a HANClassifier fitted to a table has names of features.")
+        return [columns.encoder.text, *columns.encoder.codings]
+
+    def texts(self, X: Any, name: str = "X") -> list[str]:
+        """Return raw texts as a list; those of a table with what the model reads of its columns."""
+        return check_texts(self.with_columns(X), name=name)
+
+    def with_columns(self, X: Any) -> Any:
+        """Return a table as texts with what the parts read of it; any other X as it is."""
+        for part in self.pool.parts.values():
+            X = part.read(X)
+        return X
+
+    def read(self, X: Any) -> DocumentArray:
+        """Return texts, word ids or sentence vectors as documents that the model knows."""
+        return self.known(as_documents(self.with_columns(X), self.tokenizer))
+
+    def known(self, documents: DocumentArray) -> DocumentArray:
+        """Return documents without words beyond the vocabulary.
+
+        They must hold what all parts read, such as vectors of the encoder, or a TypeError or
+        ValueError names what is missing.
+        """
+        if self.pool.network.dimension is not None:
+            check_sentence_vectors(documents, self.pool.network.dimension, self.encoder)
+        return self.pool.checked(within_vocabulary(documents, self.vocabulary_size))
+
+    def logits(self, X: Any) -> Floats:
+        """Compute the logits of all parts together, (D, K), for the wanted mix of classes."""
+        documents = self.read(X)
+        z = self.pool.logits(documents)
+        if not isinstance(self.priors, str):
+            return z
+        p = self.target.probabilities(z[documents.sentences_per_document > 0])
+        priors = estimated_mix(p, self.known_reference, self.target).priors
+        return z + self.with_priors(priors).pool.shift
+
+    @property
+    def known_reference(self) -> Reference:
+        """The reference; raise a ValueError if there is none."""
+        if self.reference is None:
+            raise ValueError("partial_fit sees portions, and not the mix of all classes; use fit.")
+        return self.reference
+
+    def with_priors(self, priors: Any) -> FittedModel:
+        """Return the model for another mix of classes; see `sk_han.with_priors`."""
+        if priors is not None:
+            priors = check_priors(priors, self.target, self.known_reference)
+        return self._for_mix(priors)
+
+    def _for_mix(self, priors: Floats | str | None) -> FittedModel:
+        """Return the model for checked priors, of which an array shifts the logits."""
+        shift: Floats | float = 0.0
+        if isinstance(priors, np.ndarray):
+            shift = shift_of(priors, self.known_reference, self.target)
+        return replace(self, pool=replace(self.pool, shift=shift), priors=priors)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Compute the probability of each class or label, (D, K)."""
+        return self.target.probabilities(self.logits(X))
+
+    def located(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
+        """Yield documents that the model knows and their texts, at most `size` at a time."""
+        X = self.with_columns(X)
+        if holds_word_ids(X) or self.tokenizer is None:
+            documents = as_documents(X, self.tokenizer)
+            for first in range(0, len(documents), size):
+                batch = documents[first : first + size]
+                yield self.known(batch), list(self._sources_of_ids(batch))
+            return
+        texts = check_texts(X)
+        for first in range(0, len(texts), size):
+            portion = texts[first : first + size]
+            documents, spans = self.tokenizer.locate(portion)
+            with_columns(documents, portion)
+            rows: list[Any] = [*zip(*getattr(portion, "values", ()), strict=True)]
+            sources = []
+            for text, places, row in zip(portion, spans, rows or len(portion) * [()], strict=True):
+                edges = places.word_spans.ravel()  # starts and ends
+                is_plain = (edges[1:] >= edges[:-1]).all() and (edges[1::2] > edges[::2]).all()
+                source = Source(text, *places)._replace(column_values=row)
+                sources.append(source._replace(tokens=None) if is_plain else source)
+            yield self.known(documents), sources
+
+    def nested_words(self, documents: DocumentArray) -> Iterable[list[list[str]]]:
+        """Return the words of each sentence of each document, or "#id" without a tokenizer."""
+        if self.tokenizer is None:
+            return (
+                [[f"#{i}" for i in sentence] for sentence in document] for document in documents
+            )
+        words: list[list[list[str]]] = self.tokenizer.inverse_transform(documents)
+        return words
+
+    def _sources_of_ids(self, documents: DocumentArray) -> Iterator[Source]:
+        """Yield the text of each document of word ids: its words, one sentence a line."""
+        for document in self.nested_words(documents):
+            lengths = np.array([len(word) for sentence in document for word in sentence], dtype=int)
+            ends = np.cumsum(lengths + 1) - 1  # one space or line break after each word
+            word_spans = np.stack([ends - lengths, ends], axis=1)
+            n_words = np.array([len(sentence) for sentence in document], dtype=int)
+            starts = starts_of(n_words)
+            sentence_spans = np.stack(
+                [word_spans[starts[:-1], 0], word_spans[starts[1:] - 1, 1]], axis=1
+            )
+            text = "\n".join(" ".join(sentence) for sentence in document)
+            numbers = np.repeat(np.arange(len(document)), n_words)
+            yield Source(text, sentence_spans, word_spans, numbers, False)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the state as arrays, plain values and the tokenizer."""
+        return {
+            **self.pool.to_state(),
+            "tokenizer": self.tokenizer,
+            "vocabulary_size": self.vocabulary_size,
+            "encoder": self.encoder,
+            "history": self.history,
+            "best_epoch": self.best_epoch,
+            "best_score": self.best_score,
+            "device": self.device,
+            "fit_summary": None if self.fit_summary is None else self.fit_summary.to_dict(),
+            "text_hashes": None if self.text_hashes is None else self.text_hashes._asdict(),
+            "reference": None if self.reference is None else self.reference._asdict(),
+            "priors": self.priors,
+        }
+
+    @classmethod
+    def from_state(
+        cls,
+        state: Mapping[str, Any],
+        networks: Mapping[str, type[Part]],
+        devices: Container[str] = ("cpu",),
+    ) -> FittedModel:
+        """Restore a model; raise a ValueError or TypeError if an entry is invalid.
+
+        `networks` are the classes of networks by the names of their kinds. They compute on the
+        device of the fit if it is one of `devices`, else on the CPU.
+        """
+        state = {"reference": None, "priors": None, **state}  # of files without
+        check(classifier_schema(), state)
+        device = state["device"] if state["device"] in devices else "cpu"
+        summary, hashes = state["fit_summary"], state["text_hashes"]
+        names = ("tokenizer", "vocabulary_size", "encoder", "history", "best_epoch", "best_score")
+        model = cls(
+            device=device,
+            fit_summary=None if summary is None else FitSummary.from_dict(summary),
+            text_hashes=None if hashes is None else TextHashes(**hashes),
+            # The last, since a Scorer may find here that it does not compute the network.
+            pool=Pool.from_state(state, {**PARTS, **networks}, device),
+            reference=state["reference"] and Reference(**state["reference"]),
+            **{name: state[name] for name in names},
+        )
+        return model._for_mix(state["priors"])
+
+
+def classifier_schema() -> Schema:
+    """Return the schema of a state, with the kinds of parts and targets that are known now.
+
+    K classes, V word ids, E numbers of a sentence vector.
+    """
+    parts = {kind: part.SCHEMA for kind, part in PARTS.items()} | NETWORK_SCHEMAS
+    targets = {kind: target.SCHEMA for kind, target in TARGETS.items()}
+    return Schema(
+        (
+            Field("vocabulary_size", Size("V", 2)),
+            *pool_fields(parts, targets),
+            Field("encoder", InstanceOf(str), optional=True),
+            Field("tokenizer", FittedTokenizer("V"), optional=True),
+            *TRAINING,
+            Field("fit_summary", InstanceOf(Mapping), optional=True),
+            Field("text_hashes", _TEXT_HASHES, optional=True),
+            *MIX_FIELDS,
+        ),
+        rules=(check_best_epoch, _check_network, _check_linear_models),
+    )
+
+
+# For each linear model: whether it reads characters, and whether it is latent.
+_LINEAR = {
+    NGRAMS: (False, False),
+    LATENT: (False, True),
+    CHARACTERS: (True, False),
+    LATENT_CHARACTERS: (True, True),
+}
+_TEXT_HASHES = Schema(
+    (Field("salt", Array("uint8", "16")), Field("hashes", Array("uint64", "t", rising=True)))
+)
+
+
+def _check_network(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+    network = state["parts"].get(NETWORK)
+    if network is None or network["kind"] not in NETWORK_SCHEMAS:
+        raise ValueError("its parts have no network")
+    if state["encoder"] is not None and network["kind"] != SENTENCE_NETWORK:
+        raise ValueError("its network and its encoder of sentences do not belong together")
+    words = state["parts"].get(WORDS)
+    if words is not None and (network["kind"], words["kind"]) != (
+        SENTENCE_NETWORK,
+        "network",
+    ):
+        raise ValueError(f"its part {WORDS} is not a network over words next to one over vectors")
+
+
+def _check_linear_models(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+    columns = state["parts"].get(COLUMNS)
+    if columns is not None and columns["kind"] != ColumnModel.kind:
+        raise ValueError(f"its part {COLUMNS} is of the kind {columns['kind']}")
+    for name, (reads_characters, is_latent) in _LINEAR.items():
+        part = state["parts"].get(name)
+        if part is None:
+            continue
+        learnt = part["learnt"]
+        if part["kind"] != NgramModel.kind:
+            raise ValueError(f"its part {name} is of the kind {part['kind']}")
+        if (learnt["table"] is not None) != reads_characters:
+            unit = "words" if reads_characters else "characters"
+            raise ValueError(f"its part {name} reads {unit}")
+        if learnt["problems"] is not None and is_latent:
+            raise ValueError(f"its part {name} has sparse weights")
+        if learnt["problems"] is None and (learnt["counts"] is None) != is_latent:
+            raise ValueError(f"its part {name} {'has' if is_latent else 'lacks'} counts")

@@ -1,0 +1,465 @@
+"""The part of columns: a linear model of what stands next to the text in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from operator import eq
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han._documents import Coalitions, DocumentArray
+from sk_han._options import Choice, InstanceOf
+from sk_han._parts.pool import Part
+from sk_han._storage.schema import Array, ByName, Field, Schema, Sizes, strings
+from sk_han._targets import Target
+from sk_han._utils.containers import Floats, listed
+from sk_han._utils.messages import a_kind, counted, nearest_name, warn_user
+from sk_han._validation.cells import (
+    DATES,
+    EMPTY,
+    KINDS,
+    NUMBERS,
+    Column,
+    read_column,
+    written,
+)
+from sk_han._validation.documents import TableTexts, as_list, check_texts
+
+_BINS = 10  # of a number
+_UNSEEN = -1  # the row of a value that the fit has not seen
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+_WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+_Rows = NDArray[np.int32]
+
+
+class Coding(NamedTuple):
+    """How values of a column become rows of its weights; the first row is for missing values.
+
+    A number has a row for each bin, a category for each value of two documents or more. A date has
+    rows for bins of its year, for 12 months and for 7 weekdays.
+    """
+
+    kind: str  # of `KINDS`, or `EMPTY`
+    edges: Floats  # (q,), the largest number of each bin but the last
+    # (v,), the values of a category, sorted; the last of few whole numbers, which have a bin each
+    values: NDArray[Any]
+
+    @property
+    def is_date(self) -> bool:
+        """Whether a value has three rows: year, month and weekday."""
+        return self.kind in DATES
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins of a number or of years."""
+        return len(self.edges) + 1 if self.kind in (*NUMBERS, *DATES) else 0
+
+    @property
+    def width(self) -> int:
+        """Number of rows of a value."""
+        return 3 if self.is_date else 1
+
+    @property
+    def exclusive(self) -> slice:
+        """The rows of which a value has exactly one, unless the fit has not seen it."""
+        return slice(0, 1 + (self.n_bins or len(self.values)))
+
+    @property
+    def offered(self) -> list[str]:
+        """The values that a form offers: those of a category."""
+        return [] if self.n_bins else self.values.tolist()
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.exclusive.stop + 19 * self.is_date
+
+    @classmethod
+    def from_column(cls, column: Column) -> Coding:
+        """Learn the bins or the values of a column."""
+        known = column.values[~column.missing]
+        values, counts = np.unique(known, return_counts=True)
+        if column.kind not in (*NUMBERS, *DATES):
+            both = ["False", "True"]
+            kept = both if column.kind == "boolean" else values[counts > 1]
+            return cls(column.kind, np.empty(0), np.array(kept, dtype=np.str_))
+        if column.kind in DATES:
+            known = known.astype("datetime64[Y]").astype(int) + 1970.0
+            values = np.unique(known)
+        if 0 < len(values) <= _BINS and np.all(values == np.floor(values)):
+            return cls(column.kind, values[:-1], np.array([written(values[-1])]))
+        edges = np.empty(0)
+        if len(known):
+            ranks = np.linspace(0, 1, _BINS + 1)[1:-1]
+            edges = np.unique(np.quantile(known, ranks, method="inverted_cdf"))
+        edges = edges[edges < known.max(initial=-np.inf)]
+        return cls(column.kind, edges, np.empty(0, dtype="U1"))
+
+    def rows(self, column: Column) -> _Rows:
+        """Return the rows of the values of a column, (D, 1), of dates (D, 3)."""
+        values, missing = column.values, column.missing
+        if not self.n_bins:
+            for value, alias in (("True", "1"), ("False", "0")):  # True == 1 == 1.0
+                for absent, present in ((value, alias), (alias, value)):
+                    if present in self.values and absent not in self.values:
+                        values = np.where(values == absent, present, values)
+            places = np.searchsorted(self.values, values)
+            is_known = np.append(self.values, "")[places] == values
+            rows = [np.where(is_known, 1 + places, _UNSEEN)]
+        elif self.is_date:
+            days = np.where(missing, np.datetime64(0, "D"), values)
+            years = days.astype("datetime64[Y]").astype(int) + 1970
+            months = self.n_bins + 1 + days.astype("datetime64[M]").astype(int) % 12
+            weekdays = self.n_bins + 13 + (days.astype(int) + 3) % 7
+            rows = [1 + np.searchsorted(self.edges, years), months, weekdays]
+        else:
+            rows = [1 + np.searchsorted(self.edges, values)]
+        coded = np.stack(rows, axis=1).astype(np.int32)
+        coded[missing] = [0, *[_UNSEEN] * (len(rows) - 1)]
+        return coded
+
+    def written(self, rows: _Rows, value: Any) -> str:
+        """Write the value of a document and, beside it, the bins that are its rows."""
+        names = self.names()
+        bins = ", ".join(names[row] for row in rows[::-1] if row >= 0) or "unseen"
+        shown = written(value)
+        return bins if shown in ("", bins) or bins == f'"{shown}"' else f"{shown} ({bins})"
+
+    def names(self) -> list[str]:
+        """Return what each row stands for; no two are the same."""
+        if not self.n_bins:
+            others = ("missing", "unseen")
+            return ["missing", *(f'"{v}"' if v in others else v for v in self.values.tolist())]
+        bounds = _written_apart(self.edges)
+        if len(self.values):
+            bins = [*bounds, *self.values.tolist()]
+        elif bounds:
+            between = [f"{low} to {high}" for low, high in pairwise(bounds)]
+            bins = [f"≤ {bounds[0]}", *between, f"> {bounds[-1]}"]
+        else:
+            bins = ["any"]
+        if self.is_date:
+            return ["missing", *(f"year {each}" for each in bins), *_MONTHS, *_WEEKDAYS]
+        return ["missing", *bins]
+
+    def described(self, values: NDArray[Any]) -> str:
+        """Describe the values of training documents, and how many have a row."""
+        column = Column(self.kind, values)
+        n_values, n_missing = len(np.unique(values[~column.missing])), int(column.missing.sum())
+        facts = [self.kind, counted(n_values, "value")]
+        if self.n_bins:
+            facts.append(counted(self.n_bins, "bin"))
+        elif n_values > len(self.values):
+            facts.append(f"{len(self.values):,} of two documents or more")
+        return ", ".join([*facts, *[f"{n_missing:,} missing"] * bool(n_missing)])
+
+
+def _written_apart(numbers: Floats) -> list[str]:
+    """Write rising numbers with as few digits as tell them apart, whole ones as they are."""
+    if np.all(numbers == np.floor(numbers)) and np.all(np.abs(numbers) < 1e15):
+        return [str(int(number)) for number in numbers.tolist()]
+    for digits in range(6, 18):
+        texts = [f"{number:.{digits}g}" for number in numbers.tolist()]
+        if len({*texts}) == len(texts):
+            break
+    return texts
+
+
+class ColumnEncoder(NamedTuple):
+    """Reads tables: the column of texts, and those whose values become rows of weights."""
+
+    text: str
+    codings: Mapping[str, Coding]
+    is_choice: bool  # whether a table may have other columns, which are not read
+
+    @classmethod
+    def from_table(
+        cls, X: Any, y: Any, text: str, columns: Sequence[str] | Mapping[str, str | None] | None
+    ) -> ColumnEncoder:
+        """Learn from a table of training documents with labels y; None takes all columns."""
+        table = columns_of(X, chosen=None if columns is None else [text, *columns])
+        chosen = [name for name in table if name != text] if columns is None else [*columns]
+        _check_present([text, *chosen], X, table)
+        if text in chosen:
+            raise ValueError(f"columns has {text!r}, which text_column reads; leave it out there.")
+        kinds, row = columns if isinstance(columns, Mapping) else {}, _row_names(X)
+        labels = [written(label) for label in as_list(y)] if np.ndim(y) == 1 else []
+        codings = {}
+        for name in chosen:
+            if kinds.get(name) not in (None, *KINDS):
+                raise ValueError(
+                    f"columns[{name!r}] is {kinds[name]!r}; give one of {listed(KINDS, 9)}, or "
+                    "None for what its values look like."
+                )
+            name.encode()  # half of a surrogate pair is an error, since no file could hold it
+            column = read_column(table[name], name, kinds.get(name), row)
+            is_full = 0 < len(column.values) == len(labels) and not column.missing.any()
+            if is_full and all(map(eq, map(written, column.values), labels)):
+                raise ValueError(f"Column {name!r} holds the labels; name the others in columns.")
+            codings[name] = Coding.from_column(column)
+        return cls(text, codings, columns is not None)
+
+    def read(self, X: Any, name: str = "X") -> TableTexts:
+        """Read texts and the values of columns; errors name the column."""
+        if isinstance(X, TableTexts):
+            return X
+        known = [self.text, *self.codings]
+        is_rows = isinstance(X, (list, tuple))  # one by one: what a dict lacks is missing
+        table = columns_of(X, name, known if self.is_choice and not is_rows else None)
+        if is_rows:
+            table = dict.fromkeys(known, [None] * len(X)) | table
+        new = [] if self.is_choice else [each for each in table if each not in known]
+        faults = {
+            "unseen at fit time": new,
+            "seen at fit time, yet now missing": [each for each in known if each not in table],
+        }
+        if any(faults.values()):  # in the words of scikit-learn
+            parts = [
+                f"Feature names {what}:\n" + "".join(f"- {each}\n" for each in names)
+                for what, names in faults.items()
+                if names
+            ]
+            raise ValueError(
+                f"The feature names of {name} should match those that were passed during fit.\n"
+                + "".join(parts)
+                + "".join(nearest_name(each, known)[1:] for each in new[:1])
+            )
+        row = _row_names(X)
+        texts = self._checked(table[self.text], name, row)
+        rows, values = [np.empty((len(texts), 0), dtype=np.int32)], []
+        for (column, coding), start in zip(self.codings.items(), self.starts, strict=False):
+            read = read_column(table[column], column, coding.kind, row)
+            if len(read.values) != len(texts):
+                raise ValueError(
+                    f"Column {column!r} has {counted(len(read.values), 'value')} for "
+                    f"{counted(len(texts), 'text')}."
+                )
+            coded = coding.rows(read)
+            rows.append(np.where(coded < 0, _UNSEEN, start + coded).astype(np.int32))
+            values.append(read.values)
+        index = getattr(X, "index", None)
+        return TableTexts(texts, np.concatenate(rows, axis=1), values, index)
+
+    def texts(self, X: Any, name: str) -> list[str]:
+        """Return the texts of a table, whose other columns may be missing."""
+        table = columns_of(X, name, [self.text])
+        _check_present([self.text], X, table, name)
+        return self._checked(table[self.text], name, _row_names(X))
+
+    def _checked(self, texts: Any, name: str, row: Callable[[int], str]) -> list[str]:
+        return check_texts(texts, name=name, called=lambda i: f"Column {self.text!r}, {row(i)},")
+
+    @property
+    def starts(self) -> list[int]:
+        """The first row of each column among those of all, the end last."""
+        return [*accumulate((each.n_rows for each in self.codings.values()), initial=0)]
+
+    def places(self) -> Iterator[tuple[str, Coding, int, slice]]:
+        """Yield name, coding, first row, and place among the rows of a document, of each column."""
+        place = 0
+        for (name, coding), start in zip(self.codings.items(), self.starts, strict=False):
+            yield name, coding, start, slice(place, place + coding.width)
+            place += coding.width
+
+    def names_of_rows(self) -> list[str]:
+        """Return column and value of each row of weights."""
+        return [f"{name} = {v}" for name, coding in self.codings.items() for v in coding.names()]
+
+    def written(self, rows: _Rows, values: Sequence[Any]) -> tuple[str, ...]:
+        """Write the value of each column of a document, whose rows are (M,)."""
+        return tuple(
+            coding.written(np.where(rows[place] < 0, _UNSEEN, rows[place] - start), value)
+            for (_, coding, start, place), value in zip(self.places(), values, strict=True)
+        )
+
+    def described(self, texts: TableTexts) -> dict[str, str]:
+        """Describe each column by its kind and its number of values."""
+        pairs = zip(self.codings.items(), texts.values, strict=True)
+        return {name: coding.described(values) for (name, coding), values in pairs}
+
+
+def _check_rows(state: Any, where: str, sizes: Sizes) -> None:
+    codings = [Coding(**each) for each in state["columns"].values()]
+    if sum(each.n_rows for each in codings) != sizes["r"]:
+        raise ValueError(f"its {where}.weights are not those of its columns")
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnModel(Part):
+    """A fitted part of columns: each value of a column has a weight for each class or label."""
+
+    encoder: ColumnEncoder
+    weights: Floats  # (R, K); those of a column are 0 on average over the training documents
+    intercept: Floats  # (K,)
+
+    kind = "columns"
+    SCHEMA = Schema(
+        (
+            Field("text", InstanceOf(str)),
+            Field("is_choice", Choice((False, True))),
+            Field(
+                "columns",
+                ByName(
+                    Schema(
+                        (
+                            Field("kind", Choice((*KINDS, EMPTY))),
+                            Field("edges", Array("float64", "q", rising=True)),
+                            Field("values", strings),
+                        )
+                    )
+                ),
+            ),
+            Field("weights", Array("float64", "r K")),
+            Field("intercept", Array("float64", "K")),
+        ),
+        rules=(_check_rows,),
+    )
+
+    def check(self, documents: DocumentArray) -> None:
+        """Check that documents come from a table."""
+        if documents.columns is None:
+            raise TypeError(
+                f"This HANClassifier reads tables: X needs the columns "
+                f"{listed([self.encoder.text, *self.encoder.codings], 20)}, and has words alone. "
+                "Leave a tokenizer or SentenceEmbedder before it out."
+            )
+
+    def logits(self, documents: DocumentArray) -> Floats:
+        """Score documents, shape (D, K); without columns all get the intercept."""
+        if documents.columns is None:
+            return np.tile(self.intercept, (len(documents), 1))
+        return self.intercept + self._weights_of(documents.columns).sum(axis=1)
+
+    def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> Floats:
+        """Score sets of sentences, (M, K): they have no columns."""
+        return np.tile(self.intercept, (len(coalitions.lengths), 1))
+
+    def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
+        """Return zeros, (T,): no word contributes."""
+        return np.zeros(documents.n_words)
+
+    def contributions(self, documents: DocumentArray, factors: Floats) -> Floats:
+        """Divide a linear score of the logits, by factors (D, K), among the columns, (D, C)."""
+        assert documents.columns is not None
+        weights = np.einsum("dmk,dk->dm", self._weights_of(documents.columns), factors)
+        found = [weights[:, place].sum(axis=1) for *_, place in self.encoder.places()]
+        return np.stack(found, axis=1) if found else np.empty((len(documents), 0))
+
+    def row_contributions(
+        self, documents: DocumentArray, factors: Floats
+    ) -> tuple[NDArray[np.intp], _Rows, Floats]:
+        """Return the document, the row of weights, and the contribution of each known value."""
+        assert documents.columns is not None
+        found = np.einsum("dmk,dk->dm", self._weights_of(documents.columns), factors)
+        document, place = np.nonzero(documents.columns >= 0)
+        return document, documents.columns[document, place], found[document, place]
+
+    def _weights_of(self, rows: _Rows) -> Floats:
+        """Return the weights of rows (D, M), (D, M, K); 0 of unseen values."""
+        return np.append(self.weights, np.zeros((1, len(self.intercept))), axis=0)[rows]
+
+    def read(self, X: Any) -> Any:
+        """Return a table as texts with the columns that are read; any other X as it is.
+
+        Warn of values that the fit has not seen, which have no weights.
+        """
+        if isinstance(X, (TableTexts, DocumentArray)):
+            return X
+        texts = self.encoder.read(X)
+        for name, coding, _, place in self.encoder.places():
+            is_category = not coding.n_bins and len(coding.values) > 0
+            if is_category and (n_unseen := int((texts.columns[:, place] < 0).sum())):
+                warn_user(
+                    f"Column {name!r} has {counted(n_unseen, 'value')} that no two training "
+                    "documents have; they count for no class.",
+                    once=True,
+                )
+        return texts
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the names of the columns, bins and values, and weights."""
+        return {
+            "text": self.encoder.text,
+            "is_choice": self.encoder.is_choice,
+            "columns": {name: each._asdict() for name, each in self.encoder.codings.items()},
+            "weights": self.weights,
+            "intercept": self.intercept,
+        }
+
+    @classmethod
+    def from_state(cls, state: Any, target: Target, device: str) -> ColumnModel:
+        """Restore a part."""
+        codings = {name: Coding(**each) for name, each in state["columns"].items()}
+        encoder = ColumnEncoder(state["text"], codings, state["is_choice"])
+        return cls(encoder, state["weights"].copy(), state["intercept"].copy())
+
+
+def is_table(X: Any) -> bool:
+    """Return whether X has named columns, or is a list of dicts."""
+    if isinstance(X, (list, tuple)):
+        return bool(X) and all(isinstance(row, Mapping) for row in X)
+    return isinstance(X, Mapping) or _is_frame(X)
+
+
+def _is_frame(X: Any) -> bool:
+    if isinstance(X, (list, np.ndarray, DocumentArray)):
+        return False
+    import narwhals as nw
+
+    return nw.dependencies.is_into_dataframe(X)
+
+
+def columns_of(X: Any, name: str = "X", chosen: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return columns by name of a frame (pandas, polars, Arrow), a mapping, or a list of dicts.
+
+    None chooses all; of those chosen, some may be lacking.
+    """
+    if isinstance(X, Mapping):
+        table = dict(X)
+        names = [*table]
+    elif isinstance(X, (list, tuple)) and is_table(X):
+        names = [*dict.fromkeys(key for row in X for key in row)]
+        table = {key: [row.get(key) for row in X] for key in names}
+    elif _is_frame(X):
+        names = [*(X.column_names if hasattr(X, "to_pylist") else X.columns)]
+        table = {each: X[each] for each in names if names.count(each) == 1}
+    elif isinstance(X, np.ndarray) and X.ndim == 2:
+        raise TypeError(
+            f"text_column reads a table, and {name} is an array of shape {X.shape}, whose columns "
+            "have no names: BaggingClassifier, AdaBoostClassifier and passthrough=True make one of "
+            "a frame. Give the frame to HANClassifier itself, or to a meta-estimator that passes "
+            "it on, such as VotingClassifier, StackingClassifier and MultiOutputClassifier."
+        )
+    else:
+        raise TypeError(
+            f"text_column reads a table, and {name} is {a_kind(X)}. Give a frame of pandas, polars "
+            "(after collect()) or Arrow, a mapping of columns, or a list with a dict for each "
+            "document; a tokenizer goes into HANClassifier(tokenizer=...), and not before it."
+        )
+    for each in names if chosen is None else chosen:
+        if not isinstance(each, str) or names.count(each) > 1:
+            raise ValueError(
+                f"Columns of {name} need names of their own that are strings; got {names}."
+            )
+    return {each: table[each] for each in (names if chosen is None else chosen) if each in table}
+
+
+def _check_present(
+    chosen: Sequence[str], X: Any, table: Mapping[str, Any], name: str = "X"
+) -> None:
+    if lacking := [each for each in chosen if each not in table]:
+        names = listed([*columns_of(X, name)], 20)
+        hint = nearest_name(str(lacking[0]), map(str, columns_of(X, name)))
+        raise ValueError(f"{name} has no column {listed(lacking)}; its columns are {names}.{hint}")
+
+
+def _row_names(X: Any) -> Callable[[int], str]:
+    """Return what names a row of a table: its place, or the entry of a pandas index of a name."""
+    index: Any = getattr(X, "index", None) if _is_frame(X) else None
+    if getattr(index, "name", None) is None:
+        return "row {}".format
+    return lambda i: f"{index.name} {index[i]}"

@@ -1,0 +1,429 @@
+"""Saving and loading models, in files that hold data only."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sklearn
+import torch
+from sklearn import config_context
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+import sk_han
+from sk_han._classifier import HANClassifier
+from sk_han._storage.model_file import (
+    Arrays,
+    from_plain,
+    model_file,
+    packed_words,
+    read_model,
+    taken,
+    to_plain,
+    write_model,
+)
+from sk_han._storage.schema import fields_of
+from sk_han._text.vocabulary import stored_tokenizer, tokenizer_params
+from sk_han._tokenizer import HierarchicalTokenizer
+from sk_han._utils.compat import validate_parameter_constraints
+from sk_han._utils.files import check_replaceable, replacing
+from sk_han._utils.messages import a_kind
+from sk_han.serving._stored_model import (
+    ESTIMATOR,
+    check_all_taken,
+    fitted_state,
+    stored_steps,
+    stored_table,
+)
+
+if TYPE_CHECKING:
+    from sk_han.sentence_vectors import SentenceEmbedder
+    from sk_han.tagging import SequenceTagger
+    from sk_han.translation import AttentionTranslator
+
+    Saved = (
+        HANClassifier
+        | HierarchicalTokenizer
+        | SentenceEmbedder
+        | SequenceTagger
+        | AttentionTranslator
+    )
+
+
+# Names in `sk_han`, which loads each of them on first use.
+ESTIMATORS = (
+    "HANClassifier",
+    "HierarchicalTokenizer",
+    "SentenceEmbedder",
+    "SequenceTagger",
+    "AttentionTranslator",
+)
+
+_OF_EMBEDDER = ("tokenizer", "batch_size", "random_state", "verbose")
+
+
+def load(path: str | os.PathLike[str], *, encoder: Any = None) -> Saved | Pipeline:
+    """Load an estimator that `save` wrote. No code is run from the file.
+
+    Parameters
+    ----------
+    path : str or path-like
+    encoder : object, default=None
+        The encoder that a `SentenceEmbedder` in the file was given, such as a
+        ``SentenceTransformer``: no file holds it. Its vectors of three sentences must be those that
+        it gave before.
+
+    Returns
+    -------
+    HANClassifier, HierarchicalTokenizer, SentenceEmbedder, Pipeline, SequenceTagger or \
+            AttentionTranslator
+        Fitted; on the machine that saved it, its predictions have the same bits. A classifier
+        computes on the device it was fitted on, or on the CPU if that is absent.
+
+    Raises
+    ------
+    ModelFormatError
+        If the file is empty, cut off, damaged, no file of `save`, or of another format; if it needs
+        another encoder, or none. It is a ValueError.
+    OSError
+        If the file cannot be read, or is a pipe or device; FileNotFoundError if there is none.
+
+    See Also
+    --------
+    save : Write the file, with an example.
+
+    Notes
+    -----
+    The SHA-256 in the file detects accidents, not attacks: whoever changes the file can change it
+    too, and cause other predictions, or slow ones by a `token_pattern` made for that. Whatever the
+    file holds, loading takes at most 64 times its size, and 4 MB.
+    """
+    with model_file(path) as file:
+        return restored(*read_model(file), encoder)
+
+
+def restored(description: Any, arrays: Arrays, encoder: Any) -> Any:
+    """Create the estimator that a file describes; errors are those of `model_file`."""
+    pipeline, steps = stored_steps(description)
+    kinds = [each.get("class") if isinstance(each, dict) else None for _, each in steps]
+    if encoder is not None and kinds[0] != "SentenceEmbedder":
+        raise ValueError("it holds no SentenceEmbedder, and takes no encoder")
+    if pipeline is None and kinds[0] not in ESTIMATORS:
+        raise ValueError(
+            f"it holds a model of the class {kinds[0]!r}, which sk_han.save does not write"
+        )
+    if pipeline is not None and kinds[0] not in ("HierarchicalTokenizer", "SentenceEmbedder"):
+        raise ValueError(f"it has {kinds[0]!r} where a HierarchicalTokenizer should be")
+    if pipeline is not None and kinds[1] != "HANClassifier":
+        raise ValueError(f"it has {kinds[1]!r} where a HANClassifier should be")
+    estimators = [(name, _estimator(each, arrays, encoder)) for name, each in steps]
+    if (table := stored_table(description)) is not None:
+        estimators[-1][1]._table = table
+    check_all_taken(arrays)
+    if pipeline is None:
+        return estimators[0][1]
+    return _with_params(Pipeline, {**pipeline, "steps": estimators, "memory": None})
+
+
+def _estimator(data: Any, arrays: Arrays, encoder: Any) -> Any:
+    """Return one of `ESTIMATORS`, fitted."""
+    kind = data["class"]
+    if kind == "HierarchicalTokenizer":
+        return _tokenizer(data, arrays)
+    cls = getattr(sk_han, kind)
+    if kind == "SentenceEmbedder":
+        from sk_han.sentence_vectors._embedder import restore
+
+        fields = fields_of(data, "the SentenceEmbedder", ["class", "params", "fitted"])
+        stored = fields_of(fields["fitted"], "the state of the SentenceEmbedder", ["embedder"])
+        what = "params of the SentenceEmbedder"
+        params = _params(fields["params"], what, _OF_EMBEDDER, arrays)
+        embedder = _with_params(cls, params)
+        restore(embedder, fitted_state(stored, arrays, _tokenizer)["embedder"], encoder)
+        return embedder
+    fields = fields_of(data, f"the {kind}", ESTIMATOR)
+    params = _params(fields["params"], f"params of the {kind}", cls._parameter_constraints, arrays)
+    estimator = _with_params(cls, params)
+    methods = [m for m in ("fit", "partial_fit", "score") if hasattr(estimator, m)]
+    requests = fields_of(from_plain(fields["requests"]), "the metadata requests", [], methods)
+    with config_context(enable_metadata_routing=True):
+        for method, requested in requests.items():
+            if fields_of(requested, f"the requests of {method}", [], requested):
+                getattr(estimator, f"set_{method}_request")(**requested)
+    return estimator.from_state(fitted_state(fields["fitted"], arrays, _tokenizer))
+
+
+def _tokenizer(data: Any, arrays: Arrays) -> HierarchicalTokenizer:
+    stored = stored_tokenizer(data, arrays)
+    tokenizer: HierarchicalTokenizer = _with_params(HierarchicalTokenizer, stored.params)
+    tokenizer.vocabulary_ = stored.vocabulary
+    return tokenizer
+
+
+def _params(stored: Any, what: str, names: Iterable[str], arrays: Arrays) -> dict[str, Any]:
+    """Return described parameters: plain values, an array, and of a tokenizer its parameters."""
+    params: dict[str, Any] = {}
+    for name, value in fields_of(stored, what, [], names).items():
+        match value:
+            case {"class": "HierarchicalTokenizer"} if name.endswith("tokenizer"):
+                fields = fields_of(value, f"the parameter {name}", ["class", "params"])
+                params[name] = tokenizer_params(fields["params"], f"params.{name}")
+            case {"array": "embedding_init"} if name == "embedding_init":
+                params[name] = taken(arrays, name)
+                if params[name].dtype.kind not in "iuf":
+                    kind = params[name].dtype
+                    raise ValueError(f"the array {name!r} holds {kind}, which are not numbers")
+            case _:
+                params[name] = from_plain(value)
+                if name.endswith("tokenizer") and value is not None:
+                    raise ValueError(
+                        f"its params.{name} must be None or the parameters of a tokenizer"
+                    )
+    return params
+
+
+def _with_params(cls: Any, params: dict[str, Any]) -> Any:
+    """Return an estimator with these parameters, and defaults for others."""
+    params = {
+        name: _with_params(HierarchicalTokenizer, value)
+        if isinstance(value, dict) and name.endswith("tokenizer")
+        else value.copy()  # writable, as the saved one
+        if isinstance(value, np.ndarray)
+        else value
+        for name, value in params.items()
+    }
+    if cls is not Pipeline:
+        params = cls().get_params(deep=False) | params
+    validate_parameter_constraints(cls._parameter_constraints, params, caller_name=cls.__name__)
+    return cls(**params)
+
+
+_JOBLIB = (
+    "Move it into a module that can be imported; joblib.dump then stores its name, for files that "
+    "only people you trust hand to joblib.load."
+)
+
+_REPAIRS = {
+    "callbacks": "set_params(callbacks=None) first; predicting needs none.",
+    "net_params": "Take out what is not a plain value, or set_params(net_params=None); the fitted "
+    "network keeps what it needs.",
+    "optimizer": "set_params(optimizer='adamw') first; predicting needs none.",
+    "embedding_init": "set_params(embedding_init='cooccurrence') first; the fitted vectors stay.",
+    "random_state": "set_params(random_state=0), or another integer, first.",
+    "sentence_splitter": _JOBLIB,
+    "strip_accents": _JOBLIB,
+    "source_tokenizer": "set_params(source_tokenizer=None) first; the fitted tokenizer stays.",
+    "target_tokenizer": "set_params(target_tokenizer=None) first; the fitted tokenizer stays.",
+    "tokenizer": "set_params(tokenizer=None) first; the fitted tokenizer stays.",
+    "vocabulary": "Give a dict or a list of words.",
+    "word_tokenizer": _JOBLIB,
+}
+
+
+def save(
+    estimator: Saved | Pipeline,
+    path: str | os.PathLike[str],
+    *,
+    text_hashes: bool = False,
+    overwrite: bool = False,
+) -> None:
+    """Save a fitted estimator to a file that contains data only.
+
+    The file is in the safetensors format: arrays by name, and the rest as JSON in its metadata.
+    `load` reads it without running code from it.
+    An existing model is replaced, and only when the new one is complete.
+
+    Parameters
+    ----------
+    estimator : HANClassifier, HierarchicalTokenizer, SentenceEmbedder, Pipeline of one of the \
+            two and a HANClassifier, SequenceTagger or AttentionTranslator
+        Fitted. An encoder that a SentenceEmbedder was given is in no file; `load` takes it.
+    path : str or path-like
+        The file, by convention with the ending ``.han``.
+    text_hashes : bool, default=False
+        Whether a classifier's `text_hashes_` go into the file, so that `report` and others that
+        load it know its training documents. Whoever has such a file can test whether a text was
+        among them.
+    overwrite : bool, default=False
+        Whether a file that is not a model is replaced too.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+    TypeError
+        If the estimator is none of these, or a parameter is not a plain value: a function, a
+        callback, an optimizer class, a RandomState. The message names the repair.
+    ValueError
+        If the estimator was changed so that `load` would raise an error.
+    OSError
+        If the file cannot be written; FileExistsError if it is not a model.
+
+    See Also
+    --------
+    load : Read the file.
+
+    Notes
+    -----
+    The file does not have the moments of the optimizer, callbacks set by ``set_callbacks``, and
+    your own attributes. A process that is killed while it writes leaves a hidden file with the
+    ending ``.tmp`` in the folder, which the next `save` there removes.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import sk_han
+    >>> from sk_han.datasets import make_reviews
+    >>> texts, labels = make_reviews(40, random_state=0)
+    >>> classifier = sk_han.HANClassifier(embedding_dim=8, max_epochs=1, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "reviews.han")
+    ...     sk_han.save(classifier.fit(texts, labels), path)
+    ...     loaded = sk_han.load(path)
+    >>> bool((loaded.predict_proba(texts) == classifier.predict_proba(texts)).all())
+    True
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path must be the name of a file, after the model; got {a_kind(path)}.")
+    check_replaceable(path, None if overwrite else "overwrite=True", by_model=True)
+    arrays: Arrays = {}
+    versions = {
+        "sk_han": sk_han.__version__,
+        "torch": torch.__version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+    description = {"versions": versions, "model": _described(estimator, arrays, text_hashes)}
+    classifier = estimator[-1] if type(estimator) is Pipeline else estimator
+    if (table := getattr(classifier, "_table", None)) is not None:
+        description["table"] = to_plain(table)
+    with replacing(path) as file:
+        write_model(file, description, arrays)
+        # A file that cannot be loaded must not replace another.
+        first = estimator[0] if type(estimator) is Pipeline else estimator
+        encoder = first.encoder if type(first) is sk_han.SentenceEmbedder else None
+        restored(*read_model(file.name), encoder)
+
+
+def _described(
+    estimator: Any, arrays: Arrays, text_hashes: bool = False, name: str = "tokenizer"
+) -> dict[str, Any]:
+    """Describe an estimator; `name` is that of a tokenizer among the arrays."""
+    kind = type(estimator).__name__
+    if type(estimator) is Pipeline:
+        _check_steps(estimator)
+        steps = [[name, _described(step, arrays, text_hashes)] for name, step in estimator.steps]
+        return _unfitted(estimator, arrays) | {"steps": steps}
+    if kind not in ESTIMATORS or type(estimator) is not getattr(sk_han, kind):
+        raise TypeError(
+            "sk_han.save takes a HANClassifier, a HierarchicalTokenizer or SentenceEmbedder, a "
+            "Pipeline of one of these and a HANClassifier, a SequenceTagger or an "
+            f"AttentionTranslator; got {kind}. After a search, save search.best_estimator_; for "
+            "everything else there is joblib.dump."
+        )
+    check_is_fitted(estimator)
+    described = _unfitted(estimator, arrays)
+    if kind == "HierarchicalTokenizer":
+        # A scorer has no scikit-learn to look them up in.
+        of_english = sorted(ENGLISH_STOP_WORDS) if estimator.stop_words == "english" else None
+        arrays |= packed_words(estimator.vocabulary_, name)
+        fitted = {"vocabulary": {"words": name}, "stop_words": of_english}
+        return described | {"fitted": fitted}
+    if kind == "SentenceEmbedder":
+        from sk_han.sentence_vectors._embedder import state_of
+
+        fitted = {"embedder": _encoded(state_of(estimator), "embedder", arrays)}
+        return described | {"fitted": fitted}
+    state = estimator.to_state()
+    if "text_hashes" in state and not text_hashes:
+        state["text_hashes"] = None
+    fitted = {name: _encoded(value, name, arrays) for name, value in state.items()}
+    return described | {"requests": _requests(estimator), "fitted": fitted}
+
+
+def _encoded(value: Any, name: str, arrays: Arrays) -> Any:
+    """Return a value of the fitted state in JSON's types; add its arrays to `arrays` by name."""
+    if isinstance(value, Mapping):
+        return {"state": {key: _encoded(v, f"{name}.{key}", arrays) for key, v in value.items()}}
+    if isinstance(value, HierarchicalTokenizer):
+        return _described(value, arrays, name=name)
+    if not isinstance(value, np.ndarray):
+        return to_plain(value)
+    if value.dtype.kind in "biufU":
+        arrays[name] = value
+        return {"array": name}
+    plain = (str, bool, int, float, np.bool_, np.number)
+    if value.dtype == object and all(isinstance(label, plain) for label in value):
+        return {"labels": to_plain(value.tolist())}
+    raise TypeError(
+        f"{name}_ of dtype {value.dtype} cannot be saved. Fit on labels that are strings, integers "
+        "or booleans."
+    )
+
+
+def _check_steps(pipeline: Pipeline) -> None:
+    steps = [type(step) for _, step in pipeline.steps]
+    reading = HierarchicalTokenizer, sk_han.SentenceEmbedder
+    is_read = len(steps) > 1 and steps[-2] in reading
+    if len(steps) != 2 or not is_read or steps[1] is not HANClassifier:
+        part = f"Save pipeline[{'-2:' if is_read else '-1'}], and give the loaded one what the "
+        part += "steps before it return; or "
+        part *= steps[-1] is HANClassifier
+        raise TypeError(
+            "sk_han.save takes a Pipeline of a HierarchicalTokenizer or a SentenceEmbedder, and a "
+            f"HANClassifier; got one of {[step.__name__ for step in steps]}. {part}joblib.dump "
+            "saves the whole Pipeline."
+        )
+
+
+def _unfitted(estimator: Any, arrays: Arrays) -> dict[str, Any]:
+    """Describe the parameters of an estimator."""
+    kind, params = type(estimator).__name__, estimator.get_params(deep=False)
+    # Parameters that load would not accept are not saved.
+    validate_parameter_constraints(estimator._parameter_constraints, params, caller_name=kind)
+    described: dict[str, Any] = {}
+    for name, value in params.items():
+        if name == "memory" and value is not None:
+            raise TypeError(
+                f"memory of the {kind} cannot be saved: it names a folder of this machine. "
+                "set_params(memory=None) first."
+            )
+        if name in ("encoder", "memory", "steps"):
+            continue
+        if type(value) is HierarchicalTokenizer:
+            described[name] = _unfitted(value, arrays)  # `fit` clones it, and so needs no state
+            continue
+        if name == "embedding_init" and type(value) is np.ndarray and value.dtype.kind in "iuf":
+            arrays[name] = value
+            described[name] = {"array": name}
+            continue
+        if name == "threshold" and not isinstance(value, str):
+            value = np.asarray(value).tolist()
+        try:
+            described[name] = to_plain(value)
+        except TypeError as error:
+            repair = _REPAIRS.get(name, f"set_params({name}=...) to a plain value first.")
+            raise TypeError(f"{name} of the {kind} cannot be saved: {error}. {repair}") from error
+    return {"class": kind, "params": described}
+
+
+def _requests(estimator: Any) -> Any:
+    """Return the metadata requests that `set_fit_request` and similar methods have set."""
+    routing = estimator.get_metadata_routing()
+    return to_plain(
+        {
+            method: {
+                name: request
+                for name, request in getattr(routing, method).requests.items()
+                if request is not None
+            }
+            for method in ("fit", "partial_fit", "score")
+            if hasattr(estimator, method)
+        }
+    )

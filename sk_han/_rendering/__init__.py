@@ -1,0 +1,1 @@
+"""Explanations as HTML, terminal text, figures and tables: functions of data."""

@@ -1,0 +1,291 @@
+"""Figures of matplotlib: sentences of an explanation, matrices, faithfulness, a training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sk_han._rendering.blocks import Matrix, plain_text
+from sk_han._rendering.colors import DARK, LIGHT, Theme, shades
+from sk_han._rendering.shading import (
+    NO_WORDS,
+    Explained,
+    Shading,
+    comparison,
+    prediction,
+    shading_of,
+)
+from sk_han._utils.messages import import_optional, in_one_line, shortened_apart
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_SENTENCES = 20
+LONGEST = 50  # characters of a sentence
+LONGEST_NAME = 40  # characters of a label
+INCHES_PER_ROW = 0.3
+LARGEST_FIGURE = 40.0  # inches: beyond it, names of giants are drawn smaller
+LOSSES = ("train_loss", "valid_loss")
+SCORE_MARKERS = "s^Dv<>P"
+
+
+def theme_of(ax: Axes) -> Theme:
+    """Choose the theme of a figure by its background."""
+    from matplotlib.colors import to_rgb
+
+    return DARK if sum(to_rgb(ax.figure.get_facecolor())) < 1.5 else LIGHT
+
+
+def themed_axes(
+    ax: Axes | None, caller: str, size: Sequence[float] | None = None
+) -> tuple[Axes, Theme]:
+    """Return these axes, or those of a new figure in inches, with their theme.
+
+    `caller` is named if matplotlib is missing.
+    """
+    pyplot = import_optional("matplotlib.pyplot", "plot", caller)
+    if ax is None:
+        _, ax = pyplot.subplots(figsize=size, layout="constrained")
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        got = type(ax).__name__
+        if hasattr(ax, "flat"):  # of plt.subplots(1, 2)
+            got = f"an array of {ax.size}. Choose one of them, such as ax=axes.flat[0]"
+        raise TypeError(f"ax must be one matplotlib.axes.Axes; got {got}.")
+    return ax, theme_of(ax)
+
+
+def plot_explanation(explanation: Explained, ax: Axes | None = None) -> Axes:
+    """Draw the contribution of each sentence as a bar next to the beginning of its text.
+
+    Of a long document, the 20 sentences of the largest contributions are drawn. Words are shaded on
+    the page of an explanation (`DocumentExplanation.to_html`), not in a figure.
+
+    Parameters
+    ----------
+    explanation : Explained
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+    """
+    shading = shading_of(explanation)
+    order = np.argsort(-np.abs(shading.sentences), kind="stable")
+    shown = np.sort(order[:MOST_SENTENCES])
+    size = 8, 1.2 + INCHES_PER_ROW * max(len(shown), 1)
+    ax, theme = themed_axes(ax, "DocumentExplanation.plot", size)
+    ax.set_title(plain_text(prediction(explanation)), size="medium", parse_math=False)
+    values = shading.sentences[shown]
+    colors = [getattr(theme, shading.scale(value))[1] for value in values]
+    bars = ax.barh(np.arange(len(shown)), values, color=colors, height=0.7)
+    for bar, i in zip(bars, shown, strict=True):
+        bar.set_alpha(0.35 if shading.is_unclear(i) else 1.0)
+    ax.bar_label(bars, [shading.written(i) for i in shown], padding=3, size="small")
+    sentences = explanation.sentences
+    beginnings = [_beginning(sentences[i]) for i in shown]
+    ax.set_yticks(np.arange(len(shown)), beginnings, size="small", parse_math=False)
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.margins(x=0.15)
+    ax.axvline(0, color=theme.muted, linewidth=0.8)
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.set_xlabel(_meaning(explanation, shading, len(shown)), parse_math=False)
+    return ax
+
+
+def _beginning(sentence: str) -> str:
+    text = in_one_line(sentence)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _meaning(explanation: Explained, shading: Shading, n_shown: int) -> str:
+    """Return what the bars are, and how many sentences are left out."""
+    n = len(shading.sentences)
+    if not n:
+        return NO_WORDS
+    if explanation.method == "random":
+        meaning = "random numbers, a control"
+    elif shading.signed:
+        odds = "" if explanation.expected is not None else "the log-odds of "
+        meaning = f"contribution to {odds}{plain_text(comparison(explanation))}"
+    else:
+        meaning = "attention"
+    return meaning if n == n_shown else f"{meaning}\n(the strongest {n_shown} of {n:,} sentences)"
+
+
+def plot_history(estimator: Any, ax: Axes | None = None) -> Axes:
+    """Draw losses and, on a second scale, validation scores by epoch.
+
+    Parameters
+    ----------
+    estimator : HANClassifier, Pipeline or sequence of mapping
+        A fitted classifier, a fitted Pipeline that ends in one, or what ``history_`` holds: a
+        mapping for each epoch with `epoch`, `train_loss` and, where there are any, `valid_loss`
+        and scores, whose names start with ``valid_``. Without `epoch`, epochs are counted from 1.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes of the losses; scores have a twin of them.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+    TypeError
+        If the estimator keeps no history, or an epoch is not a mapping.
+    ValueError
+        If the history has no epoch, or no loss and no score to draw.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sk_han.inspection import plot_history
+    >>> history = [{"epoch": 1, "train_loss": 0.7}, {"epoch": 2, "train_loss": 0.5}]
+    >>> ax = plot_history(history, ax=Figure().subplots())
+    >>> [line.get_label() for line in ax.lines]
+    ['training loss']
+    """
+    history = _checked(_history_of(estimator))
+    names = _names(history)
+    ax, theme = themed_axes(ax, "plot_history")
+    from matplotlib.ticker import MaxNLocator
+
+    lines = _curve(ax, history, "train_loss", "training loss", theme.toward[1], "o--")
+    lines += _curve(ax, history, "valid_loss", "validation loss", theme.against[1], "o-")
+    ax.set_xlabel("epoch")
+    ax.set_ylabel("loss")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    scores = [name for name in names if name not in LOSSES]
+    if scores:
+        twin = ax.twinx()
+        twin.set_ylabel("score")
+        twin.margins(y=0.15)  # with those of the losses, falling lines of two epochs would coincide
+        for i, name in enumerate(scores):
+            label = name.replace("valid_", "validation ", 1)
+            # The first two colours of most style sheets are like those of the losses.
+            marker = SCORE_MARKERS[i % len(SCORE_MARKERS)]
+            lines += _curve(twin, history, name, label, f"C{i + 2}", f"{marker}:")
+    labels = [in_one_line(line.get_label()) for line in lines]
+    columns = min(3, len(lines))
+    legend = ax.legend(
+        lines, labels, frameon=False, ncols=columns, loc="lower center", bbox_to_anchor=(0.5, 1)
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return ax
+
+
+def _history_of(estimator: Any) -> Any:
+    if isinstance(estimator, Sequence) and not isinstance(estimator, str):
+        return estimator
+    # Checked by attribute, so that drawing a stored history imports no estimator.
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    if hasattr(last, "history_"):
+        return last.history_
+    if hasattr(last, "fit"):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(last)
+    raise TypeError(
+        "plot_history needs a fitted HANClassifier, a Pipeline that ends in one, or its "
+        f"history_; got {type(last).__name__}. After a search, pass search.best_estimator_."
+    )
+
+
+def _checked(history: Sequence[Any]) -> list[Mapping[str, Any]]:
+    """Check a history, and number epochs that have no number."""
+    if not len(history):
+        raise ValueError("history has no epoch to draw; fit the estimator first.")
+    for i, epoch in enumerate(history):
+        if not isinstance(epoch, Mapping):
+            raise TypeError(
+                "history must hold a mapping for each epoch, as history_ of a fitted HANClassifier "
+                f"does; history[{i}] is {epoch!r}, of type {type(epoch).__name__}."
+            )
+    return [{"epoch": i, **epoch} for i, epoch in enumerate(history, start=1)]
+
+
+def _names(history: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the names of losses and scores, in the order of their first occurrence."""
+    names = dict.fromkeys(
+        name for epoch in history for name, value in epoch.items() if value is not None
+    )
+    drawable = [name for name in names if name == "train_loss" or name.startswith("valid_")]
+    if not drawable:
+        raise ValueError(
+            "history has nothing to draw: its epochs need train_loss, valid_loss or scores whose "
+            f"names start with valid_; got the keys {list(names)}."
+        )
+    return drawable
+
+
+def _curve(
+    ax: Axes, history: Sequence[Mapping[str, Any]], key: str, label: str, color: str, style: str
+) -> list[Any]:
+    points = [(epoch["epoch"], epoch[key]) for epoch in history if epoch.get(key) is not None]
+    if not points:
+        return []
+    return ax.plot(*zip(*points, strict=True), style, color=color, label=label)
+
+
+def plot_matrix(matrix: Matrix, ax: Axes | None, caller: str) -> Axes:
+    """Draw shares as shades, counts as numbers in them, and the names of rows and columns."""
+    rows, columns = matrix.rows, matrix.columns
+    shown = shortened_apart([in_one_line(name) for name in (*columns, *rows)], LONGEST_NAME)
+    margin = 1.5 + 0.1 * max(map(len, shown), default=0)  # inches, for names next to the shades
+    size = [min(margin + INCHES_PER_ROW * len(names), LARGEST_FIGURE) for names in (columns, rows)]
+    ax, theme = themed_axes(ax, caller, size)
+    from matplotlib.colors import LinearSegmentedColormap
+
+    scale = LinearSegmentedColormap.from_list(
+        "attention", [theme.page, *shades(theme, "attention")]
+    )
+    if matrix.shares.size:
+        ax.imshow(matrix.shares, cmap=scale, vmin=0, vmax=1, aspect="auto")
+    ax.set_xticks(range(len(columns)), shown[: len(columns)], rotation=90, parse_math=False)
+    ax.set_yticks(range(len(rows)), shown[len(columns) :], parse_math=False)
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0, labelcolor=theme.text)
+    ax.spines[:].set_color(theme.rule)
+    if matrix.counts is not None:
+        for row, column in np.argwhere(matrix.counts).tolist():
+            count = f"{matrix.counts[row, column]:,}"
+            ax.text(column, row, count, ha="center", va="center", size="small", color=theme.text)
+    ax.set_ylabel(matrix.axes[0])
+    ax.set_xlabel(matrix.axes[1])
+    ax.xaxis.set_label_position("top")
+    return ax
+
+
+def plot_faithfulness(report: Any, ax: Axes | None) -> Axes:
+    """Draw comprehensiveness and sufficiency of each method, with their intervals."""
+    size = 8, 1.2 + 0.4 * len(report.methods)
+    ax, theme = themed_axes(ax, "FaithfulnessReport.plot", size)
+    rows = np.arange(len(report.methods))
+    # Marker and offset distinguish the two without colour.
+    for metric, color, marker, shift, better in (
+        ("comprehensiveness", theme.toward[1], "o", -0.12, "higher"),
+        ("sufficiency", theme.against[1], "s", 0.12, "lower"),
+    ):
+        means = np.array([report.means[metric][method] for method in report.methods])
+        intervals = np.array([report.intervals[metric][method] for method in report.methods])
+        ax.errorbar(
+            means,
+            rows + shift,
+            xerr=[means - intervals[:, 0], intervals[:, 1] - means],
+            fmt=marker,
+            color=color,
+            capsize=3,
+            label=f"{metric} ({better} is better)",
+        )
+    ax.axvline(0, color=theme.rule, zorder=0)
+    names = [in_one_line(method) for method in report.methods]
+    ax.set_yticks(rows, names, parse_math=False)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_xlabel("fall in the probability of the likeliest class or label")
+    ax.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))
+    return ax

@@ -1,0 +1,413 @@
+"""A report as blocks: scores, confusion, calibration, accuracy by length, mistakes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from sk_han._rendering.blocks import (
+    Bar,
+    Block,
+    Fold,
+    Heading,
+    Matrix,
+    Sentence,
+    Span,
+    Table,
+    Text,
+    decimal,
+    entry,
+    more,
+    names,
+    percent,
+    points,
+    with_minus,
+)
+from sk_han._rendering.shading import comparison, document_blocks, legend, named, shading_of
+from sk_han._utils.containers import document_name
+from sk_han._utils.messages import agreeing, counted
+
+Reported: TypeAlias = Any  # a Report, whose class is above this module
+MATRIX_LABELS = 25
+LABELS_OPEN, LABELS_SHOWN = 12, 100
+MEASURES = {
+    "accuracy": "accuracy",
+    "mean_absolute_error": "mean absolute error",
+    "within_one_step": "within one step",
+    "quadratic_kappa": "quadratic kappa",
+    "micro_f1": "micro F1",
+    "macro_f1": "macro F1",
+    "samples_f1": "samples F1",
+    "subset_accuracy": "all labels right",
+    "mean_average_precision": "mean average precision",
+    "log_loss": "log loss",
+    "calibration_error": "calibration error",
+}
+FURTHER_MEASURES = {
+    f"{average}_{measure}": f"{average} {measure}"
+    for average in ("micro", "macro", "samples")
+    for measure in ("precision", "recall")
+}
+MEANINGS = {
+    "accuracy": "the share of documents whose label is predicted right, with its 95 % confidence "
+    "interval over {units}.",
+    "mean absolute error": "the mean distance between the predicted and the true class: of their "
+    "numbers or, if classes are not numbers, in steps from class to class.",
+    "within one step": "the share of documents whose predicted class is the true one, or next to "
+    "it.",
+    "quadratic kappa": "1 less the mean squared distance in steps, relative to that of predictions "
+    "that are drawn without reading (Cohen, 1968). 1 is perfect, and 0 is chance.",
+    "micro F1": "F1 of all labels of all documents together, so frequent labels count most. In "
+    "brackets is the 95 % confidence interval over {units}, or a dash if it cannot be estimated. "
+    "Intervals of macro averages are too narrow if labels have fewer than five documents.",
+    "macro F1": "the mean F1 over labels, so a rare label counts as much as a frequent one. 1 is "
+    "perfect.",
+    "samples F1": "the mean F1 over documents.",
+    "log loss": "the negative log-likelihood of the true labels: 0 is perfect, 0.69 is a coin toss "
+    "between two labels. Confident mistakes cost most. With several labels per document, the mean "
+    "over labels.",
+    "calibration error": "the mean distance between the predicted probability and the share of "
+    "right predictions, over 15 bins (Guo et al., 2017). 0 is perfect, but even a perfect model "
+    "has about 0.15 on 30 documents and 0.04 on 500. With several labels per document, over ten "
+    "bins of all probabilities above 0.05.",
+    "precision": "of the documents predicted to have a label, the share that have it.",
+    "recall": "of the documents that have a label, the share predicted to have it.",
+}
+MISTAKES = {"page": 100, "notebook": 5, "terminal": 5}  # those shown
+LONGEST = {"page": 1500, "notebook": 400, "terminal": 400}  # characters of one without explanation
+LINES = 4  # kinds of mistakes in a terminal, and half the number of labels
+
+
+def report_blocks(report: Reported, extent: str) -> Iterator[Block]:
+    """Yield the blocks of a page or a notebook, or the short form for a terminal."""
+    in_terminal = extent == "terminal"
+    on = f"{counted(report.n_documents)}, {counted(len(report.labels), 'label')}"
+    yield Heading(f"Evaluation of {report.estimator}: {on}", 1)
+    yield Sentence(_trained_note(report))
+    notes = [*report.notes, *_duplicates_note(report)]
+    yield from (Sentence(note, "han-note") for note in notes)
+    said = [_gain_note(report), "" if report.several_labels else _confidence_note(report)]
+    if any(said):
+        yield Sentence(" ".join(filter(None, said)), "han-lead")
+    confusion = "Missed and wrong labels" if report.several_labels else "Confusion matrix"
+    sections = {
+        "Scores": [*_score_blocks(report, in_terminal), *_labels_table(report, extent)],
+        confusion: list(_confusion_blocks(report, in_terminal)),
+        "Calibration and length": [] if in_terminal else list(_accuracy_tables(report)),
+        "Most confident mistakes": list(_mistakes(report, extent)),
+    }
+    for title, blocks in sections.items():
+        if blocks:
+            yield Heading(title)
+            yield from blocks
+    if in_terminal:
+        yield Sentence("Full report: report.to_html('report.html')")
+
+
+def _trained_note(report: Reported) -> str:
+    """Return a sentence on whether the model was fitted to these documents."""
+    if report.trained_on is None:
+        return (
+            "It is not known whether the model was fitted to these documents. If it was, its "
+            "scores are too high; pass the training documents to find out."
+        )
+    n = len(report.trained_on)
+    if n:
+        # Unknown words and those beyond the tokenizer's limits cannot be compared.
+        found = f"{counted(n)} {agreeing(n, 'have')} the same words as a training document"
+        return f"{found}, as far as the model reads them, so the scores may be too high."
+    return "No document is known to have the same words as a training document."
+
+
+def _duplicates_note(report: Reported) -> Iterator[str]:
+    """Yield a sentence on documents with the same words as another one."""
+    groups = report.duplicates
+    if groups:
+        n_conflicts = sum(map(report.has_conflict, groups))
+        labels = f"{n_conflicts} with different labels" if n_conflicts else "each with one label"
+        documents = counted(sum(map(len, groups)))
+        yield f"{documents} form {counted(len(groups), 'group')} with the same words, {labels}."
+
+
+def _gain_note(report: Reported) -> str:
+    """Return a sentence that compares model and baseline."""
+    if report.gain is None:
+        return ""
+    gain, low, high = report.gain
+    measure = "Micro F1" if report.several_labels else "Accuracy"
+    interval = f" (95 % interval: {points(low)} to {points(high)} points)" if low < high else ""
+    note = f"{measure} equals the baseline's"
+    if gain:
+        size, compared = points(abs(gain)).removeprefix("+"), "higher" if gain > 0 else "lower"
+        note = f"{measure} is {size} points {compared} than the baseline's"
+    if not (low > 0 or high < 0 or low == high):
+        return f"{note}{interval}, which may be chance."
+    return f"{note}{interval}{': here the baseline is better' * (gain < 0)}."
+
+
+def _confidence_note(report: Reported) -> str:
+    """Return a sentence that compares mean confidence and accuracy."""
+    confidence, accuracy = float(report.confidence.mean()), float(report.right.mean())
+    scores = report.scores["model"]
+    verdict = "overconfident" if confidence > accuracy else "underconfident"
+    if scores["accuracy_low"] <= confidence <= scores["accuracy_high"]:
+        verdict = "neither overconfident nor underconfident, as far as these documents show"
+    return (
+        f"The predicted labels have a mean probability of {percent(confidence, 1)}, and "
+        f"{percent(accuracy, 1)} of them are right: the model is {verdict}."
+    )
+
+
+def _score_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
+    """Yield the scores of the model, the baseline and the most frequent label, as columns."""
+    heads: dict[str, Text] = {
+        "model": "model",
+        "baseline": f"baseline: {report.baseline_name}",
+        "commonest": ["always ", names([report.commonest_label])[0]],
+    }
+    measures = MEASURES if in_terminal else MEASURES | FURTHER_MEASURES
+    shown = {key: name for key, name in measures.items() if key in report.scores["model"]}
+    rows = [
+        [name, *(_with_interval(found, key) for found in report.scores.values())]
+        for key, name in shown.items()
+    ]
+    yield Table(rows, ["", *(heads[key] for key in report.scores)], "scores")
+    yield Sentence(report.baseline_note, "han-small")
+    if in_terminal:
+        return
+    units = "documents" if report.groups is None else "groups of documents"
+    present = {*shown.values(), "precision", "recall"}
+    yield Fold(
+        "What these numbers mean",
+        [
+            Sentence([Span(name, "strong"), f": {text.format(units=units)}"], "han-small")
+            for name, text in MEANINGS.items()
+            if name in present
+        ],
+    )
+
+
+def _labels_table(report: Reported, extent: str) -> Iterator[Block]:
+    """Yield the scores of each label, the lowest F1 first, labels without F1 last."""
+    in_terminal = extent == "terminal"
+    if in_terminal and not report.several_labels:
+        return
+    found = sorted(report.class_scores, key=lambda each: 2.0 if each.f1 is None else each.f1)
+    shown = found[: 2 * LINES if in_terminal else LABELS_SHOWN]
+    head = ["label (worst first)", "documents", "precision", "recall", "F1"]
+    n_figures = 3
+    if report.several_labels:
+        head += ["average precision", "log loss", "threshold"]
+        n_figures = 6
+    rows = [
+        [name, f"{each.n_documents:,}", *map(decimal, each[3 : 3 + n_figures])]
+        for name, each in zip(names(each.label for each in shown), shown, strict=True)
+    ]
+    blocks = [Table(rows, head), *more(len(found) - len(shown), "label")]
+    if in_terminal:
+        yield Heading("Scores by label")
+        yield from blocks
+    else:
+        yield Fold("Scores by label", blocks, len(found) <= LABELS_OPEN)
+
+
+def _labels_shown(report: Reported) -> list[int]:
+    """Return the positions of labels to show: those with the most mistakes."""
+    last = [len(report.labels)] * report.several_labels  # none
+    counts = report.confusion[: len(report.labels), : len(report.labels)]
+    wrong = report.confusion - np.diag(np.diag(report.confusion))
+    n_wrong = (wrong.sum(axis=0) + wrong.sum(axis=1))[: len(counts)]
+    n_documents = counts.sum(axis=0) + counts.sum(axis=1)
+    found = np.lexsort((-n_documents, -n_wrong))[:MATRIX_LABELS]
+    occurring = (n_wrong[found] > 0) | (n_documents[found] > 0) | (found < report.n_classes)
+    return [*sorted(found[occurring].tolist()), *last]
+
+
+def confusion_matrix(report: Reported) -> Matrix:
+    """Return the confusion matrix of the labels with the most mistakes."""
+    several, n, shown = report.several_labels, len(report.labels), _labels_shown(report)
+    columns = [j for j in shown if several or j < report.n_classes]
+    counts = report.confusion[np.ix_(shown, columns)]
+    of_label = np.maximum(report.confusion.sum(axis=1)[shown], 1)[:, None]
+    ends = ("none missed", "none wrong") if several else ("", "")
+    rows, heads = (
+        [report.labels[i] if i < n else end for i in labels]
+        for labels, end in zip((shown, columns), ends, strict=True)
+    )
+    return Matrix(rows, heads, counts / of_label, report.axes, counts, not several)
+
+
+def _confusion_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
+    """Yield the matrix or, in a terminal, the most frequent mistakes."""
+    mixed, n = report.mixed_up(), len(report.labels)
+    if not mixed:
+        yield Sentence("There are no mistakes.")
+    if in_terminal:
+        written = [*names(report.labels), "none"]
+        first, joint = ("missed: ", ", wrongly predicted: ")
+        if not report.several_labels:
+            first, joint = "", " predicted as "
+        for i, j, count in mixed[:LINES]:
+            yield Sentence([f"{count:>5,}  {first}", written[i], joint, written[j]])
+        return
+    meaning = "Rows are true labels, columns predicted labels; the blue diagonal is right."
+    if report.several_labels:
+        meaning = (
+            "Number of documents in which the label of the row is missed while the label of the "
+            "column is wrongly predicted."
+        )
+    yield Sentence(f"{meaning} Shades show shares of the row.", "han-small")
+    shown = _labels_shown(report)
+    if len(shown) - report.several_labels < n:
+        n_wrong = sum(count for *_, count in mixed)
+        n_shown = sum(count for i, j, count in mixed if i in shown and j in shown)
+        shares = f"; {n_shown:,} of {n_wrong:,} mistakes are between two of them"
+        which = f"the {MATRIX_LABELS} labels with the most mistakes, of {n:,}"
+        if not n_wrong:
+            shares, which = "", f"{MATRIX_LABELS} of {n:,} labels"
+        yield Sentence(f"The matrix shows {which}{shares}.")
+    yield confusion_matrix(report)
+    if report.values is not None:
+        n_known = report.by_distance.sum()
+        rows: list[list[Text]] = [
+            [str(steps), Bar(count / n_known, "toward"), percent(count / n_known, 1), f"{count:,}"]
+            for steps, count in enumerate(report.by_distance.tolist())
+        ]
+        yield Table(rows, ["steps away", "", "share", "documents"], "classes")
+
+
+def _accuracy_tables(report: Reported) -> Iterator[Block]:
+    """Yield the share of right predictions by probability and by length."""
+    tables = [
+        (
+            "Bar: share of right predictions, with its 95 % interval. Tick: mean probability of "
+            "the predicted label. If the bar ends before the tick, the model is overconfident; if "
+            "it ends after the tick, underconfident.",
+            "probability",
+            [(percent(b.confidence, 1), b, b.confidence) for b in report.reliability],
+        ),
+        (
+            "Risk-coverage curve: the most confident documents alone, if a person decides about "
+            "the others. selective_threshold chooses where to stop.",
+            "probability",
+            [(_at_least(b.confidence), b, None) for b in report.risk_coverage],
+        ),
+        (
+            "Documents by length. If two intervals overlap widely, their difference may be chance.",
+            "words",
+            [
+                (
+                    f"{b.fewest_words:,}"
+                    + f"\N{EN DASH}{b.most_words:,}" * (b.most_words > b.fewest_words),
+                    b,
+                    None,
+                )
+                for b in report.by_length
+            ],
+        ),
+    ]
+    for meaning, name, found in tables:
+        if found:
+            rows: list[list[Text]] = [
+                [
+                    of_bin,
+                    Bar(b.accuracy, "toward", tick),
+                    _interval(b.accuracy, b.low, b.high),
+                    f"{b.n_documents:,}",
+                ]
+                for of_bin, b, tick in found
+            ]
+            yield Table(rows, [name, "", "right", "documents"], "classes")
+            yield Sentence(meaning, "han-small")
+
+
+def _at_least(share: float) -> str:
+    written = percent(share, 1)
+    return written if written.startswith("above") else f"at least {written}"
+
+
+def _mistakes(report: Reported, extent: str) -> Iterator[Block]:
+    """Yield the worst mistakes, each with the sentence that misled the model."""
+    in_terminal = extent == "terminal"
+    rows = report.mistake_rows[: MISTAKES[extent]].tolist()
+    if not rows and not in_terminal:
+        yield Sentence("There are no mistakes on documents whose labels the model knows.")
+    if rows and not in_terminal:
+        yield from legend(list(report.mistakes))
+    for place, row in enumerate(rows):
+        title = [f"Document {document_name(row, report.ids)}: ", *_verdict(report, row, place)]
+        if not len(report.mistakes):
+            text = None if report.texts is None else report.texts[row]
+            yield entry(title, text, longest=LONGEST[extent])
+            continue
+        yield Heading(title, 4)
+        yield _misled(report, place)
+        if in_terminal:
+            continue
+        if not report.several_labels and row in report.suspects:
+            yield Sentence("This label may be wrong.", "han-small")
+        shown = document_blocks([report.mistakes[place]], report.marked(row))
+        yield Fold("The whole document, word by word", shown, not place, "han-small")
+    if rows:
+        n_more = int((~report.right).sum()) - len(rows)
+        yield from more(n_more, "document" if report.several_labels else "mistake")
+    if n := len(report.suspects):
+        what = counted(n, "label")
+        yield Sentence(
+            f"{what} may be wrong, as estimated by audit_labels: see report.suspects, or "
+            "looks_mislabelled in report.to_frame(). Look at them: the estimate cannot "
+            "distinguish a wrong label from a mistake of the model.",
+            "han-small",
+        )
+
+
+def _verdict(report: Reported, row: int, place: int) -> list[Any]:
+    """Return the predicted and the true label of a mistake, and which label is most wrong."""
+    answer, marked = (named(each(row)) for each in (report.answer, report.marked))
+    sure = "" if report.several_labels else f" ({percent(float(report.confidence[row]))})"
+    said = ["predicted ", *answer, sure, ", labelled ", *marked]
+    if report.mistake_labels is None:
+        return said
+    label = int(report.mistake_labels[place])
+    kind = "missed" if report.targets[row, label] else "wrongly predicted"
+    p = percent(float(report.probabilities[row, label]))
+    return [Span(report.labels[label]), f" {kind} ({p}); ", *said]
+
+
+def _misled(report: Reported, place: int) -> Sentence:
+    """Return what misled most: for a wrongly predicted label, or against a missed one."""
+    explanation, sign = report.mistakes[place], 1
+    if report.mistake_labels is not None:
+        missed = report.targets[report.mistake_rows[place], report.mistake_labels[place]]
+        sign = -1 if missed else 1
+    shading = shading_of(explanation)
+    if (sign * shading.values).max(initial=0.0) <= 0:
+        side = "for" if sign > 0 else "against"
+        said = [f"Nothing speaks {side} ", *comparison(explanation)]
+        return Sentence([*said, "."], "han-small")
+    best = int((sign * shading.values).argmax())
+    column = best - len(shading.sentences)
+    if column >= 0:
+        what = f"{explanation.column_names[column]} = {explanation.column_values[column]}"
+    else:
+        text = " ".join(explanation.sentences[best].split())
+        what = f"\N{LEFT DOUBLE QUOTATION MARK}{text}\N{RIGHT DOUBLE QUOTATION MARK}"
+    value = with_minus(shading.written(best))
+    return Sentence(["Misled by ", Span(what), f" ({value})"], "han-misled")
+
+
+def _with_interval(found: Mapping[str, float], key: str) -> Text:
+    """Return a score and its 95 % interval, or a dash if there is none."""
+    if key not in found:
+        return ""
+    if f"{key}_low" not in found:
+        return decimal(found[key])
+    return _interval(found[key], found[f"{key}_low"], found[f"{key}_high"])
+
+
+def _interval(value: float, low: float, high: float) -> Text:
+    interval = "[\N{EN DASH}]" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
+    return [Span(decimal(value), "strong"), " ", Span(interval, "small")]

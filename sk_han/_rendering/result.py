@@ -1,0 +1,187 @@
+"""Base class of results: rendering, serialization and read-only arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sk_han._rendering.blocks import Block
+from sk_han._rendering.html import page
+from sk_han._rendering.text import lines_of
+from sk_han._utils.files import replacing
+
+Extent = Literal["page", "notebook", "terminal"]
+_SURROGATES = re.compile("[\ud800-\udfff]")
+# Of an array: lengths, None for any, and the type.
+Shape = tuple[tuple[int | None, ...], type[np.generic] | None]
+# Kinds of dtype that convert to the expected one without loss.
+_KINDS: dict[type[np.generic], str] = {np.int64: "iu", np.float64: "fiu", np.bool_: "b"}
+
+
+class Result(ABC):
+    """What an inspection has found: data, which can be shown as a page or as text."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> Any:
+        """Return all data as dicts, lists, strings and numbers, which JSON can hold.
+
+        Labels of other types become their `str`, and numbers that are not finite None; halves of
+        surrogate pairs become U+FFFD, so that offsets count the same characters.
+        """
+        return _plain_fields(self)
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return `to_dict` as JSON, and write it to a file if there is a path.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            ASCII, with every other character escaped, so that no encoding can change it.
+        """
+        return written(json.dumps(self.to_dict(), allow_nan=False), path)
+
+    def to_text(self, *, width: int | None = None) -> str:
+        """Return the result as lines of text, as `print` shows it.
+
+        Parameters
+        ----------
+        width : int, optional
+            Columns of a line; by default those of the terminal.
+        """
+        return lines_of(self._blocks("terminal"), width=width)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
+        """Return the result as HTML, without scripts and external files.
+
+        The page is light or dark like the reader's system.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            File to write, in UTF-8.
+        full_page : bool, default=True
+            Whether to return a whole page, or a fragment of one.
+        """
+        return self._written_page(path, full_page)
+
+    def _written_page(
+        self, path: str | os.PathLike[str] | None, full_page: bool, **options: Any
+    ) -> str:
+        """Return a page or a fragment, and write it to a file if there is a path."""
+        blocks = self._blocks("page" if full_page else "notebook", **options)
+        return written(page(blocks, full_page=full_page), path)
+
+    @abstractmethod
+    def _blocks(self, extent: Extent, **options: Any) -> Iterable[Block]:
+        """Return what is shown on a page, in a notebook, or in short in a terminal."""
+
+    def _repr_html_(self) -> str:
+        return self._written_page(None, full_page=False)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+class ReadOnlyResult(Result):
+    """A result whose arrays cannot be written to, in copies and pickles of it neither."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]  # children are dataclasses
+            value = getattr(self, field.name)
+            if value is not None and str(field.type).startswith("NDArray"):
+                object.__setattr__(self, field.name, read_only(np.asarray(value)))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        self.__dict__.update(state)
+
+
+def plain(value: Any) -> Any:
+    """Return nested data as types that JSON has; see `Result.to_dict`."""
+    if isinstance(value, Result):
+        return value.to_dict()
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, str):  # a reader of JSON joins two halves, and offsets would shift
+        return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", value)
+    if value is None or isinstance(value, int):
+        return value
+    if dataclasses.is_dataclass(value):
+        return _plain_fields(value)
+    if hasattr(value, "_asdict"):  # a NamedTuple
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, bytes):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+def _plain_fields(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass as plain values."""
+    return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only copy, which the results that hold it share."""
+    copied = array.copy()
+    copied.setflags(write=False)
+    return copied
+
+
+def freeze(result: Any, shapes: Mapping[str, Shape]) -> None:
+    """Give a frozen dataclass read-only arrays in place of those of these that are not None."""
+    for name, (shape, dtype) in shapes.items():
+        value = getattr(result, name)
+        if value is not None:
+            object.__setattr__(result, name, _frozen(value, name, shape, dtype))
+
+
+def _frozen(
+    value: ArrayLike, name: str, shape: tuple[int | None, ...], dtype: type[np.generic] | None
+) -> NDArray[Any]:
+    """Return a read-only array of this dtype (None: any) and shape (None: any length).
+
+    It is a copy, but of a read-only array that owns its numbers: many results share class names.
+    """
+    is_frozen = type(value) is np.ndarray and value.base is None and not value.flags.writeable
+    array = np.asarray(value) if is_frozen else np.array(value)
+    if array.size == 0 and shape[0] in (None, 0):
+        array = np.empty((0, *(length or 0 for length in shape[1:])), dtype=dtype)
+    elif dtype is not None and array.dtype.kind not in _KINDS[dtype]:
+        raise TypeError(f"{name} must hold {dtype.__name__}; got dtype {array.dtype}.")
+    if len(shape) != array.ndim or any(
+        wanted not in (None, found) for wanted, found in zip(shape, array.shape, strict=True)
+    ):
+        wanted = ", ".join("any" if length is None else str(length) for length in shape)
+        raise ValueError(f"{name} must have the shape ({wanted}); got {array.shape}.")
+    array = array.astype(dtype or array.dtype, copy=False)
+    if dtype is np.float64 and not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite numbers; got {array[~np.isfinite(array)][0]}.")
+    array.setflags(write=False)
+    return array
+
+
+def written(content: str, path: str | os.PathLike[str] | None) -> str:
+    """Return the content, and write it to a file in UTF-8 if there is a path."""
+    if path is not None:
+        target = Path(path)  # maybe /dev/stdout
+        is_stream = target.exists() and not target.is_file() and not target.is_dir()
+        with target.open("wb") if is_stream else replacing(target) as file:
+            file.write(content.encode("utf-8"))
+    return content

@@ -1,0 +1,422 @@
+"""An explanation as blocks: its prediction, shaded words, the meaning of colours and numbers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han._rendering.blocks import (
+    Bar,
+    Block,
+    Piece,
+    Row,
+    Sentence,
+    Shaded,
+    Span,
+    Table,
+    Text,
+    brief,
+    number,
+    parts_of,
+    percent,
+)
+from sk_han._rendering.colors import LEVELS
+from sk_han._utils.messages import in_one_line
+
+Level = Literal["word", "sentence"]
+Explained: TypeAlias = Any  # a DocumentExplanation, whose class is above this module
+# Words that together hold no more than this share of a document's contributions are not shaded: the
+# largest of the shares measured at which taking all of them out at once, four of five words,
+# changes at most 4 of 100 decisions (docs/benchmarks.md).
+WEAK_SHARE = 0.2
+CLASSES_SHOWN = 5
+NO_WORDS = "No words of this document were read."
+BLUE = (
+    " words against it: the stronger the colour, the more; words without colour made little "
+    "difference. This is how the model read the words, even if it is wrong."
+)
+GREEN = (
+    "Green words got the most attention: the stronger the colour, the more. Even a word that got "
+    "much may have changed nothing."
+)
+MEANINGS = {
+    "shapley": "The number before a sentence is its effect, averaged over the order in which "
+    "sentences are added; its words share it, an estimate.",
+    "gradient_attention": "The number before a sentence is the sum over its words, of attention "
+    "\N{MULTIPLICATION SIGN} gradient, an estimate.",
+    "attention": "The number before a sentence is its attention, a weight of the model's pooling. "
+    "Attention is not a reason: it speaks neither for a class nor against one.",
+    "random": "The numbers are random, a control: they say nothing about the document.",
+}
+NETWORK = "Only the network has attention: it makes up {share} of the decision, others the rest."
+EXPECTED = "Numbers are differences of the expected number of the classes."
+ODDS = "Numbers are log-odds: +0.7 doubles the odds, \N{MINUS SIGN}0.7 halves them."
+SUM = "An empty document and all sentences add up to the {} of the document."
+SUM_OF_COLUMNS = (
+    "An empty document, all sentences and all columns add up to the {} of the document."
+)
+UNCLEAR = "Numbers with \N{ALMOST EQUAL TO} are unclear: within two standard errors of 0."
+THRESHOLDS = (
+    "After the probability of a label, and as a tick on its bar, is its threshold: the lowest "
+    "probability at which a document gets the label."
+)
+TOKENS = "[In brackets]: words of the tokenizer without a place of their own in the text."
+
+
+@dataclass(frozen=True, eq=False)
+class Shading:
+    """Values to draw of words, (n_words,), of sentences, (n_sentences,), and of columns, (C,)."""
+
+    words: NDArray[np.float64]
+    sentences: NDArray[np.float64]
+    columns: NDArray[np.float64]
+    signed: bool
+    title: Callable[[int], str]  # of a word: its numbers
+    errors: NDArray[np.float64] | None = None  # standard errors of sentences, (n_sentences,)
+    base: float | None = None  # from which contributions start, where they add up to what is shown
+    others: tuple[Shading, ...] = ()  # of the same document, for other classes
+
+    @cached_property
+    def word_limit(self) -> float:
+        """Largest magnitude of a word in the document: the end of the colour scale."""
+        return max(float(np.abs(each.words).max(initial=0.0)) for each in (self, *self.others))
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """Values of sentences, then of columns, which have one scale of bars."""
+        return np.concatenate([self.sentences, self.columns])
+
+    @cached_property
+    def limit(self) -> float:
+        """Largest magnitude of a sentence or column in the document: the length of a full bar."""
+        return max(float(np.abs(each.values).max(initial=0.0)) for each in (self, *self.others))
+
+    @cached_property
+    def levels(self) -> list[int]:
+        """Shade of each word, from -LEVELS to LEVELS, relative to the limit; 0 if too weak."""
+        limit = self.word_limit or 1.0
+        steps = np.rint(LEVELS * (np.abs(self.words) / limit)).astype(int)
+        shown = np.where(too_weak(self.words), 0, np.maximum(steps, 1))
+        return np.where(self.words < 0, -shown, shown).tolist()
+
+    def scale(self, value: float) -> str:
+        """Return the name of the colour scale of a value."""
+        if not self.signed:
+            return "attention"
+        return "against" if value < 0 else "toward"
+
+    def is_unclear(self, place: int) -> bool:
+        """Return whether the value of a sentence is within two standard errors of 0."""
+        if self.errors is None or place >= len(self.errors):
+            return False
+        return bool(abs(self.values[place]) < 2 * self.errors[place])
+
+    def written(self, place: int) -> str:
+        """Return the value of a sentence or column, without decimals if it is unclear."""
+        value = float(self.values[place])
+        if self.is_unclear(place):
+            return f"\N{ALMOST EQUAL TO}{value:+.0f}" if round(value) else "\N{ALMOST EQUAL TO}0"
+        return number(value, self.signed)
+
+    def sum_note(self) -> str:
+        """Say what the values add up to, and from where; nothing where they do not add up."""
+        if self.base is None:
+            return ""
+        with_words = self.base + float(self.sentences.sum())
+        note = f"{number(self.base, True)} for an empty document, "
+        note += f"{number(with_words, True)} with all sentences"
+        if self.columns.any():
+            note += f", {number(with_words + float(self.columns.sum()), True)} with the columns"
+        return note
+
+    def share(self, place: int) -> float:
+        """Return the share of a full bar that a sentence or column fills, from 0 to 1."""
+        return abs(float(self.values[place])) / (self.limit or 1.0)
+
+    def fold_note(self, run: range) -> str:
+        """Describe folded sentences by their number and the sum of their values."""
+        total = float(self.sentences[run.start : run.stop].sum())
+        of = "in sum" if self.signed else "of the attention"
+        return f"{len(run)} sentences with {number(total, self.signed)} {of}"
+
+
+def too_weak(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which words are too weak to matter, shape (n_words,).
+
+    They are the weakest ones, as many as together hold no more than `WEAK_SHARE` of the sum of
+    all magnitudes; words of equal magnitude are all weak, or none is.
+    """
+    magnitudes = np.abs(values)
+    rising = np.sort(magnitudes)
+    n_weak = int((np.cumsum(rising) <= WEAK_SHARE * magnitudes.sum()).sum())
+    if n_weak == len(values):  # all are zero
+        return np.ones(n_weak, dtype=bool)
+    return magnitudes < rising[n_weak]
+
+
+def shading_of(explanation: Explained) -> Shading:
+    """Return the values of an explanation to draw."""
+    signed, words = explanation.signed, explanation.contributions
+    combined = explanation.combined_attention
+
+    def title(word: int) -> str:
+        sentence = explanation.sentence_attention[explanation.sentence_of_word[word]]
+        attention = (
+            f"attention {brief(combined[word])} = sentence {brief(sentence)} "
+            f"\N{MULTIPLICATION SIGN} word {brief(explanation.word_attention[word])}"
+        )
+        return f"contribution {brief(words[word], True)}, {attention}" if signed else attention
+
+    sentences, columns = explanation.sentence_contributions, explanation.column_contributions
+    adds_up = len(sentences) > 0 and len(explanation.classes) > 1  # one class has no log-odds
+    base = explanation.base_value if adds_up else None
+    return Shading(words, sentences, columns, signed, title, explanation.sentence_errors, base)
+
+
+def side_by_side(explanations: Sequence[Explained]) -> list[Shading]:
+    """Return the values of one document for several classes, with one colour scale for all."""
+    shadings = tuple(map(shading_of, explanations))
+    return [replace(shading, others=shadings) for shading in shadings]
+
+
+def rows_of(explanation: Explained) -> list[Row]:
+    """Cut the text of an explanation into rows; their pieces, joined, are the whole text.
+
+    Words that are not in the text, or stand in others that are before them, are listed in brackets
+    before the next word.
+    Text between two sentences belongs to the row of the first one, text before the first sentence
+    to its row. In a truncated document, the text after the last sentence that was read is a row
+    of its own.
+    """
+    text, spans = explanation.text, explanation.sentence_spans.tolist()
+    if not spans:
+        unread = _is_unread(explanation, text)
+        return [Row(None, [Piece(text, unread=unread)])] if text else []
+    starts = [0, *(start for start, _ in spans[1:]), len(text)]
+    rest = text[spans[-1][1] :]
+    if _is_unread(explanation, rest):
+        starts[-1] = len(text) - len(rest.lstrip())
+    words, names = explanation.word_spans.tolist(), explanation.words
+    numbers = np.searchsorted(explanation.sentence_of_word, np.arange(len(spans) + 1)).tolist()
+    rows = []
+    for i, (first, last) in enumerate(itertools.pairwise(numbers)):
+        pieces, listed, at = [], list[Piece](), starts[i]
+        for word in range(first, last):
+            start, end = words[word]
+            if start == end or end <= at:
+                listed += [Piece(f"[{names[word]}]", word), Piece(" ")]
+                continue
+            pieces += [Piece(text[at:start]), *listed, Piece(text[max(at, start) : end], word)]
+            listed, at = [], end
+        rest = text[at : spans[i][1]]
+        pieces.append(Piece(rest, unread=_is_unread(explanation, rest)))
+        pieces += [Piece(" "), *listed] if listed else []
+        pieces.append(Piece(text[max(at, spans[i][1]) : starts[i + 1]]))
+        rows.append(Row(i, [piece for piece in pieces if piece.text]))
+    if starts[-1] < len(text):
+        rows.append(Row(None, [Piece(text[starts[-1] :], unread=True)]))
+    return rows
+
+
+def folded(weights: NDArray[Any], n_open: int) -> list[tuple[range, bool]]:
+    """Split sentences into runs, each with whether it is folded.
+
+    The `n_open` of the largest magnitude stay open; the runs between them are folded. A run of one
+    or two stays open too, since a fold takes as much room.
+    """
+    closed = np.ones(len(weights), dtype=bool)
+    closed[np.argsort(-np.abs(weights), kind="stable")[:n_open]] = False
+    edges = [0, *(np.flatnonzero(np.diff(closed)) + 1).tolist(), len(weights)]
+    return [
+        (range(start, stop), bool(closed[start]) and stop - start > 2)
+        for start, stop in itertools.pairwise(edges)
+        if start < stop
+    ]
+
+
+def _is_unread(explanation: Explained, rest: str) -> bool:
+    """Return whether this end of a sentence or text has words that a limit cut off."""
+    return explanation.truncated and any(map(str.isalnum, rest))
+
+
+def named(answer: Any) -> list[Any]:
+    """Name a class, or the labels of a document that may have several, a tuple."""
+    if not isinstance(answer, tuple):
+        return [Span(answer)]
+    parts: list[Any] = []
+    for label in answer:
+        parts += [", "] * bool(parts) + [Span(label)]
+    return parts or ["no label"]
+
+
+def explains_its_answer(explanation: Explained) -> bool:
+    """Return whether an explanation is for what is predicted, and for nothing less."""
+    if explanation.expected is not None:
+        return False
+    if explanation.labels is None:
+        return explanation.against is None and bool(explanation.predicted == explanation.target)
+    return explanation.labels == (explanation.target,)
+
+
+def comparison(explanation: Explained) -> list[Any]:
+    """Name the class that an explanation is for, and the one that it is compared with."""
+    if explanation.expected is not None:
+        return [f"the expected number, {explanation.expected:.2f}"]
+    rival = explanation.against
+    return [Span(explanation.target), *([] if rival is None else [" rather than ", Span(rival)])]
+
+
+def target_of(explanations: Sequence[Explained]) -> list[Any]:
+    """Name the class that explanations are for, in words if they are for several."""
+    targets = [comparison(explanation) for explanation in explanations]
+    if all(target == targets[0] for target in targets):
+        return targets[0]
+    is_class = explanations[0].labels is None
+    if explanations[0].expected is not None:
+        return ["a higher expected number"]
+    if all(e.target == e.predicted and e.against is None for e in explanations):
+        return ["the predicted class" if is_class else "the most probable label"]
+    return [f"the {'class' if is_class else 'label'} named above them"]
+
+
+def probability_of(explanation: Explained, i: int) -> str:
+    """Write the probability of a label, and whether it reaches the threshold, if there is one."""
+    probability, thresholds = explanation.probabilities[i], explanation.thresholds
+    if thresholds is None:
+        return f"{probability:.3f}"
+    threshold = thresholds[i]
+    sign = "\N{GREATER-THAN OR EQUAL TO}" if probability >= threshold else "<"
+    for decimals in (3, 4, 5, 6):
+        written = f"{probability:.{decimals}f}", f"{threshold:.{decimals}f}"
+        if probability == threshold or written[0] != written[1]:
+            break
+    return f" {sign} ".join(written)
+
+
+def classes_of(explanation: Explained, n: int, true: Any, *, with_target: bool) -> list[int]:
+    """Return the numbers of the n likeliest labels, of those given or true, and of the target."""
+    order = np.argsort(-explanation.probabilities, kind="stable").tolist()
+    needed = explanation.labels or ()
+    needed += true if isinstance(true, tuple) else ()
+    shown = [i for place, i in enumerate(order) if place < n or explanation.classes[i] in needed]
+    target = explanation.classes.tolist().index(explanation.target)
+    return [*shown, target] if with_target and target not in shown else shown
+
+
+def mistaken(explanation: Explained, i: int, true: Any) -> str:
+    """Say whether a label is missed or wrongly given, if the labels that are true are known."""
+    if explanation.labels is None or not isinstance(true, tuple):
+        return ""
+    label = explanation.classes[i]
+    if (label in explanation.labels) == (label in true):
+        return ""
+    return "missed" if label in true else "wrongly given"
+
+
+def prediction(explanation: Explained, true: Any = None) -> list[Any]:
+    """Return what is predicted, and the likeliest probabilities, in one line of a terminal."""
+    shown = classes_of(explanation, 3, true, with_target=True)
+    classes = ", ".join(
+        f"{in_one_line(explanation.classes[i])} {probability_of(explanation, i)} "
+        f"{mistaken(explanation, i, true)}".rstrip()
+        for i in shown
+    )
+    head = ["predicted ", *named(explanation.answer), f" ({classes})"]
+    explained = [", explained ", *comparison(explanation)]
+    return head if explains_its_answer(explanation) else head + explained
+
+
+def document_blocks(explanations: Sequence[Explained], true: Any = None) -> list[Block]:
+    """Return prediction, probabilities and shaded text of one document, without a legend.
+
+    Several explanations are for several classes: their columns have one scale of colours. Of
+    several labels `true` are those that the document has, a tuple.
+    """
+    first, alone = explanations[0], len(explanations) == 1
+    shown = classes_of(first, CLASSES_SHOWN, true, with_target=alone)
+    rows = []
+    for i in shown:
+        threshold = None if first.thresholds is None else float(first.thresholds[i])
+        verdict = mistaken(first, i, true)
+        rows.append(
+            [
+                Span(first.classes[i]),
+                Bar(float(first.probabilities[i]), "", threshold),
+                [
+                    Span(probability_of(first, i), "number"),
+                    *([" ", Span(verdict, "verdict")] if verdict else []),
+                ],
+            ]
+        )
+    left_out = len(first.classes) - len(shown)
+    blocks: list[Block] = [Table(rows, kind="classes")]
+    if left_out:
+        blocks.append(Sentence(f"and {left_out} more", "han-small"))
+    if alone and not explains_its_answer(first):
+        blocks.append(Sentence(["explained: ", *comparison(first)], "han-small"))
+    return [*blocks, shaded(explanations)]
+
+
+def shaded(explanations: Sequence[Explained]) -> Shaded:
+    """Return the shaded text and the columns of one document, once for each explanation of it."""
+    first, shadings = explanations[0], side_by_side(explanations)
+    heads: list[Text] = []
+    for e in explanations if len(explanations) > 1 else ():
+        p = probability_of(e, e.classes.tolist().index(e.target))
+        heads.append([*comparison(e), " ", Span(p, "number")])
+    largest = np.abs([shading.columns for shading in shadings]).max(axis=0)  # (C,)
+    table = [
+        Row(
+            len(first.sentence_spans) + i,
+            [Piece(f"{first.column_names[i]} = {in_one_line(first.column_values[i], 60)}")],
+        )
+        for i in np.argsort(-largest, kind="stable").tolist()
+        if largest.any()
+    ]
+    return Shaded(rows_of(first), shadings, first.unknown, heads, table)
+
+
+def legend(explanations: Sequence[Explained], *, on_page: bool = True) -> list[Block]:
+    """Return what colours and numbers mean: of fixed sentences those that apply."""
+    read = [e for e in explanations if len(e.word_spans)]
+    if not read:
+        return [Sentence(NO_WORDS, "han-small")] if explanations and on_page else []
+    methods = {e.method for e in read}
+    of_class = [e for e in read if e.method in methods - {"attention", "random"}]
+    is_exact = any(e.base_value is not None and len(e.sentence_spans) for e in of_class)
+    shadings = [shading_of(e) for e in of_class]
+    with_columns = any(shading.columns.any() for shading in shadings)
+    shares = [e.network_share for e in read]
+    network = " to ".join(dict.fromkeys(map(percent, (min(shares), max(shares)))))
+    target = target_of(of_class) if of_class else []
+    score = "log-odds" if read[0].expected is None else "expected number"
+    sentences: list[tuple[Any, Text]] = [
+        (
+            of_class and on_page,
+            [Span("Blue", "p6"), " words speak for ", *target, ", ", Span("orange", "m6"), BLUE],
+        ),
+        (of_class and not on_page, ["Plus speaks for ", *target, ", minus against it."]),
+        ("attention" in methods and on_page, GREEN),
+        *((method in methods, text) for method, text in MEANINGS.items()),
+        ("attention" in methods and min(shares) < 1, NETWORK.format(share=network)),
+        (of_class, ODDS if read[0].expected is None else EXPECTED),
+        (is_exact, (SUM_OF_COLUMNS if with_columns else SUM).format(score)),
+        (any(each.is_unclear(i) for each in shadings for i in range(len(each.values))), UNCLEAR),
+        (on_page and any(e.thresholds is not None for e in explanations), THRESHOLDS),
+        (on_page and len(explanations) > 1, "Compare shades within a document, not between them."),
+        (
+            on_page and any(e.unknown.any() for e in read),
+            [Span("dotted", "unknown"), ": not in the vocabulary."],
+        ),
+        (on_page and any(e.truncated for e in read), [Span("hatched", "unread"), ": not read."]),
+        (any(e.tokens is not None for e in read), TOKENS),
+    ]
+    said = [text for applies, text in sentences if applies]
+    parts = [part for text in said for part in (*parts_of(text), " ")]
+    return [Sentence(parts[:-1], "han-legend han-small")]

@@ -1,0 +1,291 @@
+"""The file that `save` writes: safetensors with a description of the model as JSON.
+
+Safetensors (https://github.com/huggingface/safetensors) holds arrays of numbers by name, maps them
+into memory, runs no code and compresses nothing, so a file cannot unpack to more than its size. Its
+metadata has one key, ``sk_han``, since the order of several is random: the format, the description,
+the names of the arrays that are strings (stored as code points, with the width as their last axis),
+and a SHA-256 of all this and of the arrays, which detects accidents, not attacks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from types import NoneType
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from sk_han._options import Options
+from sk_han._utils.files import ModelFormatError
+from sk_han._utils.messages import shortened
+
+Arrays = dict[str, NDArray[Any]]
+
+# Increased when an older release cannot read the file.
+FORMAT_VERSION = 4
+_KEY = "sk_han"
+_SEAL_LENGTH = len('{"sha256":"",') + 64
+
+# A list or object in JSON takes up to 200 bytes in memory. The shortest that `save` writes in large
+# numbers, an entry of a dict, has 8 characters: ["a",12],
+_CHARACTERS_PER_BRACKET = 8
+_FEW_BRACKETS = 10_000
+_KINDS = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
+
+_FOREIGN = (
+    "it is cut off, or not a file of sk_han.save (a pickle or joblib file is read by joblib.load, "
+    "if you trust its source, a table by load_csv; the command line takes the model first)"
+)
+
+
+def write_model(file: BinaryIO, description: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a value that JSON can hold, and arrays of numbers or strings, into an empty file."""
+    strings = sorted(name for name, array in arrays.items() if array.dtype.kind == "U")
+    native = {
+        name: array.astype(array.dtype.newbyteorder("="), copy=False)
+        for name, array in arrays.items()
+    }
+    numbers = {
+        name: _code_points(array) if name in strings else np.asarray(array, order="C")
+        for name, array in native.items()
+    }
+    content = {"format": FORMAT_VERSION, "strings": strings, "description": description}
+    file.write(save(numbers, {_KEY: _sealed(_json(content), numbers)}))
+    file.flush()
+
+
+def read_model(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
+    """Read the description and the arrays of a file of `write_model`.
+
+    A ValueError reports what is wrong; a RecursionError, that its JSON is nested too deeply.
+    """
+    if os.path.getsize(path) == 0:
+        raise ValueError("it is empty")
+    try:
+        with safe_open(os.fspath(path), "np") as file:
+            text = (file.metadata() or {}).get(_KEY)
+            if text is None:
+                raise ValueError("it is a safetensors file of another program")
+            content = _parsed(text)
+            if not isinstance(content, dict) or "format" not in content:
+                raise ValueError(f"its metadata {_KEY!r} do not describe a model")
+            if content["format"] != FORMAT_VERSION:
+                raise ValueError(
+                    f"it has format {content['format']!r}, and this release of sk_han reads format "
+                    f"{FORMAT_VERSION}: fit and save again, or install the release that wrote it"
+                )
+            arrays: Arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, AttributeError, TypeError) as error:  # also of types NumPy lacks
+        raise ValueError(_FOREIGN) from error
+    if content.keys() != {"format", "sha256", "strings", "description"}:
+        raise ValueError(f"its metadata have the entries {sorted(content)}")
+    if text != _sealed("{" + text[_SEAL_LENGTH:], arrays):
+        raise ValueError("it is damaged: its SHA-256 is not the one that was stored")
+    for name in content["strings"]:
+        arrays[name] = _strings(name, arrays)
+    return content["description"], arrays
+
+
+@contextmanager
+def model_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Check that a path is a file; what the block raises for its content is a ModelFormatError."""
+    with open(_regular(Path(path)), "rb"):
+        pass  # open() has good errors for a folder, a missing file and one that may not be read
+    try:
+        yield Path(path)
+    except (ValueError, TypeError, OverflowError) as error:
+        reason = shortened(str(error).rstrip("."), 1000)  # a value may be as long as the file
+        raise ModelFormatError(f"{path} cannot be loaded: {reason}.") from error
+    except RecursionError as error:
+        raise ModelFormatError(f"{path} cannot be loaded: it is nested too deeply.") from error
+
+
+def packed_words(vocabulary: Mapping[str, int], name: str) -> Arrays:
+    """Return a vocabulary as arrays: the UTF-8 of all words, where each ends, and their ids."""
+    encoded = [word.encode("utf-8", "surrogatepass") for word in vocabulary]
+    return {
+        f"{name}.words": np.frombuffer(b"".join(encoded), np.uint8),
+        f"{name}.ends": np.cumsum([len(word) for word in encoded], dtype=np.int64),
+        f"{name}.ids": np.array([*vocabulary.values()], dtype=np.int64),
+    }
+
+
+def unpacked_words(arrays: Arrays, name: str) -> dict[str, int]:
+    """Return the vocabulary of `packed_words`, whose arrays are taken out of `arrays`."""
+    words, ends, ids = (
+        taken(arrays, f"{name}.{part}", dtype)
+        for part, dtype in (("words", "uint8"), ("ends", "int64"), ("ids", "int64"))
+    )
+    if len(ends) != len(ids) or not len(ends) or ends[-1] != len(words) or ends[0] < 0:
+        raise ValueError(f"the words and ids of its {name} do not belong together")
+    if np.any(ends[1:] < ends[:-1]):
+        raise ValueError(f"its {name}.ends does not rise")
+    text, bounds = words.tobytes(), [0, *ends.tolist()]
+    spelled = [text[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(bounds)]
+    vocabulary = dict(zip(spelled, ids.tolist(), strict=True))
+    if len(vocabulary) < len(spelled):
+        raise ValueError(f"its {name} has a word twice")
+    return vocabulary
+
+
+def taken(arrays: Arrays, name: str, dtype: str | None = None) -> NDArray[Any]:
+    """Take an array out of those of a file; each is named by the model once."""
+    if name not in arrays:
+        raise ValueError(f"it lacks the array {name!r}")
+    array = arrays.pop(name)
+    if dtype is not None and (array.dtype != np.dtype(dtype) or array.ndim != 1):
+        raise ValueError(f"its array {name!r} is not a vector of {dtype}")
+    return array
+
+
+def _regular(path: Path) -> Path:
+    """Refuse pipes and devices: to open a pipe would wait for someone who writes to it."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise OSError(
+            f"{path} is a {_KINDS.get(stat.S_IFMT(mode), 'device')}; give the name of a file. What "
+            "comes through a pipe must be written to a file first."
+        )
+    return path
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _sealed(text: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Return the JSON text of an object with the digest of this text and of arrays as an entry."""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(array.reshape(-1).view(np.uint8).data)
+    return f'{{"sha256":"{digest.hexdigest()}",{text[1:]}'
+
+
+def _code_points(array: NDArray[Any]) -> NDArray[np.uint32]:
+    codes = np.ascontiguousarray(array).reshape(-1).view(np.uint32)
+    return codes.reshape(*array.shape, array.dtype.itemsize // 4)
+
+
+def _strings(name: Any, arrays: Arrays) -> NDArray[Any]:
+    codes = arrays.get(name) if isinstance(name, str) else None
+    if codes is None or codes.dtype != np.uint32 or codes.ndim < 1 or codes.shape[-1] == 0:
+        raise ValueError(f"its array {name!r} does not hold strings")
+    strings: NDArray[Any] = codes.view(f"U{codes.shape[-1]}")[..., 0]
+    return strings
+
+
+def _parsed(text: str) -> Any:
+    """Return the value of a JSON text, after a check that bounds its memory."""
+    most = _FEW_BRACKETS + len(text) // _CHARACTERS_PER_BRACKET
+    # Most texts have few brackets even with those inside strings.
+    if _n_brackets(text) > most and _n_brackets(_without_strings(text)) > most:
+        raise ValueError(
+            f"its description has more than {most} lists and objects in {len(text)} characters: "
+            "large data belongs into arrays"
+        )
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except ValueError as error:
+        raise ValueError(f"its description is not JSON: {error}") from error
+
+
+def _n_brackets(text: str) -> int:
+    return text.count("[") + text.count("{")
+
+
+def _without_strings(text: str) -> str:
+    pieces = text.replace(r"\\", "").replace(r"\"", "").split('"')
+    return "".join(pieces[::2])
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number that JSON has")
+
+
+_KEYS = (str, int, float, NoneType, np.bool_, np.number)
+_SPECIAL_FLOATS = ("nan", "inf", "-inf")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def to_plain(value: Any) -> Any:
+    """Return a value in JSON's types."""
+    if value is None or isinstance(value, (bool, np.bool_)):
+        return None if value is None else bool(value)
+    if isinstance(value, str):
+        text = str.__str__(value)  # str() of a member of an Enum is its name
+        has_surrogates = not text.isascii() and _SURROGATE.search(text)
+        return {"code_points": [*map(ord, text)]} if has_surrogates else text
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        number = float(value)
+        return number if math.isfinite(number) else {"float": str(number)}
+    if isinstance(value, Options):
+        return {"options": value.to_plain()}
+    if isinstance(value, list):
+        return [to_plain(item) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": [to_plain(item) for item in value]}
+    if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, _KEYS):
+                raise TypeError(f"a key that is a {type(key).__qualname__} is not a plain value")
+            if _is_long(key):
+                raise TypeError("a key that is an integer beyond 64 bits is not a plain value")
+        return {"dict": [[to_plain(key), to_plain(item)] for key, item in value.items()]}
+    raise TypeError(f"a {type(value).__module__}.{type(value).__qualname__} is not a plain value")
+
+
+def from_plain(data: Any) -> Any:
+    """Return the value of which `data` is the result of `to_plain`."""
+    if isinstance(data, list):
+        return [from_plain(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    match data:
+        case {"tuple": list(items)} if len(data) == 1:
+            return tuple(from_plain(item) for item in items)
+        case {"dict": list(pairs)} if len(data) == 1:
+            return _dict_of(pairs)
+        case {"options": dict(options)} if len(data) == 1:
+            return Options.from_plain(options)
+        case {"float": str(name)} if len(data) == 1 and name in _SPECIAL_FLOATS:
+            return float(name)
+        case {"code_points": list(codes)} if len(data) == 1:
+            return "".join(map(chr, codes))
+    raise ValueError(f"an object with the keys {sorted(data)} stands where a value should")
+
+
+def _is_long(key: Any) -> bool:
+    """Return whether a key is an integer beyond 64 bits; many of these can share one hash."""
+    return isinstance(key, int) and not -(2**63) <= key < 2**64
+
+
+def _dict_of(pairs: list[Any]) -> dict[Any, Any]:
+    found: dict[Any, Any] = {}
+    for pair in pairs:
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ValueError("an entry of a dict is not a pair of key and value")
+        key, value = pair
+        if type(key) is not str:  # of a vocabulary all are
+            key = from_plain(key)
+            if not isinstance(key, _KEYS) or _is_long(key):
+                raise ValueError(f"a dict has a key that is a {type(key).__name__} or too large")
+        if key in found:
+            raise ValueError(f"a dict has the key {repr(key)[:40]} twice")
+        found[key] = value if type(value) is int else from_plain(value)
+    return found

@@ -1,0 +1,327 @@
+"""Reading texts: sentences and words by their types, word ids, and offsets."""
+
+from __future__ import annotations
+
+import unicodedata
+from array import array
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise, repeat
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han._documents import (
+    UNKNOWN_ID,
+    DocumentArray,
+    Spelling,
+    concatenated_ranges,
+    normal_form,
+    normalized,
+    starts_of,
+)
+from sk_han._kernels.engine import at_most_per_core, kernels, tasks_at_once, using_threads
+from sk_han._text.analyzer import TextAnalyzer
+from sk_han._text.scanning import COMPILED_PATTERNS, count_marked, scan_texts
+
+UNKNOWN_WORD = "<unknown>"
+
+# With fewer documents a second process costs more than it saves.
+_SMALLEST_CHUNK = 500
+# Importing Numba and loading kernels takes 0.2 to 0.3 s, as long as 2,500 reviews in Python.
+_WORTH_KERNELS = 2000  # texts
+_MOST_CODES = 1 << 30  # characters of a text; kernels count them in 32 bits
+
+
+class DocumentSpans(NamedTuple):
+    """Positions of the sentences and words of one document in its raw text.
+
+    Attributes
+    ----------
+    sentence_spans : ndarray of int64, shape (n_sentences, 2)
+        Start and end of each sentence.
+    word_spans : ndarray of int64, shape (n_words, 2)
+        Start and end of each word.
+    sentence_of_word : ndarray of int64, shape (n_words,)
+        Number of the sentence in which each word stands.
+    truncated : bool
+        Whether `max_sentences` or `max_words` cut something off.
+    words : list of str
+        The words as they were found. Of a custom tokenizer, those that do not stand in the text
+        have empty spans, and words may overlap.
+    """
+
+    sentence_spans: NDArray[np.int64]
+    word_spans: NDArray[np.int64]
+    sentence_of_word: NDArray[np.int64]
+    truncated: bool
+    words: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentReader:
+    """Reads raw texts as word types, and turns these into word ids.
+
+    `lowercase` and `strip_accents` apply to stop words as they do to the text.
+    """
+
+    token_pattern: str
+    lowercase: bool = True
+    strip_accents: str | Callable[[str], str] | None = None
+    stop_words: Iterable[str] = ()
+    max_sentences: int | None = None
+    max_words: int | None = None
+    sentence_splitter: Callable[[str], Iterable[str]] | None = None
+    word_tokenizer: Callable[[str], Iterable[str]] | None = None
+    n_jobs: int | None = None
+
+    def documents(self, texts: list[str], vocabulary: Mapping[str, int]) -> DocumentArray:
+        """Return texts as documents of word ids, with the spelling of words that have no id too."""
+        types, words, _ = self.read(texts)
+        found = map(vocabulary.get, words, repeat(UNKNOWN_ID))  # a generator takes twice the time
+        return types.documents(np.fromiter(found, np.int32, len(words)), words)
+
+    def read(
+        self, texts: list[str], *, located: bool = False
+    ) -> tuple[WordTypes, list[str], NDArray[np.bool_]]:
+        """Return types of the kept words, the word of each type, and whether texts are cut (D,).
+
+        Stop words and words beyond the limits are left out.
+        """
+        analyzer = TextAnalyzer(self.token_pattern, self.sentence_splitter, self.word_tokenizer)
+        types = read_word_types(texts, analyzer, located=located, n_jobs=self.n_jobs)
+        words = self.normalised(types.types)
+        left_out = {"", *self.normalised(self.stop_words)}
+        if not left_out.isdisjoint(words):
+            stays = np.array([word not in left_out for word in words], dtype=bool)
+            types = types.where(stays[types.numbers])
+        if self.max_sentences is None and self.max_words is None:
+            return types, words, np.zeros(len(texts), dtype=bool)
+        within = types.within(self.max_sentences, self.max_words)
+        return within, words, np.diff(types.word_starts) > np.diff(within.word_starts)
+
+    def locate(
+        self, texts: list[str], vocabulary: Mapping[str, int]
+    ) -> tuple[DocumentArray, list[DocumentSpans]]:
+        """Return the documents of texts, and the positions of their sentences and words."""
+        types, words, truncated = self.read(texts, located=True)
+        assert types.word_spans is not None
+        assert types.sentence_spans is not None
+        ids = [vocabulary.get(word, UNKNOWN_ID) for word in words]
+        documents = types.documents(np.array(ids, dtype=np.int32), words)
+        starts, found = documents.sentence_starts, types.numbers.tolist()
+        spans = [
+            DocumentSpans(
+                types.sentence_spans[first:last],
+                types.word_spans[starts[first] : starts[last]],
+                np.repeat(np.arange(last - first), types.words_per_sentence[first:last]),
+                cut,
+                [types.types[number] for number in found[starts[first] : starts[last]]],
+            )
+            for (first, last), cut in zip(
+                pairwise(documents.document_starts), truncated.tolist(), strict=True
+            )
+        ]
+        return documents, spans
+
+    def normalised(self, words: Iterable[str]) -> list[str]:
+        """Return words in one normal form, as `lowercase` and `strip_accents` change them."""
+        words = map(normal_form, map(str.lower, words) if self.lowercase else words)
+        strip = self.strip_accents
+        if isinstance(strip, str):
+            words = map(ACCENT_STRIPPERS[strip], words)
+        elif strip is not None:
+            words = list(map(strip, words))
+            others = {type(word).__name__ for word in words if not isinstance(word, str)}
+            if others:
+                raise TypeError(
+                    "strip_accents must return a string for each word; it returned objects of "
+                    f"type {', '.join(sorted(others))}."
+                )
+        return list(words)
+
+
+def _without_accents(word: str) -> str:
+    """Remove the marks of a word, and keep all letters."""
+    if word.isascii():
+        return word
+    parts = normalized("NFKD", word)
+    return "".join(part for part in parts if not unicodedata.combining(part))
+
+
+def _in_ascii(word: str) -> str:
+    """Remove marks, then all characters that are not ASCII."""
+    return normalized("NFKD", word).encode("ascii", "ignore").decode("ascii")
+
+
+# The names and rules of scikit-learn's CountVectorizer, which a Scorer has to do without.
+ACCENT_STRIPPERS: dict[str, Callable[[str], str]] = {
+    "ascii": _in_ascii,
+    "unicode": _without_accents,
+}
+
+
+@dataclass(frozen=True)
+class WordTypes:
+    """Documents as numbers of word types. Every sentence has at least one word."""
+
+    types: list[str]
+    numbers: NDArray[np.int32]  # (n_words,), index into types
+    words_per_sentence: NDArray[np.int64]  # (n_sentences,)
+    sentences_per_document: NDArray[np.int64]  # (n_documents,)
+    word_spans: NDArray[np.int64] | None = None  # (n_words, 2), if located
+    sentence_spans: NDArray[np.int64] | None = None  # (n_sentences, 2), if located
+
+    @property
+    def word_starts(self) -> NDArray[np.int64]:
+        """Position of the first word of each document, shape (n_documents + 1,), the end last."""
+        return starts_of(self.words_per_sentence)[starts_of(self.sentences_per_document)]
+
+    def documents(self, ids: NDArray[np.int32], words: list[str]) -> DocumentArray:
+        """Return documents, given the id and the word of each type."""
+        return DocumentArray._checked(
+            ids[self.numbers],
+            starts_of(self.words_per_sentence),
+            starts_of(self.sentences_per_document),
+            Spelling(self.numbers, words),
+        )
+
+    def within(self, max_sentences: int | None, max_words: int | None) -> WordTypes:
+        """Keep the first sentences of each document and the first words of each sentence."""
+        kept = np.ones(len(self.numbers), dtype=bool)
+        if max_sentences is not None:
+            row = concatenated_ranges(
+                np.zeros_like(self.sentences_per_document), self.sentences_per_document
+            )  # (n_sentences,)
+            kept &= np.repeat(row < max_sentences, self.words_per_sentence)
+        if max_words is not None:
+            column = concatenated_ranges(
+                np.zeros_like(self.words_per_sentence), self.words_per_sentence
+            )  # (n_words,)
+            kept &= column < max_words
+        return self if kept.all() else self.where(kept)
+
+    def where(self, kept: NDArray[np.bool_]) -> WordTypes:
+        """Keep the marked words, and the sentences that have some."""
+        words = count_marked(kept, self.words_per_sentence)  # (n_sentences,)
+        remains = words > 0
+        return replace(
+            self,
+            numbers=self.numbers[kept],
+            words_per_sentence=words[remains],
+            sentences_per_document=count_marked(remains, self.sentences_per_document),
+            word_spans=None if self.word_spans is None else self.word_spans[kept],
+            sentence_spans=None if self.sentence_spans is None else self.sentence_spans[remains],
+        )
+
+
+def read_word_types(
+    texts: list[str], analyzer: TextAnalyzer, *, located: bool = False, n_jobs: int | None = None
+) -> WordTypes:
+    """Split texts into words and number their types in the order in which they first occur.
+
+    Spans, if `located`, take about twice the time. `n_jobs` processes, or threads of compiled
+    kernels, change nothing but time; in a task of Dask it is one.
+    """
+    compiled = None
+    calls_user = analyzer.sentence_splitter is not None or analyzer.word_tokenizer is not None
+    can_compile = analyzer.token_pattern in COMPILED_PATTERNS and not calls_user
+    if can_compile and len(max(texts, key=len, default="")) < _MOST_CODES:
+        compiled = kernels("text", worth_loading=len(texts) >= _WORTH_KERNELS)
+    if compiled is not None:
+        with nullcontext() if n_jobs is None else using_threads(_n_workers(n_jobs)):
+            found = scan_texts(compiled, texts, analyzer.token_pattern, located=located)
+        if found is not None:
+            return WordTypes(*found)
+    n_chunks = len(texts) // _SMALLEST_CHUNK
+    if n_chunks > 1:  # counting cores takes longer than reading a text
+        n_chunks = min(n_chunks, _n_workers(n_jobs))
+    if n_chunks < 2:
+        return _read_chunk(texts, analyzer, located)
+    from joblib import Parallel, delayed
+
+    bounds = [len(texts) * i // n_chunks for i in range(n_chunks + 1)]
+    return joined(
+        Parallel(n_jobs=n_chunks)(
+            delayed(_read_chunk)(texts[start:end], analyzer, located)
+            for start, end in pairwise(bounds)
+        )
+    )
+
+
+def _n_workers(n_jobs: int | None) -> int:
+    if tasks_at_once() is not None:  # a task owns one thread of its worker
+        return 1
+    from joblib import cpu_count, effective_n_jobs  # a Scorer may read few texts without joblib
+
+    return at_most_per_core(effective_n_jobs(n_jobs), cpu_count())
+
+
+class Numbering(dict[str, int]):
+    """A dict that numbers a new key when it is looked up, which is faster than a loop here."""
+
+    def __missing__(self, word_type: str) -> int:
+        number = self[word_type] = len(self)
+        return number
+
+
+def _read_chunk(texts: list[str], analyzer: TextAnalyzer, located: bool) -> WordTypes:
+    number_of = Numbering()
+    # Arrays of numbers: a list of the words would take fifteen times the memory.
+    numbers, words_per_sentence, sentences_per_document = array("i"), array("q"), array("q")
+    word_spans, sentence_spans = array("q"), array("q")
+    for text in texts:
+        if located:
+            found = list(analyzer.locate(text))
+            sentences = [sentence.words for sentence in found]
+            for sentence in found:
+                sentence_spans.extend(sentence.span)
+                word_spans.extend(chain.from_iterable(sentence.word_spans))
+        else:
+            sentences = analyzer.analyze(text)
+        sentences_per_document.append(len(sentences))
+        words_per_sentence.extend(map(len, sentences))
+        numbers.extend(map(number_of.__getitem__, chain.from_iterable(sentences)))
+    spans = [
+        np.array(each, dtype=np.int64).reshape(-1, 2) if located else None
+        for each in (word_spans, sentence_spans)
+    ]
+    return WordTypes(
+        list(number_of),
+        np.array(numbers, dtype=np.int32),
+        np.array(words_per_sentence, dtype=np.int64),
+        np.array(sentences_per_document, dtype=np.int64),
+        *spans,
+    )
+
+
+def joined(chunks: list[WordTypes]) -> WordTypes:
+    """Put the documents of several readings into one."""
+    number_of = Numbering()
+    numbers = [
+        np.fromiter(map(number_of.__getitem__, chunk.types), np.int32, len(chunk.types))[
+            chunk.numbers
+        ]
+        for chunk in chunks
+    ]
+    word_spans = [chunk.word_spans for chunk in chunks if chunk.word_spans is not None]
+    sentence_spans = [c.sentence_spans for c in chunks if c.sentence_spans is not None]
+    return WordTypes(
+        list(number_of),
+        np.concatenate(numbers),
+        np.concatenate([chunk.words_per_sentence for chunk in chunks]),
+        np.concatenate([chunk.sentences_per_document for chunk in chunks]),
+        np.concatenate(word_spans) if word_spans else None,
+        np.concatenate(sentence_spans) if sentence_spans else None,
+    )
+
+
+def words_of(documents: DocumentArray, vocabulary: Mapping[str, int]) -> list[list[list[str]]]:
+    """Return the words of documents; ids that the vocabulary does not have are `UNKNOWN_WORD`."""
+    word_of = {i: word for word, i in vocabulary.items()}
+    return [
+        [[word_of.get(i, UNKNOWN_WORD) for i in sentence] for sentence in document]
+        for document in documents.to_nested()
+    ]

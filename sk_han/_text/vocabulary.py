@@ -1,0 +1,278 @@
+"""Vocabularies: counted in texts, passed by users, and stored with the state of a tokenizer."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from itertools import repeat
+from numbers import Integral
+from reprlib import repr as brief  # a value from a file may be as long as the file
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han._documents import UNKNOWN_ID, DocumentArray, normal_form
+from sk_han._options import Choice, Constraint, Either, InstanceOf, Range
+from sk_han._storage.model_file import Arrays, from_plain, unpacked_words
+from sk_han._storage.schema import Field, ListOf, Schema, Sizes, check, fields_of
+from sk_han._text.analyzer import TOKEN_PATTERNS, compile_token_pattern
+from sk_han._text.reader import Numbering, WordTypes
+from sk_han._utils.messages import counted
+
+_FIRST_ID = UNKNOWN_ID + 1
+
+
+class WordCounts:
+    """How often each word occurs, exactly; at most 300 bytes a distinct word.
+
+    Words are numbered from 1, in the order in which they first occur.
+    """
+
+    def __init__(self, min_df: float) -> None:
+        self.min_df, self.n_documents = min_df, 0
+        self.number_of = Numbering()
+        # For each word; 0 for words that were left out.
+        self.occurrences: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        counts_documents = min_df > 1 if isinstance(min_df, Integral) else min_df > 0
+        self.documents = self.occurrences if counts_documents else None
+
+    def add(self, types: WordTypes, words: list[str]) -> DocumentArray:
+        """Count the words of a portion of texts; `words` has that of each type, or types share one.
+
+        Return its documents, with numbers of words for ids; see `ids`.
+        """
+        number = np.fromiter(map(self.number_of.__getitem__, words), np.int64, len(words))
+        numbers = number[types.numbers]  # (n_words,)
+        self.n_documents += len(types.sentences_per_document)
+        self.occurrences = self._sum(self.occurrences, numbers)
+        if self.documents is not None:
+            document = np.arange(len(types.sentences_per_document))
+            document_of_word = np.repeat(document, np.diff(types.word_starts))
+            n_distinct = len(self.number_of)
+            once_each = np.unique(document_of_word * n_distinct + numbers) % n_distinct
+            self.documents = self._sum(self.documents, once_each)
+        return types.documents(number.astype(np.int32) + 1, words)
+
+    def _sum(self, counts: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        total = np.bincount(numbers, minlength=len(self.number_of))
+        total[: len(counts)] += counts
+        return total
+
+    def vocabulary(self, max_features: int | None) -> dict[str, int]:
+        """Number frequent enough words from 2, by falling frequency, then alphabetically."""
+        least = self.min_df
+        if not isinstance(least, Integral):
+            least = least * self.n_documents
+        kept = self.occurrences > 0  # stop words and words beyond a limit have a type, but no count
+        if not kept.any():
+            raise ValueError(
+                "empty vocabulary; perhaps the documents are blank, only contain stop words, or "
+                "token_pattern matches none of their words"
+            )
+        if self.documents is not None:
+            kept &= self.documents >= least
+            if not kept.any():
+                raise ValueError(
+                    f"After pruning, no terms remain: no word occurs in {least:g} of "
+                    f"{counted(self.n_documents)}. Try a lower min_df."
+                )
+        words, rows = list(self.number_of), np.flatnonzero(kept).tolist()
+        by_rank = sorted(rows, key=lambda i: (-self.occurrences[i], words[i]))[:max_features]
+        return {words[i]: rank for rank, i in enumerate(by_rank, start=_FIRST_ID)}
+
+    def ids(self, vocabulary: Mapping[str, int]) -> NDArray[np.int32]:
+        """Return the id of the word of each number, at the index of the number."""
+        found = map(vocabulary.get, self.number_of, repeat(UNKNOWN_ID))
+        ids = np.empty(len(self.number_of) + 1, dtype=np.int32)
+        ids[0], ids[1:] = UNKNOWN_ID, np.fromiter(found, np.int32, len(self.number_of))
+        return ids
+
+
+def check_vocabulary(vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
+    """Return a given vocabulary as a checked dict: ids by word, words in order, or a sorted set."""
+    if isinstance(vocabulary, str):
+        raise TypeError(f"vocabulary must hold words; got the string {vocabulary!r}.")
+    if isinstance(vocabulary, Mapping):
+        words, ids = list(vocabulary), list(vocabulary.values())
+    else:
+        words = sorted(vocabulary) if isinstance(vocabulary, Set) else list(vocabulary)
+        ids = list(range(_FIRST_ID, _FIRST_ID + len(words)))
+    if not words:
+        raise ValueError("empty vocabulary; leave it out (None) to learn it from the documents.")
+    largest = np.iinfo(np.int32).max  # outside of the loop: a model file has 80,000 words
+    for word, i in zip(words, ids, strict=True):
+        if not isinstance(word, str):
+            raise TypeError(f"vocabulary has {word!r} of type {type(word).__name__} for a word.")
+        if type(i) is not int and (not isinstance(i, Integral) or isinstance(i, bool)):
+            raise TypeError(f"vocabulary gives {word!r} the id {i!r}, which is not an integer.")
+        if i < _FIRST_ID:
+            raise ValueError(
+                f"vocabulary gives {word!r} the id {i}; ids start at {_FIRST_ID}, for 0 is the "
+                "padding and 1 the unknown word."
+            )
+        if int(i) > largest:
+            raise ValueError(f"vocabulary gives {word!r} the id {i}, which is beyond 2**31 - 1.")
+    checked = {word: int(i) for word, i in zip(words, ids, strict=True)}
+    if len(checked) < len(words):
+        raise ValueError(f"Duplicate term in vocabulary: {_repeated(words)!r}.")
+    if len(set(ids)) < len(ids):
+        raise ValueError(f"vocabulary gives the id {_repeated(ids)!r} to several words.")
+    return checked
+
+
+def in_normal_form(vocabulary: Mapping[str, int]) -> dict[str, int]:
+    """Return a vocabulary with its words spelled as texts have them, unless another word is so."""
+    found: dict[str, int] = {}
+    for word, i in vocabulary.items():
+        normal = normal_form(word)
+        found[word if normal in vocabulary or normal in found else normal] = i
+    return found
+
+
+def _repeated(values: list[object]) -> object:
+    seen: set[object] = set()
+    return next(value for value in values if value in seen or seen.add(value))  # type: ignore[func-returns-value]
+
+
+_LONGEST_PATTERN = 20_000  # it takes 150 bytes for each character, and our own have up to 9,000
+
+# To compile a class of characters takes up to 3 ms, and a range that ignores case 15 ms.
+_MOST_CLASSES, _MOST_RANGES_IGNORING_CASE = 500, 50
+_IGNORES_CASE = re.compile(r"\(\?[a-zA-Z]*i")
+_MOST_SLOTS = 1 << 26  # 256 MB for a document
+_NONE = Choice((None,))
+_LIMIT = Either((Range(Integral, 1), _NONE))
+
+# Constraints on HierarchicalTokenizer's parameters in a file, without scikit-learn; a test compares
+# them with its own.
+PARAMETERS: dict[str, Constraint] = {
+    "lowercase": Choice((True, False)),
+    "strip_accents": Choice(("ascii", "unicode", None)),
+    "tokens": Choice(tuple(TOKEN_PATTERNS)),
+    "token_pattern": Either((InstanceOf(str), _NONE)),
+    "stop_words": Either((InstanceOf(list), Choice(("english", None)))),
+    "min_df": Either((Range(Integral, 1), Range(float, 0, 1), Choice((1.0,)))),
+    "max_features": _LIMIT,
+    "max_sentences": _LIMIT,
+    "max_words": _LIMIT,
+    "vocabulary": Either((InstanceOf(dict), InstanceOf(list), InstanceOf(tuple), _NONE)),
+    "sentence_splitter": _NONE,
+    "word_tokenizer": _NONE,
+    "n_jobs": Either((Range(Integral, -math.inf), _NONE)),
+    "output": Choice(("ragged", "padded")),
+}
+
+# Defaults of parameters that older files lack.
+DEFAULTS: dict[str, Any] = {
+    "lowercase": True,
+    "strip_accents": None,
+    "tokens": "words+marks",
+    "token_pattern": None,
+    "stop_words": None,
+    "max_sentences": None,
+    "max_words": None,
+    "n_jobs": None,
+    "output": "ragged",
+}
+
+
+@dataclass(frozen=True)
+class FittedTokenizer:
+    """Kind of a schema: a fitted tokenizer, whose ids are below the number of a letter.
+
+    The letter is bound to the number of ids, if it is not bound before.
+    """
+
+    letter: str
+
+    def __call__(self, value: Any, where: str, sizes: Sizes) -> None:
+        """Check a tokenizer."""
+        vocabulary = getattr(value, "vocabulary_", None)
+        if not isinstance(vocabulary, dict) or not vocabulary:
+            raise ValueError(f"its {where} is not a fitted HierarchicalTokenizer")
+        n_ids = max(vocabulary.values()) + 1
+        if n_ids > sizes.setdefault(self.letter, n_ids):
+            raise ValueError(f"its {where} has ids beyond the {sizes[self.letter]} word vectors")
+
+
+def words(value: Any, where: str, sizes: Sizes) -> None:
+    """Check a vocabulary: a kind of a schema."""
+    if not isinstance(value, dict):
+        raise ValueError(f"its {where} is not a dict")
+    check_vocabulary(value)
+
+
+# Fitted state of a tokenizer in a file; stop words are those that its parameters only name.
+_FITTED = Schema(
+    (Field("vocabulary", words), Field("stop_words", ListOf(InstanceOf(str)), optional=True))
+)
+
+_PARAMS = Schema(tuple(Field(*each) for each in PARAMETERS.items()), may_lack=True)
+
+
+class StoredTokenizer(NamedTuple):
+    """A fitted tokenizer of a file, with the words that ``stop_words="english"`` means."""
+
+    params: dict[str, Any]
+    vocabulary: dict[str, int]
+    stop_words: list[str] | None
+
+
+def tokenizer_params(stored: Any, where: str) -> dict[str, Any]:
+    """Return described parameters of a tokenizer, checked one by one."""
+    stored = fields_of(stored, "params of the tokenizer", [], PARAMETERS)
+    params = {name: from_plain(value) for name, value in stored.items()}
+    check(_PARAMS, params, where)
+    return params
+
+
+def stored_tokenizer(data: Any, arrays: Arrays) -> StoredTokenizer:
+    """Return a described tokenizer, checked; its vocabulary is taken out of the arrays.
+
+    A ValueError reports a description that is wrong, or of a tokenizer that could not read texts.
+    """
+    fields = fields_of(data, "the tokenizer", ["class", "params", "fitted"])
+    if fields["class"] != "HierarchicalTokenizer":
+        raise ValueError(f"it has {brief(fields['class'])} where a HierarchicalTokenizer should be")
+    params = DEFAULTS | tokenizer_params(fields["params"], "tokenizer.params")
+    _check_reading(params)
+    fitted = fields_of(fields["fitted"], "the fitted tokenizer", ["vocabulary", "stop_words"])
+    match fitted["vocabulary"]:
+        case {"words": str(name)}:
+            fitted = fitted | {"vocabulary": unpacked_words(arrays, name)}
+        case _:
+            raise ValueError("the vocabulary of its tokenizer does not name arrays")
+    check(_FITTED, fitted, "tokenizer")
+    if params["stop_words"] == "english" and fitted["stop_words"] is None:
+        raise ValueError("its tokenizer lacks the words that stop_words='english' means")
+    return StoredTokenizer(params, fitted["vocabulary"], fitted["stop_words"])
+
+
+def _check_reading(params: Mapping[str, Any]) -> None:
+    """Check parameters from a file, which would else fail, or take gigabytes, at the first text."""
+    pattern, stop_words = params["token_pattern"], params["stop_words"]
+    if pattern is not None:
+        if len(pattern) > _LONGEST_PATTERN:
+            raise ValueError(f"its token_pattern has {len(pattern)} characters")
+        ignores_case = _IGNORES_CASE.search(pattern) is not None
+        if pattern.count("[") > _MOST_CLASSES or (
+            ignores_case and pattern.count("-") > _MOST_RANGES_IGNORING_CASE
+        ):
+            raise ValueError(
+                "its token_pattern has more classes of characters than can be compiled"
+            )
+        compile_token_pattern(pattern)
+    for word in stop_words or ():
+        if not isinstance(word, str):
+            raise ValueError(f"its stop_words holds {word!r}, a {type(word).__name__}")
+    if params["n_jobs"] == 0:
+        raise ValueError("its n_jobs is 0; it must be None, or another integer")
+    slots = (params["max_sentences"] or 1) * (params["max_words"] or 1)
+    if params["output"] == "padded" and slots > _MOST_SLOTS:
+        raise ValueError(
+            f"its output='padded' has {slots} numbers for every document, by its max_sentences="
+            f"{params['max_sentences']} and max_words={params['max_words']}"
+        )

@@ -1,0 +1,417 @@
+"""HierarchicalTokenizer: raw texts to documents of sentences of word ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, zip_longest
+from numbers import Integral
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from sklearn.utils.validation import check_is_fitted
+
+from sk_han._documents import DocumentArray
+from sk_han._text.analyzer import TOKEN_PATTERNS, compile_token_pattern
+from sk_han._text.reader import (
+    UNKNOWN_WORD,
+    DocumentReader,
+    DocumentSpans,
+    words_of,
+)
+from sk_han._text.vocabulary import WordCounts, check_vocabulary, in_normal_form
+from sk_han._utils.compat import (
+    POSITIVE,
+    CallbackSupportMixin,
+    HasMethods,
+    Interval,
+    RealNotInt,
+    StrOptions,
+    fit_context,
+    validate_parameter_constraints,
+)
+from sk_han._utils.files import checked_state
+from sk_han._utils.messages import a_kind
+from sk_han._validation.documents import check_texts, text_portions
+
+__all__ = ["UNKNOWN_WORD", "HierarchicalTokenizer"]
+_Transformer = TypeVar("_Transformer", bound="DocumentTransformer")
+
+
+class DocumentTransformer(TransformerMixin):
+    """Mixin for estimators whose `transform` takes raw texts and returns documents.
+
+    `_newest_format` is the format of the state in a pickle. It increases when an older release
+    cannot read the state.
+    """
+
+    _newest_format = 1
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        # scikit-learn would put the documents into the frame that `set_output` asks for.
+        super().__init_subclass__(auto_wrap_output_keys=None, **kwargs)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the single name of the output, for later steps of a Pipeline."""
+        check_is_fitted(self)
+        return np.array(["documents"], dtype=object)
+
+    def set_output(self: _Transformer, *, transform: str | None = None) -> _Transformer:
+        """Do nothing, since documents cannot be tables; a Pipeline calls this for all steps."""
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_state_format": self._newest_format}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(checked_state(state, self, newest=self._newest_format))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstimator):
+    """Turn raw texts into documents of sentences of word ids.
+
+    Id 0 is the padding, 1 the unknown word, 2 the most frequent word of the training texts, and
+    so on by falling frequency; words of equal frequency are in alphabetical order.
+
+    Parameters
+    ----------
+    lowercase : bool, default=True
+        Whether words that differ in case only are one word.
+    strip_accents : {"ascii", "unicode"} or callable, default=None
+        Whether words that differ in accents only are one word. As in scikit-learn's
+        ``CountVectorizer``: "unicode" removes accents, "ascii" also removes all characters
+        that are not ASCII then, and a callable takes a word and returns its replacement. Words
+        that become empty are dropped.
+    tokens : {"words+marks", "words", "web"}, default="words+marks"
+        What a word is. "words": letters, accents and digits of all scripts, with apostrophes
+        inside ("don't"); in scripts without spaces each character. "words+marks": also each
+        emoji, and each run of one of the marks ``. , ; : ! ? ( ) " @ # $ % & * /`` and their
+        like in other scripts. "web": these too, but hashtags, mentions, numbers ("$50.99"),
+        emoticons, "C++" and "f**k" are one word each.
+    token_pattern : str, default=None
+        Regular expression for a word, instead of `tokens`. It is matched against the raw text,
+        before `lowercase` and `strip_accents`, so ``[a-z]+`` misses capitals. If it has a group,
+        the group is the word.
+    stop_words : "english" or list of str, default=None
+        Words to leave out, compared after `lowercase` and `strip_accents`. A sentence without
+        other words or marks is dropped. "english" is scikit-learn's list, which contains "not"
+        and "no".
+    min_df : int or float, default=1
+        Words in fewer documents are unknown; a float is a share of the documents.
+    max_features : int, default=None
+        Size of the vocabulary; less frequent words are unknown.
+    max_sentences, max_words : int, default=None
+        Number of sentences of a document, and of words of a sentence, to keep. The vocabulary
+        is learnt from what is kept.
+    vocabulary : mapping of str to int or iterable of str, default=None
+        Words and their ids from 2, or words in the order of their ids. `fit` then learns
+        nothing, and `min_df` and `max_features` are not used.
+    sentence_splitter : callable, default=None
+        Takes a text and returns its sentences, for example ``nltk.sent_tokenize`` or pysbd's
+        ``Segmenter().segment``. White space may differ from the text, nothing else may.
+    word_tokenizer : callable, default=None
+        Takes a sentence and returns its words, as strings, instead of `token_pattern`. They may
+        be lemmas or stems: `spans` finds those that occur in the sentence, in order.
+    n_jobs : int, default=None
+        Number of processes (with Numba, of threads) that read texts; useful from a few thousand
+        documents on. None is one process, -1 all cores. At most four for each core are started,
+        and one in a task of Dask.
+    output : {"ragged", "padded"}, default="ragged"
+        What `transform` returns: a :class:`~sk_han._documents.DocumentArray`, or an array of
+        documents x sentences x words padded with 0.
+
+    Attributes
+    ----------
+    vocabulary_ : dict of str to int
+        Words and their ids.
+
+    Notes
+    -----
+    Texts may be a list, a tuple, an array, a pandas or polars Series, an Arrow array, or a frame
+    of one column. The time is linear in the length of the text, whatever it contains.
+
+    Examples
+    --------
+    >>> from sk_han import HierarchicalTokenizer
+    >>> tokenizer = HierarchicalTokenizer()
+    >>> X = tokenizer.fit_transform(["A fine film. Don't miss it!", "Dull. A dull film."])
+    >>> X
+    DocumentArray(2 documents, 4 sentences, 14 words)
+    >>> X.to_nested()
+    [[[3, 8, 5, 2], [7, 10, 9, 6]], [[4, 2], [3, 4, 5, 2]]]
+    >>> tokenizer.inverse_transform(tokenizer.transform(["A new film!"]))
+    [[['a', '<unknown>', 'film', '!']]]
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's name and type)
+        "lowercase": ["boolean"],
+        "strip_accents": [StrOptions({"ascii", "unicode"}), callable, None],
+        "tokens": [StrOptions(set(TOKEN_PATTERNS))],
+        "token_pattern": [str, None],
+        "stop_words": [StrOptions({"english"}), list, None],
+        "min_df": [Interval(RealNotInt, 0, 1, closed="both"), POSITIVE],
+        "max_features": [POSITIVE, None],
+        "max_sentences": [POSITIVE, None],
+        "max_words": [POSITIVE, None],
+        "vocabulary": [Mapping, HasMethods("__iter__"), None],
+        "sentence_splitter": [callable, None],
+        "word_tokenizer": [callable, None],
+        "n_jobs": [Integral, None],
+        "output": [StrOptions({"ragged", "padded"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        lowercase: bool = True,
+        strip_accents: Literal["ascii", "unicode"] | Callable[[str], str] | None = None,
+        tokens: Literal["words", "words+marks", "web"] = "words+marks",
+        token_pattern: str | None = None,
+        stop_words: Literal["english"] | list[str] | None = None,
+        min_df: float = 1,
+        max_features: int | None = None,
+        max_sentences: int | None = None,
+        max_words: int | None = None,
+        vocabulary: Mapping[str, int] | Iterable[str] | None = None,
+        sentence_splitter: Callable[[str], Iterable[str]] | None = None,
+        word_tokenizer: Callable[[str], Iterable[str]] | None = None,
+        n_jobs: int | None = None,
+        output: Literal["ragged", "padded"] = "ragged",
+    ) -> None:
+        self.lowercase = lowercase
+        self.strip_accents = strip_accents
+        self.tokens = tokens
+        self.token_pattern = token_pattern
+        self.stop_words = stop_words
+        self.min_df = min_df
+        self.max_features = max_features
+        self.max_sentences = max_sentences
+        self.max_words = max_words
+        self.vocabulary = vocabulary
+        self.sentence_splitter = sentence_splitter
+        self.word_tokenizer = word_tokenizer
+        self.n_jobs = n_jobs
+        self.output = output
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, X_unlabelled: Any = None) -> HierarchicalTokenizer:
+        """Learn the vocabulary.
+
+        Parameters
+        ----------
+        X : iterable of str, shape (n_documents,)
+            An iterator is read 10,000 texts at a time; the counts of words stay in memory.
+        y : None
+            Ignored.
+        X_unlabelled : iterable of str, default=None
+            Further texts to learn the vocabulary from, such as those without labels that
+            ``HANClassifier.fit`` takes. An iterator is read as X is.
+
+        Raises
+        ------
+        ValueError
+            If there are no documents, or no word for the vocabulary.
+        TypeError
+            If a document is not a string.
+        """
+        self._learn(X, y, X_unlabelled)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(
+        self, X: Any, y: Any = None, X_unlabelled: Any = None
+    ) -> DocumentArray | NDArray[np.int32]:
+        """Learn the vocabulary and return the documents; read the texts once.
+
+        Parameters
+        ----------
+        X, y, X_unlabelled
+            As in `fit`.
+
+        Returns
+        -------
+        DocumentArray of shape (n_documents,) or ndarray of int32
+            As in `transform`, without the documents of `X_unlabelled`.
+        """
+        if self.vocabulary is not None:
+            X_unlabelled = None  # nothing is learnt from it
+        return self._output(self.fit_transform_both(X, y, X_unlabelled)[0])
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit_transform_both(
+        self, X: Any, y: Any = None, X_unlabelled: Any = None
+    ) -> tuple[DocumentArray, DocumentArray | None]:
+        """Learn the vocabulary and return the documents of all texts; read the texts once.
+
+        Parameters
+        ----------
+        X, y, X_unlabelled
+            As in `fit`.
+
+        Returns
+        -------
+        documents : DocumentArray of shape (n_documents,)
+            Documents of X, whatever `output` is.
+        unlabelled : DocumentArray or None
+            Documents of `X_unlabelled`, without their spelling; None if it is None.
+        """
+        documents: list[DocumentArray] = []
+        unlabelled: list[DocumentArray] = []
+        self._learn(X, y, X_unlabelled, documents, unlabelled)
+        if X_unlabelled is None:
+            return DocumentArray.concatenate(documents), None
+        for part in unlabelled:  # no model reads it, and it takes as much memory as the ids
+            part.spelling = None
+        return DocumentArray.concatenate(documents), DocumentArray.concatenate(unlabelled)
+
+    def transform_ragged(self, X: Any, name: str = "X") -> DocumentArray:
+        """Turn texts into word ids, whatever `output` is.
+
+        Parameters
+        ----------
+        X : iterable of str, shape (n_documents,)
+            An iterator is read 10,000 texts at a time.
+        name : str, default="X"
+            Name of the argument in errors.
+        """
+        if "vocabulary_" not in vars(self):  # it takes 10 microseconds, a text 100
+            check_is_fitted(self)
+        portions, reader = text_portions(X, name), self._reader()
+        documents = [reader.documents(portion, self.vocabulary_) for portion in portions]
+        return DocumentArray.concatenate(documents)
+
+    def transform(self, X: Any) -> DocumentArray | NDArray[np.int32]:
+        """Turn texts into word ids.
+
+        Parameters
+        ----------
+        X : iterable of str, shape (n_documents,)
+            An iterator is read 10,000 texts at a time.
+
+        Returns
+        -------
+        DocumentArray of shape (n_documents,), or ndarray of int32 of shape \
+                (n_documents, max_sentences, max_words) if `output` is "padded"
+            Limits that are None are the longest document and sentence of X.
+        """
+        return self._output(self.transform_ragged(X))
+
+    def inverse_transform(self, documents: Any) -> list[list[list[str]]]:
+        """Turn word ids back into words.
+
+        Parameters
+        ----------
+        documents : DocumentArray, padded array of int, or nested lists of int
+
+        Returns
+        -------
+        list of list of list of str
+            Documents of sentences of words as they are in the vocabulary. Unknown words, and
+            ids that the vocabulary does not have, are `UNKNOWN_WORD`.
+        """
+        check_is_fitted(self)
+        if isinstance(documents, np.ndarray):
+            documents = DocumentArray.from_padded(documents)
+        if not isinstance(documents, DocumentArray):
+            documents = DocumentArray.from_nested(documents)
+        return words_of(documents, self.vocabulary_)
+
+    def spans(self, texts: Any) -> list[DocumentSpans]:
+        """Find the sentences and words that `transform` returns in the texts.
+
+        Parameters
+        ----------
+        texts : iterable of str, shape (n_documents,)
+
+        Returns
+        -------
+        list of DocumentSpans
+            One for each text; its sentences and words are those of `transform`, in order.
+        """
+        return self.locate(texts)[1]
+
+    def locate(self, texts: Any) -> tuple[DocumentArray, list[DocumentSpans]]:
+        """Return documents and spans; read the texts once.
+
+        Parameters
+        ----------
+        texts : iterable of str, shape (n_documents,)
+
+        Returns
+        -------
+        documents : DocumentArray of shape (n_documents,)
+            Documents as in `transform`, whatever `output` is.
+        spans : list of DocumentSpans
+            As in `spans`.
+        """
+        check_is_fitted(self)
+        return self._reader().locate(check_texts(texts), self.vocabulary_)
+
+    def _learn(self, X: Any, y: Any, X_unlabelled: Any, *kept: list[DocumentArray]) -> None:
+        """Learn the vocabulary, and keep documents if there are lists for those of both kinds."""
+        X_of_task = None if isinstance(X, Iterator) else X  # an iterator is read once
+        portions = text_portions(X)
+        further: Iterable[list[str]] = ()
+        if X_unlabelled is not None and (kept or self.vocabulary is None):
+            further = text_portions(X_unlabelled, "X_unlabelled")
+        task = self._init_callback_context()
+        task = task.call_on_fit_task_begin(estimator=self, X=X_of_task, y=y)
+        reader = self._reader()
+        counts, given = WordCounts(self.min_df), None
+        if self.vocabulary is not None:
+            compile_token_pattern(reader.token_pattern)  # an error now rather than in transform
+            given = in_normal_form(check_vocabulary(self.vocabulary))
+        for texts, documents in zip_longest((portions, further), kept):
+            for portion in texts:
+                if given is None:
+                    read = counts.add(*reader.read(portion)[:2])
+                elif kept:
+                    read = reader.documents(portion, given)
+                if kept:
+                    documents.append(read)
+        self.vocabulary_ = counts.vocabulary(self.max_features) if given is None else given
+        if given is None and kept:
+            ids = counts.ids(self.vocabulary_)
+            for part in chain.from_iterable(kept):
+                part.word_ids = ids[part.word_ids]
+        task.call_on_fit_task_end(estimator=self, X=X_of_task, y=y, reconstruction_attributes={})
+
+    def _reader(self) -> DocumentReader:
+        # Parameters may have been set after the fit. This takes a quarter of the time of
+        # `_validate_params`, which takes longer than to read a short text.
+        of_fit = "min_df", "max_features", "vocabulary"
+        constraints = {n: c for n, c in self._parameter_constraints.items() if n not in of_fit}
+        params = {name: getattr(self, name) for name in constraints}
+        validate_parameter_constraints(constraints, params, type(self).__name__)
+        stop_words = self.stop_words or ()
+        if stop_words == "english":
+            stop_words = ENGLISH_STOP_WORDS
+        for word in stop_words:
+            if not isinstance(word, str):
+                raise ValueError(f"stop_words holds {word!r}, {a_kind(word)}; give words.")
+        pattern = self.token_pattern
+        return DocumentReader(
+            token_pattern=TOKEN_PATTERNS[self.tokens] if pattern is None else pattern,
+            lowercase=self.lowercase,
+            strip_accents=self.strip_accents,
+            stop_words=stop_words,
+            max_sentences=self.max_sentences,
+            max_words=self.max_words,
+            sentence_splitter=self.sentence_splitter,
+            word_tokenizer=self.word_tokenizer,
+            n_jobs=self.n_jobs,
+        )
+
+    def _output(self, documents: DocumentArray) -> DocumentArray | NDArray[np.int32]:
+        if self.output == "padded":
+            return documents.pad(self.max_sentences, self.max_words)
+        return documents

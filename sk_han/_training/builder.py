@@ -1,0 +1,391 @@
+"""Create a net: to train with the parameters of an estimator, or to predict with stored weights."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import clone
+from skorch.callbacks import (
+    Callback,
+    Freezer,
+    GradientNormClipping,
+    LoadInitState,
+    LRScheduler,
+    Unfreezer,
+)
+
+from sk_han._options import NetworkOptions, Options, Range
+from sk_han._storage.schema import check_weights
+from sk_han._training.callbacks import (
+    EarlyStopping,
+    EpochLines,
+    StopWhenLearnt,
+    TrainingProgress,
+)
+from sk_han._training.net import Net, document_tensors, torch_threads
+from sk_han._utils.progress import rewrites_lines
+from sk_han.nn import HierarchicalAttentionNetwork
+from sk_han.nn._encoders import shapes_of
+from sk_han.nn._training import RowwiseAdamW
+
+OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
+    "adam": torch.optim.Adam,
+    "adamw": RowwiseAdamW,
+    "sgd": torch.optim.SGD,
+}
+
+# Defaults that net_params may replace.
+CLIP_NORM = 1.0
+WEIGHT_DECAY = 0.0001
+
+# Noise in every other step costs half as much and helps as much (docs/what_was_tried.md).
+NOISE_EVERY = 2
+
+# Parameters that the estimator sets itself, besides those that `new_net` passes on.
+_OWN_PARAMS = {
+    "batch_size",
+    "callbacks",
+    "criterion__reduction",
+    "decide",
+    "device",
+    "lr",
+    "max_epochs",
+    "measures",
+    "module",
+    "noise",
+    "optimizer",
+    "shuffle",
+    "to_tensors",
+    "train_split",
+    "verbose",
+    *(
+        f"module__{name}"
+        for name in ("generator", "n_classes", "sparse", "unknown_id", "vocabulary_size")
+    ),
+    *(f"module__{n}" for n in NetworkOptions.constraints() if n != "embedding_dropout"),
+}
+
+# Parameters without effect, since the net makes its own batches.
+_UNUSED_PARAMS = {
+    "dataset",
+    "iterator_train",
+    "iterator_valid",
+    "predict_nonlinearity",
+    "warm_start",
+}
+
+_UNUSED_PREFIXES = ("callbacks__", "dataset__", "iterator_train__", "iterator_valid__")
+
+_CONSTRAINTS: dict[str, Range] = {
+    "clip_norm": Range(Real, 0, includes_low=False),
+    "criterion__label_smoothing": Range(Real, 0, 1),
+    "excerpt_words": Range(Integral, 1),
+    "module__embedding_dropout": Range(Real, 0, 1),
+    "module__max_words": Range(Integral, 1),
+    "noise_every": Range(Integral, 1),
+    "optimizer__weight_decay": Range(Real, 0),
+    "valid_batch_size": Range(Integral, 1),
+}
+
+
+def batch_size_for(batch_size: int | str, n_documents: int) -> int:
+    """Return the number of documents a step.
+
+    With "auto", small data sets get small batches, because the number of steps matters most.
+    """
+    if batch_size != "auto":
+        return int(batch_size)
+    return 16 if n_documents <= 2_500 else 32 if n_documents <= 5_000 else 64
+
+
+def epochs_for(max_epochs: int | str, n_documents: int, batch_size: int) -> int:
+    """Return the number of epochs: with "auto" 400 steps of 16 documents or 600 of 64."""
+    if max_epochs != "auto":
+        return int(max_epochs)
+    return epochs_of(100 * math.log2(batch_size), n_documents, batch_size, least=2, most=20)
+
+
+def epochs_of(n_steps: float, n_samples: int, batch_size: int, *, least: int, most: int) -> int:
+    """Return the number of epochs for about `n_steps` steps, between `least` and `most`."""
+    steps_per_epoch = max(math.ceil(n_samples / batch_size), 1)
+    return min(max(round(n_steps / steps_per_epoch), least), most)
+
+
+def epochs_frozen(freeze_embedding: bool | int) -> float:
+    """Return the number of epochs that `freeze_embedding` means: True means all epochs, not one."""
+    if isinstance(freeze_embedding, (bool, np.bool_)):
+        return math.inf if freeze_embedding else 0
+    return freeze_embedding
+
+
+def new_net(
+    network: Mapping[str, Any],
+    *,
+    make_net: Callable[..., Net],
+    n_documents: int,
+    max_epochs: int,
+    batch_size: int,
+    lr: float,
+    keep_best: bool,
+    verbose: int,
+    device: str,
+    random_state: np.random.RandomState,
+    optimizer: str | type[torch.optim.Optimizer] = "adamw",
+    lr_schedule: str = "one_cycle",
+    noise: float = 0.0,
+    frozen_epochs: float = 0.0,
+    n_iter_no_change: int | None = None,
+    learnt_loss: float = 0.0,
+    callbacks: list[Any] | None = None,
+    fit_tasks: Callback | None = None,
+    loss: Mapping[str, Any] | None = None,
+    net_params: Mapping[str, Any] | None = None,
+) -> Net:
+    """Create a net with initial weights, from the arguments of its network and of `HANClassifier`.
+
+    The number of documents gives the length of the schedule, and the random state initial weights,
+    dropout and the order of documents. Training ends after an epoch with a loss below
+    `learnt_loss`. `make_net` makes the net, such as `document_net`; `loss` are the parameters of
+    its loss and measures.
+    """
+    n_steps = max_epochs * math.ceil(n_documents / batch_size)
+    clips, callbacks, has_schedule = _checked_callbacks(clone(list(callbacks or ()), safe=False))
+    own_callbacks: list[Any] = []
+    if lr_schedule == "one_cycle" and not has_schedule:
+        one_cycle = LRScheduler(
+            torch.optim.lr_scheduler.OneCycleLR,
+            max_lr=lr,
+            total_steps=n_steps + 1,  # skorch advances once more after the last step
+            cycle_momentum=False,
+            step_every="batch",
+        )
+        own_callbacks.append(("lr_schedule", one_cycle))
+    if frozen_epochs > 0:
+        own_callbacks.append(("freezer", Freezer("*embedding.weight")))
+        if frozen_epochs < max_epochs:
+            at = int(frozen_epochs) + 1
+            own_callbacks.append(("unfreezer", Unfreezer("*embedding.weight", at=at)))
+    if verbose:
+        # A bar where a line can be rewritten; elsewhere, as in a log, a line for each epoch.
+        progress = TrainingProgress if rewrites_lines() else EpochLines
+        own_callbacks.append(("progress", progress(n_steps, max_epochs, with_rates=verbose > 1)))
+
+    own_callbacks += callbacks
+    if keep_best:  # after the user's callbacks, which may change weights
+        own_callbacks.append(("early_stopping", EarlyStopping(n_iter_no_change)))
+    if learnt_loss:  # after the epoch is kept, if it is the best
+        own_callbacks.append(("learnt", StopWhenLearnt(learnt_loss)))
+    if fit_tasks is not None:
+        own_callbacks.append(("fit_tasks", fit_tasks))
+
+    generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
+    optimizer = check_optimizer(optimizer)
+    own = {
+        "optimizer": optimizer,
+        "lr": lr,
+        "max_epochs": max_epochs,
+        "batch_size": batch_size,
+        "noise": noise,
+        "callbacks": own_callbacks,
+        "device": device,
+        "shuffle": np.random.RandomState(random_state.randint(2**31 - 1)),
+        "module__generator": generator,
+        "module__sparse": optimizer is RowwiseAdamW,
+    }
+    own |= {f"module__{name}": value for name, value in network.items()}
+    clip_norm = min(clips, default=CLIP_NORM)
+    defaults: dict[str, Any] = {"clip_norm": clip_norm, "noise_every": NOISE_EVERY, **(loss or {})}
+    if optimizer is RowwiseAdamW:
+        defaults["optimizer__fused"] = True  # one kernel for all small weights
+    if "weight_decay" in inspect.signature(optimizer).parameters:
+        defaults["optimizer__weight_decay"] = WEIGHT_DECAY
+    further: dict[str, Any] = clone(dict(net_params or {}), safe=False)
+    if make_net is not document_net:  # networks over sentence vectors read all of them
+        further.pop("excerpt_words", None)
+    try:
+        net: Net = make_net(**(defaults | own | further)).initialize()
+    except (AttributeError, TypeError, ValueError) as error:
+        if not further:
+            raise
+        raise ValueError(f"No net can be made with net_params={further}: {error}") from error
+    return net
+
+
+def _checked_callbacks(callbacks: list[Any]) -> tuple[list[float], list[Any], bool]:
+    """Return norms to clip gradients to, the other callbacks, and whether one sets the rates."""
+    clips, others, has_schedule = [], [], False
+    for given in callbacks:
+        callback = given[1] if isinstance(given, (tuple, list)) else given  # with a name
+        if not isinstance(callback, Callback) and not isinstance(callback, type):
+            raise TypeError(
+                "callbacks must hold skorch callbacks, such as sk_han.StopAfter(seconds=60); got "
+                f"{callback!r}."
+            )
+        if isinstance(callback, LoadInitState):
+            raise ValueError(
+                "LoadInitState cannot be used: a checkpoint lacks the vocabulary by which its "
+                "weights were trained. Train in one fit, or continue a fitted HANClassifier by "
+                "warm_start=True."
+            )
+        if isinstance(callback, GradientNormClipping):  # PyTorch's clips no sparse gradients
+            if callback.gradient_clip_norm_type != 2:
+                raise ValueError(
+                    "GradientNormClipping must have gradient_clip_norm_type=2; got "
+                    f"{callback.gradient_clip_norm_type!r}."
+                )
+            clips += [callback.gradient_clip_value or math.inf]
+            continue
+        has_schedule |= isinstance(callback, LRScheduler) or callback is LRScheduler
+        others.append(given)
+    return clips, others, has_schedule
+
+
+# Creates a net whose network classifies documents.
+document_net = partial(Net, HierarchicalAttentionNetwork, to_tensors=document_tensors)
+
+
+def check_optimizer(optimizer: Any) -> type[torch.optim.Optimizer]:
+    """Return the class of an optimizer; TypeError if it is neither a name nor a class of one."""
+    kind = OPTIMIZERS.get(optimizer, optimizer) if isinstance(optimizer, str) else optimizer
+    if not isinstance(kind, type) or not issubclass(kind, torch.optim.Optimizer):
+        raise TypeError(f"optimizer must be a name or a torch.optim.Optimizer; got {optimizer}.")
+    return kind
+
+
+def check_net_params(net_params: Mapping[str, Any]) -> None:
+    """Refuse parameters that the estimator sets, that would have no effect, or of a wrong value."""
+    names = [name for name in net_params if not isinstance(name, str)]
+    if names:
+        raise ValueError(f"net_params={dict(net_params)} has a key that is no name: {names[0]!r}.")
+    refused = sorted(_OWN_PARAMS & net_params.keys())
+    if refused:
+        raise ValueError(
+            f"net_params holds {refused}, which the estimator sets itself. Use its own parameters "
+            "(max_epochs, batch_size, lr, optimizer, callbacks, ...)."
+        )
+    unused = [n for n in net_params if n in _UNUSED_PARAMS or n.startswith(_UNUSED_PREFIXES)]
+    if unused:
+        raise ValueError(
+            f"net_params holds {unused}, which would have no effect: batches are made in another "
+            "way, and callbacks are added by the parameter `callbacks`."
+        )
+    for name, constraint in _CONSTRAINTS.items():
+        value = net_params.get(name)
+        off = name in ("clip_norm", "excerpt_words") and value is None
+        if name in net_params and not off and not constraint.accepts(value):
+            raise ValueError(f"{name} in net_params must be {constraint}; got {value!r}.")
+
+
+# Entries of a state other than the sizes of its network.
+_NO_SIZES = {"options", "reads", "valid_batch_size", "weights"}
+
+
+def net_to_state(net: Net) -> dict[str, Any]:
+    """Return what prediction needs: "reads", sizes, plain options, and the weights by name."""
+    plain = net.module_.to_plain()
+    plain.pop("unknown_id", None)  # the same in all documents
+    return {
+        "reads": "words" if net.dimension is None else "vectors",
+        **plain,
+        "valid_batch_size": int(net.valid_batch_size),
+        "weights": net.weights,
+    }
+
+
+def stored_net(make_net: Callable[..., Net], state: Mapping[str, Any], device: str) -> Net:
+    """Create a net of a checked state, for prediction."""
+    options = NetworkOptions.from_plain(state["options"])
+    n_layers, n_arrays = options.recurrent.num_layers, len(state["weights"])
+    if n_layers > n_arrays:
+        raise ValueError(f"its network.weights are {n_arrays} arrays for {n_layers} layers")
+    params = {f"module__{name}": state[name] for name in state.keys() - _NO_SIZES}
+    params["valid_batch_size"] = state["valid_batch_size"]
+    return predicting_net(make_net, options, state["weights"], device, **params)
+
+
+@torch_threads()
+def predicting_net(
+    make_net: Callable[..., Net],
+    options: Options,
+    weights: Mapping[str, NDArray[Any]],
+    device: str,
+    **params: Any,
+) -> Net:
+    """Create a net with stored weights, for prediction: it has no optimizer.
+
+    A ValueError names a weight that the network does not have so, before memory is taken for it.
+    """
+    network = options.get_params(deep=False)
+    net: Net = make_net(
+        module__generator=torch.Generator(),  # the weights drawn here are replaced at once
+        optimizer=None,
+        device=device,
+        **{f"module__{name}": value for name, value in network.items()},
+        **params,
+    )
+    check_weights(weights, shapes_of(net.module, **net.get_params_for("module")))
+    net.initialize()
+    own = {name: torch.tensor(weight, device="cpu") for name, weight in weights.items()}
+    net.module_.load_state_dict(own)
+    net.prepare_to_predict()
+    return net
+
+
+def copied_net(net: Net) -> Net:
+    """Return a copy of a net for prediction, which further training does not change."""
+    how = {name: getattr(net, name) for name in ("to_tensors", "measures", "decide")}
+    return stored_net(partial(Net, net.module, **how), net_to_state(net), net.device)
+
+
+def training_attributes(net: Net, epochs_before: Sequence[dict[str, float]] = ()) -> dict[str, Any]:
+    """Return the fitted attributes of a trained net; its epochs follow those of earlier fits."""
+    history = [*epochs_before, *plain_history(net, first_epoch=len(epochs_before) + 1)]
+    return {"net_": net, "history_": history, "n_iter_": len(history), **best_of(net)}
+
+
+def best_of(net: Net) -> dict[str, Any]:
+    """Return the epoch of the kept weights, and its accuracy on the held-out data."""
+    for _, callback in net.callbacks_:
+        if isinstance(callback, EarlyStopping) and callback.best_epoch_:
+            epoch, score = callback.best_epoch_, float(callback.best_score_[0])
+            return {"best_epoch_": epoch, "best_score_": score}
+    return {"best_epoch_": None, "best_score_": None}
+
+
+def end_of(net: Net) -> str:
+    """Return why training ended, as `FitSummary.ended` has it."""
+    n_epochs = len(net.history)
+    if net.ended_by is not None:
+        return net.ended_by
+    if n_epochs >= net.max_epochs:
+        return "all epochs"
+    for _, callback in net.callbacks_:
+        if isinstance(callback, EarlyStopping) and callback.has_stopped(n_epochs):
+            return "no improvement"
+        if isinstance(callback, StopWhenLearnt) and callback.has_stopped(net):
+            return "all learnt"
+    return "a callback"
+
+
+def plain_history(net: Net, first_epoch: int = 1) -> list[dict[str, float]]:
+    """Return the recorded numbers of each epoch, without those of its batches."""
+    return [
+        {"epoch": number}
+        | {
+            name: float(value)
+            for name, value in epoch.items()
+            if isinstance(value, Real)
+            and not isinstance(value, bool)
+            and name != "epoch"
+            and not name.endswith("_batch_count")
+        }
+        for number, epoch in enumerate(net.history, start=first_epoch)
+    ]

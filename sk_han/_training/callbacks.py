@@ -1,0 +1,405 @@
+"""Callbacks of a training: the best epoch, progress, stopping."""
+
+from __future__ import annotations
+
+import copy
+import math
+import signal
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from numbers import Real
+from time import perf_counter
+from typing import Any, ClassVar
+
+from skorch.callbacks import Callback, LRScheduler
+
+from sk_han._kernels.engine import compile_kernels
+from sk_han._utils.progress import (
+    duration,
+    progress_bar,
+    seconds_since_message,
+    tell,
+)
+
+_LONGEST_SILENCE = 5.0  # seconds
+
+
+class TrainingProgress(Callback):
+    """One bar over all epochs: loss, validation score, remaining time, perhaps words a second."""
+
+    def __init__(self, n_steps: int, n_epochs: int, *, with_rates: bool) -> None:
+        self.n_steps, self.n_epochs, self.with_rates = n_steps, n_epochs, with_rates
+
+    def on_train_begin(self, net: Any, X: Any = None, **kwargs: Any) -> None:
+        """Open the bar."""
+        seconds = compile_kernels() if net.device == "cpu" else 0.0
+        if seconds > 1:
+            tell(
+                f"Compiled the kernels in {seconds:.1f} s; later processes read them from a cache."
+            )
+        self.bar_ = progress_bar(self.n_steps, desc="epoch 1", unit="batch")
+        self.validation_: dict[str, str] = {}
+        n_words = _words_of(net, X) if self.with_rates else None
+        self.words_per_step_ = None if n_words is None else n_words * self.n_epochs / self.n_steps
+
+    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+        """Show the number of the epoch."""
+        self.bar_.set_description(f"epoch {len(net.history)}", refresh=False)
+
+    def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
+        """Advance by one training batch."""
+        if training:
+            loss = net.history[-1, "batches", -1, "train_loss"]
+            self.bar_.set_postfix(
+                loss=f"{loss:.3f}", **self.validation_, **self._rate(), refresh=False
+            )
+            self.bar_.update()
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Show the scores of the epoch on the held-out documents."""
+        shown = {name: f"{score:.3f}" for name, score in _scores_of(net).items()}
+        loss = shown.pop("train_loss")
+        self.validation_ = shown
+        self.bar_.set_postfix(loss=loss, **shown, **self._rate())
+
+    def on_train_end(self, net: Any, **kwargs: Any) -> None:
+        """Close the bar."""
+        self.bar_.close()
+
+    def _rate(self) -> dict[str, str]:
+        """Return the words a second, once a batch is done."""
+        bar = self.bar_.format_dict
+        if self.words_per_step_ is None or not bar["n"]:
+            return {}
+        # The bar has no rate before it was drawn again, as in a training of a tenth of a second.
+        rate = bar["rate"] or bar["n"] / max(bar["elapsed"], 1e-9)
+        return {"words/s": f"{self.words_per_step_ * rate:,.0f}"}
+
+
+class EpochLines(Callback):
+    """Write a line of scores on standard error after each epoch, perhaps with rates.
+
+    Within an epoch that takes long, a line every few seconds shows how many batches are done.
+    """
+
+    def __init__(self, n_steps: int, n_epochs: int, *, with_rates: bool) -> None:
+        self.n_epochs, self.n_batches = n_epochs, n_steps // n_epochs
+        self.with_rates = with_rates
+
+    def on_train_begin(self, net: Any, X: Any = None, **kwargs: Any) -> None:
+        """Start the clock."""
+        self.start_ = perf_counter()
+        self.n_documents_, self.n_words_ = len(X), _words_of(net, X)
+
+    def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
+        """Write the number of batches so far, if nothing was written for a while."""
+        if training and seconds_since_message() > _LONGEST_SILENCE:
+            number, n_done = len(net.history), len(net.history[-1]["batches"])
+            tell(f"epoch {number} of {self.n_epochs}: {n_done:,} of {self.n_batches:,} batches")
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Write the scores of the epoch, its time, and what is left."""
+        number, epoch = len(net.history), net.history[-1]
+        parts = [f"{name} {score:.3f}" for name, score in _scores_of(net).items()]
+        parts.append(duration(epoch["dur"]))
+        if self.with_rates:
+            parts.append(f"{self.n_documents_ / epoch['dur']:,.0f} _documents/s")
+            if self.n_words_ is not None:
+                parts.append(f"{self.n_words_ / epoch['dur']:,.0f} words/s")
+        if number < self.n_epochs:
+            left = (perf_counter() - self.start_) / number * (self.n_epochs - number)
+            parts.append(f"{duration(left)} of training left")
+        tell(f"epoch {number} of {self.n_epochs}: {', '.join(parts)}")
+
+
+def _scores_of(net: Any) -> dict[str, float]:
+    """Return loss and measures of the last epoch."""
+    epoch = net.history[-1]
+    names = ["train_loss", "valid_loss", *net.measures]
+    return {name: epoch[name] for name in names if name in epoch}
+
+
+def _words_of(net: Any, data: Any) -> int | None:
+    """Return about how many words an epoch reads; None for data without words."""
+    inputs: Any = getattr(data, "inputs", None)
+    if net.excerpt_words is None:
+        return getattr(inputs, "n_words", None)
+    return int(inputs.words_per_document.clip(max=net.excerpt_words).sum())
+
+
+class EpochTimer(Callback):
+    """Record the seconds of each epoch as "dur", by a clock that, unlike skorch's, is monotonic."""
+
+    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+        """Start the clock."""
+        self.start_ = perf_counter()
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Stop it."""
+        net.history.record("dur", perf_counter() - self.start_)
+
+
+class StopTraining(Exception):  # noqa: N818  (no error: training is over)
+    """Raised by a callback to end training; the current weights are kept."""
+
+
+class _Stopping(Callback, ABC):
+    """End a training after a step; its epoch is scored."""
+
+    reason: ClassVar[str]  # as `FitSummary.ended` has it
+
+    def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
+        """End the epoch if it is time."""
+        if training and net.ended_by is None and self.is_due(net):
+            net.ended_by = self.reason
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """End the training if the epoch was ended, or if it is time now."""
+        if net.ended_by is not None or self.is_due(net):
+            net.ended_by = net.ended_by or self.reason
+            raise StopTraining
+
+    @abstractmethod
+    def is_due(self, net: Any) -> bool:
+        """Return whether training is to end."""
+
+
+class StopAfter(_Stopping):
+    """Stop training after some seconds, and keep the best epoch so far.
+
+    The limit applies to the training of the network, whatever the number of epochs; reading texts
+    before it and fitting the linear models after it are not included. The last epoch ends when the
+    time is over, and is scored like any other. The learning rate schedule advances by the share of
+    the time that has passed, where that is more than the share of the steps, so that training ends
+    at its low rates.
+
+    Parameters
+    ----------
+    seconds : float
+        Above 0.
+
+    Raises
+    ------
+    ValueError
+        If `seconds` is not a positive finite number.
+
+    See Also
+    --------
+    StopOnInterrupt : Stops at Ctrl-C.
+
+    Examples
+    --------
+    >>> from sk_han import HANClassifier, StopAfter
+    >>> from sk_han.datasets import make_reviews
+    >>> texts, labels = make_reviews(60, random_state=0)
+    >>> classifier = HANClassifier(callbacks=[StopAfter(0.01)], max_epochs=50, random_state=0)
+    >>> classifier.fit(texts, labels).fit_summary_.ended
+    'the time'
+    """
+
+    reason = "the time"
+
+    def __init__(self, seconds: float) -> None:
+        is_number = isinstance(seconds, Real) and not isinstance(seconds, bool)
+        if not is_number or not math.isfinite(seconds) or seconds <= 0:
+            raise ValueError(f"seconds must be a positive finite number; got {seconds!r}.")
+        self.seconds = seconds
+
+    def on_train_begin(self, net: Any, **kwargs: Any) -> None:
+        """Start the clock."""
+        self.start_ = time.monotonic()
+        self.first_step_: float | None = None
+        self.is_ahead_ = False  # of the schedule by steps alone
+
+    def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
+        """Advance the schedule, and end the epoch if the time is over."""
+        if training:
+            self._follow_schedule(net)
+        super().on_batch_end(net, training, **kwargs)
+
+    def is_due(self, net: Any) -> bool:
+        """Return whether the time is over, or the schedule."""
+        ends = [each.last_epoch >= each.total_steps - 1 for each in _one_cycles(net)]
+        return (self.is_ahead_ and any(ends)) or time.monotonic() - self.start_ >= self.seconds
+
+    def _follow_schedule(self, net: Any) -> None:
+        """Advance to the share of the time that has passed since the first step."""
+        now = time.monotonic()
+        if self.first_step_ is None:
+            self.first_step_ = now
+        left = self.seconds - (self.first_step_ - self.start_)
+        share = min((now - self.first_step_) / left, 1.0) if left > 0 else 1.0
+        for schedule in _one_cycles(net):
+            while schedule.last_epoch < int(share * (schedule.total_steps - 1)):
+                self.is_ahead_ = True
+                schedule.step()
+
+
+class StopOnInterrupt(_Stopping):
+    """Stop training at Ctrl-C, and keep the best epoch so far; a second Ctrl-C gives up.
+
+    The epoch ends after the current step, and is scored like any other. Then the fit completes,
+    including linear models and scales, and ``fit_summary_.ended`` is ``"an interrupt"``. Without
+    this callback Ctrl-C ends the fit with `KeyboardInterrupt` and changes nothing, as it does
+    before and after the training of the network.
+
+    Only the main thread of a process receives Ctrl-C.
+
+    See Also
+    --------
+    StopAfter : Stops after some seconds.
+
+    Examples
+    --------
+    >>> from sk_han import HANClassifier, StopOnInterrupt
+    >>> classifier = HANClassifier(callbacks=[StopOnInterrupt()])
+    """
+
+    reason = "an interrupt"
+    is_interrupted_ = False
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Note the first Ctrl-C within the block; further ones do what they did before."""
+        self.is_interrupted_ = False
+
+        def handle(interrupt: Callable[[], None]) -> None:
+            is_further, self.is_interrupted_ = self.is_interrupted_, True
+            if is_further:
+                interrupt()
+
+        with handling_ctrl_c(handle):
+            yield
+
+    def is_due(self, net: Any) -> bool:
+        """Return whether Ctrl-C was pressed; say what happens."""
+        if self.is_interrupted_ and net.ended_by is None:
+            tell("\nInterrupted: the best epoch so far is kept. Ctrl-C again gives up.")
+        return self.is_interrupted_
+
+
+def _one_cycles(net: Any) -> list[Any]:
+    """Return the schedules of learning rates that have an end."""
+    schedules = [c.lr_scheduler_ for _, c in net.callbacks_ if isinstance(c, LRScheduler)]
+    return [schedule for schedule in schedules if hasattr(schedule, "total_steps")]
+
+
+class EarlyStopping(Callback):
+    """Keep the epoch of the highest accuracy, then the lowest loss, and stop if none improves.
+
+    The loss of a network rises long before its accuracy falls, so that it decides only between
+    equal accuracies. Epochs count from 1; a score is the measure, and minus the validation loss.
+    """
+
+    def __init__(self, n_iter_no_change: int | None) -> None:
+        self.n_iter_no_change = n_iter_no_change
+
+    def on_train_begin(self, net: Any, **kwargs: Any) -> None:
+        """Reset the state of an earlier training."""
+        self.best_score_ = (float("-inf"), float("-inf"))
+        self.best_epoch_ = 0
+        self.best_weights_: dict[str, Any] = {}
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Copy the weights of a better epoch, or stop the training."""
+        epoch = net.history[-1]
+        score = (epoch["valid_accuracy"], -epoch["valid_loss"])
+        if score > self.best_score_:
+            self.best_score_, self.best_epoch_ = score, epoch["epoch"]
+            self.best_weights_ = copy.deepcopy(net.module_.state_dict())
+        elif self.has_stopped(epoch["epoch"]):
+            raise StopTraining
+
+    def has_stopped(self, epoch: int) -> bool:
+        """Return whether training ends at this epoch, since the best one was too long ago."""
+        return epoch - self.best_epoch_ >= (self.n_iter_no_change or math.inf)
+
+    def on_train_end(self, net: Any, **kwargs: Any) -> None:
+        """Restore the best weights."""
+        net.module_.load_state_dict(self.best_weights_)
+        self.best_weights_ = {}
+
+
+class StopWhenLearnt(Callback):
+    """End a training whose documents are learnt by heart: its loss in an epoch is below a bound.
+
+    Then hardly a gradient is left, and what further epochs change is chance.
+    """
+
+    def __init__(self, loss: float) -> None:
+        self.loss = loss
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Stop the training."""
+        if self.has_stopped(net):
+            raise StopTraining
+
+    def has_stopped(self, net: Any) -> bool:
+        """Return whether training ends at the last epoch of the history."""
+        return bool(net.history[-1, "train_loss"] < self.loss)
+
+
+class FitTasks(Callback):
+    """Notify scikit-learn's callbacks (1.9 and later) of the start and end of fit and epochs."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        n_epochs: int,
+        fitted_so_far: Callable[[Any], Mapping[str, Any]],
+        *,
+        sample_weight: Any = None,
+    ) -> None:
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self.arguments = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+        self.fitted_so_far: Callable[[Any], Mapping[str, Any]] | None = fitted_so_far
+        self.fit_task = estimator._init_callback_context(max_subtasks=n_epochs)
+        self.fit_task.call_on_fit_task_begin(**self.arguments)
+
+    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+        """Begin the task of the epoch."""
+        self.epoch_ = self.fit_task.subcontext(task_name="epoch")
+        self.epoch_.call_on_fit_task_begin(**self.arguments)
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """End the task of the epoch, and stop the training if a callback requests it."""
+        assert self.fitted_so_far is not None
+        stop = self.epoch_.call_on_fit_task_end(
+            **self.arguments,
+            # for callbacks that want a fitted estimator
+            reconstruction_attributes=lambda: dict(self.fitted_so_far(net)),
+        )
+        if stop:
+            raise StopTraining
+
+    def end(self, fitted: Mapping[str, Any]) -> None:
+        """End the task of the fit, and drop its documents, since the net keeps its callbacks."""
+        self.fit_task.call_on_fit_task_end(**self.arguments, reconstruction_attributes=dict(fitted))
+        self.arguments, self.fitted_so_far, self.fit_task, self.epoch_ = {}, None, None, None
+
+
+@contextmanager
+def handling_ctrl_c(handle: Callable[[Callable[[], None]], None]) -> Iterator[None]:
+    """Call `handle` at Ctrl-C within the block, with a function that does what it did before.
+
+    Only the main thread receives Ctrl-C.
+    """
+    before: Any = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+
+    def handler(number: int, frame: Any) -> None:
+        handle(lambda: before(number, frame))
+
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is handler:  # no other one was set meanwhile
+            signal.signal(signal.SIGINT, before)

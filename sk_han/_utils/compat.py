@@ -1,0 +1,116 @@
+"""Private or version-dependent imports of scikit-learn, and constraints of shared parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+# scikit-learn 1.6 to 1.9: parameter validation and rows of any table, public in behaviour, private
+# in name.
+from sklearn.base import _fit_context as fit_context
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    RealNotInt,
+    StrOptions,
+    validate_parameter_constraints,
+)
+
+# scikit-learn 1.6 to 1.9: recommended to third parties, but still with an underscore.
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+
+from sk_han._options import Choice, Range
+from sk_han._utils.messages import in_one_line
+
+try:
+    from sklearn.utils._repr_html.estimator import _VisualBlock as VisualBlock
+except ImportError:  # scikit-learn 1.6
+    from sklearn.utils._estimator_html_repr import _VisualBlock as VisualBlock
+
+
+try:
+    # scikit-learn 1.9: experimental, so it may change without a deprecation.
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Replacement for scikit-learn's class in releases without callbacks."""
+
+        def _init_callback_context(self, **kwargs: Any) -> _NoTask:
+            return _NoTask()
+
+    class _NoTask:
+        def subcontext(self, **kwargs: Any) -> _NoTask:
+            return self
+
+        def call_on_fit_task_begin(self, **kwargs: Any) -> _NoTask:
+            return self
+
+        def call_on_fit_task_end(self, **kwargs: Any) -> bool:
+            return False
+
+
+__all__ = [
+    "CallbackSupportMixin",
+    "HasMethods",
+    "Interval",
+    "RealNotInt",
+    "StrOptions",
+    "VisualBlock",
+    "check_sample_weight",
+    "fit_context",
+    "of_option",
+    "validate_parameter_constraints",
+]
+
+
+def of_option(constraint: Choice | Range) -> list[Any]:
+    """Return the constraint of an option as constraints of scikit-learn."""
+    if isinstance(constraint, Range):
+        closed = "left" if constraint.includes_low else "neither"
+        high = None if constraint.high == float("inf") else constraint.high
+        return [Interval(constraint.kind, constraint.low, high, closed=closed)]
+    return [StrOptions(set(constraint.values)), *constraint.classes]
+
+
+POSITIVE = Interval(Integral, 1, None, closed="left")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+FRACTION = Interval(Real, 0, 1, closed="neither")
+
+# A larger one overflows single precision in the products of the optimizer.
+LEARNING_RATE = Interval(Real, 0, 1e36, closed="right")
+
+# Object to suggest when a nested parameter is set on what has none; key "" is the default.
+_OBJECTS = {
+    "tokenizer": {"": "HierarchicalTokenizer()"},
+    "source_tokenizer": {"": "HierarchicalTokenizer()"},
+    "target_tokenizer": {"": "HierarchicalTokenizer()"},
+    "rnn": {"": "RNN()"},
+    "pooling": {
+        "": "Attention()",
+        "hops": "MultiHopAttention()",
+        "penalty": "MultiHopAttention()",
+        "direction": "ContextAttention()",
+        "gated": "ContextAttention()",
+        "summary": "ContextAttention()",
+    },
+}
+
+
+def check_nested_params(params: Mapping[str, Any], present: Mapping[str, Any]) -> None:
+    """Check that parameters inside of others (pooling__size) have an object to be set on."""
+    for name in params:
+        own, _, inner = name.partition("__")
+        value = params.get(own, present.get(own))
+        if inner and own in present and not hasattr(value, "set_params"):
+            repair = f"Set {own} as a whole"
+            if own in _OBJECTS:
+                needed = _OBJECTS[own].get(inner, _OBJECTS[own][""])
+                repair = f"Give an object first, such as {own}={needed}"
+            elif own == "optimizer":
+                repair = f"Set lr, or net_params={{{name!r}: ...}}"
+            raise ValueError(
+                f"{name} cannot be set: {own} is {in_one_line(repr(value), 60)}, which has no "
+                f"parameters. {repair}."
+            )

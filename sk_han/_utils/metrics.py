@@ -1,0 +1,364 @@
+"""Figures of a model on labelled documents, by NumPy alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han._utils.containers import Flags, Floats, Integers
+
+_RESAMPLES, _PORTION = 1_000, 100
+_BINS, _SMALLEST = 10, 0.05
+Figures = dict[str, Floats]
+
+
+def averages(given: Flags, true: Flags) -> dict[str, float]:
+    """Return the averages of `_figures` over these documents."""
+    found = _figures(given, true, np.ones((1, len(true))))
+    return {name: float(values[0]) for name, values in found.items()}
+
+
+def log_losses(p: Floats, t: Flags) -> Floats:
+    """Return the mean negative log-likelihood of each label in nats, (L,)."""
+    found: Floats = -np.log(np.maximum(np.where(t, p, 1 - p), np.finfo(float).eps)).mean(axis=0)
+    return found
+
+
+def calibration_error_of_labels(p: Floats, t: Flags) -> float:
+    """Return how far shares of right marks are from probabilities, on average over ten bins."""
+    counted = p > _SMALLEST  # of many labels nearly all others are next to 0, and right
+    values, right = p[counted], t[counted]
+    bins = np.minimum((values * _BINS).astype(np.int64), _BINS - 1)
+    gaps = np.bincount(bins, weights=values - right, minlength=_BINS)
+    return float(np.abs(gaps).sum() / max(len(values), 1))
+
+
+def resampled(
+    given: NDArray[Any],
+    true: NDArray[Any],
+    groups: Integers | None,
+    figures_of: Callable[[NDArray[Any], NDArray[Any], Floats], Figures] | None = None,
+) -> Figures:
+    """Return the averages, or other figures, in 1,000 bootstrap samples.
+
+    Samples are of the documents, or of their groups (D,).
+    """
+    random = np.random.RandomState(0)
+    unit = np.arange(len(true)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    n = int(unit.max()) + 1
+    found = []
+    for _ in range(0, _RESAMPLES, _PORTION):
+        drawn = random.multinomial(n, np.full(n, 1 / n), size=_PORTION).astype(np.float64)
+        found.append((figures_of or _figures)(given, true, drawn[:, unit]))  # (B, D)
+    return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+
+
+def _figures(given: Flags, true: Flags, weights: Floats) -> Figures:
+    """Return precision, recall and F1, micro, macro and by document, and subset accuracy.
+
+    `given` are the predicted labels and `true` the true ones, (D, L); `weights` (B, D) are how
+    often each document counts in each of B samples. A label that no document has or gets is left
+    out of the macro mean. One that only a sample lacks keeps its figure of all documents: without
+    rare labels, which are hard, means would rise. A document without any label is right; otherwise
+    a ratio of 0 to 0 is 0.
+    """
+    right = (given & true).astype(np.float64)
+    by_label = [weights @ counts for counts in (right, given, true)]  # (B, L) each
+    of_all = [counts.sum(axis=0) for counts in (right, given, true)]  # (L,) each
+    occurs, in_sample = of_all[1] + of_all[2] > 0, by_label[1] + by_label[2] > 0
+    by_document = [counts.sum(axis=1) for counts in (right, given, true)]  # (D,) each
+    nothing = by_document[1] + by_document[2] == 0
+    micro = _shares(*(counts.sum(axis=1) for counts in by_label))
+    found = {}
+    for name, whole, of_labels, usual, of_documents in zip(
+        ("precision", "recall", "f1"),
+        micro,
+        _shares(*by_label),
+        _shares(*of_all),
+        _shares(*by_document),
+        strict=True,
+    ):
+        found[f"micro_{name}"] = whole
+        of_labels = np.where(in_sample, of_labels, usual)
+        found[f"macro_{name}"] = of_labels.sum(axis=1) / max(occurs.sum(), 1)
+        found[f"samples_{name}"] = weights @ np.where(nothing, 1.0, of_documents)
+        found[f"samples_{name}"] /= weights.sum(axis=1)
+    exact = (given == true).all(axis=1)
+    found["subset_accuracy"] = weights @ exact / weights.sum(axis=1)
+    return found
+
+
+def _shares(right: Floats, given: Floats, true: Floats) -> tuple[Floats, ...]:
+    """Return precision, recall and F1 of counts."""
+    return _divided(right, given), _divided(right, true), _divided(2 * right, given + true)
+
+
+def _divided(these: Floats, by: Floats) -> Floats:
+    """Divide, and return 0 where there is nothing to divide by."""
+    return np.divide(these, by, out=np.zeros(these.shape), where=by > 0)
+
+
+BINS = 15
+_Z = 1.959964  # 95 % of a normal distribution
+_ALIKE = 1e-9  # values that differ by less are equal
+
+
+class Bin(NamedTuple):
+    """Documents of similar confidence."""
+
+    n_documents: int
+    confidence: float  # the mean
+    accuracy: float
+    low: float  # the 95 % interval of the accuracy
+    high: float
+
+
+def figures(
+    probabilities: Floats,
+    targets: Integers,
+    decided: Integers | None = None,
+) -> dict[str, Any]:
+    """Return figures of probabilities (D, K); rows of the confusion (K, K) are true classes.
+
+    `decided` are the classes that are predicted, (D,); None for the most probable ones. Targets of
+    K and more are labels that the model does not know: mistakes, which the log loss leaves out.
+    """
+    n_documents, n_classes = probabilities.shape
+    predicted = probabilities.argmax(axis=1) if decided is None else decided
+    n_labels, known = max(n_classes, int(targets.max()) + 1), targets < n_classes
+    counts = np.bincount(targets * n_labels + predicted, minlength=n_labels**2)
+    confusion = counts.reshape(n_labels, n_labels)
+    right = np.diag(confusion)
+    occurring = confusion.sum(axis=0) + confusion.sum(axis=1)
+    f1 = 2 * right[occurring > 0] / occurring[occurring > 0]
+    of_true = probabilities[known, targets[known]]
+    return {
+        "documents": n_documents,
+        "accuracy": float(right.sum() / n_documents),
+        "macro_f1": float(f1.mean()),
+        "log_loss": abs(float(np.log(np.maximum(of_true, np.finfo(float).eps)).mean())),
+        "calibration_error": calibration_error(probabilities, targets, decided=decided),
+        "confusion": confusion,
+    }
+
+
+def label_figures(probabilities: Floats, decided: Flags, t: Flags) -> dict[str, Any]:
+    """Return figures of several labels a document, (D, L) each, and those of each label.
+
+    `t` may have further columns, of labels that the model does not know: they are missed, and the
+    log loss leaves them out.
+    A ratio of 0 to 0 is None: the precision of a label that no document gets, the recall of one
+    that no document has, and F1 where both hold; macro F1 leaves such labels out.
+    """
+    n_known = decided.shape[1]
+    decided = padded(decided, t.shape[1])
+    mean = averages(decided, t)
+    counts = (each.sum(axis=0) for each in (t, decided, decided & t))
+    return {
+        "documents": len(t),
+        **{name: mean[name] for name in ("micro_f1", "macro_f1", "subset_accuracy")},
+        "log_loss": float(log_losses(probabilities, t[:, :n_known]).mean()),
+        "by_label": label_shares(*counts),
+    }
+
+
+def label_shares(true: Integers, predicted: Integers, right: Integers) -> dict[str, list[Any]]:
+    """Return precision, recall, F1 and number of documents of each label, of counts (L,)."""
+    documents, _, precision, recall, f1 = shares_of(true, predicted, right)
+    return {"precision": precision, "recall": recall, "f1": f1, "documents": documents}
+
+
+def distance_figures(given: Integers, true: Integers, weights: Floats, values: Floats) -> Figures:
+    """Return how far predicted classes are from the true ones, (D,) each, of K in order.
+
+    The mean absolute error is in the numbers that classes are, `values` (K,). A step leads to the
+    next class; the kappa has quadratic weights of steps (Cohen, 1968, Psychological Bulletin 70).
+    `weights` (B, D) are as in `_figures`.
+    """
+    steps, distances = given - true, np.abs(values[given] - values[true])
+    columns = distances, np.abs(steps) <= 1, steps**2, given**2 + true**2, given, true
+    error, near, square, squares, *means = (
+        weights @ each / weights.sum(axis=1) for each in columns
+    )
+    by_chance = squares - 2 * means[0] * means[1]
+    return {
+        "mean_absolute_error": error,
+        "within_one_step": near,
+        "quadratic_kappa": 1 - _divided(square, by_chance),
+    }
+
+
+def median_class(probabilities: Floats) -> Integers:
+    """Return the first class whose cumulative probability reaches a half, (D,), of K in order."""
+    cumulative = probabilities.cumsum(axis=1)
+    return (cumulative >= cumulative[:, -1:] / 2).argmax(axis=1)
+
+
+def padded(values: NDArray[Any], n_labels: int) -> NDArray[Any]:
+    """Append zeros (D, n_labels) for labels that a model does not know."""
+    return np.pad(values, ((0, 0), (0, n_labels - values.shape[1])))
+
+
+def shares_of(true: Integers, predicted: Integers, right: Integers) -> tuple[list[Any], ...]:
+    """Return columns of labels: both numbers of documents, precision, recall and F1.
+
+    A ratio of 0 to 0 is None.
+    """
+
+    def shares(these: Integers, of: Integers) -> list[float | None]:
+        pairs = zip(these.tolist(), of.tolist(), strict=True)
+        return [part / whole if whole else None for part, whole in pairs]
+
+    f1 = shares(2 * right, true + predicted)
+    return true.tolist(), predicted.tolist(), shares(right, predicted), shares(right, true), f1
+
+
+def calibration_error(
+    probabilities: Floats,
+    targets: Integers,
+    decided: Integers | None = None,
+) -> float:
+    """Return the expected calibration error: mean distance of accuracy and confidence in bins."""
+    # Guo, Pleiss, Sun, Weinberger, 2017, On Calibration of Modern Neural Networks, ICML, equation 3
+    bins = reliability(probabilities, targets, decided=decided)
+    return sum(b.n_documents * abs(b.accuracy - b.confidence) for b in bins) / len(targets)
+
+
+def reliability(
+    probabilities: Floats,
+    targets: Integers,
+    groups: Integers | None = None,
+    decided: Integers | None = None,
+) -> list[Bin]:
+    """Put documents into bins of equal width by the probability of what is predicted for them.
+
+    `decided` are the classes that are predicted, (D,); None for the most probable ones. Empty bins
+    are left out.
+    """
+    predicted = probabilities.argmax(axis=1) if decided is None else decided
+    confidence = probabilities[np.arange(len(targets)), predicted]
+    right = predicted == targets
+    bins = np.digitize(confidence, np.linspace(0, 1, BINS + 1)[1:-1], right=True)
+    found = []
+    for i in np.unique(bins):
+        these = bins == i
+        means = float(confidence[these].mean()), float(right[these].mean())
+        interval = interval_of(right[these], None if groups is None else groups[these])
+        found.append(Bin(int(these.sum()), *means, *interval))
+    return found
+
+
+def interval_of(right: Flags, groups: Integers | None = None) -> tuple[float, float]:
+    """Return the 95 % interval of the accuracy; with groups (D,), for samples of groups."""
+    worth = _worth(right, groups)
+    return share_interval(int(np.count_nonzero(right)) * worth, len(right) * worth)
+
+
+def share_interval(n_right: float, n: float) -> tuple[float, float]:
+    """Return the 95 % interval of a share (Wilson, 1927), which is right for small numbers too."""
+    share, z2 = n_right / n, _Z**2 / n
+    middle = share + z2 / 2
+    half = _Z * math.sqrt(share * (1 - share) / n + z2 / (4 * n))
+    low, high = (middle - half) / (1 + z2), (middle + half) / (1 + z2)
+    return max(0.0, low), min(1.0, high)
+
+
+def resampled_share_interval(share: float, drawn: Floats, n: float) -> tuple[float, float]:
+    """Return the 95 % interval of a mean of shares by bootstrap samples of n documents, (B,).
+
+    The mean is less the bias of the samples (Efron and Tibshirani, 1993, An Introduction to the
+    Bootstrap, chapter 10): F1 of few documents is too low, and that of samples of them twice. The
+    interval is Wilson's for as many documents as have the variance of the samples (Korn and
+    Graubard, as `interval_of`).
+    """
+    of_samples = float(drawn.mean())
+    n_alike = _Z**2 * of_samples * (1 - of_samples) / resampled_half_width(drawn, n) ** 2
+    low, high = share_interval(min(1.0, max(0.0, 2 * share - of_samples)) * n_alike, n_alike)
+    return min(low, share), max(high, share)
+
+
+def resampled_half_width(drawn: Floats, n: float) -> float:
+    """Return half the width of the 95 % t interval by bootstrap samples of n documents, (B,).
+
+    Samples vary less than documents do by 1 - 1 / n: Davison and Hinkley, 1997, Bootstrap Methods
+    and their Application, chapter 2.
+    """
+    from scipy.special import stdtrit
+
+    freedom = max(1.0, n - 1)
+    return float(stdtrit(freedom, 0.975) * drawn.std() * math.sqrt(1 + 1 / freedom))
+
+
+def mean_interval(values: Floats, lowest: float = -1.0) -> tuple[float, float]:
+    """Return the 95 % interval of the mean of values from `lowest` to 1 (Student, 1908).
+
+    It is NaN for fewer than three values, and where all are the same and not 0: their
+    variance is unknown.
+    """
+    from scipy.special import stdtrit
+
+    n = len(values)
+    are_alike = n > 0 and np.ptp(values) < _ALIKE and abs(values[0]) >= _ALIKE
+    if n < 3 or are_alike:
+        return math.nan, math.nan
+    mean = float(values.mean())
+    half = float(stdtrit(n - 1, 0.975) * values.std(ddof=1)) / math.sqrt(n)
+    return max(lowest, mean - half), min(1.0, mean + half)
+
+
+def _worth(values: NDArray[Any], groups: Integers | None) -> float:
+    """Return how many documents drawn one by one are worth one of these as an estimate of the mean.
+
+    Korn and Graubard, 1998, Confidence intervals for proportions with small expected number of
+    positive counts estimated from survey data, Survey Methodology 24. A large group pulls the mean
+    toward itself: Bell and McCaffrey, 2002, Bias reduction in standard errors for linear regression
+    with multi-stage samples, Survey Methodology 28.
+    """
+    if groups is None:
+        return 1.0
+    from scipy.special import stdtrit
+
+    n, deviations = len(values), values - values.mean()
+    _, group_of, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    n_groups, of_documents = effective_groups(groups), float(deviations @ deviations)
+    if len(sizes) == 1 or of_documents == 0:
+        return n_groups / n
+    sums = np.bincount(group_of, weights=deviations)
+    of_groups = float((sums**2 / (1 - sizes / n)).sum())
+    alike = max(1.0, of_groups * (n - 1) / (of_documents * n))
+    tails = stdtrit(n - 1, 0.975) / stdtrit(max(1.0, n_groups - 1), 0.975)
+    return float(tails**2 / alike)
+
+
+def effective_groups(groups: Integers) -> float:
+    """Return the number of equally large groups that are worth the groups (D,) of documents.
+
+    Kish, 1965, Survey Sampling. Carter, Schnepel and Steigerwald, 2017, Asymptotic behavior of a
+    t-test robust to cluster heterogeneity, Review of Economics and Statistics 99, have the same
+    number for documents that are no more alike within groups than between them.
+    """
+    sizes = np.unique(groups, return_counts=True)[1]
+    return float(sizes.sum() ** 2 / (sizes**2).sum())
+
+
+def difference_interval(
+    right: Flags,
+    right_of_other: Flags,
+    groups: Integers | None = None,
+) -> tuple[float, float]:
+    """Return the 95 % interval of the difference of two accuracies on the same documents.
+
+    Agresti and Min, 2005, Simple improved confidence intervals for comparing matched proportions,
+    Statistics in Medicine 24: half a document is added to those that one of both alone has right.
+    """
+    worth = _worth(right.astype(np.float64) - right_of_other, groups)
+    n = len(right) * worth + 2
+    ours = int(np.count_nonzero(right & ~right_of_other)) * worth + 0.5
+    theirs = int(np.count_nonzero(right_of_other & ~right)) * worth + 0.5
+    difference = (ours - theirs) / n
+    half = _Z * math.sqrt(max(0.0, ours + theirs - (ours - theirs) ** 2 / n)) / n
+    return max(-1.0, difference - half), min(1.0, difference + half)

@@ -1,0 +1,382 @@
+"""Documents given by users, as raw texts or word ids, checked and converted."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han._documents import (
+    PADDING_ID,
+    UNKNOWN_ID,
+    DocumentArray,
+    SentenceArray,
+)
+from sk_han._documents.sentences import check_same_encoder
+from sk_han._utils.containers import listed
+from sk_han._utils.messages import a_kind, agreeing, counted, in_one_line, warn_user
+
+_PORTION_SIZE = 10_000  # documents of an iterator that are in memory at once
+_MAX_CHARACTERS = 1 << 25  # of a portion, except for its last document
+
+_NO_DOCUMENTS = "Found 0 sample(s) while a minimum of 1 is required: {} has no documents."
+_READ_BEFORE = "An iterator that was read before has none left"
+_NO_UNLABELLED = "X_unlabelled has no documents; leave it out if there are none."
+
+_WRITTEN_MISSING = {"nan", "NaN", "None", "<NA>"}
+_ONE_COLUMN = "pass the column that holds the text, for example df['text']"
+_MANY_IDS = 1 << 23  # with the default embedding_dim their vectors and moments are 20 GB
+_FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1  # gaps: share of the rows with words
+
+
+class TableTexts(list[str]):
+    """The texts of a table, with what a fitted model reads of its other columns."""
+
+    def __init__(
+        self,
+        texts: Iterable[str],
+        columns: NDArray[np.int32],
+        values: Sequence[NDArray[Any]],
+        index: Any = None,
+    ) -> None:
+        super().__init__(texts)
+        self.columns = columns  # (D, M), as in a DocumentArray
+        self.values = values  # of each column (D,), as in a `Column`
+        self.index: Any = index  # of pandas, if any; in place of the method of lists
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The number of texts: rows are chosen as those of an array."""
+        return (len(self),)
+
+    def __getitem__(self, rows: Any) -> Any:
+        if not isinstance(rows, (slice, np.ndarray)):
+            return super().__getitem__(rows)
+        if isinstance(rows, slice):
+            texts = super().__getitem__(rows)
+        else:
+            texts = [self[row] for row in rows.tolist()]
+        return TableTexts(texts, self.columns[rows], [values[rows] for values in self.values])
+
+
+def holds_word_ids(X: Any) -> bool:
+    """Return whether X is tokenized, a DocumentArray or an array of integers, and not raw text."""
+    return isinstance(X, DocumentArray) or (
+        hasattr(X, "dtype") and getattr(X, "ndim", 0) in (2, 3) and np.asarray(X).dtype.kind in "iu"
+    )
+
+
+def check_documents(
+    X: Any, name: str = "X"
+) -> DocumentArray | NDArray[np.integer[Any]] | list[str]:
+    """Return word ids as they are, and raw texts as a list, which has a length."""
+    if not holds_word_ids(X):
+        return check_texts(X, name=name)
+    if len(X) == 0:
+        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+    return X
+
+
+def as_documents(X: Any, tokenizer: Any) -> DocumentArray:
+    """Return X, of word ids or D raw texts for a fitted tokenizer, as documents (D,)."""
+    if not holds_word_ids(X):
+        if tokenizer is None:
+            raise TypeError(
+                f"X is {a_kind(X)}, but this HANClassifier was fitted on word ids or on "
+                "sentence vectors. Give it what the tokenizer or SentenceEmbedder that made its "
+                "training data makes of X, or fit it on raw text."
+            )
+        documents: DocumentArray = tokenizer.transform_ragged(X)
+        return with_columns(documents, X)
+    if len(X) == 0:
+        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+    return X if isinstance(X, DocumentArray) else DocumentArray.from_padded(X)
+
+
+def with_columns(documents: DocumentArray, texts: Any) -> DocumentArray:
+    """Give new documents the columns of their texts, if these are of a table."""
+    if isinstance(texts, TableTexts):
+        documents.columns = texts.columns
+    return documents
+
+
+def check_sentence_vectors(X: Any, dimension: int, encoder: str | None, name: str = "X") -> None:
+    """Check that documents have the sentence vectors that a network reads."""
+    if not isinstance(X, SentenceArray):
+        known = "" if encoder is None else f" from {encoder}"
+        pipeline = "put both in a Pipeline"
+        if name != "X":  # which a Pipeline passes on as it is
+            pipeline = f"enable metadata routing and Pipeline(..., transform_input=[{name!r}])"
+        raise TypeError(
+            f"{name} is {a_kind(X)}, but this HANClassifier reads sentence vectors"
+            f"{known}. Give it a SentenceArray of the SentenceEmbedder that made its training "
+            f"data, or {pipeline}."
+        )
+    check_same_encoder(encoder, dimension, X, "the training documents")
+
+
+def check_validation(X_val: Any, y_val: Any, X: Any, has_ids: bool) -> Any:
+    """Return validation documents as `check_documents` does, if they go with X; None as it is.
+
+    `has_ids` is whether words of texts in X have ids before a fit.
+    """
+    if (X_val is None) != (y_val is None):
+        raise ValueError("X_val and y_val go together: give both or neither.")
+    if X_val is None:
+        return None
+    X_val = check_documents(X_val, "X_val")
+    if isinstance(X, SentenceArray):
+        check_sentence_vectors(X_val, X.dimension, X.encoder, "X_val")
+    if holds_word_ids(X_val) and not holds_word_ids(X) and not has_ids:
+        raise TypeError(
+            f"X_val is {a_kind(X_val)} of word ids, but X holds texts, whose words "
+            "get ids in this fit. Give X_val as texts too."
+        )
+    return X_val
+
+
+def check_word_ids(X: Any, name: str, request: str) -> None:
+    """Raise TypeError for texts given together with word ids; `request` completes the advice."""
+    if not holds_word_ids(X):
+        raise TypeError(
+            f"{name} is {a_kind(X)}, but X holds word ids. In a Pipeline, "
+            f"Pipeline(..., transform_input=[{name!r}]) has it tokenized, with metadata routing "
+            f"enabled and set_fit_request({request})."
+        )
+
+
+def check_unlabelled(X_unlabelled: Any, X: Any) -> None:
+    """Check texts without labels, as far as no iterator must be read."""
+    if X_unlabelled is None:
+        return
+    if holds_word_ids(X):
+        check_word_ids(X_unlabelled, "X_unlabelled", "X_unlabelled=True")
+        if len(X_unlabelled) == 0:
+            raise ValueError(_NO_UNLABELLED)
+    elif holds_word_ids(X_unlabelled):
+        raise TypeError(
+            f"X_unlabelled is {a_kind(X_unlabelled)} of word ids, but X holds texts. Give "
+            "texts without labels as texts too."
+        )
+    elif hasattr(X_unlabelled, "__len__"):
+        deque(text_portions(X_unlabelled, "X_unlabelled"), maxlen=0)  # raises the errors of texts
+
+
+def vocabulary_size_of(
+    documents: DocumentArray, unlabelled: DocumentArray | None, tokenizer: Any, vectors: Any
+) -> int:
+    """Count the word ids of training documents, including unused ones of tokenizer or vectors."""
+    if tokenizer is not None:
+        return max(tokenizer.vocabulary_.values()) + 1
+    # The last words of the user's vectors may not occur in training.
+    given = len(vectors) - 1 if isinstance(vectors, np.ndarray) else 0
+    given_documents = [each for each in (documents, unlabelled) if each is not None]
+    found = [int(each.word_ids.max(initial=UNKNOWN_ID)) for each in given_documents]
+    size = max(given, *found) + 1
+    if size > _MANY_IDS:
+        warn_user(
+            f"The highest word id is {size - 1:,}, and the network learns a vector for each id up "
+            "to it, which takes some gigabytes. Number the words from 2 on without gaps, for "
+            "example by their place in np.unique."
+        )
+    return size
+
+
+def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> DocumentArray:
+    """Replace ids beyond the vocabulary by the unknown word."""
+    beyond = documents.word_ids >= vocabulary_size
+    if not beyond.any():
+        return documents
+    known = documents.with_word_ids(np.where(beyond, UNKNOWN_ID, documents.word_ids))
+    known.spelling = documents.spelling  # an unknown word keeps its spelling
+    return known
+
+
+def warn_of_features(X: Any) -> None:
+    """Warn of an array of integers, (D, S, W) or (D, W), that no padded documents look like."""
+    if not isinstance(X, np.ndarray) or len(X) < _FEWEST_ROWS or X.shape[-1] < 2:
+        return
+    rows = X[:_MOST_ROWS].reshape(-1, X.shape[-1])
+    real = rows != PADDING_ID
+    n_runs = (np.diff(real, axis=1) != 0).sum(axis=1)  # of words, and of padding, less one
+    at_one_end = (n_runs == 0) | ((n_runs == 1) & (real[:, 0] | real[:, -1]))
+    if real.any() and rows.max() <= UNKNOWN_ID:
+        sign = "it holds 0 (padding) and 1 (the unknown word) alone"
+    elif (~at_one_end).sum() > _MOST_GAPS * real.any(axis=1).sum():
+        sign = "0, which is padding, stands among the other numbers and not at an end of the rows"
+    else:
+        return
+    warn_user(
+        f"X of shape {X.shape} is read as documents of word ids, but looks like a table of "
+        f"features: {sign}. To HANClassifier a number is the name of a word, and its size "
+        "means nothing: use another classifier for tables. If these are word ids, "
+        "DocumentArray.from_padded(X) says so."
+    )
+
+
+def warn_of_no_words(rows: NDArray[np.int64], n_documents: int) -> None:
+    """Warn of documents that a model learns labels of without a word, by their rows."""
+    if len(rows):
+        warn_user(
+            f"{len(rows):,} of {counted(n_documents)} {agreeing(len(rows), 'have')} no words, in "
+            f"row {listed(rows.tolist(), 10)}, counted from 0: all blank texts will get what is "
+            "learnt from their labels. Leave them out, or fill them in."
+        )
+
+
+def warn_of_missing(X: Any) -> None:
+    """Warn of texts that are how a missing value is written, as astype(str) of pandas does."""
+    texts = X if isinstance(X, list) else ()
+    found = [text.strip() for text in texts if text.strip() in _WRITTEN_MISSING]
+    if found:
+        warn_user(
+            f"{len(found):,} of {counted(len(texts), 'text')} {agreeing(len(found), 'are')} "
+            f"{listed([*dict.fromkeys(found)])}, probably missing values: leave them out."
+        )
+
+
+def check_texts(
+    X: Any, *, name: str = "X", first: int = 0, called: Callable[[int], str] | None = None
+) -> list[str]:
+    """Return raw documents of any container as a list of strings, which is X if it is one.
+
+    Messages number them from `first`, and name the argument if it is not X; `called` is how they
+    name each document.
+    """
+    documents = X if isinstance(X, list) else as_list(X, name)
+    if not documents:
+        raise ValueError(_NO_DOCUMENTS.format(name))
+    if set(map(type, documents)) == {str}:  # the usual case, 25,000 documents in a millisecond
+        return documents
+    called = called or ("Document {}" if name == "X" else f"Document {{}} of {name}").format
+    return [
+        _as_text(document, called(i), name) for i, document in enumerate(documents, start=first)
+    ]
+
+
+def text_portions(X: Any, name: str = "X") -> Iterable[list[str]]:
+    """Check raw documents and return them in portions, those of an iterator while it is read.
+
+    X of a length is one portion, checked at once; texts without labels, which only the vocabulary
+    is learnt from, come in portions in any case.
+    """
+    is_iterator = (
+        isinstance(X, Iterable) and not hasattr(X, "__len__") and not hasattr(X, "collect")
+    )
+    if is_iterator or name != "X":
+        return _portions(X, name, is_iterator)
+    return [check_texts(X)]
+
+
+def _portions(X: Any, name: str, is_iterator: bool) -> Iterator[list[str]]:
+    portion: list[Any] = []
+    n_read, n_characters = 0, 0
+    for document in X if is_iterator else as_list(X, name):
+        portion.append(document)
+        n_characters += len(document) if isinstance(document, (str, bytes)) else 0
+        if len(portion) == _PORTION_SIZE or n_characters >= _MAX_CHARACTERS:
+            yield check_texts(portion, name=name, first=n_read)
+            n_read += len(portion)
+            portion, n_characters = [], 0
+    if portion:
+        yield check_texts(portion, name=name, first=n_read)
+    elif n_read == 0 and name == "X":
+        none = _NO_DOCUMENTS.format(name)
+        raise ValueError(f"{none} {_READ_BEFORE}: make it anew for each call.")
+    elif n_read == 0:
+        if_read = f" {_READ_BEFORE}: a Pipeline or a search needs a list." if is_iterator else ""
+        raise ValueError(f"{_NO_UNLABELLED}{if_read}")
+
+
+def as_list(X: Any, name: str = "X") -> list[Any]:
+    """Return the documents of any container with an order as a list."""
+    if isinstance(X, list):
+        return X
+    of = "" if name == "X" else f"{name}: "
+    if isinstance(X, (str, bytes, bytearray)):
+        raise ValueError(
+            f"{of}Iterable over raw text documents expected, string object received. "
+            "Put a single document into a list: [text]. Files are read by sk_han.datasets.load_csv."
+        )
+    if isinstance(X, (Mapping, Set)):
+        raise TypeError(
+            f"{of}Documents need an order; got {a_kind(X)}. Pass a list, for example "
+            f"list({name}{'.values()' if isinstance(X, Mapping) else ''})."
+        )
+    if isinstance(X, tuple) and len(X) == 2 and all(isinstance(x, (list, np.ndarray)) for x in X):
+        raise TypeError(
+            f"{of}Texts expected; got a pair, such as load_csv returns. Take it apart: texts, "
+            "labels = load_csv(...)."
+        )
+    if hasattr(X, "tocsr") or isinstance(X, DocumentArray):
+        raise TypeError(
+            f"{of}Raw text documents expected; got {a_kind(X)}, which holds numbers. "
+            "Pass the texts from which it was made."
+        )
+    kind = a_kind(X)
+    if not isinstance(X, (tuple, np.ndarray)):
+        import narwhals as nw
+
+        X = nw.from_native(X, allow_series=True, pass_through=True)
+        if isinstance(X, nw.LazyFrame):
+            raise TypeError(f"{of}Documents expected; got {kind}. Call its collect() first.")
+    shape = tuple(getattr(X, "shape", (1,)))
+    if len(shape) == 2 and shape[1] == 1:
+        X = X[:, 0]
+    elif len(shape) != 1:
+        columns = getattr(X, "columns", None)
+        named = "" if columns is None else f" with the columns {list(map(str, columns))}"
+        raise ValueError(
+            f"{of}One text a document expected; got {kind} of shape {shape}{named}: {_ONE_COLUMN}."
+        )
+    for method in ("to_list", "tolist"):  # faster than iterating
+        if hasattr(X, method):
+            return list(getattr(X, method)())
+    if not isinstance(X, Iterable):
+        raise TypeError(
+            f"{of}Iterable over raw text documents expected; got {X!r} of type {type(X).__name__}. "
+            "Pass a list of strings."
+        )
+    return list(X)
+
+
+def _as_text(document: Any, called: str, name: str) -> str:
+    if isinstance(document, str):
+        return str.__str__(document)  # str() of a member of an Enum is its name
+    if isinstance(document, (bytes, bytearray)):
+        return _decoded(bytes(document), f"{called[0].lower()}{called[1:]}")
+    kind = type(document).__name__
+    if is_missing(document):
+        raise TypeError(
+            f"{called} is missing: {document!r} of type {kind}. Leave it out or make it "
+            f"empty, with pandas by {name}.fillna('')."
+        )
+    repair = f"Convert it with str, or {_ONE_COLUMN}."
+    if isinstance(document, Mapping):
+        repair = f"Take the text out of each, for example [row['text'] for row in {name}]."
+    elif isinstance(document, Iterable):
+        repair = (
+            "Join its words with ' '.join(document), or pass word ids with "
+            "DocumentArray.from_nested."
+        )
+    shown = in_one_line(repr(document), 60)
+    raise TypeError(f"{called} is {a_kind(document)}, not a string: {shown}. {repair}")
+
+
+def _decoded(document: bytes, called: str) -> str:
+    try:
+        return document.decode("utf-8")
+    except UnicodeDecodeError as error:
+        error.reason += f" ({called}; decode it with its own encoding first)"
+        raise
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, pandas' NA, or NaT."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating, Decimal, np.datetime64)) and bool(value != value)

@@ -1,0 +1,584 @@
+"""Labels, weights and groups of training documents, checked."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han._documents import normal_form
+from sk_han._utils.containers import Flags, Floats, Integers, label_list, listed
+from sk_han._utils.messages import a_kind, agreeing, counted, refuse_masked, warn_user
+from sk_han._validation.documents import is_missing
+
+# Arguments of `fit` that have a value for each document.
+OF_DOCUMENTS = ("sample_weight", "groups")
+_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
+
+# bool comes before number, since True is an int.
+_KINDS: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "bool": (bool, np.bool_),
+    "number": (int, float, np.integer, np.floating),
+}
+
+_SHOWN = 20  # classes in a message
+_IN_A_TABLE = "Correct it, leave the line out, or fit a model to documents of this class, too."
+
+# Beyond this, the squares of numbers that are divided by weights leave float64.
+_FARTHEST = 1e100
+
+# Short texts ("ok") may have two labels for good reasons; of 14,640 tweets (airline) 0.2 % have.
+_SHORTEST, _DOUBTFUL_SHARE, _ENOUGH_DOCUMENTS = 10, 0.01, 50
+
+
+def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
+    """Return labels of any container as an array of shape (n_labels,)."""
+    # Not above: a Scorer knows targets, and does without scikit-learn.
+    from sklearn.exceptions import DataConversionWarning
+    from sklearn.utils import column_or_1d
+    from sklearn.utils.multiclass import type_of_target
+
+    if y is None:
+        raise ValueError(
+            "This HANClassifier estimator requires y to be passed, but the target y is None."
+        )
+    refuse_masked(y, name)
+    if isinstance(y, np.ndarray) and y.dtype.kind in "biuU":
+        labels = y
+    else:
+        kind = _only_kind(y, name)
+        labels = np.asarray(y)
+        # Numbers as objects; columns of pandas 2 become such on the way.
+        is_unknown = labels.dtype == object and kind != "str" and type_of_target(y) == "unknown"
+        if labels.dtype.kind == "T" or is_unknown:
+            found = np.asarray(labels.tolist()).dtype
+            raise ValueError(
+                f"Unknown label type: {name} holds a {kind} in an array of dtype {labels.dtype}, "
+                "which scores, splits and ensembles of scikit-learn refuse. Convert it with "
+                f"astype({'str' if found.kind in 'OU' else found})."
+            )
+        if kind == "str":
+            plain = _plain_strings(np.asarray(y, dtype=object))
+            labels = plain if labels.dtype == object else plain.astype(str)
+        else:
+            labels = np.asarray(labels.tolist())
+            if labels.dtype == np.longdouble:  # no file and no pickle of ours holds them
+                labels = labels.astype(np.float64)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        warn_user(
+            f"A column-vector {name} was passed when a 1d array was expected. Change its shape to "
+            "(n_samples,), for example with ravel().",
+            DataConversionWarning,
+        )
+    labels = column_or_1d(labels)
+    if labels.dtype.kind == "f" and (labels % 1).any():
+        raise ValueError(
+            f"Unknown label type: continuous. {name} holds {labels[labels % 1 != 0][0]}; numbers "
+            "that name classes are whole. Use a regressor to predict numbers."
+        )
+    return labels
+
+
+def check_labels(y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
+    """Return labels as an array of shape (D,); see `as_labels`."""
+    labels = as_labels(y, name)
+    check_number(labels, n_documents, f"label in {name}")
+    return labels
+
+
+def check_number(values: Any, n_documents: int, what: str) -> None:
+    """Raise a ValueError unless there is a value for each document; `what` begins with its name."""
+    if len(values) != n_documents:
+        name, *where = what.split(" ", 1)
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"{counted(n_documents)} in {'X_val' if what.endswith('y_val') else 'X'}, "
+            f"{' '.join([counted(len(values), name), *where])}."
+        )
+
+
+class ClassNames:
+    """The classes of a model, of one type, and the labels that mean them by their values.
+
+    A table in CSV has only text: there "1" and 1 are one class. Where it `grows`, labels that are
+    none of the classes are added behind them.
+    """
+
+    grows = False
+
+    def __init__(self, labels: list[Any]) -> None:
+        self.labels = list(labels)
+        self._places = {label: number for number, label in enumerate(labels)}
+        self.names = [named(label) for label in labels]
+        values = [as_number(name) for name in self.names]
+        # In CSV numbers are text, too; "007" is not a number.
+        pairs = zip(self.names, values, strict=True)
+        are_written = all(name.lower() == "nan" or str(value) == name for name, value in pairs)
+        of_text = are_written and len({*values}) == len(values)
+        self._kind = type(next(iter(labels), None))
+        self._are_numbers = self._kind in (int, float) or of_text
+        self._numbers = {self._value(name): number for number, name in enumerate(self.names)}
+
+    def number(self, label: Any) -> int | None:
+        """Return the number of the class with a label, None if there is none.
+
+        "True" of pandas and "true" of JSON are one boolean, "1.0" and "1" one number.
+        """
+        of_text = self._numbers.get(str(label))  # "True" was text where the model learnt it
+        return self._numbers.get(self._value(named(label)), of_text)
+
+    def of(self, label: Any) -> int | None:
+        """Return the same of a label of Python, which may also equal a class, as True does 1."""
+        try:
+            return self._places[label]
+        except (KeyError, TypeError):  # a list has no hash
+            return self.number(label)
+
+    def checked(self, label: Any, where: str, repair: str = _IN_A_TABLE) -> int:
+        """Return the number of the class with a label, which stands somewhere in the input."""
+        number = self.number(label)
+        if number is None and self.grows:
+            value, number = self._value(named(label)), len(self.names)
+            self._numbers[value] = number
+            self.names.append(named(label))
+            self.labels.append(value if type(value) is self._kind else named(label))
+        elif number is None:
+            known = listed(self.names, _SHOWN, lambda name: repr(name[:40]))
+            raise ValueError(
+                f"{where}: {named(label)!r} is no class of the model; it has {known}. {repair}"
+            )
+        return number
+
+    def _value(self, name: str) -> Any:
+        """Return what a name is compared by."""
+        if self._kind is bool:
+            return name.lower()
+        return name if not self._are_numbers or (number := as_number(name)) is None else number
+
+
+def as_number(name: str) -> float | None:
+    """Return the number that a name is, as Python writes it; NaN, which equals nothing, is None."""
+    if name.isascii() and "_" not in name:
+        for number in (int, float):
+            with suppress(ValueError):
+                return None if number(name) != number(name) else number(name)
+    return None
+
+
+def named(label: Any) -> str:
+    """Return a label as text, as JSON and CSV write it."""
+    return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def said_of_unknown(n_documents: int, labels: list[Any]) -> str:
+    """Name labels of documents that are none of the model's."""
+    return (
+        f"{counted(n_documents)} {agreeing(n_documents, 'have')} a label that the model does not "
+        f"know, {listed(labels)}: it cannot be right there, and each counts as a mistake."
+    )
+
+
+def class_numbers(labels: NDArray[Any], classes: list[Any]) -> Integers:
+    """Return the position of each label (D,) in the classes by its value, (D,); -1 of others."""
+    found, places = np.unique(labels, return_inverse=True)
+    names = ClassNames(classes)
+    numbers = [names.of(label) for label in found.tolist()]
+    return np.array([-1 if number is None else number for number in numbers], np.int64)[places]
+
+
+def encode_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> Integers:
+    """Return the position of each label (D,) in the classes, (D,)."""
+    numbers = class_numbers(labels, classes.tolist())
+    unseen = np.unique(labels[numbers < 0])
+    if len(unseen):
+        raise ValueError(
+            f"{name} contains labels that are not classes of this classifier: "
+            f"{listed(unseen.tolist())}; its classes are {listed(classes.tolist(), 20)}."
+        )
+    return numbers
+
+
+def document_weights(
+    sample_weight: Any, class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]
+) -> Floats:
+    """Compute the weight of each document in the loss, (D,): sample weight times class weight."""
+    from sk_han._utils.compat import check_sample_weight
+
+    refuse_masked(sample_weight, "sample_weight")
+    if isinstance(sample_weight, (dict, str)):
+        raise TypeError(
+            f"sample_weight has a number for each document; got {sample_weight!r}. Weights of "
+            "classes are a parameter: HANClassifier(class_weight=...)."
+        )
+    try:
+        weights = check_sample_weight(
+            sample_weight, labels, dtype=np.float64, ensure_non_negative=True
+        )
+    except (ValueError, OverflowError) as error:
+        raise ValueError(
+            f"sample_weight: {str(error).rstrip('.!')}; it takes a finite number >= 0 for each of "
+            f"{counted(len(labels))}."
+        ) from error
+    if not weights.any():
+        raise ValueError("sample_weight is zero throughout: no document is left to learn from.")
+    if class_weight is not None:
+        with np.errstate(over="ignore", under="ignore"):
+            weights = weights * _by_class(class_weight, labels, classes)
+        if not weights.any():
+            raise ValueError(
+                f"class_weight={class_weight} leaves no document a weight to learn from."
+            )
+    smallest, largest = weights[weights > 0].min(), weights.max()
+    if largest / _FARTHEST > smallest:
+        raise ValueError(
+            f"Weights of documents range from {smallest:.3g} to {largest:.3g}, too far to compute "
+            f"with: sample_weight times class_weight may differ by a factor of {_FARTHEST:g}. "
+            "Give a weight of 0 to leave a document out."
+        )
+    return weights
+
+
+def _by_class(class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]) -> Floats:
+    """Return the weight of the class of each document, (D,)."""
+    if isinstance(class_weight, list):
+        raise ValueError(
+            f"class_weight={class_weight!r}: a list is for several labels a document. Here give a "
+            "dict, such as {label: weight}, or 'balanced'."
+        )
+    if not isinstance(class_weight, dict):  # "balanced", among classes that have documents
+        _, numbers, counts = np.unique(labels, return_inverse=True, return_counts=True)
+        balanced: Floats = len(labels) / (len(counts) * counts.astype(np.float64))
+        return balanced[numbers]
+    _check_ends(class_weight, "class_weight")
+    for label, value in class_weight.items():
+        is_weight = isinstance(value, (int, float, np.number)) and 0 <= value < np.inf
+        is_beyond_floats = isinstance(value, int) and value > sys.float_info.max
+        if not is_weight or is_beyond_floats:
+            raise ValueError(f"class_weight of {label!r} is {value!r}; weights are >= 0.")
+    known = classes.tolist()
+    places = map(ClassNames(known).of, class_weight)
+    given = {
+        _plain(label) if place is None else known[place]: float(value)
+        for place, (label, value) in zip(places, class_weight.items(), strict=True)
+    }
+    unknown = [label for label in given if label not in known]
+    without = [label for label in known if label not in given]
+    # scikit-learn's rule: a fold of a search may lack a class, and its weight is not missed there.
+    if unknown and without:
+        raise ValueError(
+            f"class_weight names {listed(unknown)}, which are not classes, and has no weight of "
+            f"{listed(without)}; the classes are {listed(known, 20)}."
+        )
+    of_classes = np.array([given.get(label, 1.0) for label in known])
+    return of_classes[class_numbers(labels, known)]
+
+
+def _only_kind(y: Any, name: str) -> str:
+    """Return the kind of all labels; raise an error for missing and mixed ones."""
+    refuse_collections(y, name)
+    # As objects: NumPy turns [1, "a"] into ["1", "a"], and [None, "a"] into ["None", "a"].
+    labels = np.asarray(y, dtype=object)
+    if labels.ndim == 0:
+        raise ValueError(
+            f"{name} must be a list or array of labels, such as ['bad', 'good']; got {a_kind(y)}."
+        )
+    labels = labels.ravel()
+    missing = [i for i, label in enumerate(labels) if is_missing(label) or _is_infinite(label)]
+    if missing:
+        raise ValueError(
+            f"Input {name} contains missing labels (None, NaN or infinity), the first at position "
+            f"{missing[0]}; every document needs a label."
+        )
+    kinds = {_kind(label) for label in labels}
+    if len(kinds) > 1:
+        raise TypeError(
+            f"{name} mixes labels of different types: {sorted(kinds)}. Give all labels one "
+            "type, for example [str(label) for label in y]."
+        )
+    kind = "".join(kinds)
+    refuse_collections(labels, name)
+    if kinds and kind not in _KINDS:
+        how = "label.decode()" if kind == "bytes" else "str"
+        raise TypeError(
+            f"{name} holds labels of type {kind}; labels are strings, integers or "
+            f"booleans, one for each document. Convert them, for example with {how}."
+        )
+    if kind == "str":
+        _check_ends(labels, name)
+    return kind
+
+
+def refuse_collections(y: Any, name: str) -> None:
+    """Raise TypeError if there is a collection of labels for each document, and no indicator."""
+    items: Any = y if isinstance(y, (list, tuple)) else ()
+    if len(getattr(y, "shape", ())) == 1:
+        items = np.asarray(y, dtype=object)
+    if _are_rows(y) or not any(isinstance(item, _COLLECTIONS) for item in items):
+        return
+    raise TypeError(
+        f"{name} holds a collection of labels for each document. Several labels a document are "
+        "given as an indicator with a column for each label: from sklearn.preprocessing import "
+        f"MultiLabelBinarizer; binarizer = MultiLabelBinarizer(); {name} = "
+        f"binarizer.fit_transform({name}), whose columns are binarizer.classes_. Labels of other "
+        "documents are given by the same binarizer.transform."
+    )
+
+
+def _check_ends(labels: Iterable[Any], name: str) -> None:
+    """Refuse strings that end in NUL: NumPy drops it, and two labels would be one class."""
+    ending = [label for label in labels if isinstance(label, str) and str.endswith(label, "\0")]
+    if ending:
+        found = list(dict.fromkeys(map(str.__str__, ending)))
+        raise ValueError(
+            f"{name} holds labels that end in NUL, {listed(found, 3)}: NumPy drops "
+            "NUL at the end of strings, so that 'a\\0' and 'a' would be one class. Replace it, "
+            "for example with label.rstrip('\\0')."
+        )
+
+
+def _plain_strings(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the string values of enumeration members, of which str() returns the names."""
+    plain = np.empty(labels.shape, dtype=object)
+    plain.ravel()[:] = [_plain(label) for label in labels.ravel()]
+    return plain
+
+
+def _plain(label: Any) -> Any:
+    return str.__str__(label) if isinstance(label, str) else label
+
+
+def _is_infinite(label: Any) -> bool:
+    return isinstance(label, (float, np.floating)) and bool(np.isinf(label))
+
+
+def _kind(label: Any) -> str:
+    kinds = (kind for kind, types in _KINDS.items() if isinstance(label, types))
+    return next(kinds, type(label).__name__)
+
+
+def check_groups(groups: Any, n_documents: int) -> Integers:
+    """Return the number of each document's group, (D,)."""
+    names = label_list(groups)
+    check_number(names, n_documents, "group")
+    missing = [row for row, name in enumerate(names) if is_missing(name)]
+    if missing:
+        raise ValueError(
+            f"groups has a missing value at position {missing[0]}; give a document that belongs to "
+            "none a name of its own."
+        )
+    number: dict[Any, int] = {}
+    try:
+        numbers = [number.setdefault(name, len(number)) for name in names]
+    except TypeError as error:
+        raise TypeError(
+            f"groups are numbers or strings, one for each document: {error}."
+        ) from error
+    return np.array(numbers, dtype=np.int64)
+
+
+def check_several_groups(groups: Any, n_documents: int, needed: str) -> Integers:
+    """Return the number of each document's group, (D,); `needed` says what one alone cannot do."""
+    numbers = check_groups(groups, n_documents)
+    if not numbers.any():
+        raise ValueError(f"All documents are of one group, {label_list(groups)[0]!r}; {needed}.")
+    return numbers
+
+
+_NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+
+
+def is_indicator(y: Any) -> bool:
+    """Return whether labels come in several columns, or as a sparse matrix."""
+    shape = getattr(y, "shape", None)
+    if shape is None and _are_rows(y):
+        shape = np.asarray(y, dtype=object).shape
+    return hasattr(y, "tocsr") or (shape is not None and len(shape) == 2 and shape[1] != 1)
+
+
+def _are_rows(y: Any) -> bool:
+    """Return whether these are rows of numbers, of one length; not collections of names."""
+    rows = y if isinstance(y, (list, tuple)) else ()
+    if not all(isinstance(row, (list, tuple, np.ndarray)) for row in rows):
+        return False
+    return len({len(row) for row in rows}) == 1 and not any(isinstance(v, str) for v in rows[0])
+
+
+def check_indicator(y: Any, n_documents: int, name: str) -> tuple[Flags, NDArray[Any] | None]:
+    """Check an indicator; return it as (D, L), and the names of a DataFrame's columns, (L,)."""
+    refuse_collections(y, name)
+    if hasattr(y, "to_pandas") and hasattr(y, "column_names"):  # a table of Arrow
+        y = y.to_pandas()
+    columns = getattr(y, "columns", None)
+    names = None if columns is None else check_names(columns, f"The columns of {name}")
+    values = _values(y, name)
+    check_number(values, n_documents, f"row in {name}")
+    if values.shape[1] < 2:
+        raise ValueError(
+            f"{name} has {counted(values.shape[1], 'column')}; an indicator of several labels has "
+            "two or more. For one label give a single column of labels, of shape (n_documents,)."
+        )
+    return values, names
+
+
+def check_names(names: Any, what: str = "classes") -> NDArray[Any]:
+    """Return names of labels, (L,), in their order; a number stands for as many without names."""
+    if isinstance(names, (int, np.integer)) and not isinstance(names, bool):
+        names = range(max(int(names), 0))
+    found = [name.item() if isinstance(name, np.generic) else name for name in names]
+    kinds = {type(name) for name in found}
+    if not kinds <= {str} and not kinds <= {int}:
+        raise TypeError(
+            f"{what} are of the types {sorted(kind.__name__ for kind in kinds)}; names of labels "
+            "are all strings or all integers. Rename them, for example by str."
+        )
+    twice = [name for name, count in Counter(found).items() if count > 1]
+    if twice:
+        raise ValueError(f"{what} have {twice[0]!r} twice; each label needs a name of its own.")
+    ending = [name for name in found if isinstance(name, str) and name.endswith("\0")]
+    if ending:
+        raise ValueError(f"{what} have {ending[0]!r}, and NumPy drops NUL at the end of a name.")
+    return np.array(found)
+
+
+def in_order(values: Flags, columns: NDArray[Any] | None, names: NDArray[Any], name: str) -> Flags:
+    """Return the columns of an indicator, unnamed or named, in the order of the labels, (D, L)."""
+    if columns is None:
+        if values.shape[1] != len(names):
+            raise ValueError(
+                f"{name} has {counted(values.shape[1], 'column')}, and this classifier has "
+                f"{counted(len(names), 'label')}; each column is one, in the order of classes_."
+            )
+        return values
+    place = {column: number for number, column in enumerate(columns.tolist())}
+    unknown = sorted(place.keys() - set(names.tolist()))
+    lacking = [label for label in names.tolist() if label not in place]
+    of_this = "labels of this classifier:"
+    wrong = [f"has columns that are not {of_this} {listed(unknown)}"] if unknown else []
+    wrong += [f"lacks columns of {of_this} {listed(lacking)}"] if lacking else []
+    if wrong:
+        repair = ""
+        if len(lacking) == len(names):
+            repair = " Give an array of the columns in their order, or fit with the columns' names."
+        raise ValueError(
+            f"{name} {', and '.join(wrong)}; its labels are {listed(names.tolist(), 20)}.{repair}"
+        )
+    return values[:, [place[label] for label in names.tolist()]]
+
+
+def with_unknown(
+    values: Flags, columns: NDArray[Any] | None, names: NDArray[Any], name: str
+) -> tuple[Flags, list[Any]]:
+    """Return the columns of an indicator as `in_order`, then those of labels that are not known.
+
+    Also return the names of these.
+    """
+    if columns is None or not np.isin(names, columns).all():
+        return in_order(values, columns, names, name), []
+    is_known = np.isin(columns, names)
+    known = in_order(values[:, is_known], columns[is_known], names, name)
+    return np.hstack([known, values[:, ~is_known]]), columns[~is_known].tolist()
+
+
+def _values(y: Any, name: str) -> Flags:
+    """Return an indicator as booleans, (D, L)."""
+    refuse_masked(y, name)
+    if hasattr(y, "tocsr"):
+        values = y.tocsr().toarray()
+    else:
+        values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if values.dtype == object:  # columns of several types, or nullable ones
+        values = np.where(np.vectorize(is_missing)(values), np.nan, values)
+        if all(isinstance(value, _NUMBERS) for value in values.ravel()):
+            values = values.astype(np.float64)
+    if values.dtype.kind not in "biuf":
+        others = {type(v).__name__ for v in values.ravel() if not isinstance(v, _NUMBERS)}
+        raise TypeError(
+            f"{name} of shape {values.shape} holds {sorted(others)}; an indicator holds 1 "
+            "where a document has the label of the column, else 0."
+        )
+    if values.ndim != 2:
+        raise ValueError(f"{name} has the shape {values.shape}; an indicator has two dimensions.")
+    other = values[(values != 0) & (values != 1)]
+    if len(other) and (np.isnan(other) | (other == -1)).all():
+        raise ValueError(
+            f"{name} of shape {values.shape} holds {other[0]:g}, as where labels are missing; an "
+            "indicator holds 1 where a document has the label of the column, else 0. Give 0 if it "
+            "means that the document lacks the label, or leave documents out whose labels are not "
+            "known."
+        )
+    if len(other):
+        raise ValueError(
+            f"{name} of shape {values.shape} holds {other[0]}; an indicator of several labels a "
+            "document holds 0 and 1 alone. Several columns of classes or numbers cannot be learnt "
+            "at once: fit one classifier for each."
+        )
+    return values.astype(bool)
+
+
+def warn_of_order(X: Any, y: Any, name: str, documents: str = "X") -> None:
+    """Warn of labels, or weights, whose index of pandas has the rows of X in another order."""
+    of_documents: Any = getattr(X, "index", None)
+    of_labels: Any = getattr(y, "index", None)
+    # Lists have an `index`, too. Rows go by position: a filtered X and a reset y are usual.
+    if not hasattr(of_documents, "is_unique") or not hasattr(of_labels, "is_unique"):
+        return
+    if len(of_documents) != len(of_labels) or of_documents.equals(of_labels):
+        return
+    if of_documents.nlevels != of_labels.nlevels or not of_documents.is_unique:
+        return
+    if of_labels.is_unique and of_labels.isin(of_documents).all():
+        warn_user(
+            f"{documents} and {name} have the same index in another order. They go together by "
+            "position, so documents get what belongs to others. "
+            f"{name}.loc[{documents}.index] has the order of {documents}; if positions are right, "
+            f"{name}.set_axis({documents}.index) says so."
+        )
+
+
+def warn_of_names(names: NDArray[Any]) -> None:
+    """Warn of names (C,) that differ by blanks, capitals or code points alone, or are blank."""
+    alike: dict[str, list[str]] = {}
+    for name in names.tolist():
+        if isinstance(name, str):
+            alike.setdefault(" ".join(normal_form(name.casefold()).split()), []).append(name)
+    found = [" and ".join(map(repr, each)) for each in alike.values() if len(each) > 1]
+    if found:
+        warn_user(
+            f"Labels differ by blanks, capitals or code points alone: {listed(found, write=str)}. "
+            "They are learnt as different ones. If they are the same, write them in one way."
+        )
+    blank = [name for name in names.tolist() if isinstance(name, str) and not name.strip()]
+    if blank:
+        warn_user(
+            f"A label is blank, {blank[0]!r}, and learnt as any other. If it stands for no label, "
+            "leave it out of what is learnt."
+        )
+
+
+def warn_of_conflicts(n_words: Integers, n_documents: int) -> None:
+    """Warn if many documents of ten words or more have the words of one of another class.
+
+    `n_words` has the number of words of each document with the words of such another one.
+    """
+    n_conflicting = int(np.count_nonzero(n_words >= _SHORTEST))
+    if n_documents < _ENOUGH_DOCUMENTS or n_conflicting <= _DOUBTFUL_SHARE * n_documents:
+        return
+    warn_user(
+        f"{n_conflicting:,} of {n_documents:,} documents {agreeing(n_conflicting, 'have')} "
+        f"{_SHORTEST} words or more, and the same words as one with another label: nothing can get "
+        "both right. An audit lists them: audit_labels(...).conflicts, or sk-han audit."
+    )
+
+
+def warn_of_early_stopping(n_iter_no_change: int, units: str, why: str, repair: str) -> None:
+    """Warn that training cannot stop early, since no units ("documents") are held out."""
+    warn_user(
+        f"n_iter_no_change={n_iter_no_change} has no effect without held-out {units}, and {why}. "
+        f"{repair}, or set n_iter_no_change=None."
+    )

@@ -1,0 +1,330 @@
+"""fit, cross-validate, audit: learn from a table, and store or measure the model or its labels."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han._documents.repeated import first_of_same_text
+from sk_han._rendering.text import table_lines
+from sk_han._targets import fit_target
+from sk_han._targets.splits import deal_out, hold_out
+from sk_han._utils.containers import listed, rows_of
+from sk_han._utils.messages import agreeing, counted, in_one_line, nearest_name, warn_user
+from sk_han._utils.progress import Stages, duration, tell
+from sk_han._validation.cells import read_column
+from sk_han._validation.labels import ClassNames, check_several_groups, named
+from sk_han.cli._program import STANDARD, UsageError
+from sk_han.cli._tables import (
+    LabelSets,
+    check_files,
+    complete,
+    documents_of,
+    frames,
+    ids_of,
+    label_names,
+    needing_torch,
+    numbers_of,
+    table_options,
+    warn_of_joined,
+    write_result,
+    writing,
+    writing_rows,
+)
+from sk_han.datasets._tables import is_blank, labels_of, texts_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# Parameters that have an option, or need Python.
+_ELSEWHERE = {
+    "callbacks": "They need Python.",
+    "columns": "Use --columns, with --decimal, --dayfirst and --monthfirst.",
+    "random_state": "Use --seed.",
+    "text_column": "Use --text and --columns.",
+    "tokenizer": "Set its parameters: --set tokenizer__tokens=web.",
+    "verbose": "Use --quiet.",
+}
+
+
+def fit(arguments: argparse.Namespace) -> None:
+    """Fit a HANClassifier to the documents of a table, and save it."""
+    if arguments.output == STANDARD:
+        raise UsageError("a model goes to a file, not to standard output.")
+    complete(arguments)
+    tables = [*{arguments.data, arguments.unlabelled}, arguments.validation]
+    check_files(tables, arguments.output, kind="model", force=arguments.force)
+    for part in _parts_of(arguments) if arguments.hold_out is not None else []:
+        check_files(tables, part, kind="table", force=arguments.force)
+    quiet, started = arguments.quiet, time.monotonic()
+    model = _classifier(arguments)
+    frame, labels, classes, unlabelled = _labelled(arguments.data, arguments)
+    parts = [] if arguments.hold_out is None else _parts(frame, labels, arguments)
+    more: dict[str, Any] = {}
+    features = _set_columns(model, frame, arguments)
+    if arguments.validation is not None:
+        validation, more["y_val"], *_ = _labelled(arguments.validation, arguments, classes)
+        more["X_val"] = documents_of(validation, features, arguments)
+    if arguments.unlabelled is not None:
+        more["X_unlabelled"] = _unlabelled_texts(arguments, unlabelled)
+    rows = parts[0] if parts else np.arange(len(frame))
+    model.fit(documents_of(frame.iloc[rows], features, arguments), rows_of(labels, rows), **more)
+    model.set_params(verbose=0)  # who loads the file has not asked for a bar
+    model._table = table_options(arguments)
+
+    from sk_han import save
+
+    with _writing_parts(frame, parts, arguments):
+        save(model, arguments.output, overwrite=arguments.force)
+    size = os.path.getsize(arguments.output) / 1e6
+    seconds = duration(time.monotonic() - started)
+    tell(f"Saved {in_one_line(arguments.output)}, {size:.1f} MB, after {seconds}.", quiet=quiet)
+
+
+def _unlabelled_texts(arguments: argparse.Namespace, rest: DataFrame) -> Iterator[str]:
+    """Yield the texts without labels; those of the data are the `rest` of its rows."""
+    same = arguments.unlabelled == arguments.data
+    for frame in [rest] if same else frames(arguments.unlabelled, arguments, size=10_000):
+        yield from texts_of(frame, arguments.text)
+
+
+def cross_validate(arguments: argparse.Namespace) -> None:
+    """Write mean and spread of scikit-learn's metrics over models fitted to all folds but one.
+
+    Folds are stratified by label. Documents with the same words, or of a group, share one.
+    """
+    complete(arguments)
+    files = [*{arguments.data, arguments.unlabelled}]
+    check_files(files, arguments.output, kind="table", force=arguments.force)
+    model = _classifier(arguments)
+    from sklearn import metrics, model_selection
+
+    known = metrics.get_scorer_names()
+    for name in {*(arguments.metrics or [])} - {*known}:
+        raise UsageError(f"--metrics: no scorer is {name!r}.{nearest_name(name, known)}")
+    frame, labels, _, unlabelled = _labelled(arguments.data, arguments)
+    if arguments.order:
+        labels = labels.codes  # scikit-learn's scorers of probabilities sort strings
+    elif arguments.ordered:
+        labels = np.asarray(labels, dtype=float)
+    scoring = arguments.metrics or ["accuracy" if labels.ndim == 1 else "f1_micro", "f1_macro"]
+    groups, n = first_of_same_text(texts_of(frame, arguments.text)), arguments.folds
+    if arguments.groups is not None:
+        groups = check_several_groups(frame[arguments.groups], len(frame), "folds need several")
+    most = len(np.unique(groups))
+    if not 2 <= n <= most:
+        raise ValueError(f"{most} different texts or groups make 2 to {most} folds; got {n}.")
+    order = np.random.RandomState(arguments.seed).permutation(len(frame))
+    t = np.asarray(labels)
+    t = t[:, np.newaxis] == np.unique(t) if t.ndim == 1 else t
+    folds = model_selection.PredefinedSplit(deal_out(t, np.full(n, 1 / n), order, groups))
+    more, features = dict[str, Any](), _set_columns(model, frame, arguments)
+    if arguments.unlabelled is not None:
+        texts = [*_unlabelled_texts(arguments, unlabelled)]
+        # scikit-learn splits what has as many entries as there are documents.
+        more["X_unlabelled"] = texts + [""] * (len(texts) == len(frame))
+    stages = Stages(int(not arguments.quiet), "folds")
+    with stages.heartbeat(), stages("folds"):
+        scores = model_selection.cross_validate(
+            model.set_params(verbose=0),
+            documents_of(frame, features, arguments),
+            labels,
+            scoring=scoring,
+            cv=folds,
+            params=more,
+            error_score="raise",
+        )
+    rows = [["metric", "mean", "std", *(f"fold {i + 1}" for i in range(n))]]
+    for name, values in ((name, scores[f"test_{name}"]) for name in scoring):
+        rows.append([name, *(f"{x:.4f}" for x in (values.mean(), values.std(ddof=1), *values))])
+    if arguments.output is None:
+        with writing(None) as file:
+            file.write("\n".join(table_lines(rows[0], rows[1:])) + "\n")
+    else:
+        with writing_rows(arguments.output, arguments.sep, frame.attrs["encoding"]) as write:
+            write(rows)
+
+
+def _set_columns(model: Any, frame: DataFrame, arguments: argparse.Namespace) -> list[str] | None:
+    """Set the columns that the model reads next to texts; return the names of what it reads."""
+    if not arguments.columns:
+        return None
+    kinds = [{",": "decimal comma", ".": "number"}.get(arguments.decimal)]
+    kinds += ["day first"] * arguments.dayfirst + ["month first"] * arguments.monthfirst
+    columns = column_kinds(frame, arguments.columns, [*filter(None, kinds)])
+    model.set_params(text_column=arguments.text[0], columns=columns)
+    return [arguments.text[0], *arguments.columns]
+
+
+def column_kinds(
+    frame: DataFrame, names: Sequence[str], kinds: Sequence[str]
+) -> dict[str, str | None] | list[str]:
+    """Return `columns` of a HANClassifier: names, or with kinds one where all cells fit."""
+    if not kinds:
+        return [*names]
+    columns: dict[str, str | None] = dict.fromkeys(names)
+    for name, kind in product(names, kinds):
+        with suppress(TypeError):  # a cell is not of the kind
+            if not read_column(frame[name], name, kind).missing.all():
+                columns[name] = kind
+    return columns
+
+
+def _parts_of(arguments: argparse.Namespace) -> list[str]:
+    """Return the tables of the documents that are learnt from, and of those held out."""
+    stem = os.path.splitext(arguments.output)[0]
+    return [f"{stem}.train.csv", f"{stem}.test.csv"]
+
+
+def _parts(frame: DataFrame, labels: Any, arguments: argparse.Namespace) -> list[NDArray[np.int64]]:
+    """Return the rows to learn from, and those that are held out."""
+    share = arguments.hold_out
+    texts = texts_of(frame, arguments.text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit will tell of them
+        target, encoded = fit_target(labels, len(texts))
+    groups = first_of_same_text(texts)
+    random_state = np.random.RandomState(arguments.seed)
+    rows, held_out = hold_out(target.strata(encoded), share, random_state, groups)
+    if held_out is None:
+        few = f"{agreeing(len(texts), 'are')} too few to hold some of each label out"
+        if share > 0.5:
+            few = f"{agreeing(len(texts), 'leave')} too few of some label to learn from"
+        raise ValueError(f"{share:g} of {counted(len(texts))} {few}.")
+    train, test = map(in_one_line, _parts_of(arguments))
+    told = f"Held {counted(len(held_out))} out, in {test}; the {len(rows):,} others are in {train}."
+    tell(told, quiet=arguments.quiet)
+    return [np.sort(rows), np.sort(held_out)]
+
+
+@contextmanager
+def _writing_parts(
+    frame: DataFrame, parts: list[NDArray[np.int64]], arguments: argparse.Namespace
+) -> Iterator[None]:
+    """Put the tables of both parts, if any, in place when the block has saved the model.
+
+    Whenever the process ends, no model lies next to the tables of another.
+    """
+    cells = frame[arguments.label]
+    if arguments.separator is not None:  # lists of JSON
+        join = arguments.separator.join
+        cells = cells.map(lambda cell: join(map(named, cell)) if type(cell) is list else cell)
+    frame = frame.assign(**{arguments.label: cells})
+    with ExitStack() as stack:
+        for place, rows in zip(_parts_of(arguments), parts, strict=False):  # none without a share
+            table = writing_rows(place, arguments.sep, frame.attrs["encoding"])
+            stack.enter_context(table)([frame.columns, *frame.iloc[rows].to_numpy().tolist()])
+        for place in _parts_of(arguments)[: len(parts)]:
+            Path(os.path.realpath(place)).unlink(missing_ok=True)
+        yield
+
+
+def audit(arguments: argparse.Namespace) -> None:
+    """Write which labels of a table are likely wrong, as an HTML page or as text."""
+    complete(arguments)
+    check_files([arguments.data], arguments.output, force=arguments.force)
+    if arguments.csv is not None:
+        check_files([arguments.data], arguments.csv, kind="CSV", force=arguments.force)
+    started = time.monotonic()
+    model = _classifier(arguments).set_params(verbose=0)
+    frame, labels, *_ = _labelled(arguments.data, arguments)
+
+    from sk_han import audit_labels
+
+    texts, verbose = texts_of(frame, arguments.text), 0 if arguments.quiet else 1
+    ids = ids_of(frame, arguments)
+    found = audit_labels(model, texts, labels, ids=ids, verbose=verbose)
+    if arguments.csv is not None:
+        found.to_csv(arguments.csv)
+    result = "Labels are ranked, the most doubtful first."
+    if found.is_calibrated:
+        result = f"Labels expected to be wrong: {found.n_expected():,.0f}."
+    write_result(found, f"Audited {counted(len(frame))}", result, started, arguments)
+
+
+def _labelled(
+    name: str, arguments: argparse.Namespace, classes: ClassNames | None = None
+) -> tuple[DataFrame, Any, ClassNames, DataFrame]:
+    """Return documents, their labels or an indicator, the classes, and rows without a label.
+
+    With classes, labels are of these. In an indicator a document may have none.
+    """
+    import pandas as pd
+
+    column, separator = arguments.label, arguments.separator
+    others = [getattr(arguments, "groups", None), *(getattr(arguments, "columns", None) or [])]
+    (frame,) = frames(name, arguments, [column, *others])
+    without = frame[:0]
+    if separator is None:
+        is_without = frame[column].map(is_blank).astype(bool)
+        frame, without = frame[~is_without], frame[is_without]
+    if len(without):
+        lines = f"{frame.index.name}{'s' * (len(without) > 1)} {listed([*without.index], 10, str)}"
+        told = f"Left {counted(len(without))} of {in_one_line(name)} out, without a label: {lines}."
+        tell(told, quiet=arguments.quiet)
+    if not len(frame):
+        raise ValueError(f"{name}: no row has a {column!r}. Label some, or give another --label.")
+    if classes is None:
+        texts = texts_of(frame, arguments.text)
+        if all(map(str.isdecimal, texts)):
+            warn_user(f"All texts are numbers, such as {texts[0]!r}: is --text the right column?")
+        if separator is not None:
+            classes = ClassNames(label_names(frame, arguments))
+        else:
+            classes = ClassNames(np.unique(labels_of(frame, column)).tolist())
+            warn_of_joined(classes.labels)
+    sets = None if separator is None else LabelSets(classes, separator)
+    numbers = numbers_of(frame, arguments, classes, sets)
+    if sets is not None:
+        return frame, sets.frame(numbers), classes, without
+    labels: Any = np.array(classes.labels)[numbers]
+    if arguments.order:
+        label_of = dict(zip(classes.names, classes.labels, strict=True))
+        if lacking := [name for name in classes.names if name not in arguments.order]:
+            raise UsageError(f"--order lacks {listed(lacking)}; name all labels, the lowest first.")
+        order = [label_of[name] for name in arguments.order if name in label_of]
+        labels = pd.Categorical(labels, order, ordered=True)
+    return frame, labels, classes, without
+
+
+def _classifier(arguments: argparse.Namespace) -> Any:
+    """Make the classifier that the arguments ask for, which shows how far it is."""
+    settings = dict(map(_setting, arguments.settings))
+    with needing_torch(arguments.command):
+        from sk_han import HANClassifier, HierarchicalTokenizer
+    model = HANClassifier(tokenizer=HierarchicalTokenizer(), random_state=arguments.seed)
+    known = model.get_params()
+    for name in settings:
+        if name not in known and (hint := nearest_name(name, known)):
+            raise UsageError(f"--set: HANClassifier has no parameter {name!r}.{hint}")
+    try:
+        model.set_params(**settings)
+    except ValueError as error:
+        raise UsageError(f"--set: {error}") from error
+    if arguments.ordered or arguments.order:
+        model.set_params(ordered=True)
+    return model.set_params(verbose=0 if arguments.quiet else 1)
+
+
+def _setting(given: str) -> tuple[str, Any]:
+    """Return name and value of a setting: a literal of Python, or else a string."""
+    name, equals, text = given.partition("=")
+    if not equals or not name.isidentifier():
+        raise UsageError(f"--set takes name=value, such as max_epochs=5; got {given!r}.")
+    if name in _ELSEWHERE:
+        raise UsageError(f"--set cannot change {name}. {_ELSEWHERE[name]}")
+    try:
+        return name, ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return name, text

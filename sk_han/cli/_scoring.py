@@ -1,0 +1,348 @@
+"""Commands of a stored model, of which reports need PyTorch."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sk_han._model.class_mix import estimate_priors, with_priors
+from sk_han._model.comparing import drift as compare
+from sk_han._rendering.text import table_lines
+from sk_han._targets import OrderedClasses
+from sk_han._utils.containers import listed
+from sk_han._utils.messages import counted, import_optional, shortened_apart, warn_user
+from sk_han._utils.metrics import distance_figures, figures, label_figures, label_shares
+from sk_han._utils.progress import Progress, Stages, tell
+from sk_han._validation.labels import ClassNames, said_of_unknown
+from sk_han.cli._program import STANDARD, UsageError
+from sk_han.cli._tables import (
+    LabelSets,
+    check_files,
+    complete,
+    documents_of,
+    frames,
+    ids_of,
+    needing_torch,
+    numbers_of,
+    sets_of,
+    write_result,
+    writing,
+    writing_rows,
+)
+from sk_han.datasets._tables import is_blank, texts_of
+from sk_han.inspection._results.collection import ExplanationList
+from sk_han.inspection._results.document import DocumentExplanation
+from sk_han.serving import Scorer
+from sk_han.serving._scorer import check_threshold
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from sk_han.inspection import Report
+
+_BATCH_SIZE = 256  # documents read, scored and written at once
+_CLASSES_IN_A_TABLE = 20
+_LABEL_WIDTH = 16
+
+
+def _loaded(arguments: argparse.Namespace) -> tuple[Scorer, Any, LabelSets | None, ClassNames]:
+    """Return the model, its columns, how cells hold several labels, and the classes."""
+    scorer = Scorer.load(arguments.model)
+    complete(arguments, scorer.table)
+    if getattr(arguments, "priors", None) is not None:
+        scorer = with_priors(scorer, arguments.priors)
+    sets = sets_of(scorer.target, arguments)
+    classes = ClassNames(scorer.classes_.tolist()) if sets is None else sets.classes
+    return scorer, getattr(scorer, "feature_names_in_", None), sets, classes
+
+
+def _batch_size(scorer: Scorer) -> int | None:
+    """Return the number of documents read at once; all if the mix of classes is estimated."""
+    return None if isinstance(scorer.model_.priors, str) else _BATCH_SIZE
+
+
+def _tell_mix(scorer: Scorer, documents: Any, arguments: argparse.Namespace) -> None:
+    """Say what an estimate of the mix of classes has found, if it is estimated."""
+    if isinstance(scorer.model_.priors, str):
+        tell(estimate_priors(scorer, documents).text, quiet=arguments.quiet)
+
+
+def predict(arguments: argparse.Namespace) -> None:
+    """Write a row for each document: kept columns, prediction, probabilities."""
+    files = [arguments.model, arguments.data]
+    check_files(files, arguments.output, kind="table", force=arguments.force)
+    scorer, features, sets, _ = _loaded(arguments)
+    batches = frames(arguments.data, arguments, features=features, size=_batch_size(scorer))
+    first = next(batches)  # a table that cannot be read leaves no header behind
+    n_classes, least = len(scorer.classes_), arguments.threshold
+    if least is not None:
+        check_threshold(least, scorer.target)
+    part = scorer.model_.pool.columns
+    kinds = [] if part is None else [coding.kind for coding in part.encoder.codings.values()]
+    is_sheet = str(arguments.output).lower().endswith(".xlsx")  # which has numbers
+    written = _with_comma if "decimal comma" in kinds and not is_sheet else _rounded
+    blank: list[Any] = []  # the lines of texts without anything to read, which get no label
+    with (
+        _progress("Predicted", arguments) as progress,
+        writing_rows(arguments.output, arguments.sep, first.attrs["encoding"]) as write,
+    ):
+        for frame in chain([first], batches):
+            documents = documents_of(frame, features, arguments)
+            _tell_mix(scorer, documents, arguments)
+            result = scorer.predict_frame(documents, threshold=least).astype(object)
+            decided = result.to_numpy()[:, : 1 if sets is None else n_classes]
+            rest = result.iloc[:, decided.shape[1] :]
+            if not arguments.proba:
+                rest = rest.iloc[:, : int(least is not None)]
+            labels = decided[:, 0] if sets is None else map(sets.written, decided == 1)
+            are_blank = [*map(is_blank, texts_of(frame, arguments.text))]
+            blank += frame.index[are_blank].tolist()
+            kept, shares = frame[arguments.keep].to_numpy().tolist(), rest.to_numpy().tolist()
+            write([[*arguments.keep, "prediction", *rest.columns]] * (frame is first))
+            write(
+                [*cells, "" if is_empty else label, *map(written, row)]
+                for cells, is_empty, label, row in zip(kept, are_blank, labels, shares, strict=True)
+            )
+            progress.advance(len(frame))
+    if blank:
+        lines = f"{first.index.name}{'s' * (len(blank) > 1)} {listed(blank, 10, str)}"
+        warn_user(f"{counted(len(blank), 'blank text')} got no label: {lines}.")
+
+
+def _rounded(value: Any) -> Any:
+    return float(f"{value:.6g}") if type(value) is float else value
+
+
+def _with_comma(value: Any) -> Any:
+    """Write a number as the table of the fit does, for the same spreadsheet."""
+    return str(_rounded(value)).replace(".", ",") if type(value) is float else value
+
+
+def explain(arguments: argparse.Namespace) -> None:
+    """Write explanations of the first documents as an HTML page or as text."""
+    check_files([arguments.model, arguments.data], arguments.output, force=arguments.force)
+    scorer, features, sets, classes = _loaded(arguments)
+    options = {} if arguments.targets is None else {"targets": arguments.targets}
+    for name in ("target", "against"):
+        label = getattr(arguments, name)
+        if label is not None:
+            number = classes.checked(label, f"--{name}", "Give one of these.")
+            options[name] = classes.labels[number]
+    frame = next(frames(arguments.data, arguments, [arguments.label], features, arguments.rows))
+    documents, y_true = documents_of(frame, features, arguments), None
+    if arguments.label is not None:
+        true = numbers_of(frame, arguments, classes, sets)
+        targets = np.array(true) if sets is None else sets.indicator(true)
+        y_true = scorer.target.decode(targets)
+    explanations: list[DocumentExplanation] = []
+    numbers: list[int] = []  # of the document that each is about
+    with _progress("Explained", arguments) as progress:
+        for start in range(0, len(documents), 16):
+            batch = documents[start : start + 16]
+            explained = scorer.explain(batch, **options, method=arguments.method)
+            explanations += explained
+            numbers += (explained.numbers + start).tolist()
+            progress.advance(len(batch))
+        y_true, ids = None if y_true is None else y_true[numbers], ids_of(frame, arguments)
+        result = ExplanationList(explanations, y_true=y_true, numbers=numbers, ids=ids)
+        with writing(arguments.output) as file:
+            is_text = arguments.output is None
+            file.write(result.to_text(max_documents=None) + "\n" if is_text else result.to_html())
+
+
+def drift(arguments: argparse.Namespace) -> None:
+    """Print how the documents of a table differ from those of the fit."""
+    check_files([arguments.model, arguments.data], None)
+    scorer = Scorer.load(arguments.model)
+    complete(arguments, scorer.table)
+    features = getattr(scorer, "feature_names_in_", None)
+    (frame,) = frames(arguments.data, arguments, features=features)
+    found = compare(scorer, documents_of(frame, features, arguments))
+    with writing(None) as file:
+        file.write(f"{found.to_json() if arguments.json else found.to_text()}\n")
+
+
+def serve(arguments: argparse.Namespace) -> None:
+    """Answer requests until the process is interrupted or terminated."""
+    for package in ("fastapi", "uvicorn"):
+        import_optional(package, "serve", "sk-han serve")
+    from sk_han.serving._service import Service
+
+    service = Service(arguments.model, arguments.host, arguments.port, arguments.threshold)
+    # By default a process that is the first one of a container ignores the signal that ends it.
+    # uvicorn raises it again after its end; a thread that still computes would hold the process.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: os._exit(0))
+    gc.collect()
+    gc.freeze()  # a full collection of model and compiler would hold all requests for 0.2 s
+    tell(f"{arguments.model} is served at {service.url}; Ctrl-C ends it.", quiet=arguments.quiet)
+    service.run([service.listener])
+
+
+def evaluate(arguments: argparse.Namespace) -> None:
+    """Print how well a model predicts the labels of a table, or the report of two models."""
+    arguments.model, *others = arguments.models
+    if others:
+        if len(others) > 1 or arguments.priors is not None:
+            raise UsageError(f"evaluate compares two models, no --priors; got {len(others) + 1}.")
+        arguments.baseline, arguments.mistakes = others[0], 5
+        arguments.train = arguments.output = arguments.keep = None
+        check_files([*arguments.models, arguments.data], None)
+        comparison = _reported(arguments)
+        in_json = json.dumps({name: comparison.to_dict()[name] for name in ("scores", "gain")})
+        with writing(None) as file:
+            file.write(f"{in_json if arguments.json else comparison}\n")
+        return
+    check_files([arguments.model, arguments.data], None)
+    scorer, features, sets, classes = _loaded(arguments)
+    classes.grows = True
+    scored, targets = [], list[Any]()
+    size = _batch_size(scorer)
+    with Progress("Scored", quiet=arguments.quiet) as progress:
+        for frame in frames(arguments.data, arguments, [arguments.label], features, size):
+            targets += numbers_of(frame, arguments, classes, sets)
+            documents = documents_of(frame, features, arguments)
+            _tell_mix(scorer, documents, arguments)
+            scored.append(scorer.predict_proba(documents))
+            progress.advance(len(frame))
+    probabilities = np.concatenate(scored)
+    _warn_of_unknown(targets, classes, len(scorer.classes_))
+    printable = [name if name.isprintable() else repr(name) for name in classes.names]
+    names = shortened_apart(printable, _LABEL_WIDTH)
+    target: Any = scorer.target
+    decided = target.decide_by_proba(probabilities)
+    if sets is None:
+        t = np.array(targets)
+        found = figures(probabilities, t, decided)
+        if isinstance(target, OrderedClasses):
+            known = t < target.n_scores
+            far = distance_figures(
+                decided[known], t[known], np.ones((1, known.sum())), target.values
+            )
+            found |= {name: float(value[0]) for name, value in far.items()}
+        counts = found.pop("confusion")
+        by_label = label_shares(counts.sum(axis=1), counts.sum(axis=0), np.diag(counts))
+        of_all = {"classes": classes.labels, "confusion": counts.tolist()}
+    else:
+        t = sets.indicator(targets)
+        found = label_figures(probabilities, decided, t)
+        advice = target.note_on_recall(decided, t[:, : decided.shape[1]])
+        tell(advice, quiet=arguments.quiet or not advice)
+        by_label, of_all = found.pop("by_label"), {}
+    rows = list(zip(*by_label.values(), strict=True))
+    of_all["labels"] = [
+        {"label": label, **dict(zip(by_label, row, strict=True))}
+        for label, row in zip(classes.labels, rows, strict=True)
+    ]
+    with writing(None) as file:
+        if arguments.json:
+            file.write(json.dumps(found | of_all) + "\n")
+            return
+        doubt = "If the model has learnt from these documents, the figures say nothing of new ones."
+        tell(doubt, quiet=arguments.quiet)
+        for name, value in found.items():
+            file.write(f"{name.replace('_', ' '):<20}{_written(value):>7}\n")
+        tables: list[Any] = [(["label", *by_label], rows)]
+        if sets is None and len(rows) <= _CLASSES_IN_A_TABLE:
+            tables.append((["true \\ predicted", *names], of_all["confusion"]))
+        elif sets is None:
+            tell(f"The confusion of {len(rows)} classes is in --json.", quiet=arguments.quiet)
+        for head, values in tables:
+            cells = ([name, *map(_written, row)] for name, row in zip(names, values, strict=True))
+            file.write("\n" + "\n".join(table_lines(head, cells)) + "\n")
+
+
+def _warn_of_unknown(targets: Sequence[Any], classes: ClassNames, n_known: int) -> None:
+    """Warn of labels that the model does not know; if it knows none, raise a ValueError."""
+    unknown = classes.labels[n_known:]
+    most = [np.max(of_document, initial=-1) for of_document in targets]
+    least = [np.min(of_document, initial=len(classes.labels)) for of_document in targets]
+    if unknown and min(least) >= n_known:
+        raise ValueError(
+            f"None of the labels is a class of the model. They are {listed(unknown)}; the classes "
+            f"are {listed(classes.labels[:n_known])}. Are they of another task?"
+        )
+    if unknown:
+        n_with = int(np.count_nonzero(np.array(most) >= n_known))
+        warn_user(f"{said_of_unknown(n_with, unknown)} The log loss leaves them out.")
+
+
+def report(arguments: argparse.Namespace) -> None:
+    """Write the report of a model on labelled documents, as an HTML page or as text."""
+    tables = [arguments.data, arguments.train, arguments.baseline]
+    check_files([arguments.model, *tables], arguments.output, force=arguments.force)
+    started = time.monotonic()
+    found = _reported(arguments)
+    measure = "micro_f1" if found.several_labels else "accuracy"
+    scores = [f"{name} {each[measure]:.3f}" for name, each in found.scores.items()]
+    result = f"{measure.replace('_', ' ').capitalize()}: {', '.join(scores)}."
+    write_result(found, f"Read {counted(found.n_documents)}", result, started, arguments)
+
+
+def _reported(arguments: argparse.Namespace) -> Report:
+    """Return the report of a model, with another one as baseline if there is one."""
+    with needing_torch(arguments.command):
+        from sk_han import load
+        from sk_han import report as report_on
+    model = load(arguments.model)
+    classifier = getattr(model, "steps", [(None, model)])[-1][1]
+    if not hasattr(classifier, "pool_"):
+        raise ValueError(f"{arguments.model} cannot be loaded: it holds no classifier.")
+    options: dict[str, Any] = {"n_mistakes": arguments.mistakes}
+    columns: list[str] = []
+    if arguments.baseline is not None:
+        other = Scorer.load(arguments.baseline)
+        text = arguments.text or (other.table or {}).get("text", ["text"])
+        features_of_other = getattr(other, "feature_names_in_", None)
+        columns = [*text, *([] if features_of_other is None else features_of_other[1:])]
+    complete(arguments, getattr(classifier, "_table", None))
+    sets = sets_of(classifier.pool_.target, arguments)
+    classes = ClassNames(model.classes_.tolist()) if sets is None else sets.classes
+    classes.grows = True
+    features = getattr(model, "feature_names_in_", None)
+
+    def read(name: str) -> tuple[DataFrame, Any, Any]:
+        (frame,) = frames(name, arguments, [arguments.label, *columns], features)
+        numbers = numbers_of(frame, arguments, classes, sets)
+        labels: Any = np.array(classes.names)[numbers] if sets is None else sets.frame(numbers)
+        return frame, documents_of(frame, features, arguments), labels
+
+    frame, documents, labels = read(arguments.data)
+    if arguments.train is not None:
+        _, options["X_train"], options["y_train"] = read(arguments.train)
+    named: dict[str, Any] = {}
+    if arguments.baseline is not None:
+        same = documents_of(frame, features_of_other, argparse.Namespace(text=text))
+        options["baseline"] = SimpleNamespace(  # of which each model reads its own columns
+            classes_=other.classes_,
+            predict=lambda _: other.predict(same),
+            predict_proba=lambda _: other.predict_proba(same),
+        )
+        name = os.path.basename(arguments.baseline)
+        named = {"baseline_name": name, "baseline_note": f"The baseline is {name}."}
+    stages = Stages(0 if arguments.quiet else 1, "report")
+    with stages.heartbeat(), stages("report"):
+        found = report_on(model, documents, labels, **options, ids=ids_of(frame, arguments))
+    return replace(found, **named)
+
+
+def _progress(done: str, arguments: argparse.Namespace) -> Progress:
+    to_standard = arguments.output in (None, STANDARD)
+    return Progress(done, quiet=arguments.quiet, beside_rows=to_standard)
+
+
+def _written(figure: float | None) -> str:
+    if figure is None:
+        return "–"
+    return f"{figure:,}" if isinstance(figure, int) else f"{figure:.4f}"

@@ -1,0 +1,381 @@
+"""Tables of the command line: reading texts and labels, writing results."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import io
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han._targets import AnyOfLabels, Target
+from sk_han._utils.containers import listed
+from sk_han._utils.files import check_replaceable, csv_line, replacing
+from sk_han._utils.messages import counted, import_optional, in_one_line, warn_user
+from sk_han._utils.progress import duration, tell
+from sk_han._validation.labels import ClassNames, named
+from sk_han.cli._program import STANDARD, UsageError
+from sk_han.datasets._tables import (
+    kind_of,
+    label_array,
+    labels_of,
+    places_of,
+    read_frames,
+    texts_of,
+)
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# What the name of an output may end in, of the endings that promise a kind of file.
+_ENDINGS = {"table": [".csv", ".tsv", ".txt", ".xlsx"], "page": [".html", ".htm"], "CSV": [".csv"]}
+_PROMISES = [*_ENDINGS["table"], *_ENDINGS["page"], ".json", ".jsonl"]
+_PROMISES += [".pdf", ".png", ".xls"]
+
+
+def check_files(
+    inputs: Sequence[str | None], output: str | None, *, kind: str = "page", force: bool = False
+) -> None:
+    """Raise an error before work begins if files cannot be meant as they are given."""
+    given = [name for name in inputs if name is not None]
+    if given.count(STANDARD) > 1:
+        raise UsageError("standard input (-) can be read once only; give a file for the others.")
+    if output in (None, STANDARD):
+        return
+    output = str(output)
+    for name in given:
+        if name != STANDARD and os.path.realpath(name) == os.path.realpath(output):
+            raise UsageError(f"{output} is read; write to another file.")
+    ending = os.path.splitext(output.lower().removesuffix(".gz"))[1]
+    if ending in _PROMISES and ending not in _ENDINGS.get(kind, _PROMISES):
+        raise UsageError(f"a {kind} is written; name it {_ENDINGS[kind][0]}: {output}.")
+    check_replaceable(output, None if force else "--force", by_model=kind == "model")
+
+
+_SEPARATOR = ";"  # of a model of several labels, if none is given
+
+# Options that say how a table is read: the name in a stored model, and the default.
+_OPTIONS: dict[str, tuple[str, Any]] = {
+    "text": ("text", ["text"]),
+    "label": ("label", "label"),
+    "sep": ("separator", None),
+    "encoding": ("encoding", "utf-8"),
+    "separator": ("labels_separator", None),
+}
+
+
+def complete(arguments: argparse.Namespace, stored: Mapping[str, Any] | None = None) -> None:
+    """Set the options of tables that are not given: those of the stored model, or the defaults."""
+    taken = []
+    for option, (name, default) in _OPTIONS.items():
+        # explain reads labels only if it is told to; JSON is in UTF-8, and .tsv has tabs, whatever
+        # the table of the fit had.
+        if getattr(arguments, option, "") is None and (arguments.command, option) != _OPTIONAL:
+            is_other = _kind(arguments.data, arguments) == _OF_KIND.get(option)
+            value = default if stored is None or is_other else stored[name]
+            setattr(arguments, option, value)
+            values = value if isinstance(value, list) else [value]
+            taken += [f"--{option} {in_one_line(each)!r}" for each in values if value != default]
+    if getattr(arguments, "separator", None) == "":
+        arguments.separator = _SEPARATOR
+    arguments.sep = "\t" if arguments.sep in ("tab", r"\t") else arguments.sep
+    if getattr(arguments, "label", None) in arguments.text:
+        raise UsageError(f"{arguments.label!r} is both --text and --label; give another for one.")
+    if taken:
+        fitted = f"{in_one_line(arguments.model)} was fitted to a table with {' '.join(taken)}"
+        tell(f"{fitted}: taken here, too.", quiet=arguments.quiet)
+
+
+_OPTIONAL = "explain", "label"
+_OF_KIND = {"encoding": ".jsonl", "sep": ".tsv"}  # what a kind of table has of its own
+
+
+def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return how the table of a fit was read, for its model to remember."""
+    return {name: getattr(arguments, option) for option, (name, _) in _OPTIONS.items()}
+
+
+def _kind(name: str, arguments: argparse.Namespace) -> str:
+    """Return the kind of a table, or of standard input, such as ".csv"."""
+    return kind_of(Path(name)) if name != STANDARD else ".jsonl" if arguments.jsonl else ".csv"
+
+
+def frames(
+    name: str,
+    arguments: argparse.Namespace,
+    columns: Sequence[str | None] = (),
+    features: Sequence[str] | None = None,
+    size: int | None = None,
+) -> Iterator[DataFrame]:
+    """Return the rows of a table, or of standard input, which are read as they are asked.
+
+    The text column of `features` may have another name. The index holds lines, and the documents'
+    names in the column that is kept, if any.
+    """
+    import pandas as pd
+
+    if name == STANDARD and sys.stdin is None:
+        raise OSError("standard input is closed; give a file.")
+    kept = getattr(arguments, "keep", None) if name == arguments.data else None
+    kept = [kept] if isinstance(kept, str) else kept or []
+    kind = _kind(name, arguments)
+    is_second_json = kind == ".jsonl" and name != arguments.data
+    for frame in read_frames(
+        Path(name) if name != STANDARD else cast(Any, sys.stdin.buffer),
+        [*arguments.text, *filter(None, columns), *kept],
+        features[1:] if features is not None else [],
+        size=size,
+        separator=arguments.sep,
+        encoding="utf-8" if is_second_json else arguments.encoding,
+        kind=kind,
+    ):
+        if kept:
+            ids = [f"{line} ({cell_of(cell)[:40]!r})" for line, cell in frame[kept[0]].items()]
+            frame = frame.set_index(pd.Index(ids, name=frame.index.name))
+        yield frame
+
+
+def documents_of(
+    frame: DataFrame, features: Sequence[str] | None, arguments: argparse.Namespace
+) -> Any:
+    """Return texts or, for a model of columns, a frame of the text column and the others."""
+    texts = texts_of(frame, arguments.text)
+    if features is None:
+        return texts
+    documents = frame[[*features[1:]]]
+    documents.insert(0, features[0], texts)
+    return documents
+
+
+def ids_of(frame: DataFrame, arguments: argparse.Namespace) -> list[str] | None:
+    """Return the cells of the column that names documents; None if there is none."""
+    return None if arguments.keep is None else frame[arguments.keep].map(cell_of).tolist()
+
+
+def cell_of(value: Any) -> str:
+    """Return a value of a table as a cell of CSV."""
+    if isinstance(value, (list, dict, bool)):
+        return json.dumps(value, ensure_ascii=False)
+    return "" if value is None else str(value)
+
+
+def write_result(
+    found: Any, done: str, result: str, started: float, arguments: argparse.Namespace
+) -> None:
+    """Write a result as an HTML page or as text, and tell what was done, and what came out."""
+    with writing(arguments.output) as file:
+        file.write(f"{found}\n" if arguments.output is None else found.to_html())
+    done += f" in {duration(time.monotonic() - started)}. {result}"
+    tell(done, quiet=arguments.quiet)
+
+
+@contextmanager
+def needing_torch(command: str) -> Iterator[None]:
+    """Say how to install what a command needs besides what a stored model does."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"{command} needs {error.name}, which is not installed: pip install sk-han."
+        ) from error
+
+
+@contextmanager
+def writing_rows(
+    path: str | None, separator: str | None, encoding: str
+) -> Iterator[Callable[[Iterable[Sequence[Any]]], None]]:
+    """Open a table to write; give the function that writes rows of it."""
+    if not str(path).lower().endswith(".xlsx"):
+        if str(path).lower().removesuffix(".gz").endswith(".tsv"):
+            separator = "\t"
+        with writing(path, encoding) as file:
+
+            def write(rows: Iterable[Sequence[Any]]) -> None:
+                file.writelines(csv_line(map(cell_of, row), separator or ",") for row in rows)
+                file.flush()
+
+            yield write
+        return
+    import_optional("openpyxl", "excel", f"Writing {path}")
+    import pandas as pd
+
+    sheet: list[Sequence[Any]] = []
+    with replacing(str(path)) as binary:
+        yield sheet.extend
+        cells = pd.DataFrame(sheet, dtype=object).map(_of_excel)
+        with pd.ExcelWriter(cast(Any, binary), engine="openpyxl") as book:
+            cells.to_excel(book, index=False, header=False)
+            for cell in chain(*book.book.active.iter_rows()):
+                cell.data_type = "s" if cell.data_type == "f" else cell.data_type  # no formulas
+
+
+def _of_excel(cell: Any) -> Any:
+    """Return a cell without the characters that Excel does not have."""
+    if isinstance(cell, (bool, int, float, date)):
+        return cell
+    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\uffff]", "?", cell_of(cell))
+
+
+@contextmanager
+def writing(path: str | None, encoding: str = "utf-8") -> Iterator[TextIO]:
+    """Open the output: standard output, in UTF-8, or a file that is whole or not there.
+
+    What the encoding lacks, as UTF-8 lacks the lone surrogates that JSON lines may hold, becomes a
+    question mark.
+    """
+    if path in (None, STANDARD):
+        if sys.stdout is None:
+            raise OSError("standard output is closed; give a file by -o.")
+        if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+            sys.stdout.reconfigure(encoding="utf-8", newline="", errors="replace")
+        yield sys.stdout
+        return
+    path = str(path)
+    with replacing(path) as file:
+        is_compressed = path.lower().endswith(".gz")
+        binary = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if is_compressed else file
+        text = io.TextIOWrapper(cast(Any, binary), encoding, "replace", newline="")
+        try:
+            yield text
+        finally:
+            text.detach()
+            if is_compressed:
+                binary.close()
+
+
+@dataclass(frozen=True)
+class LabelSets:
+    """How the sets of a model's labels are read from cells and written into them."""
+
+    classes: ClassNames
+    separator: str
+
+    def __post_init__(self) -> None:
+        for name in self.classes.names:
+            _check_whole(name, self.separator)
+
+    def numbers(self, cell: Any, where: str) -> list[int]:
+        """Return the numbers of the labels of a cell."""
+        labels = _labels_of(self.separator, cell, where)
+        known = {*self.classes.names}
+        for label in labels:
+            if label not in known and (joined := _joined_by(label, known)):
+                raise ValueError(
+                    f"{where}: {label[:40]!r} is not a label of the model, but {listed(joined[1])} "
+                    f"are. Give --separator {joined[0]!r}."
+                )
+        return [self.classes.checked(label, where) for label in labels]
+
+    def indicator(self, numbers: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
+        """Return a row for each set of numbers, (D, L)."""
+        t = np.zeros((len(numbers), len(self.classes.names)), dtype=bool)
+        for row, of_document in zip(t, numbers, strict=True):
+            row[list(of_document)] = True
+        return t
+
+    def frame(self, numbers: Sequence[Sequence[int]]) -> DataFrame:
+        """Return the indicator with the labels as names of columns."""
+        import pandas as pd
+
+        return pd.DataFrame(self.indicator(numbers), columns=self.classes.labels)
+
+    def written(self, row: NDArray[np.bool_]) -> str:
+        """Return the labels of a document as a cell."""
+        return self.separator.join(self.classes.names[number] for number in np.flatnonzero(row))
+
+
+def sets_of(target: Target, arguments: argparse.Namespace) -> LabelSets | None:
+    """Return how sets of labels are written; None for a model of one label a document."""
+    if isinstance(target, AnyOfLabels):
+        return LabelSets(ClassNames(target.names.tolist()), arguments.separator or _SEPARATOR)
+    if arguments.separator is not None:
+        raise UsageError(
+            "--separator is for models of several labels a document, and this one gives each "
+            "document one of its classes. Leave it out, or fit a model with --separator."
+        )
+    return None
+
+
+def _labels_of(separator: str, cell: Any, where: str) -> list[str]:
+    """Return the labels of a cell: none of an empty one, those of a list of JSON."""
+    if cell is None:
+        return []
+    if isinstance(cell, str):
+        return [part.strip() for part in cell.split(separator) if part.strip()]
+    values = cell if isinstance(cell, list) else [cell]
+    if not all(type(value) in (str, int, bool) for value in values):
+        raise ValueError(f"{where} holds {cell!r}; labels are a string, or a list of strings.")
+    names = [named(value) for value in values]
+    for name in names:
+        _check_whole(name, separator, f"{where}: ")
+    return names
+
+
+def label_names(frame: DataFrame, arguments: argparse.Namespace) -> list[Any]:
+    """Return the names of all labels, of which documents have several."""
+    separator, column = arguments.separator or _SEPARATOR, arguments.label
+    pairs = zip(frame[column], places_of(frame, column), strict=True)
+    of_cells = [_labels_of(separator, *pair) for pair in pairs]
+    names: list[Any] = sorted(label_array([*set().union(*of_cells)]).tolist())
+    warn_of_joined(names)
+    if len(names) < 2 or all(len(labels) == 1 for labels in of_cells):
+        raise ValueError(
+            f"{frame.attrs['name']}: {column!r} has {counted(len(names), 'label')}, and no cell "
+            f"has several between separators {separator!r}. Is another separator meant, that "
+            "between columns, --sep, or a single label a document, without --separator?"
+        )
+    return names
+
+
+def numbers_of(
+    frame: DataFrame, arguments: argparse.Namespace, classes: ClassNames, sets: LabelSets | None
+) -> list[Any]:
+    """Return the number of each row's class, or the numbers of its labels."""
+    column = arguments.label
+    if sets is None:
+        cells, number_of = labels_of(frame, column).tolist(), cast(Any, classes.checked)
+    else:
+        cells, number_of = frame[column].tolist(), sets.numbers
+    return [number_of(*pair) for pair in zip(cells, places_of(frame, column), strict=True)]
+
+
+def warn_of_joined(names: Sequence[Any]) -> None:
+    """Warn of a label that is others in one cell, joined by a separator that was not given."""
+    known = set(map(named, names))
+    for name in sorted(known):
+        if joined := _joined_by(name, known):
+            warn_user(
+                f"{name[:40]!r} is taken for one label, and {listed(joined[1])} are labels too. If "
+                f"these are several labels of a document, give --separator {joined[0]!r}."
+            )
+            return
+
+
+def _joined_by(name: str, known: Collection[str]) -> tuple[str, list[str]] | None:
+    """Return a separator at which a name consists of known labels, and these."""
+    for separator in ";|,\t ":
+        parts = [part.strip() for part in name.split(separator)]
+        if len(parts) > 1 and all(part in known for part in parts):
+            return separator, parts
+    return None
+
+
+def _check_whole(label: str, separator: str, where: str = "") -> None:
+    if separator in label:
+        raise ValueError(
+            f"{where}the label {label!r} holds the separator {separator!r}; give another one by "
+            "--separator."
+        )

@@ -1,0 +1,228 @@
+"""The estimators that are explained: Pipelines, searches, calibrations, and how they read X."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from sk_han._model.fitted_model import FittedModel
+from sk_han._tokenizer import HierarchicalTokenizer
+from sk_han._utils.messages import a_kind, counted
+from sk_han._validation.documents import check_texts, holds_word_ids
+from sk_han.inspection._explanations import ExplainedModel
+from sk_han.sentence_vectors._embedder import SentenceEmbedder
+
+
+def n_documents_of(X: Any) -> int:
+    """Return the number of documents; a sparse matrix has a shape and no length."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def texts_of(X: Any) -> tuple[str, ...] | None:
+    """Return documents as texts; None if they are word ids, or features of another estimator."""
+    if holds_word_ids(X):
+        return None
+    try:
+        return tuple(check_texts(X))
+    except (TypeError, ValueError):
+        return None
+
+
+def opened(estimator: Any) -> Any:
+    """Return the model that a fitted estimator passes documents to.
+
+    The steps of a Pipeline before a search or the like are kept.
+    """
+    if not hasattr(estimator, "fit"):  # it is not printed: it may be all documents
+        raise TypeError(
+            f"The first argument is {a_kind(estimator)}, which is not an estimator: a fitted "
+            "classifier comes first, then the documents. Of a Scorer, sk_han.load reads the file."
+        )
+    check_is_fitted(estimator)
+    if isinstance(estimator, Pipeline) and estimator.steps:
+        *steps, (name, last) = estimator.steps
+        if last is None or last == "passthrough":
+            return estimator
+        inside = opened(last)
+        return estimator if inside is last else Pipeline([*steps, (name, inside)])
+    if isinstance(estimator, FrozenEstimator):
+        return opened(estimator.estimator)
+    if hasattr(estimator, "best_estimator_"):  # searches of other packages have it too
+        return opened(estimator.best_estimator_)
+    if hasattr(estimator, "cv_results_"):
+        raise TypeError(
+            f"This {type(estimator).__name__} holds no fitted model, since refit=False. Fit an "
+            "estimator with its best_params_, and explain that."
+        )
+    return estimator
+
+
+def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
+    """Find the only classifier of an estimator, or of the best estimator of a search.
+
+    `by` is the function that error messages name.
+    """
+    refuse_other_unfitted(estimator, by)
+    estimator = opened(estimator)
+    *steps, classifier = _steps(estimator)
+    if not isinstance(getattr(classifier, "model_", None), FittedModel):
+        raise TypeError(f"{_needed(estimator, classifier, by)}{_way_to_explain(estimator)}")
+    explained: ExplainedModel = replace(classifier._explained(), estimator=estimator)
+    for position, step in enumerate(steps, start=1):
+        if not isinstance(step, (HierarchicalTokenizer, SentenceEmbedder)):
+            continue
+        if position < len(steps):
+            raise TypeError(
+                f"{by} cannot see through {steps[position]!r} between tokenizer and "
+                f"classifier. Put it before the tokenizer, or {by}(pipeline[-1], documents)."
+            )
+        fitted = replace(explained.fitted, tokenizer=step)
+        return replace(explained, fitted=fitted, steps=steps[:-1])
+    return replace(explained, steps=steps)
+
+
+def refuse_other_unfitted(estimator: Any, by: str) -> None:
+    """Refuse an unfitted classifier that cannot be explained when it is fitted either."""
+    last = estimator
+    while isinstance(last, Pipeline) and last.steps:
+        last = last.steps[-1][1]
+    is_ours = any(kind.__module__.startswith("sk_han.") for kind in type(last).__mro__)
+    has_model = is_ours or hasattr(last, "estimator") or not hasattr(last, "fit")
+    if not has_model and not _is_fitted(last):
+        raise TypeError(_needed(estimator, last, by))
+
+
+def _is_fitted(estimator: Any) -> bool:
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
+
+
+def _needed(estimator: Any, classifier: Any, by: str) -> str:
+    """Return the sentence that names what a function takes, and what it got."""
+    is_pipeline = isinstance(estimator, Pipeline)
+    ends_in = f" that ends in {type(classifier).__name__}" if is_pipeline else ""
+    return (
+        f"{by} needs a HANClassifier, a Pipeline that ends in one, or a search of such; "
+        f"got {type(estimator).__name__}{ends_in}."
+    )
+
+
+def _steps(estimator: Any) -> list[Any]:
+    """Return the steps of a Pipeline and of Pipelines inside it, or the estimator itself."""
+    while isinstance(estimator, FrozenEstimator):
+        estimator = estimator.estimator
+    if not isinstance(estimator, Pipeline):
+        return [] if estimator in (None, "passthrough") else [estimator]
+    return [inner for _, step in estimator.steps for inner in _steps(step)] or [None]
+
+
+def own_results(estimator: Any) -> str:
+    """Return where to see the results of an estimator that does not classify documents."""
+    shown_by = getattr(type(estimator), "_shown_by", None)
+    return "" if shown_by is None else f" {shown_by}"
+
+
+def _way_to_explain(estimator: Any) -> str:
+    """Return how to explain an estimator that cannot be explained as a whole."""
+    last = estimator
+    while isinstance(last, Pipeline):
+        last = last[-1]
+    if isinstance(last, (FixedThresholdClassifier, TunedThresholdClassifierCV)):
+        return f" The threshold of a {type(last).__name__} moves no score: explain its estimator_."
+    if hasattr(last, "calibrated_classifiers_"):
+        return " Take the model of a fold, calibrated_classifiers_[0].estimator."
+    names = list(getattr(last, "named_estimators_", {}))
+    if not names:
+        return own_results(estimator)
+    return (
+        f" Take one of its members, such as named_estimators_[{names[0]!r}]; there a class is its "
+        "number in classes_."
+    )
+
+
+def probability_array(estimator: Any, X: Any) -> NDArray[np.float64]:
+    """Return the probabilities of documents by labels, (D, K), of any classifier."""
+    probabilities = estimator.predict_proba(X)
+    refuse_label_lists(estimator, probabilities)
+    probabilities = np.asarray(probabilities, dtype=np.float64)
+    n_wrong = int((~np.isfinite(probabilities).all(axis=1)).sum())
+    if n_wrong:
+        raise ValueError(
+            f"predict_proba of {type(estimator).__name__} gives numbers that are not finite for "
+            f"{n_wrong:,} of {counted(len(probabilities))}. Look for NaN or infinite numbers in "
+            "what it was fitted to."
+        )
+    return probabilities
+
+
+def refuse_label_lists(estimator: Any, probabilities: Any = None) -> None:
+    """Refuse multilabel classifiers whose `predict_proba` returns a list of arrays."""
+    is_list = isinstance(estimator.classes_, list)
+    if is_list or (probabilities is not None and np.ndim(probabilities) != 2):
+        raise TypeError(
+            f"predict_proba of {type(estimator).__name__} returns no array of documents by labels, "
+            "as that of HANClassifier and OneVsRestClassifier."
+        )
+
+
+class ReadDocuments(NamedTuple):
+    """Held-out or training documents."""
+
+    words: tuple[str, ...] | None  # to compare and to learn a baseline from
+    texts: tuple[str, ...] | None  # to show; None if words are ids, written as numbers
+    n_words: NDArray[np.int64] | None  # (D,)
+    learnt_from: NDArray[np.int64] | None = None  # rows with the words of a training document
+    n_not_compared: int = 0  # with too few known words to compare
+
+
+def reader_of(estimator: Any) -> ExplainedModel | None:
+    """Return the model that reads the documents; None of another classifier."""
+    try:
+        return explained_model(estimator)
+    except TypeError:
+        return None
+
+
+def read(model: ExplainedModel | None, X: Any) -> ReadDocuments:
+    """Read documents as their model does, or as plain texts."""
+    if model is None:
+        texts = texts_of(X)
+        n_words = None if texts is None else np.array([len(text.split()) for text in texts])
+        return ReadDocuments(texts, texts, n_words)
+    words: list[str] = []
+    lengths: list[int] = []
+    hashes, compared = model.fitted.text_hashes, [np.empty(0, dtype=bool)]
+    learnt_from = compared.copy()
+    for documents, sources in model.batches(X):
+        words += [source.text for source in sources]
+        lengths += documents.words_per_document.tolist()
+        if hashes is not None:
+            learnt_from.append(hashes.known(documents))
+            compared.append(hashes.are_compared(documents))
+    has_texts, is_compared = model.fitted.tokenizer is not None, np.concatenate(compared)
+    return ReadDocuments(
+        tuple(words),
+        tuple(words) if has_texts else None,
+        np.array(lengths),
+        np.flatnonzero(np.concatenate(learnt_from)) if is_compared.any() else None,
+        int(np.count_nonzero(np.array(lengths)[: len(is_compared)] * ~is_compared)),
+    )
+
+
+def words_of(model: ExplainedModel | None, X: Any, name: str) -> Sequence[str] | None:
+    """Return documents as texts: raw texts as they are, others as the model reads them."""
+    if model is not None and model.are_raw_texts(X) and not model.steps:
+        return model.fitted.texts(X, name)
+    return read(model, X).words

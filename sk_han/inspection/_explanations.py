@@ -1,0 +1,476 @@
+"""From batches of documents to explanations: options, explained classes, texts, results."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields, replace
+from itertools import islice
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han._documents import UNKNOWN_ID, DocumentArray
+from sk_han._model.fitted_model import FittedModel, Source
+from sk_han._parts import Pool
+from sk_han._parts.pool import NETWORK
+from sk_han._rendering.result import read_only
+from sk_han._targets import ExpectedNumber, OneOfClasses, OrderedClasses, Target
+from sk_han._utils.containers import document_ids, label_list, listed, records_of
+from sk_han._utils.messages import check_choice, check_count, counted, in_one_line, random_source
+from sk_han._utils.progress import Progress
+from sk_han._validation.documents import check_texts, holds_word_ids
+from sk_han._validation.labels import ClassNames, warn_of_order
+from sk_han.inspection._contributions import METHODS, Contributions, contributions_of
+from sk_han.inspection._results.collection import ExplanationList
+from sk_han.inspection._results.document import DocumentExplanation
+
+_FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainOptions:
+    """Options of `sk_han.explain`, which documents each of them."""
+
+    method: str = "shapley"
+    batch_size: int | None = None
+    random_state: Any = None
+
+    @classmethod
+    def checked(cls, options: Mapping[str, Any]) -> ExplainOptions:
+        """Check the keyword arguments of a call."""
+        names = [field.name for field in fields(cls)]
+        for name in options:
+            if name not in names:
+                raise TypeError(
+                    f"explain() got an unexpected keyword argument {name!r}; the options of an "
+                    f"explanation are {', '.join(names)}."
+                )
+        checked = cls(**options)
+        check_choice("method", checked.method, METHODS)
+        if checked.batch_size is not None:
+            check_count("batch_size", checked.batch_size)
+            checked = replace(checked, batch_size=int(checked.batch_size))
+        return checked
+
+
+def takes_options(function: _FunctionT) -> _FunctionT:
+    """Put `ExplainOptions` into the signature of a function that takes ``**options``."""
+    *own, _ = inspect.signature(function).parameters.values()
+    options = inspect.signature(ExplainOptions).parameters.values()
+    function.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
+    return function
+
+
+@dataclass(frozen=True)
+class ExplainedClasses:
+    """Target and contrast class of each document, by their numbers.
+
+    Each is one number for all documents or an array (D,). A target of -1 is the top
+    label, a contrast class of -1 all other classes together.
+    """
+
+    target: Any = -1
+    against: Any = -1
+
+    @classmethod
+    def checked(
+        cls,
+        target: Any,
+        against: Any,
+        of: Target,
+        n_documents: int | None,
+        targets: str | None = None,
+    ) -> ExplainedClasses:
+        """Check the parameters of `explain`; the number of documents may not be known yet."""
+        if targets is not None:
+            check_choice("targets", targets, ("predicted", "expected"))
+            for name, label in (("target", target), ("against", against)):
+                if label is not None:
+                    raise ValueError(
+                        f"{name} is {label!r} and targets {targets!r}; give one of them."
+                    )
+        if against is not None and not isinstance(of, OneOfClasses):
+            raise ValueError(
+                f"against is {against!r}, but a document may have several labels here, which do "
+                "not exclude each other; leave it out."
+            )
+        if against is not None and len(of.names) == 1:
+            raise ValueError(
+                f"against is {against!r}, but the model knows no other class; leave it out."
+            )
+        classes = cls(
+            _class_numbers("target", target, of.names, n_documents),
+            _class_numbers("against", against, of.names, n_documents),
+        )
+        both = np.ndim(classes.target) and np.ndim(classes.against)
+        if both and np.size(classes.target) != np.size(classes.against):
+            raise _wrong_length("against", classes.against, f"{np.size(classes.target)} targets")
+        same = np.atleast_1d((classes.target == classes.against) & (classes.against >= 0))
+        if same.any():
+            number = int(np.broadcast_to(classes.against, same.shape)[same][0])
+            raise ValueError(
+                f"target and against are both {of.names.tolist()[number]!r}; give two classes, or "
+                "leave one of them out."
+            )
+        return classes
+
+    def batch(self, first: int, n: int) -> ExplainedClasses:
+        """Return the classes of n documents from number `first` on, as arrays."""
+        rows = slice(first, first + n)
+        arrays = {}
+        for name, numbers in vars(self).items():
+            if isinstance(numbers, np.ndarray) and len(numbers) < rows.stop:
+                raise _wrong_length(name, numbers, f"{counted(rows.stop)} or more")
+            arrays[name] = numbers[rows] if isinstance(numbers, np.ndarray) else np.full(n, numbers)
+        return ExplainedClasses(**arrays)
+
+    def check_length(self, n_documents: int) -> None:
+        """Check that there are not more labels than documents."""
+        for name, numbers in vars(self).items():
+            if isinstance(numbers, np.ndarray) and n_documents < len(numbers):
+                raise _wrong_length(name, numbers, counted(n_documents))
+
+    def targets(self, logits: NDArray[np.float64], of: Target) -> NDArray[np.int64]:
+        """Return the target of each document, (D,): by default the top label."""
+        is_contrast = np.arange(logits.shape[1]) == np.reshape(self.against, (-1, 1))
+        top = of.top_label(of.probabilities(np.where(is_contrast, -np.inf, logits)))
+        return np.where(np.asarray(self.target) >= 0, self.target, top)
+
+
+def _class_numbers(
+    argument: str, given: Any, classes: NDArray[Any], n_documents: int | None
+) -> NDArray[np.int64] | int:
+    """Return the number of a label, or of each label of an array-like; -1 for None."""
+    if given is None:
+        return -1
+    names = ClassNames(classes.tolist())
+    if hasattr(given, "as_py"):  # an Arrow scalar, which NumPy takes for a sequence
+        given = given.as_py()
+    is_one = not isinstance(given, (list, tuple)) and np.ndim(given) == 0
+    labels = label_list(given)
+    numbers = np.empty(len(labels), dtype=np.int64)
+    for i, label in enumerate(labels):
+        number = names.of(label)
+        if number is None:
+            name = argument if is_one else f"{argument}[{i}]"
+            raise ValueError(
+                f"{name} is {in_one_line(repr(label), 60)}; the classes are "
+                f"{listed(classes.tolist(), 20)}. Give one of them for all documents, or a list "
+                "of one for each."
+            )
+        numbers[i] = number
+    if is_one:
+        return int(numbers[0])
+    if n_documents is not None and n_documents != len(numbers):
+        raise _wrong_length(argument, numbers, counted(n_documents))
+    return numbers
+
+
+def _wrong_length(argument: str, numbers: Any, documents: str) -> ValueError:
+    return ValueError(
+        f"{argument} has {counted(len(numbers), 'label')} for {documents}; give one label for "
+        "each, or one for all."
+    )
+
+
+@dataclass(frozen=True)
+class LogOdds:
+    """Log-odds of the target of each document, linearized at its logits.
+
+    With the logits ``z`` of the ensemble and one class ``t`` of several the log-odds are
+    ``z_t - log(sum_{c != t} exp(z_c))``, and ``z_t - sum_{c != t} q_c z_c`` has the same gradient,
+    with the softmax ``q`` over the other classes. For two classes, and against one class ``o``,
+    both are ``z_t - z_o``.
+    """
+
+    pool: Pool
+    other_logits: NDArray[np.float64]  # (D, K), scaled, of all parts but the network
+    classes: ExplainedClasses  # arrays (D,)
+
+    def __getitem__(self, rows: Any) -> LogOdds:
+        classes = ExplainedClasses(*(numbers[rows] for numbers in vars(self.classes).values()))
+        return LogOdds(self.pool, self.other_logits[rows], classes)
+
+    def factors(self, network_logits: NDArray[np.float64], rows: Any) -> NDArray[np.float64]:
+        """Return the gradient with respect to the logits of the network for some documents."""
+        log_odds = self[rows]
+        return self.pool.scales[NETWORK] * log_odds.gradient(log_odds.logits(network_logits))
+
+    def logits(self, network_logits: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logits of the ensemble, (D, K)."""
+        return self.pool.scales[NETWORK] * network_logits + self.other_logits
+
+    def gradient(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the gradient with respect to the logits of the ensemble, (D, K)."""
+        targets = self.classes.targets(logits, self.pool.target)
+        return self.pool.target.factors(logits, targets, self.classes.against)
+
+
+def listed_documents(X: Any) -> Any:
+    """Return documents that can be counted and read twice: an iterator or columns as a list."""
+    X = as_container(X)
+    if hasattr(X, "shape") or hasattr(X, "__getitem__"):
+        return X
+    return list(X) if isinstance(X, Iterable) else check_texts(X)
+
+
+def in_portions(X: Any, size: int) -> Iterator[Any]:
+    """Yield an iterator's documents in lists of `size`; yield any other X as it is."""
+    if not isinstance(X, Iterator):
+        yield X
+        return
+    first = 0
+    while chunk := list(islice(X, size)):
+        if any(document is None or isinstance(document, str) for document in chunk):
+            chunk = check_texts(chunk, first=first)  # here their places in the iterator are known
+        yield chunk
+        first += len(chunk)
+
+
+def as_container(X: Any) -> Any:
+    """Return a mapping of columns as a list, and other documents as they are; refuse one text."""
+    if isinstance(X, (str, bytes, bytearray)):
+        check_texts(X)
+    return records_of(X)
+
+
+@dataclass(frozen=True)
+class ExplainedModel:
+    """A fitted model, the steps of a Pipeline before its tokenizer, and how it computes."""
+
+    fitted: FittedModel
+    steps: Sequence[Any] = ()
+    estimator: Any = None  # the Pipeline, or the classifier itself
+    computing: Callable[[], AbstractContextManager[None]] = nullcontext
+    quiet: bool = True
+
+    def are_raw_texts(self, X: Any) -> bool:
+        """Return whether X holds texts, and not word ids."""
+        return self.fitted.tokenizer is not None and not holds_word_ids(X)
+
+    def predict_proba(self, documents: DocumentArray) -> NDArray[np.float64]:
+        """Return the probabilities of documents that the tokenizer has made, (D, K)."""
+        pool = self.fitted.pool  # which has given shares of classes, and estimates none
+        with self.computing():
+            return pool.target.probabilities(pool.logits(self.fitted.read(documents)))
+
+    def batches(
+        self, X: Any, size: int | None = None
+    ) -> Iterator[tuple[DocumentArray, list[Source]]]:
+        """Yield documents and their sources, at most `size` at a time; X is not a single string."""
+        size = size or self.fitted.pool.network.batch_size
+        for chunk in in_portions(X, size):
+            for step in self.steps:
+                chunk = step.transform(chunk)
+            yield from self.fitted.located(chunk, size)
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        y_true: Any = None,
+        target: Any = None,
+        against: Any = None,
+        targets: str | None = None,
+        **options: Any,
+    ) -> ExplanationList:
+        """Explain documents as `sk_han.explain` does."""
+        if y_true is not None:
+            warn_of_order(X, y_true, "y_true")
+        checked = ExplainOptions.checked(options)
+        explained = self.explanations(X, checked, target=target, against=against, targets=targets)
+        return explanation_list(explained, y_true, document_ids(X))
+
+    def explanations(
+        self,
+        X: Any,
+        options: ExplainOptions,
+        *,
+        target: Any = None,
+        against: Any = None,
+        targets: str | None = None,
+    ) -> Iterator[tuple[int, DocumentExplanation]]:
+        """Check at the call; explain batch by batch, with the number of the document."""
+        X = as_container(X)
+        random = random_source(options.random_state)
+        classes = ExplainedClasses.checked(
+            target, against, self.fitted.target, number_of(X), targets
+        )
+        batches, pool = self.batches(X, options.batch_size), self.fitted.pool
+        if targets == "expected":
+            if not isinstance(pool.target, OrderedClasses) or options.method != "shapley":
+                raise ValueError(
+                    "targets='expected' explains the expected number of ordered classes, by "
+                    "method='shapley' alone, whose sums are exact; this model has learnt "
+                    f"{pool.target.labelling}, and method is {options.method!r}. Fit a "
+                    "HANClassifier(ordered=True), or leave it out."
+                )
+            pool = replace(pool, target=ExpectedNumber(pool.target.names))
+
+        def explained() -> Iterator[tuple[int, DocumentExplanation]]:
+            n_read = 0
+            with Progress("Explained", quiet=self.quiet) as progress:
+                for documents, sources in batches:
+                    with self.computing():
+                        batch = explain_batch(
+                            pool,
+                            documents,
+                            sources,
+                            classes.batch(n_read, len(documents)),
+                            options,
+                            random,
+                            each_predicted=targets is not None,
+                        )
+                    yield from ((n_read + number, explanation) for number, explanation in batch)
+                    n_read += len(documents)
+                    progress.advance(len(documents))
+            classes.check_length(n_read)
+
+        return explained()
+
+
+def explanation_list(
+    explained: Iterable[tuple[int, DocumentExplanation]], y_true: Any = None, ids: Any = None
+) -> ExplanationList:
+    """Collect explanations with the numbers of their documents; true labels are of documents."""
+    explained = list(explained)
+    numbers, explanations = [number for number, _ in explained], [each for _, each in explained]
+    if y_true is not None and len(set(numbers)) < len(numbers):
+        first = np.unique(numbers, return_index=True)[1]  # explanation of each document
+        of_documents: Any = ExplanationList([explanations[i] for i in first], y_true=y_true).y_true
+        y_true = [of_documents[number] for number in numbers]
+    return ExplanationList(explanations, y_true=y_true, numbers=numbers, ids=ids)
+
+
+def number_of(X: Any) -> int | None:
+    """Return the number of documents if it is known; a sparse matrix has none and is refused."""
+    return len(X) if hasattr(X, "__len__") and not hasattr(X, "getnnz") else None
+
+
+def explain_batch(
+    pool: Pool,
+    documents: DocumentArray,
+    sources: Sequence[Source],
+    classes: ExplainedClasses,
+    options: ExplainOptions,
+    random: np.random.Generator | np.random.RandomState,
+    *,
+    each_predicted: bool = False,
+) -> list[tuple[int, DocumentExplanation]]:
+    """Explain D documents for their targets, with the number of each within the batch.
+
+    With `each_predicted`, each predicted label of a document is explained, or the most probable
+    label if none is predicted.
+    """
+    target = pool.target
+    log_odds = LogOdds(pool, pool.others.logits(documents), classes)
+    contributions = contributions_of(documents, log_odds, options, random)
+    logits = contributions.logits
+    targets = classes.targets(logits, target)
+    shares = _network_shares(target, logits - pool.shift, log_odds.other_logits - pool.shift)
+    explanations = _as_explanations(
+        pool, documents, sources, contributions, classes, options, shares
+    )
+    if not each_predicted or target.has_one_label:
+        return list(enumerate(explanations))
+    decided = target.decide(logits)  # (D, K)
+    has_none = np.flatnonzero(~decided.any(axis=1))
+    decided[has_none, targets[has_none]] = True
+    rows, labels = np.nonzero(decided)
+    of_label = dict(zip(enumerate(targets.tolist()), explanations, strict=True))
+    others = np.flatnonzero(labels != targets[rows])
+    if len(others):
+        rows_again, labels_again = rows[others], labels[others]
+        again = explain_batch(
+            pool,
+            documents[rows_again],
+            [sources[row] for row in rows_again],
+            ExplainedClasses(labels_again, classes.against[rows_again]),
+            options,
+            random,
+        )
+        for row, label, (_, explanation) in zip(rows_again, labels_again, again, strict=True):
+            of_label[row, label] = explanation
+    return [
+        (row, of_label[row, label])
+        for row, label in zip(rows.tolist(), labels.tolist(), strict=True)
+    ]
+
+
+def _network_shares(
+    target: Target, logits: NDArray[np.float64], of_others: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the share of the network in the logits (D, K) of each document, (D,)."""
+    network, others = (
+        np.abs(target.centred(z)).sum(axis=1) for z in (logits - of_others, of_others)
+    )
+    total = network + others
+    return np.where(others > 0, network / np.where(total > 0, total, 1), 1.0)
+
+
+def _as_explanations(
+    pool: Pool,
+    documents: Any,
+    sources: Sequence[Source],
+    contributions: Contributions,
+    classes: ExplainedClasses,
+    options: ExplainOptions,
+    network_shares: NDArray[np.float64],
+) -> list[DocumentExplanation]:
+    """Divide the contributions of a batch among one DocumentExplanation for each document."""
+    logits, target = contributions.logits, pool.target
+    probabilities = target.probabilities(logits)
+    predicted = target.top_label(probabilities)
+    label_sets: list[tuple[Any, ...]] | None = None
+    if not target.has_one_label:
+        label_sets = [tuple(target.names[row].tolist()) for row in target.decide(logits)]
+    targets, against = classes.targets(logits, target), classes.against
+    # All explanations share these: thousands of labels take more memory than the words.
+    names, thresholds = read_only(target.names), getattr(target, "thresholds", None)
+    thresholds = None if thresholds is None else read_only(thresholds)
+    expected = None
+    if isinstance(target, ExpectedNumber):
+        expected = target.log_odds(logits, targets).tolist()
+    word_starts, unknown = documents.word_starts, documents.word_ids == UNKNOWN_ID
+    errors, base_values = contributions.sentence_errors, contributions.base_values
+    encoder = None if pool.columns is None else pool.columns.encoder
+    columns = () if encoder is None else tuple(encoder.codings)
+    explanations = []
+    for i, source in enumerate(sources):
+        words = slice(word_starts[i], word_starts[i + 1])
+        sentences = slice(documents.document_starts[i], documents.document_starts[i + 1])
+        if encoder is not None:
+            column_values = encoder.written(documents.columns[i], source.column_values)
+            source = source._replace(column_values=column_values)
+        explanation = DocumentExplanation(
+            **source._asdict(),
+            word_attention=contributions.word_attention[words],
+            sentence_attention=contributions.sentence_attention[sentences],
+            contributions=contributions.words[words],
+            sentence_contributions=contributions.sentences[sentences],
+            method=options.method,
+            classes=names,
+            probabilities=probabilities[i],
+            predicted=names[predicted[i]],
+            target=names[targets[i]],
+            against=None if against[i] < 0 else names[against[i]],
+            unknown=unknown[words],
+            network_share=network_shares[i],
+            ngram_contributions=contributions.ngrams[words],
+            sentence_errors=None if errors is None else errors[sentences],
+            base_value=None if base_values is None else float(base_values[i]),
+            labels=None if label_sets is None else label_sets[i],
+            thresholds=thresholds,
+            expected=None if expected is None else expected[i],
+            column_names=columns,
+            column_contributions=(
+                np.zeros(len(columns))
+                if contributions.columns is None
+                else contributions.columns[i]
+            ),
+        )
+        explanations.append(explanation)
+    return explanations

@@ -1,0 +1,639 @@
+"""Evaluate a fitted model on held-out documents: `report`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from sk_han._documents.repeated import groups_of_same, text_key
+from sk_han._model.class_mix import estimated_mix
+from sk_han._model.fitted_model import FittedModel
+from sk_han._rendering.blocks import percent
+from sk_han._targets import AnyOfLabels
+from sk_han._utils.containers import document_ids, document_name, listed, rows_of
+from sk_han._utils.messages import (
+    a_kind,
+    agreeing,
+    check_choice,
+    check_count,
+    counted,
+    taking_many_classes,
+)
+from sk_han._utils.metrics import effective_groups, padded
+from sk_han._validation.documents import check_texts
+from sk_han._validation.labels import (
+    check_indicator,
+    check_labels,
+    check_several_groups,
+    class_numbers,
+    is_indicator,
+    refuse_collections,
+    said_of_unknown,
+    warn_of_order,
+    with_unknown,
+)
+from sk_han.inspection._auditing import may_be_chance, suspected_labels
+from sk_han.inspection._estimators import (
+    ReadDocuments,
+    n_documents_of,
+    opened,
+    own_results,
+    probability_array,
+    read,
+    reader_of,
+    refuse_label_lists,
+    words_of,
+)
+from sk_han.inspection._explaining import explain
+from sk_han.inspection._explanations import ExplainedModel, listed_documents
+from sk_han.inspection._results.collection import ExplanationList
+from sk_han.inspection._results.label_audit import ENOUGH_RIGHT
+from sk_han.inspection._results.report import Report
+
+TFIDF = "TF-IDF + logistic regression"
+LEFT_OUT_FROM = 1000  # training documents: with more, words of a single document are left out
+_FEW = 30  # documents or groups
+_FEW_COPIES = 0.8  # share of distinct documents: below, intervals are up to 12 % too narrow
+
+
+def note_on_units(
+    groups: NDArray[np.int64] | None, same: Sequence[Sequence[int]], n_documents: int
+) -> Iterator[str]:
+    """Yield notes on what the intervals are over; `same` are rows of copies."""
+    n, units = float(n_documents), "documents"
+    if groups is not None:
+        n, units = int(groups.max()) + 1, "groups"
+        yield (
+            f"Intervals are over {n:,} groups, since documents of one group are alike. It is not "
+            "known whether the model was fitted to these groups."
+        )
+    else:
+        first = np.arange(n_documents)
+        for rows in same:
+            first[rows] = rows[0]
+        n = effective_groups(first)
+        if n < _FEW_COPIES * n_documents:
+            yield (
+                "Many documents have the same words as another one. They are worth about "
+                f"{round(n):,} different documents, so the intervals, which count each document, "
+                "are too narrow. To correct them, pass groups, with a number for each text."
+            )
+    if n < _FEW:
+        yield f"With so few {units}, scores are uncertain: see the intervals."
+
+
+def note_on_suspects(is_right: NDArray[np.bool_], targets: NDArray[np.int64]) -> Iterator[str]:
+    """Yield a note if the documents that look mislabelled cannot be trusted."""
+    share = float(is_right.mean())
+    if may_be_chance(is_right, targets):
+        yield (
+            "The model may be no better than always predicting the most frequent label, so it "
+            "cannot find wrong labels: ignore those listed."
+        )
+    elif share < ENOUGH_RIGHT:
+        yield (
+            f"The model is right on only {percent(share)} of the documents, so many of the labels "
+            "listed as possibly wrong may be right."
+        )
+
+
+def note_on_missing(counts: NDArray[np.int64], labels: list[Any]) -> Iterator[str]:
+    """Yield a note that names the labels without documents."""
+    missing = np.flatnonzero(counts == 0).tolist()
+    if missing:
+        label, it_is = ("the label", "it is") if len(missing) == 1 else ("the labels", "they are")
+        yield (
+            f"No document has {label} {listed([labels[i] for i in missing])}, so the report cannot "
+            f"show how well {it_is} recognized."
+        )
+
+
+def note_on_mix(fitted: FittedModel, p: NDArray[np.float64]) -> Iterator[str]:
+    """Yield a note if the predictions have another mix of classes than those of the fit."""
+    if fitted.reference is not None and fitted.priors is None:
+        found = estimated_mix(p, fitted.reference, fitted.target)
+        if found.moved:
+            yield f"{found.text} If it stays so, correct the probabilities by with_priors."
+
+
+def documents_have(n: int) -> str:
+    """Return the beginning of a sentence: "1 document has", "2 documents have"."""
+    return f"{counted(n)} {agreeing(n, 'have')}"
+
+
+def report(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    X_train: Any = None,
+    y_train: Any = None,
+    baseline: Any = "tfidf",
+    n_mistakes: int = 10,
+    groups: Any = None,
+    ids: Any = None,
+) -> Report:
+    """Evaluate a fitted model on held-out documents.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Fitted, with `classes_` and ``predict_proba``. Mistakes are explained if `explain` takes
+        it: a `HANClassifier`, a Pipeline that ends in one, or a search of these.
+    X : n_documents raw texts, DocumentArray, or ndarray of int
+        Held-out documents, as for ``predict``.
+    y : array-like of shape (n_documents,), or indicator of shape (n_documents, n_labels)
+        True labels. A label that the model does not know counts as a mistake. For a model of
+        several labels per document an indicator, as for `HANClassifier.fit`.
+    X_train, y_train : as X and y, default=None
+        Training data of the model: the baseline "tfidf" is fitted to them, and held-out documents
+        that occur among them are found.
+    baseline : fitted classifier, "tfidf" or None, default="tfidf"
+        What to compare the model with on the same documents: any classifier with ``predict`` and
+        ``predict_proba``, a `Scorer` too, or TF-IDF of words and pairs of words with logistic
+        regression (with several labels per document, one for each label), fitted to `X_train`; or
+        nothing.
+    n_mistakes : int, default=10
+        Number of mistakes to explain, the most confident first.
+    groups : array-like of shape (n_documents,), default=None
+        Numbers or names of groups of similar documents, such as those by one author. Intervals are
+        then over groups.
+    ids : sequence of length n_documents, default=None
+        Ids by which the page and tables name documents, in place of their rows; by default an index
+        of pandas that is not 0, 1, 2, ...
+
+    Returns
+    -------
+    Report
+        ``to_html(path)`` writes the page.
+
+    Raises
+    ------
+    TypeError
+        If the estimator or the baseline does not predict probabilities, or labels are not strings,
+        numbers or booleans.
+    ValueError
+        If X, y and groups differ in length, a group is missing, all documents belong to one group,
+        none of the labels is a class of the model or of the baseline, or another parameter is
+        invalid.
+    sklearn.exceptions.NotFittedError
+        If the estimator or the baseline is not fitted.
+
+    See Also
+    --------
+    explain : Explain documents one by one.
+    audit_labels : Find wrong labels in training data.
+
+    Notes
+    -----
+    Apart from predicting X, a report tokenizes it once more and explains mistakes. A document looks
+    mislabelled if its prediction is wrong and `audit_labels` estimates that its label is more
+    likely wrong than right.
+
+    Examples
+    --------
+    >>> from sk_han import HANClassifier, report
+    >>> from sk_han.datasets import make_reviews
+    >>> texts, labels = make_reviews(120, random_state=0)
+    >>> classifier = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
+    >>> classifier = classifier.fit(texts[:80], labels[:80])
+    >>> other = classifier.set_params(max_epochs=2).fit(texts[:80], labels[:80])
+    >>> found = report(classifier, texts[80:], labels[80:], baseline=other)
+    >>> found.n_documents, found.confusion.shape
+    (40, (2, 2))
+    """
+    check_count("n_mistakes", n_mistakes)
+    other_classes = _classes_of_baseline(baseline)
+    if (X_train is None) != (y_train is None):
+        raise ValueError("Pass X_train and y_train together, or neither.")
+    classes = classes_of(estimator)
+    model = reader_of(estimator)
+    warn_of_order(X, y, "y")
+    warn_of_order(X, groups, "groups")
+    warn_of_order(X_train, y_train, "y_train", "X_train")
+    X, X_train = with_length(X), None if X_train is None else with_length(X_train)
+    n, ids = n_documents_of(X), document_ids(X, ids)
+    if groups is not None:
+        groups = check_several_groups(groups, n, "intervals need several")
+    t_train = None
+    if takes_indicator(y, model):
+        classes = names_of_columns(y, X, classes, model)
+        t, unknown = label_indicator(y, X, classes, "y")
+        if X_train is not None:
+            t_train, _ = label_indicator(y_train, X_train, classes, "y_train")
+            t_train = padded(t_train[:, : len(classes)], t.shape[1])
+        target: Any = model.fitted.target if model else None
+        evaluation = _evaluate_labels(estimator, X, t, classes, unknown, target, n_mistakes)
+    else:
+        y = check_labels(y, n)
+        if X_train is not None:
+            y_train = check_labels(y_train, n_documents_of(X_train), "y_train")
+        if other_classes is not None:
+            all_labels(other_classes, y, by="baseline")
+        labels = all_labels(classes, y, y_train, other_classes)
+        t = class_numbers(y, labels)
+        t_train = None if y_train is None else class_numbers(y_train, labels)
+        evaluation = _evaluate_classes(estimator, model, X, t, classes, labels, n_mistakes)
+
+    if model is not None:
+        evaluation.notes.extend(note_on_mix(model.fitted, evaluation.fields["probabilities"]))
+    held_out = read(model, X)
+    words_train = None if X_train is None else words_of(model, X_train, "X_train")
+    labels = evaluation.fields["labels"]
+    compared: dict[str, Any] = {"baseline": None, "baseline_note": "There is no baseline."}
+    if baseline is not None:
+        compared = (
+            _linear_baseline(held_out.words, words_train, t_train, len(labels))
+            if other_classes is None
+            else _compared(baseline, X, y, other_classes, labels)
+        )
+    explanations, unexplained = _explained(estimator, model, held_out, X, evaluation)
+    seen = held_out.learnt_from
+    keys = [] if held_out.words is None else list(map(text_key, held_out.words))
+    same = groups_of_same(keys)
+    n_not_compared = 0 if seen is None or words_train is not None else held_out.n_not_compared
+    notes = list(note_on_units(groups, same, n))
+    if names := [document_name(row, ids) for row, key in enumerate(keys) if not key]:
+        notes.append(f"{documents_have(len(names))} no words: {listed(names, 10, str)}.")
+    if n_not_compared:
+        notes.append(
+            f"{documents_have(n_not_compared)} too few known words to be compared with the "
+            "training documents."
+        )
+    return Report(
+        **evaluation.fields,
+        **compared,
+        estimator=type(_last(estimator)).__name__,
+        targets=t,
+        n_words=held_out.n_words,
+        texts=held_out.texts,
+        mistakes=explanations,
+        mistake_rows=evaluation.worst,
+        duplicates=tuple(map(tuple, same)),
+        trained_on=_in_training(keys, words_train, seen),
+        notes=(*evaluation.notes, *notes, *unexplained),
+        groups=groups,
+        ids=ids,
+    )
+
+
+class _Evaluation(NamedTuple):
+    """Predictions of a model, and its most confident mistakes."""
+
+    fields: dict[str, Any]  # of the report
+    worst: NDArray[np.int64]  # documents of the most confident mistakes
+    explained: NDArray[Any]  # the label to explain for each of them
+    notes: list[str]
+
+
+def _evaluate_classes(
+    estimator: Any,
+    model: ExplainedModel | None,
+    X: Any,
+    targets: Any,
+    classes: NDArray[Any],
+    labels: list[Any],
+    n_mistakes: int,
+) -> _Evaluation:
+    """Evaluate a model of one class per document; targets are positions in `labels`, (D,)."""
+    probabilities, predicted = predictions(estimator, model, X, labels)
+    values = getattr(model.fitted.target, "values", None) if model else None
+    decided = predicted if (predicted != probabilities.argmax(axis=1)).any() else None
+    wrong = predicted != targets
+    known = np.flatnonzero(targets < len(classes))
+    suspects = known[suspected_labels(probabilities[known], targets[known])]
+    suspects = suspects[wrong[suspects]]
+    worst = known[wrong[known]]
+    order = np.argsort(-probabilities[worst, predicted[worst]], kind="stable")
+    worst = worst[order[:n_mistakes]]
+    counts = np.bincount(targets, minlength=len(labels))
+    fields = {
+        "labels": tuple(labels),
+        "probabilities": probabilities,
+        "predicted": decided,
+        "suspects": suspects,
+        "values": values,
+    }
+    notes = list(note_on_suspects(~wrong[known], targets[known])) if len(suspects) else []
+    if decided is not None:
+        n = int((decided != probabilities.argmax(axis=1)).sum())
+        why = "for example because of a tuned threshold" if values is None else "but the median"
+        notes.append(
+            f"For {n:,} of {counted(len(decided))} the predicted class is not the most probable "
+            f"one, {why}. Accuracy, calibration, the confusion "
+            "matrix and mistakes refer to the predicted class."
+        )
+    unknown = [i for i in np.flatnonzero(counts).tolist() if i >= len(classes)]
+    if unknown:
+        notes.append(
+            said_of_unknown(int(counts[unknown].sum()), [labels[i] for i in unknown])
+            + f" The log loss leaves them out{', and so do distances' * (values is not None)}."
+        )
+    notes += note_on_missing(counts[: len(classes)], labels)
+    return _Evaluation(fields, worst, classes[predicted[worst]], notes)
+
+
+def predictions(
+    estimator: Any, model: ExplainedModel | None, X: Any, labels: list[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return probabilities (D, K), and the positions in `labels` of the predicted classes (D,)."""
+    probabilities = probability_array(estimator, X)
+    if model is not None:
+        return probabilities, model.fitted.target.top_label(probabilities)
+    # A threshold may decide, as that of TunedThresholdClassifierCV.
+    return probabilities, class_numbers(np.asarray(estimator.predict(X)), labels)
+
+
+def _evaluate_labels(
+    estimator: Any,
+    X: Any,
+    t: Any,
+    labels: NDArray[Any],
+    unknown: list[Any],
+    target: AnyOfLabels | None,
+    n_mistakes: int,
+) -> _Evaluation:
+    """Find mistakes of a model of several labels a document; t is (D, L + U)."""
+    everything, t = t, t[:, : len(labels)]
+    probabilities = probability_array(estimator, X)
+    predicted = estimator.predict(X)
+    predicted = np.asarray(predicted.toarray() if hasattr(predicted, "toarray") else predicted)
+    if probabilities.shape != t.shape or predicted.shape != t.shape:
+        raise ValueError(
+            f"y is an indicator of shape {t.shape}, but the model predicts labels of shape "
+            f"{predicted.shape} and probabilities of shape {probabilities.shape}; all of them need "
+            "one column per label."
+        )
+    predicted = predicted.astype(bool)
+    errors = np.where(predicted != t, np.abs(probabilities - t), -1.0)  # (D, L)
+    most_wrong = errors.argmax(axis=1)
+    wrong = np.flatnonzero((predicted != t).any(axis=1))
+    worst = wrong[np.argsort(-errors.max(axis=1)[wrong], kind="stable")[:n_mistakes]]
+    n_without = int((~everything.any(axis=1)).sum())
+    suspects = _suspects(probabilities, t, predicted)
+    weak = [
+        labels.tolist()[label]
+        for label in np.unique(suspects[:, 1]).tolist()
+        if may_be_chance(predicted[:, label] == t[:, label], t[:, label])
+    ]
+    fields = {
+        "labels": (*labels.tolist(), *unknown),
+        "predicted": padded(predicted, everything.shape[1]),
+        "probabilities": probabilities,
+        "mistake_labels": most_wrong[worst],
+        "suspects": suspects,
+        "thresholds": None if target is None else target.thresholds,
+    }
+    notes = [f"{documents_have(n_without)} no label."] if n_without else []
+    if n_with := int(everything[:, len(labels) :].any(axis=1).sum()):
+        notes.append(f"{said_of_unknown(n_with, unknown)} The log loss leaves them out.")
+    if target is not None and (advice := target.note_on_recall(predicted, t)):
+        notes.append(advice)
+    if weak:
+        notes.append(
+            "For these labels the model may be no better than always giving the more frequent "
+            f"answer, so it cannot find where they are wrong or missing: {listed(weak)}."
+        )
+    notes += note_on_missing(t.sum(axis=0), labels.tolist())
+    return _Evaluation(fields, worst, labels[most_wrong[worst]], notes)
+
+
+def takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
+    """Return whether y is an indicator, and check that the model predicts the same kind."""
+    refuse_collections(y, "y")
+    is_several = is_indicator(y)
+    if model is None or isinstance(model.fitted.target, AnyOfLabels) == is_several:
+        return is_several
+    if is_several:
+        raise ValueError(
+            "y is an indicator of several labels per document, but this model predicts one class. "
+            "Pass one label per document."
+        )
+    raise ValueError(
+        "This model predicts several labels per document, so y must be an indicator of shape "
+        f"(n_documents, {len(model.fitted.target.names)}): 1 if the document has the label of the "
+        "column, else 0."
+    )
+
+
+def names_of_columns(
+    y: Any, X: Any, classes: NDArray[Any], model: ExplainedModel | None
+) -> NDArray[Any]:
+    """Return the names of labels, from y if another classifier only numbers them."""
+    columns = None if model else check_indicator(y, n_documents_of(X), "y")[1]
+    are_numbers = columns is not None and np.array_equal(classes, np.arange(len(columns)))
+    return columns if columns is not None and are_numbers else classes
+
+
+def label_indicator(
+    y: Any, X: Any, classes: NDArray[Any], name: str
+) -> tuple[NDArray[Any], list[Any]]:
+    """Check an indicator, and put its columns in the order of the labels, unknown ones last."""
+    return with_unknown(*check_indicator(y, n_documents_of(X), name), classes, name)
+
+
+def _suspects(
+    probabilities: NDArray[np.float64], t: NDArray[np.bool_], predicted: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Return documents and labels (S, 2) that look wrong, each label on its own."""
+    pairs = []
+    for label, (p, has) in enumerate(zip(probabilities.T, t.T, strict=True)):
+        rows = suspected_labels(np.column_stack([1 - p, p]), has.astype(np.int64))
+        rows = rows[predicted[rows, label] != has[rows]]
+        pairs.append(np.column_stack([rows, np.full(len(rows), label)]))
+    suspects = np.concatenate(pairs)
+    errors = np.abs(probabilities - t)[suspects[:, 0], suspects[:, 1]]
+    return suspects[np.argsort(-errors, kind="stable")]
+
+
+def classes_of(estimator: Any, by: str = "report") -> NDArray[Any]:
+    """Return the classes of a fitted classifier; `by` is the function that errors name."""
+    is_scorer = isinstance(getattr(estimator, "model_", None), FittedModel)
+    if hasattr(estimator, "fit") or not is_scorer:
+        opened(estimator)  # raises the errors of what is not fitted
+    model = _last(getattr(estimator, "best_estimator_", estimator))
+    repair = own_results(model)
+    if getattr(model, "voting", None) == "hard":
+        repair = (
+            " A hard vote has no probabilities: call set_params(voting='soft') on the fitted "
+            f"{type(model).__name__}; no new fit is needed."
+        )
+    if repair or not hasattr(estimator, "predict_proba") or not hasattr(estimator, "classes_"):
+        raise TypeError(
+            f"{by} needs a fitted classifier of documents with classes_ and predict_proba; got "
+            f"{type(estimator).__name__}.{repair}"
+        )
+    refuse_label_lists(estimator)
+    return np.asarray(estimator.classes_)
+
+
+def _last(estimator: Any) -> Any:
+    return _last(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
+
+
+def with_length(X: Any) -> Any:
+    """Return at least one document, in a form that can be read twice."""
+    X = listed_documents(X)
+    return X if n_documents_of(X) else check_texts(())
+
+
+def all_labels(
+    classes: NDArray[Any], y: NDArray[Any], *more: NDArray[Any] | None, by: str = "model"
+) -> list[Any]:
+    """Return the classes of a classifier, then the other labels of the user's data."""
+    labels = classes.tolist()
+    others = y[class_numbers(y, labels) < 0]
+    if len(others) == len(y):
+        raise ValueError(
+            f"None of the labels is a class of the {by}. They are "
+            f"{listed(np.unique(y).tolist())}; the classes are {listed(labels)}. Do they have "
+            "another type, or belong to another task?"
+        )
+    for values in more:
+        if values is not None:
+            others = np.concatenate([others, values[class_numbers(values, labels) < 0]])
+    return [*labels, *dict.fromkeys(np.unique(others).tolist())]
+
+
+def _classes_of_baseline(baseline: Any) -> NDArray[Any] | None:
+    """Return the classes of a fitted baseline; None if there is none yet."""
+    if baseline is None or isinstance(baseline, str):
+        if baseline is not None:
+            check_choice("baseline", baseline, ("tfidf",))
+        return None
+    if not hasattr(baseline, "predict"):
+        raise TypeError(
+            f"baseline is {a_kind(baseline)}; give a fitted classifier, 'tfidf' or None."
+        )
+    # A Scorer has no fit.
+    return classes_of(baseline, "baseline") if hasattr(baseline, "fit") else baseline.classes_
+
+
+def _compared(
+    baseline: Any, X: Any, y: Any, classes: NDArray[Any], labels: Sequence[Any]
+) -> dict[str, Any]:
+    """Return the report's fields on a fitted baseline. Labels that are not scored are left out."""
+    n, name = n_documents_of(X), type(_last(baseline)).__name__
+    p, predicted = probability_array(baseline, X), baseline.predict(X)
+    predicted = np.asarray(predicted.toarray() if hasattr(predicted, "toarray") else predicted)
+    several = is_indicator(y)
+    if several:
+        classes = names_of_columns(y, X, classes, reader_of(baseline))
+    shape = (n, len(classes))
+    if p.shape != shape or predicted.shape != (shape if several else shape[:1]):
+        raise ValueError(
+            f"For {counted(n)} the baseline, {name}, has probabilities of shape {p.shape} and "
+            f"predictions of shape {predicted.shape}. It must take the same documents as the "
+            "model, and predict the same kind of labels."
+        )
+    places = class_numbers(classes, [*labels])
+    known = places >= 0
+    if not known.any():
+        raise ValueError(
+            f"None of the labels of the baseline, {listed(classes.tolist())}, is a label of the "
+            f"model or of y: {listed(labels)}."
+        )
+    reader = reader_of(baseline) if hasattr(baseline, "fit") else None
+    learnt = None if reader is None else read(reader, X).learnt_from
+    told = ""
+    if learnt is not None and len(learnt):
+        told = f" {len(learnt):,} of these have the words of one of its training documents."
+    probabilities = np.zeros((n, len(labels)))
+    probabilities[:, places[known]] = p[:, known]
+    if several:
+        decided = np.zeros(probabilities.shape, dtype=bool)
+        decided[:, places[known]] = predicted[:, known]
+    else:
+        decided = class_numbers(predicted, [*labels])
+    return {
+        "baseline": probabilities,
+        "baseline_predicted": decided,
+        "baseline_name": name,
+        "baseline_note": f"The baseline is a fitted {name} that predicts the same documents.{told}",
+    }
+
+
+def _linear_baseline(
+    words: Sequence[str] | None, words_train: Sequence[str] | None, t_train: Any, n_labels: int
+) -> dict[str, Any]:
+    """Return the report's fields on TF-IDF with logistic regression, or why there is none."""
+    none: dict[str, Any] = {"baseline": None}
+    if words is None:
+        return none | {"baseline_note": "There is no baseline: the documents are not texts."}
+    if words_train is None:
+        return none | {
+            "baseline_note": "There is no baseline. Pass X_train and y_train, to which TF-IDF "
+            "with logistic regression is fitted, or a fitted classifier as baseline."
+        }
+    try:
+        model = _tfidf(words_train, t_train)
+    except ValueError as error:  # no words, or a single label
+        return none | {"baseline_note": f"There is no baseline: {error}"}
+    probabilities = np.zeros((len(words), n_labels))
+    probabilities[:, model.classes_] = model.predict_proba(words)
+    note = f"The baseline was fitted to the {counted(len(words_train), 'training document')} given."
+    if t_train.ndim == 2:
+        note += " It predicts labels whose probability is at least 0.5."
+    return {"baseline": probabilities, "baseline_name": TFIDF, "baseline_note": note}
+
+
+def _tfidf(texts: Sequence[str], t: NDArray[Any]) -> Pipeline:
+    """Fit TF-IDF of words and pairs of words with logistic regression, one for each label."""
+    regression: Any = LogisticRegression(C=10, max_iter=1000)
+    if t.ndim == 2:
+        # For many small binary problems, liblinear takes a fraction of the time of lbfgs.
+        regression = OneVsRestClassifier(regression.set_params(solver="liblinear"))
+    vectorizer = TfidfVectorizer(
+        token_pattern=r"\w+",
+        ngram_range=(1, 2),
+        sublinear_tf=True,
+        min_df=2 if len(texts) >= LEFT_OUT_FROM else 1,
+    )
+    with taking_many_classes():
+        warnings.filterwarnings("ignore", "Label .* is present in all training", UserWarning)
+        return make_pipeline(vectorizer, regression).fit(texts, t)
+
+
+def _explained(
+    estimator: Any,
+    model: ExplainedModel | None,
+    held_out: ReadDocuments,
+    X: Any,
+    evaluation: _Evaluation,
+) -> tuple[ExplanationList, list[str]]:
+    """Explain the most confident mistakes; if that is not possible, return a note on why."""
+    if not len(evaluation.worst):
+        return ExplanationList(), []
+    if held_out.texts is None and held_out.words is not None:
+        return ExplanationList(), [
+            "Mistakes are shown without text and explanation: the documents are word ids, and the "
+            "model has no tokenizer with their words."
+        ]
+    try:
+        return explain(estimator, rows_of(X, evaluation.worst), target=evaluation.explained), []
+    except (TypeError, ValueError) as error:
+        if model is not None:
+            raise
+        return ExplanationList(), [f"Mistakes are not explained. {error}"]
+
+
+def _in_training(
+    keys: list[str], words_train: Sequence[str] | None, learnt_from: NDArray[np.int64] | None
+) -> NDArray[np.int64] | None:
+    """Return the documents with the same words as a training document, by texts or hashes.
+
+    The given texts may be only a part of what the model was fitted to.
+    """
+    if words_train is None:
+        return learnt_from
+    training = set(map(text_key, words_train)) - {""}
+    given = np.array([i for i, key in enumerate(keys) if key in training], dtype=np.int64)
+    return given if learnt_from is None else np.union1d(given, learnt_from)

@@ -1,0 +1,492 @@
+"""The Hierarchical Attention Network of Yang et al. (2016) and its variants, without padding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from sk_han._options import ContextAttention, MultiHopAttention, NetworkOptions
+from sk_han.nn._encoders import (
+    BidirectionalGRU,
+    distinct_words,
+    dropout,
+    normal_,
+    parameter,
+    recurrent_encoder,
+    with_memory,
+    word_dropout,
+    xavier_uniform_,
+)
+from sk_han.nn._poolings import (
+    AttentionPooling,
+    ContextPooling,
+    LabelAttention,
+    LastPooling,
+    MaxPooling,
+    MeanPooling,
+    MultiHopPooling,
+    Pooling,
+    document_overlap,
+)
+from sk_han.nn._ragged import check_lengths
+
+# Deviation of the numbers in an initial word vector.
+VECTOR_SCALE = 0.1
+
+# Initial input weights are PyTorch's times these. With PyTorch's, a word changes the argument of a
+# gate by about 0.1 and a sentence by less, so that the encoders begin as linear functions: what
+# depends on several words together, such as negation, is then learned late or never
+# (docs/what_was_tried.md).
+WORD_GAIN, SENTENCE_GAIN = 7.0, 3.0
+
+
+class HANOutput(NamedTuple):
+    """Result of `HierarchicalAttentionNetwork.attend`.
+
+    Attributes
+    ----------
+    logits : Tensor, shape (D, C)
+    word_attention : Tensor, shape (T,)
+        Sums to 1 over the words of each sentence. With several hops or directions, their mean.
+        Without attention, the share of the sentence vector's entries that come from each word.
+    sentence_attention : Tensor, shape (N,)
+        The same for the sentences of each document.
+    penalty : Tensor, shape (D,)
+        Term that training adds to the loss of each document. It is zero except with several hops.
+    vectors : Tensor, shape (D, H)
+        Document vectors, the input of the last layer.
+    """
+
+    logits: Tensor
+    word_attention: Tensor
+    sentence_attention: Tensor
+    penalty: Tensor
+    vectors: Tensor
+
+
+class WordLevel(NamedTuple):
+    """Result of `HierarchicalAttentionNetwork.sentence_vectors`."""
+
+    vectors: Tensor  # (N, H), of sentences
+    weights: Tensor  # (T, R), of words
+
+
+class SentenceLevel(NamedTuple):
+    """Result of `HierarchicalAttentionNetwork.read_sentences`."""
+
+    logits: Tensor  # (D, C)
+    weights: Tensor  # (N, R), of sentences
+    vectors: Tensor  # (D, H), of documents
+
+
+# Takes logits (D, C), returns the factors (D, C) of the logits in the score of each document.
+Score = Callable[[Tensor], Tensor]
+
+
+class HANAttribution(NamedTuple):
+    """The logits and attention of a batch of documents, with the contribution of each word."""
+
+    logits: Tensor  # (D, C)
+    word_attention: Tensor  # (T,), as in `HANOutput`
+    sentence_attention: Tensor  # (N,)
+    words: Tensor  # (T,) contribution of each word to the score of its document
+
+
+class HierarchicalAttentionNetwork(nn.Module):
+    """Encode and pool words to sentences, and sentences to documents; score the documents.
+
+    Documents are flat arrays of their words, so there is no padding to mask: the result of a
+    document depends on the document alone. The defaults are the network of Yang et al. (2016).
+    With documents of one sentence it is a bidirectional classifier with attention.
+
+    Parameters
+    ----------
+    vocabulary_size : int
+        Number of word ids, those of padding (0) and of the unknown word (1) included.
+    n_classes : int
+        Number of logits C.
+    unknown_id : int
+        Id of the unknown word.
+    max_words : int
+        Number of words that the word level encodes at once. It bounds the memory of long
+        documents and of large batches; results do not depend on it. With `ContextAttention` the
+        word states of a whole batch stay in memory nevertheless.
+    sparse : bool
+        Whether the gradient of the word vectors is sparse: the rows of the batch's words only.
+    generator : torch.Generator on the CPU, optional
+        Source of the initial weights and of dropout; by default PyTorch's global one.
+    **options
+        Options of `sk_han.nn.NetworkOptions`: sizes, recurrent network, pooling, dropout.
+
+    References
+    ----------
+    Yang, Yang, Dyer, He, Smola, Hovy (2016). Hierarchical Attention Networks for Document
+    Classification. NAACL.
+
+    Gal, Ghahramani (2016). A Theoretically Grounded Application of Dropout in Recurrent Neural
+    Networks. NIPS.
+
+    Examples
+    --------
+    Two documents: one of two sentences (3 and 2 words), one of a single sentence of one word.
+
+    >>> import torch
+    >>> from sk_han.nn import HierarchicalAttentionNetwork
+    >>> network = HierarchicalAttentionNetwork(vocabulary_size=10, n_classes=2)
+    >>> word_ids = torch.tensor([2, 3, 4, 5, 2, 6])
+    >>> logits = network(word_ids, torch.tensor([3, 2, 1]), torch.tensor([2, 1]))
+    >>> logits.shape
+    torch.Size([2, 2])
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        n_classes: int,
+        *,
+        unknown_id: int = 1,
+        max_words: int = 131_072,
+        sparse: bool = False,
+        generator: torch.Generator | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        if max_words < 1:
+            raise ValueError(f"max_words must be at least 1; got {max_words}.")
+        self.options = NetworkOptions(**options).copy()
+        self.options.check()
+        self._projected: Tensor | None = None
+        self.register_load_state_dict_post_hook(HierarchicalAttentionNetwork._forget_tables)
+        self.unknown_id, self.max_words, self.generator = unknown_id, max_words, generator
+        embedding_dim, rnn = self.options.embedding_dim, self.options.recurrent
+        self.embedding = nn.Embedding(
+            vocabulary_size,
+            embedding_dim,
+            sparse=sparse,
+            _weight=parameter(vocabulary_size, embedding_dim),
+        )
+        self.word_encoder = recurrent_encoder(
+            rnn, embedding_dim, self.options.word_hidden, generator
+        )
+        attention, size = self.options.attention, self.word_encoder.output_size
+        if isinstance(attention, ContextAttention):
+            self.word_attention: Pooling = ContextPooling(
+                size,
+                attention.size,
+                bidirectional=attention.direction == "bidirectional",
+                summary=attention.summary,
+                gated=attention.gated,
+                generator=generator,
+            )
+        else:
+            self.word_attention = pooling_of(self.options, size, generator)
+        self.sentence_encoder = recurrent_encoder(
+            rnn, self.word_attention.output_size, self.options.sentence_hidden, generator
+        )
+        self.sentence_attention = pooling_of(
+            self.options, self.sentence_encoder.output_size, generator
+        )
+        self._penalty = 0.0
+        if isinstance(attention, MultiHopAttention) and attention.hops > 1:
+            self._penalty = attention.penalty
+        self.output = with_memory(
+            nn.Linear(self.sentence_attention.output_size, n_classes, device="meta")
+        )
+        normal_(self.embedding.weight, VECTOR_SCALE, generator)
+        _scale_inputs(self.word_encoder, WORD_GAIN)
+        _scale_inputs(self.sentence_encoder, SENTENCE_GAIN)
+        xavier_uniform_(self.output.weight, generator)
+        nn.init.zeros_(self.output.bias)
+        self.label_attention: LabelAttention | None = None
+        if self.options.attends_per_label:
+            self.label_attention = LabelAttention(size, n_classes, generator)
+
+    def start_from(self, vectors: Tensor) -> None:
+        """Set the initial word vectors of a network that has not been trained.
+
+        Vectors longer than the random ones, as published vectors are, make the input weights of
+        the word encoder smaller in the same ratio, so that its gates begin in their usual range.
+
+        Parameters
+        ----------
+        vectors : Tensor, shape (vocabulary_size, E)
+        """
+        with torch.no_grad():
+            self.embedding.weight.copy_(vectors)
+        size = vectors.double().square().mean().sqrt().item()
+        if VECTOR_SCALE < size < float("inf"):
+            _scale_inputs(self.word_encoder, VECTOR_SCALE / size)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the arguments for a network of this shape, as values that JSON can hold."""
+        return {
+            "vocabulary_size": self.embedding.num_embeddings,
+            "n_classes": self.output.out_features,
+            "unknown_id": int(self.unknown_id),
+            "max_words": int(self.max_words),
+            "options": self.options.to_plain(),
+        }
+
+    def forward(
+        self, word_ids: Tensor, words_per_sentence: Tensor, sentences_per_document: Tensor
+    ) -> Tensor:
+        """Score documents.
+
+        Parameters
+        ----------
+        word_ids : Tensor of int64, shape (T,)
+            Ids of all words of the batch, in order.
+        words_per_sentence : Tensor of int64 on the CPU, shape (N,)
+        sentences_per_document : Tensor of int64 on the CPU, shape (D,)
+            0 for an empty document, whose logits are those of the zero vector.
+
+        Returns
+        -------
+        Tensor, shape (D, C)
+            Logits, before the softmax.
+        """
+        return self.attend(word_ids, words_per_sentence, sentences_per_document).logits
+
+    def attend(
+        self, word_ids: Tensor, words_per_sentence: Tensor, sentences_per_document: Tensor
+    ) -> HANOutput:
+        """Score documents like `forward`, and return attention and document vectors too."""
+        kept, p = None, 0.0
+        if self.training:
+            options, table, p = self.options, self.embedding.weight, self.options.dropout
+            word_ids = word_dropout(word_ids, options.word_dropout, self.unknown_id, self.generator)
+            if options.embedding_dropout:
+                ones = table.new_ones(len(table), 1)
+                kept = dropout(ones, options.embedding_dropout, self.generator)
+        sentences, word_weights = self.sentence_vectors(
+            word_ids, words_per_sentence, sentences_per_document, kept
+        )
+        logits, weights, vectors = self.read_sentences(sentences, sentences_per_document, p)
+        penalty = logits.new_zeros(len(logits))
+        if self._penalty:
+            penalty = self._penalty * document_overlap(
+                word_weights, words_per_sentence, weights, sentences_per_document
+            )
+        return HANOutput(logits, word_weights.mean(1), weights.mean(1), penalty, vectors)
+
+    def sentence_vectors(
+        self,
+        word_ids: Tensor,
+        words_per_sentence: Tensor,
+        sentences_per_document: Tensor,
+        kept: Tensor | None = None,
+    ) -> WordLevel:
+        """Encode the words of each sentence and pool them; see `encode_words`, `pool_words`."""
+        across = self.word_attention.across_sequences
+
+        def encode(ids: Tensor, lengths: Tensor) -> tuple[Tensor, ...]:
+            states = self.encode_words(ids, lengths, kept)
+            return (states,) if across else self.pool_words(states, lengths)
+
+        encoded = in_chunks(encode, word_ids, words_per_sentence, self.max_words)
+        if across:
+            encoded = self.pool_words(encoded[0], words_per_sentence, sentences_per_document)
+        return WordLevel(*encoded)
+
+    def encode_words(
+        self, word_ids: Tensor, words_per_sentence: Tensor, kept: Tensor | None = None
+    ) -> Tensor:
+        """Encode the words of each sentence to states (T, H).
+
+        `kept`, shape (vocabulary_size, 1), is the dropout factor of each word vector.
+        """
+        encoder, table = self.word_encoder, self._projected
+        if table is not None and not torch.is_grad_enabled() and encoder.has_kernels:
+            assert isinstance(encoder, BidirectionalGRU)
+            return encoder.recur(table, word_ids, words_per_sentence)
+        distinct, index = distinct_words(word_ids, self.embedding.num_embeddings)
+        vectors = self.embedding(distinct)  # (U, E)
+        if kept is not None:
+            vectors = vectors * kept[distinct]
+        states: Tensor = encoder(vectors, index, words_per_sentence)
+        return states
+
+    def pool_words(
+        self,
+        states: Tensor,
+        words_per_sentence: Tensor,
+        sentences_per_document: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Pool states of words (T, H) to sentence vectors (N, H), by weights (T, R).
+
+        With a label attention its sums (N, 2C) are appended to the vectors.
+        """
+        pooled, weights = self.word_attention.pool(
+            states, words_per_sentence, sentences_per_document
+        )
+        if self.label_attention is not None:
+            sums = self.label_attention.sums(states, words_per_sentence)
+            pooled = torch.cat([pooled, sums], 1)
+        return pooled, weights
+
+    def read_sentences(
+        self,
+        sentences: Tensor,
+        sentences_per_document: Tensor,
+        dropped: float = 0.0,
+        chosen: Tensor | None = None,
+    ) -> SentenceLevel:
+        """Encode sentence vectors (N, H), pool them to document vectors, and score these.
+
+        `dropped` is the share of the entries of sentence and document vectors to drop. `chosen`
+        are the numbers of the sentences that documents have, one after another; None for each
+        once, in order.
+        """
+        if chosen is None:
+            chosen = torch.arange(len(sentences), device=sentences.device)
+        size = self.word_attention.output_size
+        pooled = dropout(sentences[:, :size].contiguous(), dropped, self.generator)
+        states = self.sentence_encoder(pooled, chosen, sentences_per_document)
+        vectors, weights = self.sentence_attention.pool(states, sentences_per_document)  # (D, H)
+        vectors = dropout(vectors, dropped, self.generator)
+        logits = self.output(vectors)
+        if self.label_attention is not None:
+            sums = sentences[chosen, size:]
+            logits = logits + self.label_attention.scores(sums, sentences_per_document)
+        return SentenceLevel(logits, weights, vectors)
+
+    def gradient_attention(
+        self,
+        word_ids: Tensor,
+        words_per_sentence: Tensor,
+        sentences_per_document: Tensor,
+        score: Score,
+    ) -> HANAttribution:
+        """Multiply attention by the gradient of the score at it (Serrano and Smith, 2019).
+
+        Since ``s_i = sum_t alpha_it h_it``, a word contributes ``alpha_it h_it . d score / d s_i``,
+        so only the sentence level needs a backward pass. Attention that depends on other sentences
+        is held fixed; without attention, the part of the pooled vector from the state replaces that
+        product.
+        """
+
+        def encode(ids: Tensor, lengths: Tensor) -> tuple[Tensor]:
+            return (self.encode_words(ids, lengths),)
+
+        with torch.no_grad():
+            (states,) = in_chunks(encode, word_ids, words_per_sentence, self.max_words)  # (T, H)
+            sentences, weights = self.pool_words(states, words_per_sentence, sentences_per_document)
+        with torch.enable_grad():
+            sentences.requires_grad_()
+            logits, sentence_weights, _ = self.read_sentences(sentences, sentences_per_document)
+            gradient = gradient_of(logits, score(logits.detach()), sentences)  # (N, H)
+        size = self.word_attention.output_size
+        words = self.word_attention.attributions(
+            states, weights, gradient[:, :size].contiguous(), words_per_sentence
+        )
+        if self.label_attention is not None:
+            words = words + self.label_attention.attributions(
+                states, gradient[:, size:], words_per_sentence
+            )
+        shares = sentence_weights.detach().mean(1)
+        return HANAttribution(logits.detach(), weights.mean(1), shares, words)
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether compiled kernels cover the layers that do most of the work."""
+        words, sentences = self.word_encoder, self.sentence_encoder
+        layers = words, self.word_attention, sentences, self.sentence_attention
+        return all(layer.has_kernels for layer in layers)
+
+    def tabulate(self) -> None:
+        """Prepare predictions on the CPU: project the whole vocabulary once, join weights.
+
+        The table takes 24 * word_hidden bytes a word; it is made only where kernels read it, and
+        only up to eight times the size of the word vectors. Training, moving the module and loading
+        a state delete it; after other changes of weights, call this again.
+        """
+        for encoder in self.children():
+            if isinstance(encoder, BidirectionalGRU):
+                encoder.join_weights(True)
+        word_encoder, size = self.word_encoder, self.embedding.embedding_dim
+        if word_encoder.has_kernels and 3 * word_encoder.output_size <= 8 * size:
+            assert isinstance(word_encoder, BidirectionalGRU)
+            with torch.no_grad():
+                self._projected = word_encoder.project(self.embedding.weight)  # (2, V, 3H/2)
+
+    def train(self, mode: bool = True) -> HierarchicalAttentionNetwork:
+        """Switch to training mode, which deletes the table of `tabulate`, or to evaluation mode."""
+        if mode:
+            self._forget_tables()
+        return super().train(mode)
+
+    def _apply(self, *args: Any, **kwargs: Any) -> HierarchicalAttentionNetwork:
+        self._forget_tables()  # the module moves to another device or dtype
+        return super()._apply(*args, **kwargs)
+
+    def _forget_tables(self, _: Any = None) -> None:
+        self._projected = None
+        for encoder in self.children():
+            if isinstance(encoder, BidirectionalGRU):
+                encoder.join_weights(False)
+
+
+def pooling_of(
+    options: NetworkOptions, input_size: int, generator: torch.Generator | None
+) -> Pooling:
+    """Return the pooling for these options; `ContextPooling`, of words only, is not made here."""
+    attention = options.attention
+    if options.pooling == "mean":
+        return MeanPooling(input_size)
+    if options.pooling == "max":
+        return MaxPooling(input_size)
+    if attention is None:
+        return LastPooling(input_size, options.recurrent.bidirectional)
+    if isinstance(attention, MultiHopAttention) and attention.hops > 1:
+        return MultiHopPooling(input_size, attention.size, attention.hops, generator)
+    return AttentionPooling(input_size, attention.size, generator)
+
+
+def _scale_inputs(encoder: nn.Module, factor: float) -> None:
+    """Multiply the weights of the inputs of an encoder's first layer."""
+    with torch.no_grad():
+        for name, weight in encoder.named_parameters():
+            if "weight_ih_l0" in name:
+                weight.mul_(factor)
+
+
+def in_chunks(
+    encode: Callable[[Tensor, Tensor], tuple[Tensor, ...]],
+    word_ids: Tensor,
+    words_per_sentence: Tensor,
+    max_words: int,
+) -> tuple[Tensor, ...]:
+    """Encode ids (T,) of sentences (N,), at most `max_words` words at once (or one sentence)."""
+    if len(word_ids) <= max_words:
+        return encode(word_ids, words_per_sentence)
+    check_lengths(words_per_sentence, len(word_ids))
+    if torch.is_grad_enabled():
+        # To save memory, each chunk computes its states again in its backward pass.
+        encode = partial(checkpoint, encode, use_reentrant=False, preserve_rng_state=False)
+    ends, encoded = torch.cumsum(words_per_sentence, 0), []
+    sentence = word = 0
+    while sentence < len(ends):
+        fitting = int(torch.searchsorted(ends, word + max_words, right=True))
+        next_sentence = max(fitting, sentence + 1)
+        next_word = int(ends[next_sentence - 1])
+        lengths = words_per_sentence[sentence:next_sentence]
+        encoded.append(encode(word_ids[word:next_word], lengths))
+        sentence, word = next_sentence, next_word
+    return tuple(torch.cat(rows) for rows in zip(*encoded, strict=True))
+
+
+def gradient_of(logits: Tensor, factors: Tensor, inputs: Tensor) -> Tensor:
+    """Compute the gradient of the scores with respect to these inputs; weights get none."""
+    if not logits.requires_grad:  # encoders build no graph if there is nothing to encode
+        return torch.zeros_like(inputs)
+    # Differentiate a sum, which needs no `grad_outputs`: for these PyTorch imports SymPy, which
+    # takes half a second, and if memory runs out on the way, the process cannot explain any more.
+    (gradient,) = torch.autograd.grad(
+        (logits * factors).sum(), inputs, allow_unused=True, materialize_grads=True
+    )
+    return gradient

@@ -1,0 +1,649 @@
+"""Poolings: one vector from the states of a sequence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from sk_han._kernels import engine
+from sk_han.nn._encoders import (
+    computed,
+    kernels_cover,
+    parameter,
+    summed,
+    uniform_,
+    xavier_uniform_,
+)
+from sk_han.nn._ragged import (
+    PackedLayout,
+    segment_numbers,
+    segment_softmax,
+    segment_sum,
+    sequence_ends,
+)
+
+
+class Pooling(nn.Module):
+    """Base class of poolings, which compute one vector from the states of each sequence.
+
+    Attributes
+    ----------
+    output_size : int
+        Size of a pooled vector.
+    across_sequences : bool
+        Whether the weights of a sequence depend on other sequences of its document, so that all
+        must be pooled at once.
+    """
+
+    output_size: int
+    across_sequences = False
+    has_kernels = False  # whether there are compiled kernels for it
+
+    def pool(
+        self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Pool concatenated sequences, without padding.
+
+        Parameters
+        ----------
+        states : Tensor, shape (T, H)
+        lengths : Tensor of int64, shape (N,)
+            Number of states of each sequence, together T.
+        sequences_per_document : Tensor of int64, shape (D,), optional
+            Together N. Only poolings whose `across_sequences` is True read it.
+
+        Returns
+        -------
+        pooled : Tensor, shape (N, output_size)
+            Zero for a sequence without states.
+        weights : Tensor, shape (T, R)
+            Share of each state in each of R results side by side; they sum to 1 over a sequence.
+        """
+        raise NotImplementedError
+
+    def attributions(
+        self, states: Tensor, weights: Tensor, gradient: Tensor, lengths: Tensor
+    ) -> Tensor:
+        """Compute the contribution of each state to a linear score of the pooled vectors.
+
+        This implementation is for weighted sums of the states:
+        ``sum_r weights[t, r] * states[t] . gradient[n, r]`` for state t of sequence n.
+
+        Parameters
+        ----------
+        states, lengths : Tensor
+            As in `pool`.
+        weights : Tensor, shape (T, R)
+            As `pool` returned them; held fixed.
+        gradient : Tensor, shape (N, output_size)
+            Gradient of the score with respect to the pooled vectors.
+
+        Returns
+        -------
+        Tensor, shape (T,)
+            Contributions of a sequence sum to ``pooled . gradient``.
+        """
+        segment = segment_numbers(lengths).to(states.device)
+        by_result = gradient.view(len(gradient), weights.shape[1], states.shape[1])[segment]
+        return (weights * (by_result @ states.unsqueeze(2)).squeeze(2)).sum(1)  # (T, R) -> (T,)
+
+
+class MeanPooling(Pooling):
+    """Mean of the states of a sequence: HN-AVE of Yang et al. (2016).
+
+    Parameters
+    ----------
+    input_size : int
+        Size H of each state.
+    """
+
+    def __init__(self, input_size: int) -> None:
+        super().__init__()
+        self.output_size = input_size
+
+    def pool(
+        self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Pool concatenated sequences (see `Pooling.pool`); a weight is one over the length."""
+        segment = segment_numbers(lengths).to(states.device)  # (T,)
+        weights = lengths.to(states)[segment].reciprocal().unsqueeze(1)  # (T, 1)
+        return segment_sum(weights * states, segment, len(lengths)), weights
+
+
+class MaxPooling(Pooling):
+    """Maximum of each entry over the states of a sequence: HN-MAX of Yang et al. (2016).
+
+    Parameters
+    ----------
+    input_size : int
+        Size H of each state.
+    """
+
+    def __init__(self, input_size: int) -> None:
+        super().__init__()
+        self.output_size = input_size
+
+    def pool(
+        self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Pool concatenated sequences; see `Pooling.pool`.
+
+        The weight of a state is the share of the entries that come from it; of equal states, the
+        first one counts.
+        """
+        T, H = states.shape
+        source = self._sources(states.detach(), lengths)  # (N, H)
+        # An empty sequence takes its entries from row T, which is zero.
+        pooled = torch.cat([states, states.new_zeros(1, H)]).gather(0, source)  # (N, H)
+        counts = torch.bincount(source.flatten(), minlength=T + 1)[:T]
+        return pooled, (counts.to(states) / H).unsqueeze(1)
+
+    def attributions(
+        self, states: Tensor, weights: Tensor, gradient: Tensor, lengths: Tensor
+    ) -> Tensor:
+        """Compute the contribution of each state; see `Pooling.attributions`.
+
+        The weights only hold the number of entries from each state, so `_sources` runs again.
+        """
+        T, H = states.shape
+        source = self._sources(states, lengths).flatten()  # (N * H,)
+        entries = torch.cat([states, states.new_zeros(1, H)])  # (T + 1, H)
+        column = torch.arange(H, device=states.device).repeat(len(lengths))
+        contributions = states.new_zeros(T + 1).index_add(
+            0, source, entries[source, column] * gradient.flatten()
+        )
+        return contributions[:T]
+
+    @staticmethod
+    def _sources(states: Tensor, lengths: Tensor) -> Tensor:
+        """Return the row that each pooled entry comes from, shape (N, H); T if there is none."""
+        (T, H), N = states.shape, len(lengths)
+        segment = segment_numbers(lengths).to(states.device).unsqueeze(1).expand(T, H)
+        highest = states.new_zeros(N, H).scatter_reduce(
+            0, segment, states, "amax", include_self=False
+        )
+        row = torch.arange(T, device=states.device).unsqueeze(1)
+        # NaN is passed on, so that training notices it.
+        is_highest = (states == highest.gather(0, segment)) | states.isnan()
+        candidate = torch.where(is_highest, row, T)  # (T, H)
+        return candidate.new_full((N, H), T).scatter_reduce(0, segment, candidate, "amin")
+
+
+class LastPooling(Pooling):
+    """Last state of each direction: the encoder of Sutskever et al. (2014).
+
+    Parameters
+    ----------
+    input_size : int
+        Size H of each state.
+    bidirectional : bool
+        Whether the second half of each state belongs to the backward direction, whose last state is
+        at the first token.
+    """
+
+    def __init__(self, input_size: int, bidirectional: bool) -> None:
+        super().__init__()
+        self.output_size = input_size
+        self.forward_size = input_size // 2 if bidirectional else input_size
+
+    def pool(
+        self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Pool concatenated sequences; see `Pooling.pool`.
+
+        With two directions, the last and the first state have a weight of one half each.
+        """
+        filled, first, last = sequence_ends(lengths, states.device)
+        H = self.forward_size
+        ends = torch.cat([states[last, :H], states[first, H:]], dim=1)
+        pooled = states.new_zeros(len(lengths), self.output_size)
+        pooled = pooled.index_copy(0, filled, ends)  # (N, H)
+        share = H / self.output_size
+        weights = states.new_zeros(len(states))
+        weights[last] += share
+        weights[first] += 1 - share
+        return pooled, weights.unsqueeze(1)
+
+    def attributions(
+        self, states: Tensor, weights: Tensor, gradient: Tensor, lengths: Tensor
+    ) -> Tensor:
+        """Compute the contribution of each state; see `Pooling.attributions`.
+
+        The part of each direction belongs to the last state of that direction.
+        """
+        filled, first, last = sequence_ends(lengths, states.device)
+        H, gradient = self.forward_size, gradient[filled]
+        contributions = states.new_zeros(len(states))
+        contributions[last] += (states[last, :H] * gradient[:, :H]).sum(1)
+        contributions[first] += (states[first, H:] * gradient[:, H:]).sum(1)
+        return contributions
+
+
+class AttentionPooling(Pooling):
+    """Weighted mean of the states of a sequence, after Yang et al. (2016), equations 5 to 7.
+
+    ``u_t = tanh(W h_t + b)``, ``alpha_t = softmax_t(u_t . c)``, result ``sum_t alpha_t h_t``,
+    where the context vector ``c`` stands for the question "is this one informative?".
+
+    Parameters
+    ----------
+    input_size : int
+        Size H of each state.
+    attention_dim : int
+        Size A of ``u_t`` and ``c``.
+    generator : torch.Generator, optional
+        Source of the initial weights; by default PyTorch's global one.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_han.nn import AttentionPooling
+    >>> pooling = AttentionPooling(input_size=4, attention_dim=3)
+    >>> pooled, weights = pooling.pool(torch.randn(8, 4), torch.tensor([3, 5]))
+    >>> pooled.shape, weights.shape
+    (torch.Size([2, 4]), torch.Size([8, 1]))
+    """
+
+    has_kernels = True
+
+    def __init__(
+        self, input_size: int, attention_dim: int, generator: torch.Generator | None = None
+    ) -> None:
+        super().__init__()
+        self.weight = parameter(attention_dim, input_size)
+        self.bias = parameter(attention_dim)
+        self.context = parameter(attention_dim)
+        self.output_size = input_size
+        xavier_uniform_(self.weight, generator)
+        uniform_(self.context, attention_dim**-0.5, generator)
+
+    def pool(
+        self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Pool concatenated sequences; see `Pooling.pool`."""
+        if kernels_cover(states):
+            own = self.weight, self.bias, self.context
+            pooled, weights = _Attention.apply(states, *own, lengths, torch.is_grad_enabled())
+            return pooled, weights.unsqueeze(1)
+        segment = segment_numbers(lengths).to(states.device)  # (T,)
+        u = torch.tanh(torch.addmm(self.bias, states, self.weight.T))  # (T, A)
+        weights = segment_softmax(u @ self.context, segment, len(lengths)).unsqueeze(1)  # (T, 1)
+        return segment_sum(weights * states, segment, len(lengths)), weights
+
+
+class _Attention(torch.autograd.Function):
+    """`sk_han._kernels.engine.attend` with its gradients; `keep` what they need."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        states: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        context: Tensor,
+        lengths: Tensor,
+        keep: bool,
+    ) -> tuple[Tensor, Tensor]:
+        keep = keep and any(ctx.needs_input_grad)
+        attended = computed(engine.attend, states, weight, bias, context, lengths, keep)
+        weights = torch.from_numpy(attended.weights)
+        hidden = None if attended.hidden is None else torch.from_numpy(attended.hidden)
+        ctx.save_for_backward(states, weight, context, weights, hidden)
+        ctx.starts, ctx.bounds = attended.starts, attended.bounds
+        return torch.from_numpy(attended.pooled), weights
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, grad_weights: Tensor) -> tuple[Tensor | None, ...]:
+        kept = *ctx.saved_tensors, ctx.starts, ctx.bounds
+        of_states, *of_weights = computed(engine.attend_gradients, grad, grad_weights, *kept)
+        return torch.from_numpy(of_states), *map(summed, of_weights), None, None
+
+
+class ContextPooling(Pooling):
+    """The word attention of a sentence depends on the others: CAHAN of `sk_han.ContextAttention`.
+
+    With the word states ``h_it`` of sentence i of a document and ``c_i``, the sum (or the mean) of
+    the sentence vectors ``s_1 ... s_{i-1}``, which is zero for the first sentence::
+
+        u_it = tanh(W h_it + V c_i + b)
+        alpha_it = softmax_t(u_it . u),   s_i = sum_t alpha_it h_it
+
+    With a gate, ``lambda_it`` is the weight of the word itself::
+
+        lambda_it = sigmoid(w . h_it + v . c_i + d)
+        u_it = tanh(lambda_it W h_it + (1 - lambda_it) V c_i + b)
+
+    The bidirectional form does the same from the last sentence to the first, with weights of its
+    own; the sentence vector is ``[s_i forward ; s_i backward]``.
+
+    Parameters
+    ----------
+    input_size : int
+        Size H of each word state.
+    attention_dim : int
+        Size A of ``u_it``.
+    bidirectional : bool
+        Whether the attention depends on later sentences too.
+    summary : {"sum", "mean"}
+        How ``c_i`` is computed from earlier sentence vectors.
+    gated : bool
+        Whether ``lambda_it`` weighs word and context.
+    generator : torch.Generator, optional
+        Source of the initial weights; by default PyTorch's global one.
+    """
+
+    across_sequences = True
+
+    def __init__(
+        self,
+        input_size: int,
+        attention_dim: int,
+        *,
+        bidirectional: bool,
+        summary: str,
+        gated: bool,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        self.output_size = 2 * input_size if bidirectional else input_size
+        settings = (summary, gated, generator)
+        self.forwards = _Direction(input_size, attention_dim, *settings)
+        self.backwards = _Direction(input_size, attention_dim, *settings) if bidirectional else None
+
+    def pool(
+        self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Pool words (see `Pooling.pool`), one sentence of every document at a time.
+
+        Without `sequences_per_document` there is one document. Each direction has weights.
+        """
+        if sequences_per_document is None:
+            sequences_per_document = torch.tensor([len(lengths)], device="cpu")
+        layout = PackedLayout(sequences_per_document)
+        directions = [(self.forwards, layout.forward_token)]
+        if self.backwards is not None:
+            directions.append((self.backwards, layout.backward_token))
+        pooled = [
+            direction(states, lengths, order, layout.active) for direction, order in directions
+        ]
+        sentences, weights = zip(*pooled, strict=True)
+        return torch.cat(sentences, dim=1), torch.stack(weights, dim=1)
+
+
+class _Direction(nn.Module):
+    """The attention of one direction."""
+
+    def __init__(
+        self,
+        input_size: int,
+        attention_dim: int,
+        summary: str,
+        gated: bool,
+        generator: torch.Generator | None,
+    ) -> None:
+        super().__init__()
+        self.summary, self.gated = summary, gated
+        self.weight = parameter(attention_dim, input_size)
+        self.sentence_weight = parameter(attention_dim, input_size)
+        self.bias = parameter(attention_dim)
+        self.context = parameter(attention_dim)
+        xavier_uniform_(self.weight, generator)
+        xavier_uniform_(self.sentence_weight, generator)
+        uniform_(self.context, attention_dim**-0.5, generator)
+        if gated:
+            self.gate_weight = parameter(input_size)
+            self.gate_sentence_weight = parameter(input_size)
+            self.gate_bias = parameter()
+            uniform_(self.gate_weight, input_size**-0.5, generator)
+            uniform_(self.gate_sentence_weight, input_size**-0.5, generator)
+
+    def forward(
+        self, states: Tensor, words_per_sentence: Tensor, order: Tensor, active: list[int]
+    ) -> tuple[Tensor, Tensor]:
+        """Pool the sentences in this order, those of `active[t]` documents at step t."""
+        device, H = states.device, states.shape[1]
+        lengths = words_per_sentence[order]
+        n_words = [int(step_lengths.sum()) for step_lengths in lengths.split(active)]
+        starts = torch.cumsum(words_per_sentence, 0) - words_per_sentence
+        moved = starts[order] - (torch.cumsum(lengths, 0) - lengths)
+        # The words with the sentences in this order, (T,).
+        words = torch.repeat_interleave(moved, lengths)
+        words = (words + torch.arange(len(words), device=words.device)).to(device)
+        states = states[words]  # (T, H)
+        # Terms of the word alone are computed for all words at once, before the loop.
+        projected = states @ self.weight.T  # (T, A)
+        gate = states @ self.gate_weight if self.gated else states.new_zeros(len(states))  # (T,)
+
+        total = states.new_zeros(active[0] if active else 0, H)  # sum of the earlier sentences
+        sentences, weights = [states.new_zeros(0, H)], [states.new_zeros(0)]
+        steps = zip(
+            lengths.split(active),
+            states.split(n_words),
+            projected.split(n_words),
+            gate.split(n_words),
+            strict=True,
+        )
+        for step, (n_words_each, h, Wh, wh) in enumerate(steps):
+            n = len(n_words_each)
+            sentence = segment_numbers(n_words_each).to(device)
+            c = total[:n] / max(step, 1) if self.summary == "mean" else total[:n]  # (n, H)
+            Vc = (c @ self.sentence_weight.T)[sentence]  # (words of the step, A)
+            if self.gated:
+                vc = (c @ self.gate_sentence_weight)[sentence]
+                share = torch.sigmoid(wh + vc + self.gate_bias).unsqueeze(1)
+                Wh, Vc = share * Wh, (1 - share) * Vc
+            u = torch.tanh(Wh + Vc + self.bias)
+            alpha = segment_softmax(u @ self.context, sentence, n)
+            s = segment_sum(alpha.unsqueeze(1) * h, sentence, n)  # (n, H)
+            total = total[:n] + s
+            sentences.append(s)
+            weights.append(alpha)
+        by_step, weights_by_step = torch.cat(sentences), torch.cat(weights)
+        return (
+            torch.empty_like(by_step).index_copy(0, order.to(device), by_step),
+            torch.empty_like(weights_by_step).index_copy(0, words, weights_by_step),
+        )
+
+
+class MultiHopPooling(Pooling):
+    """R weighted means of the states of a sequence, side by side (see `sk_han.MultiHopAttention`).
+
+    ``u_t = tanh(W h_t + b)``, ``A_rt = softmax_t(u_t . c_r)``, result
+    ``[sum_t A_1t h_t ; ... ; sum_t A_Rt h_t]``: `AttentionPooling` with R context vectors. (The
+    paper has no bias b.)
+
+    Parameters
+    ----------
+    input_size : int
+        Size H of each state.
+    attention_dim : int
+        Size A of ``u_t`` and of each ``c_r``.
+    hops : int
+        Number R of context vectors.
+    generator : torch.Generator, optional
+        Source of the initial weights; by default PyTorch's global one.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        attention_dim: int,
+        hops: int,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        self.weight = parameter(attention_dim, input_size)
+        self.bias = parameter(attention_dim)
+        self.context = parameter(hops, attention_dim)
+        self.output_size = hops * input_size
+        xavier_uniform_(self.weight, generator)
+        uniform_(self.context, attention_dim**-0.5, generator)
+
+    def pool(
+        self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Pool concatenated sequences; see `Pooling.pool`: vectors (N, R * H)."""
+        N, R = len(lengths), len(self.context)
+        segment = segment_numbers(lengths).to(states.device)  # (T,)
+        u = torch.tanh(torch.addmm(self.bias, states, self.weight.T))  # (T, A)
+        hop = torch.arange(R, device=states.device).unsqueeze(1) * N + segment  # (R, T)
+        scores = (self.context @ u.T).flatten()  # (R * T,)
+        weights = segment_softmax(scores, hop.flatten(), N * R).view(R, -1).T  # (T, R)
+        weighted = weights.unsqueeze(2) * states.unsqueeze(1)  # (T, R, H)
+        return segment_sum(weighted.flatten(1), segment, N), weights
+
+
+# Scores are between -10 and 10, so that exponentials can be added up without their maximum.
+BOUND = 10.0
+
+# Numbers computed at once: few enough for a processor's cache, enough to keep a GPU busy.
+_NUMBERS_AT_ONCE, _NUMBERS_ON_GPU = 1 << 16, 1 << 26
+
+
+class LabelAttention(nn.Module):
+    """Scores of labels, each by its own attention to the words of a document.
+
+    ``s_tl = 10 tanh(q_l . h_t / 10)``, ``alpha_tl = softmax_t(s_tl)`` over the words of the
+    document, result ``sum_t alpha_tl v_l . h_t``: the label-wise attention of Mullenbach et al.
+    (2018; see `sk_han.Attention`) and Chalkidis et al. (2019), with bounded scores. What a sentence
+    adds to numerator and denominator of the softmax does not depend on other sentences, so that any
+    set of sentences is scored by sums of these.
+
+    Parameters
+    ----------
+    input_size : int
+        Size H of the state of a word.
+    n_labels : int
+        Number L of labels or classes.
+    generator : torch.Generator, optional
+        Source of the initial weights; by default PyTorch's global one.
+
+    Examples
+    --------
+    Three labels, and two sentences of two words and one word, in one document:
+
+    >>> import torch
+    >>> from sk_han.nn import LabelAttention
+    >>> attention = LabelAttention(input_size=4, n_labels=3)
+    >>> sums = attention.sums(torch.randn(3, 4), torch.tensor([2, 1]))
+    >>> attention.scores(sums, torch.tensor([2])).shape
+    torch.Size([1, 3])
+    """
+
+    def __init__(
+        self, input_size: int, n_labels: int, generator: torch.Generator | None = None
+    ) -> None:
+        super().__init__()
+        self.query, self.value = parameter(n_labels, input_size), parameter(n_labels, input_size)
+        xavier_uniform_(self.query, generator)
+        xavier_uniform_(self.value, generator)
+
+    def sums(self, states: Tensor, words_per_sentence: Tensor) -> Tensor:
+        """Add up ``exp(s)`` and ``exp(s) v . h`` of the states (T, H) of sentences, (N, 2L)."""
+        segment = segment_numbers(words_per_sentence).to(states.device)
+        summed: Tensor = _Sums.apply(states, self._weights, segment, len(words_per_sentence))
+        return summed
+
+    def scores(self, sums: Tensor, sentences_per_document: Tensor) -> Tensor:
+        """Divide the sums (N, 2L) over the sentences of documents, (D, L); 0 for an empty one."""
+        segment = segment_numbers(sentences_per_document).to(sums.device)
+        below, above = segment_sum(sums, segment, len(sentences_per_document)).chunk(2, 1)
+        return above / below.clamp_min(torch.finfo(sums.dtype).tiny)
+
+    def attributions(self, states: Tensor, gradient: Tensor, words_per_sentence: Tensor) -> Tensor:
+        """Compute contributions of words (T,) to a linear score of labels, at fixed attention.
+
+        `gradient` is the gradient of the score with respect to the sums (N, 2L). Contributions of a
+        document sum to its score.
+        """
+        segment = segment_numbers(words_per_sentence).to(states.device)
+        of_above = gradient.chunk(2, 1)[1]  # (N, L)
+        weights = self._weights
+        shares = []
+        for rows in _portions(states, weights):
+            _, exponential, values = _terms(states[rows], weights)
+            shares.append((of_above[segment[rows]] * exponential * values).sum(1))
+        return torch.cat([states.new_empty(0), *shares])
+
+    @property
+    def _weights(self) -> Tensor:
+        return torch.cat([self.query, self.value])  # (2L, H): larger products take less time
+
+
+class _Sums(torch.autograd.Function):
+    """Sums over sentences; the backward pass recomputes the arrays of words by labels."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, states: Tensor, weights: Tensor, segment: Tensor, n_sentences: int
+    ) -> Tensor:
+        ctx.save_for_backward(states, weights, segment)
+        summed = states.new_zeros(n_sentences, len(weights))
+        for rows in _portions(states, weights):
+            _, exponential, values = _terms(states[rows], weights)
+            both = torch.cat([exponential, exponential * values], 1)
+            if states.is_cuda:
+                summed += segment_sum(both, segment[rows], n_sentences)
+            else:
+                summed.index_add_(0, segment[rows], both)
+        return summed
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        states, weights, segment = ctx.saved_tensors
+        of_states, of_weights = torch.empty_like(states), torch.zeros_like(weights)
+        for rows in _portions(states, weights):
+            squashed, exponential, values = _terms(states[rows], weights)
+            below, above = gradients[0][segment[rows]].chunk(2, 1)  # (t, L)
+            of_values = above * exponential
+            of_scores = (below * exponential + of_values * values) * (1 - squashed**2)
+            of_both = torch.cat([of_scores, of_values], 1)  # (t, 2L)
+            of_states[rows] = of_both @ weights
+            of_weights += of_both.T @ states[rows]
+        return of_states, of_weights, None, None
+
+
+def _terms(states: Tensor, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return ``tanh(q . h / 10)``, ``exp(s)`` and ``v . h``, each (t, L)."""
+    queried, values = (states @ weights.T).chunk(2, 1)
+    squashed = torch.tanh(queried / BOUND)
+    return squashed, torch.exp(BOUND * squashed), values
+
+
+def _portions(states: Tensor, weights: Tensor) -> list[slice]:
+    at_once = _NUMBERS_ON_GPU if states.is_cuda else _NUMBERS_AT_ONCE
+    size = max(1, at_once // max(len(weights), 1))
+    return [slice(first, first + size) for first in range(0, len(states), size)]
+
+
+def hop_overlap(weights: Tensor, lengths: Tensor) -> Tensor:
+    """Compute the overlap of the hops of each sequence, ``||A A^T - I||_F^2`` of A^T (T, R): (N,).
+
+    Zero if each hop attends to one token, and no two hops to the same one (Lin et al., 2017), and
+    for a sequence without tokens.
+    """
+    segment = segment_numbers(lengths).to(weights.device)
+    products = weights.unsqueeze(2) * weights.unsqueeze(1)  # (T, R, R)
+    N, R = len(lengths), weights.shape[1]
+    gram = segment_sum(products.flatten(1), segment, N).view(N, R, R)
+    identity = torch.eye(R, dtype=gram.dtype, device=gram.device)
+    overlap = (gram - identity).square().sum((1, 2))  # (N,)
+    return overlap * (lengths > 0).to(overlap)
+
+
+def document_overlap(
+    word_weights: Tensor,
+    words_per_sentence: Tensor,
+    sentence_weights: Tensor,
+    sentences_per_document: Tensor,
+) -> Tensor:
+    """Add the mean `hop_overlap` of each document's sentences to that of the document, (D,)."""
+    overlap = hop_overlap(word_weights, words_per_sentence)  # (N,)
+    document = segment_numbers(sentences_per_document).to(overlap.device)  # (N,)
+    total = segment_sum(overlap.unsqueeze(1), document, len(sentences_per_document)).squeeze(1)
+    mean = total / sentences_per_document.clamp(min=1).to(total)
+    return mean + hop_overlap(sentence_weights, sentences_per_document)

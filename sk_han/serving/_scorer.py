@@ -1,0 +1,356 @@
+"""Scorer: a stored model that predicts and explains without PyTorch and scikit-learn."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han._documents import DocumentArray
+from sk_han._model.fitted_model import FittedModel
+from sk_han._parts.ngram_model import NgramModel
+from sk_han._parts.pool import NETWORK_SCHEMAS
+from sk_han._storage.model_file import Arrays, model_file, read_model
+from sk_han._storage.schema import fields_of
+from sk_han._targets import Target
+from sk_han._text.analyzer import TOKEN_PATTERNS
+from sk_han._text.reader import DocumentReader, DocumentSpans, words_of
+from sk_han._text.vocabulary import stored_tokenizer
+from sk_han._utils.containers import records_of
+from sk_han._utils.messages import counted
+from sk_han._validation.documents import as_list, check_texts, holds_word_ids
+from sk_han.serving._stored_model import (
+    ESTIMATOR,
+    NO_SENTENCE_VECTORS,
+    ServedNetwork,
+    check_all_taken,
+    fitted_state,
+    stored_steps,
+    stored_table,
+)
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from sk_han.inspection._results.collection import ExplanationList
+    from sk_han.inspection._results.summary import Summary
+
+
+class ServedTokenizer:
+    """A fitted `HierarchicalTokenizer` that only transforms, of its description in a model file."""
+
+    def __init__(self, data: Any, arrays: Arrays) -> None:
+        stored = stored_tokenizer(data, arrays)
+        self.vocabulary_, params = stored.vocabulary, stored.params
+        if params["stop_words"] == "english":
+            params["stop_words"] = stored.stop_words
+        pattern = params["token_pattern"]
+        names = ["lowercase", "strip_accents", "max_sentences", "max_words"]
+        self._reader = DocumentReader(
+            token_pattern=TOKEN_PATTERNS[params["tokens"]] if pattern is None else pattern,
+            stop_words=params["stop_words"] or (),
+            **{name: params[name] for name in names},
+        )
+
+    def transform_ragged(self, X: Any) -> DocumentArray:
+        """Turn texts into word ids, as `HierarchicalTokenizer.transform_ragged` does."""
+        texts, size = check_texts(X), ServedNetwork.batch_size  # joblib would read many at once
+        portions = [texts[first : first + size] for first in range(0, len(texts), size)]
+        documents = [self._reader.documents(portion, self.vocabulary_) for portion in portions]
+        return DocumentArray.concatenate(documents)
+
+    def locate(self, texts: Any) -> tuple[DocumentArray, list[DocumentSpans]]:
+        """Return documents and the positions of their words and sentences."""
+        return self._reader.locate(check_texts(texts), self.vocabulary_)
+
+    def inverse_transform(self, documents: DocumentArray) -> list[list[list[str]]]:
+        """Return the words of documents."""
+        return words_of(documents, self.vocabulary_)
+
+
+def check_threshold(threshold: Any, target: Target) -> None:
+    """Check the least probability of an accepted prediction; infinity accepts none."""
+    if not target.has_one_label:
+        raise ValueError(
+            "threshold accepts documents of one label. For several labels compare each probability "
+            "with a threshold of its own."
+        )
+    is_number = isinstance(threshold, Real) and not isinstance(threshold, bool)
+    if not is_number or not (0 <= threshold <= 1 or threshold == np.inf):
+        raise ValueError(f"threshold must be a probability, such as 0.9; got {threshold!r}.")
+
+
+class Scorer:
+    """A fitted classifier in a file of `sk_han.save`, without PyTorch, scikit-learn and SciPy.
+
+    It needs NumPy and safetensors, narwhals for frames and series, and Numba to be fast.
+    Probabilities are those of the classifier up to rounding, about 1e-6. Create one with
+    `Scorer.load`; threads may share it. It computes ``rnn="gru"`` with ``pooling="attention"`` or
+    `Attention`, the default; `sk_han.load` reads models of other networks.
+
+    Attributes
+    ----------
+    model_ : FittedModel
+        The fit, as `HANClassifier.model_`.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, in the order of the columns of `predict_proba`.
+    feature_names_in_ : ndarray of shape (n_columns,)
+        Names of the columns that are read, the text column first; only of a fit to a table.
+    table : dict or None
+        How the command line read the table that it fitted this model to: "text", a list of columns,
+        "label", "separator" (of columns), "encoding", "labels_separator"; None of other fits.
+
+    Notes
+    -----
+    In a clone, ``pip install --no-deps .`` and ``pip install numpy safetensors`` install what it
+    needs for lists, ``pip install numba`` what makes it fast; ``import sk_han.serving`` imports no
+    more. The first prediction with Numba compiles, or reads from a cache.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import sk_han
+    >>> from sk_han.datasets import make_reviews
+    >>> from sk_han.serving import Scorer
+    >>> texts, labels = make_reviews(40, random_state=0)
+    >>> classifier = sk_han.HANClassifier(embedding_dim=8, max_epochs=1, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "reviews.han")
+    ...     sk_han.save(classifier.fit(texts, labels), path)
+    ...     scorer = Scorer.load(path)
+    >>> bool(abs(scorer.predict_proba(texts) - classifier.predict_proba(texts)).max() < 1e-5)
+    True
+    """
+
+    table: dict[str, Any] | None = None
+
+    def __init__(self, state: dict[str, Any], tokenizer: ServedTokenizer | None) -> None:
+        model = FittedModel.from_state(state, dict.fromkeys(NETWORK_SCHEMAS, ServedNetwork))
+        # Only `partial_fit` needs `counts`.
+        parts = {
+            name: replace(part, counts=None) if isinstance(part, NgramModel) else part
+            for name, part in model.pool.parts.items()
+        }
+        pool = replace(model.pool, parts=parts)
+        self.model_ = replace(model, pool=pool, tokenizer=tokenizer or model.tokenizer)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Scorer:
+        """Load a classifier, or a Pipeline of tokenizer and classifier, that `sk_han.save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Raises
+        ------
+        ModelFormatError
+            If the file is empty, cut off, damaged, no file of `sk_han.save`, of a newer format,
+            or holds a tokenizer alone or another network. It is a ValueError.
+        OSError
+            If the file cannot be read; FileNotFoundError if there is none.
+        """
+        with model_file(path) as file:
+            description, arrays = read_model(file)
+            pipeline, steps = stored_steps(description)
+            (_, first), (_, model), tokenizer = steps[0], steps[-1], None
+            if pipeline is not None:
+                if first.get("class") == "SentenceEmbedder":
+                    raise ValueError(NO_SENTENCE_VECTORS)
+                tokenizer = ServedTokenizer(first, arrays)
+            if not isinstance(model, dict) or model.get("class") != "HANClassifier":
+                raise ValueError("it holds no classifier")
+            fields = fields_of(model, "the classifier", ESTIMATOR)
+            state = fitted_state(fields["fitted"], arrays, ServedTokenizer)
+            arrays.pop("embedding_init", None)  # a parameter, which `load` checks as all others
+            check_all_taken(arrays)
+            scorer = cls(state, tokenizer)
+            scorer.table = stored_table(description)
+            return scorer
+
+    def __repr__(self) -> str:
+        what = "class" if self.target.has_one_label else "label"
+        return f"Scorer({counted(len(self.classes_), what)})"
+
+    @property
+    def target(self) -> Target:
+        """What scores mean: `names` of classes or labels, and of several labels `thresholds`."""
+        return self.model_.target
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, in the order of the columns of `predict_proba`."""
+        return self.target.names
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the columns that are read."""
+        return np.array(self.model_.feature_names, dtype=object)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the most probable label of each document, the median, or an indicator of labels.
+
+        Parameters
+        ----------
+        X : n_documents raw texts, DocumentArray, or ndarray of int
+            As in ``HANClassifier.fit``. One text goes into a list: ``[text]``. A model of columns
+            takes a frame, a list with a dict for each document, or a mapping of columns.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+        """
+        return self.target.decode(self.target.decide(self.model_.logits(X)))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : n_documents raw texts, DocumentArray, or ndarray of int
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_classes)
+            Columns in the order of `classes_`; rows sum to 1, but not with several labels a
+            document.
+        """
+        return self.model_.predict_proba(X)
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the logarithms of what `predict_proba` does, finite also for unlikely classes."""
+        return self.target.log_probabilities(self.model_.logits(X))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Score each document as `HANClassifier.decision_function` does; X is as in `predict`."""
+        return self.target.decision_function(self.model_.logits(X))
+
+    def predict_frame(self, X: Any, *, threshold: float | None = None) -> DataFrame:
+        """Predict decisions and probabilities as a table, for a partition of a large collection.
+
+        Dask, Spark and Ray map this method over partitions, some of which may be empty. A scorer
+        can be pickled, and needs no PyTorch where it is loaded.
+
+        Parameters
+        ----------
+        X : n_documents raw texts, DocumentArray, or ndarray of int
+            As in `predict`; may be empty.
+        threshold : float, default=None
+            Adds a column ``accepted``: whether the largest probability reaches this, such as the
+            threshold of `selective_threshold`; never of a blank text. For one label per document.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each document, with the index of X if it is a Series or frame of pandas. The
+            column ``prediction`` holds what `predict` returns; with several labels a document,
+            there is a column ``prediction_<label>`` of 1 and 0 for each label. With a threshold
+            the column ``accepted`` is next. A column ``probability_<label>`` for each class or
+            label follows, in the order of `classes_`. Names and dtypes do not depend on X.
+
+        Raises
+        ------
+        TypeError
+            If a document is missing or not a text; the message has its row.
+        ValueError
+            If the threshold is not a probability, or documents may have several labels.
+        """
+        if threshold is not None:
+            check_threshold(threshold, self.target)
+        import pandas
+
+        index = X.index if isinstance(X, (pandas.Series, pandas.DataFrame)) else None
+        X = records_of(X)
+        if not holds_word_ids(X):
+            X = (
+                as_list(X)
+                if self.model_.pool.columns is None
+                else self.model_.texts(X)
+                if len(X)
+                else []
+            )
+        z = self.model_.logits(X) if len(X) > 0 else np.empty((0, len(self.classes_)))
+        decided, p = self.target.decode(self.target.decide(z)), self.target.probabilities(z)
+        if self.target.has_one_label:
+            names = ["prediction"]
+            try:
+                dtype = pandas.Series(self.classes_).dtype
+            except UnicodeEncodeError:  # pandas may keep strings as UTF-8
+                dtype = object
+            predictions = pandas.Series(decided, index, dtype)
+        else:
+            names = [f"prediction_{label}" for label in self.classes_]
+            predictions = pandas.DataFrame(decided, index)
+        columns = [predictions]
+        if threshold is not None:
+            has_text = np.array(
+                [not isinstance(each, str) or bool(each.strip()) for each in X], bool
+            )
+            names.append("accepted")
+            columns.append(pandas.Series(has_text & (p.max(axis=1) >= threshold), index))
+        names += [f"probability_{label}" for label in self.classes_]
+        found = pandas.concat([*columns, pandas.DataFrame(p, index)], axis=1)
+        found.columns = pandas.Index(names, dtype=object)  # UTF-8 does not hold every name
+        return found
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        target: Any = None,
+        against: Any = None,
+        targets: str | None = None,
+        method: str = "shapley",
+        batch_size: int | None = None,
+        random_state: Any = None,
+    ) -> ExplanationList:
+        """Compute the contribution of each word and sentence to the log-odds of a class.
+
+        Parameters
+        ----------
+        X, target, against, targets, method, batch_size, random_state
+            As in `sk_han.explain`.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid.
+        """
+        # Explanations take as long to import as all that predicts.
+        from sk_han.inspection._explanations import ExplainedModel
+
+        return ExplainedModel(self.model_).explain(
+            X,
+            target=target,
+            against=against,
+            targets=targets,
+            method=method,
+            batch_size=batch_size,
+            random_state=random_state,
+        )
+
+    def summarize(
+        self, X: Any, *, k: int = 10, max_documents: int | None = 2000, random_state: Any = 0
+    ) -> Summary:
+        """Find, for each class, the words and n-grams that speak for and against it.
+
+        Parameters
+        ----------
+        X, k, max_documents, random_state
+            As in `sk_han.summarize`.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid, or there are no documents.
+        """
+        from sk_han.inspection._explanations import ExplainedModel
+        from sk_han.inspection._summarizing import summarize_model
+
+        options = {"k": k, "max_documents": max_documents, "random_state": random_state}
+        return summarize_model(ExplainedModel(self.model_), X, **options)

@@ -1,0 +1,447 @@
+"""A stored classifier as a web service with a page: an app of FastAPI, and uvicorn to serve it."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import json
+import os
+import socket
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from importlib.resources import files
+from string import Template
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import parse_qsl
+
+import uvicorn
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+import sk_han
+from sk_han._parts.columns import Coding
+from sk_han._rendering.blocks import Block, Heading, Sentence, Span, percent
+from sk_han._rendering.colors import stylesheet
+from sk_han._rendering.html import escaped, markup
+from sk_han._rendering.result import plain
+from sk_han._rendering.shading import document_blocks, legend, named
+from sk_han._utils.containers import listed
+from sk_han._utils.messages import in_one_line, shortened
+from sk_han._utils.progress import tell
+from sk_han._validation.cells import read_column
+from sk_han.inspection._contributions import METHODS
+from sk_han.serving._scorer import Scorer, check_threshold
+
+MAX_BODY = 2**20  # bytes of a request
+MAX_DOCUMENTS = 100  # of a request
+MAX_EXPLAINED = 100_000  # characters of a request; the answer has up to 400 bytes for each
+MAX_CONNECTIONS = 512
+DEADLINE = 30.0  # seconds from the first byte of a request to the last one of its answer
+SECONDS_WAITING = 10.0  # for a slot
+
+_JSON = "application/json"
+_CHUNK = 2**16  # bytes of an answer that wait for a client
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+}
+_INPUTS = {"date": ' type="date"', "number": ' type="number" step="any"'}  # by kind
+_N_PROCESSORS = len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0))
+_PROCESSORS = threading.Semaphore(_N_PROCESSORS)
+_ROUTER = APIRouter()
+
+
+class _Model(NamedTuple):
+    """A loaded model; one of texts alone has no text column and no codings of other columns."""
+
+    scorer: Scorer
+    text_column: str | None
+    codings: Mapping[str, Coding]
+    is_choice: bool  # whether a document may have other columns
+
+    def document(self, text: str, values: Mapping[str, Any]) -> Any:
+        """Return a document as the model reads it."""
+        return text if self.text_column is None else {self.text_column: text, **values}
+
+
+class _Source:
+    """The model of a Scorer or of a file, read anew when another one has replaced the file."""
+
+    def __init__(self, model: Scorer | str | os.PathLike[str], threshold: float | None) -> None:
+        self.path = None if isinstance(model, Scorer) else os.fspath(model)
+        self.threshold = threshold
+        self._stamp = self._stamp_of_file()
+        self._loading = threading.Lock()
+        self._model = self._prepared(model if isinstance(model, Scorer) else Scorer.load(model))
+
+    def model(self) -> _Model:
+        """Return the model; while one request reads a new one, others get the earlier."""
+        stamp = self._stamp_of_file()
+        if stamp in (None, self._stamp) or not self._loading.acquire(blocking=False):
+            return self._model
+        try:
+            self._stamp = stamp
+            self._model = self._prepared(Scorer.load(str(self.path)))
+            tell(f"{self.path} was replaced, and the new model is served.")
+        except Exception as error:  # such as a MemoryError: the earlier model still answers
+            tell(f"{self.path} was replaced, and the earlier model is served: {error!r}")
+        finally:
+            self._loading.release()
+        return self._model
+
+    def _stamp_of_file(self) -> tuple[int, ...] | None:
+        """Return what changes when the file is replaced; None while there is no file."""
+        with suppress(OSError):
+            status = None if self.path is None else os.stat(self.path)
+            return status and (status.st_ino, status.st_size, status.st_mtime_ns)
+        return None
+
+    def _prepared(self, scorer: Scorer) -> _Model:
+        if self.threshold is not None:
+            check_threshold(self.threshold, scorer.target)
+        part = scorer.model_.pool.columns
+        model = _Model(scorer, *((None, {}, False) if part is None else part.encoder))
+        # The first call compiles kernels, or reads them from a cache.
+        scorer.explain([model.document("A good day.", dict.fromkeys(model.codings))])
+        return model
+
+
+def create_app(model: Scorer | str | os.PathLike[str], threshold: float | None = None) -> FastAPI:
+    """Create a FastAPI app that predicts and explains; it can be mounted in another app.
+
+    Routes: ``/`` is a page with a form, ``/predict`` and ``/explain`` take JSON, ``/health`` and
+    ``/openapi.json`` describe the model. An error is ``{"error": message}``, and the message does
+    not quote what was sent.
+
+    Parameters
+    ----------
+    model : Scorer, str or path-like
+        A loaded model, or a file of `sk_han.save`, which is read anew when it is replaced.
+    threshold : float, default=None
+        A document is accepted if its largest probability is at least this.
+
+    Returns
+    -------
+    fastapi.FastAPI
+
+    Raises
+    ------
+    ValueError
+        If the file is not the model of a `Scorer`, the threshold is not a probability, or there is
+        one for a model of several labels a document.
+    OSError
+        If the file cannot be read.
+
+    Notes
+    -----
+    A request has at most 1 MiB, 100 documents and, to be explained, 100,000 characters. As many
+    requests compute at once as there are processors. `sk-han serve` also limits connections and the
+    time of a request, and checks the header Host; an app of your own has the limits of its server,
+    and Starlette's ``TrustedHostMiddleware`` for the names that it is reached by.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import sk_han
+    >>> from fastapi import FastAPI
+    >>> from sk_han.datasets import make_reviews
+    >>> from sk_han.serving import Scorer, create_app
+    >>> texts, labels = make_reviews(40, random_state=0)
+    >>> classifier = sk_han.HANClassifier(embedding_dim=8, max_epochs=1, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "reviews.han")
+    ...     sk_han.save(classifier.fit(texts, labels), path)
+    ...     scorer = Scorer.load(path)
+    >>> app = FastAPI()
+    >>> app.mount("/reviews", create_app(scorer, threshold=0.8))
+    >>> app.routes[-1].path
+    '/reviews'
+
+    ``uvicorn module:app`` then answers ``POST /reviews/predict``.
+    """
+    app = FastAPI(openapi_url=None, redirect_slashes=False)
+    app.state.source = _Source(model, threshold)
+    # A request has a slot until its answer is sent, so that few large answers are in memory.
+    app.state.slots = asyncio.Semaphore(2 * _N_PROCESSORS)
+    app.include_router(_ROUTER)
+    app.add_exception_handler(HTTPException, _refused)
+    return app
+
+
+class _Answer(Response):
+    """A page, or an object as JSON, which is sent as the client takes it."""
+
+    def __init__(self, data: Any, status: int = 200, headers: Any = None) -> None:
+        text, kind = (data, "_text/html") if isinstance(data, str) else (json.dumps(data), _JSON)
+        super().__init__(text, status, {**_HEADERS, **(headers or {})}, kind)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        start = {"type": "http.response.start", "status": self.status_code}
+        await send(start | {"headers": self.raw_headers})
+        for begin in range(0, len(self.body), _CHUNK):
+            end = begin + _CHUNK
+            part = {"type": "http.response.body", "body": bytes(self.body[begin:end])}
+            await send(part | {"more_body": end < len(self.body)})
+
+
+def _refused(request: Request, error: Any) -> Response:
+    messages = {404: "Send to '/', '/predict', '/explain', '/health' or '/openapi.json'."}
+    messages[405] = f"Send {(error.headers or {}).get('Allow')} to this path."
+    message = messages.get(error.status_code, error.detail)
+    return _Answer({"error": message}, error.status_code, error.headers)
+
+
+async def _body(request: Request) -> AsyncIterator[bytes]:
+    """Read the body, and hold a slot until the answer is sent."""
+    body = bytearray()
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > MAX_BODY:
+                raise HTTPException(413, f"Send at most {MAX_BODY:,} bytes at once.")
+    except ClientDisconnect as error:  # nobody reads the answer
+        raise HTTPException(400, "The body was not sent whole.") from error
+    try:
+        await asyncio.wait_for(request.app.state.slots.acquire(), SECONDS_WAITING)
+    except asyncio.TimeoutError as error:
+        raise HTTPException(503, "Busy: try again in a second.", {"Retry-After": "1"}) from error
+    try:
+        yield bytes(body)
+    finally:
+        request.app.state.slots.release()
+        if len(body) > 2**14 and sys.platform == "linux":
+            # Otherwise glibc keeps the memory of an answer of megabytes.
+            getattr(ctypes.CDLL(None), "malloc_trim", id)(0)
+
+
+_Body = Annotated[bytes, Depends(_body)]
+
+
+@_ROUTER.api_route("/health", methods=["GET", "HEAD"])
+def _health(request: Request) -> Response:
+    model: _Model = request.app.state.source.model()
+    columns = [*model.document("", model.codings)]
+    return _Answer({"status": "ok", "classes": plain(model.scorer.classes_), "columns": columns})
+
+
+@_ROUTER.api_route("/openapi.json", methods=["GET", "HEAD"])
+def _schema(request: Request) -> Response:
+    """Answer with the OpenAPI description; names of columns may be any strings."""
+    model: _Model = request.app.state.source.model()
+    name, item = "texts", dict[str, Any](type="string")
+    if model.text_column is not None:
+        types = ["string", "number", "boolean", "null"]
+        columns = {k: {"type": types, "description": c.kind} for k, c in model.codings.items()}
+        columns = model.document("", columns) | {model.text_column: item}
+        name, item = "documents", _object(columns, model.text_column, model.is_choice)
+    array = {"type": "array", "items": item, "minItems": 1, "maxItems": MAX_DOCUMENTS}
+    options = {"target": {"enum": plain(model.scorer.classes_)}, "method": {"enum": [*METHODS]}}
+    paths: dict[str, Any] = {}
+    for path, properties in (("/predict", {name: array}), ("/explain", {name: array} | options)):
+        body = {"content": {_JSON: {"schema": _object(properties, name)}}, "required": True}
+        paths[path] = {"post": {"requestBody": body}}
+    info = {"title": "sk-han", "version": sk_han.__version__}
+    return _Answer({"openapi": "3.1.0", "info": info, "paths": paths})
+
+
+def _object(properties: dict[str, Any], required: str, is_open: bool = False) -> dict[str, Any]:
+    facts = {"type": "object", "required": [required], "additionalProperties": is_open}
+    return {**facts, "properties": properties}
+
+
+@_ROUTER.post("/predict")
+def _predict(request: Request, body: _Body) -> Response:
+    source: _Source = request.app.state.source
+    model = source.model()
+    X, _ = _sent(request, body, model)
+    p = _computed(model, model.scorer.predict_proba, X)
+    classes = plain(model.scorer.classes_)
+    decided = model.scorer.target.decide_by_proba(p)
+    if model.scorer.target.has_one_label:
+        labels = [classes[i] for i in decided]
+    else:
+        labels = [[classes[i] for i in row.nonzero()[0]] for row in decided]
+    answer = {"classes": classes, "labels": labels, "probabilities": p.tolist()}
+    if source.threshold is not None:  # a person reads blank texts
+        has_text = [bool((x if isinstance(x, str) else x[model.text_column]).strip()) for x in X]
+        answer["accepted"] = (has_text & (p.max(axis=1) >= source.threshold)).tolist()
+    return _Answer(answer)
+
+
+@_ROUTER.post("/explain")
+def _explain(request: Request, body: _Body) -> Response:
+    model: _Model = request.app.state.source.model()
+    documents, options = _sent(request, body, model, "target", "method")
+    classes = plain(model.scorer.classes_)
+    for name, known in (("target", classes), ("method", METHODS)):
+        if name in options and options[name] not in known:
+            raise HTTPException(400, f"Send one of {listed(known)} as {name!r}.")
+    explanations = _explanations(model, documents, **options)
+    return _Answer({"explanations": [each.to_dict() for each in explanations]})
+
+
+def _sent(request: Request, body: bytes, model: _Model, *options: str) -> tuple[Any, Any]:
+    """Return the documents and the options of a request."""
+    # Pages of other sites cannot send this type.
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
+        raise HTTPException(415, f"Send Content-Type: {_JSON}.")
+    name, kind = ("texts", str) if model.text_column is None else ("documents", dict)
+    try:
+        sent = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, "Send JSON; the body is not.") from error
+    if not isinstance(sent, dict) or not {name} <= sent.keys() <= {name, *options}:
+        also = f" and perhaps {listed(options)}" * bool(options)
+        raise HTTPException(400, f"Send an object with {name!r}{also}, and nothing else.")
+    X = sent.pop(name)
+    if not isinstance(X, list) or {*map(type, X)} != {kind} or len(X) > MAX_DOCUMENTS:
+        items = "strings" if kind is str else "objects, with a value for each column"
+        raise HTTPException(400, f"Send {name!r} as a list of 1 to {MAX_DOCUMENTS} {items}.")
+    return X, sent
+
+
+def _explanations(model: _Model, documents: list[Any], **options: Any) -> Any:
+    """Explain documents that are not too long."""
+    n = sum(len(str(each)) for each in documents)
+    if n > MAX_EXPLAINED:
+        raise HTTPException(413, f"Send at most {MAX_EXPLAINED:,} characters; got {n:,}.")
+    return _computed(model, model.scorer.explain, documents, **options)
+
+
+def _computed(model: _Model, function: Callable[..., Any], X: list[Any], **options: Any) -> Any:
+    """Call a function of the scorer, whose errors quote values, for errors that do not."""
+    try:
+        with _PROCESSORS:
+            return function(X, **options)
+    except (TypeError, ValueError) as error:
+        if model.text_column is None:
+            raise
+        raise HTTPException(400, shortened(_fault(model, X), 500)) from error
+
+
+def _fault(model: _Model, documents: list[dict[str, Any]]) -> str:
+    for i, document in enumerate(documents):
+        for name, coding in model.codings.items():
+            try:
+                read_column([document.get(name)], name, coding.kind)
+            except (TypeError, ValueError):
+                return f"Column {name!r} of document {i} is not of the kind {coding.kind!r}."
+    columns = listed([*model.document("", model.codings)], 20)
+    return f"Send a string as {model.text_column!r}, and no columns but {columns}."
+
+
+@_ROUTER.api_route("/", methods=["GET", "HEAD", "POST"])
+def _page(request: Request, body: _Body) -> Response:
+    """Answer with the page, and with the explanation of the document in a form."""
+    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        raise HTTPException(403, "Send the form of this page; another site sent one.")
+    source: _Source = request.app.state.source
+    fields = parse_qsl(body.decode(errors="replace"), keep_blank_values=True)
+    form = {name: value.replace("\r\n", "\n") for name, value in fields}
+    model, status = source.model(), 200
+    try:
+        blocks = _result(model, form, source.threshold) if request.method == "POST" else []
+    except HTTPException as error:
+        blocks, status = [Sentence(error.detail, "han-note")], error.status_code
+    return _Answer(_rendered(model, form, blocks), status)
+
+
+def _result(model: _Model, form: Mapping[str, str], threshold: float | None) -> list[Block]:
+    """Explain the document in a form."""
+    text = form.get("text", "")
+    if not text.strip():
+        raise HTTPException(400, "The text is blank. Paste one with words.")
+    values = {name: form.get(in_one_line(f"column {name}")) for name in model.codings}
+    (explanation,) = _explanations(model, [model.document(text, values)])
+    p = explanation.predicted_probability
+    sure = "" if explanation.labels is not None else f", {percent(p)}"
+    blocks: list[Block] = [Heading(["Predicted ", *named(explanation.answer), sure])]
+    if threshold is not None:
+        is_accepted = explanation.probabilities.max() >= threshold
+        relation = "Accepted: at least" if is_accepted else "Hand over to a person: below"
+        decision = Span(f"{relation} the threshold of {threshold:g}.", "strong")
+        blocks.append(Sentence([decision], "han-lead"))
+    blocks += legend([explanation])
+    return [*blocks, *document_blocks([explanation])]
+
+
+def _rendered(model: _Model, form: Mapping[str, str], blocks: list[Block]) -> str:
+    """Return the page: the form as it was sent, and what is below it."""
+    inputs = []
+    for i, (name, coding) in enumerate(model.codings.items()):
+        field, known = in_one_line(f"column {name}"), coding.offered[:200]
+        options = "".join(f'<option value="{escaped(each)}"></option>' for each in known)
+        inputs.append(
+            f'<label>{escaped(name)} <input name="{escaped(field)}" list="known{i}" '
+            f'value="{escaped(form.get(field, ""))}"{_INPUTS.get(coding.kind, "")}></label>'
+            f'<datalist id="known{i}">{options}</datalist>'
+        )
+    return Template((files("sk_han.serving") / "page.html").read_text("utf-8")).substitute(
+        styles=stylesheet(),
+        name=escaped(model.text_column or "Text"),
+        text=escaped(form.get("text", "")),
+        columns="".join(inputs),
+        result=markup(blocks),
+    )
+
+
+class _DeadlineProtocol(H11Protocol):
+    """uvicorn's protocol, which closes a connection if a request is not answered in time.
+
+    The deadline covers headers, which an app does not see before they are complete, the body and
+    the sending of the answer; time between requests has the shorter limit of uvicorn.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Close a connection at once if there are too many."""
+        super().connection_made(transport)
+        self._deadline = self.loop.call_later(DEADLINE, transport.abort)
+        if len(self.connections) > MAX_CONNECTIONS:
+            transport.abort()
+
+    def on_response_complete(self) -> None:
+        """Give the next request its time, which may be there already."""
+        self._deadline.cancel()
+        self._deadline = self.loop.call_later(DEADLINE, self.transport.abort)
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the deadline."""
+        self._deadline.cancel()
+        super().connection_lost(exc)
+
+
+class Service(uvicorn.Server):
+    """A server of `create_app` at an address; `run` ends 5 s after a signal at most.
+
+    If only this machine reaches the address, requests must name it in their header Host.
+    """
+
+    def __init__(self, path: str, host: str, port: int, threshold: float | None) -> None:
+        app = create_app(path, threshold)
+        if not 0 <= port < 2**16:
+            raise ValueError(f"Give a port from 0 to 65535; got {port}.")
+        try:
+            self.listener = socket.create_server((host, port), backlog=MAX_CONNECTIONS)
+        except OSError as error:
+            raise OSError(f"Give another host or port; got {host}:{port} ({error}).") from error
+        # asyncio sets it on sockets of its own alone; an answer is written in two parts.
+        self.listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        address, port = self.listener.getsockname()[:2]
+        self.url = f"http://{host}:{port}/"
+        if address.startswith("127."):
+            app.add_middleware(
+                TrustedHostMiddleware, allowed_hosts=[host, "localhost", "127.0.0.1"]
+            )
+        options: dict[str, Any] = {"http": _DeadlineProtocol, "ws": "none", "log_config": None}
+        options |= {"log_level": "error", "access_log": False, "timeout_graceful_shutdown": 4}
+        if sys.platform == "linux":  # arrays above 128 KiB are not kept either
+            getattr(ctypes.CDLL(None), "mallopt", max)(-3, 2**17)
+        super().__init__(uvicorn.Config(app, **options))

@@ -1,0 +1,268 @@
+"""A classifier as it is stored, for prediction without PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han._documents import Coalitions, DocumentArray, packed, starts_of
+from sk_han._kernels.engine import Array as Floats
+from sk_han._kernels.numpy_network import (
+    AttentionPooling,
+    LabelAttention,
+    Lengths,
+    NumpyGRU,
+    attention_gradient,
+    gru_gradient,
+)
+from sk_han._options import RNN, Attention, InstanceOf, NetworkOptions
+from sk_han._parts.pool import Attribution, NetworkPart, Score
+from sk_han._storage.model_file import Arrays, from_plain, taken
+from sk_han._storage.schema import Field, ListOf, Schema, Shapes, check, check_weights, fields_of
+from sk_han._targets import Target
+
+ESTIMATOR = "class", "params", "requests", "fitted"  # what describes one
+
+
+def stored_steps(description: Any) -> tuple[dict[str, Any] | None, list[tuple[str, Any]]]:
+    """Return the parameters of a described Pipeline and its steps, or None and another model."""
+    model = fields_of(description, "the description", ["versions", "model"], ["table"])["model"]
+    if not isinstance(model, dict) or model.get("class") != "Pipeline":
+        return None, [("", model)]
+    fields = fields_of(model, "the Pipeline", ["class", "params", "steps"])
+    match fields["steps"]:
+        case [[str(first), {} as tokenizer], [str(last), {} as classifier]] if first != last:
+            names = "transform_input", "verbose"
+            params = fields_of(fields["params"], "the Pipeline's params", [], names)
+            params = {name: from_plain(value) for name, value in params.items()}
+            return params, [(first, tokenizer), (last, classifier)]
+    raise ValueError("the Pipeline has other steps than a tokenizer and a classifier")
+
+
+_TABLE = Schema(
+    (Field("text", ListOf(InstanceOf(str))), Field("label", InstanceOf(str)))
+    + tuple(
+        Field(name, InstanceOf(str), optional=True)
+        for name in ("separator", "encoding", "labels_separator")
+    )
+)
+
+
+def stored_table(description: Any) -> dict[str, Any] | None:
+    """Return how the table was read that a described model was fitted to, if it was one."""
+    table: dict[str, Any] | None = from_plain(description.get("table"))
+    if table is not None:
+        check(_TABLE, table, "table")
+    return table
+
+
+def fitted_state(
+    stored: Any, arrays: Arrays, make_tokenizer: Callable[[Any, Arrays], Any]
+) -> dict[str, Any]:
+    """Return a described state, unchecked; its arrays are taken out."""
+    if not isinstance(stored, dict):
+        raise ValueError("its fitted state is not an object")
+
+    def decoded(data: Any) -> Any:
+        match data:
+            case {"state": dict(values)} if len(data) == 1:
+                return {name: decoded(value) for name, value in values.items()}
+            case {"array": str(name)} if len(data) == 1:
+                return taken(arrays, name)
+            case {"labels": list(labels)} if len(data) == 1:
+                array = np.empty(len(labels), dtype=object)
+                array[:] = from_plain(labels)
+                return array
+            case {"class": "HierarchicalTokenizer"}:
+                return make_tokenizer(data, arrays)
+        return from_plain(data)
+
+    return {name: decoded(value) for name, value in stored.items()}
+
+
+def check_all_taken(arrays: Arrays) -> None:
+    """Check that a model has named all arrays of its file."""
+    if arrays:
+        raise ValueError(f"it has arrays that its model does not name: {sorted(arrays)}")
+
+
+_MOST_WORDS = 8_192  # that are encoded at once, if they are more than a sentence
+NO_SENTENCE_VECTORS = "it reads sentence vectors, which a Scorer does not: sk_han.load reads it"
+
+
+class ServedNetwork(NetworkPart):
+    """A `HierarchicalAttentionNetwork` of a checked state, which only predicts, without PyTorch.
+
+    It covers bidirectional GRUs of one layer and attention of one hop, of each label too.
+    """
+
+    batch_size = 64
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        if state["reads"] != "words":
+            raise ValueError(NO_SENTENCE_VECTORS)
+        self._state = state
+        options, weights = NetworkOptions.from_plain(state["options"]), state["weights"]
+        if options.recurrent != RNN() or type(options.attention) is not Attention:
+            raise ValueError(
+                f"its network has rnn={options.rnn!r} and pooling={options.pooling!r}, and a "
+                "Scorer computes rnn='gru' with pooling='attention' or Attention(...) alone: "
+                "sk_han.load reads it"
+            )
+        check_weights(weights, weight_shapes(state["vocabulary_size"], state["n_classes"], options))
+        self._vectors: Floats = weights["embedding.weight"]
+        self._output = weights["output.weight"], weights["output.bias"]
+        self._word_encoder = NumpyGRU.of(weights, "word_encoder")
+        self._sentence_encoder = NumpyGRU.of(weights, "sentence_encoder")
+        self._word_attention = AttentionPooling.of(weights, "word_attention")
+        self._sentence_attention = AttentionPooling.of(weights, "sentence_attention")
+        self._labels = LabelAttention.of(weights) if options.attends_per_label else None
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], target: Target, device: str) -> ServedNetwork:
+        """Restore a network; this engine computes on the CPU alone."""
+        return cls(state)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the state that it was restored from."""
+        return dict(self._state)
+
+    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+        """Score documents, shape (D, K)."""
+        if len(documents) <= self.batch_size:
+            return self._read(documents).logits.astype(np.float64)
+        portions = range(0, len(documents), self.batch_size)
+        logits = [self._read(documents[i : i + self.batch_size]).logits for i in portions]
+        return np.concatenate(logits).astype(np.float64)
+
+    def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> NDArray[np.float64]:
+        """Score sets of sentences, (M, K); words are read once."""
+        vectors, _, _ = self._read_words(documents)
+        one_each = np.ones(len(vectors), dtype=np.int64)
+        logits = [
+            self._read_sentences(vectors, some.sentences, some.lengths)[0]
+            for some in coalitions.portions(one_each, _MOST_WORDS)
+        ]
+        return np.concatenate(logits).astype(np.float64)
+
+    def attend(self, documents: DocumentArray) -> Attribution:
+        """Score documents, and return the attention to their words and sentences."""
+        return self._read(documents).attribution(np.zeros(documents.n_words))
+
+    def gradient_attention(self, documents: DocumentArray, score: Score) -> Attribution:
+        """Multiply attention by the gradient at it, as `sk_han.nn._han` explains."""
+        words, sentences = documents.words_per_sentence, documents.sentences_per_document
+        read = self._read(documents, keep=True)
+        logits = read.logits.astype(np.float64)
+        factors = score(logits, slice(None)).astype(np.float32, copy=False)
+        of_pooled = factors @ self._output[0]  # (D, H)
+        of_states = attention_gradient(
+            self._sentence_attention,
+            read.sentence_states,
+            read.sentence_weights,
+            sentences,
+            of_pooled,
+        )
+        vectors, sums = self._parted(read.sentences)
+        gradient = gru_gradient(self._sentence_encoder, vectors, sentences, of_states)  # (N, H)
+        sentence = np.repeat(np.arange(len(words)), words)
+        contributions = read.word_weights * (read.word_states * gradient[sentence]).sum(axis=1)
+        if self._labels is not None:
+            contributions += self._labels.attributions(
+                read.word_states, sums, factors, words, sentences
+            )
+        return read.attribution(contributions)
+
+    def _read(self, documents: DocumentArray, *, keep: bool = False) -> _Reading:
+        """Read documents; keep the states of words if they are needed."""
+        vectors, word_states, word_weights = self._read_words(documents, keep=keep)
+        logits, states, weights = self._read_sentences(
+            vectors, np.arange(len(vectors)), documents.sentences_per_document
+        )
+        return _Reading(logits, word_states, word_weights, vectors, states, weights)
+
+    def _read_words(
+        self, documents: DocumentArray, *, keep: bool = False
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return sentence vectors with the sums of label attention; states and weights of words."""
+        H = self._sentence_encoder.inputs.shape[2]
+        kept, pooled = [np.empty((0, H), dtype=np.float32)], []
+        for ids, lengths in _chunks(documents.word_ids, documents.words_per_sentence):
+            distinct, index = np.unique(ids, return_inverse=True)
+            states = self._word_encoder.encode(self._vectors[distinct], index, lengths)
+            vectors, weights = self._word_attention.pool(states, lengths)
+            if self._labels is not None:
+                vectors = np.hstack([vectors, self._labels.sums(states, lengths)])
+            pooled.append((vectors, weights))
+            if keep:
+                kept.append(states)
+        vectors, word_weights = (np.concatenate(part) for part in zip(*pooled, strict=True))
+        return vectors, np.concatenate(kept), word_weights
+
+    def _read_sentences(
+        self, vectors: Floats, chosen: NDArray[np.int64], lengths: Lengths
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return logits of documents of chosen sentences, and states and weights of these."""
+        vectors, sums = self._parted(vectors)
+        states = self._sentence_encoder.encode(vectors, chosen, lengths)
+        document_vectors, sentence_weights = self._sentence_attention.pool(states, lengths)
+        weight, bias = self._output
+        logits = document_vectors @ weight.T + bias
+        if self._labels is not None:
+            logits += self._labels.scores(sums[chosen], lengths)
+        return logits, states, sentence_weights
+
+    def _parted(self, pooled: Floats) -> tuple[Floats, Floats]:
+        """Return sentence vectors, and the sums of label attention."""
+        size = self._sentence_encoder.inputs.shape[2]
+        return np.ascontiguousarray(pooled[:, :size]), pooled[:, size:]
+
+
+def weight_shapes(V: int, K: int, options: NetworkOptions) -> Shapes:
+    """Return the shape of each weight of the networks that a `ServedNetwork` computes."""
+    assert options.attention is not None
+    A, S = options.attention.size, options.sentence_hidden
+    shapes: dict[str, tuple[int, ...]] = {"embedding.weight": (V, options.embedding_dim)}
+    input_size = options.embedding_dim
+    for level, H in (("word", options.word_hidden), ("sentence", S)):
+        for way in ("", "_reverse"):
+            gru = f"{level}_encoder.gru."
+            shapes[f"{gru}weight_ih_l0{way}"] = (3 * H, input_size)
+            shapes[f"{gru}weight_hh_l0{way}"] = (3 * H, H)
+            shapes[f"{gru}bias_ih_l0{way}"] = shapes[f"{gru}bias_hh_l0{way}"] = (3 * H,)
+        input_size = 2 * H
+        shapes[f"{level}_attention.weight"] = (A, input_size)
+        shapes[f"{level}_attention.bias"] = shapes[f"{level}_attention.context"] = (A,)
+    shapes |= {"output.weight": (K, 2 * S), "output.bias": (K,)}
+    if options.attends_per_label:
+        labels = (K, 2 * options.word_hidden)
+        shapes |= {"label_attention.query": labels, "label_attention.value": labels}
+    return shapes
+
+
+class _Reading(NamedTuple):
+    """What the network computes of D documents with N sentences and T words."""
+
+    logits: Floats
+    word_states: Floats  # (T, H), or (0, H) where they were not to be kept
+    word_weights: Floats  # (T,)
+    sentences: Floats  # (N, H), from `_read_words`
+    sentence_states: Floats  # (N, H)
+    sentence_weights: Floats  # (N,)
+
+    def attribution(self, contributions: NDArray[Any]) -> Attribution:
+        """Return logits, attention and these contributions of words (T,), in double precision."""
+        found = self.logits, self.word_weights, self.sentence_weights, contributions
+        return Attribution(*(array.astype(np.float64) for array in found))
+
+
+def _chunks(
+    word_ids: NDArray[np.int32], lengths: Lengths
+) -> Iterator[tuple[NDArray[np.int32], Lengths]]:
+    """Yield the words of consecutive sentences, and their lengths; at least one chunk."""
+    starts = starts_of(lengths)
+    for rows in packed(lengths, _MOST_WORDS) if len(lengths) else [slice(0, 0)]:
+        yield word_ids[starts[rows.start] : starts[rows.stop]], lengths[rows]
