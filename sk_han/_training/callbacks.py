@@ -106,7 +106,7 @@ class EpochLines(Callback):
         parts = [f"{name} {score:.3f}" for name, score in _scores_of(net).items()]
         parts.append(duration(epoch["dur"]))
         if self.with_rates:
-            parts.append(f"{self.n_documents_ / epoch['dur']:,.0f} _documents/s")
+            parts.append(f"{self.n_documents_ / epoch['dur']:,.0f} documents/s")
             if self.n_words_ is not None:
                 parts.append(f"{self.n_words_ / epoch['dur']:,.0f} words/s")
         if number < self.n_epochs:

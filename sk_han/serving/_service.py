@@ -179,7 +179,7 @@ class _Answer(Response):
     """A page, or an object as JSON, which is sent as the client takes it."""
 
     def __init__(self, data: Any, status: int = 200, headers: Any = None) -> None:
-        text, kind = (data, "_text/html") if isinstance(data, str) else (json.dumps(data), _JSON)
+        text, kind = (data, "text/html") if isinstance(data, str) else (json.dumps(data), _JSON)
         super().__init__(text, status, {**_HEADERS, **(headers or {})}, kind)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

@@ -59,7 +59,7 @@ def test_a_log_announces_each_stage_in_order(capsys):
 
 def test_rates_are_told_at_verbose_2_alone(capsys):
     assert "/s" not in told(capsys)
-    assert re.search(r" [\d,]+ _documents/s, [\d,]+ words/s", told(capsys, verbose=2))
+    assert re.search(r" [\d,]+ documents/s, [\d,]+ words/s", told(capsys, verbose=2))
 
 
 def test_a_terminal_has_one_bar_with_the_time_left(capsys, terminal):
