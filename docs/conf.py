@@ -7,6 +7,7 @@ pages are loaded: SK_HAN_SITE is its address then, SK_HAN_SITE_VERSION the folde
 import inspect
 import os
 import sys
+from importlib.metadata import metadata
 from pathlib import Path
 
 # Before NumPy and PyTorch load: examples draw small networks, on which a second thread costs time.
@@ -15,6 +16,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parent))  # of gallery_order
 
 import sk_han
+
+URLS = dict(entry.split(", ", 1) for entry in metadata("sk-han").get_all("Project-URL"))
 
 project = "sk_han"
 author = "The sk_han developers"
@@ -39,7 +42,7 @@ if SITE:
         "torch": ("https://docs.pytorch.org/docs/stable", None),
     }
 
-exclude_patterns = ["_build", "sg_execution_times.rst", "auto_examples/sg_execution_times.rst"]
+exclude_patterns = ["_build", "paper", "sg_execution_times.rst", "auto_examples/sg_execution_times.rst"]
 templates_path = ["_templates"]
 # `name` in a docstring is code, and a link where the name is documented.
 default_role = "py:obj"
@@ -85,6 +88,7 @@ html_sidebars = {
 }
 html_theme_options = {
     "logo": {"text": "sk_han"},
+    "github_url": URLS["Repository"],
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "navigation_with_keys": False,

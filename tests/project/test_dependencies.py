@@ -89,6 +89,17 @@ def test_the_oldest_python_is_one_everywhere() -> None:
     assert PROJECT["tool"]["ruff"]["target-version"] == "py" + oldest.replace(".", "")
 
 
+def test_the_conda_recipe_requires_the_same_releases() -> None:
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text("utf-8")
+    lines = re.search(r"^  run:\n((?:    - .+\n)+)", recipe, re.M)[1].split("    - ")[1:]
+    python, *others = [line.strip().replace("pytorch ", "torch ") for line in lines]
+    oldest = re.search(r'python_min: "(.+)"', recipe)[1]
+    assert python.replace("${{ python_min }}", oldest) == "python " + (
+        PROJECT["project"]["requires-python"]
+    )
+    assert set(map(Requirement, others)) == set(map(Requirement, PROJECT["project"]["dependencies"]))
+
+
 def test_a_bound_below_the_pin_would_be_found() -> None:
     bounds = lower_bounds(["torch>=2.5,<3", "NumPy>=1.26"])
     assert bounds == {"torch": Version("2.5.0"), "numpy": Version("1.26.0")}

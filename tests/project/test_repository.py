@@ -8,7 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import sk_han
+
+if sys.version_info < (3, 11):
+    import tomli as tomllib
+else:
+    import tomllib
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,10 +24,42 @@ def text_of(name: str) -> str:
     return (ROOT / name).read_text("utf-8")
 
 
+PROJECT = tomllib.loads(text_of("pyproject.toml"))["project"]
+REPOSITORY = PROJECT["urls"]["Repository"]
+OWNER, NAME = REPOSITORY.split("/")[-2:]
+# Threads of other projects that README links to.
+OTHERS = {"marcotcr/lime", "shap/shap", "TeamHG-Memex/eli5", "catboost/catboost"}
+ADDRESSED = [
+    "README.md",
+    "CITATION.cff",
+    "SECURITY.md",
+    ".github/ISSUE_TEMPLATE/config.yml",
+    "conda/recipe.yaml",
+]
+
+
 def test_the_version_is_one_everywhere() -> None:
     cited = re.search(r"^version: (.+)$", text_of("CITATION.cff"), re.M)[1]
     newest = re.search(r"^## (\S+)", text_of("CHANGES.md"), re.M)[1]
-    assert cited == newest == sk_han.__version__
+    recipe = re.search(r'^  version: "(.+)"$', text_of("conda/recipe.yaml"), re.M)[1]
+    assert cited == newest == recipe == sk_han.__version__
+
+
+def test_the_project_has_one_address() -> None:
+    site = f"https://{OWNER}.github.io/{NAME}/"
+    assert PROJECT["urls"].items() >= {
+        "Documentation": site,
+        "Issues": f"{REPOSITORY}/issues",
+        "Changelog": f"{REPOSITORY}/blob/main/CHANGES.md",
+    }.items()
+
+
+@pytest.mark.parametrize("name", ADDRESSED)
+def test_files_name_the_address_of_the_project(name: str) -> None:
+    text = text_of(name)
+    hosts = r"(?:github\.com|githubusercontent\.com|codecov\.io/gh)/([\w-]+/[\w-]+)"
+    assert set(re.findall(hosts, text)) - OTHERS == {f"{OWNER}/{NAME}"}
+    assert set(re.findall(r"([\w-]+)\.github\.io/([\w-]+)", text)) <= {(OWNER, NAME)}
 
 
 def test_workflows_and_hooks_call_targets_that_exist() -> None:
