@@ -42,7 +42,12 @@ if SITE:
         "torch": ("https://docs.pytorch.org/docs/stable", None),
     }
 
-exclude_patterns = ["_build", "paper", "sg_execution_times.rst", "auto_examples/sg_execution_times.rst"]
+exclude_patterns = [
+    "_build",
+    "paper",
+    "sg_execution_times.rst",
+    "auto_examples/sg_execution_times.rst",
+]
 templates_path = ["_templates"]
 # `name` in a docstring is code, and a link where the name is documented.
 default_role = "py:obj"

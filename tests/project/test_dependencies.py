@@ -90,14 +90,14 @@ def test_the_oldest_python_is_one_everywhere() -> None:
 
 
 def test_the_conda_recipe_requires_the_same_releases() -> None:
+    project = PROJECT["project"]
     recipe = (ROOT / "conda" / "recipe.yaml").read_text("utf-8")
-    lines = re.search(r"^  run:\n((?:    - .+\n)+)", recipe, re.M)[1].split("    - ")[1:]
-    python, *others = [line.strip().replace("pytorch ", "torch ") for line in lines]
     oldest = re.search(r'python_min: "(.+)"', recipe)[1]
-    assert python.replace("${{ python_min }}", oldest) == "python " + (
-        PROJECT["project"]["requires-python"]
-    )
-    assert set(map(Requirement, others)) == set(map(Requirement, PROJECT["project"]["dependencies"]))
+    lines = re.search(r"^  run:\n((?:    - .+\n)+)", recipe, re.M)[1].split("    - ")[1:]
+    python, *others = [line.strip().replace("${{ python_min }}", oldest) for line in lines]
+    assert python == f"python {project['requires-python']}"
+    required = {Requirement(line.replace("pytorch ", "torch ")) for line in others}
+    assert required == set(map(Requirement, project["dependencies"]))
 
 
 def test_a_bound_below_the_pin_would_be_found() -> None:

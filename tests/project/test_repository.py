@@ -46,12 +46,12 @@ def test_the_version_is_one_everywhere() -> None:
 
 
 def test_the_project_has_one_address() -> None:
-    site = f"https://{OWNER}.github.io/{NAME}/"
-    assert PROJECT["urls"].items() >= {
-        "Documentation": site,
+    urls = {
+        "Documentation": f"https://{OWNER}.github.io/{NAME}/",
         "Issues": f"{REPOSITORY}/issues",
         "Changelog": f"{REPOSITORY}/blob/main/CHANGES.md",
-    }.items()
+    }
+    assert {name: PROJECT["urls"][name] for name in urls} == urls
 
 
 @pytest.mark.parametrize("name", ADDRESSED)
