@@ -6,8 +6,8 @@ pages are loaded: SK_HAN_SITE is its address then, SK_HAN_SITE_VERSION the folde
 
 import inspect
 import os
+import re
 import sys
-from importlib.metadata import metadata
 from pathlib import Path
 
 # Before NumPy and PyTorch load: examples draw small networks, on which a second thread costs time.
@@ -17,7 +17,8 @@ sys.path.insert(0, str(Path(__file__).parent))  # of gallery_order
 
 import sk_han
 
-URLS = dict(entry.split(", ", 1) for entry in metadata("sk-han").get_all("Project-URL"))
+PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
+REPOSITORY = re.search(r'^Repository = "(.+)"$', PYPROJECT.read_text("utf-8"), re.M)[1]
 
 project = "sk_han"
 author = "The sk_han developers"
@@ -93,7 +94,7 @@ html_sidebars = {
 }
 html_theme_options = {
     "logo": {"text": "sk_han"},
-    "github_url": URLS["Repository"],
+    "github_url": REPOSITORY,
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
