@@ -124,6 +124,12 @@ def test_imports_run_downwards_wherever_they_stand() -> None:
     assert offenders(upward) == []
 
 
+def test_the_page_on_architecture_draws_the_floors() -> None:
+    page = (PACKAGE.parent / "docs" / "architecture.md").read_text("utf-8")
+    drawn = re.search(r"^```\n(__main__\n.+?)^```$", page, re.M | re.S)[1]
+    assert [set(line.split()) for line in drawn.splitlines()] == FLOORS[::-1]
+
+
 def test_only_core_dependencies_are_imported_at_top_level() -> None:
     def others(file: Path) -> set[str]:
         optional = {"numba", "llvmlite", "triton"} if "_kernels" in file.parts else set()

@@ -62,6 +62,14 @@ def test_files_name_the_address_of_the_project(name: str) -> None:
     assert set(re.findall(r"([\w-]+)\.github\.io/([\w-]+)", text)) <= {(OWNER, NAME)}
 
 
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_files_that_pages_for_contributors_name_exist(name: str) -> None:
+    named = set(re.findall(r"`(\w+/[\w./]*)`", text_of(name)))
+    assert named
+    roots = (ROOT, ROOT / "sk_han", ROOT / "sk_han" / "inspection")
+    assert [path for path in named if not any((root / path).exists() for root in roots)] == []
+
+
 def test_workflows_and_hooks_call_targets_that_exist() -> None:
     targets = set(re.findall(r"^([a-z][a-z-]*):", text_of("Makefile"), re.M))
     files = [
