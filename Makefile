@@ -10,6 +10,7 @@ OLDEST := .venv-oldest/$(COMMANDS)
 OLDEST_READY := .venv-oldest/.ready
 OLDEST_PYTHON ?= python3.10
 NEWEST := .venv-newest/$(COMMANDS)
+NEIGHBOURS := .venv-neighbours/$(COMMANDS)
 NEWEST_PYTHON ?= $(PYTHON)
 # PyTorch alone stays at the tested release: the newest wheel for Linux brings gigabytes of CUDA along
 # where an index or a folder of wheels has a small one of the tested release. NEWEST_TORCH=torch frees it.
@@ -32,8 +33,8 @@ WHOLE := classifier faults persistence project rendering scenarios test_properti
 UNSHAKEN := datasets documents inspection/results kernels rendering storage text test_tokenizer.py
 SHAKES ?= 1 2 3 4 5
 
-.PHONY: demo quick test fast kernels test-thorough test-slow test-oldest test-newest test-gpu test-processors test-shaken \
-	checks lint docs wheel test-wheel clean
+.PHONY: demo quick test fast kernels test-thorough test-slow test-oldest test-newest test-neighbours test-gpu test-processors \
+	test-shaken checks lint docs wheel test-wheel clean
 
 # With what a user of the package gets, and nothing for developers. One thread for each of the models that are timed.
 demo: $(DEMO_READY)
@@ -61,7 +62,7 @@ test-thorough: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile -m "thorough and not slow"
 
 test-slow: $(READY)
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m "slow and not neighbours"
 
 # ARGS="tests/nn" runs those files alone, here and in the next two.
 test-oldest: $(OLDEST_READY)
@@ -72,6 +73,12 @@ test-newest:
 	$(NEWEST_PYTHON) -m venv --clear .venv-newest
 	$(NEWEST)/python -m pip install "$(NEWEST_TORCH)" --editable ".[dev,plot]"
 	$(NEWEST)/python -m pytest -m "not slow" $(ARGS)
+
+# Examples with libraries that build on scikit-learn, and texts that they refuse.
+test-neighbours:
+	$(PYTHON) -m venv --clear .venv-neighbours
+	$(NEIGHBOURS)/python -m pip install "$(NEWEST_TORCH)" --editable ".[dev,neighbours]"
+	$(ONE_THREAD) $(NEIGHBOURS)/python -m pytest -m neighbours tests/project
 
 # The fast tests as other processors compute them; ARGS="--only znver" for some of these.
 test-processors: $(READY)
