@@ -5,6 +5,27 @@ into memory, runs no code and compresses nothing, so a file cannot unpack to mor
 metadata has one key, ``sk_han``, since the order of several is random: the format, the description,
 the names of the arrays that are strings (stored as code points, with the width as their last axis),
 and a SHA-256 of all this and of the arrays, which detects accidents, not attacks.
+docs/file_format.md describes the file and the arithmetic of the default model.
+
+Each release reads the files of all before it, from 0.1.0 on:
+
+- A change is compatible if new entries have a default for files without them. It is breaking if a
+  file of the last release would raise an error or give other probabilities: by an entry renamed or
+  dropped, another dtype or shape, and also by another hash, another rule for words or sentences,
+  other arithmetic. tests/golden and the reader in docs/file_format.md show it.
+- The first breaking change since a release raises `FORMAT_VERSION` from N to N + 1; later ones
+  before the next release belong to N + 1 too. "format" and "versions" stay where they are: by them
+  a release names the one that can read a file.
+- The same commit brings the reader of N, a module in a folder ``old`` here: one function that turns
+  description and arrays of N into those of N + 1. `read_model`, through which `load` and
+  `Scorer.load` pass, calls it after the checksum, then that of N + 1. The result is checked by
+  today's schema, so that no file evades a check by an old number. What cannot be converted, such as
+  a hash, becomes an entry of the state.
+- Its proof are the files of tests/golden, which move to a folder of N before the change and are
+  never made again; tests/golden/make.py makes those of N + 1.
+- A reader stays until a major release drops it, whose changes name the last release that has it.
+
+There is no reader, and no folder or table of them, before the first is needed.
 """
 
 from __future__ import annotations
@@ -33,7 +54,6 @@ from sk_han._utils.messages import shortened
 
 Arrays = dict[str, NDArray[Any]]
 
-# Increased when an older release cannot read the file.
 FORMAT_VERSION = 4
 _KEY = "sk_han"
 _SEAL_LENGTH = len('{"sha256":"",') + 64
@@ -82,9 +102,13 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
             if not isinstance(content, dict) or "format" not in content:
                 raise ValueError(f"its metadata {_KEY!r} do not describe a model")
             if content["format"] != FORMAT_VERSION:
+                writer = "the release that wrote it"
+                match content.get("description"):
+                    case {"versions": {"sk_han": str(release)}}:
+                        writer = f"sk_han {release}, which wrote it"
                 raise ValueError(
                     f"it has format {content['format']!r}, and this release of sk_han reads format "
-                    f"{FORMAT_VERSION}: fit and save again, or install the release that wrote it"
+                    f"{FORMAT_VERSION}: fit and save again, or install {writer}"
                 )
             arrays: Arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, AttributeError, TypeError) as error:  # also of types NumPy lacks

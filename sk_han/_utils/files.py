@@ -138,7 +138,7 @@ LARGEST_NUMBER = 1e12
 
 
 class ModelFormatError(ValueError):
-    """Raised for a stored model that is damaged, of a newer format, or no model at all."""
+    """Raised for a stored model that is damaged, of another format, or no model at all."""
 
 
 def checked_state(state: Any, estimator: Any, *, newest: int) -> dict[str, Any]:

@@ -149,7 +149,7 @@ class Scorer:
         Raises
         ------
         ModelFormatError
-            If the file is empty, cut off, damaged, no file of `sk_han.save`, of a newer format,
+            If the file is empty, cut off, damaged, no file of `sk_han.save`, of another format,
             or holds a tokenizer alone or another network. It is a ValueError.
         OSError
             If the file cannot be read; FileNotFoundError if there is none.

@@ -1,7 +1,7 @@
 """Make the golden files: `python -m tests.golden.make`.
 
-Until the first release they are made anew with each change of what a file holds, and never after
-it: the test is that they keep loading.
+Until the first release they are made anew with each change of what a file holds. After it,
+`sk_han._storage.model_file` says when: the test is that they keep loading.
 """
 
 import json

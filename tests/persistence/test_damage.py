@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from sk_han import ModelFormatError, load
+from sk_han._storage.model_file import FORMAT_VERSION
+from sk_han.serving import Scorer
 from tests.crafted_files import GOLDEN, WHOLE, archive_of, golden_parts, with_header
-
-PARTS = golden_parts()
 
 
 class TestNoCode:
@@ -74,13 +74,24 @@ class TestAccidents:
         with pytest.raises(ModelFormatError, match="a safetensors file of another program"):
             load_bytes(with_header(metadata))
 
-    @pytest.mark.parametrize("version", [12, 1, "3", None])
-    def test_another_format_is_named_so(self, load_bytes, monkeypatch, version):
+    @pytest.mark.parametrize("read", [load, Scorer.load])
+    @pytest.mark.parametrize("version", [FORMAT_VERSION + 1, FORMAT_VERSION - 1, "4", None])
+    def test_another_format_is_refused_with_the_release_to_install(
+        self, tmp_path, monkeypatch, version, read
+    ):
+        description, arrays = golden_parts()
+        description["versions"]["sk_han"] = "0.7.1"
         monkeypatch.setattr("sk_han._storage.model_file.FORMAT_VERSION", version)
-        content = archive_of(*PARTS)
+        (tmp_path / "model.han").write_bytes(archive_of(description, arrays))
         monkeypatch.undo()
-        with pytest.raises(ModelFormatError, match=f"format {version!r}, .*install the release"):
-            load_bytes(content)
+        repair = f"format {FORMAT_VERSION}: .* or install sk_han 0.7.1, which wrote it"
+        with pytest.raises(ModelFormatError, match=f"format {version!r}, .* {repair}"):
+            read(tmp_path / "model.han")
+
+    def test_another_format_that_names_no_release_is_refused(self, load_bytes):
+        header = {"__metadata__": {"sk_han": '{"format": 9, "description": []}'}}
+        with pytest.raises(ModelFormatError, match=r"format 9, .*install the release that wrote"):
+            load_bytes(with_header(header))
 
     def test_a_missing_file_or_a_folder_is_no_format_error(self, tmp_path):
         with pytest.raises(FileNotFoundError, match="absent"):
