@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 import sk_han
 from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
-from tests.golden.expected import LABELS, TEXTS, WORD_IDS, documents_of, expected_of
+from tests.golden.expected import LABELS, TEXTS, UNSEEN, WORD_IDS, documents_of, expected_of
 
 HERE = Path(__file__).parent
 SMALL = {
@@ -40,6 +40,13 @@ def classifier():
         net_params={"module__max_words": 50, "criterion__label_smoothing": 0.05},
     )
     return classifier.fit(TEXTS * 3, LABELS * 3).partial_fit(TEXTS[:2], LABELS[:2])
+
+
+def labels():
+    """Several labels, the default network, and latent models of words and characters."""
+    classifier = sk_han.HANClassifier(**SMALL, linear_chars=(1, 2), validation_fraction=None)
+    good_and_film = np.array([[1, 1], [0, 1], [1, 0], [0, 1], [0, 1]] * 3)
+    return classifier.fit(TEXTS * 3, good_and_film, X_unlabelled=UNSEEN)
 
 
 def pipeline():
@@ -80,6 +87,7 @@ def word_ids():
 
 MODELS = {
     "classifier": classifier,
+    "labels": labels,
     "pipeline": pipeline,
     "tokenizer": tokenizer,
     "word_ids": word_ids,

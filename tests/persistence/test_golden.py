@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from sk_han import RNN, Attention, ContextAttention, MultiHopAttention, load, save
+from sk_han.serving import Scorer
 from tests.crafted_files import GOLDEN
 from tests.golden.expected import documents_of, expected_of, params_of
 
@@ -63,7 +64,13 @@ class TestEveryFile:
 
 
 def test_there_is_a_file_of_each_kind():
-    assert NAMES == ["classifier", "pipeline", "tokenizer", "word_ids"]
+    assert NAMES == ["classifier", "labels", "pipeline", "tokenizer", "word_ids"]
+
+
+def test_a_scorer_gives_the_stored_numbers():
+    stored = json.loads((GOLDEN / "labels.json").read_text("utf-8"))["probabilities"]
+    proba = Scorer.load(GOLDEN / "labels.han").predict_proba(documents_of("labels"))
+    np.testing.assert_allclose(proba, stored, rtol=0, atol=1e-5)
 
 
 class TestWhatComesBack:
