@@ -45,7 +45,6 @@ if SITE:
 
 exclude_patterns = [
     "_build",
-    "paper",
     "sg_execution_times.rst",
     "auto_examples/sg_execution_times.rst",
 ]
