@@ -1,5 +1,6 @@
 """Which device computes, on which threads, by which engine."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -63,10 +64,11 @@ def said_by_a_child(work):
 
 
 def before_inside_and_after():
-    found = [torch.get_num_threads()]
-    with torch_threads():
-        found.append(torch.get_num_threads())
-    return [*found, torch.get_num_threads()]
+    numbers = [torch.get_num_threads()]
+    with contextlib.suppress(KeyboardInterrupt), torch_threads():
+        numbers.append(torch.get_num_threads())
+        raise KeyboardInterrupt
+    return [*numbers, torch.get_num_threads()]
 
 
 def test_in_the_process_that_imported_pytorch_nothing_changes(two_threads):
@@ -78,16 +80,6 @@ def test_in_the_process_that_imported_pytorch_nothing_changes(two_threads):
 class TestForkedProcess:
     def test_it_computes_on_one_thread_and_keeps_its_setting(self, two_threads):
         assert said_by_a_child(before_inside_and_after) == "2 1 2"
-
-    def test_the_setting_comes_back_after_an_error_too(self, two_threads):
-        def failing():
-            try:
-                with torch_threads():
-                    raise KeyboardInterrupt
-            except KeyboardInterrupt:
-                return [torch.get_num_threads()]
-
-        assert said_by_a_child(failing) == "2"
 
     @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux")
     def test_it_knows_that_pytorch_may_have_come_with_it(self):
@@ -104,30 +96,13 @@ class TestForkedProcess:
         command = [sys.executable, "-W", "ignore", "-c", IMPORTED_IN_A_CHILD]
         assert subprocess.run(command, timeout=120).returncode == 0
 
-    def test_the_setting_of_the_parent_stays(self, two_threads):
-        said_by_a_child(before_inside_and_after)
-        assert torch.get_num_threads() == 2
 
-
-def test_a_function_can_be_wrapped(two_threads, monkeypatch):
-    monkeypatch.setattr(module, "_IMPORTED_IN", -1)  # as if this were another process
-
-    @torch_threads()
-    def inside():
-        return torch.get_num_threads()
-
-    assert [inside(), inside(), torch.get_num_threads()] == [1, 1, 2]
-
-
-class TestTooLittleMemory:
-    def test_it_is_a_memory_error_also_where_pytorch_computes(self):
-        told = r"could not allocate 1,125,899,906,842,624 bytes"
-        with pytest.raises(MemoryError, match=told), computing():
-            torch.empty(1 << 50, dtype=torch.uint8)
-
-    def test_another_error_of_pytorch_stays_what_it_is(self):
-        with pytest.raises(RuntimeError, match="shapes"), computing():
-            torch.ones(2, 3) @ torch.ones(2, 3)
+def test_too_little_memory_is_a_memory_error_also_where_pytorch_computes():
+    message = r"could not allocate 1,125,899,906,842,624 bytes"
+    with pytest.raises(MemoryError, match=message), computing():
+        torch.empty(1 << 50, dtype=torch.uint8)
+    with pytest.raises(RuntimeError, match="shapes"), computing():
+        torch.ones(2, 3) @ torch.ones(2, 3)
 
 
 def threads_in_use():
@@ -177,20 +152,13 @@ def test_devices_are_named_and_auto_takes_a_gpu_of_cuda(machine, n_gpus, mps, pr
     assert resolve_device("auto") == auto
 
 
-KINDS = r"one of 'cpu', 'cuda', 'cuda:1', \.\.\., 'mps'"
-
-
 @pytest.mark.parametrize(
     ("device", "why"),
-    [
-        ("cuda:2", "available here"),
-        ("mps", "available here"),
-        *((name, KINDS) for name in ("gpu", "tpu", "CPU", "cuda:x")),
-    ],
+    [("cuda:2", "available here"), ("mps", "available here"), ("CPU", "one of"), ("cuda:x", "one")],
 )
 def test_an_absent_device_is_refused_with_those_present_and_the_repair(machine, device, why):
     machine(n_gpus=2)
     present = r"\['cpu', 'cuda', 'cuda:0', 'cuda:1'\]"
     repair = "device='auto' takes CUDA where there is one, else"
-    with pytest.raises(ValueError, match=f"'{device}' is not {why}; .* has {present}. {repair}"):
+    with pytest.raises(ValueError, match=f"'{device}' is not {why}.* has {present}. {repair}"):
         resolve_device(device)

@@ -69,10 +69,8 @@ def test_every_word_of_a_giant_sentence_is_read() -> None:
 
 
 def test_nothing_is_drawn_where_no_document_is_long() -> None:
-    documents, random_state = (
-        DocumentArray.from_nested([[[2, 3], [4]], []]),
-        np.random.RandomState(0),
-    )
+    documents = DocumentArray.from_nested([[[2, 3], [4]], []])
+    random_state = np.random.RandomState(0)
     assert documents.excerpts(3, random_state) is documents
     assert random_state.randint(2**31) == np.random.RandomState(0).randint(2**31)
 
@@ -135,18 +133,17 @@ def test_documents_are_read_whole_where_none_is_longer() -> None:
     np.testing.assert_array_equal(same.predict_proba(LONG), whole.predict_proba(LONG))
 
 
-def test_portions_read_excerpts() -> None:
-    excerpt_model().partial_fit(LONG, LABELS, classes=["neg", "pos"]).partial_fit(LONG, LABELS)
-    assert longest_read() < 12
-
-
-def test_warm_starts_read_excerpts() -> None:
-    excerpt_model(warm_start=True, max_epochs=1).fit(LONG, LABELS).fit(LONG, LABELS)
-    assert longest_read() < 12
-
-
-def test_fits_with_unlabelled_text_read_excerpts() -> None:
-    excerpt_model(max_epochs=1).fit(LONG, LABELS, X_unlabelled=LONG)
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda model: model.partial_fit(LONG, LABELS, classes=["neg", "pos"]),
+        lambda model: model.set_params(warm_start=True).fit(LONG, LABELS).fit(LONG, LABELS),
+        lambda model: model.fit(LONG, LABELS, X_unlabelled=LONG),
+    ],
+    ids=["portion", "warm start", "unlabelled text"],
+)
+def test_other_fits_read_excerpts_too(fit: Any) -> None:
+    fit(excerpt_model(max_epochs=1))
     assert longest_read() < 12
 
 

@@ -1,14 +1,11 @@
 """What a network learns from before it sees labels: halves of documents, labelled by the others."""
 
 import numpy as np
-import pytest
 import torch
 
 from sk_han import DocumentArray
-from sk_han._documents import LabelledDocuments
 from sk_han._training import pretraining
 from sk_han._training.builder import document_net
-from sk_han._training.net import Batches
 from sk_han._training.pretraining import (
     halves,
     labelled_by_other_half,
@@ -25,15 +22,11 @@ def share_of_twos(documents):
 
 
 def small_net(**params):
-    generator = torch.Generator().manual_seed(0)
-    sizes = {"embedding_dim": 3, "word_hidden": 2, "sentence_hidden": 2}
+    sizes = {"vocabulary_size": 13, "n_classes": 2, "embedding_dim": 3}
     return document_net(
-        module__vocabulary_size=13,
-        module__n_classes=2,
-        module__generator=generator,
-        optimizer=torch.optim.AdamW,
-        device="cpu",
         **{f"module__{name}": size for name, size in sizes.items()},
+        module__generator=torch.Generator().manual_seed(0),
+        optimizer=torch.optim.AdamW,
         **params,
     ).initialize()
 
@@ -58,13 +51,14 @@ def test_a_half_has_the_score_of_the_other_half():
     assert data.targets[:, 1].tolist() == [0.25, 1]
 
 
-LABELS = np.array([[np.nan, np.nan], [1, 0], [0, 1]], dtype=np.float32)
-
-
 def test_both_halves_of_a_document_of_known_class_have_it():
     documents = DocumentArray.from_nested([[[2], [3]], [[2], [4]], [[5], [6]]])
-    data = labelled_by_other_half(documents, share_of_twos, labels=LABELS)
+    labels = np.array([[np.nan, np.nan], [1, 0], [0, 1]], dtype=np.float32)
+    data = labelled_by_other_half(documents, share_of_twos, labels=labels)
     assert data.targets[:, 1].tolist() == [0, 0, 1, 1, 0, 1]
+    scores = np.full((3, 2), 0.5, dtype=np.float32)  # the same array for both halves
+    data = labelled_by_other_half(documents, lambda _: scores, labels=labels)
+    assert data.targets[:, 1].tolist() == [0.5, 0, 1, 0.5, 0, 1]
 
 
 def test_documents_without_two_halves_are_left_out(documents):
@@ -72,28 +66,6 @@ def test_documents_without_two_halves_are_left_out(documents):
     assert data.inputs.n_words == documents.n_words - 1  # all but the word alone
     assert data.weights.tolist() == [1, 3, 4, 1, 3, 4]
     assert len(data.targets) == len(data) == 6
-
-
-def test_the_teacher_may_reuse_its_array():
-    documents = DocumentArray.from_nested([[[2], [3]]])
-    own = np.array([[0.5, 0.5]], dtype=np.float32)
-    data = labelled_by_other_half(documents, lambda _: own, labels=LABELS[2:])
-    assert data.targets.tolist() == [[0, 1], [0, 1]]
-    assert own.tolist() == [[0.5, 0.5]]
-
-
-def test_certain_probabilities_train_as_labels_do(documents):
-    targets, weights = np.array([0, 1, 1, 0, 1]), np.arange(1.0, 6)
-    certain = np.eye(2, dtype=np.float32)[targets]
-    losses = []
-    for data in (
-        LabelledDocuments(documents, targets, weights),
-        LabelledDocuments(documents, certain, weights),
-    ):
-        net = small_net()
-        (batch,) = Batches(data, 5)
-        losses.append(net.train_step_single(batch)["loss"].item())
-    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
 
 
 def test_a_net_starts_from_the_pretrained_weights(documents):
