@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 from sk_han import Attention, DocumentArray
 from sk_han._documents import LabelledDocuments
 from sk_han._training.builder import OPTIMIZERS, document_net
-from sk_han._training.net import Net, document_tensors
+from sk_han._training.net import document_tensors
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 SIZE = 0.3
@@ -67,29 +67,24 @@ def expected_gradients(network):
 
 @each_optimizer
 def test_a_step_has_half_the_clean_gradient_and_half_that_at_the_moved_vectors(optimizer):
-    net = net_with(optimizer)
-    expected = expected_gradients(net.module_)
-    net.train_step_single((BATCH, BATCH.targets))
-    for name, weight in net.module_.named_parameters():
-        found = weight.grad.to_dense()
-        torch.testing.assert_close(found, expected[name], rtol=0, atol=1e-12)
-    clean = plain_gradients(net.module_)["embedding.weight"]
-    assert (clean - expected["embedding.weight"]).abs().max() > 1e-4
-
-
-@each_optimizer
-def test_a_step_leaves_the_vectors_that_the_optimizer_made_of_those_without_noise(optimizer):
     net, expected = net_with(optimizer), net_with(optimizer)
     gradients = expected_gradients(expected.module_)
+    clean = plain_gradients(expected.module_)["embedding.weight"]
+    assert (clean - gradients["embedding.weight"]).abs().max() > 1e-4
     for name, weight in expected.module_.named_parameters():
         is_sparse = optimizer == "adamw" and name == "embedding.weight"
         weight.grad = gradients[name].to_sparse(1) if is_sparse else gradients[name]
     expected.optimizer_.step()
-    net.train_step((BATCH, BATCH.targets))
+    logits = net.module_(*document_tensors(DOCUMENTS, "cpu"))
+    loss = net.get_loss(logits, BATCH.targets, X=BATCH)
+    step = net.train_step_single((BATCH, BATCH.targets))
+    torch.testing.assert_close((step["loss"], step["y_pred"]), (loss, logits))  # without noise
     for name, weight in net.module_.named_parameters():
-        torch.testing.assert_close(
-            weight, expected.module_.get_parameter(name), rtol=0, atol=1e-9, msg=name
-        )
+        torch.testing.assert_close(weight.grad.to_dense(), gradients[name], rtol=0, atol=1e-12)
+    net.optimizer_.step()
+    for name, weight in net.module_.named_parameters():
+        stepped = expected.module_.get_parameter(name)  # from the vectors without noise
+        torch.testing.assert_close(weight, stepped, rtol=0, atol=1e-9, msg=name)
 
 
 @each_optimizer
@@ -104,74 +99,43 @@ def test_the_gradient_of_both_halves_is_clipped_as_one(optimizer):
         torch.testing.assert_close(found, expected[name] * 0.01 / length, rtol=1e-6, atol=1e-12)
 
 
-def test_the_loss_that_is_told_is_that_without_noise():
-    net = net_with("sgd")
-    logits = net.module_(*document_tensors(DOCUMENTS, "cpu"))
-    expected = net.get_loss(logits, BATCH.targets, X=BATCH)
-    step = net.train_step_single((BATCH, BATCH.targets))
-    assert step["loss"].item() == pytest.approx(expected.item(), abs=1e-12)
-    torch.testing.assert_close(step["y_pred"], logits)
-
-
 def test_noise_is_in_the_first_step_of_an_epoch_and_in_one_of_every_so_many():
     net = net_with("sgd", noise_every=3)
     gradients = {True: expected_gradients(net.module_), False: plain_gradients(net.module_)}
-    for noisy in [True, False, False, True, False]:
-        if not net.history:
-            net.history.new_epoch()
-        net.history.new_batch()
-        net.optimizer_.zero_grad()
-        net.train_step_single((BATCH, BATCH.targets))
-        for name, weight in net.module_.named_parameters():
-            found = weight.grad.to_dense()
-            torch.testing.assert_close(found, gradients[noisy][name], rtol=0, atol=1e-12)
-    net.history.new_epoch()
-    net.history.new_batch()
-    net.optimizer_.zero_grad()
-    net.train_step_single((BATCH, BATCH.targets))
-    found = net.module_.output.weight.grad
-    torch.testing.assert_close(found, gradients[True]["output.weight"], rtol=0, atol=1e-12)
+    for epoch in ([True, False, False, True, False], [True]):
+        net.history.new_epoch()
+        for is_noisy in epoch:
+            net.history.new_batch()
+            net.optimizer_.zero_grad()
+            net.train_step_single((BATCH, BATCH.targets))
+            gradient = net.module_.output.weight.grad
+            expected = gradients[is_noisy]["output.weight"]
+            torch.testing.assert_close(gradient, expected, rtol=0, atol=1e-12)
 
 
-def test_the_classifier_has_noise_in_every_other_step_unless_asked_for_every():
-    def times_read(**params):
-        settings = {"batch_size": 4, "validation_fraction": None, "engine": "torch"}
-        classifier = tiny(adversarial_noise=SIZE, **settings, **params)
-        n_read = []
-        read = Net._add_gradients
+def test_a_classifier_has_noise_in_every_other_step_unless_asked_for_another():
+    def losses(noise_every):
+        params = {} if noise_every is None else {"net_params": {"noise_every": noise_every}}
+        settings = {"batch_size": 4, "validation_fraction": None, "lr_schedule": "constant"}
+        fitted = tiny(adversarial_noise=SIZE, **settings, **params).fit(TEXTS, LABELS)
+        return [batch["train_loss"] for batch in fitted.net_.history[0]["batches"]]
 
-        def counted(net, X, y, share):
-            n_read.append(len(X))
-            return read(net, X, y, share)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Net, "_add_gradients", counted)
-            classifier.set_params(max_epochs=1).fit(TEXTS, LABELS)
-        return len(n_read)
-
-    n_steps = -(-len(TEXTS) // 4)
-    assert n_steps > 2
-    assert times_read() == n_steps + -(-n_steps // 2)
-    assert times_read(net_params={"noise_every": 1}) == 2 * n_steps
-    assert times_read(net_params={"noise_every": n_steps}) == n_steps + 1
+    assert losses(None) == losses(2)
+    assert len({tuple(losses(noise_every)) for noise_every in (1, 2, 3)}) == 3
 
 
 class TestFrozenVectors:
     """Vectors that do not learn have no gradient to be moved along."""
 
-    def fitted(self, noise, **params):
-        settings = {"max_epochs": 2, "batch_size": 4, "validation_fraction": None}
-        return tiny(adversarial_noise=noise, **settings, **params).fit(TEXTS, LABELS)
-
-    def test_noise_has_no_effect_while_they_are_frozen(self):
-        plain, frozen = (self.fitted(size, freeze_embedding=True) for size in (0.0, SIZE))
-        for name, weight in plain.net_.weights.items():
-            np.testing.assert_array_equal(frozen.net_.weights[name], weight)
-
-    def test_noise_begins_when_they_are_let_go(self):
-        plain, thawed = (self.fitted(size, freeze_embedding=1).history_ for size in (0.0, SIZE))
-        assert plain[0]["train_loss"] == thawed[0]["train_loss"]
-        assert plain[1]["train_loss"] != thawed[1]["train_loss"]
+    @pytest.mark.parametrize("n_frozen", [1, 2])
+    def test_noise_begins_when_they_are_let_go(self, n_frozen):
+        settings = {"max_epochs": 2, "batch_size": 4, "freeze_embedding": n_frozen}
+        plain, noisy = (
+            tiny(adversarial_noise=noise, **settings).fit(TEXTS, LABELS).history_
+            for noise in (0.0, SIZE)
+        )
+        assert plain[0]["train_loss"] == noisy[0]["train_loss"]
+        assert (plain[1]["train_loss"] == noisy[1]["train_loss"]) == (n_frozen == 2)
 
     def test_their_loss_counts_in_full(self):
         net = net_with("sgd")
