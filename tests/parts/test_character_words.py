@@ -85,7 +85,7 @@ class TestTrial:
             return (0.0, np.inf) if gain is None else (gain, 0.025)
 
         monkeypatch.setattr("sk_han._fitting.sources._gained", gained)
-        fitted = HANClassifier(**TINY, random_state=0).fit(*inflected(400))
+        fitted = HANClassifier(**TINY).fit(*inflected(400))
         assert (fitted.character_model_ is not None) == pays
         assert sizes == [80 * fold for fold in range(1, len(gains) + 1)]
 
@@ -102,11 +102,20 @@ class TestTrial:
         if several:
             y = np.eye(38, dtype=int)[y]
             y[0, 1] = 1  # one label of each document would be classes
-        HANClassifier(**TINY, random_state=0).fit(inflected(400)[0], y)
+        HANClassifier(**TINY).fit(inflected(400)[0], y)
         ((n_documents, names, n_scores),) = seen
         assert names == list(range(31))
         assert n_scores == 31
         assert n_documents == pytest.approx(80 if several else 372 / 5, abs=3)  # of a fold
+
+    @pytest.mark.parametrize("more", [0, 1])
+    def test_more_characters_than_memory_is_for_are_not_read(self, monkeypatch, more):
+        texts, labels = inflected(400)
+        documents = HierarchicalTokenizer().fit_transform(texts)
+        most = sum(len("".join(text.split())) for text in texts) - more
+        monkeypatch.setattr("sk_han._fitting.sources._MOST_CHARACTERS", most)
+        fitted = HANClassifier(**TINY).fit(documents, labels)
+        assert ("characters" in fitted.pool_.parts) == (more == 0)
 
     @pytest.mark.parametrize(
         ("words", "characters", "share"),

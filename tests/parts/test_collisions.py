@@ -11,7 +11,6 @@ from sk_han._documents import LabelledDocuments
 from sk_han._kernels.engine import using_engine
 from sk_han._parts.ngram_model import NgramModel
 from tests.ngram_models import fit_ngram_model, hash_ngrams
-from tests.tiny_models import tiny
 from tests.tiny_targets import classes
 
 
@@ -32,14 +31,6 @@ def pairs_in_one_bucket():
     raise AssertionError("no collision")
 
 
-def words_in_one_bucket():
-    words = np.arange(2, 100_000)
-    buckets, _ = hash_ngrams(sentence(words), (1, 1))
-    order = np.argsort(buckets, kind="stable")
-    same = np.flatnonzero(np.diff(buckets[order]) == 0)[0]
-    return int(words[order[same]]), int(words[order[same + 1]])
-
-
 @pytest.mark.usefixtures("engine")
 def test_a_crafted_ngram_counts_as_the_one_whose_place_it_takes_and_once():
     known, crafted = pairs_in_one_bucket()
@@ -51,20 +42,6 @@ def test_a_crafted_ngram_counts_as_the_one_whose_place_it_takes_and_once():
     )
     np.testing.assert_array_equal(logits[1:4], logits[[0, 0, 0]])
     assert logits[0, 1] > logits[4, 1]
-
-
-@pytest.mark.thorough
-def test_cues_of_two_classes_in_one_bucket_are_told_apart_by_the_network():
-    good, bad = words_in_one_bucket()
-    rng = np.random.RandomState(0)
-    nested = [[[*rng.randint(2, 50, 3), bad if row % 2 else good]] for row in range(200)]
-    documents, labels = DocumentArray.from_nested(nested), np.arange(200) % 2
-    classifier = tiny(linear_ngrams=(1, 1), max_epochs=8, embedding_init="random")
-    classifier.fit(documents, labels)
-    cues = DocumentArray.from_nested([[[good]], [[bad]]])
-    linear = classifier.ngram_model_.logits(cues)
-    np.testing.assert_array_equal(linear[0], linear[1])
-    assert np.mean(classifier.predict(documents) == labels) > 0.95
 
 
 @pytest.mark.thorough

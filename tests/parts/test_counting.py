@@ -5,7 +5,6 @@ import pytest
 
 from sk_han import DocumentArray
 from sk_han._parts.ngram_fitting import count_ngrams, frequent_ngrams
-from sk_han._parts.ngrams import column_table
 from tests.ngram_models import hash_ngrams
 
 # The pair 2 3 and the words 2 and 3 are in two documents; 5 twice in one.
@@ -33,14 +32,3 @@ def test_occurrences_are_counted_or_marked():
     assert counts.sum() == 3 + 4 + 1
     _, marked = frequent_ngrams(DOCUMENTS, (1, 1), 1)
     np.testing.assert_array_equal(marked.toarray(), counts.toarray() > 0)
-
-
-def test_there_may_be_none():
-    buckets, present = frequent_ngrams(DOCUMENTS[[2]], (1, 3), 1)
-    assert (len(buckets), present.shape) == (0, (1, 0))
-
-
-def test_columns_have_numbers_from_one():
-    table = column_table(np.array([3, 7]))
-    assert table[[0, 3, 6, 7]].tolist() == [0, 1, 0, 2]
-    assert table.sum() == 3
