@@ -26,31 +26,27 @@ def rows_of(fitted_to, values):
 
 
 class TestRows:
-    def test_numbers_are_in_bins_and_missing_ones_in_the_first_row(self):
-        edges = [1.5, 2.5, 3.5]
-        found = rows_of(edges, [1.5, 2, 3.5, 99, -5, None, np.nan]).ravel()
-        assert found.tolist() == [1, 2, 3, 3, 1, 0, 0]
+    @pytest.mark.parametrize(
+        ("fitted_to", "values", "rows"),
+        [
+            ([1.5, 2.5, 3.5], [1.5, 2, 3.5, 99, -5, None, np.nan], [1, 2, 3, 3, 1, 0, 0]),
+            ([5, 4, 1, 2, 5, 3, 5, 5], [1, 2, 3, 4, 5], [1, 2, 3, 4, 5]),  # a bin each
+            ([1.0, np.inf, -np.inf], [np.inf, -np.inf, 1.0], [3, 1, 2]),
+            (
+                ["a", "b", "b", "a", "once", None, ""],
+                ["a", "b", "once", None, "new"],
+                [1, 2, -1, 0, -1],
+            ),
+            (DAYS, DAYS, [1, 7, 15, 2, 14, 16, 0, -1, -1]),  # years, months and weekdays
+        ],
+        ids=["numbers", "few numbers", "infinite", "categories", "dates"],
+    )
+    def test_values_have_rows(self, fitted_to, values, rows):
+        assert rows_of(fitted_to, values).ravel().tolist() == rows
 
     def test_bins_are_quantiles(self):
         counts = np.bincount(rows_of(np.arange(1000), np.arange(1000)).ravel())
         np.testing.assert_allclose(counts, [0, *10 * [100]], atol=1)
-
-    def test_few_whole_numbers_have_a_bin_each(self):
-        stars = [5, 4, 1, 2, 5, 3, 5, 5]
-        assert rows_of(stars, [1, 2, 3, 4, 5]).ravel().tolist() == [1, 2, 3, 4, 5]
-        assert coding_of(stars).names() == ["missing", "1", "2", "3", "4", "5"]
-
-    def test_infinite_numbers_are_in_the_outer_bins(self):
-        found = rows_of([1.0, 2.0, np.inf, -np.inf], [np.inf, -np.inf, 1.0]).ravel()
-        assert found[0] > found[2] > found[1] == 1
-
-    def test_values_of_two_documents_have_a_row(self):
-        values = ["a", "b", "b", "a", "once", None, ""]
-        assert rows_of(values, [*values, "new"]).ravel().tolist() == [1, 2, 2, 1, -1, 0, 0, -1]
-
-    def test_dates_are_years_months_and_weekdays(self):
-        assert rows_of(DAYS, DAYS).tolist() == [[1, 7, 15], [2, 14, 16], [0, -1, -1]]
-        assert coding_of(DAYS).n_rows == 1 + 2 + 12 + 7
 
     @pytest.mark.parametrize(
         "numbers",
@@ -160,15 +156,6 @@ class TestWeights:
             found = part.contributions(documents, np.tile(factors, (600, 1)))
             total = part.intercept[k] + found.sum(axis=1)
             np.testing.assert_allclose(total, part.logits(documents)[:, k])
-
-    def test_months_and_weekdays_are_learnt(self):
-        days = pd.Series(pd.date_range("2020-01-01", periods=600))
-        labels = np.where(np.arange(600) % 7 >= 5, "weekend", "week")
-        part, documents, target = fit_part({"day": days}, labels)
-        z = part.logits(documents) + prior_logits(
-            target, np.unique(labels, return_inverse=True)[1], np.ones(600)
-        )
-        assert target.decode(target.decide(z)).tolist() == labels.tolist()
 
     def test_several_labels_have_weights_each(self):
         Y = np.stack([SIDES, RNG.randint(0, 2, 600), 1 - SIDES], axis=1)

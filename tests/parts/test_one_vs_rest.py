@@ -5,10 +5,8 @@ import pytest
 from scipy.sparse import csr_matrix
 from scipy.sparse import random as random_matrix
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from sk_han._kernels.engine import using_engine, using_threads
-from sk_han._parts import one_vs_rest as module
 from sk_han._parts.one_vs_rest import (
     Features,
     dense_one_vs_rest,
@@ -74,13 +72,16 @@ def test_a_problem_has_the_same_solution_alone_among_others_and_on_two_threads()
 
 
 @pytest.mark.parametrize("engine", ["numba", "torch"])
-def test_a_problem_of_one_side_has_log_odds_alone(engine):
+def test_a_problem_of_one_side_or_of_weight_0_on_the_other_has_log_odds_alone(engine):
     one_sided = IS_POSITIVE.copy()
     one_sided[:, 1] = 0
-    found = solved(one_sided, engine=engine)
-    np.testing.assert_array_equal(found[1, :-1], 0)
-    np.testing.assert_allclose(found[1, -1], np.log(0.5 / (D + 0.5)))
-    assert np.abs(found[[0, 2], :-1]).max(axis=1).min() > 1
+    solutions = solved(one_sided, engine=engine)
+    np.testing.assert_array_equal(solutions[1, :-1], 0)
+    np.testing.assert_allclose(solutions[1, -1], np.log(0.5 / (D + 0.5)))
+    assert np.abs(solutions[[0, 2], :-1]).max(axis=1).min() > 1
+    for solution in solved(weights=np.where(IS_POSITIVE > 0, WEIGHTS, 0), engine=engine):
+        assert not solution[:-1].any()
+        assert 0 < solution[-1] < 10
 
 
 def random_rows(n, n_features, share):
@@ -133,14 +134,6 @@ def test_a_penalized_intercept_is_that_of_liblinear():
         np.testing.assert_allclose(intercept, model.intercept_, atol=2e-3)
 
 
-@pytest.mark.parametrize("engine", ["numba", "torch"])
-def test_a_side_of_weight_0_makes_a_problem_one_sided(engine):
-    weights = np.where(IS_POSITIVE > 0, WEIGHTS, 0)
-    for found in solved(weights=weights, engine=engine):
-        assert not found[:-1].any()
-        assert 0 < found[-1] < 10
-
-
 def test_very_large_weights_give_finite_solutions():
     found = solved(weights=WEIGHTS * 1e8, tolerance=1e-3)
     assert np.isfinite(found).all()
@@ -157,43 +150,15 @@ def test_weights_of_all_sizes_learn_without_a_warning():
     assert right[heaviest].mean() > 0.5
 
 
-def test_dense_problems_have_the_solutions_of_scikit_learn():
-    points, weights = FEATURES.toarray().astype(float), WEIGHTS * 7
-    coefficients, intercept = dense_one_vs_rest(points, IS_POSITIVE, weights, STRENGTH)
-    for b in range(3):
+def test_dense_problems_have_the_solutions_of_scikit_learn_and_one_sided_ones_log_odds():
+    points, is_positive = FEATURES.toarray().astype(float), IS_POSITIVE.copy()
+    is_positive[:, 1] = 0
+    weights = WEIGHTS * 7
+    coefficients, intercept = dense_one_vs_rest(points, is_positive, weights, STRENGTH)
+    for b in (0, 2):
         model = LogisticRegression(C=STRENGTH, max_iter=1000)
-        model.fit(points, IS_POSITIVE[:, b], weights[:, b])
+        model.fit(points, is_positive[:, b], weights[:, b])
         np.testing.assert_allclose(coefficients[:, b], model.coef_[0], atol=1e-9)
         np.testing.assert_allclose(intercept[b], model.intercept_[0], atol=1e-9)
-
-
-def test_a_dense_problem_of_one_side_has_log_odds_alone():
-    points, one_sided = FEATURES.toarray().astype(float), IS_POSITIVE.copy()
-    one_sided[:, 1] = 0
-    coefficients, intercept = dense_one_vs_rest(points, one_sided, WEIGHTS, STRENGTH)
-    np.testing.assert_array_equal(np.any(coefficients, axis=0), [True, False, True])
+    assert not coefficients[:, 1].any()
     np.testing.assert_allclose(intercept[1], np.log(0.5 / (D + 0.5)))
-
-
-def blas_threads():
-    return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
-
-
-def test_threads_of_blas_do_not_wait_for_each_other(monkeypatch):
-    numbers, fit, minimize = [], LogisticRegression.fit, module.minimize
-
-    def recorded(function):
-        def call(*args, **options):
-            numbers.extend(blas_threads())
-            return function(*args, **options)
-
-        return call
-
-    monkeypatch.setattr(LogisticRegression, "fit", recorded(fit))
-    monkeypatch.setattr(module, "minimize", recorded(minimize))
-    with threadpool_limits(2, user_api="blas"):
-        solved(engine="torch")
-        n_sparse = len(numbers)
-        dense_one_vs_rest(FEATURES.toarray().astype(float), IS_POSITIVE, WEIGHTS, STRENGTH)
-    assert 0 < n_sparse < len(numbers)
-    assert set(numbers) == {1}

@@ -45,6 +45,14 @@ def test_a_part_of_scale_0_is_not_asked(pool):
     assert pool.coalitions(DOCUMENTS, sets).tolist() == [[3.0, 6.0]] * 2
 
 
+def test_parts_are_added_in_double_precision_and_none_have_no_opinion():
+    # In single precision 2 ** 24 + 1 is 2 ** 24.
+    parts = {"one": Says(np.float32([2**24, 0])), "other": Says(np.float32([1, 0]))}
+    pool = Pool(classes(2), parts, dict.fromkeys(parts, 1.0))
+    np.testing.assert_array_equal(pool.logits(DOCUMENTS), [[2**24 + 1, 0]] * 2)
+    np.testing.assert_array_equal(Pool(classes(2), {}, {}).logits(DOCUMENTS), np.zeros((2, 2)))
+
+
 def test_a_part_counts_that_has_a_scale_for_a_label(pool):
     both = Pool(pool.target, pool.parts, {"one": np.array([0.0, 2.0]), "nothing": np.zeros(2)})
     np.testing.assert_array_equal(both.logits(DOCUMENTS), [[0.0, 4.0]] * 2)
