@@ -1,5 +1,6 @@
-"""Which documents a fit holds out, and what it does with them."""
+"""What a fit does with held-out documents: decisions, warnings, usual scales, pre-training."""
 
+import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,53 +8,20 @@ import pytest
 
 from sk_han import HANClassifier
 from sk_han._documents import LabelledDocuments
-from sk_han._fitting import fit, network
+from sk_han._fitting import network
 from sk_han._fitting.linear import NEXT_TO_WORDS, cross_fit
+from sk_han._fitting.scales import ScaledParts
 from sk_han._fitting.sources import TextSource
-from sk_han._fitting.summary import decisions
+from sk_han._fitting.summary import decisions, fault_in_validation
+from sk_han._parts import Pool
+from sk_han._parts.pool import NETWORK
 from sk_han._targets import AnyOfLabels
-from sk_han._targets.splits import folds_of
 from sk_han._training.net import Net
 from sk_han.datasets import make_reviews
-from tests.labelled_reviews import OPINIONS, SMALL, TRAIN, X, Y
+from sk_han.inspection import FitSummary
+from tests.labelled_reviews import SMALL
 from tests.tiny_models import LABELS, TEXTS, tiny
 from tests.tiny_targets import classes
-
-
-@pytest.fixture
-def data_of_fits(monkeypatch):
-    """What each fit has read."""
-    seen = []
-    read = fit.read_data
-    monkeypatch.setattr(fit, "read_data", lambda *a, **k: seen.append(read(*a, **k)) or seen[-1])
-    return seen
-
-
-@pytest.mark.parametrize("y", [Y[TRAIN], OPINIONS[TRAIN]])
-def test_groups_stay_together_when_documents_are_held_out(y, data_of_fits):
-    groups = np.repeat(np.arange(24), 5)
-    HANClassifier(**SMALL, max_epochs=1).fit(X[TRAIN], y, groups=groups)
-    [data] = data_of_fits
-    assert not np.isin(groups[data.held_out], groups[data.training]).any()
-
-
-@pytest.mark.parametrize("y", [Y[TRAIN], OPINIONS[TRAIN]])
-def test_documents_of_the_same_words_stay_together(y, data_of_fits):
-    of_text = np.arange(120) % 80
-    texts = [X[row] for row in of_text]
-    HANClassifier(**SMALL | {"batch_size": 4}, max_epochs=1).fit(texts, np.asarray(y)[of_text])
-    [data] = data_of_fits
-    assert len(data.held_out) >= 6
-    assert not np.isin(of_text[data.held_out], of_text[data.training]).any()
-    for fold in folds_of(data.target.strata(data.labelled.targets), data.labelled.groups):
-        assert not np.isin(of_text[fold], np.delete(of_text, fold)).any()
-
-
-def test_where_most_documents_are_copies_they_are_held_out_one_by_one(data_of_fits):
-    HANClassifier(**SMALL, max_epochs=1).fit(X[:30] * 4, OPINIONS[:30].tolist() * 4)
-    [data] = data_of_fits
-    assert len(data.held_out) == 12
-    assert data.labelled.groups is None
 
 
 def test_thresholds_of_the_highest_f1_are_scored_on_other_documents():
@@ -113,3 +81,45 @@ def test_a_model_of_infinite_logits_is_never_returned(monkeypatch):
     monkeypatch.setattr(Net, "outputs", lambda self, documents: infinite)
     with pytest.raises(FloatingPointError, match="logit became inf"):
         tiny().fit(TEXTS, LABELS)
+
+
+def of_two_classes(**values):
+    names = [field.name for field in dataclasses.fields(FitSummary)]
+    return FitSummary(
+        **dict.fromkeys(names, 0) | {"n_classes": 2, "n_documents": 900, "n_scored": 100} | values
+    )
+
+
+def scaled(epoch, targets, weights):
+    """Two epochs of a network, whose held-out documents have these labels and weights."""
+    part = SimpleNamespace(net=SimpleNamespace(history=2 * [epoch]))
+    pool = Pool(classes(2), {NETWORK: part}, {NETWORK: 1.0})
+    return ScaledParts(pool, [], SimpleNamespace(targets=targets, weights=weights))
+
+
+def test_held_out_documents_of_one_class_do_not_tell():
+    one_class = np.zeros(100, dtype=np.int64)
+    epoch = {"valid_accuracy": 1.0, "valid_loss": 0.01}
+    summary = of_two_classes(majority_accuracy=1.0, shares={"network": 1.0})
+    assert fault_in_validation(summary, scaled(epoch, one_class, np.ones(100))) is None
+
+
+@pytest.mark.parametrize(("loss", "warned"), [(0.5, False), (0.7, True)])
+def test_the_loss_of_balanced_classes_is_compared_with_that_of_balanced_frequencies(loss, warned):
+    targets = (np.arange(100) < 5).astype(np.int64)
+    balanced = np.where(targets == 1, 10.0, 100 / 190)
+    epoch = {"valid_accuracy": 0.94, "valid_loss": loss}
+    summary = of_two_classes(majority_accuracy=0.95, shares={"network": 1.0})
+    found = fault_in_validation(summary, scaled(epoch, targets, balanced))
+    assert (found is not None) == warned
+
+
+@pytest.mark.parametrize(("network", "warned"), [(0.01, True), (1.0, False)])
+def test_a_network_of_next_to_no_share_is_a_warning(network, warned):
+    targets = np.arange(100) % 2
+    shares = {"network": network / (network + 5), "n-gram model": 5 / (network + 5)}
+    summary = of_two_classes(majority_accuracy=0.5, shares=shares)
+    epoch = {"valid_accuracy": 0.9, "valid_loss": 0.1}
+    told = "its share of the log-odds of held-out documents is 0.2 %"
+    found = fault_in_validation(summary, scaled(epoch, targets, np.ones(100)))
+    assert found == (told if warned else None)

@@ -10,15 +10,13 @@ from sk_han import HierarchicalTokenizer
 from sk_han._documents import LabelledDocuments
 from sk_han._fitting import linear
 from sk_han._fitting.linear import cross_fit, with_earlier_latent_models
-from sk_han._fitting.scales import ScalePrior, fit_scales_near
 from sk_han._fitting.sources import TextSource
-from sk_han._parts import Pool
+from sk_han._parts import Part, Pool
 from sk_han._parts.latent import fit_latent_space
 from sk_han._parts.pool import LATENT, NGRAMS
 from sk_han._targets import AnyOfLabels
 from sk_han._targets.splits import folds_of
 from sk_han.datasets import make_reviews
-from tests.fitting.test_scales import Constant, sure
 from tests.ngram_models import fit_ngram_model
 from tests.tiny_targets import classes
 
@@ -40,6 +38,17 @@ def sources(space):
     return [TextSource((1, 2)), TextSource((1, 2), space=space)]
 
 
+class Constant(Part):
+    """A part that gives the same logits for every document."""
+
+    kind = "constant"
+
+    def logits(self, documents):
+        return np.zeros((len(documents), 2))
+
+    attributions = to_state = from_state = None
+
+
 class FittedBy:
     """A source of n-grams whose models a function makes, given the rows to learn from."""
 
@@ -59,10 +68,6 @@ def scored_held_out(models, held_out):
 
 
 class TestFolds:
-    def test_every_document_is_in_one_fold(self):
-        targets = np.array([0, 0, 0, 1, 1, 2, 0, 0, 1, 2, 2])
-        assert sorted(np.concatenate(list(folds_of(targets)))) == list(range(11))
-
     def test_the_only_document_of_a_class_is_in_none(self):
         folds = list(folds_of(np.array([0, 1, 0, 2, 0, 1, 3])))
         assert sorted(np.concatenate(folds)) == [0, 1, 2, 4, 5]
@@ -90,7 +95,7 @@ class TestFolds:
 
     def test_folds_without_a_model_are_left_out(self, reviews):
         def fit(rows):
-            return Constant(0.0, 0.0) if len(rows) == 20 else None
+            return Constant() if len(rows) == 20 else None
 
         models = cross_fit(reviews[:20], classes(2), [FittedBy(fit)])
         assert models.pool.scales == {NGRAMS: 1.0}  # which is usual
@@ -103,7 +108,7 @@ class TestFolds:
         groups = np.append(np.zeros(4, dtype=int), np.arange(1, 37))
         data = replace(reviews[:40], targets=targets, groups=groups)
         several = AnyOfLabels(np.arange(2), np.full(2, 0.5))
-        models = cross_fit(data, several, [FittedBy(lambda rows: Constant(0.0, 0.0))])
+        models = cross_fit(data, several, [FittedBy(lambda rows: Constant())])
         assert sorted(models.rows) == list(range(4, 40))
 
 
@@ -131,9 +136,8 @@ class TestParts:
             np.testing.assert_allclose(logits[row], sum(scored))
 
     def test_a_latent_model_that_knows_nothing_counts_little(self, reviews, sources):
-        rng = np.random.RandomState(0)
-        targets = rng.randint(2, size=400)
-        data = LabelledDocuments(reviews.documents[:400], targets, np.ones(400))
+        targets = np.random.RandomState(0).randint(2, size=400)
+        data = replace(reviews[:400], targets=targets)
         assert cross_fit(data, classes(2), sources).pool.scales[LATENT] < 0.2
 
     def test_of_many_documents_only_those_held_out_are_scored(self, reviews, monkeypatch):
@@ -144,13 +148,6 @@ class TestParts:
         rows, logits = scored_held_out(models, held_out)
         assert rows.tolist() == list(range(len(held_out)))
         assert np.isfinite(logits).all()
-
-    def test_the_only_document_of_a_class_is_not_scored(self, reviews):
-        targets = np.array([1, 0, 0, 0])
-        data = LabelledDocuments(reviews.documents[:4], targets, np.ones(4))
-        models = cross_fit(data, classes(2), [TextSource((1, 1))], np.arange(1))
-        assert [*models.pool.parts] == [NGRAMS]
-        assert len(scored_held_out(models, np.arange(1)).rows) == 0
 
     def test_rare_classes_do_not_switch_cross_fitting_off(self, reviews):
         targets = np.append(reviews.targets[:90], [2, 3, 4])
@@ -182,38 +179,3 @@ class TestParts:
             for views in (None, lambda documents: (documents, documents))
         )
         assert half.scales[NGRAMS] == pytest.approx(whole.scales[NGRAMS], rel=0.02)
-
-
-class TestScalesNear:
-    PRIORS = (ScalePrior(0.25, 0.6), ScalePrior(0.8, 0.15))
-
-    def fitted(self, n, factor=1.0):
-        targets = np.random.RandomState(0).randint(2, size=n)
-        logits = [sure(targets, 2, factor), np.zeros((n, 2))]
-        return fit_scales_near(classes(2), logits, targets, np.ones(n), self.PRIORS)
-
-    def test_without_evidence_scales_are_usual(self):
-        nothing = [np.zeros((5, 2))] * 2
-        scales = fit_scales_near(
-            classes(2), nothing, np.zeros(5, dtype=int), np.ones(5), self.PRIORS
-        )
-        np.testing.assert_allclose(scales, [0.25, 0.8])
-
-    def test_few_documents_move_them_little_and_many_decide(self):
-        few, many = self.fitted(4)[0], self.fitted(4000)[0]
-        assert abs(few - 0.25) < abs(many - 0.25) / 2
-        assert self.fitted(4000, factor=2.0)[0] == pytest.approx(many / 2, rel=0.02)
-
-    def test_they_minimize_the_loss_with_the_prior(self):
-        targets = np.random.RandomState(0).randint(3, size=60)
-        logits = [sure(targets, 3, 0.5), sure(targets, 3, 2.0)]
-        found = fit_scales_near(classes(3), logits, targets, np.ones(60), self.PRIORS)
-
-        def loss(scales):
-            total = sum(scale * part for scale, part in zip(scales, logits, strict=True))
-            likelihood = total[np.arange(60), targets] - np.logaddexp.reduce(total, axis=1)
-            medians, spreads = np.transpose(self.PRIORS)
-            return (np.log(scales / medians) ** 2 / 2 / spreads**2).sum() - likelihood.sum()
-
-        for factor in ([1.02, 1], [0.98, 1], [1, 1.02], [1, 0.98]):
-            assert loss(found) < loss(found * factor)

@@ -1,16 +1,10 @@
-"""Scales of the network's logits and of the n-gram model's."""
-
-from functools import partial
+"""Scales of logits by the loss of documents, with and without priors."""
 
 import numpy as np
 import pytest
 
-from sk_han import DocumentArray, load, save
-from sk_han._fitting.scales import fit_scales
-from sk_han._parts import Part, Pool
+from sk_han._fitting.scales import ScalePrior, fit_scales, fit_scales_near
 from sk_han._targets.one_of_classes import softmax
-from sk_han.datasets import make_reviews
-from tests.tiny_models import tiny
 from tests.tiny_targets import classes
 
 
@@ -48,23 +42,16 @@ class TestFitScales:
         assert scales[0] < 0.02
         assert scales[1] > 0.5
 
-    def test_wrong_logits_are_not_turned_round(self):
+    def test_wrong_logits_are_not_turned_round_nor_taken_away_if_alone(self):
         targets = np.random.RandomState(0).randint(2, size=500)
-        wrong, right = sure(1 - targets, 2, 1.0), sure(targets, 2, 1.0)
+        wrong, right = sure(1 - targets, 2, 9.0), sure(targets, 2, 1.0)
         assert fitted_scales([wrong, right], targets)[0] == 0
-
-    def test_logits_alone_are_never_taken_away(self):
-        targets = np.random.RandomState(0).randint(2, size=500)
-        assert fitted_scales([sure(1 - targets, 2, 9.0)], targets) == 0.01
+        assert fitted_scales([wrong], targets) == 0.01
 
     def test_sure_logits_underflow_in_silence(self):
         logits = np.array([[0.0, 2000.0], [2000.0, 0.0], [0.0, 1500.0]])
         with np.errstate(all="raise"):
             fitted_scales([logits], np.array([1, 0, 1]))
-
-    def test_a_single_document_leads_not_far_away(self):
-        scales = fitted_scales([np.array([[0.0, 1.0]])], np.array([1]))
-        assert 1 < scales[0] < 1.3
 
     def test_a_weight_counts_as_repetition(self):
         targets = np.array([0, 1, 1, 0, 1])
@@ -77,140 +64,36 @@ class TestFitScales:
         assert weighted == pytest.approx(repeated, rel=1e-2)
 
 
-@pytest.fixture(scope="module")
-def reviews():
-    return make_reviews(200, random_state=0)
+class TestScalesNear:
+    PRIORS = (ScalePrior(0.25, 0.6), ScalePrior(0.8, 0.15))
 
+    def fitted(self, n, factor=1.0):
+        targets = np.random.RandomState(0).randint(2, size=n)
+        logits = [sure(targets, 2, factor), np.zeros((n, 2))]
+        return fit_scales_near(classes(2), logits, targets, np.ones(n), self.PRIORS)
 
-small = partial(tiny, max_epochs=2)
-
-
-def scales_of(classifier):
-    return classifier.network_scale_, classifier.ngram_scale_
-
-
-class TestClassifier:
-    def test_its_logits_are_the_scaled_sum(self, reviews):
-        texts, labels = reviews
-        classifier = small().fit(texts, labels)
-        documents = classifier.tokenizer_.transform(texts)
-        logits = classifier.network_scale_ * classifier.net_.outputs(documents).astype(float)
-        logits += classifier.ngram_scale_ * classifier.ngram_model_.logits(documents)
-        np.testing.assert_allclose(classifier.predict_proba(texts), softmax(logits))
-
-    def test_without_an_ngram_model_there_is_a_temperature(self, reviews):
-        classifier = small(linear_ngrams=None).fit(*reviews)
-        assert classifier.ngram_model_ is None
-        assert classifier.ngram_scale_ == 0
-        assert classifier.network_scale_ != 1
-
-    @pytest.mark.thorough
-    def test_the_network_does_not_depend_on_the_ngram_model(self, reviews):
-        texts, labels = reviews
-        documents = DocumentArray.from_nested([[[2, 3], [4]], [[5]]])
-        network, both = (small(linear_ngrams=r).fit(texts, labels) for r in (None, (1, 2)))
-        np.testing.assert_array_equal(network.net_.outputs(documents), both.net_.outputs(documents))
-
-    @pytest.mark.thorough
-    def test_the_ngram_model_learns_from_the_held_out_documents_too(self, reviews):
-        texts, labels = reviews
-        held_out, given = (
-            small().fit(texts, labels),
-            small(validation_fraction=None).fit(texts, labels),
+    def test_without_evidence_scales_are_usual(self):
+        nothing = [np.zeros((5, 2))] * 2
+        scales = fit_scales_near(
+            classes(2), nothing, np.zeros(5, dtype=int), np.ones(5), self.PRIORS
         )
-        np.testing.assert_array_equal(held_out.ngram_model_.weights, given.ngram_model_.weights)
+        np.testing.assert_allclose(scales, [0.25, 0.8])
 
-    @pytest.mark.thorough
-    def test_documents_given_for_validation_are_not_learnt_from(self, reviews):
-        texts, labels = reviews
-        given = small().fit(texts[:150], labels[:150], X_val=texts[150:], y_val=labels[150:])
-        alone = small(validation_fraction=None).fit(texts[:150], labels[:150])
-        np.testing.assert_array_equal(given.ngram_model_.weights, alone.ngram_model_.weights)
-        assert scales_of(given) != scales_of(alone)
+    def test_few_documents_move_them_little_and_many_decide(self):
+        few, many = self.fitted(4)[0], self.fitted(4000)[0]
+        assert abs(few - 0.25) < abs(many - 0.25) / 2
+        assert self.fitted(4000, factor=2.0)[0] == pytest.approx(many / 2, rel=0.02)
 
-    @pytest.mark.thorough
-    def test_a_fit_that_goes_on_keeps_the_scales(self, reviews):
-        # Held-out documents are drawn anew, and the network has learnt from most of them.
-        texts, labels = reviews
-        classifier = small(warm_start=True, random_state=None).fit(texts, labels)
-        scales = scales_of(classifier)
-        assert scales_of(classifier.fit(texts, labels)) == scales
-        classifier.fit(texts[:150], labels[:150], X_val=texts[150:], y_val=labels[150:])
-        assert scales_of(classifier) != scales
+    def test_they_minimize_the_loss_with_the_prior(self):
+        targets = np.random.RandomState(0).randint(3, size=60)
+        logits = [sure(targets, 3, 0.5), sure(targets, 3, 2.0)]
+        found = fit_scales_near(classes(3), logits, targets, np.ones(60), self.PRIORS)
 
-    @pytest.mark.parametrize("size", [2.0**-1020, 2.0**1020])
-    @pytest.mark.parametrize("name", ["sample_weight", "class_weight"])
-    def test_weights_may_be_of_any_size(self, reviews, name, size):
-        """Of a power of two, by which numbers are multiplied without rounding."""
-        texts, labels = (each[:80] for each in reviews)  # of more it takes seconds
-        found = []
-        for factor in (1.0, size):
-            of_class = {label: factor * (1 + n) for n, label in enumerate(np.unique(labels))}
-            weights = np.array([of_class[label] for label in labels.tolist()])
-            given = {"X_val": reviews[0][80:100], "y_val": reviews[1][80:100]}
-            if name == "class_weight":
-                model = small(class_weight=of_class).fit(texts, labels, **given)
-            else:
-                model = small().fit(texts, labels, weights, **given)
-            found.append(model.predict_proba(texts))
-        np.testing.assert_array_equal(*found)
+        def loss(scales):
+            total = sum(scale * part for scale, part in zip(scales, logits, strict=True))
+            likelihood = total[np.arange(60), targets] - np.logaddexp.reduce(total, axis=1)
+            medians, spreads = np.transpose(self.PRIORS)
+            return (np.log(scales / medians) ** 2 / 2 / spreads**2).sum() - likelihood.sum()
 
-    @pytest.mark.parametrize("size", [1e-50, 1e99])
-    def test_weights_may_differ_widely(self, reviews, size):
-        texts, labels = (each[:80] for each in reviews)  # of more it takes seconds
-        weights = np.where(labels == labels[0], size, 1.0)
-        assert np.isfinite(small().fit(texts, labels, weights).predict_proba(texts)).all()
-
-    def test_sizes_of_ngrams_may_be_numpy_integers(self, reviews, tmp_path):
-        classifier = small(linear_ngrams=(np.int64(1), np.int64(2))).fit(*reviews)
-        save(classifier, tmp_path / "model.han")
-        assert load(tmp_path / "model.han").ngram_model_.ngram_range == (1, 2)
-
-    def test_a_wrong_range_is_named(self, reviews):
-        with pytest.raises(ValueError, match="linear_ngrams"):
-            small(linear_ngrams=(2, 1)).fit(*reviews)
-
-
-class Constant(Part):
-    """A part of a prediction that gives the same logits for every document."""
-
-    kind = "constant"
-
-    def __init__(self, *logits):
-        self.row = np.array([logits], dtype=np.float32)
-
-    def logits(self, documents):
-        return np.repeat(self.row, len(documents), axis=0)
-
-    def attributions(self, documents, factors):
-        return np.zeros(documents.n_words)
-
-    def to_state(self):
-        return {"row": self.row}
-
-    @classmethod
-    def from_state(cls, state, target, device):
-        return cls(*state["row"][0])
-
-
-def pooled(*parts):
-    """Give the logits of two documents by parts with scales."""
-    scales = {str(number): scale for number, (scale, _) in enumerate(parts)}
-    pool = Pool(classes(2), dict(zip(scales, [part for _, part in parts], strict=True)), scales)
-    return pool.logits(DocumentArray.from_nested([[[2]], []]))
-
-
-class TestPooledLogits:
-    def test_a_part_alone_is_scaled(self):
-        assert pooled((3.0, Constant(1, 2))).tolist() == [[3, 6], [3, 6]]
-
-    def test_scaled_parts_are_added(self):
-        parts = (3.0, Constant(1, 2)), (0.5, Constant(4, -2)), (0.0, Constant(9, 9))
-        assert pooled(*parts).tolist() == [[5, 5], [5, 5]]
-
-    def test_they_are_in_double_precision(self):
-        # In single precision 2 ** 24 + 1 is 2 ** 24.
-        assert pooled((1.0, Constant(2.0**24, 0)), (1.0, Constant(1, 0)))[0, 0] == 2**24 + 1
-
-    def test_no_parts_have_no_opinion(self):
-        assert pooled().tolist() == [[0, 0], [0, 0]]
+        for factor in ([1.02, 1], [0.98, 1], [1, 1.02], [1, 0.98]):
+            assert loss(found) < loss(found * factor)

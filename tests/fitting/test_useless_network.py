@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from sk_han._fitting.scales import ScaledParts
-from sk_han._fitting.summary import fault_in_validation
-from sk_han._parts import Pool
-from sk_han._parts.pool import NETWORK
 from sk_han.datasets import make_reviews
-from sk_han.inspection import FitSummary
 from tests.thorough import first_fast
 from tests.tiny_models import tiny
-from tests.tiny_targets import classes
 
 TEXTS, LABELS = make_reviews(80, random_state=0)
 LABELS = np.array(LABELS)
@@ -106,45 +98,3 @@ def test_a_portion_of_other_frequencies_is_no_fault_of_training():
         warnings.simplefilter("error")
         for _ in range(3):
             classifier.partial_fit(TEXTS, ["neg"] * 80)
-
-
-def of_two_classes(**values):
-    names = [field.name for field in dataclasses.fields(FitSummary)]
-    return FitSummary(
-        **dict.fromkeys(names, 0) | {"n_classes": 2, "n_documents": 900, "n_scored": 100} | values
-    )
-
-
-def scaled(epoch, targets, weights):
-    """Two epochs of a network, whose held-out documents have these labels and weights."""
-    part = SimpleNamespace(net=SimpleNamespace(history=2 * [epoch]))
-    pool = Pool(classes(2), {NETWORK: part}, {NETWORK: 1.0})
-    return ScaledParts(pool, [], SimpleNamespace(targets=targets, weights=weights))
-
-
-def test_held_out_documents_of_one_class_do_not_tell():
-    one_class = np.zeros(100, dtype=np.int64)
-    epoch = {"valid_accuracy": 1.0, "valid_loss": 0.01}
-    summary = of_two_classes(majority_accuracy=1.0, shares={"network": 1.0})
-    assert fault_in_validation(summary, scaled(epoch, one_class, np.ones(100))) is None
-
-
-@pytest.mark.parametrize(("loss", "warned"), [(0.5, False), (0.7, True)])
-def test_the_loss_of_balanced_classes_is_compared_with_that_of_balanced_frequencies(loss, warned):
-    targets = (np.arange(100) < 5).astype(np.int64)
-    balanced = np.where(targets == 1, 10.0, 100 / 190)
-    epoch = {"valid_accuracy": 0.94, "valid_loss": loss}
-    summary = of_two_classes(majority_accuracy=0.95, shares={"network": 1.0})
-    found = fault_in_validation(summary, scaled(epoch, targets, balanced))
-    assert (found is not None) == warned
-
-
-@pytest.mark.parametrize(("network", "warned"), [(0.01, True), (1.0, False)])
-def test_a_network_of_next_to_no_share_is_a_warning(network, warned):
-    targets = np.arange(100) % 2
-    shares = {"network": network / (network + 5), "n-gram model": 5 / (network + 5)}
-    summary = of_two_classes(majority_accuracy=0.5, shares=shares)
-    epoch = {"valid_accuracy": 0.9, "valid_loss": 0.1}
-    told = "its share of the log-odds of held-out documents is 0.2 %"
-    found = fault_in_validation(summary, scaled(epoch, targets, np.ones(100)))
-    assert found == (told if warned else None)
