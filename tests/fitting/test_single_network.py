@@ -95,16 +95,13 @@ def test_the_summary_tells_of_the_fit(fit, unit, capsys):
     assert f"stopped early because held-out {unit}s no longer improved" in str(summary)
 
 
-def test_the_summary_of_a_fit_on_all_has_no_accuracy(fit, unit):
-    summary = fit(max_epochs=1).fit_summary_
+@pytest.mark.parametrize("fraction", [None, 1e-3])
+def test_without_held_out_samples_there_is_no_accuracy_and_a_stop_is_warned_of(fit, unit, fraction):
+    with pytest.warns(UserWarning, match="n_iter_no_change=2 has no effect without held-out"):
+        fitted = fit(max_epochs=1, n_iter_no_change=2, validation_fraction=fraction)
+    summary = fitted.fit_summary_
     assert (summary.n_scored, summary.accuracy, summary.kept_epoch) == (0, None, None)
     assert f"not measured: no {unit} was held out" in str(summary)
-
-
-@pytest.mark.parametrize("fraction", [None, 1e-3])
-def test_a_stop_without_held_out_samples_is_warned_of(fit, fraction):
-    with pytest.warns(UserWarning, match="n_iter_no_change=2 has no effect without held-out"):
-        fit(max_epochs=1, n_iter_no_change=2, validation_fraction=fraction)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
@@ -120,15 +117,13 @@ def test_a_fit_that_fails_keeps_the_earlier_state(fit, unit, error):
 
 
 def test_a_pickle_of_a_subclass_holds_plain_types_and_predicts_the_same(fit, unit):
-    _, X, _ = SIBLINGS[unit]
     fitted = fit(max_epochs=1)
     kind = Tagger if unit == "sentence" else Translator
-    own = kind(**fitted.get_params()).from_state(fitted.to_state())
-    assert "net_" not in own.__getstate__()
-    copy = pickle.loads(pickle.dumps(own))
-    assert copy.predict(X) == fitted.predict(X)
-    assert copy.get_params() == fitted.get_params()
-    assert copy.history_ == fitted.history_
+    subclass = kind(**fitted.get_params()).from_state(fitted.to_state())
+    assert "net_" not in subclass.__getstate__()
+    copy = pickle.loads(pickle.dumps(subclass))
+    assert copy.predict(SIBLINGS[unit][1]) == fitted.predict(SIBLINGS[unit][1])
+    assert (copy.get_params(), copy.history_) == (fitted.get_params(), fitted.history_)
 
 
 class Tagger(tiny_sentences.SequenceTagger):

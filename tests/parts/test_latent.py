@@ -125,20 +125,6 @@ class TestModel:
         documents = DocumentArray.concatenate([topics.documents, DocumentArray.from_nested([[]])])
         np.testing.assert_allclose(model.logits(documents), scores, rtol=1e-3, atol=1e-3)
 
-    @pytest.mark.parametrize("n_classes", [2, 3])
-    def test_words_contributions_sum_to_the_logit_less_the_intercept(
-        self, topics, space, n_classes
-    ):
-        data = LabelledDocuments(topics.documents, np.arange(600) % n_classes, topics.weights)
-        model = model_of(space, data[:60], n_classes)
-        some = topics.documents[:11]
-        nothing = model.logits(DocumentArray.from_nested([[]]))
-        for c in range(n_classes):
-            parts = model.attributions(some, np.tile(np.eye(n_classes)[c], (11, 1)))
-            sums = parts.reshape(11, 7).sum(axis=1)
-            expected = (model.logits(some) - nothing)[:, c]
-            np.testing.assert_allclose(sums, expected, rtol=0, atol=1e-5)
-
     def test_it_comes_back_from_its_state_and_other_ratios_are_refused(self, topics, space):
         data = LabelledDocuments(topics.documents, np.arange(600) % 3, topics.weights)
         state = (model := model_of(space, data[:60], 3)).to_state()

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import sk_han
 from sk_han import HANClassifier, HierarchicalTokenizer, explain, summarize
 from sk_han._documents import LabelledDocuments
 from sk_han._parts.ngram_fitting import MOST_DENSE, NgramLearner
@@ -11,7 +10,6 @@ from sk_han._parts.ngram_model import NgramModel
 from sk_han._parts.ngrams import buckets_of, keyed_ngrams
 from sk_han._storage.schema import check
 from sk_han._targets import AnyOfLabels, OneOfClasses
-from sk_han.serving import Scorer
 
 K = 37
 NAMES = np.arange(K)
@@ -140,15 +138,9 @@ def fitted():
     return HANClassifier(**params, random_state=0).fit(TEXTS, classes)
 
 
-def test_a_classifier_of_many_classes_has_it_through_all_doors(fitted, tmp_path):
+def test_a_classifier_of_many_classes_has_it(fitted):
     assert K > MOST_DENSE
     assert fitted.ngram_model_.is_tfidf
-    sk_han.save(fitted, tmp_path / "model.han")
-    expected = fitted.predict_proba(TEXTS[:9])
-    loaded = sk_han.load(tmp_path / "model.han")
-    np.testing.assert_array_equal(loaded.predict_proba(TEXTS[:9]), expected)
-    scorer = Scorer.load(tmp_path / "model.han")
-    np.testing.assert_allclose(scorer.predict_proba(TEXTS[:9]), expected, atol=1e-6)
     for method in ("shapley", "gradient_attention"):
         assert np.isfinite(explain(fitted, TEXTS[:2], method=method)[0].contributions).all()
     assert "topic" in summarize(fitted, TEXTS[:60], k=2).to_text()
