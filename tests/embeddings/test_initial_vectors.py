@@ -43,23 +43,18 @@ class TestLearnt:
         expected = np.array(list(of_words.values()))
         np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-5)
 
-    def test_partial_fit_learns_them_from_its_first_portion(self):
-        classifier = fitted(OF_TWELVE[:4], KINDS[:4])
-        learnt = weights_of(classifier)
+    def test_portions_and_fits_that_go_on_keep_those_of_the_first(self):
+        first = fitted(OF_TWELVE[:4], KINDS[:4], warm_start=True)
+        learnt = weights_of(first)
         other = ["Fell a good rain. The shone day a sun.", "The bad sun a day. And fell the good."]
-        tokenizer = HierarchicalTokenizer(vocabulary=classifier.tokenizer_.vocabulary_)
+        tokenizer = HierarchicalTokenizer(vocabulary=first.tokenizer_.vocabulary_)
         of_other = vectors(other, ["neg", "pos"], tokenizer=tokenizer)
         assert abs(of_other - learnt).max() > 1e-3
         portion = untrained()
         portion.partial_fit(OF_TWELVE[:4], KINDS[:4], classes=["neg", "pos"])
         portion.partial_fit(other, ["neg", "pos"])
-        np.testing.assert_array_equal(weights_of(portion), learnt)
-
-    def test_a_fit_that_goes_on_keeps_them(self):
-        classifier = fitted(warm_start=True)
-        learnt = weights_of(classifier)
-        going_on = classifier.fit(OF_TWELVE[:1] + 3 * OF_TWELVE[1:2], ["pos", "neg", "neg", "neg"])
-        np.testing.assert_array_equal(weights_of(going_on), learnt)
+        for later in (portion, first.fit(other, ["neg", "pos"])):
+            np.testing.assert_array_equal(weights_of(later), learnt)
 
     def test_a_weight_equals_repetition(self):
         repeats = np.where(KINDS == "pos", 1, 3)
@@ -136,13 +131,9 @@ class TestGiven:
             assert weights.dtype == np.float32
             np.testing.assert_array_equal(weights[1:], init[1:])
 
-    def test_each_vector_of_a_mapping_stands_on_the_row_of_its_word(self):
+    def test_a_mapping_gives_vectors_of_words_and_needs_words(self):
         init = {"day": [1.0, 2.0, 3.0, 4.0, 5.0], "elsewhere": [np.inf] * 5}
-        found = vectors(embedding_init=init)
-        assert found.shape == SHAPE
-        assert found[WORDS["day"]].tolist() == [1, 2, 3, 4, 5]
-
-    def test_a_mapping_without_words_is_refused_with_the_repair(self):
+        assert vectors(embedding_init=init)[WORDS["day"]].tolist() == [1, 2, 3, 4, 5]
         of_ids = HierarchicalTokenizer().fit_transform(OF_TWELVE)
         with pytest.raises(ValueError, match=r"X holds word ids\. Give an array"):
-            fitted(of_ids, embedding_init={"day": [1.0] * 5})
+            fitted(of_ids, embedding_init=init)

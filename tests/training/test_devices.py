@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import subprocess
 import sys
 
 import pytest
@@ -19,24 +18,6 @@ from sk_han._training.net import (
     torch_threads,
 )
 from tests.dask_workers import in_a_task
-
-IMPORTED_IN_A_CHILD = """
-import os
-import signal
-import sys
-import torch
-torch.set_num_threads(2)
-torch.randn(3_000_000).exp()  # PyTorch's threads are there
-pid = os.fork()
-if pid == 0:
-    signal.alarm(90)  # the default action ends a process that waits
-    from sk_han import HANClassifier
-    from sk_han.datasets import make_reviews
-    texts, labels = make_reviews(60, random_state=0)
-    HANClassifier(max_epochs=1, random_state=0).fit(texts, labels).predict(texts)
-    os._exit(torch.get_num_threads() != 2)
-sys.exit(os.waitpid(pid, 0)[1] != 0)
-"""
 
 
 @pytest.fixture
@@ -88,13 +69,6 @@ class TestForkedProcess:
 
         assert said_by_a_child(known) == "True False"
         assert known() == [False, False]
-
-    @pytest.mark.thorough
-    @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux")
-    def test_it_computes_where_the_parent_used_pytorch_alone(self):
-        # One that waits for threads which did not come along fails by its time limit.
-        command = [sys.executable, "-W", "ignore", "-c", IMPORTED_IN_A_CHILD]
-        assert subprocess.run(command, timeout=120).returncode == 0
 
 
 def test_too_little_memory_is_a_memory_error_also_where_pytorch_computes():
