@@ -19,39 +19,25 @@ class TestWordTable:
     def test_ngrams_are_those_of_scikit_learn_within_words(self):
         tokenizer = HierarchicalTokenizer()
         documents = tokenizer.fit_transform(TEXTS)
-        read = WordTable.of({}, 2).read(documents)
-        for number, text in enumerate(TEXTS):
-            words = [
-                word
-                for sentence in tokenizer.inverse_transform(documents)[number]
-                for word in sentence
-            ]
-            expected = set()
-            if text:
-                vectorizer = CountVectorizer(analyzer="char_wb", ngram_range=(2, 5))
-                analyze = vectorizer.build_analyzer()
-                expected = {ngram for word in words for ngram in analyze(word)}
-                # It repeats a word shorter than n as a whole.
-                expected = {ngram for ngram in expected if len(ngram) > 1}
+        vectorizer = CountVectorizer(analyzer="char_wb", ngram_range=(2, 5))
+        ngrams_of, read = vectorizer.build_analyzer(), WordTable.of({}, 2).read(documents)
+        for number, sentences in enumerate(tokenizer.inverse_transform(documents)):
+            expected = {ngram for words in sentences for word in words for ngram in ngrams_of(word)}
             keys, _, _ = keyed_ngrams(read[number : number + 1], (2, 5))
-            assert len(np.unique(keys)) == len(expected)
+            # Scikit-learn repeats a word shorter than n as a whole.
+            assert len(np.unique(keys)) == len({ngram for ngram in expected if len(ngram) > 1})
 
-    def test_known_words_are_read_the_same_by_their_ids(self):
+    def test_known_words_are_read_by_their_ids_and_others_by_their_spelling_alone(self):
         tokenizer = HierarchicalTokenizer()
         documents = tokenizer.fit_transform(TEXTS)
         table = WordTable.of(words_by_id(documents), len(tokenizer.vocabulary_) + 2)
         of_ids = DocumentArray.from_nested(documents.to_nested())
         assert of_ids.spelling is None
         assert table.read(of_ids).to_nested() == table.read(documents).to_nested()
-
-    def test_unknown_words_are_read_by_their_spelling_alone(self):
-        tokenizer = HierarchicalTokenizer()
-        tokenizer.fit(["good film"])
-        table = WordTable.of(tokenizer.vocabulary_, 4)
         new = tokenizer.transform(["filming"])
         assert [len(word) for word in table.read(new).to_nested()[0]] == [9]
-        by_ids = DocumentArray.from_nested(new.to_nested())
-        assert [len(word) for word in table.read(by_ids).to_nested()[0]] == [2]  # its boundaries
+        of_ids = DocumentArray.from_nested(new.to_nested())
+        assert [len(word) for word in table.read(of_ids).to_nested()[0]] == [2]  # its boundaries
 
     def test_words_are_read_up_to_a_limit(self):
         tokenizer = HierarchicalTokenizer()
@@ -59,6 +45,13 @@ class TestWordTable:
         table = WordTable.of(tokenizer.vocabulary_, 3)
         assert table.read(long).n_words == 1_002
         assert table.lengths.tolist() == [0, 0, 1_000]
+
+
+def gained_by(logits, targets):
+    """What characters gain, and its error, where both models have these log-odds / 2, (2, D)."""
+    n = len(targets)
+    data = LabelledDocuments(DocumentArray.from_nested([[[2]]] * n), targets, np.ones(n))
+    return _gained(data, np.stack([-logits, logits], axis=2), fit_target(targets, n)[0])
 
 
 class TestTrial:
@@ -118,39 +111,28 @@ class TestTrial:
         assert ("characters" in fitted.pool_.parts) == (more == 0)
 
     @pytest.mark.parametrize(
-        ("words", "characters", "share"),
+        ("words", "characters", "share", "error"),
         [
-            ([0, 0, 0, 0], [0, 0, 0, 0], 0.0),
-            ([0, 0, 0, 0], [-1, 1, -1, 1], 1.0),  # words tell nothing
-            ([-1, 1, -1, 1], [-1, 1, -1, 1], 0.0),  # characters tell the same
+            ([0, 0, 0, 0], [0, 0, 0, 0], 0.0, np.inf),
+            ([1, -1, 1, -1], [1, -1, 1, -1], 0.0, np.inf),  # wrong ones tell nothing either
+            ([0, 0, 0, 0], [-1, 1, -1, 1], 1.0, 0.0),  # words tell nothing
+            ([-1, 1, -1, 1], [-1, 1, -1, 1], 0.0, 0.0),  # characters tell the same
             # Each tells two documents for certain, both together all four.
-            ([-99, 99, 0, 0], [0, 0, -99, 99], 0.5),
+            ([-99, 99, 0, 0], [0, 0, -99, 99], 0.5, 0.5 * 4_000**-0.5),
         ],
     )
-    def test_what_characters_add_is_a_share_of_what_both_tell(self, words, characters, share):
-        n = 4_000  # of fewer, scales of 1 would be preferred
-        targets = np.tile([0, 1, 0, 1], n // 4)
-        data = LabelledDocuments(DocumentArray.from_nested([[[2]]] * n), targets, np.ones(n))
-        target, _ = fit_target(targets, n)
-        logits = np.tile(np.array([words, characters], dtype=float), n // 4)
-        known = np.stack([-logits, logits], axis=2)  # (2, D, 2)
-        assert _gained(data, known, target)[0] == pytest.approx(share, abs=1e-3)
-
-    def test_of_documents_of_which_nothing_is_told_the_error_is_infinite(self):
-        targets = np.tile([0, 1], 200)
-        data = LabelledDocuments(DocumentArray.from_nested([[[2]]] * 400), targets, np.ones(400))
-        wrong = np.tile([1.0, -1.0], (2, 200))
-        known = np.stack([-wrong, wrong], axis=2)
-        assert _gained(data, known, fit_target(targets, 400)[0]) == (0.0, np.inf)
+    def test_what_characters_add_is_a_share_of_what_both_tell(
+        self, words, characters, share, error
+    ):
+        logits = np.tile(np.array([words, characters], dtype=float), 1_000)  # of fewer, 1 is near
+        found = gained_by(logits, np.tile([0, 1, 0, 1], 1_000))
+        assert found == pytest.approx((share, error), abs=1e-3)
 
     def test_the_error_of_what_characters_add_is_that_of_other_documents(self):
-        rng, n = np.random.RandomState(0), 500
-        found = []
+        rng, found = np.random.RandomState(0), []
         for _ in range(40):
-            targets = rng.randint(2, size=n)
-            of_both = (2 * targets - 1 + rng.normal(size=(2, n)) * [[2], [4]]) / [[2], [8]]
-            known = np.stack([-of_both, of_both], axis=2)
-            data = LabelledDocuments(DocumentArray.from_nested([[[2]]] * n), targets, np.ones(n))
-            found.append(_gained(data, known, fit_target(targets, n)[0]))
+            targets = rng.randint(2, size=500)
+            noise = rng.normal(size=(2, 500)) * [[2], [4]]
+            found.append(gained_by((2 * targets - 1 + noise) / [[2], [8]], targets))
         gained, errors = np.transpose(found)
         assert errors.mean() == pytest.approx(gained.std(), rel=0.3)

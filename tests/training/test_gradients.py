@@ -7,10 +7,10 @@ import torch
 from sk_han import Attention, DocumentArray, MultiHopAttention
 from sk_han._documents import LabelledDocuments
 from sk_han._kernels import engine
-from sk_han._training.builder import document_net
 from sk_han._training.gradients import clip_arrays, kernels_train
-from sk_han.nn._training import BinaryLosses, RowwiseAdamW
+from sk_han.nn._training import BinaryLosses
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
+from tests.tiny_nets import tiny_net
 
 pytest.importorskip("numba")
 
@@ -29,28 +29,6 @@ SOFT = np.array([[0.5, 0.25, 0.25], [1, 0, 0], [0, 0.1, 0.9], [0, 1, 0], [0.2, 0
 HAS = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 1], [1, 1, 1], [0, 0, 1]])
 SIDES = {"positive": torch.tensor([1.0, 4.0, 0.5]), "negative": torch.tensor([0.3, 1.0, 2.0])}
 BINARY = {"criterion": BinaryLosses}
-
-
-def net_with(dtype=torch.float32, **params):
-    """Make a net whose axes have sizes of their own, with dropout and noise."""
-    settings = {
-        "module__vocabulary_size": 13,
-        "module__n_classes": 3,
-        "module__embedding_dim": 17,
-        "module__word_hidden": 5,
-        "module__sentence_hidden": 7,
-        "module__pooling": Attention(size=19),
-        "module__dropout": 0.3,
-        "module__word_dropout": 0.2,
-        "module__sparse": True,
-        "module__generator": torch.Generator().manual_seed(0),
-        "optimizer": RowwiseAdamW,
-        "lr": 0.01,
-        "noise": 0.3,
-    }
-    net = document_net(**settings | params).initialize()
-    net.module_.to(dtype)
-    return net
 
 
 def step(net, targets, documents=DOCUMENTS):
@@ -81,7 +59,7 @@ TOLERANCE = {"rtol": 0, "atol": 1e-6}
 @pytest.mark.parametrize(("targets", "params"), CASES.values(), ids=CASES)
 def test_gradients_are_those_of_autograd_in_double_precision(targets, params, threads, monkeypatch):
     monkeypatch.setattr(engine, "_ROWS_A_THREAD", 2)
-    net, precise = net_with(**params), net_with(torch.float64, **params)
+    net, precise = tiny_net(**params), tiny_net(torch.float64, **params)
     precise.module_.load_state_dict(net.module_.state_dict())
     assert kernels_train(net, DOCUMENTS)
     assert not kernels_train(precise, DOCUMENTS)
@@ -98,7 +76,7 @@ def test_gradients_are_those_of_autograd_in_double_precision(targets, params, th
 
 def test_a_word_that_dropout_left_out_gets_no_gradient():
     params = {"module__word_dropout": 0.5, "noise": 0.0}
-    net, other = net_with(**params), net_with(torch.float64, **params)
+    net, other = tiny_net(**params), tiny_net(torch.float64, **params)
     for each in (net, other):
         step(each, CLASSES)
     rows = net.module_.embedding.weight.grad.indices()
@@ -107,7 +85,7 @@ def test_a_word_that_dropout_left_out_gets_no_gradient():
 
 
 def test_documents_without_a_word_have_the_gradient_of_the_bias_alone():
-    net = net_with()
+    net = tiny_net()
     *_, gradients = step(net, CLASSES, DOCUMENTS[[1, 1, 1, 1, 1]])
     assert {name for name, each in gradients.items() if each.any()} == {"output.bias"}
     proba = torch.softmax(net.module_.output.bias.detach().double(), 0)
@@ -116,10 +94,10 @@ def test_documents_without_a_word_have_the_gradient_of_the_bias_alone():
 
 
 def test_the_default_dtype_of_pytorch_changes_no_gradient():
-    expected, before = step(net_with(), CLASSES), torch.get_default_dtype()
+    expected, before = step(tiny_net(), CLASSES), torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
-        found = step(net_with(), CLASSES)
+        found = step(tiny_net(), CLASSES)
     finally:
         torch.set_default_dtype(before)
     torch.testing.assert_close(found, expected, rtol=0, atol=0)
@@ -136,8 +114,8 @@ def test_arrays_are_clipped_to_a_common_norm_worked_by_hand():
 
 def test_all_gradients_of_a_step_are_clipped_as_one():
     targets, params = CASES["attention of labels"]
-    *_, whole = step(net_with(**params), targets)
-    *_, clipped = step(net_with(**params, clip_norm=0.05), targets)
+    *_, whole = step(tiny_net(**params), targets)
+    *_, clipped = step(tiny_net(**params, clip_norm=0.05), targets)
     norm = torch.stack([gradient.norm() for gradient in whole.values()]).norm()
     assert norm > 0.1
     for name, gradient in whole.items():
@@ -161,11 +139,11 @@ OTHERS = {
 
 @pytest.mark.parametrize("params", OTHERS.values(), ids=OTHERS)
 def test_other_networks_and_losses_are_left_to_autograd(params):
-    assert not kernels_train(net_with(**params), DOCUMENTS)
+    assert not kernels_train(tiny_net(**params), DOCUMENTS)
 
 
 def test_networks_with_frozen_layers_and_the_engine_of_pytorch_are_left_to_autograd():
-    net = net_with()
+    net = tiny_net()
     with engine.using_engine("torch"):
         assert not kernels_train(net, DOCUMENTS)
     assert kernels_train(net, DOCUMENTS)

@@ -9,9 +9,10 @@ import torch
 
 from sk_han import DocumentArray
 from sk_han._documents import LabelledDocuments
-from sk_han._training.builder import batch_size_for, document_net, epochs_for, epochs_of
+from sk_han._training.builder import batch_size_for, epochs_for, epochs_of
 from sk_han._training.callbacks import EarlyStopping, StopTraining
 from sk_han._training.net import weighted_mean
+from tests.tiny_nets import tiny_net
 
 
 @pytest.mark.parametrize("size", [1e-300, 1.0, 1e300])
@@ -26,8 +27,7 @@ def test_targets_count_by_the_ratios_of_their_weights(size):
 
 @pytest.mark.parametrize("training", [True, False])
 def test_label_smoothing_worked_by_hand(training):
-    sizes = {"module__vocabulary_size": 3, "module__n_classes": 2, "optimizer": torch.optim.SGD}
-    net = document_net(**sizes, criterion__label_smoothing=0.1).initialize()
+    net = tiny_net(module__n_classes=2, criterion__label_smoothing=0.1)
     data = LabelledDocuments(DocumentArray.from_nested([[[2]]]), np.array([1]), np.ones(1))
     logits = torch.tensor([[0.0, math.log(3)]])  # probabilities 1/4 and 3/4
     loss = net.get_loss(logits, data.targets, X=data, training=training)

@@ -1,16 +1,15 @@
 """What a network learns from before it sees labels: halves of documents, labelled by the others."""
 
 import numpy as np
-import torch
 
 from sk_han import DocumentArray
 from sk_han._training import pretraining
-from sk_han._training.builder import document_net
 from sk_han._training.pretraining import (
     halves,
     labelled_by_other_half,
     sample_to_pretrain,
 )
+from tests.tiny_nets import tiny_net
 
 
 def share_of_twos(documents):
@@ -19,16 +18,6 @@ def share_of_twos(documents):
     counts = np.bincount(document, documents.word_ids == 2, len(documents))
     share = counts / np.maximum(documents.words_per_document, 1)
     return np.stack([1 - share, share], axis=1)
-
-
-def small_net(**params):
-    sizes = {"vocabulary_size": 13, "n_classes": 2, "embedding_dim": 3}
-    return document_net(
-        **{f"module__{name}": size for name, size in sizes.items()},
-        module__generator=torch.Generator().manual_seed(0),
-        optimizer=torch.optim.AdamW,
-        **params,
-    ).initialize()
 
 
 def test_sentences_go_to_the_halves_in_turn_and_a_single_one_is_cut(documents):
@@ -69,7 +58,7 @@ def test_documents_without_two_halves_are_left_out(documents):
 
 
 def test_a_net_starts_from_the_pretrained_weights(documents):
-    pretrained, net = small_net(max_epochs=2, lr=0.1), small_net()
+    pretrained, net = tiny_net(module__n_classes=2, max_epochs=2), tiny_net(module__n_classes=2)
     data = labelled_by_other_half(documents, share_of_twos)
     pretrained.train(data, None)
     net.prepare_to_predict()
