@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.pipeline import make_pipeline
 
 import sk_han
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
@@ -102,12 +101,6 @@ class TestScores:
         copies = scorer, sk_han.load(tmp_path / "model.han"), pickle.loads(pickle.dumps(either))
         for copy in copies:
             np.testing.assert_allclose(copy.predict_proba(others[0]), expected, atol=1e-5)
-
-    def test_a_pipeline_says_the_same_as_the_classifier_of_texts(self, fitted, others):
-        pipeline = make_pipeline(HierarchicalTokenizer(), HANClassifier(**TINY))
-        pipeline.fit(*inflected(400))
-        expected = fitted.predict_proba(others[0])
-        np.testing.assert_array_equal(pipeline.predict_proba(others[0]), expected)
 
 
 class TestTrial:

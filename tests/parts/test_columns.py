@@ -156,10 +156,3 @@ class TestWeights:
             found = part.contributions(documents, np.tile(factors, (600, 1)))
             total = part.intercept[k] + found.sum(axis=1)
             np.testing.assert_allclose(total, part.logits(documents)[:, k])
-
-    def test_several_labels_have_weights_each(self):
-        Y = np.stack([SIDES, RNG.randint(0, 2, 600), 1 - SIDES], axis=1)
-        part, _, _ = fit_part({"side": np.where(SIDES, "a", "b")}, Y)
-        spread = np.ptp(part.weights, axis=0)
-        assert spread[0] > 2 < spread[2]
-        assert spread[1] < 1

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sk_han import HANClassifier, HierarchicalTokenizer, explain, summarize
+from sk_han import HierarchicalTokenizer
 from sk_han._documents import LabelledDocuments
-from sk_han._parts.ngram_fitting import MOST_DENSE, NgramLearner
+from sk_han._parts.ngram_fitting import NgramLearner
 from sk_han._parts.ngram_model import NgramModel
 from sk_han._parts.ngrams import buckets_of, keyed_ngrams
 from sk_han._storage.schema import check
@@ -129,36 +129,6 @@ def test_a_label_of_no_document_has_a_low_constant_score():
     scores = model.logits(DOCUMENTS)[:, 5]
     assert np.ptp(scores) == 0
     assert scores[0] < -4
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    params = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "max_epochs": 1}
-    classes = [f"class {number}" for number in NUMBERS]
-    return HANClassifier(**params, random_state=0).fit(TEXTS, classes)
-
-
-def test_a_classifier_of_many_classes_has_it(fitted):
-    assert K > MOST_DENSE
-    assert fitted.ngram_model_.is_tfidf
-    for method in ("shapley", "gradient_attention"):
-        assert np.isfinite(explain(fitted, TEXTS[:2], method=method)[0].contributions).all()
-    assert "topic" in summarize(fitted, TEXTS[:60], k=2).to_text()
-
-
-def test_it_stays_as_it_is_in_later_portions(fitted):
-    before = fitted.ngram_model_
-    again = HANClassifier().set_params(**fitted.get_params())
-    again.from_state(fitted.to_state())
-    with pytest.warns(UserWarning, match=f"model of {K} classes or labels stays as it is"):
-        again.partial_fit(TEXTS[:40], [f"class {number}" for number in NUMBERS[:40]])
-    np.testing.assert_array_equal(again.ngram_model_.weights, before.weights)
-
-
-def test_without_an_n_gram_of_two_documents_the_network_learns_alone():
-    texts, labels = [f"a{i} b{i}" for i in range(2 * K)], np.arange(2 * K) % K
-    classifier = HANClassifier(max_epochs=1, embedding_dim=5, random_state=0).fit(texts, labels)
-    assert classifier.ngram_model_ is None
 
 
 def test_what_chose_the_strength_is_part_of_a_fit_to_the_same_documents_alone():

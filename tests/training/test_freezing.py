@@ -76,6 +76,16 @@ class TestFit:
             growing.partial_fit(X, Y, classes=[0, 1])
         assert moves == [False, False, True]
 
+    @pytest.mark.parametrize("n_frozen", [1, 2])
+    def test_adversarial_noise_begins_when_they_are_let_go(self, n_frozen):
+        settings = {"max_epochs": 2, "freeze_embedding": n_frozen, "callbacks": None}
+        plain, noisy = (
+            classifier(adversarial_noise=noise, **settings).fit(X, Y).history_
+            for noise in (0.0, 0.3)
+        )
+        assert plain[0]["train_loss"] == noisy[0]["train_loss"]
+        assert (plain[1]["train_loss"] == noisy[1]["train_loss"]) == (n_frozen == 2)
+
     def test_a_negative_number_of_epochs_is_refused(self):
         with pytest.raises(ValueError, match="freeze_embedding"):
             classifier(freeze_embedding=-1).fit(X, Y)

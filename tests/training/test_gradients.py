@@ -9,7 +9,6 @@ from sk_han._documents import LabelledDocuments
 from sk_han._kernels import engine
 from sk_han._training.gradients import clip_arrays, kernels_train
 from sk_han.nn._training import BinaryLosses
-from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
 from tests.tiny_nets import tiny_net
 
 pytest.importorskip("numba")
@@ -149,15 +148,3 @@ def test_networks_with_frozen_layers_and_the_engine_of_pytorch_are_left_to_autog
     assert kernels_train(net, DOCUMENTS)
     net.module_.output.weight.requires_grad_(False)
     assert not kernels_train(net, DOCUMENTS)
-
-
-def test_a_fit_by_kernels_gives_nearly_the_network_of_one_by_autograd():
-    settings = {"max_epochs": 3, "batch_size": 4, "adversarial_noise": 0.1}
-    settings |= {"embedding_init": "random", "linear_ngrams": None}
-    fitted, other = (
-        tiny(**settings, engine=engine).fit(TEXTS, LABELS) for engine in ("numba", "torch")
-    )
-    for epoch, expected in zip(fitted.history_, other.history_, strict=True):
-        assert epoch["train_loss"] == pytest.approx(expected["train_loss"], abs=1e-6)
-    proba, expected = fitted.predict_proba(UNSEEN), other.predict_proba(UNSEEN)
-    np.testing.assert_allclose(proba, expected, rtol=0, atol=1e-6)

@@ -11,7 +11,7 @@ from sklearn.metrics import log_loss
 from skorch.callbacks import Callback
 
 from sk_han import DocumentArray, MultiHopAttention
-from tests.tiny_models import LABELS, TEXTS, tiny
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
 from tests.tiny_sentences import X as SENTENCES
 from tests.tiny_sentences import Y as TAGS
 from tests.tiny_sentences import tiny_tagger
@@ -123,3 +123,27 @@ def test_a_compiled_network_gives_the_same_probabilities():
     params = {"compile": True, "compile__backend": "eager"}
     compiled, plain = (tiny(net_params=p).fit(TEXTS, LABELS) for p in (params, None))
     np.testing.assert_allclose(compiled.predict_proba(TEXTS), plain.predict_proba(TEXTS), atol=1e-4)
+
+
+def test_a_classifier_has_noise_in_every_other_step_unless_asked_for_another():
+    def losses(noise_every):
+        params = {} if noise_every is None else {"net_params": {"noise_every": noise_every}}
+        settings = {"batch_size": 4, "validation_fraction": None, "lr_schedule": "constant"}
+        fitted = tiny(adversarial_noise=0.3, **settings, **params).fit(TEXTS, LABELS)
+        return [batch["train_loss"] for batch in fitted.net_.history[0]["batches"]]
+
+    assert losses(None) == losses(2)
+    assert len({tuple(losses(noise_every)) for noise_every in (1, 2, 3)}) == 3
+
+
+def test_a_fit_by_kernels_gives_nearly_the_network_of_one_by_autograd():
+    pytest.importorskip("numba")
+    settings = {"max_epochs": 3, "batch_size": 4, "adversarial_noise": 0.1}
+    settings |= {"embedding_init": "random", "linear_ngrams": None}
+    fitted, other = (
+        tiny(**settings, engine=engine).fit(TEXTS, LABELS) for engine in ("numba", "torch")
+    )
+    for epoch, expected in zip(fitted.history_, other.history_, strict=True):
+        assert epoch["train_loss"] == pytest.approx(expected["train_loss"], abs=1e-6)
+    proba, expected = fitted.predict_proba(UNSEEN), other.predict_proba(UNSEEN)
+    np.testing.assert_allclose(proba, expected, rtol=0, atol=1e-6)

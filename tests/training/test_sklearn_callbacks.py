@@ -118,12 +118,6 @@ class TestEpochs:
 
 
 class TestOffTheShelf:
-    def test_a_progress_bar_shows_the_epochs(self, capsys):
-        tiny().set_callbacks(skl_callback.ProgressBar()).fit(TEXTS, LABELS)
-        shown = capsys.readouterr().out
-        assert "HANClassifier - fit" in shown
-        assert "100%" in shown
-
     def test_scores_of_epochs_are_monitored(self):
         monitor = skl_callback.ScoringMonitor(scoring="accuracy")
         classifier = tiny().set_callbacks(monitor).fit(TEXTS, LABELS)
