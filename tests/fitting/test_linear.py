@@ -113,20 +113,9 @@ class TestFolds:
 
 
 class TestParts:
-    @pytest.mark.thorough
-    def test_scales_calibrate(self, reviews, sources):
-        models = cross_fit(reviews[:400], classes(2), sources)
-        assert [*models.pool.parts] == [NGRAMS, LATENT]
-        logits = models.pool.logits(reviews.documents[400:])
-        confidence = 1 / (1 + np.exp(-np.abs(logits[:, 1] - logits[:, 0])))
-        right = logits.argmax(axis=1) == reviews.targets[400:]
-        assert confidence.mean() == pytest.approx(right.mean(), abs=0.06)
-        rows, logits = scored_held_out(models, np.arange(400))
-        assert len(rows) == 400
-        assert np.isfinite(logits).all()
-
     def test_logits_of_held_out_documents_are_the_scaled_sum_in_their_order(self, reviews, sources):
         models = cross_fit(reviews[:60], classes(2), sources)
+        assert [*models.pool.parts] == [NGRAMS, LATENT]
         held_out = np.array([41, 3, 17])
         rows, logits = scored_held_out(models, held_out)
         assert rows.tolist() == [0, 1, 2]

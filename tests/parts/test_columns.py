@@ -3,7 +3,6 @@
 import datetime
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from sk_han import DocumentArray
@@ -148,11 +147,3 @@ class TestWeights:
         unseen = documents[:1]
         unseen.columns = np.array([[-1]], dtype=np.int32)
         np.testing.assert_array_equal(part.logits(unseen)[0], part.intercept)
-
-    def test_contributions_and_intercept_sum_to_the_logits(self):
-        days = pd.Series(pd.date_range("2020-01-01", periods=600))
-        part, documents, _ = fit_part({"day": days, "x": SIDES + RNG.randn(600)}, SIDES)
-        for k, factors in enumerate(np.eye(2)):
-            found = part.contributions(documents, np.tile(factors, (600, 1)))
-            total = part.intercept[k] + found.sum(axis=1)
-            np.testing.assert_allclose(total, part.logits(documents)[:, k])
