@@ -56,6 +56,11 @@ def test_in_the_process_that_imported_pytorch_nothing_changes(two_threads):
     assert before_inside_and_after() == [2, 2, 2]
 
 
+def test_in_another_process_it_computes_on_one_thread(two_threads, monkeypatch):
+    monkeypatch.setattr(module, "_IMPORTED_IN", -1)
+    assert before_inside_and_after() == [2, 1, 2]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 class TestForkedProcess:
