@@ -116,6 +116,7 @@ class TestTrial:
             ([0, 0, 0, 0], [0, 0, 0, 0], 0.0, np.inf),
             ([1, -1, 1, -1], [1, -1, 1, -1], 0.0, np.inf),  # wrong ones tell nothing either
             ([0, 0, 0, 0], [-1, 1, -1, 1], 1.0, 0.0),  # words tell nothing
+            ([1, -1, 1, -1], [-99, 99, -99, 99], 1.0, 0.0),  # less than nothing
             ([-1, 1, -1, 1], [-1, 1, -1, 1], 0.0, 0.0),  # characters tell the same
             # Each tells two documents for certain, both together all four.
             ([-99, 99, 0, 0], [0, 0, -99, 99], 0.5, 0.5 * 4_000**-0.5),

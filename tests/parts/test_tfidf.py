@@ -134,6 +134,7 @@ def test_a_label_of_no_document_has_a_low_constant_score():
 def test_what_chose_the_strength_is_part_of_a_fit_to_the_same_documents_alone():
     data, target = LabelledDocuments(DOCUMENTS, NUMBERS, WEIGHTS), OneOfClasses(NAMES)
     learner, afresh = (NgramLearner(data, target, (1, 2)) for _ in range(2))
+    assert np.unique(learner.values.data)[:2] == pytest.approx([1, 1 + np.log(2)])
     rows = np.arange(4 * K)
     learner.choose_strength(rows, np.arange(4 * K, 5 * K))
     assert 0 < len(learner.solved[1]) < K

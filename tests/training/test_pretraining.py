@@ -48,6 +48,7 @@ def test_both_halves_of_a_document_of_known_class_have_it():
     scores = np.full((3, 2), 0.5, dtype=np.float32)  # the same array for both halves
     data = labelled_by_other_half(documents, lambda _: scores, labels=labels)
     assert data.targets[:, 1].tolist() == [0.5, 0, 1, 0.5, 0, 1]
+    assert (scores == 0.5).all()
 
 
 def test_documents_without_two_halves_are_left_out(documents):
