@@ -5,7 +5,12 @@ import pytest
 
 from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han._documents import LabelledDocuments
-from sk_han._parts.ngram_fitting import partial_fit_ngram_model
+from sk_han._parts.ngram_fitting import (
+    coefficients_of,
+    count_ngrams,
+    partial_fit_ngram_model,
+)
+from sk_han._parts.one_vs_rest import Features
 from sk_han.datasets import make_reviews
 from tests.ngram_models import fit_ngram_model
 from tests.parts.test_ngram_model import bucket_of
@@ -140,6 +145,26 @@ class TestGoingOn:
         word = DocumentArray.from_nested([[[2]]])
         log_odds = [np.diff(model.logits(word))[0, 0] for model in (start, few, many)]
         assert log_odds[0] < log_odds[1] < log_odds[2]
+
+
+def test_new_weights_minimize_the_loss_and_the_distance_to_the_earlier_ones():
+    start = learnt(labelled(FIRST * 20, np.tile(TARGETS, 20)))
+    portion = labelled([[[2]], [[2, 3]], [[5]]] * 5, [1, 1, 0] * 5)
+    model = partial_fit_ngram_model(start, portion, classes(2), (1, 2))
+    assert model.buckets.tolist() == start.buckets.tolist()
+    present = count_ngrams(portion.documents, (1, 2), model.buckets)
+    points = Features(present, model.ratios).of_problem(0)
+    first, last = (
+        np.append(coefficients_of(each)[:, 0], each.intercept) for each in (start, model)
+    )
+
+    def value(step):
+        weights = last + step * (last - first)
+        margins = np.tile([1, 1, -1], 5) * (points @ weights[:-1] + weights[-1])
+        distance = 95 / (10 * 15) * np.sum((weights - first) ** 2)  # n / (C m)
+        return np.logaddexp(0, -margins).sum() + distance / 2
+
+    assert value(0) < min(value(-0.05), value(0.05))
 
 
 def test_five_portions_come_close_to_one_fit():
