@@ -129,8 +129,7 @@ def explained_failures(estimator):
         return {
             "check_sample_weight_equivalence_on_dense_data": (
                 "only ratios of weights matter to the n-gram model, which counts documents; of "
-                "the network it holds in single precision (test_estimator_checks.py, "
-                "TestSampleWeight)"
+                "the network it holds in single precision (test_classifier.py, TestWeights)"
             )
         }
     return {}

@@ -4,9 +4,9 @@ import pickle
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import sklearn
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 
 from sk_han import RNN, ContextAttention, HierarchicalTokenizer, MultiHopAttention
@@ -68,44 +68,29 @@ class TestVectors:
             in_batches.transform(UNSEEN), fitted.transform(UNSEEN), atol=1e-6
         )
 
-    def test_word_ids_give_the_same_as_texts(self, fitted):
-        pipeline = make_pipeline(HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
-        np.testing.assert_array_equal(pipeline.transform(UNSEEN), fitted.transform(UNSEEN))
-
-    def test_fit_transform_is_fit_and_transform(self, fitted):
-        np.testing.assert_array_equal(tiny().fit_transform(TEXTS, LABELS), fitted.transform(TEXTS))
-
 
 NAMES = [f"hanclassifier{i}" for i in range(SIZE)]
+FRAME = pd.DataFrame({"body": TEXTS, "stars": np.arange(18.0)}, index=range(7, 25))
 
 
-class TestNames:
-    def test_features_are_numbered_by_the_class(self, fitted):
-        assert fitted.get_feature_names_out().tolist() == NAMES
-        assert fitted.get_feature_names_out(["body"]).tolist() == NAMES
-
-    def test_a_pipeline_of_two_steps_names_them_too(self):
+class TestFrames:
+    def test_vectors_of_a_pipeline_have_names(self, fitted):
         pipeline = make_pipeline(HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
-        assert pipeline.get_feature_names_out().tolist() == NAMES
+        for model in (fitted, pipeline):
+            assert model.get_feature_names_out().tolist() == NAMES
+        np.testing.assert_array_equal(pipeline.transform(UNSEEN), fitted.transform(UNSEEN))
 
-    def test_pandas_output_keeps_the_index_of_a_frame(self):
-        # scikit-learn 1.6 does not keep that of a Series.
-        column = pd.DataFrame({"body": TEXTS}, index=range(7, 25))
-        classifier = tiny().set_output(transform="pandas")
-        for frame in (classifier.fit_transform(column, LABELS), classifier.transform(column)):
-            assert isinstance(frame, pd.DataFrame)
-            assert frame.columns.tolist() == NAMES
-            assert frame.index.equals(column.index)
-            np.testing.assert_array_equal(frame, fitted_classifier().transform(TEXTS))
-
-    def test_polars_output_has_the_names(self):
-        frame = tiny().set_output(transform="polars").fit_transform(TEXTS, LABELS)
-        assert isinstance(frame, pl.DataFrame)
-        assert frame.columns == NAMES
+    # A column of a frame, since scikit-learn 1.6 does not keep the index of a Series.
+    def test_a_model_of_columns_gets_vectors_next_to_numbers(self, fitted):
+        steps = [("body", tiny(), ["body"]), ("stars", "passthrough", ["stars"])]
+        columns = ColumnTransformer(steps).set_output(transform="pandas")
+        for result in (columns.fit_transform(FRAME, LABELS), columns.transform(FRAME)):
+            assert result.columns.tolist() == [*(f"body__{name}" for name in NAMES), "stars__stars"]
+            assert result.index.equals(FRAME.index)
+            np.testing.assert_array_equal(result.iloc[:, :-1], fitted.transform(TEXTS))
 
     def test_output_set_for_all_of_scikit_learn_leaves_documents_as_they_are(self):
         with sklearn.config_context(transform_output="pandas"):
             pipeline = make_pipeline(HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
-            frame = pipeline.transform(TEXTS)
-            assert isinstance(frame, pd.DataFrame)
+            assert isinstance(pipeline.transform(TEXTS), pd.DataFrame)
             assert pipeline.predict(TEXTS).shape == (len(TEXTS),)

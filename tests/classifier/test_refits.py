@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from sk_han import explain_iter, faithfulness_report
+from sk_han import explain_iter
 from sk_han.nn import HierarchicalAttentionNetwork
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, tiny
 
@@ -38,22 +38,6 @@ def test_explanations_go_on_with_the_model_that_they_began_with():
     begun = next(found)
     classifier.fit(OTHER_TEXTS, OTHER_LABELS)
     assert [begun, *found] == list(expected)
-
-
-@pytest.mark.thorough
-def test_a_faithfulness_report_measures_one_model():
-    def refits(estimator, X):
-        classifier.fit(OTHER_TEXTS, OTHER_LABELS)
-        return [np.zeros(len(words)) for words in words_of]
-
-    classifier = fitted_classifier()
-    words_of = [explanation.words for explanation in classifier.explain(TEXTS[:4])]
-    expected = faithfulness_report(classifier, TEXTS[:4], methods=["attention"], random_state=0)
-    methods = {"refits": refits, "attention": "attention"}
-    found = faithfulness_report(classifier, TEXTS[:4], methods=methods, random_state=0)
-    assert found.means["comprehensiveness"]["attention"] == pytest.approx(
-        expected.means["comprehensiveness"]["attention"]
-    )
 
 
 def test_a_state_that_is_taken_during_a_refit_is_that_of_one_fit(monkeypatch):

@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.ensemble import VotingClassifier
 from sklearn.pipeline import make_pipeline
 
 from sk_han import HierarchicalTokenizer, ModelFormatError, load, report, save
@@ -50,12 +49,9 @@ def test_a_pickle_knows_them_and_a_file_only_if_asked(model, tmp_path):
     assert of_report(pickle.loads(pickle.dumps(model))).trained_on.tolist() == [1, 2]
     path = tmp_path / "model.han"
     save(model, path)
-    without, loaded = path.stat().st_size, load(path)
-    assert of_report(loaded).trained_on is None
-    assert (loaded if hasattr(loaded, "pool_") else loaded[-1]).text_hashes_ is None
+    assert of_report(load(path)).trained_on is None
     save(model, path, text_hashes=True)
     assert of_report(load(path)).trained_on.tolist() == [1, 2]
-    assert path.stat().st_size > without
     assert Scorer.load(path).predict(NEW).tolist() == model.predict(NEW).tolist()
 
 
@@ -73,11 +69,6 @@ def test_portions_and_warm_starts_add_theirs():
     assert of_report(model).trained_on.tolist() == [1]
     model.set_params(warm_start=False).fit(TEXTS, LABELS)
     assert of_report(model).trained_on.tolist() == []
-
-
-def test_of_models_that_do_not_all_know_nothing_is_said(model):
-    votes = VotingClassifier([("a", tiny())], voting="soft")
-    assert of_report(votes.fit(TRAINING, KINDS)).trained_on is None
 
 
 def test_two_fits_with_a_seed_have_the_same_hashes_and_other_seeds_others():
