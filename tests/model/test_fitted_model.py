@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 from sk_han import HANClassifier, save
-from sk_han._classifier import NETWORKS
-from sk_han._model.fitted_model import FittedModel
 from sk_han.serving import Scorer
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, tiny
 
@@ -56,13 +52,6 @@ def test_a_pickle_does_not_grow_by_predictions(served: Any) -> None:
     np.testing.assert_array_equal(pickle.loads(before).predict_proba(UNSEEN), expected)
 
 
-def test_its_state_makes_an_equal_model(fitted: Any) -> None:
-    restored = FittedModel.from_state(fitted.model_.to_state(), NETWORKS)
-    np.testing.assert_array_equal(restored.logits(UNSEEN), fitted.model_.logits(UNSEEN))
-    assert restored.history == fitted.history_
-    assert restored.fit_summary == fitted.fit_summary_
-
-
 def test_another_fit_makes_another_one_and_leaves_the_earlier_as_it_is() -> None:
     classifier = tiny().fit(TEXTS, LABELS)
     earlier = classifier.model_
@@ -77,10 +66,3 @@ def test_attributes_cannot_be_set_beside_it(fitted: Any) -> None:
     for name in ("pool_", "tokenizer_", "history_", "classes_"):
         with pytest.raises(AttributeError):
             setattr(fitted, name, None)
-
-
-def test_it_loads_neither_pytorch_nor_scikit_learn_nor_scipy() -> None:
-    script = "import sys, sk_han._model.fitted_model\n"
-    script += "print({'torch', 'sklearn', 'scipy', 'skorch'} & sys.modules.keys())"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout.strip() == "set()", done.stderr

@@ -8,7 +8,6 @@ from scipy.optimize import check_grad
 from sk_han._targets import AnyOfLabels, OneOfClasses
 from sk_han._targets.any_of_labels import best_thresholds
 from sk_han._targets.splits import folds_of, hold_out
-from sk_han.nn import HierarchicalAttentionNetwork, NetworkOptions
 
 NAMES = np.array(["late", "broken", "good"])
 TARGET = AnyOfLabels(NAMES, np.array([0.5, 0.2, 0.9]))
@@ -213,25 +212,7 @@ def test_folds_are_stratified_and_hold_groups_together():
                 assert not np.isin(groups[fold], np.delete(groups, fold)).any()
 
 
-def test_documents_of_more_weight_count_more_for_thresholds():
-    p = np.linspace(0.1, 0.9, 200)[:, np.newaxis]
-    t = np.random.RandomState(0).rand(200, 1) < p
-    weights = np.where(t[:, 0], 5.0, 1.0)
-    low, high, same = (
-        best_thresholds(p, t, w, t, w) for w in (weights, np.ones(200), np.full(200, 7.0))
-    )
-    assert low < high
-    np.testing.assert_array_equal(same, high)
-
-
-@pytest.mark.parametrize(("n_labels", "has_it"), [(30, False), (31, True), (500, True)])
-def test_by_default_dozens_of_labels_have_attention_each(n_labels, has_it):
-    target = AnyOfLabels(np.arange(n_labels), np.full(n_labels, 0.5))
-    options = NetworkOptions(embedding_dim=2, word_hidden=2).decided(target.attends_per_label)
-    assert options.attends_per_label is has_it
-    network = HierarchicalAttentionNetwork(7, n_labels, **options.get_params(deep=False))
-    assert (network.label_attention is not None) is has_it
-
-
-def test_classes_that_exclude_each_other_have_none_of_their_own():
+def test_by_default_dozens_of_labels_have_attention_each_and_classes_have_none():
+    for n, has_it in ((30, False), (31, True)):
+        assert AnyOfLabels(np.arange(n), np.full(n, 0.5)).attends_per_label is has_it
     assert not OneOfClasses(np.arange(50)).attends_per_label

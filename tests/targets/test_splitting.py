@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sk_han._targets import OneOfClasses, splits
+from sk_han._targets import splits
 from sk_han._targets.splits import folds_of
 
 CODES = np.arange(90) % 2
@@ -25,11 +25,6 @@ def test_each_document_is_on_one_side_and_classes_on_both(groups):
 def test_a_group_is_on_one_side():
     training, held_out = hold_out(CODES, groups=GROUPS)
     assert set(GROUPS[training]).isdisjoint(GROUPS[held_out])
-
-
-def test_without_groups_authors_would_be_on_both_sides():
-    training, held_out = hold_out(CODES)
-    assert not set(GROUPS[training]).isdisjoint(GROUPS[held_out])
 
 
 def test_the_only_document_of_a_class_is_learnt_from():
@@ -72,8 +67,3 @@ def test_a_large_group_has_a_fold_of_its_own():
     sizes = sorted(len(fold) for fold in folds_of(CODES, groups))
     assert sizes[-1] == 40
     assert sizes[0] >= 12
-
-
-def test_labels_of_any_kind_are_dealt_out_by_their_numbers():
-    target, encoded = OneOfClasses.from_labels(["b", "a", "b", "a"], 4, None)
-    assert [fold.tolist() for fold in folds_of(target.strata(encoded))] == [[1], [3], [0], [2], []]
