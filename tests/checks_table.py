@@ -30,15 +30,12 @@ def results_of(estimator):
 
 def table(results):
     """Give a line for each check, with what went wrong or why that is right, and a sum."""
-    runs = Counter()
-    for result in results:
-        note = result["expected_to_fail_reason"] if result["status"] == "xfail" else None
-        note = note or (result["exception"] and str(result["exception"]).strip().partition("\n")[0])
-        runs[result["check_name"], STATUS[result["status"]], note] += 1
     lines = []
-    for (name, status, note), n_runs in runs.items():
-        times = f" ({n_runs} times)" if n_runs > 1 else ""
-        lines.append(f"  {status:9}  {name}{times}" + (f": {note}" if note else ""))
+    for result in results:
+        is_right = result["status"] == "xfail"
+        note = result["expected_to_fail_reason"] if is_right else str(result["exception"] or "")
+        first = note.strip().partition("\n")[0]
+        lines.append(f"  {STATUS[result['status']]:9}  {result['check_name']}  {first}".rstrip())
     counts = Counter(STATUS[result["status"]] for result in results)
     total = ", ".join(f"{counts[status]} {status}" for status in STATUS.values())
     return "\n".join([*lines, f"{len(results)} checks: {total}"])

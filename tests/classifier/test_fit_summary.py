@@ -182,14 +182,6 @@ def test_the_diagram_has_what_matters_and_the_representation_parameters_alone(fi
     assert "documents, 2 classes" not in clone(fitted)._repr_html_()
 
 
-def test_the_summary_is_told_at_the_end(capsys):
-    model = tiny(verbose=1).fit(TEXTS, LABELS)
-    told = capsys.readouterr().err
-    assert told.rstrip().endswith(str(model.fit_summary_))
-    for stage in ("texts", "word vectors", "linear models"):
-        assert f"{stage} ...\n" in told
-
-
 def test_several_labels_are_scored_by_the_thresholds_of_the_model():
     random = np.random.RandomState(0)
     y, y_val = (random.rand(n, 3) < 0.4 for n in (120, 60))

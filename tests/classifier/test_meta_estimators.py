@@ -8,14 +8,10 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, StackingClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.inspection import permutation_importance
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV
-from sklearn.multiclass import OneVsOneClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.semi_supervised import SelfTrainingClassifier
 
 from sk_han import RNN, HierarchicalTokenizer, MultiHopAttention
 from tests import tiny_models
@@ -96,39 +92,3 @@ def test_memory_keeps_the_tokenized_documents(tmp_path):
     again = pipeline.fit(TEXTS, LABELS)
     assert len(READ) == n_read
     np.testing.assert_array_equal(again.predict_proba(TEXTS), first)
-
-
-NEED_A_COLUMN = [
-    BaggingClassifier(quick(), n_estimators=2, random_state=0),
-    AdaBoostClassifier(quick(max_epochs=1), n_estimators=2, random_state=0),
-]
-NEED_NUMBERS = [
-    OneVsOneClassifier(quick()),
-    SelfTrainingClassifier(quick()),
-    StackingClassifier([("han", quick(max_epochs=1))], cv=2, passthrough=True),
-]
-COLUMN = np.array(TEXTS, dtype=object).reshape(-1, 1)
-
-
-@pytest.mark.thorough
-class TestClosedToText:
-    """What the user guide says of those that scikit-learn closes to lists of texts."""
-
-    @pytest.mark.parametrize("estimator", NEED_A_COLUMN, ids=lambda each: type(each).__name__)
-    def test_a_column_of_texts_is_taken(self, estimator):
-        with pytest.raises(ValueError, match=r"2D array|could not convert string"):
-            estimator.fit(TEXTS, LABELS)
-        assert estimator.fit(COLUMN, LABELS).score(COLUMN, LABELS) == 1.0
-
-    @pytest.mark.parametrize("estimator", NEED_NUMBERS, ids=lambda each: type(each).__name__)
-    def test_texts_are_refused_where_numbers_are_needed(self, estimator):
-        for X in (TEXTS, COLUMN):
-            with pytest.raises(ValueError, match=r"convert string|2D array|number of dimensions"):
-                estimator.fit(X, np.arange(24) % 3)
-
-    def test_permutation_importance_needs_a_column(self):
-        fitted = quick().fit(TEXTS, LABELS)
-        with pytest.raises(ValueError, match=r"2D array|could not convert"):
-            permutation_importance(fitted, TEXTS, LABELS)
-        result = permutation_importance(fitted, COLUMN, LABELS, n_repeats=2, random_state=0)
-        assert result.importances_mean[0] > 0

@@ -1,13 +1,11 @@
 """A prediction while another thread fits the same classifier is that of one fit."""
 
-import threading
-
 import numpy as np
 import pytest
 
 from sk_han import explain_iter
 from sk_han.nn import HierarchicalAttentionNetwork
-from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, tiny
+from tests.tiny_models import UNSEEN, fitted_classifier, tiny
 
 OTHER_TEXTS = ["rain and rain", "sun or shade", "snow. wind."] * 6
 OTHER_LABELS = ["wet", "dry", "cold"] * 6
@@ -52,28 +50,3 @@ def test_a_state_that_is_taken_during_a_refit_is_that_of_one_fit(monkeypatch):
     expected = classifier.predict_proba(UNSEEN)
     state = classifier.to_state()
     np.testing.assert_array_equal(tiny().from_state(state).predict_proba(UNSEEN), expected)
-
-
-@pytest.mark.thorough
-def test_four_readers_of_a_model_that_is_refitted_get_answers_of_fitted_models_only():
-    models = [(TEXTS, LABELS), (OTHER_TEXTS, OTHER_LABELS)]
-    texts = [*UNSEEN, *OTHER_TEXTS[:3]]
-    known = {tiny().fit(*data).predict_proba(texts).tobytes() for data in models}
-    classifier, found, ends = fitted_classifier(), set(), threading.Event()
-
-    def read():
-        while not ends.is_set():
-            found.add(classifier.predict_proba(texts).tobytes())
-
-    readers = [threading.Thread(target=read) for _ in range(4)]
-    for reader in readers:
-        reader.start()
-    try:
-        for data in 3 * models:
-            classifier.fit(*data)
-    finally:
-        ends.set()
-        for reader in readers:
-            reader.join()
-    assert found
-    assert found <= known

@@ -50,15 +50,6 @@ class TestPrediction:
         assert fitted.column_scale_ > 0.5
         assert "columns" in fitted.fit_summary_.shares
 
-    def test_columns_are_found_by_name(self, fitted):
-        found = fitted.predict_proba(TEST[TEST.columns[::-1]])
-        np.testing.assert_array_equal(found, fitted.predict_proba(TEST))
-
-    def test_a_document_does_not_depend_on_others(self, fitted):
-        np.testing.assert_allclose(
-            fitted.predict_proba(TEST[5:6]), fitted.predict_proba(TEST)[5:6], rtol=1e-6
-        )
-
     def test_names_of_features_are_those_that_are_read(self, fitted):
         names = ["body", "product", "amount", "day", "urgent"]
         assert fitted.feature_names_in_.tolist() == names
@@ -82,10 +73,6 @@ class TestPrediction:
             found = fitted.predict_proba(TEST.assign(product="new"))
         assert np.isfinite(found).all()
 
-    def test_columns_alone_learn_without_linear_models_of_texts(self):
-        classifier = tiny(text_column="body", linear_ngrams=None).fit(TRAIN, Y)
-        assert classifier.score(TEST, Y_TEST) > 0.8
-
     def test_several_labels_groups_weights_and_texts_without_labels(self):
         several = np.stack([Y == "pos", RNG.rand(160) < 0.5], axis=1).astype(int)
         classifier = tiny(text_column="body").fit(
@@ -97,11 +84,6 @@ class TestPrediction:
         )
         right = (classifier.predict(TEST)[:, 0] == (Y_TEST == "pos")).mean()
         assert right > 0.8
-
-    def test_validation_documents_are_a_table(self):
-        classifier = tiny(text_column="body").fit(TRAIN, Y, X_val=TEST, y_val=Y_TEST)
-        assert classifier.fit_summary_.n_scored == 80
-        assert classifier.fit_summary_.accuracy > 0.8
 
     def test_a_warm_start_learns_columns_anew(self):
         classifier = tiny(text_column="body", warm_start=True).fit(TRAIN, Y)

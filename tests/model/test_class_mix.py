@@ -1,11 +1,6 @@
 """Another mix of classes: given shares, estimated ones, and every door through which they go."""
 
-from __future__ import annotations
-
 import pickle
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
 import sk_han
-from sk_han import HANClassifier, HierarchicalTokenizer, estimate_priors, explain, with_priors
+from sk_han import HierarchicalTokenizer, estimate_priors, explain, with_priors
 from sk_han._model.class_mix import Reference, estimated_mix
 from sk_han._targets import AnyOfLabels, OneOfClasses
 from sk_han.serving import Scorer
@@ -26,22 +21,22 @@ THREE = OneOfClasses(np.array(["a", "b", "c"]))
 MIX = np.array([0.6, 0.3, 0.1])
 
 
-def logit(p: Any) -> Any:
+def logit(p):
     return np.log(p) - np.log1p(-p)
 
 
 @pytest.fixture(scope="module")
-def fitted() -> HANClassifier:
+def fitted():
     return fitted_classifier()
 
 
 @pytest.fixture(scope="module")
-def of_labels() -> HANClassifier:
+def of_labels():
     y = np.column_stack([LABELS == "pos", [len(text) % 3 == 0 for text in TEXTS]])
     return tiny().fit(TEXTS, y.astype(int))
 
 
-def calibrated(n: int, mix: Any, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def calibrated(n, mix, seed):
     """Probabilities that are right where documents have the mix `MIX`, and true classes."""
     rng = np.random.RandomState(seed)
     t = rng.choice(3, n, p=mix)
@@ -50,15 +45,15 @@ def calibrated(n: int, mix: Any, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return scores / scores.sum(axis=1, keepdims=True), t
 
 
-def held_out(p: np.ndarray, shares: Any = MIX) -> Reference:
+def held_out(p, shares=MIX):
     return Reference(np.asarray(shares), p.mean(axis=0), float(len(p)), np.zeros(2), np.zeros(3))
 
 
-def reference(n: int = 2_000, seed: int = 99) -> Reference:
+def reference(n=2_000, seed=99):
     return held_out(calibrated(n, MIX, seed)[0])
 
 
-def test_what_is_predicted_too_often_has_a_larger_share_than_its_labels() -> None:
+def test_what_is_predicted_too_often_has_a_larger_share_than_its_labels():
     shares, predicted = np.array([0.5, 0.5]), np.array([0.7, 0.3])
     one = Reference(shares, predicted, 90.0, np.zeros(2), np.zeros(3))
     np.testing.assert_allclose(one.implied, [0.68, 0.32])  # 90 documents next to 5 of each class
@@ -66,14 +61,14 @@ def test_what_is_predicted_too_often_has_a_larger_share_than_its_labels() -> Non
 
 
 class TestGivenShares:
-    def test_odds_are_multiplied_by_those_of_the_shares(self, fitted: HANClassifier) -> None:
+    def test_odds_are_multiplied_by_those_of_the_shares(self, fitted):
         implied = fitted.model_.reference.implied
         expected = fitted.decision_function(UNSEEN) + logit(0.8) - logit(implied[1])
         changed = with_priors(fitted, PRIORS)
         np.testing.assert_allclose(changed.decision_function(UNSEEN), expected)
         np.testing.assert_allclose(logit(changed.predict_proba(UNSEEN)[:, 1]), expected)
 
-    def test_the_model_itself_stays_and_none_undoes(self, fitted: HANClassifier) -> None:
+    def test_the_model_itself_stays_and_none_undoes(self, fitted):
         before = fitted.predict_proba(UNSEEN)
         changed = with_priors(fitted, PRIORS)
         assert np.abs(changed.predict_proba(UNSEEN) - before).max() > 0.01
@@ -82,7 +77,7 @@ class TestGivenShares:
         assert changed.net_ is fitted.net_
         assert (fitted.priors, changed.priors) == (None, PRIORS)
 
-    def test_a_fit_with_them_has_the_same_bits(self, fitted: HANClassifier) -> None:
+    def test_a_fit_with_them_has_the_same_bits(self, fitted):
         learnt = clone(fitted).set_params(priors=PRIORS).fit(TEXTS, LABELS)
         expected = with_priors(fitted, PRIORS).predict_proba(UNSEEN)
         np.testing.assert_array_equal(learnt.predict_proba(UNSEEN), expected)
@@ -90,7 +85,7 @@ class TestGivenShares:
             with_priors(learnt, None).predict_proba(UNSEEN), fitted.predict_proba(UNSEEN)
         )
 
-    def test_explanations_have_the_shift_without_words(self, fitted: HANClassifier) -> None:
+    def test_explanations_have_the_shift_without_words(self, fitted):
         changed = with_priors(fitted, PRIORS)
         shift = logit(0.8) - logit(fitted.model_.reference.implied[1])
         plain, shifted = (explain(model, UNSEEN, target="pos") for model in (fitted, changed))
@@ -101,7 +96,7 @@ class TestGivenShares:
         proba = [explanation.probabilities for explanation in shifted]
         np.testing.assert_allclose(proba, changed.predict_proba(UNSEEN), atol=1e-9)
 
-    def test_labels_left_out_keep_their_shares(self, of_labels: HANClassifier) -> None:
+    def test_labels_left_out_keep_their_shares(self, of_labels):
         changed = with_priors(of_labels, {1: 0.7})
         before, after = (logit(each.predict_proba(UNSEEN)) for each in (of_labels, changed))
         np.testing.assert_array_equal(after[:, 0], before[:, 0])
@@ -109,7 +104,7 @@ class TestGivenShares:
         np.testing.assert_allclose(shifts, shifts[0], rtol=1e-6)
         assert shifts[0] != 0
 
-    def test_classes_are_matched_by_their_values(self) -> None:
+    def test_classes_are_matched_by_their_values(self):
         model = tiny().fit(TEXTS, [int(label == "pos") for label in LABELS])
         by_text, by_number = ({zero: 0.3, one: 0.7} for zero, one in (("0", "1"), (0, 1)))
         np.testing.assert_array_equal(
@@ -117,7 +112,7 @@ class TestGivenShares:
             with_priors(model, by_number).predict_proba(UNSEEN),
         )
 
-    def test_class_weights_count_in_the_training_shares(self) -> None:
+    def test_class_weights_count_in_the_training_shares(self):
         y = [*LABELS[:-2], *LABELS[:2]]
         weighted = tiny(class_weight={"neg": 3, "pos": 1}).fit(TEXTS, y)
         n_neg = y.count("neg")
@@ -135,14 +130,14 @@ class TestGivenShares:
             (0.3, r"0\.3; it takes a dict"),
         ],
     )
-    def test_others_are_refused(self, fitted: Any, priors: Any, message: str) -> None:
+    def test_others_are_refused(self, fitted, priors, message):
         with pytest.raises(ValueError, match=message):
             with_priors(fitted, priors)
         if not isinstance(priors, float):
             with pytest.raises(ValueError, match=message):
                 tiny(priors=priors).fit(TEXTS, LABELS)
 
-    def test_a_model_of_portions_does_not_know_its_mix(self) -> None:
+    def test_a_model_of_portions_does_not_know_its_mix(self):
         model = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
         with pytest.raises(ValueError, match="partial_fit sees portions"):
             with_priors(model, PRIORS)
@@ -150,12 +145,12 @@ class TestGivenShares:
             tiny(priors=PRIORS).partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
 
 
-def _saved(model: Any, folder: Path) -> Path:
+def _saved(model, folder):
     sk_han.save(model, folder / "model.han")
     return folder / "model.han"
 
 
-DOORS: dict[str, Callable[[Any, Path], Any]] = {
+DOORS = {
     "pickle": lambda model, folder: pickle.loads(pickle.dumps(model)),
     "file": lambda model, folder: sk_han.load(_saved(model, folder)),
     "Scorer": lambda model, folder: Scorer.load(_saved(model, folder)),
@@ -170,9 +165,7 @@ DOORS: dict[str, Callable[[Any, Path], Any]] = {
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("priors", [PRIORS, "estimate"])
-def test_every_door_leads_to_the_same(
-    fitted: HANClassifier, tmp_path: Path, door: str, priors: Any
-) -> None:
+def test_every_door_leads_to_the_same(fitted, tmp_path, door, priors):
     model = with_priors(fitted, priors)
     other = DOORS[door](model, tmp_path)
     many = 120 * ["good good film"]
@@ -186,7 +179,7 @@ def test_every_door_leads_to_the_same(
 
 class TestEstimates:
     @pytest.mark.parametrize("mix", [(0.1, 0.2, 0.7), (0.3, 0.6, 0.1)])
-    def test_they_find_the_shares_within_their_intervals(self, mix: Any) -> None:
+    def test_they_find_the_shares_within_their_intervals(self, mix):
         p, t = calibrated(2_000, mix, 0)
         found = estimated_mix(p, reference(), THREE)
         shares = np.bincount(t) / len(t)
@@ -196,7 +189,7 @@ class TestEstimates:
         assert list(found.priors or ()) == ["a", "b", "c"]
         assert "has changed (p < 0.001" in found.text
 
-    def test_intervals_cover_and_false_alarms_are_rare(self) -> None:
+    def test_intervals_cover_and_false_alarms_are_rare(self):
         found = [
             estimated_mix(calibrated(300, MIX, seed)[0], reference(300, 1_000 + seed), THREE)
             for seed in range(200)
@@ -207,7 +200,7 @@ class TestEstimates:
         p_values = np.array([one.p_values[0] for one in found])
         assert 0.35 < np.mean(p_values < 0.5) < 0.65
 
-    def test_few_documents_leave_the_model_alone(self, fitted: HANClassifier) -> None:
+    def test_few_documents_leave_the_model_alone(self, fitted):
         found = estimated_mix(calibrated(99, (0.1, 0.2, 0.7), 0)[0], reference(), THREE)
         assert (found.moved, found.priors) == (False, None)
         assert "99 documents are too few" in found.text
@@ -215,10 +208,10 @@ class TestEstimates:
             with_priors(fitted, "estimate").predict_proba(UNSEEN), fitted.predict_proba(UNSEEN)
         )
 
-    def test_each_of_several_labels_moves_by_itself(self) -> None:
+    def test_each_of_several_labels_moves_by_itself(self):
         rng, target = np.random.RandomState(0), AnyOfLabels(np.arange(2), np.full(2, 0.5))
 
-        def drawn(share: float, n: int) -> np.ndarray:  # where the training has a share of 0.3
+        def drawn(share, n):  # where the training has a share of 0.3
             t = rng.random_sample(n) < share
             return 1 / (1 + np.exp(-(2 * (rng.normal(size=n) + 2 * t - 1) + logit(0.3))))
 
@@ -228,9 +221,7 @@ class TestEstimates:
         assert list(found.priors or ()) == [1]
         assert found.shares == pytest.approx([0.3, 0.7], abs=0.05)
 
-    def test_predictions_of_a_moved_batch_are_those_of_its_estimated_shares(
-        self, fitted: HANClassifier
-    ) -> None:
+    def test_predictions_of_a_moved_batch_are_those_of_its_estimated_shares(self, fitted):
         X = [text for text, label in zip(TEXTS, LABELS, strict=True) if label == "pos"]
         X = (200 * X)[:200]
         found = estimate_priors(fitted, X)
@@ -244,7 +235,7 @@ class TestEstimates:
 
 
 class TestWhoseMix:
-    def test_validation_documents_of_another_mix_count_as_in_the_training_mix(self) -> None:
+    def test_validation_documents_of_another_mix_count_as_in_the_training_mix(self):
         many = [*TEXTS, *[text for text, y in zip(TEXTS, LABELS, strict=True) if y == "pos"] * 3]
         y = np.append(LABELS, ["pos"] * (len(many) - len(TEXTS)))
         many = [f"{text} Then it was day {i}." for i, text in enumerate(many)]
@@ -254,7 +245,7 @@ class TestWhoseMix:
         predicted = classifier.model_.reference.predicted
         np.testing.assert_allclose(predicted, np.mean(by_class, axis=0), atol=1e-5)
 
-    def test_other_models_and_unfitted_ones_are_refused(self, fitted: HANClassifier) -> None:
+    def test_other_models_and_unfitted_ones_are_refused(self, fitted):
         frozen = FrozenEstimator(fitted)
         for model, message in (
             (frozen, "of a FrozenEstimator its estimator"),
@@ -266,7 +257,7 @@ class TestWhoseMix:
         with pytest.raises(NotFittedError):
             with_priors(tiny(), PRIORS)
 
-    def test_blank_texts_do_not_count(self, fitted: HANClassifier) -> None:
+    def test_blank_texts_do_not_count(self, fitted):
         texts = [*TEXTS * 7, *[""] * 300]
         without, with_blank = (estimate_priors(fitted, X) for X in (TEXTS * 7, texts))
         assert with_blank.n_documents == len(TEXTS) * 7
@@ -277,14 +268,14 @@ class TestWhoseMix:
         with pytest.raises(ValueError, match="has a word"):
             estimate_priors(fitted, [""] * 200)
 
-    def test_an_audit_has_the_mix_of_its_folds(self) -> None:
+    def test_an_audit_has_the_mix_of_its_folds(self):
         audits = [
             sk_han.audit_labels(tiny(priors=priors), TEXTS * 2, [*LABELS, *LABELS])
             for priors in (None, {"neg": 0.02, "pos": 0.98})
         ]
         np.testing.assert_array_equal(audits[0].probabilities, audits[1].probabilities)
 
-    def test_a_label_of_all_documents_keeps_its_share(self) -> None:
+    def test_a_label_of_all_documents_keeps_its_share(self):
         labels = AnyOfLabels(np.array(["all", "half"]), np.full(2, 0.5))
         p = np.column_stack([np.full(400, 0.97), np.random.RandomState(0).rand(400)])
         found = estimated_mix(p, held_out(p, [1.0, 0.5]), labels)

@@ -1,10 +1,6 @@
 """Documents that are like those of a fit give no alarm, others give one with its numbers."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +8,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 
 import sk_han
-from sk_han import HANClassifier, HierarchicalTokenizer, drift
+from sk_han import HierarchicalTokenizer, drift
 from sk_han.serving import Scorer
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 
-def drawn(n: int) -> tuple[list[str], np.ndarray]:
+def drawn(n):
     """Texts of words as frequent as in English, and four of five that name their class."""
     rng = np.random.RandomState(0)
     y = np.where(rng.random_sample(n) < 0.5, "pos", "neg")
@@ -35,11 +31,11 @@ GERMAN = 30 * ["Das Wetter ist heute wirklich nicht gut.", "Der Film war lang un
 
 
 @pytest.fixture(scope="module")
-def fitted() -> HANClassifier:
+def fitted():
     return tiny(max_epochs=8, lr=0.02, validation_fraction=0.3).fit(X[:200], Y[:200])
 
 
-def names(found: Any) -> list[str]:
+def names(found):
     return [one.name for one in found.comparisons if one.p_value < 0.05]
 
 
@@ -51,7 +47,7 @@ def names(found: Any) -> list[str]:
         ({"vocabulary": ["a", "b", "c"]}, [1 / 4, 0, 2 / 4, 1 / 3]),
     ],
 )
-def test_rare_words_are_unknown_as_the_tokenizer_has_it(options: Any, expected: Any) -> None:
+def test_rare_words_are_unknown_as_the_tokenizer_has_it(options, expected):
     texts = ["a b c d", "a b b", "c e a f", "a b e"]
     tokenizer = HierarchicalTokenizer(**options)
     model = tiny(tokenizer=tokenizer, validation_fraction=None, linear_ngrams=None)
@@ -59,13 +55,13 @@ def test_rare_words_are_unknown_as_the_tokenizer_has_it(options: Any, expected: 
     np.testing.assert_allclose(unknown, [4, np.mean(expected), np.var(expected)], atol=1e-12)
 
 
-def test_like_documents_give_few_alarms(fitted: HANClassifier) -> None:
+def test_like_documents_give_few_alarms(fitted):
     rng, others = np.random.RandomState(0), X[200:]
     batches = [[others[i] for i in rng.choice(500, 100, replace=False)] for _ in range(60)]
     assert np.mean([drift(fitted, batch).alarm for batch in batches]) <= 0.1
 
 
-def test_another_language_is_told_with_numbers(fitted: HANClassifier) -> None:
+def test_another_language_is_told_with_numbers(fitted):
     found = drift(fitted, GERMAN)
     words = found.comparisons[0]
     assert found.alarm
@@ -77,7 +73,7 @@ def test_another_language_is_told_with_numbers(fitted: HANClassifier) -> None:
     assert json.loads(found.to_json())["comparisons"][0]["name"] == "unknown words"
 
 
-def test_another_mix_is_told_as_such(fitted: HANClassifier) -> None:
+def test_another_mix_is_told_as_such(fitted):
     texts = [text for text, label in zip(X[200:], Y[200:], strict=True) if label == "pos"]
     found = drift(sk_han.with_priors(fitted, "estimate"), texts[:200])
     assert names(found)[-1].startswith("predictions of ")
@@ -85,14 +81,14 @@ def test_another_mix_is_told_as_such(fitted: HANClassifier) -> None:
     assert found.to_dict() == drift(fitted, texts[:200]).to_dict()
 
 
-def test_without_held_out_documents_unknown_words_alone_are_compared() -> None:
+def test_without_held_out_documents_unknown_words_alone_are_compared():
     model = tiny(validation_fraction=None).fit(TEXTS, LABELS)
     found = drift(model, GERMAN)
     assert names(found) == ["unknown words"]
     assert "no documents were held out" in found.text
 
 
-def test_what_cannot_be_compared_is_refused(fitted: HANClassifier) -> None:
+def test_what_cannot_be_compared_is_refused(fitted):
     with pytest.raises(ValueError, match=r"29 documents are too few .* at least 30"):
         drift(fitted, X[:29])
     with pytest.raises(NotFittedError):
@@ -102,19 +98,16 @@ def test_what_cannot_be_compared_is_refused(fitted: HANClassifier) -> None:
         drift(portions, X)
 
 
-def test_a_warm_start_keeps_what_it_knows_of_its_vocabulary() -> None:
+def test_a_warm_start_keeps_what_it_knows_of_its_vocabulary():
     model = tiny(warm_start=True).fit(TEXTS, LABELS)
     before = model.model_.reference.unknown
     np.testing.assert_array_equal(model.fit(TEXTS[:6], LABELS[:6]).model_.reference.unknown, before)
 
 
-def test_pipeline_and_scorer_say_the_same(fitted: HANClassifier, tmp_path: Path) -> None:
+def test_pipeline_and_scorer_say_the_same(fitted, tmp_path):
     sk_han.save(fitted, tmp_path / "model.han")
     expected = drift(fitted, GERMAN)
-    for model in (
-        make_pipeline(fitted.tokenizer_, fitted),
-        Scorer.load(tmp_path / "model.han"),
-    ):
+    for model in (make_pipeline(fitted.tokenizer_, fitted), Scorer.load(tmp_path / "model.han")):
         found = drift(model, GERMAN)
         assert found.text == expected.text
         pairs = zip(found.comparisons, expected.comparisons, strict=True)
@@ -122,16 +115,14 @@ def test_pipeline_and_scorer_say_the_same(fitted: HANClassifier, tmp_path: Path)
             np.testing.assert_allclose(one[1:5], other[1:5], atol=1e-6)
 
 
-def test_steps_that_pass_documents_through_and_blank_texts_change_nothing(
-    fitted: HANClassifier,
-) -> None:
+def test_steps_that_pass_documents_through_and_blank_texts_change_nothing(fitted):
     through = Pipeline([("nothing", "passthrough"), ("classifier", fitted)])
     expected = drift(fitted, X[200:]).to_dict()
     assert drift(through, X[200:]).to_dict() == expected
     assert drift(fitted, [*X[200:], *[" "] * 200]).to_dict() == expected
 
 
-def test_the_vocabulary_of_a_pipeline_is_as_small_as_that_of_a_classifier() -> None:
+def test_the_vocabulary_of_a_pipeline_is_as_small_as_that_of_a_classifier():
     tokenizer, classifier = HierarchicalTokenizer(min_df=2), tiny()
     inside = tiny(tokenizer=tokenizer).fit(X[:200], Y[:200]).model_.reference
     before = make_pipeline(tokenizer, classifier).fit(X[:200], Y[:200])[-1].model_.reference

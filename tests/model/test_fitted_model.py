@@ -1,31 +1,28 @@
 """The one object that classifier, Scorer, explanations and files hold of a fit."""
 
-from __future__ import annotations
-
 import pickle
-from typing import Any
 
 import numpy as np
 import pytest
 
-from sk_han import HANClassifier, save
+from sk_han import save
 from sk_han.serving import Scorer
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, tiny
 
 
 @pytest.fixture(scope="module")
-def fitted() -> HANClassifier:
+def fitted():
     return fitted_classifier()
 
 
 @pytest.fixture(scope="module")
-def served(fitted: HANClassifier, tmp_path_factory: pytest.TempPathFactory) -> Scorer:
+def served(fitted, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.han"
     save(fitted, path)
     return Scorer.load(path)
 
 
-def test_classifier_and_scorer_read_and_score_through_it(fitted: Any, served: Any) -> None:
+def test_classifier_and_scorer_read_and_score_through_it(fitted, served):
     for holder in (fitted, served):
         np.testing.assert_array_equal(
             holder.model_.predict_proba(UNSEEN), holder.predict_proba(UNSEEN)
@@ -37,7 +34,7 @@ def test_classifier_and_scorer_read_and_score_through_it(fitted: Any, served: An
     )
 
 
-def test_located_documents_are_those_it_reads_a_few_at_a_time(fitted: Any) -> None:
+def test_located_documents_are_those_it_reads_a_few_at_a_time(fitted):
     batches = list(fitted.model_.located(UNSEEN, 3))
     assert [len(documents) for documents, _ in batches] == [3, 3, 2]
     assert [source.text for _, sources in batches for source in sources] == UNSEEN
@@ -45,14 +42,14 @@ def test_located_documents_are_those_it_reads_a_few_at_a_time(fitted: Any) -> No
     assert ids == fitted.model_.read(UNSEEN).to_nested()
 
 
-def test_a_pickle_does_not_grow_by_predictions(served: Any) -> None:
+def test_a_pickle_does_not_grow_by_predictions(served):
     before = pickle.dumps(served)
     expected = served.predict_proba(UNSEEN)
     assert len(pickle.dumps(served)) == len(before)
     np.testing.assert_array_equal(pickle.loads(before).predict_proba(UNSEEN), expected)
 
 
-def test_another_fit_makes_another_one_and_leaves_the_earlier_as_it_is() -> None:
+def test_another_fit_makes_another_one_and_leaves_the_earlier_as_it_is():
     classifier = tiny().fit(TEXTS, LABELS)
     earlier = classifier.model_
     before = earlier.predict_proba(UNSEEN)
@@ -62,7 +59,7 @@ def test_another_fit_makes_another_one_and_leaves_the_earlier_as_it_is() -> None
     assert np.abs(classifier.predict_proba(UNSEEN) - before).max() > 0
 
 
-def test_attributes_cannot_be_set_beside_it(fitted: Any) -> None:
+def test_attributes_cannot_be_set_beside_it(fitted):
     for name in ("pool_", "tokenizer_", "history_", "classes_"):
         with pytest.raises(AttributeError):
             setattr(fitted, name, None)

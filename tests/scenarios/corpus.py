@@ -11,20 +11,6 @@ import polars as pl
 import pyarrow as pa
 from scipy import sparse
 
-__all__ = [
-    "CLASSES",
-    "CONTAINERS_OF_LABELS",
-    "CONTAINERS_OF_TEXTS",
-    "DOCUMENTS",
-    "INDEXES",
-    "INDICATORS",
-    "LABELS",
-    "SEVERAL",
-    "conflicting",
-    "documents_of",
-    "documents_with_labels",
-]
-
 _CUES = ["good", "bad", "odd", "new", "red", "wet", "big", "sad"]
 _FILLERS = ["the", "a", "meal", "day", "sun", "film", "came", "late", "we", "and", "very", "it"]
 _SCRIPTS = ["这部电影很好。", "فيلم جميل", "Прекрасно!", "नमस्ते", "😀😀", "e\u0301tude", "ｆｕｌｌ"]

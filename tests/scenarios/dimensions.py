@@ -8,7 +8,7 @@ with the dimensions that are no parameters.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +26,6 @@ from sk_han import (
 )
 from tests.scenarios import corpus, doors
 from tests.scenarios.drawing import Scenario
-
-__all__ = ["NAMES", "PARAMETERS", "REFUSALS", "SLOW", "TOKENIZER", "WARNINGS", "Made", "is_legal"]
 
 
 class Data(NamedTuple):
@@ -255,7 +253,7 @@ NAMES: dict[str, list[str]] = {
 
 
 # The values of some dimensions: a rule holds of a scenario that has one of them in each.
-Rule = Mapping[str, set[str]]
+Rule = dict[str, set[str]]
 
 
 def when(**values: str | set[str]) -> Rule:
@@ -308,16 +306,19 @@ _IN_ORDER = {"Series of ordered categories", "polars Enum"}
 _CHARACTERS = _others("linear_chars", "auto", "None")
 
 _NO_COLUMNS = {"booleans", "whole floats"}
-_ONE_LABEL = {*ENSEMBLES, *THRESHOLDS, "vectors beside numbers", "one against the rest"}
+_ONE_LABEL = {*ENSEMBLES, *THRESHOLDS, "vectors beside numbers"}
+_BY_NUMBER = {*VOTES, "one against the rest"}
+_WITH_LABELS = [when(classes=SEVERAL), when(y=_INDICATORS)]
+_OF_ONE = [when(**{name: _others(name, *SEVERAL, *_INDICATORS)}) for name in ("classes", "y")]
+_FOR_LABELS = [
+    when(threshold=_others("threshold", "0.5")),
+    when(class_weight="of both sides"),
+    when(priors="of one label"),
+]
 
 
 def _of_several(**values: str | set[str]) -> list[Rule]:
-    return [when(classes=SEVERAL, **values), when(y=_INDICATORS, **values)]
-
-
-def _of_one(**values: str | set[str]) -> list[Rule]:
-    ones = {name: _others(name, *SEVERAL, *_INDICATORS) for name in ("classes", "y")}
-    return [when(**{name: of_one}, **values) for name, of_one in ones.items()]
+    return [{**rule, **when(**values)} for rule in (*_WITH_LABELS, *_FOR_LABELS)]
 
 
 # What cannot come together, and why: what a signature or scikit-learn leaves out, not what fails.
@@ -380,11 +381,8 @@ ILLEGAL: dict[str, list[Rule]] = {
         )
     ],
     "scikit-learn hands on the numbers of classes, and no names": [
-        when(
-            class_weight={"of all classes", "of one class"},
-            estimator={*VOTES, "one against the rest"},
-        ),
-        when(priors="of all classes", estimator={*VOTES, "one against the rest"}),
+        when(class_weight={"of all classes", "of one class"}, estimator=_BY_NUMBER),
+        when(priors="of all classes", estimator=_BY_NUMBER),
     ],
     "scikit-learn does not select rows from strings of Arrow outside of a Series": [
         when(estimator=FOLDS, texts={"array of pandas", "Index"}),
@@ -403,12 +401,7 @@ ILLEGAL: dict[str, list[Rule]] = {
         when(kept="skops", validation=VALIDATED),
         when(kept="skops", unlabelled=WITH_UNLABELLED),
     ],
-    "tables hold texts alone": [
-        when(
-            kept={"command line", "command line report", "command line fit"},
-            estimator=OUTSIDE | OF_COLUMNS,
-        )
-    ],
+    "tables hold texts alone": [when(kept={*doors.OF_TABLES}, estimator=OUTSIDE | OF_COLUMNS)],
     "several labels have a column each, and one label has one": [
         when(classes=SEVERAL, y=_others("y", *_INDICATORS)),
         when(classes=_others("classes", *SEVERAL), y=_INDICATORS),
@@ -418,30 +411,20 @@ ILLEGAL: dict[str, list[Rule]] = {
     ],
     "names of columns are strings or integers, of polars strings": [
         *_of_several(labels=_NO_COLUMNS),
-        when(threshold=_others("threshold", "0.5"), labels=_NO_COLUMNS),
-        when(priors="of one label", labels=_NO_COLUMNS),
-        when(class_weight="of both sides", labels=_NO_COLUMNS),
         when(y="polars indicator frame", labels=_NUMBERS),
     ],
     "documented: an order is for one class a document": [
         *_of_several(ordered="True"),
-        when(ordered="True", threshold=_others("threshold", "0.5")),
-        when(ordered="True", priors="of one label"),
-        when(ordered="True", class_weight="of both sides"),
     ],
     "an Enum is of strings": [when(y="polars Enum", labels=_others("labels", *_STRINGS))],
     "documented: they are for several labels": [
-        *_of_one(threshold=_others("threshold", "0.5")),
-        *_of_one(class_weight="of both sides"),
-        *_of_one(priors="of one label"),
+        *(rule | one for rule in _FOR_LABELS for one in _OF_ONE),
     ],
-    "scikit-learn has them for one label alone": _of_several(
-        estimator={*ENSEMBLES, *THRESHOLDS, "vectors beside numbers"}
-    ),
+    "scikit-learn has them for one label alone": [
+        rule | when(estimator=_ONE_LABEL) for rule in _WITH_LABELS
+    ],
     "it fits a label at a time": [
-        when(estimator=_ONE_LABEL, threshold=_others("threshold", "0.5")),
-        when(estimator=_ONE_LABEL, class_weight="of both sides"),
-        when(estimator=_ONE_LABEL, priors="of one label"),
+        rule | when(estimator={*_ONE_LABEL, "one against the rest"}) for rule in _FOR_LABELS
     ],
     "scikit-learn hands them on to its last model, too": [
         when(estimator="stack", groups=_GROUPED),
@@ -494,6 +477,8 @@ SLOW: dict[str, set[str]] = {
 
 FITS = "begin|fit|ask audit_labels"
 _FEWEST = {"two documents", "one with a document"}
+_VECTORS = when(estimator="sentence vectors")
+_NOT_SERVED = _others("pooling", "Attention", "attention", "Attention of each label")
 
 
 class Refusal(NamedTuple):
@@ -501,136 +486,88 @@ class Refusal(NamedTuple):
 
     step: str
     when: Rule
-    error: type[Exception]
     message: str
 
     def holds(self, step: str, scenario: Scenario, error: Exception) -> bool:
         return bool(
             re.fullmatch(self.step, step)
             and _holds(self.when, scenario)
-            and isinstance(error, self.error)
+            and isinstance(error, _ERRORS)
             and re.search(self.message, str(error))
         )
 
 
+_ERRORS = (AttributeError, RuntimeError, TypeError, ValueError)
+_ALONE = "no other class can be suggested"
+_AS_IN_PYTORCH = r"and a Scorer computes rnn='gru' .* alone: sk_han\.load reads"
+_WITHOUT_WORDS = "word ids without their words"
 REFUSALS: list[Refusal] = [
-    Refusal(FITS, when(tokenizer__min_df={"2", "0.05"}), ValueError, "no terms remain"),
-    *(
-        Refusal(step, when(estimator="sentence vectors") | rule, ValueError, message)
-        for step, rule, message in (
-            (FITS, when(net_params="max_words"), "unexpected keyword argument 'max_words'"),
-            ("ask faithfulness_report", when(), "words cannot be left out"),
-            ("keep .*", when(), "reads? sentence vectors"),
-        )
-    ),
-    *(
-        Refusal(
-            FITS,
-            when(linear_chars=_CHARACTERS) | rule,
-            ValueError,
-            "word ids without their words",
-        )
-        for rule in (
-            when(estimator="padded word ids"),
-            when(estimator=OF_WORD_IDS, tokenizer__output="padded"),
-        )
-    ),
-    Refusal("explain .*", when(estimator=NOT_EXPLAINED), TypeError, "explain needs a HANClass"),
-    Refusal("ask .*", when(estimator=NOT_EXPLAINED), TypeError, "needs a HANClass"),
-    Refusal("keep .*", when(estimator=NOT_SAVED), TypeError, r"sk_han\.save takes"),
-    *(
-        Refusal(f"ask {asked}", when(estimator="hard vote"), TypeError, "A hard vote has no proba")
-        for asked in ("report.*", "selective_threshold", "coarser")
-    ),
-    Refusal("ask selective_threshold", when(classes=SEVERAL), ValueError, "these are several"),
-    Refusal("ask coarser", when(classes=SEVERAL), TypeError, "takes one class per document"),
+    Refusal(FITS, when(tokenizer__min_df={"2", "0.05"}), "no terms remain"),
+    Refusal(FITS, _VECTORS | when(net_params="max_words"), "unexpected .* argument 'max_words'"),
+    Refusal("ask faithfulness_report", _VECTORS, "words cannot be left out"),
+    Refusal("keep .*", _VECTORS, "reads? sentence vectors"),
+    Refusal(FITS, when(linear_chars=_CHARACTERS, estimator="padded word ids"), _WITHOUT_WORDS),
     Refusal(
-        "ask coarser",
-        when(classes=SEVERAL, estimator="one against the rest"),
-        ValueError,
-        "does not know the classes",
+        FITS,
+        when(linear_chars=_CHARACTERS, estimator=OF_WORD_IDS, tokenizer__output="padded"),
+        _WITHOUT_WORDS,
     ),
-    Refusal("ask drift", when(), ValueError, "None of the documents has a word"),
-    Refusal("ask coarser", when(), ValueError, "no group of several classes"),
+    Refusal("(explain|ask) .*", when(estimator=NOT_EXPLAINED), "needs a HANClass"),
+    Refusal("keep .*", when(estimator=NOT_SAVED), r"sk_han\.save takes"),
+    Refusal(
+        "ask (report.*|selective_threshold|coarser)",
+        when(estimator="hard vote"),
+        "A hard vote has no proba",
+    ),
+    Refusal("ask selective_threshold", when(classes=SEVERAL), "these are several"),
+    Refusal(
+        "ask coarser", when(classes=SEVERAL), "takes one class per document|not know the classes"
+    ),
+    Refusal("ask drift", when(), "None of the documents has a word|drift takes a fitted HANClass"),
+    Refusal("ask coarser", when(), "no group of several classes"),
     # Of those that are cut off by max_words, or whose words are unknown.
-    Refusal("ask (selective_threshold|coarser)", when(), ValueError, "words of a training|too few"),
-    Refusal("ask audit_labels", when(estimator="hard vote"), TypeError, "Classifier has none"),
-    Refusal(
-        "ask report of groups", when(classes="two documents"), ValueError, "are of one group, 0"
-    ),
-    Refusal(
-        "ask audit_labels",
-        when(classes={"one", "one with a document"}),
-        ValueError,
-        "no other class can be suggested",
-    ),
+    Refusal("ask (selective_threshold|coarser)", when(), "words of a training|too few"),
+    Refusal("ask audit_labels", when(estimator="hard vote"), "Classifier has none"),
+    Refusal("ask report of groups", when(classes="two documents"), "are of one group, 0"),
+    Refusal("ask audit_labels", when(classes={"one", "one with a document"}), _ALONE),
     Refusal(
         "ask audit_labels",
         when(documents="a word"),
-        ValueError,
-        "no other class can be suggested|needs samples of at least 2 classes|which are 1 here",
+        f"{_ALONE}|needs samples of at least 2 classes|which are 1 here",
     ),
-    Refusal("ask audit_labels", when(classes="two documents"), ValueError, "the only one of its"),
+    Refusal("ask audit_labels", when(classes="two documents"), "the only one of its"),
     # Of two documents a class, a fold leaves one.
-    Refusal(FITS, when(classes="many"), ValueError, "have a single one"),
+    Refusal(FITS, when(classes="many"), "have a single one"),
     # Four fifths of the documents may lack what a parameter or a wrapper needs.
-    Refusal("ask audit_labels", when(class_weight="of one class"), ValueError, "are not classes"),
-    Refusal("ask audit_labels", when(priors="of all classes"), ValueError, "is not a class;"),
-    Refusal("ask audit_labels", when(embedding_init="array"), ValueError, "has the shape"),
-    Refusal("ask audit_labels", when(estimator="threshold"), ValueError, "with two classes"),
-    Refusal("ask audit_labels", when(estimator=FOLDS), ValueError, "cross-validation but provided"),
-    Refusal(FITS, when(estimator="threshold"), ValueError, "makes constant predictions"),
-    Refusal("explain against", when(classes=SEVERAL), ValueError, "do not exclude each other"),
-    Refusal("explain against", when(classes="one"), ValueError, "the model knows no other class"),
-    Refusal("ask drift", when(), TypeError, "drift takes a fitted HANClassifier"),
-    Refusal("ask drift", when(learning=PORTIONS), ValueError, "partial_fit sees portions"),
-    Refusal("keep another mix", when(), TypeError, "with_priors takes a fitted HANClassifier"),
-    Refusal("keep another mix", when(learning=PORTIONS), ValueError, "partial_fit sees portions"),
-    Refusal("keep skops", when(tokenizer__word_tokenizer="str.split"), AttributeError, "builtins"),
+    Refusal("ask audit_labels", when(class_weight="of one class"), "are not classes"),
+    Refusal("ask audit_labels", when(priors="of all classes"), "is not a class;"),
+    Refusal("ask audit_labels", when(embedding_init="array"), "has the shape"),
+    Refusal("ask audit_labels", when(estimator="threshold"), "with two classes"),
+    Refusal("ask audit_labels", when(estimator=FOLDS), "cross-validation but provided"),
+    Refusal(FITS, when(estimator="threshold"), "makes constant predictions"),
+    Refusal("explain against", when(classes=SEVERAL), "do not exclude each other"),
+    Refusal("explain against", when(classes="one"), "the model knows no other class"),
+    Refusal("keep another mix", when(), "with_priors takes a fitted HANClassifier"),
+    Refusal("ask drift|keep another mix", when(learning=PORTIONS), "partial_fit sees portions"),
+    Refusal("keep skops", when(tokenizer__word_tokenizer="str.split"), "builtins"),
     # It learns on without weights, from all words.
-    Refusal(
-        "keep learn on",
-        when(embedding_init="array", weights="some zero"),
-        ValueError,
-        "has the shape",
-    ),
-    Refusal(
-        "keep command line.*",
-        when(labels="odd names"),
-        RuntimeError,
-        "label.* is blank|without a label",
-    ),
+    Refusal("keep learn on", when(embedding_init="array", weights="some zero"), "has the shape"),
+    Refusal("keep command line.*", when(labels="odd names"), "label.* is blank|without a label"),
     # Of "many" 13 documents would be held out, for 22 labels.
     Refusal(
-        "keep command line fit",
-        when(classes={*_FEWEST, "many"}),
-        RuntimeError,
-        "too few to hold some of each",
+        "keep command line fit", when(classes={*_FEWEST, "many"}), "too few to hold some of each"
     ),
     Refusal(
         FITS,
         when(ordered="True", labels={"names", "odd names"}, y=_others("y", *_IN_ORDER)),
-        ValueError,
         "ordered=True needs an order of the classes",
     ),
     Refusal(
-        f"{FITS}|keep learn on",
-        when(embedding_init="mapping"),
-        ValueError,
-        "No word of the vocabulary has",
+        f"{FITS}|keep learn on", when(embedding_init="mapping"), "No word of the vocabulary has"
     ),
-    *(
-        Refusal(step, rule, error, r"and a Scorer computes rnn='gru' .* alone: sk_han\.load reads")
-        for step, error in (
-            ("keep Scorer", ValueError),
-            ("keep command line", RuntimeError),
-        )
-        for rule in (
-            when(rnn=_others("rnn", "gru")),
-            when(pooling=_others("pooling", "Attention", "attention", "Attention of each label")),
-        )
-    ),
-    *(Refusal("keep .*", rule, TypeError, "cannot be saved") for rule in NOT_PLAIN),
+    Refusal("keep (Scorer|command line)", when(rnn=_others("rnn", "gru")), _AS_IN_PYTORCH),
+    Refusal("keep (Scorer|command line)", when(pooling=_NOT_SERVED), _AS_IN_PYTORCH),
+    *(Refusal("keep .*", rule, "cannot be saved") for rule in NOT_PLAIN),
 ]
 
 

@@ -30,8 +30,6 @@ from sk_han.serving import Scorer
 if TYPE_CHECKING:
     from tests.scenarios.running import Trial
 
-__all__ = ["ASKED", "DOORS", "EXPLAINED", "KEPT", "check_doors", "check_explanations"]
-
 
 # Explanations.
 
@@ -425,6 +423,11 @@ def _learn_on(trial: Trial) -> None:
     np.testing.assert_array_equal(trial.probabilities, before)
 
 
+OF_TABLES: dict[str, Callable[[Trial], None]] = {
+    "command line": _command_line,
+    "command line report": _command_line_report,
+    "command line fit": _command_line_fit,
+}
 KEPT: dict[str, Callable[[Trial], None]] = {
     "save": _save,
     "Scorer": _scorer,
@@ -432,8 +435,6 @@ KEPT: dict[str, Callable[[Trial], None]] = {
     "joblib": _joblib,
     "skops": _skops,
     "another mix": _another_mix,
-    "command line": _command_line,
-    "command line report": _command_line_report,
-    "command line fit": _command_line_fit,
+    **OF_TABLES,
     "learn on": _learn_on,
 }

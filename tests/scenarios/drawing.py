@@ -7,8 +7,6 @@ from itertools import combinations
 
 import numpy as np
 
-__all__ = ["Scenario", "covering", "missing_pairs", "shortest", "without_end"]
-
 # The name of a value for each dimension.
 Scenario = dict[str, str]
 Table = Mapping[str, Sequence[str]]
@@ -78,15 +76,6 @@ def covering(table: Table, legal: Legal, seed: int, slow: Slow | None = None) ->
         chosen = [number_of[name, scenario[name]] for name in table]
         missing[np.ix_(chosen, chosen)] = False
         yield scenario
-
-
-def without_end(
-    table: Table, legal: Legal, seed: int, slow: Slow | None = None
-) -> Iterator[Scenario]:
-    """Yield the scenarios of one covering set after the other, each drawn anew."""
-    while True:
-        yield from covering(table, legal, seed, slow)
-        seed += 1
 
 
 def shortest(scenario: Scenario, table: Table, fails: Callable[[Scenario], bool]) -> Scenario:

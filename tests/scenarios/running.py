@@ -10,7 +10,6 @@ import re
 import tempfile
 import traceback
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -56,8 +55,6 @@ from tests.scenarios.dimensions import (
 from tests.scenarios.doors import ASKED, EXPLAINED, KEPT, check_doors, check_explanations
 from tests.scenarios.drawing import Scenario
 from tests.tables import CONTAINERS
-
-__all__ = ["Failure", "Trial", "run"]
 
 _DEFAULTS = {name: values[0] for name, values in NAMES.items()}
 
@@ -287,33 +284,27 @@ class Trial:
 
     def _weight(self) -> Any:
         n = len(self.texts)
-        weights: dict[str, Callable[[], Any]] = {
-            "None": lambda: None,
-            "ones": lambda: np.ones(n),
-            "some zero": lambda: (np.arange(n) % 5 != 2) * 1.5,
-            "Series": lambda: pd.Series(np.linspace(1, 2, n), index=range(n, 0, -1)),
-            "list of integers": lambda: [1 + i % 3 for i in range(n)],
-            "wide": lambda: 10.0 ** (np.arange(n) % 7 - 3),
-        }
-        return weights[self.scenario["weights"]]()
+        return {
+            "None": None,
+            "ones": np.ones(n),
+            "some zero": (np.arange(n) % 5 != 2) * 1.5,
+            "Series": pd.Series(np.linspace(1, 2, n), index=range(n, 0, -1)),
+            "list of integers": [1 + i % 3 for i in range(n)],
+            "wide": 10.0 ** (np.arange(n) % 7 - 3),
+        }[self.scenario["weights"]]
 
     def extras(self) -> dict[str, Any]:
         """Return the further arguments of fit."""
         n = len(self.texts)
-        found: dict[str, Any] = {}
-        weight = self._weight()
-        if weight is not None:
-            found["sample_weight"] = weight
-        groups: dict[str, Callable[[], Any]] = {
-            "None": lambda: None,
-            "list": lambda: [i // 2 for i in range(n)],
-            "array": lambda: np.arange(n) % 7,
-            "Series of strings": lambda: pd.Series([f"author {i % 5}" for i in range(n)]),
-            "one": lambda: ["same"] * n,
-        }
-        group = groups[self.scenario["groups"]]()
-        if group is not None:
-            found["groups"] = group
+        groups = {
+            "None": None,
+            "list": [i // 2 for i in range(n)],
+            "array": np.arange(n) % 7,
+            "Series of strings": pd.Series([f"author {i % 5}" for i in range(n)]),
+            "one": ["same"] * n,
+        }[self.scenario["groups"]]
+        extras = {"sample_weight": self._weight(), "groups": groups}
+        found = {name: value for name, value in extras.items() if value is not None}
         how = self.scenario["validation"]
         if how != "None":
             container = "list" if how == "list" else None

@@ -7,12 +7,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.metrics import cohen_kappa_score, mean_absolute_error
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 
 import sk_han
 import sk_han.cli
-from sk_han import ExplanationList, HierarchicalTokenizer, explain, report, summarize
+from sk_han import ExplanationList, explain, report, summarize
 from sk_han._targets import OrderedClasses, check_same_kind, fit_target
 from sk_han.inspection._auditing import label_doubts
 from sk_han.serving import Scorer
@@ -128,15 +126,6 @@ class TestDecisions:
         assert scorer.target.values.tolist() == [0, 1, 2]
         counts = {c.label: c.n_predicted for c in summarize(fitted, UNSEEN, k=1).classes}
         assert counts == {name: expected.count(name) for name in NAMES}
-
-    def test_pipelines_and_searches_hand_the_order_on(self):
-        pipeline = make_pipeline(HierarchicalTokenizer(), tiny(ordered=True))
-        y = pd.Series(IN_ORDER)
-        for model in (pipeline, GridSearchCV(tiny(ordered=True), {"dropout": [0.1]}, cv=2)):
-            model.fit(TEXTS, y)
-            assert model.classes_.tolist() == NAMES
-            right = model.predict(TEXTS) == np.asarray(y)
-            assert model.score(TEXTS, y) == pytest.approx(right.mean())
 
     def test_against_the_median_the_median_of_the_others_is_explained(self, fitted):
         found = explain(fitted, UNSEEN, against="mid")
