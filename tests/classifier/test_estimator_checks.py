@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import sklearn
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
-from sklearn.utils.fixes import parse_version
 
 from sk_han import (
     AttentionTranslator,
@@ -23,8 +21,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:The network has memorized")
 
 # How many checks there are in scikit-learn 1.6; later releases have more.
 EXPECTED = {"RowClassifier": 67, "RowTokenizer": 45}
-if parse_version(sklearn.__version__) >= parse_version("1.9"):
-    EXPECTED = {"RowClassifier": 68, "RowTokenizer": 46}
 
 # What estimators of raw text can be asked without a table of numbers. scikit-learn itself asks
 # them one of these, check_estimator_cloneable.

@@ -129,19 +129,10 @@ class TestWrongOptions:
 
 
 class TestGoingOn:
-    @pytest.mark.parametrize(
-        ("params", "message"),
-        [
-            ({"rnn": "lstm"}, "rnn is 'lstm' now, and 'gru' in the fitted network"),
-            ({"pooling": "attention"}, r"pooling is 'attention' now, and Attention\(size=4"),
-            ({"word_hidden": 11}, "word_hidden is 11 now, and 5"),
-        ],
-        ids=str,
-    )
-    def test_another_structure_is_refused(self, params, message):
+    def test_another_structure_is_refused(self):
         warm = tiny(warm_start=True, max_epochs=1).fit(TEXTS, LABELS)
-        with pytest.raises(ValueError, match=message):
-            warm.set_params(**params).fit(unread(), LABELS)
+        with pytest.raises(ValueError, match="rnn is 'lstm' now, and 'gru' in the fitted network"):
+            warm.set_params(rnn="lstm").fit(unread(), LABELS)
 
     def test_what_is_no_structure_may_change(self):
         pooling = MultiHopAttention(size=4, hops=2)

@@ -245,20 +245,6 @@ def test_an_error_has_the_name_of_the_row():
         fitted.predict(frame.assign(text=[None, "Good."]))
 
 
-@pytest.mark.parametrize(
-    ("params", "table", "message"),
-    [
-        ({"text_column": None, "columns": ["stars"]}, VALUES, "columns needs text_column"),
-        ({"columns": {"stars": "numeric"}}, VALUES, "is 'numeric'; give one of 'number'"),
-        ({}, {**VALUES, "\ud800": N * [1]}, "surrogates not allowed"),
-        ({}, pd.DataFrame(VALUES).rename(columns={"day": 7}), "names of their own"),
-    ],
-)
-def test_a_table_that_cannot_be_meant_is_refused(params, table, message):
-    with pytest.raises(ValueError, match=message):
-        tiny(**{"text_column": "text"} | params).fit(table, LABELS)
-
-
 def test_columns_that_are_not_chosen_may_have_any_name_and_hold_anything():
     frame = pd.DataFrame(VALUES).rename(columns={"day": 7, "time": "zoned"})
     frame["collect"] = [object() for _ in range(N)]

@@ -98,10 +98,6 @@ class TestForms:
             given.predict_proba(documents[600:]), fitted.predict_proba(UNSEEN)
         )
 
-    def test_a_text_without_label_weighs_as_much_as_one_with_a_label(self, fitted):
-        weights = np.full(60, 1000.0)
-        same(small().fit(LABELLED, Y, sample_weight=weights, X_unlabelled=UNLABELLED), fitted)
-
     def test_a_tokenizer_with_a_vocabulary_keeps_it(self):
         tokenizer = HierarchicalTokenizer(vocabulary=["the", "food", "good"])
         classifier = small(tokenizer=tokenizer).fit(LABELLED, Y, X_unlabelled=iter(UNLABELLED))

@@ -1,4 +1,4 @@
-"""Texts without labels, where lowered limits make portions of them, or enough to pre-train."""
+"""Texts without labels inside of a fit: in portions, enough to pre-train, and their weights."""
 
 import numpy as np
 import pytest
@@ -36,6 +36,20 @@ def test_other_text_makes_other_scales(monkeypatch):
     rng = np.random.RandomState(0)
     texts = [" ".join(rng.choice(COMMON, 12)) for _ in range(540)]
     assert classifier.fit(LABELLED, Y, X_unlabelled=texts).latent_scale_ < scale / 2
+
+
+@pytest.mark.filterwarnings("ignore:The network is useless")
+def test_a_text_without_label_weighs_as_much_as_one_with_a_label(monkeypatch):
+    # Also where one of these weighs a thousand times as much as the others.
+    weights = np.where(np.arange(60) == 0, 1000, 1)
+    weights_of_vectors = []
+    monkeypatch.setattr(
+        "sk_han._fitting.network.initial_vectors",
+        lambda init, documents, weights, *rest: weights_of_vectors.append(weights),
+    )
+    small().fit(LABELLED, Y, sample_weight=weights, X_unlabelled=UNLABELLED)
+    labelled, others = np.split(weights_of_vectors[0], [60])
+    np.testing.assert_allclose(others, labelled.mean())
 
 
 class TestPretraining:

@@ -7,7 +7,7 @@ import csv
 import io
 import json
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -178,22 +178,13 @@ ASKED: dict[str, Callable[[Trial], Any]] = {
 
 
 def _json(result: Any, folder: Path) -> None:
-    if not hasattr(result, "to_json"):
-        return
     path = folder / "result.json"
     assert json.loads(result.to_json(path)) == json.loads(path.read_text("utf-8"))
     if hasattr(result, "to_dict"):
         assert json.loads(json.dumps(result.to_dict())) == json.loads(result.to_json())
 
 
-def _dict(result: Any, folder: Path) -> None:
-    if hasattr(result, "to_dict"):
-        json.dumps(result.to_dict(), allow_nan=False)
-
-
 def _html(result: Any, folder: Path) -> None:
-    if not hasattr(result, "to_html"):
-        return
     path = folder / "result.html"
     whole = result.to_html(path)
     assert path.read_text("utf-8") == whole
@@ -202,30 +193,24 @@ def _html(result: Any, folder: Path) -> None:
 
 
 def _text(result: Any, folder: Path) -> None:
-    if hasattr(result, "to_text"):
-        assert isinstance(result.to_text(), str)
+    assert isinstance(result.to_text(), str)
     assert str(result)
     assert repr(result)
 
 
 def _frame(result: Any, folder: Path) -> None:
-    if not hasattr(result, "to_frame"):
-        return
     frame = result.to_frame()
     frame.to_csv(folder / "frame.csv")
     if isinstance(result, ExplanationList):
         assert len(frame) == len(result)
-        levels: Sequence[Any] = ("word", "sentence")
         n_words = sum(len(explanation.words) for explanation in result)
-        assert len(result.to_frame(level=levels[0])) == n_words
-        result.to_frame(level=levels[1])
+        assert len(result.to_frame(level="word")) == n_words
+        result.to_frame(level="sentence")
     elif isinstance(result, DocumentExplanation):
         assert frame["word"].tolist() == list(result.words)
 
 
 def _plot(result: Any, folder: Path) -> None:
-    if not hasattr(result, "plot"):
-        return
     import matplotlib.pyplot as plt
 
     try:
@@ -235,8 +220,7 @@ def _plot(result: Any, folder: Path) -> None:
 
 
 def _notebook(result: Any, folder: Path) -> None:
-    if hasattr(result, "_repr_html_"):
-        assert "<" in result._repr_html_()
+    assert "<" in result._repr_html_()
 
 
 def _copy(result: Any, folder: Path) -> None:
@@ -248,7 +232,7 @@ def _copy(result: Any, folder: Path) -> None:
 
 DOORS: dict[str, Callable[[Any, Path], None]] = {
     "to_text": _text,
-    "to_dict": _dict,
+    "to_dict": lambda result, folder: json.dumps(result.to_dict(), allow_nan=False),
     "to_json": _json,
     "to_html": _html,
     "to_frame": _frame,
@@ -259,10 +243,11 @@ DOORS: dict[str, Callable[[Any, Path], None]] = {
 
 
 def check_doors(result: Any, door: str, folder: Path) -> None:
-    """Go through one door of a result, and of the first of several explanations."""
-    DOORS[door](result, folder)
-    if isinstance(result, ExplanationList) and len(result):
-        DOORS[door](result[0], folder)
+    """Go through one door of a result that has it, and of the first of several explanations."""
+    first = [result[0]] if isinstance(result, ExplanationList) and len(result) else []
+    for one in (result, *first):
+        if door == "pickle" or hasattr(one, door):
+            DOORS[door](one, folder)
 
 
 # Files and copies.
