@@ -159,7 +159,7 @@ def test_after_a_portion_all_words_are_of_the_portion():
 
 
 @pytest.mark.parametrize(
-    "change", [{"n_documents": -1}, {"ended": "rain"}, {"seconds": {"texts": None}}]
+    "change", [{"n_documents": -1}, {"ended": "rain"}, {"seconds": {"texts": None}}, {"more": 1}]
 )
 def test_a_damaged_summary_is_refused(fitted, change):
     state = fitted.to_state()

@@ -236,6 +236,8 @@ class TestExplanations:
         texts = [result(fitted, X).to_text() for X in (mapping, TEST.to_dict("records"))]
         of_mapping, of_records = (re.sub(r"\b\d+\.\d\b|\s+", "", text) for text in texts)  # times
         assert of_mapping == of_records
+        with pytest.raises(ValueError, match=r"differ in their numbers of values: .*'amount': 1"):
+            result(fitted, mapping | {"amount": [1]})
 
 
 def test_vectors_in_a_column_transformer_warn_and_name_this_way():

@@ -11,14 +11,10 @@ from sklearn.pipeline import make_pipeline
 
 import sk_han
 from sk_han import HierarchicalTokenizer, estimate_priors, explain, with_priors
-from sk_han._model.class_mix import Reference, estimated_mix
-from sk_han._targets import AnyOfLabels, OneOfClasses
 from sk_han.serving import Scorer
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, tiny
 
 PRIORS = {"neg": 0.2, "pos": 0.8}
-THREE = OneOfClasses(np.array(["a", "b", "c"]))
-MIX = np.array([0.6, 0.3, 0.1])
 
 
 def logit(p):
@@ -34,30 +30,6 @@ def fitted():
 def of_labels():
     y = np.column_stack([LABELS == "pos", [len(text) % 3 == 0 for text in TEXTS]])
     return tiny().fit(TEXTS, y.astype(int))
-
-
-def calibrated(n, mix, seed):
-    """Probabilities that are right where documents have the mix `MIX`, and true classes."""
-    rng = np.random.RandomState(seed)
-    t = rng.choice(3, n, p=mix)
-    z = rng.normal(size=(n, 3)) + 2 * np.eye(3)[t]
-    scores = MIX * np.exp(2 * z)  # the densities of the classes, without a common factor
-    return scores / scores.sum(axis=1, keepdims=True), t
-
-
-def held_out(p, shares=MIX):
-    return Reference(np.asarray(shares), p.mean(axis=0), float(len(p)), np.zeros(2), np.zeros(3))
-
-
-def reference(n=2_000, seed=99):
-    return held_out(calibrated(n, MIX, seed)[0])
-
-
-def test_what_is_predicted_too_often_has_a_larger_share_than_its_labels():
-    shares, predicted = np.array([0.5, 0.5]), np.array([0.7, 0.3])
-    one = Reference(shares, predicted, 90.0, np.zeros(2), np.zeros(3))
-    np.testing.assert_allclose(one.implied, [0.68, 0.32])  # 90 documents next to 5 of each class
-    np.testing.assert_allclose(one._replace(n_held_out=0.0).implied, shares)
 
 
 class TestGivenShares:
@@ -177,50 +149,7 @@ def test_every_door_leads_to_the_same(fitted, tmp_path, door, priors):
     np.testing.assert_allclose(undone, fitted.predict_proba(UNSEEN), atol=1e-6)
 
 
-class TestEstimates:
-    @pytest.mark.parametrize("mix", [(0.1, 0.2, 0.7), (0.3, 0.6, 0.1)])
-    def test_they_find_the_shares_within_their_intervals(self, mix):
-        p, t = calibrated(2_000, mix, 0)
-        found = estimated_mix(p, reference(), THREE)
-        shares = np.bincount(t) / len(t)
-        assert found.moved
-        assert np.abs(found.shares - shares).max() < 0.03
-        assert ((found.lower < shares) & (shares < found.upper)).all()
-        assert list(found.priors or ()) == ["a", "b", "c"]
-        assert "has changed (p < 0.001" in found.text
-
-    def test_intervals_cover_and_false_alarms_are_rare(self):
-        found = [
-            estimated_mix(calibrated(300, MIX, seed)[0], reference(300, 1_000 + seed), THREE)
-            for seed in range(200)
-        ]
-        covers = [(one.lower <= MIX) & (one.upper >= MIX) for one in found]
-        assert np.mean(covers) > 0.9
-        assert np.mean([one.moved for one in found]) < 0.06
-        p_values = np.array([one.p_values[0] for one in found])
-        assert 0.35 < np.mean(p_values < 0.5) < 0.65
-
-    def test_few_documents_leave_the_model_alone(self, fitted):
-        found = estimated_mix(calibrated(99, (0.1, 0.2, 0.7), 0)[0], reference(), THREE)
-        assert (found.moved, found.priors) == (False, None)
-        assert "99 documents are too few" in found.text
-        np.testing.assert_array_equal(
-            with_priors(fitted, "estimate").predict_proba(UNSEEN), fitted.predict_proba(UNSEEN)
-        )
-
-    def test_each_of_several_labels_moves_by_itself(self):
-        rng, target = np.random.RandomState(0), AnyOfLabels(np.arange(2), np.full(2, 0.5))
-
-        def drawn(share, n):  # where the training has a share of 0.3
-            t = rng.random_sample(n) < share
-            return 1 / (1 + np.exp(-(2 * (rng.normal(size=n) + 2 * t - 1) + logit(0.3))))
-
-        one = held_out(np.stack([drawn(0.3, 2_000), drawn(0.3, 2_000)], axis=1), [0.3, 0.3])
-        p = np.stack([drawn(0.3, 1_000), drawn(0.7, 1_000)], axis=1)
-        found = estimated_mix(p, one, target)
-        assert list(found.priors or ()) == [1]
-        assert found.shares == pytest.approx([0.3, 0.7], abs=0.05)
-
+class TestEstimatedShares:
     def test_predictions_of_a_moved_batch_are_those_of_its_estimated_shares(self, fitted):
         X = [text for text, label in zip(TEXTS, LABELS, strict=True) if label == "pos"]
         X = (200 * X)[:200]
@@ -233,8 +162,6 @@ class TestEstimates:
         assert found.to_dict()["n_documents"] == 200
         assert "at most (95 %)" in found.to_text()
 
-
-class TestWhoseMix:
     def test_validation_documents_of_another_mix_count_as_in_the_training_mix(self):
         many = [*TEXTS, *[text for text, y in zip(TEXTS, LABELS, strict=True) if y == "pos"] * 3]
         y = np.append(LABELS, ["pos"] * (len(many) - len(TEXTS)))
@@ -274,11 +201,3 @@ class TestWhoseMix:
             for priors in (None, {"neg": 0.02, "pos": 0.98})
         ]
         np.testing.assert_array_equal(audits[0].probabilities, audits[1].probabilities)
-
-    def test_a_label_of_all_documents_keeps_its_share(self):
-        labels = AnyOfLabels(np.array(["all", "half"]), np.full(2, 0.5))
-        p = np.column_stack([np.full(400, 0.97), np.random.RandomState(0).rand(400)])
-        found = estimated_mix(p, held_out(p, [1.0, 0.5]), labels)
-        assert not found.moved
-        assert found.shares[0] > 0.95
-        assert found.lower[0] <= found.shares[0] <= found.upper[0]

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from sk_han._targets import fit_target
 from tests.tiny_models import tiny
 
 TEXTS = ["A good day. The sun shone.", "A bad day. The rain fell."]
@@ -56,12 +55,13 @@ def test_names_of_columns_are_names_of_labels_in_any_order(dtype, expected):
 
 
 def test_an_indicator_of_one_label_a_document_is_doubted():
-    one_hot = np.eye(3, dtype=int)[np.arange(20) % 3]
+    texts, one_hot = [f"Day {i}." for i in range(20)], np.eye(3, dtype=int)[np.arange(20) % 3]
+    model = tiny(validation_fraction=None)
     with pytest.warns(UserWarning, match=r"Each document has exactly one label.*argmax"):
-        fit_target(one_hot, 20)
-    fit_target(one_hot[:19], 19)
+        model.fit(texts, one_hot)
+    model.fit(texts[:19], one_hot[:19])
     one_hot[7] = 1
-    fit_target(one_hot, 20)
+    model.fit(texts, one_hot)
 
 
 @pytest.mark.parametrize(("constant", "documents"), [(1, "all documents"), (0, "no document")])
