@@ -94,23 +94,6 @@ def of_several(n_documents: int, n_labels: int) -> Report:
     )
 
 
-def many_mistakes() -> Report:
-    """Report on 40 documents that are all predicted wrong, each of them explained."""
-    return made(
-        labels=["neg", "pos"],
-        targets=np.zeros(40, dtype=int),
-        probabilities=np.tile([0.1, 0.9], (40, 1)),
-        n_words=np.arange(40),
-        texts=["Not bad. I say so."] * 40,
-        mistakes=ExplanationList([signed("Not bad. I say so.")] * 40),
-        mistake_rows=np.arange(40),
-        suspects=np.arange(40),
-        duplicates=[],
-        trained_on=None,
-        baseline=None,
-    )
-
-
 def hostile() -> Report:
     """Report whose every string would run code or break a page if it were not escaped."""
     explanation = signed(

@@ -19,3 +19,12 @@ def by_line(html: str) -> str:
     """Return a page without its style sheet, each block on a line of its own."""
     html = re.sub("<style>.*?</style>", "", html, flags=re.DOTALL)
     return re.sub(r"(?=<(?:h\d|p|div|t[rd]|details)\b)", "\n", html)
+
+
+def rounded(data):
+    """Return nested data whose numbers are those of any processor."""
+    if isinstance(data, dict):
+        return {str(name): rounded(value) for name, value in data.items()}
+    if isinstance(data, list):
+        return [rounded(value) for value in data]
+    return float(f"{data:.9g}") if isinstance(data, float) else data

@@ -5,26 +5,18 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import MultiOutputClassifier
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.svm import LinearSVC
 
 from sk_han import (
     HierarchicalTokenizer,
-    SequenceTagger,
     audit_labels,
-    report,
 )
-from sk_han.inspection import LabelAudit
 from tests.html_page import Page
 from tests.tiny_models import tiny
 
@@ -40,6 +32,7 @@ FLIPPED = np.array([3, 10, 41, 76, 100])
 LABELS = TRUE.copy()
 LABELS[FLIPPED] = np.where(TRUE[FLIPPED] == "good", "bad", "good")
 LINEAR = make_pipeline(TfidfVectorizer(), LogisticRegression(C=10))
+OF_LABELS = make_pipeline(TfidfVectorizer(), OneVsRestClassifier(LogisticRegression(C=10)))
 
 
 @pytest.fixture(scope="module")
@@ -75,19 +68,23 @@ def test_the_first_are_explained_by_models_that_did_not_learn_from_them(audit):
         )
 
 
-def test_a_page_and_a_table_show_the_label_and_the_other(audit, tmp_path):
-    page = Page(audit.to_html(tmp_path / "audit.html")).all_text
-    assert f"Document {audit[0].document}:" in page
-    assert f"labelled {audit[0].label}, suggested {audit[0].suggested}" in page
-    assert page.count("suggested") >= len(FLIPPED)
-    audit.to_csv(tmp_path / "audit.csv")
-    with open(tmp_path / "audit.csv", encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
+def rows_of(audit, folder):
+    audit.to_csv(folder / "audit.csv")
+    with open(folder / "audit.csv", encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_table_shows_the_label_and_the_other(audit, tmp_path):
+    rows = rows_of(audit, tmp_path)
     assert list(rows[0]) == ["document", "text", "label", "suggested", "doubt", "decision"]
-    assert int(rows[0]["document"]) == audit[0].document
-    assert rows[0]["text"] == TEXTS[audit[0].document]
-    frame = audit.to_frame()
-    assert frame["doubt"].tolist() == audit.doubts.tolist()
+    first = audit[0]
+    assert [rows[0][name] for name in ("document", "text", "label", "suggested")] == [
+        str(first.document),
+        TEXTS[first.document],
+        first.label,
+        first.suggested,
+    ]
+    assert audit.to_frame()["doubt"].tolist() == audit.doubts.tolist()
 
 
 def test_the_estimator_stays_as_it_is():
@@ -96,32 +93,13 @@ def test_the_estimator_stays_as_it_is():
     assert not hasattr(estimator, "classes_")
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        LINEAR,
-        GridSearchCV(LINEAR, {"logisticregression__C": [10]}, cv=2),
-        RandomForestClassifier(random_state=0),
-    ],
-    ids=["linear", "search", "forest"],
-)
-def test_other_classifiers_are_audited_too(estimator):
-    X = (
-        TfidfVectorizer().fit_transform(TEXTS)
-        if isinstance(estimator, RandomForestClassifier)
-        else TEXTS
-    )
-    found = audit_labels(estimator, X, pd.Series(LABELS, index=range(9, 129)))
-    assert set(found.documents[:8]) >= set(FLIPPED)
-    assert len(found.explanations) == 0
-    assert "Doubts are not explained" in found.to_text()
-
-
-def test_a_fitted_search_is_audited_as_its_best_estimator():
-    search = GridSearchCV(LINEAR, {"logisticregression__C": [1e-3]}, cv=2).fit(TEXTS, LABELS)
-    found = audit_labels(search, TEXTS, LABELS)
-    alone = audit_labels(search.best_estimator_, TEXTS, LABELS)
-    np.testing.assert_array_equal(found.probabilities, alone.probabilities)
+def test_other_classifiers_are_audited_too():
+    forest = RandomForestClassifier(random_state=0)
+    for estimator, X in ((LINEAR, TEXTS), (forest, TfidfVectorizer().fit_transform(TEXTS))):
+        found = audit_labels(estimator, X, pd.Series(LABELS, index=range(9, 129)))
+        assert set(found.documents[:8]) >= set(FLIPPED)
+        assert len(found.explanations) == 0
+        assert "Doubts are not explained" in found.to_text()
 
 
 @pytest.mark.thorough
@@ -146,25 +124,6 @@ def test_groups_are_left_out_together():
     texts = [f"{text} Signed g{i % 10}" for i, text in enumerate(TEXTS)]
     found = audit_labels(LINEAR, texts, LABELS, groups=np.arange(120) % 10)
     assert set(found.documents[:8]) >= set(FLIPPED)
-    with pytest.raises(ValueError, match="120 documents in X, 3 groups"):
-        audit_labels(LINEAR, texts, LABELS, groups=[1, 2, 3])
-    with pytest.raises(ValueError, match="one group, 'a'; an audit needs several"):
-        audit_labels(LINEAR, texts, LABELS, groups=["a"] * 120)
-
-
-def test_of_two_groups_the_page_tells_of_no_fifths():
-    class Counted(LogisticRegression):
-        n_documents = []  # noqa: RUF012
-
-        def fit(self, X, y):
-            self.n_documents.append(X.shape[0])
-            return super().fit(X, y)
-
-    found = audit_labels(
-        make_pipeline(TfidfVectorizer(), Counted()), TEXTS, LABELS, groups=np.arange(120) // 60
-    )
-    assert Counted.n_documents == [60, 60]
-    assert "judged by a model that was not fitted to it" in found.to_html()
 
 
 @pytest.mark.thorough
@@ -215,8 +174,7 @@ def test_models_that_learn_nothing_are_told():
 def test_labels_of_which_models_learn_nothing_are_told():
     """Of the second the texts tell nothing, though by chance they are right a little more often."""
     Y = np.column_stack([TRUE == "good", np.random.RandomState(9).rand(120) < 0.5])
-    model = make_pipeline(TfidfVectorizer(), OneVsRestClassifier(LogisticRegression(C=10)))
-    found = audit_labels(model, TEXTS, Y, n_explained=0)
+    found = audit_labels(OF_LABELS, TEXTS, Y, n_explained=0)
     right = ((found.probabilities >= 0.5) == Y).sum(axis=0)
     assert 120 >= right[1] > max(Y[:, 1].sum(), 120 - Y[:, 1].sum())
     for said in (found.to_text(width=1000), found.to_html()):
@@ -237,44 +195,8 @@ def test_models_that_often_err_rank_labels_without_a_probability():
             assert ("expected to be wrong" in said) != is_ranked
 
 
-def test_models_that_err_are_not_said_to_predict_all_labels():
-    labels = np.tile(TRUE, 3)
-    labels[0] = labels[1]
-    said = audit_labels(LINEAR, TEXTS * 3, labels, n_explained=0).to_text(width=1000)
-    assert "The cross-validated models agree with 99.7 % of the labels" in said
-
-
-def test_the_page_says_that_too_few_may_be_expected(audit):
-    assert "Doubts are too low if most errors are of one kind" in Page(audit.to_html()).all_text
-
-
-def test_what_cannot_be_audited_is_refused():
-    with pytest.raises(ValueError, match="All labels are 'good', so no other"):
-        audit_labels(LINEAR, TEXTS, ["good"] * 120)
-    with pytest.raises(ValueError, match="each is the only one of its class"):
-        audit_labels(LINEAR, TEXTS[:4], [1, 2, 3, 4])
-    with pytest.raises(ValueError, match="can be judged are of the class 'good'"):
-        audit_labels(LINEAR, TEXTS, ["good"] * 119 + ["bad"])
-    with pytest.raises(ValueError, match="X has no documents"):
-        audit_labels(LINEAR, [], [])
-    with pytest.raises(TypeError, match="LinearSVC has none"):
-        audit_labels(LinearSVC(), TEXTS, LABELS)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        audit_labels(LINEAR, TEXTS, LABELS[:7])
-    with pytest.raises(ValueError, match="n_explained must be an integer"):
-        audit_labels(LINEAR, TEXTS, LABELS, n_explained=-1)
-    with pytest.raises(ValueError, match="string object received"):
-        audit_labels(LINEAR, "one text", LABELS)
-
-
-def test_a_missing_text_is_named_by_its_number_in_all_documents():
+def test_a_text_that_a_step_fills_in_is_not_missing():
     texts = [*TEXTS[:100], None, *TEXTS[101:]]
-    with pytest.raises(TypeError, match="Document 100 is missing"):
-        audit_labels(tiny(), pd.Series(texts), LABELS)
-    with pytest.raises(TypeError, match="Document 100 is missing"):
-        audit_labels(LINEAR, texts, LABELS)
-    with pytest.raises(TypeError, match="Document 100 is missing"):
-        audit_labels(GridSearchCV(tiny(), {"lr": [0.01]}, cv=2), texts, LABELS)
     filled = make_pipeline(FunctionTransformer(lambda X: [text or "" for text in X]), LINEAR)
     assert set(audit_labels(filled, texts, LABELS).documents[:8]) >= set(FLIPPED) - {100}
 
@@ -295,33 +217,25 @@ def test_weights_and_groups_of_a_fit_are_those_of_its_documents():
             LINEAR, TEXTS, LABELS, params={"logisticregression__sample_weight": weight}
         )
         np.testing.assert_allclose(found.probabilities, plain.probabilities)
-    with pytest.raises(ValueError, match=r"params\['sample_weight'\] has 119 values.* of 120 doc"):
-        audit_labels(model, TEXTS, LABELS, params={"sample_weight": weights[1:]})
 
 
 class Unlabelled(DummyClassifier):
     """Reads documents without labels, which it needs."""
 
     def fit(self, X, y, X_unlabelled=()):
-        assert list(X_unlabelled) == TEXTS
+        is_frame = isinstance(X_unlabelled, pd.DataFrame)
+        assert list(X_unlabelled["text"] if is_frame else X_unlabelled) == TEXTS
         return super().fit(X, y)
 
 
-@pytest.mark.parametrize("name", ["X_unlabelled", "unlabelled__X_unlabelled"])
-def test_each_fold_reads_all_documents_without_labels_of_an_iterator(name):
-    model = Unlabelled() if name == "X_unlabelled" else make_pipeline(Unlabelled())
-    found = audit_labels(model, TEXTS, LABELS, params={name: iter(TEXTS)}, n_explained=0)
-    assert len(found) == len(TEXTS)
-
-
-def test_each_fold_reads_a_frame_of_texts_without_labels_as_a_fit_does():
-    class Frames(DummyClassifier):
-        def fit(self, X, y, X_unlabelled=None):
-            assert X_unlabelled["text"].tolist() == TEXTS
-            return super().fit(X, y)
-
-    further = {"X_unlabelled": pd.DataFrame({"text": TEXTS})}
-    assert len(audit_labels(Frames(), TEXTS, LABELS, params=further, n_explained=0)) == len(TEXTS)
+def test_each_fold_reads_all_documents_without_labels():
+    for model, further in (
+        (Unlabelled(), {"X_unlabelled": iter(TEXTS)}),
+        (make_pipeline(Unlabelled()), {"unlabelled__X_unlabelled": iter(TEXTS)}),
+        (Unlabelled(), {"X_unlabelled": pd.DataFrame({"text": TEXTS})}),
+    ):
+        found = audit_labels(model, TEXTS, LABELS, params=further, n_explained=0)
+        assert len(found) == len(TEXTS)
 
 
 def test_each_fold_has_the_groups_of_its_documents():
@@ -333,8 +247,6 @@ def test_each_fold_has_the_groups_of_its_documents():
     groups = [i % 3 for i in range(len(TEXTS))]
     found = audit_labels(Grouped(), TEXTS, LABELS, params={"groups": groups}, n_explained=0)
     assert len(found) == len(TEXTS)
-    with pytest.raises(ValueError, match=r"params\['groups'\] has 119 values"):
-        audit_labels(Grouped(), TEXTS, LABELS, params={"groups": groups[1:]})
 
 
 def test_labels_in_another_order_are_warned_of_though_warnings_of_the_fits_are_not():
@@ -346,75 +258,15 @@ def test_labels_in_another_order_are_warned_of_though_warnings_of_the_fits_are_n
 def test_the_only_document_of_a_label_is_not_looked_at():
     """A model that has not learnt from it does not know the label."""
     Y = np.column_stack([LABELS == "good", LABELS == "bad", np.arange(120) == 7])
-    model = make_pipeline(TfidfVectorizer(), OneVsRestClassifier(LogisticRegression(C=10)))
-    found = audit_labels(model, TEXTS, Y)
+    found = audit_labels(OF_LABELS, TEXTS, Y)
     assert 2 not in found.given
     assert "fitted to have these labels: 2" in found.to_text()
     assert "of the sets of labels" in found.to_text()
 
 
-def test_a_label_of_one_group_is_not_looked_at():
-    groups, Y = np.arange(120) % 10, np.column_stack([LABELS == "good", np.arange(120) % 10 == 3])
-    model = make_pipeline(TfidfVectorizer(), OneVsRestClassifier(LogisticRegression(C=10)))
-    found = audit_labels(model, TEXTS, Y, groups=groups)
-    in_its_fold = found.documents[(found.given == 1) & found.marked]
-    assert not len(in_its_fold)
-
-
-@pytest.mark.parametrize("constant", [False, True])
-def test_tables_of_each_label_are_refused(constant):
-    model = make_pipeline(TfidfVectorizer(), MultiOutputClassifier(KNeighborsClassifier()))
-    Y = np.column_stack([LABELS == "good", (LABELS == "bad") & ~constant])
-    with pytest.raises(TypeError, match=r"of Pipeline returns no array .* OneVsRestClassifier"):
-        audit_labels(model, TEXTS, Y)
-    with pytest.raises(TypeError, match=r"of Pipeline returns no array .* OneVsRestClassifier"):
-        report(model.fit(TEXTS, Y), TEXTS, Y)
-
-
-def test_a_document_of_weight_0_makes_no_class_known():
-    labels, weights = LABELS.copy().astype(object), np.ones(120)
-    labels[[5, 40]], weights[40] = "rare", 0
-    model = make_pipeline(TfidfVectorizer(), LogisticRegression())
-    params = {"logisticregression__sample_weight": weights}
-    found = audit_labels(model, TEXTS, labels, params=params)
-    assert 5 not in found.documents
-    both = audit_labels(model, TEXTS, labels)
-    assert 5 in both.documents
-
-
-def test_documents_of_the_same_words_alone_are_refused():
-    model = make_pipeline(TfidfVectorizer(), LogisticRegression())
-    with pytest.raises(ValueError, match="All documents have the same words"):
-        audit_labels(model, ["A day.", "a day!"] * 10, ["good", "bad"] * 10)
-
-
-def test_labels_of_any_sparse_format_are_audited():
-    Y = sparse.coo_matrix(np.column_stack([LABELS == "good", LABELS == "bad"]).astype(int))
-    model = make_pipeline(TfidfVectorizer(), OneVsRestClassifier(LogisticRegression(C=10)))
-    assert len(audit_labels(model, TEXTS, Y)) > 0
-
-
 def test_a_slice_holds_the_first(audit):
     assert audit[:3] == [audit[0], audit[1], audit[2]]
     assert audit[-1] == list(audit)[-1]
-
-
-def test_a_table_of_no_labels_has_columns():
-    none = LabelAudit(
-        documents=[],
-        given=[],
-        suggested=[],
-        doubts=[],
-        probabilities=np.zeros((3, 2)),
-        labels=("a", "b"),
-        marked=[],
-    )
-    assert list(none.to_frame()) == ["document", "label", "marked", "doubt"]
-    assert "About 0 labels of 3 documents are expected to be wrong" in none.to_text()
-    one = dataclasses.replace(
-        none, documents=[0], given=[1], suggested=[-1], doubts=[0.9], marked=[True]
-    )
-    assert "About 1 label of 3 documents is expected to be wrong" in one.to_text()
 
 
 def test_a_table_holds_any_text_and_is_compressed_by_its_name(audit, tmp_path):
@@ -432,38 +284,20 @@ def test_ids_stand_in_place_of_rows(tmp_path):
     found = audit_labels(LINEAR, texts, labels)
     expected = [f"day-{row}" for row in found.documents]
     assert found.to_frame()["document"].tolist() == expected
-    found.to_csv(tmp_path / "audit.csv")
-    assert pd.read_csv(tmp_path / "audit.csv")["document"].tolist() == expected
-    page = Page(found.to_html()).all_text
-    assert f"Document {expected[0]}: " in page
-    assert "Documents day-0, day-119:" in page
+    assert [row["document"] for row in rows_of(found, tmp_path)] == expected
     assert audit_labels(LINEAR, texts.tolist(), labels, ids=index).to_html() == found.to_html()
 
 
 def test_no_cell_of_a_table_is_a_formula(audit, tmp_path):
     hostile = ["=1+1", "+1-2", "-good", "@SUM(A1)", "\t=1", "\r=1", "-3.5", "+49", "a\r=1", "5 = 5"]
-    texts = [*hostile, *audit.texts[len(hostile) :]]
-    dataclasses.replace(audit, texts=tuple(texts)).to_csv(tmp_path / "audit.csv")
-    with open(tmp_path / "audit.csv", encoding="utf-8-sig", newline="") as file:
-        found = {int(row["document"]): row["text"] for row in csv.DictReader(file)}
+    texts = (*hostile, *audit.texts[len(hostile) :])
+    rows = rows_of(dataclasses.replace(audit, texts=texts, labels=(1.0, 2.0)), tmp_path)
+    found = {int(row["document"]): row["text"] for row in rows}
     expected = [f"'{text}" for text in hostile[:6]] + hostile[6:]
     assert [found[row] for row in range(len(hostile))] == expected
     assert len(found) == len(texts)
-
-
-def test_a_table_has_classes_as_they_are(audit, tmp_path):
-    of_numbers = dataclasses.replace(audit, labels=(1.0, 2.0))
-    of_numbers.to_csv(tmp_path / "audit.csv")
-    with open(tmp_path / "audit.csv", encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert {row["label"] for row in rows} <= {"1.0", "2.0"}
+    assert {row["label"] for row in rows} <= {"1.0", "2.0"}  # classes as they are
     assert all(len(row["doubt"]) == 5 for row in rows if row["doubt"] != "1.0")
-
-
-@pytest.mark.parametrize("weights", [np.ones((120, 2)), ["a"] * 120])
-def test_weights_that_are_none_are_named(weights):
-    with pytest.raises(ValueError, match=r"params\['sample_weight'\]"):
-        audit_labels(tiny(), TEXTS, TRUE, params={"sample_weight": weights})
 
 
 @pytest.mark.parametrize("groups", [None, np.arange(40) // 4])
@@ -473,16 +307,3 @@ def test_a_label_of_one_fold_alone_is_not_looked_at(groups):
     found = audit_labels(tiny(), texts, Y, groups=groups)
     assert len(found) == 0
     assert any("fitted to have these labels: 0, 1" in note for note in found.notes)
-
-
-def test_a_view_of_a_dict_is_read():
-    model = make_pipeline(TfidfVectorizer(), LogisticRegression())
-    found = audit_labels(model, dict(enumerate(TEXTS)).values(), LABELS)
-    np.testing.assert_array_equal(found.doubts, audit_labels(model, TEXTS, LABELS).doubts)
-
-
-def test_a_tagger_is_refused_with_what_shows_its_tags():
-    sentences, tags = [["a", "b"], ["c"]] * 5, [["x", "y"], ["x"]] * 5
-    tagger = SequenceTagger(embedding_dim=4, hidden_size=4, max_epochs=1).fit(sentences, tags)
-    with pytest.raises(TypeError, match=r"classifier of documents.*SequenceTagger\..*tagged_text"):
-        audit_labels(tagger, sentences, tags)

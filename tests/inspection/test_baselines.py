@@ -1,27 +1,22 @@
 """The baseline of a report, and its notes."""
 
-import json
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.svm import LinearSVC
 
 from sk_han import report, save
 from sk_han._utils import metrics as multilabel_metrics
 from sk_han._utils.metrics import calibration_error_of_labels, interval_of
-from sk_han.inspection._reporting import note_on_missing, note_on_suspects
 from sk_han.inspection._results import report as report_of_labels
 from sk_han.serving import Scorer
-from tests.html_page import Page
 from tests.reports import made_of_labels
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier, tiny
 
@@ -54,27 +49,7 @@ def test_any_classifier_is_a_baseline_on_the_same_documents(compared):
     assert found.gain[0] == pytest.approx(scores[0] - scores[1])
     assert found.gain[1] < found.gain[0] < found.gain[2]
     assert found.scores["baseline"][measure] == pytest.approx(scores[1])
-
-
-def test_a_baseline_is_in_text_page_and_json(compared):
-    found, *_, other, y = compared
-    name = type(other if y.ndim == 2 else other[-1]).__name__
-    gain = found.to_text().replace("\n", " ").partition("than the baseline's")
-    for shown in (found.to_text(width=200), Page(found.to_html()).all_text):
-        assert f"baseline: {name}" in shown
-        assert f"The baseline is a fitted {name} that predicts the same documents." in shown
-        assert f"{gain[1]} (95 % interval: " in shown.replace("\N{NO-BREAK SPACE}", " ")
-    written = json.loads(found.to_json())
-    assert written["gain"] == pytest.approx(found.gain)
-    assert written["baseline_name"] == name
-    assert len(written["documents"]["baseline"]) == 36
-
-
-def test_a_model_and_itself_do_not_differ():
-    model = fitted_classifier()
-    found = report(model, HELD_OUT, Y, baseline=model)
-    assert found.gain[0] == 0
-    assert "Accuracy equals the baseline's" in found.to_text()
+    assert f"fitted {found.baseline_name} that predicts the same documents" in found.baseline_note
 
 
 def test_a_baseline_that_learnt_from_the_documents_is_told():
@@ -107,44 +82,6 @@ def test_of_several_labels_those_that_nobody_gave_are_not_scored():
     found = report(model, HELD_OUT, frame, baseline=other)
     columns = [other.classes_.tolist().index(name) for name in found.labels]
     np.testing.assert_allclose(found.baseline, other.predict_proba(HELD_OUT)[:, columns], atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("baseline", "error", "message"),
-    [
-        ("majority", ValueError, "baseline must be one of"),
-        (3, TypeError, "baseline is an int; give a fitted classifier, 'tfidf' or None"),
-        (LINEAR, NotFittedError, "not fitted"),
-        (make_pipeline(TfidfVectorizer(), LinearSVC()).fit(TEXTS, LABELS), TypeError, "baseline"),
-        (linear(np.arange(36) % 2), ValueError, "a class of the baseline. They are 'neg', 'pos'"),
-    ],
-)
-def test_what_is_no_baseline_of_these_labels_is_refused(baseline, error, message):
-    with pytest.raises(error, match=message):
-        report(fitted_classifier(), HELD_OUT, Y, baseline=baseline)
-
-
-def test_a_baseline_of_the_other_kind_of_labels_is_refused():
-    frame = pd.DataFrame(MANY[:18], columns=["neg", "pos"])
-    one, several = fitted_classifier(), tiny(max_epochs=1).fit(TEXTS, frame)
-    with pytest.raises(ValueError, match=r"predictions of shape \(36, 2\). It must take"):
-        report(one, HELD_OUT, Y, baseline=several)
-    with pytest.raises(ValueError, match=r"predictions of shape \(36,\). It must take"):
-        report(several, HELD_OUT, MANY, baseline=one)
-
-
-@pytest.mark.parametrize(("n_right", "said"), [(155, "right on only 78"), (160, None)])
-def test_what_a_model_that_often_errs_lists_may_be_its_own_mistakes(n_right, said):
-    notes = list(note_on_suspects(np.arange(200) < n_right, np.arange(200) % 2))
-    assert len(notes) == (said is not None)
-    assert all(said in note and "listed as possibly wrong may be right" in note for note in notes)
-
-
-def test_classes_that_no_document_has_are_said_together():
-    (note,) = note_on_missing(np.array([0, 3, 0]), ["a", "b", "c"])
-    assert note.startswith(
-        "No document has the labels 'a', 'c', so the report cannot show how well"
-    )
 
 
 def marked_at_random(random, n_documents, frequency):

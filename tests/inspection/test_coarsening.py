@@ -146,22 +146,6 @@ def test_a_level_is_a_classifier_that_reports_take():
         coarse.at_depth(3)
 
 
-@pytest.mark.parametrize(
-    ("tree", "kind", "message"),
-    [
-        ("/", ValueError, "no group of several classes"),
-        (None, TypeError, "a separator or a dict"),
-        ({"sport": []}, ValueError, "lacks the classes 'art.film'"),
-        (TREE | {"art.films": []}, ValueError, "Did you mean 'art.film'"),
-        (TREE | {"sport": "art"}, TypeError, r"tree\['sport'\] is a list"),
-        (TREE | {"sport": ["big", "art"]}, ValueError, "'art' in two places"),
-    ],
-)
-def test_a_tree_that_is_none_is_refused(tree, kind, message):
-    with pytest.raises(kind, match=message):
-        coarser(Known(), tree, *drawn(200, np.random.RandomState(0), 0))
-
-
 def test_a_classifier_of_texts_answers_blank_ones_with_none(tmp_path):
     texts, labels = make_reviews(400, n_classes=3, random_state=0)
     model = HANClassifier(

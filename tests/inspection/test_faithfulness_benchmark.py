@@ -6,7 +6,7 @@ import numpy as np
 import other_explainers
 import pytest
 from faithfulness import documents_of, first_of
-from other_explainers import OTHERS, installed, on_words
+from other_explainers import OTHERS, on_words
 
 from sk_han import explain
 from tests.tiny_models import UNSEEN, fitted_classifier
@@ -57,12 +57,3 @@ class TestOthers:
         assert [len(found) for found in scores] == [
             len(e.words) for e in explain(classifier, UNSEEN)
         ]
-
-    def test_packages_that_are_missing_are_left_out_and_named(
-        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        monkeypatch.setattr(
-            other_explainers, "find_spec", lambda name: None if name == "shap" else object()
-        )
-        assert installed(["attention", "lime", "shap"]) == ["attention", "lime"]
-        assert "not installed: shap (pip install '.[benchmarks]')" in capsys.readouterr().out

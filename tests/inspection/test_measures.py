@@ -133,18 +133,6 @@ class TestFlipShares:
         flip_shares(remembered, documents, by_praise(documents), np.arange(3))
         assert sorted(asked) == [1, 2]
 
-    def test_documents_that_have_flipped_are_not_predicted_again(self, praise):
-        asked = []
-
-        def remembered(documents):
-            asked.append(len(documents))
-            return by_praise(documents)
-
-        flip_shares(remembered, praise, by_praise(praise), ranked(praise, PRAISE_FIRST))
-        # Both with one word less; document 0 flips with two words, and document 1 is asked alone.
-        assert asked[0] == 2
-        assert set(asked[-3:]) == {1}
-
 
 TEXT = "aa bb cc. dd"  # words aa, bb, cc, dd
 

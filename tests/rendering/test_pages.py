@@ -145,6 +145,16 @@ LABELLED = signed(
     predicted="late",
     target="late",
 )
+LEMMAS = {"word_spans": [[0, 0], [0, 0], [10, 12]], "tokens": ["she", "go", "oh"]}
+LEMMAS |= {"sentence_spans": [[0, 9], [10, 13]]}
+OVERLAPPING = {
+    "word_spans": [[0, 2], [2, 5], [0, 5], [5, 6]],
+    "tokens": ["中国", "科学院", "中国科学院", "好"],
+    "sentence_of_word": [0] * 4,
+    "unknown": [False] * 4,
+    "word_attention": [0.1, 0.2, 0.3, 0.4],
+    "contributions": [0.1, 0.2, 0.3, 0.4],
+}
 # What each is an example of; the stored copies are what readers see of it.
 EXAMPLES = RESULTS | {
     "attention": explained("a b. c d e.", network_share=0.22),
@@ -170,6 +180,9 @@ EXAMPLES = RESULTS | {
     ),
     "small values": signed("A. B. C. D.", sentence_contributions=[0.5, -0.00047, 0.0011, -0.0]),
     "unknown word": signed("a b.", contributions=[1, 0], unknown=[False, True]),
+    "against": signed(target="pos", against="neg"),
+    "words without a place": explained("She went. Oh.", **LEMMAS),
+    "words in others": explained("中国科学院好", **OVERLAPPING),
     "random": signed(method="random"),
     "not read": explained("Read this.\nBut not that.", n_read=1),
     "cut sentence": dataclasses.replace(
@@ -203,7 +216,16 @@ EXAMPLES = RESULTS | {
     "one number of two": ExplanationList([explained("One."), explained("Two.")], numbers=[3, 3]),
     "empty list": ExplanationList(y_true=[]),
     "thresholds": ExplanationList([LABELLED], y_true=[("late", "good")]),
+    "audit of no labels": dataclasses.replace(
+        RESULTS["LabelAudit"], documents=[], given=[], suggested=[], doubts=[], texts=None
+    ),
+    "nothing accepted": dataclasses.replace(RESULTS["SelectiveThreshold"], nearest_error=0.13),
+    "accepted": dataclasses.replace(RESULTS["SelectiveThreshold"], threshold=0.9),
     "thresholds alone": LABELLED,
+    "no label": dataclasses.replace(LABELLED, labels=(), target="good"),
+    "summary of labels": dataclasses.replace(summarized(), several_labels=True),
+    "fit of labels": dataclasses.replace(RESULTS["FitSummary"], several_labels=True),
+    "report of no known label": made_of_labels(targets=np.zeros((2, 2), dtype=bool)),
     "one right": one_document(right=True),
     "one wrong": one_document(right=False),
     "misled by a sentence": misled("Bad. Good. Fine.", sentence_contributions=[-3, 0.5, 0.25]),

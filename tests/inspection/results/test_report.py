@@ -1,9 +1,7 @@
-import pickle
-
 import numpy as np
 import pytest
 
-from tests.reports import made, made_of_labels, of_size, one_document
+from tests.reports import made, made_of_labels, of_size
 
 
 def test_a_label_that_the_model_does_not_know_is_a_mistake():
@@ -26,20 +24,6 @@ def test_the_gain_is_the_difference_of_accuracies():
     assert low < gain < high
     assert made(baseline=None).gain is None
     assert "baseline" not in made(baseline=None).scores
-
-
-def test_the_commonest_label_is_that_of_the_documents():
-    report = made()
-    assert report.commonest_label == "neg"
-    assert repr(report) == "Report(HANClassifier, 6 documents, 3 labels, accuracy 0.500)"
-    assert report.scores["commonest"]["accuracy"] == 0.5
-
-
-def test_labels_have_precision_and_recall_where_these_exist():
-    neg, pos, new = made().class_scores
-    assert (neg.precision, neg.recall) == (2 / 3, 2 / 3)
-    assert (pos.precision, pos.recall) == (1 / 3, 1 / 2)
-    assert (new.precision, new.recall, new.f1) == (None, 0, 0)
 
 
 def test_mistakes_are_counted_by_their_kind():
@@ -69,52 +53,3 @@ def test_bins_of_length_hold_every_document_once():
     assert len(of_size(500, 3).by_length) == 5
     assert made(n_words=None).by_length == []
     assert len(made(n_words=np.full(6, 4)).by_length) == 1
-
-
-def test_groups_of_different_labels_are_conflicts():
-    report = made()
-    assert [report.has_conflict(group) for group in report.duplicates] == [False, True]
-
-
-def test_data_can_be_json():
-    found = made().to_dict()
-    assert found["confusion"] == made().confusion.tolist()
-    assert found["mistakes"][0]["row"] == 2
-    assert found["documents"]["predicted"] == ["neg", "neg", "pos", "pos", "neg", "pos"]
-
-
-def test_frames_have_their_rows():
-    report = made()
-    documents = report.to_frame()
-    assert documents["right"].tolist() == report.right.tolist()
-    assert documents["looks_mislabelled"].tolist() == [row == 2 for row in range(6)]
-    assert report.to_frame("classes").index.tolist() == ["neg", "pos", "new"]
-    assert report.to_frame("scores").loc["model", "accuracy"] == 0.5
-    assert report.to_frame("confusion").loc["neg", "pos"] == 1
-    assert "text" not in made(texts=None).to_frame()
-    with pytest.raises(ValueError, match="what must be 'documents'"):
-        report.to_frame("words")
-
-
-def test_a_report_is_read_only():
-    report = made()
-    for each in (report, pickle.loads(pickle.dumps(report))):
-        with pytest.raises(ValueError, match="read-only"):
-            each.targets[0] = 1
-    with pytest.raises(AttributeError):
-        report.labels = ()
-
-
-def test_a_pickled_report_is_the_same():
-    report = made()
-    report.to_html()  # so that computed values are pickled too
-    assert pickle.loads(pickle.dumps(report)).to_html() == report.to_html()
-
-
-@pytest.mark.parametrize("right", [True, False])
-def test_one_document_is_enough(right):
-    report = one_document(right=right)
-    assert report.scores["model"]["accuracy"] == right
-    assert len(report.by_length) == 1
-    assert report.to_html()
-    assert str(report)
