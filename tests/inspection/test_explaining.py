@@ -139,9 +139,9 @@ def test_a_tokenizer_in_a_pipeline_of_a_pipeline_is_found(fitted):
 )
 def test_each_document_has_its_target_or_all_have_one(fitted, container):
     targets = ["neg", "pos", "neg"]
-    found = fitted.explain(TEXTS[:3], target=container(targets), batch_size=2)
-    assert [e.target for e in found] == targets
-    assert [e.target for e in fitted.explain(TEXTS[:2], target=np.array("neg"))] == ["neg"] * 2
+    found = fitted.explain(TEXTS[:3], target=container(targets), y_true=targets)
+    assert [e.target for e in found] == found.y_true.tolist() == targets
+    assert [e.target for e in fitted.explain(TEXTS[:2], target=pa.array(["neg"])[0])] == ["neg"] * 2
 
 
 # One class against another

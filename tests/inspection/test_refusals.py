@@ -21,6 +21,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from sk_han import (
+    DocumentArray,
     HierarchicalTokenizer,
     audit_labels,
     coarser,
@@ -60,6 +61,11 @@ def by_hand(row, scores):
     return {"methods": {"own": partial(changed, row, np.array(scores, dtype=float))}}
 
 
+def of_one_class():
+    with pytest.warns(UserWarning, match="single class"):
+        return tiny().fit(TEXTS, ["pos"] * 18)
+
+
 class Divided(LogisticRegression):
     def predict_proba(self, X):
         return super().predict_proba(X) * np.where(np.arange(X.shape[0]) < 2, np.nan, 1)[:, None]
@@ -69,6 +75,7 @@ MODELS = {
     "nan": lambda: make_pipeline(TfidfVectorizer(), Divided()).fit(TEXTS, LABELS),
     "one": fitted_classifier,
     "pipeline": fitted_pipeline,
+    "one class": of_one_class,
     "several": lambda: tiny().fit(TEXTS, SEVERAL),
     "unfitted": tiny,
     "unfitted pipeline": lambda: make_pipeline(HierarchicalTokenizer(), tiny()),
@@ -93,6 +100,7 @@ MODELS = {
     "translator": lambda: tiny_translator(max_epochs=1).fit(*pairs()),
 }
 MISSING = [*TEXTS[:10], None, *TEXTS[11:]]
+WORD_IDS = DocumentArray.from_nested([[[2, 3]]])
 SHORT = iter(TEXTS[:2])
 RIGHT = {
     explain: {"X": TEXTS},
@@ -134,6 +142,10 @@ REFUSED = {
         "target has 2 labels for 3 documents": {"target": ["pos", "neg"], "X": TEXTS[:3]},
         "target and against are both 'pos'; give two classes": {"target": "pos", "against": "pos"},
         r"against\[1\] is 'good'; the classes are": {"against": ["pos", "good"], "X": TEXTS[:2]},
+        "against is 'pos', but the model knows no other": {
+            "estimator": "one class",
+            "against": "pos",
+        },
         "against has 3 labels for 18 documents": {"against": ["neg"] * 3},
         "against is 'neg' and targets 'predicted'": {"against": "neg", "targets": "predicted"},
         "labels here, which do not exclude each other": {"estimator": "several", "against": "neg"},
@@ -142,6 +154,11 @@ REFUSED = {
         "each of 18 documents.*got the shape": {"y_true": LABELS[:7]},
     },
     explain_iter: {
+        "against has 3 labels for 1 target": {
+            "X": SHORT,
+            "target": ["pos"],
+            "against": ["neg"] * 3,
+        },
         r"string object received.*list: \[text\]": {"X": TEXTS[0]},
         r"string object received": {"X": TEXTS[0].encode(), "target": ["pos"]},
         "target has 3 labels for 2 documents": {"X": SHORT, "target": ["pos"] * 3},
@@ -189,6 +206,10 @@ REFUSED = {
         "'random' is the name of the control": {"methods": {"random": "attention"}},
         "string object received": {"X": TEXTS[0]},
         "0 sample": {"X": []},
+        "rationales are positions in raw texts.*Pass the texts": {
+            "X": WORD_IDS,
+            "rationales": [[(0, 2)]],
+        },
         "None of the 2 documents has a word": {"X": ["", " "]},
         **{
             rf"numbers in \(0, 1\].*{re.escape(repr(fractions))}": {"fractions": fractions}

@@ -103,6 +103,8 @@ def test_a_model_that_knows_little_doubts_few_labels_or_none(classifier):
     other = np.where(Y == "pos", "neg", "pos")
     places = np.arange(len(Y))
     assert not notes_on_doubts(np.where(places == 0, other, Y))
+    (note,) = notes_on_doubts(np.where(places % 9 < 2, other, Y))
+    assert "right on only 78 %" in note.replace("\N{NO-BREAK SPACE}", " ")
     (note,) = notes_on_doubts(np.where(places % 4 < 2, other, Y))
     assert "cannot find wrong labels" in note
 

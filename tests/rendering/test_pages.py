@@ -132,11 +132,12 @@ def faithfulness():
         },
         differences=differences,
         seconds=dict.fromkeys(methods, 0.0123),
-        n_without_words=0,
+        n_without_rationale=1,
     )
 
 
 WRONG = predicting("pos", "neg", "pos", y_true=["pos", "pos", "neg"])
+TWO = {"classes": ["late", "good"], "labels": ["late"], "predicted": "late", "target": "good"}
 LABELLED = signed(
     classes=["late", "broken", "good", "long", "short"],
     probabilities=[0.75, 0.59, 0.4, 0.1, 0.04],
@@ -216,6 +217,9 @@ EXAMPLES = RESULTS | {
     "one number of two": ExplanationList([explained("One."), explained("Two.")], numbers=[3, 3]),
     "empty list": ExplanationList(y_true=[]),
     "thresholds": ExplanationList([LABELLED], y_true=[("late", "good")]),
+    "audit explained": dataclasses.replace(
+        RESULTS["LabelAudit"], explanations=ExplanationList([signed()])
+    ),
     "audit of no labels": dataclasses.replace(
         RESULTS["LabelAudit"], documents=[], given=[], suggested=[], doubts=[], texts=None
     ),
@@ -225,6 +229,11 @@ EXAMPLES = RESULTS | {
     "no label": dataclasses.replace(LABELLED, labels=(), target="good"),
     "summary of labels": dataclasses.replace(summarized(), several_labels=True),
     "fit of labels": dataclasses.replace(RESULTS["FitSummary"], several_labels=True),
+    "mistakes of labels": made_of_labels(
+        mistake_rows=np.array([0, 1]),
+        mistake_labels=np.array([1, 1]),
+        mistakes=ExplanationList([signed(**TWO | {"labels": ["late", "good"]}), signed(**TWO)]),
+    ),
     "report of no known label": made_of_labels(targets=np.zeros((2, 2), dtype=bool)),
     "one right": one_document(right=True),
     "one wrong": one_document(right=False),

@@ -33,6 +33,8 @@ def test_a_list_is_a_sequence_whose_slices_are_lists():
     assert isinstance(explanations[1:3], ExplanationList)
     assert [e.text for e in explanations[::2]] == ["Number 0.", "Number 2.", "Number 4."]
     assert explained("Number 3.") in explanations
+    assert hash(explanations[:]) == hash(explanations)
+    assert explanations != list(explanations)
 
 
 def test_a_list_as_text_says_how_many_it_leaves_out():

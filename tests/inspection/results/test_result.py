@@ -105,7 +105,9 @@ RESULTS = {
     type(result).__name__ + " of labels" * (result is LABELS): result
     for result in (
         explained(),
-        ExplanationList([signed(sentence_errors=[0.0, 0.5]), explained()], y_true=["neg", "pos"]),
+        ExplanationList(
+            [signed(against="neg", sentence_errors=[0.0, 0.5]), explained()], y_true=["neg", "pos"]
+        ),
         summarized(),
         made(),
         LABELS,
