@@ -142,14 +142,6 @@ def test_several_labels_are_doubted_one_by_one(tmp_path):
     assert found.weights()[FLIPPED].max() < 0.5
 
 
-def test_the_only_document_of_a_class_is_not_looked_at():
-    labels = [*LABELS[:-1], "alone"]
-    found = audit_labels(LINEAR, TEXTS, labels)
-    assert 119 not in found.documents
-    assert "not fitted to any document of their class: 1 document." in found.to_text(width=1000)
-    assert found.weights()[119] == 1
-
-
 def test_documents_of_a_class_without_weight_are_not_looked_at_and_not_called_alone():
     weights = np.where(TRUE == "good", 0.0, 1.0)
     with pytest.raises(ValueError, match="or no document of a weight above 0"):
@@ -247,12 +239,6 @@ def test_each_fold_has_the_groups_of_its_documents():
     groups = [i % 3 for i in range(len(TEXTS))]
     found = audit_labels(Grouped(), TEXTS, LABELS, params={"groups": groups}, n_explained=0)
     assert len(found) == len(TEXTS)
-
-
-def test_labels_in_another_order_are_warned_of_though_warnings_of_the_fits_are_not():
-    labels = pd.Series(LABELS).sample(frac=1, random_state=0)
-    with pytest.warns(UserWarning, match="X and y have the same index in another order"):
-        audit_labels(LINEAR, pd.Series(TEXTS), labels)
 
 
 def test_the_only_document_of_a_label_is_not_looked_at():

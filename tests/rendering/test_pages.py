@@ -156,6 +156,7 @@ OVERLAPPING = {
     "word_attention": [0.1, 0.2, 0.3, 0.4],
     "contributions": [0.1, 0.2, 0.3, 0.4],
 }
+ALL_RIGHT = np.array([[True, False], [False, True]] * 10)
 # What each is an example of; the stored copies are what readers see of it.
 EXAMPLES = RESULTS | {
     "attention": explained("a b. c d e.", network_share=0.22),
@@ -263,6 +264,12 @@ EXAMPLES = RESULTS | {
     "worse than the baseline": compared([0, 0, 0, 1, 1, 2]),
     "better than the baseline": compared([1, 1, 1, 1, 0, 0]),
     "as good as the baseline": compared([0, 1, 0, 1, 0, 0]),
+    "as good as the baseline on labels": made_of_labels(
+        targets=ALL_RIGHT,
+        predicted=ALL_RIGHT,
+        probabilities=ALL_RIGHT * 0.9,
+        baseline=ALL_RIGHT * 0.9,
+    ),
     "sure": made(probabilities=np.tile([0.99999, 0.00001], (6, 1))),
     "report of names alike": made(
         labels=["Electronics, computers, laptops", "Electronics, computers, printers", "x"]

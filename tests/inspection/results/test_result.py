@@ -106,7 +106,8 @@ RESULTS = {
     for result in (
         explained(),
         ExplanationList(
-            [signed(against="neg", sentence_errors=[0.0, 0.5]), explained()], y_true=["neg", "pos"]
+            [signed(against="neg", sentence_errors=[0.0, 0.125]), explained()],
+            y_true=["neg", "pos"],
         ),
         summarized(),
         made(),
