@@ -9,7 +9,6 @@ import pytest
 from sklearn.metrics import f1_score
 
 import sk_han
-from sk_han import ExplanationList
 from sk_han.serving import Scorer
 from tests.cli.test_fitting import SMALL
 from tests.tiny_models import TEXTS, tiny
@@ -111,7 +110,7 @@ def test_labels_that_look_joined_are_told(run, tmp_path, separator, joined):
 
 
 @pytest.mark.parametrize("command", ["evaluate", "report", "explain"])
-@pytest.mark.parametrize("separator", [" ", "|", ",", "\t"])
+@pytest.mark.parametrize("separator", ["|", "\t"])
 def test_another_separator_than_that_of_the_model_is_told(run, topics, stored, command, separator):
     path, column = topics(["good", separator.join(["bad", "rain"])]), ("--label", "topics")
     code, _, told = run(command, stored, path, *column)
@@ -119,17 +118,6 @@ def test_another_separator_than_that_of_the_model_is_told(run, topics, stored, c
     assert f"topics.csv, line 3: 'topics': {f'bad{separator}rain'!r} is not a label" in told
     assert f"but 'bad', 'rain' are. Give --separator {separator!r}.\n" in told
     assert run(command, stored, path, *column, "--separator", separator)[0] == 0
-
-
-def test_lists_of_json_lines_are_sets_of_labels(run, stored, tmp_path):
-    path = tmp_path / "topics.jsonl"
-    cells = [["good", "sun"], [], None, "bad;rain"]
-    lines = [json.dumps({"text": "Good.", "topics": cell}) for cell in cells]
-    path.write_text("\n".join(lines))
-    code, output, _ = run("evaluate", stored, path, *TOPICS, "--json")
-    assert code == 0
-    counts = [label["documents"] for label in json.loads(output)["labels"]]
-    assert counts == [1, 1, 0, 1, 1]
 
 
 @pytest.mark.filterwarnings("always")
@@ -169,21 +157,6 @@ def test_wrong_cells_are_told_with_their_line(run, stored, tmp_path, cell, why):
     assert why in told
 
 
-def test_a_separator_inside_of_a_label_of_the_model_is_told(run, topics, stored):
-    code, _, told = run("predict", stored, topics(), "--separator", "o")
-    assert code == 1
-    assert "the label 'good' holds the separator 'o'; give another one" in told
-
-
-def test_true_labels_mark_what_is_missed_and_wrongly_given(run, stored, topics):
-    data = topics(CELLS[::-1])
-    code, output, _ = run("explain", stored, data, "--rows", 18, *TOPICS, "--target", "sun")
-    assert code == 0
-    expected = ExplanationList(Scorer.load(stored).explain(TEXTS, target="sun"), y_true=Y[::-1])
-    assert len(expected.mistakes()) > 0
-    assert output == f"{expected.to_text(max_documents=None)}\n"
-
-
 def test_each_label_that_a_document_gets_is_explained(run, stored, topics):
     options = ("--rows", 18, *TOPICS, "--targets", "predicted")
     code, output, _ = run("explain", stored, topics(CELLS), *options)
@@ -201,24 +174,6 @@ def test_each_label_that_a_document_gets_is_explained(run, stored, topics):
     code, _, told = run("explain", stored, topics(), *options, "--target", "sun")
     assert code == 1
     assert "give one of them" in told
-
-
-@pytest.mark.parametrize(
-    ("cells", "separator", "code", "why"),
-    [
-        (["good"], "/", 1, "has 1 label, and no cell has several between separators '/'. Is"),
-        (["good", "bad"], ",", 1, "has 2 labels, and no cell has several between separators ','."),
-    ],
-)
-def test_a_separator_that_separates_nothing_is_told(
-    run, topics, tmp_path, cells, separator, code, why
-):
-    data = topics(cells * 18)
-    found, _, told = run(
-        "fit", data, "-o", tmp_path / "m.han", "--label", "topics", "--separator", separator
-    )
-    assert found == code
-    assert why in told
 
 
 def test_the_report_is_that_of_python(run, topics, stored, tmp_path):

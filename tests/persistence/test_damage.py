@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import socket
 import sys
 
 import pytest
@@ -99,24 +98,11 @@ class TestAccidents:
         with pytest.raises(IsADirectoryError):
             load(tmp_path)
 
-    def test_a_pipe_is_refused_without_waiting_for_a_writer(self, tmp_path):
-        if not hasattr(os, "mkfifo"):
-            pytest.skip("there are no pipes with names here")
+    def test_a_pipe_or_device_is_refused_without_waiting_for_a_writer(self, tmp_path):
+        if not hasattr(os, "mkfifo") or not os.path.exists("/dev/zero"):
+            pytest.skip("there are no pipes with names here, or no /dev/zero")
         os.mkfifo(tmp_path / "model.han")
         with pytest.raises(OSError, match=r"model\.han is a pipe; give the name of a file"):
             load(tmp_path / "model.han")
-
-    def test_a_socket_is_refused(self, tmp_path, monkeypatch):
-        if not hasattr(socket, "AF_UNIX"):
-            pytest.skip("there are no sockets with names here")
-        monkeypatch.chdir(tmp_path)  # the name of a socket has at most 107 bytes
-        with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind("model.han")
-            with pytest.raises(OSError, match=r"model\.han is a socket"):
-                load("model.han")
-
-    def test_a_device_is_refused(self):
-        if not os.path.exists("/dev/zero"):
-            pytest.skip("there is no /dev/zero here")
         with pytest.raises(OSError, match="/dev/zero is a device"):
             load("/dev/zero")

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from sk_han import HANClassifier, ModelFormatError
+from sk_han import ModelFormatError
 from tests.crafted_files import (
     WHOLE,
     archive_of,
@@ -15,7 +15,6 @@ from tests.crafted_files import (
     sealed,
     set_at,
     with_header,
-    with_text,
     without,
 )
 from tests.thorough import first_fast
@@ -35,34 +34,25 @@ VOCABULARY = (*TOKENIZER, "fitted", "vocabulary")
 
 
 class TestCraftedHeader:
-    def test_a_header_as_it_should_be_loads(self, load_bytes):
-        assert isinstance(load_bytes(with_header(*header_of(WHOLE))), HANClassifier)
-
     def test_an_array_that_the_model_does_not_name_is_refused(self, load_bytes):
         description, arrays = golden_parts()
         with pytest.raises(ModelFormatError, match=r"does not name: \['more'\]"):
             load_bytes(archive_of(description, arrays | {"more": np.ones(3)}))
 
-    @pytest.mark.parametrize("missing", sorted(golden_parts()[1]))
-    def test_a_missing_array_is_named(self, load_bytes, missing):
+    def test_a_missing_array_is_named(self, load_bytes):
         description, arrays = golden_parts()
-        rest = {name: array for name, array in arrays.items() if name != missing}
-        with pytest.raises(ModelFormatError, match=f"lacks the array '{missing}'"):
-            load_bytes(archive_of(description, rest))
+        for missing in arrays:
+            with pytest.raises(ModelFormatError, match=f"lacks the array '{missing}'"):
+                load_bytes(archive_of(description, without(arrays, [missing])))
 
     @pytest.mark.parametrize(
         "change",
         [
             {"shape": [3]},
-            {"shape": [10**12]},
             {"shape": [10**18, 10**18]},
-            {"shape": [-1]},
             {"shape": [1] * 90},
             {"data_offsets": [0, 10**12]},
-            {"data_offsets": [8, 0]},
-            {"data_offsets": [0, 8]},
             {"dtype": "BF16"},
-            {"dtype": "F8_E5M2"},
             {"dtype": "object"},
         ],
         ids=str,
@@ -81,7 +71,6 @@ class TestCraftedHeader:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("3", "do not describe a model"),
             ("{}", "do not describe a model"),
             ("[", "is not JSON"),
             ('{"format":NaN}', "NaN is not a number"),
@@ -112,33 +101,11 @@ class TestCraftedArrays:
             load_bytes(archive_of(description, arrays | {name: weight}))
 
     @pytest.mark.parametrize(
-        "change",
-        [
-            lambda weight: weight[:-1],
-            lambda weight: weight.astype(np.float64),
-            lambda weight: weight[..., None],
-            lambda weight: np.zeros(weight.shape, "U1"),
-        ],
-        ids=["shorter", "double", "more axes", "strings"],
-    )
-    def test_weights_of_another_shape_or_type_are_refused(self, load_bytes, change):
-        description, arrays = golden_parts()
-        name = f"{WEIGHTS}.embedding.weight"
-        changed = change(arrays[name])
-        with pytest.raises(ModelFormatError, match=r"embedding\.weight has the shape .* must have"):
-            load_bytes(archive_of(description, arrays | {name: changed}))
-
-    @pytest.mark.parametrize(
         ("classes", "message"),
         [
             (np.array(["good", "bad"]), "sorted and distinct"),
-            (np.array(["bad", "bad"]), "sorted and distinct"),
             (np.array([["bad", "good"]]), "not an array of labels"),
-            (np.array("bad"), "not an array of labels"),
-            (np.array([1.0, np.nan]), "sorted and distinct"),
             (np.array([1.0, np.inf]), "not finite"),
-            (np.array([np.nan]), "not finite"),
-            (np.array([], dtype="U3"), "not an array of labels"),
             (np.array(["a", "b", "c"]), "n_classes is 2, and elsewhere in it K is 3"),
             (np.array([0, 2], np.uint8).view(bool), "neither true nor false"),
             (np.array([1, 0x110000], np.uint32).view("U1"), "not characters"),
@@ -153,7 +120,6 @@ class TestCraftedArrays:
         ("name", "value"),
         [
             (f"{WEIGHTS}.embedding.weight", 1e38),
-            (f"{WEIGHTS}.output.bias", -2e12),
             ("parts.ngrams.learnt.weights", 1e38),
             ("parts.ngrams.learnt.ratios", -1e20),
             ("parts.ngrams.learnt.intercept", 1e38),
@@ -189,44 +155,20 @@ class TestCraftedArrays:
             assert all(np.isfinite(each.contributions).all() for each in found)
 
 
-class TestCraftedLatentModels:
-    @pytest.fixture
-    def state(self):
-        """The fitted state of a classifier that has a latent model."""
-        state = fitted_classifier(linear_ngrams=(1, 2)).to_state()
-        ngrams = state["parts"]["ngrams"]
-        squares = {"ratios": ngrams["learnt"]["ratios"] ** 2, "counts": None}
-        latent = ngrams | {"scale": 0.5, "learnt": ngrams["learnt"] | squares}
-        return state | {"parts": state["parts"] | {"latent": latent}}
-
-    def changed(self, state, name, **learnt):
-        part = state["parts"][name]
-        part = part | {"learnt": part["learnt"] | learnt}
-        return state | {"parts": state["parts"] | {name: part}}
-
-    def test_one_as_it_should_be_is_restored(self, state):
-        assert tiny().from_state(state).latent_scale_ == 0.5
-
-    def test_negative_ratios_are_refused(self, state):
-        ratios = -state["parts"]["latent"]["learnt"]["ratios"]
-        with pytest.raises(ModelFormatError, match="ratios are no squares"):
-            tiny().from_state(self.changed(state, "latent", ratios=ratios))
-
-    def test_counts_are_refused(self, state):
-        counts = state["parts"]["ngrams"]["learnt"]["counts"]
-        with pytest.raises(ModelFormatError, match="its part latent has counts"):
-            tiny().from_state(self.changed(state, "latent", counts=counts))
-
-    def test_an_ngram_model_without_counts_is_refused(self, state):
-        learnt = state["parts"]["latent"]["learnt"]
-        with pytest.raises(ModelFormatError, match="its part ngrams lacks counts"):
-            tiny().from_state(self.changed(state, "ngrams", **learnt))
-
-    @pytest.mark.parametrize("name", ["latent", "ngrams"])
-    def test_a_scale_without_its_model_is_refused(self, state, name):
-        part = state["parts"][name] | {"learnt": None}
-        with pytest.raises(ModelFormatError, match=rf"parts\.{name}\.learnt is not a mapping"):
-            tiny().from_state(state | {"parts": state["parts"] | {name: part}})
+def test_counts_are_those_of_ngrams_and_ratios_of_a_latent_model_squares():
+    state = fitted_classifier(linear_ngrams=(1, 2)).to_state()
+    ngrams = state["parts"]["ngrams"]
+    learnt = ngrams["learnt"] | {"ratios": ngrams["learnt"]["ratios"] ** 2, "counts": None}
+    state["parts"]["latent"] = ngrams | {"scale": 0.5, "learnt": learnt}
+    assert tiny().from_state(state).latent_scale_ == 0.5
+    for name, changes, message in [
+        ("latent", {"ratios": -learnt["ratios"]}, "ratios are no squares"),
+        ("latent", {"counts": ngrams["learnt"]["counts"]}, "its part latent has counts"),
+        ("ngrams", learnt, "its part ngrams lacks counts"),
+    ]:
+        part = state["parts"][name]["learnt"] | changes
+        with pytest.raises(ModelFormatError, match=message):
+            tiny().from_state(set_at(state, ("parts", name, "learnt"), part))
 
 
 def test_keys_that_share_a_hash_do_not_make_loading_slow(load_bytes):
@@ -239,10 +181,7 @@ def test_keys_that_share_a_hash_do_not_make_loading_slow(load_bytes):
     assert time.process_time() - start < 2
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    ["(?i)" + "[\u0100-\uffff]" * 60, "(?ai:" + "Ā-\uffff" * 60 + ")", "[Ā-\uffff]" * 3000],
-)
+@pytest.mark.parametrize("pattern", ["(?i)" + "[\u0100-\uffff]" * 60, "[Ā-\uffff]" * 3000])
 def test_a_pattern_that_takes_long_to_compile_is_refused(load_bytes, pattern):
     path = (*TOKENIZER, "params", "token_pattern")
     description, arrays = golden_parts()
@@ -257,17 +196,9 @@ class TestCraftedContent:
         ("path", "value", "message"),
         [
             ((*MODEL, "class"), "subprocess.Popen", "class 'subprocess.Popen'"),
-            ((*MODEL, "class"), ["HANClassifier"], "does not write"),
             ((*PARAMS, "optimiser"), "adam", "'optimiser'.*does not know"),
             ((*PARAMS, "lr"), -1, "'lr' parameter of HANClassifier must be"),
-            ((*PARAMS, "lr"), "0.1", "'lr' parameter of HANClassifier must be"),
-            ((*PARAMS, "optimizer"), "os.system", "'optimizer' parameter of HANClassifier must be"),
             ((*PARAMS, "tokenizer"), {"class": "Evil"}, "stands where a value should"),
-            (
-                (*PARAMS, "random_state"),
-                {"dict": []},
-                "'random_state' parameter of HANClassifier must be",
-            ),
             ((*PARAMS, "class_weight"), {"dict": [[[], 1]]}, "key that is a list"),
             ((*PARAMS, "class_weight"), {"dict": [[1, 1], [1, 2]]}, "key 1 twice"),
             ((*PARAMS, "class_weight"), {"dict": [1]}, "not a pair"),
@@ -279,49 +210,26 @@ class TestCraftedContent:
                 "Unexpected args: {'evil'} in fit",
             ),
             ((*FITTED, "device"), 3, "device"),
-            ((*FITTED, "history"), "long", "history"),
             ((*FITTED, "history"), [{"dict": [["epoch", "one"]]}], "history"),
             (CLASSES, ["a", "b"], "not an array of labels"),
             (CLASSES, {"labels": ["a", 1]}, "all strings, all numbers or all booleans"),
-            (CLASSES, {"labels": [[1], [1, 2]]}, "all strings, all numbers or all bool"),
             (CLASSES, {"array": f"{WEIGHTS}.output.bias"}, "lacks the array"),
             ((*TOKENIZER, "class"), "HANClassifier", "stands where a value should"),
             (TOKENIZER, "words", "tokenizer is not a fitted HierarchicalTokenizer"),
             (NETWORK_SCALE, -0.5, r"network\.scale must be a number of at least 0"),
-            (NETWORK_SCALE, {"float": "inf"}, r"network\.scale must be a number of at least 0"),
-            (NGRAMS_SCALE, None, r"ngrams\.scale must be a number of at least 0"),
             ((*FITTED, "best_epoch"), 10**6, "best_epoch must be one of"),
-            ((*FITTED, "best_epoch"), True, "best_epoch must be an integer"),
             ((*FITTED, "best_score"), 1.5, "best_score must be an accuracy"),
             (NETWORK_SCALE, 1e308, r"network\.scale must be a number of at least 0"),
-            ((*TOKENIZER, "params", "token_pattern"), "(", "not a regular expression"),
-            ((*TOKENIZER, "params", "token_pattern"), "(a)(b)", "may have one group"),
             ((*TOKENIZER, "params", "token_pattern"), "a" * 10**5, "100000 characters"),
             ((*TOKENIZER, "params", "stop_words"), ["a", 1], "stop_words holds 1"),
             ((*TOKENIZER, "params", "n_jobs"), 0, "n_jobs is 0"),
-            ((*PARTS, "ngrams"), [1], r"parts\.ngrams is not a mapping"),
-            ((*PARTS, "ngrams", "state", "learnt"), [1], r"ngrams\.learnt is not a mapping"),
             ((*PARTS, "ngrams", "state", "kind"), "network", r"its parts\.ngrams\.learnt has the"),
-            ((*FITTED, "parts"), [], "its parts is not a mapping"),
-            ((*FITTED, "target"), None, "its target is not a mapping"),
             ((*PARTS, "ngrams", "state", "kind"), "magic", "kind .magic.; known here are"),
-            ((*FITTED, "target", "state", "kind"), "magic", "kind .magic.; known here are"),
             ((*NGRAMS, "ngram_range"), [2, 1], "ngram_range is no range"),
-            ((*NGRAMS, "ngram_range"), 3, "ngram_range is no range"),
             ((*NGRAMS, "ngram_range"), [2**40, 2**41], "ngram_range is no range"),
-            ((*NGRAMS, "weights"), 1.5, r"ngrams\.learnt\.weights has the shape"),
-            ((*NGRAMS, "more"), 1.5, r"\['more'\] too many"),
             ((*PARAMS, "pooling"), {"options": {"class": "Evil"}}, "none of the options"),
-            (
-                (*PARAMS, "pooling", "options", "hops"),
-                0,
-                "'hops' parameter of MultiHopAttention",
-            ),
-            ((*PARAMS, "rnn"), "os.system", "'rnn' parameter of HANClassifier must be"),
             ((*PARAMS, "embedding_init"), {"array": "classes"}, "stands where a value"),
             (VOCABULARY, {"words": "absent"}, r"lacks the array 'absent\.words'"),
-            (VOCABULARY, {"dict": [["a", 2]]}, "does not name arrays"),
-            (VOCABULARY, {"words": 5}, "does not name arrays"),
             (VOCABULARY, ["a"], "does not name arrays"),
         ],
     )
@@ -335,26 +243,13 @@ class TestCraftedContent:
         [
             ((*OPTIONS, "embedding_dim"), 10**12, "has the shape .* must have"),
             ((*NETWORK, "vocabulary_size"), 10**12, "elsewhere in it V is 21"),
-            ((*OPTIONS, "word_hidden"), 10**6, "has the shape .* must have"),
-            ((*OPTIONS, "sentence_hidden"), 2.5, "'sentence_hidden' parameter"),
-            (
-                (*OPTIONS, "rnn"),
-                {"state": {"class": "RNN", "num_layers": 10**9}},
-                "for 10.* layers",
-            ),
-            ((*OPTIONS, "pooling"), "sum", "'pooling' parameter"),
-            ((*OPTIONS, "pooling", "state", "size"), 0, "'size' parameter of MultiHopAttention"),
+            ((*OPTIONS, "rnn"), {"state": {"class": "RNN", "num_layers": 10**9}}, "10.* layers"),
             ((*OPTIONS, "pooling", "state", "hops"), 10**12, "has the shape .* must have"),
-            ((*OPTIONS, "pooling", "state", "class"), "Attention", "no options"),
             ((*OPTIONS, "class"), "RNN", "RNN"),
-            ((*OPTIONS, "generator"), None, r"no options \['generator'\]"),
             ((*NETWORK, "n_classes"), 3, "elsewhere in it K is 2"),
             ((*NETWORK, "reads"), "thoughts", "has the reads 'thoughts'"),
-            ((*OPTIONS, "dropout"), 1.5, "'dropout' parameter"),
             ((*NETWORK, "max_words"), 0, r"network\.learnt\.max_words must be"),
-            ((*NETWORK, "valid_batch_size"), True, r"network\.learnt\.valid_batch_size must be"),
             ((*NETWORK, "weights"), None, r"network\.learnt\.weights must be"),
-            ((*NETWORK, "options"), None, "none of the options"),
         ],
     )
     def test_a_wrong_network_is_refused_before_it_is_made(
@@ -369,17 +264,9 @@ class TestCraftedContent:
         ("path", "message"),
         [
             (("model",), r"lacks \['model'\]"),
-            (FITTED, r"lacks \['fitted'\]"),
-            ((*MODEL, "requests"), r"lacks \['requests'\]"),
             ((*PARTS, "network"), "its parts have no network"),
             ((*FITTED, "best_epoch"), "'best_epoch'"),
-            ((*PARTS, "ngrams", "state", "kind"), r"parts\.ngrams has the kind None"),
-            ((*PARTS, "ngrams", "state", "scale"), r"parts\.ngrams lacks \['scale'\]"),
-            ((*PARTS, "ngrams", "state", "learnt"), r"parts\.ngrams lacks \['learnt'\]"),
-            ((*NETWORK, "max_words"), r"lacks \['max_words'\]"),
-            ((*NETWORK, "weights"), r"lacks \['weights'\]"),
             ((*NETWORK, "weights", "state", "output.bias"), r"lacks \['output\.bias'\]"),
-            ((*NGRAMS, "ratios"), r"lacks \['ratios'\]"),
             ((*NGRAMS, "counts", "state", "inside"), r"lacks \['inside'\]"),
         ],
     )
@@ -398,12 +285,9 @@ class TestCraftedContent:
         [
             ({"ids": np.full(3, 2)}, "several words"),
             ({"ids": np.array([2, 3, 999])}, "beyond the 21 word vectors"),
-            ({"ids": np.array([2.0, 3.0, 4.0])}, "is not a vector of int64"),
             ({"ids": np.array([2, 3])}, "do not belong together"),
             ({"ends": np.array([1, 2, 9])}, "do not belong together"),
-            ({"ends": np.array([-1, 2, 3])}, "do not belong together"),
             ({"ends": np.array([2, 1, 3])}, "does not rise"),
-            ({"ends": np.array([[1], [2], [3]])}, "is not a vector of int64"),
             ({"words": np.frombuffer(b"aba", "u1")}, "has a word twice"),
             ({"words": np.frombuffer(b"a\xffb", "u1")}, "codec can't decode"),
         ],
@@ -421,15 +305,6 @@ class TestCraftedContent:
         with pytest.raises(ModelFormatError, match=message):
             load_bytes(archive_of(description, arrays | of_tokenizer))
 
-    @pytest.mark.parametrize(
-        "text",
-        ["", "{", "[" * 100_000, "NaN", '{"model": 1e999}', "1" * 5000, "3"],
-        ids=["empty", "cut", "deep", "NaN", "infinity", "long number", "number"],
-    )
-    def test_json_that_is_none_is_refused(self, load_bytes, text):
-        with pytest.raises(ModelFormatError, match=r"model\.han cannot be loaded"):
-            load_bytes(with_text(text))
-
     @pytest.mark.parametrize("steps", [[], [["a", {}]], [["a", {}], ["a", {}]], [1, 2], None])
     def test_a_pipeline_of_other_steps_is_refused(self, load_bytes, steps):
         model = {"class": "Pipeline", "params": {}, "steps": steps}
@@ -444,11 +319,3 @@ class TestCraftedContent:
         params["max_sentences"] = 100
         with pytest.raises(ModelFormatError, match="100000000 numbers for every document"):
             load_bytes(archive_of(description, arrays))
-
-    def test_a_pipeline_has_no_memory(self, load_bytes):
-        description, arrays = golden_parts()
-        tokenizer = description["model"]["fitted"]["tokenizer"]
-        steps = [["words", tokenizer], ["han", description["model"]]]
-        model = {"class": "Pipeline", "params": {"memory": "cache"}, "steps": steps}
-        with pytest.raises(ModelFormatError, match=r"\['memory'\]"):
-            load_bytes(archive_of({"versions": {}, "model": model}, arrays))

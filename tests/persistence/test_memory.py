@@ -1,7 +1,6 @@
 """Memory that loading takes, for what a file declares and for what stands in it."""
 
 import itertools
-import json
 import subprocess
 import sys
 import tempfile
@@ -24,7 +23,6 @@ from tests.crafted_files import (
     header_of,
     loads_or_is_a_format_error,
     paths,
-    set_at,
     with_header,
     with_text,
 )
@@ -34,8 +32,6 @@ from tests.tiny_sentences import X, Y, tiny_tagger
 
 # What docs/reliability.md promises: a file of n bytes takes at most TIMES * n + CONSTANT bytes.
 TIMES, CONSTANT = 64, 4 << 20
-
-TOKENIZER = ("model", "fitted", "tokenizer")
 
 
 def takes_little(load_bytes, content):
@@ -54,34 +50,15 @@ def repeated(unit, size):
     return "[" + ",".join([unit] * max(1, size // (len(unit) + 1))) + "]"
 
 
-small_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inside: (
-        st.lists(inside, max_size=3)
-        | st.dictionaries(st.text(max_size=2), inside, max_size=2)
-        | st.builds(lambda values: {"tuple": values}, st.lists(inside, max_size=2))
-        | st.builds(lambda a, b: {"dict": [[a, b]]}, inside, inside)
-    ),
-    max_leaves=6,
-)
-units = st.sampled_from(["[]", "{}", "[0]", '{"":0}', "[[]]", "[12345]", '["ab",2]', "1.5", '"ab"'])
-units |= small_json.map(lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+UNITS = ["[]", "{}", "[0]", '{"":0}', "[[]]", "[12345]", '["ab",2]', "1.5", '"ab"']
+UNITS += ['"é"', '{"tuple":[]}', '{"dict":[[1,2]]}', "null", "-1e30"]
 
 PARTS = ("fitted", "parts", "state")
-SCALE = (*PARTS, "network", "state", "scale")
 LEARNT_NGRAMS = (*PARTS, "ngrams", "state", "learnt", "state")
 
 
 class TestWhateverTheFileHolds:
-    @pytest.mark.parametrize(
-        "place",
-        [
-            ("params", "lr"),
-            (*LEARNT_NGRAMS, "ngram_range"),
-            pytest.param(("fitted", "best_epoch"), marks=pytest.mark.thorough),
-            pytest.param(SCALE, marks=pytest.mark.thorough),
-        ],
-    )
+    @pytest.mark.parametrize("place", [("params", "lr"), (*LEARNT_NGRAMS, "ngram_range")])
     def test_values_that_grow_in_an_error_take_their_share(self, load_bytes, place):
         # repr takes 4 bytes for each of 16 digits.
         text = f'["😀",{repeated("[1e15,1e15]", 700_000)}]'
@@ -170,32 +147,9 @@ class TestEveryKindOfModel:
     def test_any_values_at_any_place_take_their_share(self, load_bytes, kind, data):
         place = data.draw(st.sampled_from(places(kind)))
         before = data.draw(st.sampled_from(["", '"😀",', "[" * 300]))
-        unit = data.draw(units)
+        unit = data.draw(st.sampled_from(UNITS))
         text = f"[{before}{repeated(unit, 1_200_000)}{']' * before.count('[')}]"
         takes_little(load_bytes, with_text(text, place, stored(kind)))
-
-    @pytest.mark.thorough
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-    @given(st.data())
-    @each_model
-    def test_any_array_takes_its_share(self, load_bytes, kind, data):
-        description, arrays = golden_parts(stored(kind))
-        if not arrays:  # of a tokenizer
-            return
-        name = data.draw(st.sampled_from(sorted(arrays)))
-        content = data.draw(
-            st.sampled_from(
-                [
-                    np.zeros(10**6, bool),
-                    np.zeros((10**6, 1), "f4"),
-                    np.zeros((1, 10**6), "f4"),
-                    np.arange(300_000, dtype="u4").view("U1"),
-                    np.array([f"I-{i:x}" for i in range(50_000)]),
-                    np.zeros(0, "f4"),
-                ]
-            )
-        )
-        takes_little(load_bytes, archive_of(description, arrays | {name: content}))
 
 
 def grown(kind, n):
@@ -239,10 +193,9 @@ def test_the_whole_process_takes_its_share(tmp_path):
     What PyTorch takes, too: a table of all pairs of labels would be 400 MB and more.
     """
     kinds = ("tagger", "tagger with a chain", "classifier of sentence vectors")
-    units = ("[]", "[[]]", "[12345]", '["ab",12]', '"ab"', "1.5")
     contents = [grown(kind, 20_000) for kind in kinds]
     contents += [
-        with_text(repeated(unit, 4_000_000), ("model", "params", "net_params")) for unit in units
+        with_text(repeated(unit, 4_000_000), ("model", "params", "net_params")) for unit in UNITS
     ]
     paths = [tmp_path / f"{number}.han" for number in range(len(contents))]
     for path, content in zip(paths, contents, strict=True):
@@ -259,14 +212,10 @@ class TestGiantValues:
         "text",
         [
             "9" * 10**6,
-            "-" + "9" * 4000,
             "1e" + "9" * 10**6,
             '"' + "a" * 10**6 + '"',
             '"' + "a" * 10**6 + '😀"',
-            '"' + r"\n" * 10**6 + '"',
             '"' + r"\ud83d" * 10**5 + '"',
-            '"' + "[" * 10**6 + '"',
-            "[" * 10**6,
             "[" * 10**5 + "]" * 10**5,
             '{"":' * 10**5,
             "{" + ",".join(f'"{i:x}":0' for i in range(10**5)) + "}",
@@ -281,30 +230,14 @@ class TestGiantValues:
     def test_one_takes_its_share(self, load_bytes, text, place):
         takes_little(load_bytes, with_text(text, place))
 
-    def test_an_error_shows_the_start_of_it(self, load_bytes):
-        content = with_text(
-            '"' + "a" * 10**6 + '"',
-            ("model", "fitted", "parts", "state", "network", "state", "scale"),
-        )
-        with pytest.raises(ModelFormatError, match=r"network\.scale must be a number") as raised:
-            load_bytes(content)
-        assert len(str(raised.value)) < 2000
 
-
-class TestWhatSaveWrites:
-    def test_brackets_inside_of_words_count_for_nothing(self, load_bytes):
-        description, arrays = golden_parts()
-        words = ["[" * 20 + str(i) for i in range(3000)]
-        content = set_at(description, (*TOKENIZER, "params", "stop_words"), words)
-        assert load_bytes(archive_of(content, arrays)).tokenizer_.stop_words == words
-
-    def test_a_vocabulary_of_the_shortest_words_loads(self, load_bytes, tmp_path):
-        letters = "abcdefghijklmnopqrstuvwxyz0123456789"
-        words = map("".join, itertools.islice(itertools.product(letters, repeat=3), 40_000))
-        save(HierarchicalTokenizer(vocabulary=list(words)).fit(["a"]), tmp_path / "words.han")
-        content = (tmp_path / "words.han").read_bytes()
-        assert len(load_bytes(content).vocabulary_) == 40_000
-        takes_little(load_bytes, content)
+def test_a_vocabulary_of_the_shortest_words_loads(load_bytes, tmp_path):
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    words = map("".join, itertools.islice(itertools.product(letters, repeat=3), 40_000))
+    save(HierarchicalTokenizer(vocabulary=list(words)).fit(["a"]), tmp_path / "words.han")
+    content = (tmp_path / "words.han").read_bytes()
+    assert len(load_bytes(content).vocabulary_) == 40_000
+    takes_little(load_bytes, content)
 
 
 @pytest.mark.parametrize("n_arrays", [8_000, pytest.param(80_000, marks=pytest.mark.thorough)])
