@@ -24,6 +24,11 @@ from sk_han._storage.model_file import read_model, write_model
 KINDS = (HANClassifier, HierarchicalTokenizer, SequenceTagger, AttentionTranslator, Pipeline)
 GOLDEN = Path(__file__).parent / "golden"
 WHOLE = (GOLDEN / "classifier.han").read_bytes()
+# Values that a place of a description is not expected to hold.
+HOSTILE = [None, True, -1, 0, 1.5, 10**9, 10**30, 10**400, 1e308, 5e-324, "", "\0", "os.system"]
+HOSTILE += [[], {}, [[1, "a"]], {"tuple": []}, {"dict": [["a", 1]]}, {"float": "nan"}]
+HOSTILE += [{"array": "target.classes"}, {"class": "HierarchicalTokenizer"}, {"labels": [1, 2]}]
+HOSTILE += [{"words": "tokenizer"}, {"options": {"class": "RNN", "num_layers": 10**9}}]
 
 
 def archive_of(description, arrays):

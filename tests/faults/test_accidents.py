@@ -3,9 +3,6 @@
 import contextlib
 import pickle
 import signal
-import subprocess
-import sys
-import threading
 from functools import partial
 
 import numpy as np
@@ -14,7 +11,7 @@ import torch
 from skorch.callbacks import Callback
 from skorch.callbacks import EarlyStopping as SkorchEarlyStopping
 
-from sk_han import ContextAttention, HierarchicalTokenizer, MultiHopAttention, SentenceEmbedder
+from sk_han import HierarchicalTokenizer, SentenceEmbedder
 from sk_han.nn import HierarchicalAttentionNetwork
 from tests import tiny_models, tiny_pairs
 from tests.encoders_of_sentences import HashEncoder
@@ -89,38 +86,6 @@ for moment in MOMENTS:
     setattr(At, moment, hook_at(moment))
 
 
-INTERRUPTED = """
-import os
-import signal
-import threading
-from skorch.callbacks import Callback
-from sk_han import HANClassifier
-
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
-
-class Busy(Callback):
-    def on_batch_end(self, net, **kwargs):
-        if len(net.history) == 3:
-            busy.set()
-
-def send_ctrl_c():
-    busy.wait()
-    os.kill(os.getpid(), signal.SIGINT)
-
-texts, labels = ["It was a good day.", "A bad day."] * 8, ["pos", "neg"] * 8
-classifier = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, device="cpu")
-expected = classifier.fit(texts, labels).predict_proba(texts)
-busy = threading.Event()
-threading.Thread(target=send_ctrl_c).start()
-try:
-    classifier.set_params(max_epochs=100_000, n_iter_no_change=100_000, callbacks=[Busy()])
-    classifier.fit(texts, labels)
-except KeyboardInterrupt:
-    assert (classifier.predict_proba(texts) == expected).all()
-    print("interrupted", classifier.n_iter_)
-"""
-
-
 @pytest.mark.usefixtures("_ctrl_c")
 class TestInterrupts:
     @pytest.mark.parametrize("moment", MOMENTS)
@@ -129,11 +94,6 @@ class TestInterrupts:
         classifier = tiny().fit(TEXTS, LABELS)
         with state_stays(classifier), pytest.raises(KeyboardInterrupt):
             getattr(classifier.set_params(callbacks=[At(moment, ctrl_c)]), method)(TEXTS, LABELS)
-
-    @pytest.mark.parametrize("moment", [name for name in MOMENTS if name != "on_epoch_end"])
-    def test_an_interrupt_raised_by_a_callback_is_passed_on(self, moment):
-        with pytest.raises(KeyboardInterrupt):
-            tiny(callbacks=[At(moment, interrupt)]).fit(TEXTS, LABELS)
 
     def test_at_the_end_of_an_epoch_a_callback_stops_training_by_raising_one(self):
         classifier = tiny(callbacks=[At("on_epoch_end", interrupt)]).fit(TEXTS, LABELS)
@@ -149,29 +109,6 @@ class TestInterrupts:
         finally:
             signal.signal(signal.SIGINT, before)
 
-    @pytest.mark.parametrize("cause", ["from", "beside"])
-    def test_an_interrupt_that_a_callback_raises_anew_is_passed_on(self, cause):
-        def clean_up():
-            try:
-                ctrl_c()
-            except KeyboardInterrupt as error:
-                raise KeyboardInterrupt("cleaned up") from (error if cause == "from" else None)
-
-        with pytest.raises(KeyboardInterrupt, match="cleaned up"):
-            tiny(callbacks=[At("on_epoch_end", clean_up)]).fit(TEXTS, LABELS)
-
-    def test_a_handler_that_a_callback_sets_stays(self):
-        own = At("on_epoch_end", lambda: signal.signal(signal.SIGINT, raising))
-        tiny(callbacks=[own]).fit(TEXTS, LABELS)
-        assert signal.getsignal(signal.SIGINT) is raising
-
-    def test_a_callback_may_stop_the_training_of_another_thread(self):
-        classifier = tiny(callbacks=[At("on_epoch_end", interrupt)])
-        thread = threading.Thread(target=classifier.fit, args=(TEXTS, LABELS))
-        thread.start()
-        thread.join()
-        assert classifier.n_iter_ == 1
-
     def test_the_early_stopping_of_skorch_stops_training(self):
         stopper = SkorchEarlyStopping(monitor="train_loss", threshold=1e9, patience=1)
         assert tiny(max_epochs=9, callbacks=[stopper]).fit(TEXTS, LABELS).n_iter_ == 2
@@ -183,12 +120,6 @@ class TestInterrupts:
         classifier = tiny().fit(TEXTS, LABELS).set_params(tokenizer=tokenizer)
         with state_stays(classifier), pytest.raises((KeyboardInterrupt, ZeroDivisionError)):
             classifier.fit(TEXTS, LABELS)
-
-    @pytest.mark.thorough
-    def test_ctrl_c_from_outside_leaves_the_earlier_state(self):
-        command = [sys.executable, "-W", "ignore", "-c", INTERRUPTED]
-        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
-        assert done.stdout == "interrupted 1\n"
 
     def test_a_first_fit_that_is_interrupted_leaves_no_state(self):
         classifier = tiny(callbacks=[At("on_train_end", ctrl_c)])
@@ -205,7 +136,7 @@ class TestDivergence:
 
 
 class TestDevices:
-    @pytest.mark.parametrize("device", ["cuda:99", "mps:7", "tpu"])
+    @pytest.mark.parametrize("device", ["cuda:99", "tpu"])
     def test_an_absent_device_names_those_present_and_leaves_the_earlier_state(self, device):
         classifier = tiny().fit(TEXTS, LABELS)
         message = rf"'{device}' is not .*this machine has \['cpu'.*'auto'"
@@ -294,9 +225,9 @@ def results_of_others():
 
 SURROUNDINGS = {
     "inference_mode": torch.inference_mode,
+    "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
     "no_grad": torch.no_grad,
     "float64 by default": lambda: default_dtype(torch.float64),
-    "float16 by default": lambda: default_dtype(torch.float16),
     "bfloat16 by default": lambda: default_dtype(torch.bfloat16),
     # Where tensors hold no data: whatever were made there by mistake would fail.
     "another device by default": lambda: torch.device("meta"),
@@ -310,33 +241,6 @@ each_surrounding = pytest.mark.parametrize(
 
 class TestSurroundings:
     """What the caller has set up for PyTorch and NumPy changes no number."""
-
-    def test_autocast_changes_no_number(self):
-        classifier = tiny().fit(TEXTS, LABELS)
-        expected, explanations = classifier.predict_proba(TEXTS), classifier.explain(TEXTS)
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            classifier = tiny().fit(TEXTS, LABELS)
-            found, explained = classifier.predict_proba(TEXTS), classifier.explain(TEXTS)
-        np.testing.assert_array_equal(found, expected)
-        assert explained == explanations
-
-    @pytest.mark.parametrize(
-        "params",
-        [
-            {"net_params": {"module__embedding_dropout": 0.2}},
-            {"rnn": "lstm"},
-            {"pooling": ContextAttention(size=4, direction="bidirectional")},
-            {"pooling": MultiHopAttention(size=4, hops=2)},
-            {"pooling": "max"},
-        ],
-        ids=str,
-    )
-    def test_a_default_device_or_dtype_changes_no_number_of_the_family(self, params):
-        expected = tiny(**params).fit(TEXTS, LABELS).predict_proba(TEXTS)
-        for surrounding in (torch.device("meta"), default_dtype(torch.bfloat16)):
-            with surrounding:
-                found = tiny(**params).fit(TEXTS, LABELS).predict_proba(TEXTS)
-            np.testing.assert_array_equal(found, expected)
 
     @each_surrounding
     def test_other_estimators_learn_and_predict_the_same(self, surrounding):
@@ -360,11 +264,6 @@ class TestSurroundings:
             fitted.partial_fit(TEXTS, LABELS)
         expected = before.partial_fit(TEXTS, LABELS).predict_proba(TEXTS)
         np.testing.assert_array_equal(fitted.predict_proba(TEXTS), expected)
-
-    def test_half_precision_by_default_does_not_reach_the_weights(self):
-        with default_dtype(torch.float16):
-            classifier = tiny().fit(TEXTS, LABELS)
-        assert {weight.dtype for weight in classifier.net_.weights.values()} == {np.dtype("f4")}
 
     def test_sure_predictions_underflow_in_silence(self):
         classifier = tiny().fit(TEXTS, LABELS)

@@ -135,21 +135,17 @@ class FaultyForSklearn:
     def __init__(self, faulty):
         self.faulty = faulty
 
-    def setup(self, estimator, context):
-        self._at("setup")
 
-    def on_fit_task_begin(self, estimator, context):
-        self._at("on_fit_task_begin")
+def sklearn_hook_named(name):
+    def hook(self, *args, **kwargs):
+        if name == self.faulty:
+            raise ZeroDivisionError(name)
 
-    def on_fit_task_end(self, estimator, context, *, X, y, metadata, fitted_estimator):
-        self._at("on_fit_task_end")
+    return hook
 
-    def teardown(self, estimator, context):
-        self._at("teardown")
 
-    def _at(self, hook):
-        if hook == self.faulty:
-            raise ZeroDivisionError(hook)
+for name in (*SKLEARN_HOOKS, "teardown"):
+    setattr(FaultyForSklearn, name, sklearn_hook_named(name))
 
 
 def surroundings():
@@ -165,10 +161,6 @@ def surroundings():
         "generator of PyTorch": torch.random.get_rng_state().tolist(),
         "generator of NumPy": np.random.get_state()[1].tolist(),
     }
-
-
-def test_all_hooks_of_skorch_are_tried():
-    assert {"initialize", "on_grad_computed", "on_batch_begin", "on_train_end"} <= set(HOOKS)
 
 
 @pytest.mark.parametrize("hook", first_fast(sorted(HOOKS, reverse=True), 1))
@@ -193,13 +185,11 @@ def test_an_error_of_any_kind_is_that_of_the_hook(hook, error):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("hook", SKLEARN_HOOKS)
-def test_an_error_in_a_hook_of_scikit_learn_reaches_the_user_and_changes_nothing(hook):
+def test_an_error_in_a_hook_of_scikit_learn_changes_nothing(hook):
     pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
     classifier = tiny().fit(TEXTS, LABELS).set_callbacks(FaultyForSklearn(hook))
-    before = surroundings()
     with state_stays(classifier), pytest.raises(ZeroDivisionError, match=f"^{hook}$"):
         classifier.fit(TEXTS, LABELS)
-    assert surroundings() == before
 
 
 @pytest.mark.thorough

@@ -60,14 +60,6 @@ class TestARareClass:
         rare = sound(classifier, texts)[:, 1]
         assert rare[labels == 1].min() > rare[labels == 0].max()
 
-    @pytest.mark.thorough
-    @pytest.mark.filterwarnings("ignore:The network is useless")  # the other parts do
-    @pytest.mark.parametrize("n_frequent", [1_500, 30_000])
-    def test_with_balanced_weights_they_are_found(self, n_frequent):
-        classifier = tiny(class_weight="balanced").fit(*extremes.imbalanced(3, n_frequent))
-        texts, labels = extremes.imbalanced(5, 500)
-        np.testing.assert_array_equal(sound(classifier, texts).argmax(axis=1), labels)
-
 
 def test_labels_as_long_as_books_are_short_wherever_people_read_them():
     labels = [100_000 * label for label in LABELS]

@@ -25,23 +25,6 @@ class TestClassesOfOneDocument:
         assert message.startswith("2 of 4 classes have a single document: 'odd', 'rare'. It is")
         assert "trained on and not held out" in message
 
-    def test_beside_documents_for_validation_nothing_is_said_of_held_out_ones(self):
-        labels = [*LABELS[:-1], "rare"]
-        learn = tiny().fit
-        (message,) = warnings_of(lambda: learn(TEXTS, labels, X_val=TEXTS, y_val=labels))
-        assert "single document: 'rare'. Give more" in message
-
-    def test_their_document_is_trained_on(self):
-        labels = [*LABELS[:-1], "rare"]
-        with pytest.warns(UserWarning, match="single document: 'rare'"):
-            classifier = tiny(validation_fraction=0.3).fit(TEXTS, labels)
-        assert "rare" in classifier.classes_
-        assert classifier.best_epoch_ is not None  # others are held out
-
-    def test_of_many_the_first_are_named(self):
-        (message,) = warnings_of(lambda: tiny().fit(TEXTS, np.arange(len(TEXTS))))
-        assert message.startswith("18 of 18 classes have a single document: 0, 1, 2, 3, 4 and 13 m")
-
     def test_texts_in_place_of_labels_are_shortened(self):
         texts = [f"{text} The day was number {i} of them." for i, text in enumerate(TEXTS)]
         (message,) = warnings_of(lambda: tiny().fit(LABELS, texts))
@@ -78,7 +61,3 @@ class TestEarlyStoppingWithoutHeldOutDocuments:
         classifier = tiny(n_iter_no_change=3, validation_fraction=None)
         given = {"X_val": TEXTS, "y_val": LABELS}
         assert warnings_of(lambda: classifier.fit(TEXTS, LABELS, **given)) == []
-
-    def test_partial_fit_has_no_use_for_it(self):
-        classifier = tiny(n_iter_no_change=3)
-        assert warnings_of(lambda: classifier.partial_fit(TEXTS, LABELS, ["neg", "pos"])) == []

@@ -10,6 +10,7 @@ from sk_han import DocumentArray, HierarchicalTokenizer, ModelFormatError, expla
 from sk_han.serving import Scorer
 from tests.crafted_files import (
     GOLDEN,
+    HOSTILE,
     archive_of,
     golden_parts,
     header_of,
@@ -50,12 +51,6 @@ def longer(draw, content):
 def zeroed(draw, content):
     start, length = draw.randrange(len(content)), draw.randint(1, 4096)
     return content[:start] + bytes(len(content[start : start + length])) + content[start + length :]
-
-
-HOSTILE = [None, True, -1, 0, 10**9, 10**30, 10**400, 1e308, -1e308, 5e-324, "", "\0"]
-HOSTILE += [[], [[1, "a"]], {"tuple": []}, {"dict": [["a", 1]]}, {"float": "inf"}, {"float": "nan"}]
-HOSTILE += [{"array": "target.classes"}, {"class": "HierarchicalTokenizer"}, {"labels": [1, 2]}]
-HOSTILE += [{"words": "tokenizer"}, {"code_points": [0x110000]}, {"code_points": ["a"]}]
 
 
 def with_another_value(draw, content):

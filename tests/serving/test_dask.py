@@ -90,22 +90,6 @@ def test_the_partition_of_a_worker_that_is_killed_is_predicted_by_another(
     assert int(mark.read_text()) not in client.run(os.getpid).values()
 
 
-def test_a_partition_without_documents_has_no_rows(client, path):
-    of_two = dd.from_pandas(pd.DataFrame({"text": TEXTS[:6]}), npartitions=3)
-    texts = of_two["text"][of_two["text"] == TEXTS[4]]
-    found = mapped(texts, path).compute()
-    assert found.index.tolist() == [4]
-    expected = Scorer.load(path).predict_proba(TEXTS[4:5])
-    np.testing.assert_allclose(found.iloc[:, 1:], expected, atol=1e-6)
-
-
-def test_a_missing_text_is_an_error_with_its_row_in_the_partition(client, path):
-    texts = dd.from_pandas(pd.Series([*TEXTS[:5], None], dtype=object), npartitions=2)
-    with pytest.raises(TypeError, match=r"Document 2 is missing.*fillna\(''\)"):
-        mapped(texts, path).compute()
-    assert len(mapped(texts.fillna(""), path).compute()) == 6
-
-
 def spaced(sentence):
     return sentence.split()
 

@@ -63,13 +63,10 @@ def test_a_threshold_marks_the_documents_that_are_accepted(scorer):
     assert found["accepted"].tolist() == (confidence >= threshold).tolist()
     assert found["accepted"].nunique() == 2
     assert not scorer.predict_frame(UNSEEN, threshold=np.inf)["accepted"].any()
+    blank = scorer.predict_frame(["Good.", " ", "", "\t"], threshold=0.0)
+    assert blank["accepted"].tolist() == [True, False, False, False]
     none = scorer.predict_frame([], threshold=threshold)
     assert none.dtypes.tolist() == found.dtypes.tolist()
-
-
-def test_a_blank_text_is_never_accepted(scorer):
-    found = scorer.predict_frame(["Good.", " ", "", "\t"], threshold=0.0)
-    assert found["accepted"].tolist() == [True, False, False, False]
 
 
 @pytest.mark.parametrize("threshold", [83, -0.1, np.nan, "0.83", True])
@@ -78,14 +75,13 @@ def test_a_threshold_that_is_no_probability_is_refused(scorer, threshold):
         scorer.predict_frame(UNSEEN, threshold=threshold)
 
 
-def test_a_threshold_of_several_labels_is_refused(of_labels):
+def test_refusals_are_those_of_predict(scorer, of_labels):
+    with pytest.raises(TypeError, match=r"Document 1 is missing.*fillna\(''\)"):
+        scorer.predict_frame(pd.Series(["Good.", None], dtype=object))
+    with pytest.raises(ValueError, match=r"Put a single document into a list: \[text\]"):
+        scorer.predict_frame("A good day.")
     with pytest.raises(ValueError, match="compare each probability with a threshold of its own"):
         of_labels.predict_frame(UNSEEN, threshold=0.5)
-
-
-@pytest.mark.parametrize("texts", [UNSEEN, np.array(UNSEEN, dtype=object), iter(UNSEEN)])
-def test_rows_of_other_containers_are_numbered(scorer, texts):
-    pd.testing.assert_index_equal(scorer.predict_frame(texts).index, pd.RangeIndex(len(UNSEEN)))
 
 
 def test_each_of_several_labels_has_a_decision_and_a_probability(of_labels):
@@ -104,7 +100,6 @@ def test_each_of_several_labels_has_a_decision_and_a_probability(of_labels):
     ("classes", "dtype"),
     [
         (["prediction", "probability_prediction"], pd.Series(["text"]).dtype),
-        (["", "neg\ud800"], object),
         ([3, 10], np.int64),
         ([-0.5, 2.0], np.float64),
         ([False, True], bool),
@@ -122,7 +117,7 @@ def test_classes_keep_their_type_and_name_a_column_each(served, classifier, clas
 
 
 @pytest.mark.parametrize("model", ["scorer", "of_labels"])
-@pytest.mark.parametrize("texts", [[], pd.Series([], dtype=object), pd.Series([], dtype=float)])
+@pytest.mark.parametrize("texts", [[], pd.Series([], dtype=float)])
 def test_an_empty_partition_has_the_same_columns_and_dtypes(request, model, texts):
     scorer = request.getfixturevalue(model)
     found, expected = scorer.predict_frame(texts), scorer.predict_frame(UNSEEN)
@@ -137,18 +132,6 @@ def test_documents_of_word_ids_have_rows_too(served):
         found = scorer.predict_frame(some)
         assert len(found) == len(some)
     assert scorer.predict_frame(documents)["prediction"].tolist() == LABELS.tolist()
-
-
-@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
-def test_a_missing_text_is_named_with_its_row_and_the_repair(scorer, missing):
-    texts = pd.Series([*UNSEEN, missing], dtype=object)
-    with pytest.raises(TypeError, match=rf"Document {len(UNSEEN)} is missing.*fillna\(''\)"):
-        scorer.predict_frame(texts)
-
-
-def test_one_text_goes_into_a_list(scorer):
-    with pytest.raises(ValueError, match=r"Put a single document into a list: \[text\]"):
-        scorer.predict_frame("A good day.")
 
 
 @pytest.mark.thorough

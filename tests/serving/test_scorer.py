@@ -1,6 +1,5 @@
 """A model is served without PyTorch, scikit-learn and SciPy as the classifier predicts."""
 
-import pickle
 import subprocess
 import sys
 
@@ -20,7 +19,6 @@ THREE = np.array(["a", "b", "c"] * 6)
 TOKENIZERS = {
     "default": {},
     "web": {"tokens": "web"},
-    "words": {"tokens": "words", "lowercase": False},
     "limits": {"max_words": 3, "max_sentences": 2},
     "english": {"stop_words": "english", "strip_accents": "unicode"},
     "own": {"stop_words": ["the", "a"], "strip_accents": "ascii", "token_pattern": r"\w+"},
@@ -61,6 +59,7 @@ class TestPredictions:
     def test_probabilities_and_labels_are_those_of_the_classifier(self, served, request, fitted):
         classifier = request.getfixturevalue(fitted)
         scorer = served(classifier)
+        assert repr(scorer) == f"Scorer({len(scorer.classes_)} classes)"
         np.testing.assert_array_equal(scorer.classes_, classifier.classes_)
         expected = classifier.predict_proba(ODD)
         np.testing.assert_allclose(scorer.predict_proba(ODD), expected, atol=1e-6)
@@ -72,13 +71,6 @@ class TestPredictions:
     def test_texts_are_read_as_the_tokenizer_reads_them(self, served, pipeline):
         expected = pipeline.predict_proba(ODD)
         np.testing.assert_allclose(served(pipeline).predict_proba(ODD), expected, atol=1e-6)
-
-    def test_an_empty_pattern_that_was_set_after_the_fit_finds_no_words(self, served):
-        pipeline = make_pipeline(HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
-        pipeline[0].set_params(token_pattern="")
-        found = served(pipeline).predict_proba(TEXTS)
-        np.testing.assert_allclose(found, pipeline.predict_proba(TEXTS), atol=1e-6)
-        np.testing.assert_allclose(found[0], found[-1], atol=1e-6)
 
     def test_a_giant_is_scored_as_its_thousands_of_terms_round(self, served, two):
         giants = ["word " * 5000, "A good day. " * 3000]
@@ -104,11 +96,6 @@ class TestPredictions:
     def test_what_only_training_needs_is_not_kept(self, served, two):
         assert two.ngram_model_.counts is not None
         assert served(two).model_.part("ngrams").counts is None
-
-    def test_a_pickled_scorer_predicts_the_same(self, served, two):
-        scorer = served(two)
-        copied = pickle.loads(pickle.dumps(scorer))
-        np.testing.assert_array_equal(copied.predict_proba(ODD), scorer.predict_proba(ODD))
 
     def test_a_single_class_is_predicted(self, served):
         with pytest.warns(UserWarning, match="class"):
@@ -141,17 +128,10 @@ class TestExplanations:
                 )
         assert found[0].to_html().startswith("<!DOCTYPE html>")
 
-    def test_they_do_not_depend_on_the_batch(self, served, two):
-        scorer = served(two)
-        one_by_one = scorer.explain(UNSEEN, batch_size=1)
-        for ours, theirs in zip(one_by_one, scorer.explain(UNSEEN), strict=True):
-            np.testing.assert_allclose(ours.contributions, theirs.contributions, atol=1e-6)
-
     @pytest.mark.parametrize(
         ("params", "message"),
         [
             ({"method": "occlusion"}, "method must be one of"),
-            ({"batch_size": 0}, "batch_size must be an integer of at least 1"),
             ({"target": "neutral"}, "the classes are"),
             ({"target": ["pos"]}, "1 label for 8 documents"),
         ],
@@ -162,9 +142,12 @@ class TestExplanations:
 
 
 class TestRefused:
-    def test_a_tokenizer_alone_is_no_model(self, served):
+    def test_a_damaged_file_and_a_tokenizer_are_no_model(self, served, tmp_path):
         with pytest.raises(ModelFormatError, match="holds no classifier"):
             served(HierarchicalTokenizer().fit(TEXTS))
+        (tmp_path / "model.han").write_bytes(WHOLE.replace(b"good", b"food"))
+        with pytest.raises(ModelFormatError, match=r"model\.han cannot be loaded: it is damaged"):
+            Scorer.load(tmp_path / "model.han")
 
     def test_another_network_is_named_and_loads(self, served, tmp_path):
         classifier = fitted_classifier(pooling=MultiHopAttention(size=4))
@@ -172,15 +155,6 @@ class TestRefused:
             served(classifier)
         loaded = sk_han.load(tmp_path / "model.han")
         np.testing.assert_array_equal(loaded.predict(ODD), classifier.predict(ODD))
-
-    def test_a_damaged_file_is_named(self, tmp_path):
-        (tmp_path / "model.han").write_bytes(WHOLE.replace(b"good", b"food"))
-        with pytest.raises(ModelFormatError, match=r"model\.han cannot be loaded: it is damaged"):
-            Scorer.load(tmp_path / "model.han")
-
-    def test_one_string_is_refused(self, served, two):
-        with pytest.raises(ValueError, match=r"Put a single .* list: \[text\]\. Files are read by"):
-            served(two).predict("A good day.")
 
 
 WITHOUT = """
@@ -214,12 +188,6 @@ def test_it_needs_neither_pytorch_nor_scikit_learn_nor_scipy(tmp_path, numba):
     np.testing.assert_allclose(found, expected, atol=2e-6)
 
 
-def test_it_says_what_it_predicts(served, two):
-    several = tiny(max_epochs=1).fit(TEXTS, np.eye(3, dtype=int)[np.arange(len(TEXTS)) % 3])
-    assert repr(served(two)) == "Scorer(2 classes)"
-    assert repr(served(several)) == "Scorer(3 labels)"
-
-
 def test_a_summary_is_that_of_the_classifier(served, two):
     found = served(two).summarize(TEXTS, k=3, max_documents=9)
     expected = sk_han.summarize(two, TEXTS, k=3, max_documents=9)
@@ -232,13 +200,3 @@ def test_a_summary_is_that_of_the_classifier(served, two):
             assert other.contexts == term.contexts
             assert other.decides == term.decides
     assert found.removal.fall == pytest.approx(expected.removal.fall, abs=1e-5)
-
-
-@pytest.mark.thorough
-def test_a_summary_of_word_ids_draws_documents_too(served, two):
-    documents = two.tokenizer_.transform(TEXTS)
-    found = served(two).summarize(documents, max_documents=5)
-    assert (found.n_documents, found.n_given) == (5, len(TEXTS))
-    for nothing in (documents[:0], []):
-        with pytest.raises(ValueError, match="There are no documents to summarize"):
-            served(two).summarize(nothing)

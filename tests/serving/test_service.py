@@ -30,7 +30,7 @@ from sk_han.serving import _service as service
 from sk_han.serving._service import Service
 from tests.browser import CHROMIUM, Browser
 from tests.html_page import Page
-from tests.tiny_models import BAD, GOOD, LABELS, TEXTS, fitted_classifier, tiny, with_classes
+from tests.tiny_models import GOOD, LABELS, TEXTS, fitted_classifier, tiny, with_classes
 
 THRESHOLD = 0.6
 SCRIPT = "<script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\"> Good."
@@ -163,15 +163,9 @@ class TestAnswers:
         found = post(texts, "/predict", texts=[*TEXTS, "A good zebra. Bad!", ""]).json()
         assert found["accepted"] == [max(row) >= THRESHOLD for row in found["probabilities"]]
         assert set(found["accepted"]) == {True, False}
-
-    def test_blank_texts_are_never_accepted(self, folder):
-        with serving(folder / "columns.han", 0.0) as started:
-            rows = [{**ROW, "body": text} for text in ("Good.", " ", "")]
-            assert post(started, "/predict", documents=rows).json()["accepted"] == [
-                True,
-                False,
-                False,
-            ]
+        lines = [Page(send_form(texts, text=text).body).line for text in (GOOD[2], "A zebra.")]
+        assert "Accepted: at least the threshold of 0.6." in lines[0]
+        assert "Hand over to a person: below the threshold of 0.6." in lines[1]
 
     def test_columns_are_read_next_to_the_text(self, columns, folder):
         rows = [ROW, {**ROW, PRODUCT: "card", "amount": None}]
@@ -185,13 +179,6 @@ class TestAnswers:
         (found,) = post(texts, "/explain", texts=[SCRIPT], target="neg").json()["explanations"]
         assert found.keys() == expected.to_dict().keys()
         assert (found["text"], found["target"]) == (SCRIPT, "neg")
-
-    def test_labels_that_are_numbers_stay_numbers(self, folder):
-        with serving(folder / "numbers.han") as started:
-            found = post(started, "/predict", texts=TEXTS[:4]).json()
-            assert found["classes"] == [0, 1]
-            assert set(found["labels"]) == {0, 1}
-            assert post(started, "/explain", texts=TEXTS[:1], target=1).status == 200
 
     def test_of_ordered_classes_the_median_is_predicted(self, folder):
         with serving(folder / "ordered.han", threshold=0.34) as started:
@@ -213,21 +200,6 @@ class TestAnswers:
         assert found == [row.nonzero()[0].tolist() for row in expected]
         with pytest.raises(ValueError, match="accepts documents of one label"):
             Service(str(folder / "several.han"), "127.0.0.1", 0, 0.5)
-
-    def test_two_users_at_once_get_their_own_answers(self, texts):
-        found, both_ask = {}, threading.Barrier(2)
-
-        def use(text):
-            both_ask.wait()
-            answers = [post(texts, "/explain", texts=[text]).json() for _ in range(5)]
-            found[text] = [answer["explanations"][0]["text"] for answer in answers]
-
-        users = [threading.Thread(target=use, args=[text]) for text in (GOOD[0], BAD[0])]
-        for user in users:
-            user.start()
-        for user in users:
-            user.join()
-        assert found == {text: 5 * [text] for text in (GOOD[0], BAD[0])}
 
 
 class TestApp:
@@ -270,32 +242,15 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("path", "body", "status", "message"),
         [
-            ("/predict", {}, 400, "Send an object with 'texts', and nothing else."),
             ("/predict", [1], 400, "Send an object with 'texts', and nothing else."),
-            (
-                "/predict",
-                {"texts": ["a"], "target": "neg"},
-                400,
-                "Send an object with 'texts', and nothing else.",
-            ),
+            ("/predict", {"texts": ["a"], "target": "neg"}, 400, "'texts', and nothing else."),
+            ("/predict", {"documents": [ROW]}, 400, "'texts', and nothing else."),
             ("/predict", {"texts": "A good day."}, 400, "'texts' as a list of 1 to 100 strings"),
             ("/predict", {"texts": []}, 400, "'texts' as a list of 1 to 100 strings"),
-            ("/predict", {"texts": ["a", None]}, 400, "'texts' as a list of 1 to 100 strings"),
-            (
-                "/predict",
-                {"documents": [ROW]},
-                400,
-                "Send an object with 'texts', and nothing else.",
-            ),
             ("/predict", {"texts": ["a"] * 101}, 400, "'texts' as a list of 1 to 100 strings"),
             ("/predict", {"texts": ["b" * 150_000] * 7}, 413, "at most 1,048,576 bytes at once"),
             ("/explain", {"texts": ["b" * 60_000] * 2}, 413, "at most 100,000 characters"),
-            (
-                "/explain",
-                {"texts": ["a"], "target": "good"},
-                400,
-                "Send one of 'neg', 'pos' as 'target'.",
-            ),
+            ("/explain", {"texts": ["a"], "target": "good"}, 400, "'neg', 'pos' as 'target'."),
             ("/explain", {"texts": ["a"], "method": "guess"}, 400, "as 'method'."),
             ("/nowhere", {"texts": ["a"]}, 404, "Send to '/', '/predict', '/explain'"),
         ],
@@ -310,11 +265,9 @@ class TestRefusals:
         ("change", "message"),
         [
             ({"amount": "Jane Doe"}, "Column 'amount' of document 0 is not of the kind 'number'."),
-            ({"sent": 7}, "Column 'sent' of document 0 is not of the kind"),
             ({"Jane Doe": "red"}, "no columns but 'body', 'product <i>', 'amount', 'sent'."),
             ({"body": None}, "Send a string as 'body', and no columns but"),
             ({"body": ["Jane Doe"]}, "Send a string as 'body', and no columns but"),
-            ({"body": {"Jane Doe": 1}}, "Send a string as 'body', and no columns but"),
         ],
     )
     def test_it_names_the_column(self, columns, change, message):
@@ -322,8 +275,6 @@ class TestRefusals:
         assert answer.status == 400
         assert message in answer.json()["error"]
         assert "Jane" not in answer.body  # what was sent
-
-    def test_a_model_of_columns_asks_for_documents(self, columns):
         assert "with 'documents', and nothing else" in post(columns, "/predict", texts=["a"]).body
         assert "objects, with a value" in post(columns, "/predict", documents=["a"]).body
 
@@ -332,12 +283,8 @@ class TestRefusals:
         answer = ask(texts.url, "POST", "/predict", body)
         assert answer.status == 400
         assert answer.json()["error"] == "Send JSON; the body is not."
-
-    def test_a_form_is_told_the_content_type_of_json(self, texts):
-        body = '{"texts": ["A good day."]}'
         answer = ask(texts.url, "POST", "/predict", body, **{"Content-Type": FORM})  # curl -d
-        assert answer.status == 415
-        assert answer.json()["error"] == f"Send Content-Type: {JSON}."
+        assert (answer.status, answer.json()["error"]) == (415, f"Send Content-Type: {JSON}.")
 
     def test_chunks_are_read_up_to_the_limit(self, texts):
         def send(n_parts):
@@ -361,19 +308,6 @@ class TestRefusals:
         assert answer.status == 405
         assert {*answer.headers["allow"].split(", ")} == allowed
         assert "to this path" in answer.json()["error"]
-
-    @pytest.mark.parametrize("path", ["/", "/health", "/openapi.json"])
-    def test_head_has_the_headers_alone(self, texts, path):
-        answer = ask(texts.url, "HEAD", path)
-        assert (answer.status, answer.body) == (200, "")
-        assert int(answer.headers["content-length"]) > 0
-
-    @pytest.mark.parametrize("path", ["/", "/health", "/predict", "/openapi.json", "/nowhere"])
-    @pytest.mark.parametrize("method", ["GET", "POST", "HEAD"])
-    def test_a_site_whose_name_leads_to_this_machine_learns_nothing(self, columns, path, method):
-        answer = ask(columns.url, method, path, "text=a", Host="example.org")
-        assert answer.status == 400
-        assert answer.body == ("" if method == "HEAD" else "Invalid host header")
 
     def test_names_of_this_machine_are_served_and_any_at_another_address(self, texts, folder):
         assert ask(texts.url, "GET", "/", Host=texts.url[7:-1]).status == 200
@@ -400,18 +334,13 @@ HOST = b"Host: localhost\r\n"
 POST = b"POST /predict HTTP/1.1\r\n" + HOST
 RAW = [
     b"Zeta\r\n\r\n",
-    b"GET\r\n\r\n",
     b"GET / HTTP/Zeta\r\n" + HOST + b"\r\n",
     b"GET / HTTP/1.1\r\n" + HOST + b"Zeta\r\n\r\n",
-    b"GET / HTTP/1.1\r\n" + HOST + b"X: \x00Zeta\r\n\r\n",
-    b"GET / HTTP/1.1\r\n" + HOST + b" : Zeta\r\n\r\n",
-    b"GET / HTTP/1.1\r\n Host: localhost\r\n\r\n",
     b"GET / HTTP/1.1\r\nHost: localhost/Zeta\r\n\r\n",
     b"GET / HTTP/1.1\r\nHost: [::1]:Zeta\r\n\r\n",
     b"HEAD / HTTP/1.1\r\nHost: Zeta\r\n\r\n",
     b"HEAD /predict HTTP/1.1\r\n" + HOST + b"\r\n",
     b"GET / HTTP/1.1\r\n\r\n",
-    b"GET / HTTP/1.0\r\n\r\n",
     b"GET / HTTP/1.1\r\nHost: \r\n\r\n",
     b"GET / HTTP/1.1\r\nHost: Zeta\r\n\r\n",
     b"GET / HTTP/1.1\r\nHost: localhost.zeta\r\n\r\n",
@@ -421,21 +350,15 @@ RAW = [
     b"GET http://localhost/ HTTP/1.1\r\nHost: Zeta\r\n\r\n",
     b"POST / HTTP/1.1\r\nHost: Zeta\r\nContent-Length: 11\r\n\r\ntext=a+Zeta",
     b"OPTIONS * HTTP/1.1\r\n" + HOST + b"X-Zeta: Zeta\r\n\r\n",
-    b"TRACE / HTTP/1.1\r\n" + HOST + b"X-Zeta: Zeta\r\n\r\n",
-    b"CONNECT zeta:1 HTTP/1.1\r\n" + HOST + b"\r\n",
     b"ZETA / HTTP/1.1\r\n" + HOST + b"\r\n",
     b"GET /<b>Zeta HTTP/1.1\r\n" + HOST + b"\r\n",
     b"GET /../%00%ffZeta HTTP/1.1\r\n" + HOST + b"\r\n",
     b"GET /docs HTTP/1.1\r\n" + HOST + b"\r\n",
-    b"GET /redoc HTTP/1.1\r\n" + HOST + b"\r\n",
     b"GET /" + 20_000 * b"Zeta" + b" HTTP/1.1\r\n" + HOST + b"\r\n",
-    b"GET /nowhere HTTP/1.1\r\n" + HOST + b"X: " + 20_000 * b"Zeta" + b"\r\n\r\n",
     b"GET /nowhere HTTP/1.1\r\n" + HOST + 9_000 * b"X: Zeta\r\n" + b"\r\n",
     b"GET /nowhere HTTP/1.1\r\n" + HOST + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
     POST + b"Content-Length: -1\r\n\r\nZeta",
     POST + b"Content-Length: Zeta\r\n\r\n",
-    POST + b"Content-Length: 1\r\nContent-Length: 4\r\n\r\nZeta",
-    POST + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nZeta\r\n0\r\n\r\n",
     POST + b"Transfer-Encoding: Zeta\r\n\r\n",
     POST + b"Transfer-Encoding: chunked\r\n\r\nZeta\r\n",
     POST + b"Transfer-Encoding: chunked\r\n\r\n4\r\nZeta\r\n0\r\n\r\n",
@@ -561,28 +484,6 @@ class TestLoad:
                 time.sleep(0.02)
         assert 0.25 < time.monotonic() - start < 10
 
-    def test_a_client_that_takes_no_answer_is_disconnected(self, texts, monkeypatch):
-        monkeypatch.setattr(service, "DEADLINE", 6.0)
-        body = json.dumps({"texts": ["Good day. " * 9_000]}).encode()
-        head = f"POST /explain HTTP/1.1\r\nHost: localhost\r\nContent-Type: {JSON}\r\n"
-        with connected(texts, f"{head}Content-Length: {len(body)}\r\n\r\n".encode()) as connection:
-            connection.sendall(body)
-            time.sleep(7)
-            n_bytes = 0
-            with suppress(ConnectionError):
-                while part := connection.recv(2**20):
-                    n_bytes += len(part)
-        monkeypatch.undo()
-        answer = ask(texts.url, "POST", "/explain", body)
-        assert n_bytes < len(answer.body)
-
-    def test_a_client_that_goes_away_leaves_nothing_in_the_log(self, texts, capfd):
-        with connected(texts, b"GET /health HTTP/1.1\r\n") as connection:
-            reset = np.array([1, 0], dtype=np.int32).tobytes()
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
-        assert ask(texts.url, "GET", "/health").status == 200
-        assert capfd.readouterr().err == ""
-
     def test_a_model_that_is_replaced_is_served_without_a_restart(
         self, folder, tmp_path, capfd, monkeypatch
     ):
@@ -637,11 +538,6 @@ class TestForm:
         assert "Predicted pos, " in page.line
         assert page.text == text
         assert page.texts["textarea"] == [f"\n{text}"]  # browsers leave a first line feed out
-
-    def test_it_says_whether_a_person_should_decide(self, texts):
-        lines = [Page(send_form(texts, text=text).body).line for text in (GOOD[2], "A zebra.")]
-        assert "Accepted: at least the threshold of 0.6." in lines[0]
-        assert "Hand over to a person: below the threshold of 0.6." in lines[1]
 
     def test_columns_have_fields_of_their_kind(self, columns):
         page = Page(ask(columns.url, "GET", "/").body)
@@ -720,10 +616,9 @@ class TestCommand:
             assert process.wait(60) == 0
             assert process.stderr.read() == ""
 
-    @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
-    def test_it_ends_in_time_although_a_client_drips(self, folder, sent):
+    def test_it_ends_in_time_although_a_client_drips(self, folder):
         with self.started(folder / "texts.han") as (process, connection, _, _):
-            process.send_signal(sent)
+            process.send_signal(signal.SIGTERM)
             start = time.monotonic()
             with suppress(ConnectionError):
                 while process.poll() is None and time.monotonic() < start + 20:
@@ -732,14 +627,13 @@ class TestCommand:
             process.wait(20)
             assert time.monotonic() - start < 6
 
-    @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
-    def test_it_ends_in_time_although_a_request_computes(self, folder, sent):
+    def test_it_ends_in_time_although_a_request_computes(self, folder):
         slow = "import time; from sk_han.serving import Scorer"
         slow += "; Scorer.predict_proba = lambda *_: time.sleep(30)"
         with self.started(folder / "texts.han", slow) as (process, connection, *_):
             connection.sendall(b'{"texts": ["A good day."]}')
             time.sleep(0.5)
-            process.send_signal(sent)
+            process.send_signal(signal.SIGINT)
             start = time.monotonic()
             assert process.wait(60) == 0
             assert time.monotonic() - start < 6
@@ -782,26 +676,6 @@ class TestBrowser:
         assert page.value("document.querySelector('textarea').value") == GOOD[1]
         assert page.value("scrollY + innerHeight") > page.value("result.offsetTop")
 
-    def test_columns_are_filled_by_the_keyboard(self, browser, columns):
-        page = browser.open(columns.url)
-        page.wait("document.activeElement.name == 'text'")
-        page.write(BAD[1])
-        for value in ("card", "7.5"):
-            page.press("Tab")
-            page.write(value)
-        page.press("Enter")
-        page.wait("location.hash == '#result' && document.readyState == 'complete'")
-        assert page.text("h2").startswith("Predicted neg, ")
-        assert f"{PRODUCT} = card" in page.text("#result")
-        assert "sent = missing" in page.text("#result")
-
-    def test_markup_is_shown_and_does_not_run(self, browser, texts):
-        page = browser.open(texts.url)
-        classify(page, SCRIPT)
-        assert page.text(".han-text").count("</script>") == 1
-        assert page.value("document.title") == "Classify a text"
-        assert page.value("performance.getEntriesByType('resource').length") == 0
-
     @pytest.mark.parametrize("theme", ["light", "dark"])
     def test_it_fits_a_narrow_screen_in_either_theme(self, browser, columns, theme):
         page = browser.open(columns.url, width=360, theme=theme)
@@ -812,11 +686,3 @@ class TestBrowser:
             found = page.value(f"{color}.match(/\\d+/g).map(Number)")
             assert (min(found[:3]) > 200) == (theme == "light")
             assert (max(found[:3]) < 60) == (theme == "dark")
-
-    def test_ten_thousand_words_are_explained(self, browser, texts):
-        text = " ".join(f"{TEXTS[i % 18]} Word{i}." for i in range(1600))
-        assert len(text.split()) > 10_000
-        page = browser.open(texts.url)
-        classify(page, text)
-        assert page.text("h2").startswith("Predicted ")
-        assert "Word1599." in page.value("document.querySelector('.han-text').textContent")

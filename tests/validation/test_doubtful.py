@@ -9,34 +9,24 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import OneHotEncoder
 
-from sk_han import (
-    DocumentArray,
-    HierarchicalTokenizer,
-)
+from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han._targets import OneOfClasses
 from sk_han._validation.documents import warn_of_features
-from sk_han._validation.labels import (
-    warn_of_conflicts,
-    warn_of_names,
-    warn_of_order,
-)
+from sk_han._validation.labels import warn_of_conflicts, warn_of_names, warn_of_order
 from sk_han.datasets import make_reviews
 
 CLASSES = np.array(["a", "b", "c"])
 
 
-@pytest.mark.parametrize("dtype", [str, object])  # object: of a column of pandas, of Arrow
-def test_classes_of_a_handful_among_large_ones_are_named(dtype):
+@pytest.mark.parametrize(
+    ("classes", "named"),
+    [(CLASSES, r"'b' \(4\), 'c' \(2\)"), (np.array([3, 7, 9]), r"7 \(4\), 9 \(2\)")],
+)
+def test_classes_of_a_handful_among_large_ones_are_named(classes, named):
     targets = np.repeat([0, 1, 2], [60, 4, 2])
-    message = r"2 of 3 classes have fewer than 5 documents: 'b' \(4\), 'c' \(2\)\. "
+    message = rf"2 of 3 classes have fewer than 5 documents: {named}\. "
     with pytest.warns(UserWarning, match=message):
-        OneOfClasses(CLASSES.astype(dtype)).warn_of_rare(targets, given=False, holds_out=True)
-
-
-def test_rare_classes_that_are_numbers_are_named_as_python_writes_them():
-    targets = np.repeat([0, 1], [60, 4])
-    with pytest.warns(UserWarning, match=r"1 of 2 classes has .*: 7 \(4\)\. "):
-        OneOfClasses(np.array([3, 7])).warn_of_rare(targets, given=False, holds_out=True)
+        OneOfClasses(classes).warn_of_rare(targets, given=False, holds_out=True)
 
 
 @pytest.mark.parametrize("counts", [(60, 5, 9), (9, 4, 2), (100, 0, 0), (60, 60, 0)])
@@ -105,8 +95,6 @@ def test_an_index_of_levels_is_compared_with_its_like():
         (TEN, TEN),
         (TEN, TEN[::-1].reset_index(drop=True)),  # by position, after a filter
         (TEN, TEN[::-1].to_numpy()),
-        (TEN, TEN[::-1].set_axis(TEN.index)),  # as the warning says
-        (TEN.to_list(), TEN[::-1]),
         (TEN, pl.Series(TEN[::-1].to_list())),
         (TEN.set_axis([1] * 10), TEN.set_axis([1] * 9 + [2])),  # says nothing
         (pd.DataFrame({"text": TEN}), TEN.set_axis([*"abcdefghij"])),
@@ -132,7 +120,6 @@ AMONG, ALONE = "0, which is padding, stands among", "0 .padding. and 1 .the unkn
     [
         (RANDOM.poisson(0.2, (100, 30)), AMONG),  # counts
         (load_digits().data.astype(int), AMONG),
-        (load_digits().images.astype(np.uint8), AMONG),
         (SURVEY, AMONG),
         (ONE_HOT, ALONE),
         (np.ones((20, 2), int), ALONE),
@@ -160,8 +147,8 @@ def padded(n, n_words, *, at_start=False):
 @pytest.mark.parametrize(
     "X",
     [
-        *(padded(n, n_words) for n in (20, 300) for n_words in (4, 30, 200)),
-        *(padded(300, n_words, at_start=True) for n_words in (4, 30, 200)),
+        *(padded(n, n_words) for n in (20, 300) for n_words in (4, 200)),
+        padded(300, 30, at_start=True),
         TOKENIZED.pad(),
         TOKENIZED[:20].pad(max_sentences=2, max_words=5),
         np.tile(np.arange(2, 22), (30, 1)),  # all alike

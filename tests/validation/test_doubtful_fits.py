@@ -1,7 +1,5 @@
 """A fit warns of doubtful data, once and at the line of the user."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -85,9 +83,3 @@ def test_a_fit_warns_of_a_table_at_the_line_of_the_user():
     with pytest.warns(UserWarning, match="looks like a table of features") as warned:
         tiny().fit(FEATURES, np.arange(100) % 2)
     assert warned[0].filename == __file__
-
-
-def test_word_ids_that_are_called_so_are_taken_without_a_warning():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        tiny().fit(DocumentArray.from_padded(FEATURES[: len(TEXTS)] + 1), LABELS)

@@ -15,6 +15,7 @@ from sk_han._validation.labels import (
 
 CLASSES = np.array(["bad", "good"])
 LABELS = np.array(["good", "bad", "good", "good", "good"])
+Kind = Enum("Kind", {"GOOD": "good", "BAD": "bad"}, type=str)
 
 
 # Their numbers
@@ -43,11 +44,6 @@ def test_labels_of_no_class_are_named(labels: np.ndarray) -> None:
         encode_labels(labels, CLASSES, "y_val")
 
 
-def test_labels_of_another_type_are_of_no_class() -> None:
-    with pytest.raises(ValueError, match=r"not classes of this classifier: 'bad', 'good'"):
-        encode_labels(LABELS, np.array([0, 1]), "y")
-
-
 # Weights of documents
 
 
@@ -62,6 +58,8 @@ def weights_of(sample_weight: Any = None, class_weight: Any = None) -> np.ndarra
         (3, None, [3, 3, 3, 3, 3]),
         (None, {"bad": 3, "good": 0.5}, [0.5, 3, 0.5, 0.5, 0.5]),
         (None, {"bad": np.float16(3)}, [1, 3, 1, 1, 1]),
+        (None, {Kind.GOOD: 2, Kind.BAD: 3}, [2, 3, 2, 2, 2]),
+        (None, {"bad": 3, "good": 2, "awful": 9}, [2, 3, 2, 2, 2]),  # of no document of a fold
         # 5 documents, 2 classes: 5 / (2 * 4) for good, 5 / (2 * 1) for bad.
         (None, "balanced", [0.625, 2.5, 0.625, 0.625, 0.625]),
         ([1, 2, 0, 3, 1], {"bad": 5, "good": 7}, [7, 10, 0, 21, 7]),
@@ -77,12 +75,6 @@ def test_sample_and_class_weights_multiply(
     assert weights.tolist() == expected
 
 
-def test_weights_given_are_left_alone() -> None:
-    given = np.array([1.0, 2.0, 0.0, 3.0, 1.0])
-    weights_of(given, {"bad": 5, "good": 7})
-    assert given.tolist() == [1, 2, 0, 3, 1]
-
-
 @pytest.mark.parametrize(
     ("sample_weight", "message"),
     [
@@ -91,7 +83,6 @@ def test_weights_given_are_left_alone() -> None:
         ([1, 1, np.nan, 1, 1], "sample_weight contains NaN"),
         ([1, 1, np.inf, 1, 1], "sample_weight contains infinity"),
         ([1, 1, 10**400, 1, 1], "sample_weight: .*too large"),
-        pytest.param(10**400, "sample_weight: .*too large.*a finite number", id="too large"),
         ([1, 1, 1e300, 1, 0], r"range from 1 to 1e\+300, too far .* a weight of 0"),
         ([1, 1, 1e-200, 1, 0], "range from 1e-200 to 1, too far"),
         ([0, 0, 0, 0, 0], "zero"),  # scikit-learn 1.9 says it before we do
@@ -102,16 +93,16 @@ def test_bad_sample_weights_are_refused(sample_weight: Any, message: str) -> Non
         weights_of(sample_weight)
 
 
-@pytest.mark.parametrize("sample_weight", [{"pos": 2}, "balanced"])
-def test_weights_of_classes_in_place_of_documents_are_told(sample_weight: Any) -> None:
+def test_weights_of_classes_and_of_documents_are_told_apart() -> None:
     with pytest.raises(TypeError, match=r"a number for each document; got .*class_weight="):
-        weights_of(sample_weight)
+        weights_of("balanced")
+    with pytest.raises(ValueError, match=r"class_weight=.*a list is for several labels"):
+        weights_of(class_weight=[1, 2])
 
 
-@pytest.mark.parametrize("digits", [["1", "2"], ["-1", "10"], ["1", "01"], ["1.0", "1"]])
-@pytest.mark.parametrize("dtype", [str, object])
-def test_strings_of_digits_have_class_weights(digits: list[str], dtype: type) -> None:
-    labels = np.array([digits[0], digits[1], digits[0]], dtype=dtype)
+@pytest.mark.parametrize("digits", [["-1", "10"], ["1", "01"], ["1.0", "1"]])
+def test_strings_of_digits_have_class_weights(digits: list[str]) -> None:
+    labels = np.array([digits[0], digits[1], digits[0]])
     weights = document_weights(None, {digits[0]: 2, digits[1]: 3}, labels, np.unique(labels))
     assert weights.tolist() == [2, 3, 2]
 
@@ -125,19 +116,9 @@ def test_numbers_have_class_weights(labels: Any) -> None:
     assert document_weights(None, by_numpy, labels, labels).tolist() == [2, 3]
 
 
-def test_members_of_an_enumeration_have_class_weights() -> None:
-    Kind = Enum("Kind", {"GOOD": "good", "BAD": "bad"}, type=str)
-    assert weights_of(class_weight={Kind.GOOD: 2, Kind.BAD: 3}).tolist() == [2, 3, 2, 2, 2]
-
-
 def test_a_class_without_documents_takes_nothing_from_balanced_ones() -> None:
     weights = document_weights(None, "balanced", LABELS, np.array(["awful", *CLASSES]))
     assert weights.tolist() == weights_of(class_weight="balanced").tolist()
-
-
-def test_a_class_weight_that_a_fold_has_no_document_of_is_not_missed() -> None:
-    weights = weights_of(class_weight={"bad": 3, "good": 2, "awful": 9})
-    assert weights.tolist() == [2, 3, 2, 2, 2]
 
 
 def test_class_weights_of_no_class_are_named_where_a_class_has_none() -> None:
@@ -166,10 +147,3 @@ def test_a_weight_behind_a_mask_is_missing() -> None:
     masked = np.ma.masked_array(np.ones(5), mask=[0, 0, 0, 1, 0])
     with pytest.raises(ValueError, match="sample_weight has masked values, the first at position"):
         document_weights(masked, None, LABELS, CLASSES)
-
-
-@pytest.mark.parametrize("weights", [[1, 2], [], [{0: 1, 1: 2}]])
-def test_a_list_of_class_weights_is_for_several_labels(weights):
-    labels = np.array(["a", "b"])
-    with pytest.raises(ValueError, match=r"class_weight=.*a list is for several labels"):
-        document_weights(None, weights, labels, labels)
