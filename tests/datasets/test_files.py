@@ -1,3 +1,5 @@
+"""Tables on disk, as people have them, and what is refused of them."""
+
 import bz2
 import gzip
 import io
@@ -6,7 +8,6 @@ import lzma
 import sys
 import zipfile
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -39,43 +40,75 @@ def json_lines(*records):
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
+A_B = {"text": "a", "label": "b"}
+
+
 # What is read
 
+GOOD_BAD = "text,label\nGood,b\nBad,a\n"
+READ = [  # the name of a file, what it holds, options of load_csv, texts (and labels)
+    *(
+        (name, THREE_NOTES, {}, ["Late, and cold.", "All well.", "Two\nlines"])
+        for name in ("a.csv", "a.v1.csv.gz", "a.csv.bz2", "a.csv.xz", "A.CSV")
+    ),
+    ("a.tsv", "label\ttext\nb\tWell, so far.\n", {}, ["Well, so far."]),
+    ("a.tsv.gz", "label\ttext\nb\tWell, so far.\n", {}, ["Well, so far."]),
+    (
+        "a.jsonl",
+        json_lines(A_B | {"text": "Zu spät.\n"}, A_B | {"text": ""}),
+        {},
+        ["Zu spät.\n", ""],
+    ),
+    ("a.jsonl.gz", json_lines(A_B), {}, ["a"]),
+    ("a.csv", gzip.compress(GOOD_BAD.encode()), {}, ["Good", "Bad"]),
+    ("a", gzip.compress(GOOD_BAD.encode()), {"separator": ","}, ["Good", "Bad"]),
+    *(
+        (name, GOOD_BAD.replace(",", ";"), {"separator": ";"}, ["Good", "Bad"])
+        for name in ("a.tsv", "a")
+    ),
+    ("a.csv", GOOD_BAD.replace("\n", "\r\n"), {}, ["Good", "Bad"]),
+    ("a.csv", GOOD_BAD.replace("\n", "\r"), {}, ["Good", "Bad"]),
+    ("a.csv", "\ufeff" + GOOD_BAD, {}, ["Good", "Bad"]),
+    ("a.jsonl", "\ufeff" + json_lines(A_B), {}, ["a"]),
+    *(
+        ("a.csv", "text,label\nÇa va,b\n".encode(code), {"encoding": code}, ["Ça va"])
+        for code in ("cp1252", "utf-16", "UTF8")
+    ),
+    ("a.csv", "\ntext,label\n\nGood,b\n\n", {}, ["Good"]),
+    ("a.jsonl", f"\n{json_lines(A_B)}\n\n", {}, ["a"]),
+    (
+        "a.csv",
+        'text,label\n"Two\r\nlines",a\n"She said ""no""",b',
+        {},
+        ["Two\r\nlines", 'She said "no"'],
+    ),
+    ("a.csv", "PK,text,label\n1,Good,b\n", {}, ["Good"]),  # begins as a zip archive does
+    ("a.csv", f"text,label\n{'word ' * 200_000},b\n", {}, ["word " * 200_000]),
+    ("a.csv", "text,note\na,Good\n", {"text": "note", "label": "text"}, ["Good"]),
+    (
+        "a.csv",
+        "text,note\nA. b,Good\n,Bad\n",
+        {"text": ["note", "text"], "label": "note"},
+        ["Good\n\nA. b", "Bad\n\n"],
+    ),
+]
 
-@pytest.mark.parametrize(
-    "name", ["notes.csv", "notes.csv.gz", "notes.csv.bz2", "notes.csv.xz", "NOTES.CSV"]
-)
-def test_csv_gives_texts_and_labels(write, name):
-    texts, labels = load_csv(write(name, THREE_NOTES))
-    assert texts == ["Late, and cold.", "All well.", "Two\nlines"]
-    assert isinstance(labels, np.ndarray)
-    assert labels.tolist() == ["complaint", "praise", "complaint"]
+
+@pytest.mark.parametrize(("name", "content", "options", "texts"), READ)
+def test_a_table_gives_its_texts(write, name, content, options, texts):
+    path = write(name, content)
+    found, labels = load_csv(str(path), **options)
+    assert found == texts
+    assert len(labels) == len(texts)
+    assert load_csv(path, **options | {"label": None}) == texts
 
 
-@pytest.mark.parametrize("name", ["notes.tsv", "notes.tsv.gz"])
-def test_tsv_gives_texts_and_labels(write, name):
-    texts, labels = load_csv(write(name, "label\ttext\npraise\tAll well, so far.\n"))
-    assert texts == ["All well, so far."]
-    assert labels.tolist() == ["praise"]
-
-
-@pytest.mark.parametrize("name", ["notes.jsonl", "notes.jsonl.gz"])
-def test_json_lines_give_texts_and_labels(write, name):
-    content = json_lines({"text": "Zu spät.\n", "label": "complaint"}, {"label": "b", "text": ""})
-    texts, labels = load_csv(write(name, content))
-    assert texts == ["Zu spät.\n", ""]
-    assert labels.tolist() == ["complaint", "b"]
-
-
-def test_path_may_be_a_string_with_dots_in_its_name(write):
-    assert len(load_csv(str(write("notes.v1.2.csv", THREE_NOTES)))[0]) == 3
-
-
-def test_columns_are_chosen_by_name(write):
-    path = write("notes.csv", "id,stars,note\n1,high,Good\n2,low,Bad\n")
-    texts, labels = load_csv(path, text="note", label="stars")
-    assert texts == ["Good", "Bad"]
-    assert labels.tolist() == ["high", "low"]
+def test_no_sentence_runs_from_one_column_into_the_next(write):
+    path = write("a.csv", "title,body\nOut of ink,It is empty. Again!\n,All well.\n")
+    documents = HierarchicalTokenizer().fit_transform(
+        load_csv(path, text=["title", "body"], label=None)
+    )
+    assert documents.sentences_per_document.tolist() == [3, 1]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +118,6 @@ def test_columns_are_chosen_by_name(write):
         (["-1", "0"], [-1, 0]),
         (["007", "1"], ["007", "1"]),
         (["1.0", "2.0"], ["1.0", "2.0"]),
-        (["+1", "2"], ["+1", "2"]),
         (["1", "two"], ["1", "two"]),
         (["1" * 30, "2"], ["1" * 30, "2"]),
     ],
@@ -93,40 +125,9 @@ def test_columns_are_chosen_by_name(write):
 def test_labels_that_are_whole_numbers_are_integers(write, written, expected):
     rows = "".join(f"Fine.,{label}\n" for label in written)
     assert load_csv(write("notes.csv", f"text,label\n{rows}"))[1].tolist() == expected
-    lines = json_lines(*({"text": "Fine.", "label": label} for label in written))
-    assert load_csv(write("notes.jsonl", lines))[1].tolist() == written  # JSON has types
-
-
-def test_no_label_gives_the_texts_alone(write):
-    assert load_csv(write("notes.csv", "text\nGood\nBad\n"), label=None) == ["Good", "Bad"]
-
-
-def test_blank_lines_are_skipped(write):
-    assert load_csv(write("a.csv", "\ntext\n\nGood\n\n"), label=None) == ["Good"]
-    assert load_csv(write("a.jsonl", '\n{"text": "Good"}\n\n'), label=None) == ["Good"]
-
-
-@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
-def test_line_ends_of_every_system_are_read(write, newline):
-    path = write("notes.csv", newline.join(["text,label", "Good,praise", "Bad,complaint"]))
-    assert load_csv(path)[0] == ["Good", "Bad"]
-
-
-def test_line_breaks_and_doubled_quotes_are_text(write):
-    path = write("a.csv", 'text\n"Two\r\nlines"\n"She said ""no""."\n')
-    assert load_csv(path, label=None) == ["Two\r\nlines", 'She said "no".']
-
-
-@pytest.mark.parametrize("name", ["notes.csv", "notes.csv.gz", "notes.jsonl"])
-def test_byte_order_mark_is_left_out(write, name):
-    content = json_lines({"text": "Good"}) if "json" in name else "text\nGood\n"
-    assert load_csv(write(name, "\ufeff" + content), label=None) == ["Good"]
-
-
-@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "latin-1", "UTF8"])
-def test_other_encodings_are_read(write, encoding):
-    path = write("notes.csv", "text\nÇa va, très bien\n".replace(",", ""), encoding)
-    assert load_csv(path, label=None, encoding=encoding) == ["Ça va très bien"]
+    for typed in (written, [1, -3], [True, False]):  # JSON has types
+        lines = json_lines(*(A_B | {"label": label} for label in typed))
+        assert load_csv(write("notes.jsonl", lines))[1].tolist() == typed
 
 
 @pytest.mark.parametrize(("given", "likely"), [("ascii", "utf-8"), ("utf-8", "cp1252")])
@@ -136,19 +137,7 @@ def test_an_encoding_that_is_likelier_is_named(write, given, likely):
         load_csv(path, label=None, encoding=given)
 
 
-def test_text_of_ten_megabytes_is_read(write):
-    text = "word " * 2_000_000
-    assert load_csv(write("long.csv", f"text\n{text}\n"), label=None) == [text]
-
-
-@pytest.mark.parametrize(("labels", "kind"), [([1, -3], "i"), ([True, False], "b")])
-def test_labels_of_json_keep_their_type(write, labels, kind):
-    content = json_lines(*({"text": "a", "label": label} for label in labels))
-    found = load_csv(write("notes.jsonl", content))[1]
-    assert (found.dtype.kind, found.tolist()) == (kind, labels)
-
-
-@pytest.mark.parametrize("cells", [[3, 4], ["007", "NA"], ["4", 5]])
+@pytest.mark.parametrize("cells", [["007", "NA"], ["4", 5]])
 def test_excel_gives_texts_and_labels_as_csv_does(tmp_path, cells):
     frame = pd.DataFrame({"note": ["All well.", 51], "kind": cells})
     frame.to_excel(tmp_path / "notes.xlsx", index=False)
@@ -165,12 +154,6 @@ def test_missing_openpyxl_is_named_with_the_command_that_installs_it(tmp_path, m
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ImportError, match=r'needs openpyxl: pip install "sk-han\[excel\]"'):
         load_csv(tmp_path / "a.xlsx", label=None)
-
-
-@pytest.mark.parametrize("name", ["notes.csv", "notes"])
-def test_a_compressed_table_is_known_by_its_first_bytes(write, name):
-    path = write(name, gzip.compress(THREE_NOTES.encode()))
-    assert len(load_csv(path, separator=",")[0]) == 3
 
 
 # What is refused
@@ -200,29 +183,22 @@ OF_OTHER_KINDS = [
 ]
 
 
-@pytest.mark.parametrize("name", ["notes", "notes.csv", "notes.csv.gz"])
+@pytest.mark.parametrize("name", ["notes", "notes.csv.gz"])
 @pytest.mark.parametrize(("content", "said"), OF_OTHER_KINDS)
 def test_files_of_other_kinds_are_known_by_their_first_bytes(write, name, content, said):
     with pytest.raises(ValueError, match=rf"{name} is {said}"):
         load_csv(write(name, content))
 
 
-@pytest.mark.parametrize("header", ["PK,text,label", "PAR1,text,label"])
-def test_columns_may_be_called_as_files_of_other_kinds_begin(write, header):
-    assert load_csv(write("notes.csv", f"{header}\n1,Good,b\n"))[0] == ["Good"]
-
-
 @pytest.mark.parametrize(
     ("encoding", "given", "named"),
     [
         ("utf-8-sig", "cp1252", "utf-8"),
-        ("utf-8-sig", "latin-1", "utf-8"),
         ("utf-16", "utf-8", "utf-16"),
-        ("utf-16", "cp1252", "utf-16"),
         ("utf-32", "utf-8", "utf-32"),
     ],
 )
-@pytest.mark.parametrize("name", ["notes.csv", "notes.csv.gz", "notes.jsonl"])
+@pytest.mark.parametrize("name", ["notes.csv", "notes.jsonl"])
 def test_a_byte_order_mark_contradicts_another_encoding(write, name, encoding, given, named):
     content = json_lines({"text": "Zu"}) if "json" in name else "text\nZu spät\n"
     path = write(name, content, encoding)
@@ -237,26 +213,17 @@ def test_utf_16_of_a_file_in_utf_8_is_told_with_its_name(write):
         load_csv(write("notes.csv", THREE_NOTES + "\n" * (len(THREE_NOTES) % 2)), encoding="utf16")
 
 
-@pytest.mark.parametrize("encoding", ["utf-88", "rot13"])
-def test_unknown_encoding_is_refused(write, encoding):
-    with pytest.raises(LookupError, match=encoding):
-        load_csv(write("notes.csv", THREE_NOTES), encoding=encoding)
-
-
-A_B = {"text": "a", "label": "b"}
 REFUSED = [  # the name of a file, what it holds, what the message says
     ("a.csv", "", "a.csv is empty; it should start with a row"),
-    ("a.tsv.gz", "", "a.tsv.gz is empty"),
     ("a.jsonl", "", "a.jsonl holds no documents"),
     ("a.csv", "text,label\n", "holds no documents"),
     # Columns
     ("a.csv", "id,Txt,label\n1,a,b\n", r"no column 'text'.*'id', 'Txt', 'label'.*mean 'Txt'\?"),
-    ("a.csv", "text,LABEL\na,b\n", r"Did you mean 'LABEL'\?"),
+    ("a.csv", "x" * 100_000 + "\ny\n", "no column 'text'"),
     ("a.csv", "id,stars\n1,2\n", r"It has 'id', 'stars'\. Name another by text, .* by --text\.$"),
     ("a.csv", "text\na\n", r"no column 'label'.* by --label, or by --keep if that names it\.$"),
     ("a.csv", "1,All well.\n2,Late.\n", r"It has '1', .*first line a document\? It should name"),
     ("a.csv", "text;label\na;b\n", r"seem to be separated by ';'.* by --sep\.$"),
-    ("a.csv", "text\tlabel\na\tb\n", r"seem to be separated by '\\t'"),
     ("a.tsv", "text,label\na,b\n", "seem to be separated by ','"),
     ("a.csv", "text,text,label\na,b,c\n", "2 columns 'text'; rename one"),
     # Rows
@@ -265,28 +232,18 @@ REFUSED = [  # the name of a file, what it holds, what the message says
     ("a.tsv", "text\tlabel\na\tb\tc\n", r"line 2: expected .* names, 2; got 3.*'\\t'"),
     ("a.csv", 'text,label\na,b\n"c,d\ne,f\n', "line 3: unexpected end of data.*quotes"),
     ("a.csv", 'text,label\n"She said "no".",b\n', "line 2: .*expected after.*twice"),
-    ("a.csv", "text,label\na,b\nc,\n", "line 3: 'label' is blank"),
     ("a.csv", "text,label\na,b\nc, \n", "line 3: 'label' is blank"),
     # Bytes
     ("a.csv", NO_UTF_8, "a.csv: .*0xe9 .*cp1252"),
-    ("a.csv.gz", NO_UTF_8, "a.csv.gz: .*0xe9 .*cp1252"),
-    ("a.csv.xz", lzma.compress(THREE_NOTES.encode())[:-9], "a.csv.xz"),
+    ("a.csv", gzip.compress(THREE_NOTES.encode())[:-12], "a.csv is cut off or damaged"),
+    ("a.csv", lzma.compress(THREE_NOTES.encode())[:-9], "a.csv is cut off or damaged"),
     ("a.xlsx", b"text,label\na,b\n", "a.xlsx is cut off or damaged"),
     # JSON lines
     ("a.csv", json_lines(A_B), r"a\.csv is JSON lines\. Name it \.jsonl, or give --jsonl"),
-    ("a.tsv", '{ "text":"a","label":"b"}', r"a\.tsv is JSON lines"),
-    (
-        "a.jsonl",
-        json_lines(A_B) + '{"text": \n',
-        "line 2 is not a JSON object: .*whole object",
-    ),
+    ("a.jsonl", json_lines(A_B) + '{"text": \n', "line 2 is not a JSON object: .*whole object"),
     ("a.jsonl", f"{json_lines(A_B)}{'1' * 5000}\n", "line 2 is not a JSON object"),
     ("a.jsonl", json.dumps([A_B]), "line 1 is not a JSON object: a list"),
-    (
-        "a.jsonl",
-        json_lines(A_B, {"text": "c", "Label": "d"}),
-        "line 2: 'label' is blank",
-    ),
+    ("a.jsonl", json_lines(A_B, {"text": "c", "Label": "d"}), "line 2: 'label' is blank"),
     *(
         ("a.jsonl", json_lines(A_B, A_B | {name: value}), f"line 2: '{name}' is {said}")
         for name, value, said in [
@@ -304,61 +261,22 @@ REFUSED = [  # the name of a file, what it holds, what the message says
 
 @pytest.mark.parametrize(("name", "content", "message"), REFUSED, ids=[row[2] for row in REFUSED])
 def test_what_cannot_be_read_is_named(write, name, content, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message) as refused:
         load_csv(write(name, content))
+    assert len(str(refused.value)) < 500
 
 
-def test_long_header_is_not_shown_whole(write):
-    with pytest.raises(ValueError, match="no column 'text'") as caught:
-        load_csv(write("notes.csv", "x" * 100_000 + "\ny\n"))
-    assert len(str(caught.value)) < 500
-
-
-def test_a_file_that_is_cut_off_is_refused(tmp_path):
-    path = tmp_path / "notes.csv.gz"
-    path.write_bytes(gzip.compress(THREE_NOTES.encode())[:-12])
-    with pytest.raises(ValueError, match=r"notes\.csv\.gz is cut off or damaged"):
-        load_csv(path)
-
-
-class TestSeveralColumns:
-    @pytest.fixture
-    def path(self, tmp_path):
-        path = tmp_path / "notes.csv"
-        path.write_text(
-            "title,body,label\nOut of ink,It is empty. Again!,complaint\n,All well.,praise\n"
-        )
-        return path
-
-    def test_they_are_joined_in_the_order_given(self, path):
-        texts, labels = load_csv(path, text=["title", "body"])
-        assert texts == ["Out of ink\n\nIt is empty. Again!", "\n\nAll well."]
-        assert labels.tolist() == ["complaint", "praise"]
-        assert load_csv(path, text=["body", "title"], label=None)[0].endswith("\n\nOut of ink")
-
-    def test_no_sentence_runs_from_one_into_the_next(self, path):
-        texts, _ = load_csv(path, text=["title", "body"])
-        documents = HierarchicalTokenizer().fit_transform(texts)
-        assert documents.sentences_per_document.tolist() == [3, 1]
-
-    @pytest.mark.parametrize("text", [[], None, ["title", 3]])
-    def test_what_is_no_name_is_refused(self, path, text):
-        with pytest.raises(TypeError, match="name of a column, or a list of names"):
-            load_csv(path, text=text)
-
-    def test_a_missing_one_is_named(self, path):
-        with pytest.raises(ValueError, match=r"no column 'boddy'.* Did you mean 'body'"):
-            load_csv(path, text=["title", "boddy"])
-
-
-@pytest.mark.parametrize("name", ["notes.csv", "notes.tsv", "notes.txt", "notes"])
-def test_a_separator_goes_before_the_name(tmp_path, name):
-    (tmp_path / name).write_text("text;label\nLate, and cold;complaint\n")
-    texts, labels = load_csv(tmp_path / name, separator=";")
-    assert (texts, labels.tolist()) == (["Late, and cold"], ["complaint"])
-
-
-@pytest.mark.parametrize("separator", ["", ";;", '"', "\n"])
-def test_a_separator_that_is_none_is_refused(tmp_path, separator):
-    with pytest.raises(ValueError, match="separator must be one character"):
-        load_csv(tmp_path / "notes.csv", separator=separator)
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"text": []}, TypeError, "name of a column, or a list of names"),
+        ({"text": ["text", 3]}, TypeError, "name of a column, or a list of names"),
+        ({"text": ["text", "labell"]}, ValueError, r"no column 'labell'.* Did you mean 'label'"),
+        ({"separator": ";;"}, ValueError, "separator must be one character"),
+        ({"separator": '"'}, ValueError, "separator must be one character"),
+        ({"encoding": "rot13"}, LookupError, "rot13"),
+    ],
+)
+def test_wrong_options_are_named(write, options, error, message):
+    with pytest.raises(error, match=message):
+        load_csv(write("a.csv", GOOD_BAD), **options)

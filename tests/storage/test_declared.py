@@ -9,7 +9,6 @@ import pytest
 
 from sk_han import RNN, Attention, HierarchicalTokenizer
 from sk_han._parts.trained_network import TrainedNetwork
-from sk_han._storage.schema import NETWORK_WEIGHTS, check
 from sk_han._targets import OneOfClasses
 from sk_han._text import vocabulary as tokenizer_state
 from sk_han._utils.compat import validate_parameter_constraints
@@ -40,20 +39,6 @@ def state_of(reads: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(("reads", "sizes"), [("words", {"V": 11}), ("vectors", {"E": 13})])
-def test_one_as_it_should_be_passes_and_tells_its_sizes(reads: str, sizes: dict[str, int]) -> None:
-    assert check(NETWORK_WEIGHTS, state_of(reads)) == {**sizes, "K": 2}
-
-
-@pytest.mark.parametrize("reads", SIZES)
-@pytest.mark.parametrize("name", ["n_classes", "valid_batch_size", "options", "weights"])
-def test_a_missing_entry_is_named(reads: str, name: str) -> None:
-    state = state_of(reads)
-    del state[name]
-    with pytest.raises(ValueError, match=rf"lacks \['{name}'\]"):
-        check(NETWORK_WEIGHTS, state)
-
-
 @pytest.mark.parametrize(
     ("part", "reads"),
     [(TrainedNetwork, "words"), (ServedNetwork, "words"), (TrainedSentenceNetwork, "vectors")],
@@ -75,11 +60,6 @@ def test_a_scorer_knows_the_shapes_of_its_network(pooling: Any) -> None:
     assert dict(weight_shapes(11, 2, NetworkOptions(**options))) == shapes
 
 
-def test_the_sizes_of_another_kind_are_too_many() -> None:
-    with pytest.raises(ValueError, match=r"lacks .*'vocabulary_size'.*has .*'recurrent'"):
-        check(NETWORK_WEIGHTS, state_of("vectors") | {"reads": "words"})
-
-
 # By scikit-learn: a string for a sequence of words.
 TAKEN_FOR_ANOTHER = {("vocabulary", str)}
 
@@ -88,10 +68,6 @@ PLAIN: list[Any] = [None, 0, 1, 2, 3, 10**6, -1, 0.0, 0.3, 1.0, 1.5, 1e-3, "", "
 PLAIN += ["random", "cooccurrence", "gru", "attention", "constant", "sgd", "english", "ascii"]
 PLAIN += ["ragged", "numba", "cpu", "words", [], [1], (1, 2), {}, {"a": 1}]
 PLAIN += [RNN(), Attention(), np.ones(2), False, True]
-
-
-def test_declared_parameters_of_the_tokenizer_are_those_of_the_class() -> None:
-    assert tokenizer_state.PARAMETERS.keys() == HierarchicalTokenizer().get_params().keys()
 
 
 def test_what_is_declared_is_what_the_tokenizer_allows() -> None:
@@ -117,4 +93,5 @@ def test_what_is_declared_is_what_the_tokenizer_allows() -> None:
 
 def test_defaults_of_the_tokenizer_are_those_of_the_class() -> None:
     params = HierarchicalTokenizer().get_params()
+    assert tokenizer_state.PARAMETERS.keys() == params.keys()
     assert {name: params[name] for name in tokenizer_state.DEFAULTS} == tokenizer_state.DEFAULTS

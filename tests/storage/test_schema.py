@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sk_han import RNN
 from sk_han._options import Choice, Range
 from sk_han._storage.schema import (
     Array,
@@ -16,7 +15,6 @@ from sk_han._storage.schema import (
     Field,
     Kind,
     ListOf,
-    OptionsOf,
     Schema,
     Size,
     Sizes,
@@ -42,16 +40,13 @@ def only(kind: Kind) -> Schema:
 
 class TestLetters:
     def test_the_numbers_of_capital_letters_are_returned(self) -> None:
-        assert check(VECTOR, vector(3)) == {"E": 3}
+        assert check(VECTOR, vector(3)) == check(VECTOR, vector(3), E=3) == {"E": 3}
+        refused(VECTOR, vector(3), "its size is 3, and elsewhere in it E is 5", E=5)
 
     def test_a_letter_is_one_number_in_the_whole_state(self) -> None:
         both = Schema((Field("one", VECTOR), Field("other", VECTOR)))
         assert check(both, {"one": vector(3), "other": vector(3)}) == {"E": 3}
         refused(both, {"one": vector(3), "other": vector(5)}, r"other\.size is 5, .* E is 3")
-
-    def test_a_number_may_be_known_beforehand(self) -> None:
-        assert check(VECTOR, vector(3), E=3) == {"E": 3}
-        refused(VECTOR, vector(3), "its size is 3, and elsewhere in it E is 5", E=5)
 
     def test_a_small_letter_is_one_number_in_its_mapping_and_inside_of_it(self) -> None:
         table = Schema(
@@ -68,24 +63,12 @@ class TestLetters:
         assert check(both, {"one": of(3, 3), "other": of(5, 5)}) == {}
         refused(both, {"one": of(3, 3), "other": of(5, 3)}, r"other\.counts\.seen has the shape")
 
-    def test_a_letter_may_follow_from_others(self) -> None:
-        schema = Schema(
-            (Field("size", Size("E")), Field("inside", Schema((), letters={"H": half}))),
-        )
-        assert check(schema, {"size": 6, "inside": {}}) == {"E": 6, "H": 3}
-
-
-def half(sizes: Sizes) -> int:
-    return sizes["E"] // 2
-
 
 class TestArrays:
     kind = only(Array("float32", "2 E", -1, 1))
 
     def test_one_as_declared_passes(self) -> None:
         assert check(self.kind, {"it": np.ones((2, 3), np.float32)}) == {"E": 3}
-
-    def test_one_without_numbers_passes(self) -> None:
         assert check(self.kind, {"it": np.ones((2, 0), np.float32)}) == {"E": 0}
 
     @pytest.mark.parametrize(
@@ -96,20 +79,23 @@ class TestArrays:
             np.ones((2, 3)),
             np.ones((2, 3), ">f4"),
             [[1.0], [1.0]],
-            None,
         ],
-        ids=["rows", "axes", "double", "bytes", "list", "None"],
+        ids=["rows", "axes", "double", "bytes", "list"],
     )
     def test_another_shape_or_type_is_refused(self, value: Any) -> None:
         refused(self.kind, {"it": value}, "its it has the shape .* must have .* and float32")
 
-    @pytest.mark.parametrize("value", [np.nan, np.inf])
-    def test_what_is_not_finite_is_refused(self, value: float) -> None:
-        refused(self.kind, {"it": np.full((2, 3), value, np.float32)}, "not finite numbers")
-
-    @pytest.mark.parametrize("value", [-1.5, 1.5])
-    def test_values_beyond_limits_are_refused(self, value: float) -> None:
-        refused(self.kind, {"it": np.full((2, 3), value, np.float32)}, "beyond -1 to 1")
+    @pytest.mark.parametrize(
+        ("value", "message"),
+        [
+            (np.nan, "not finite numbers"),
+            (np.inf, "not finite numbers"),
+            (-1.5, "beyond -1 to 1"),
+            (1.5, "beyond -1 to 1"),
+        ],
+    )
+    def test_values_beyond_limits_are_refused(self, value: float, message: str) -> None:
+        refused(self.kind, {"it": np.full((2, 3), value, np.float32)}, message)
 
     @pytest.mark.parametrize("values", [[1, 1], [2, 1]])
     def test_what_does_not_rise_is_refused(self, values: list[int]) -> None:
@@ -126,9 +112,6 @@ class TestEntries:
         refused(VECTOR, vector(3) | {"evil": 1}, r"its fitted state has \['evil'\] too many$")
         refused(only(VECTOR), {"it": {}}, r"its it lacks \['size', 'vector'\]")
 
-    def test_entries_may_be_missing_where_the_schema_says_so(self) -> None:
-        check(Schema(VECTOR.fields, may_lack=True), {"size": 3})
-
     def test_an_entry_may_be_none_where_its_field_says_so(self) -> None:
         check(Schema((Field("size", Size("E"), optional=True),)), {"size": None})
         refused(VECTOR, {"size": None, "vector": None}, "its size must be an integer")
@@ -141,10 +124,6 @@ class TestEntries:
     def test_constraints_of_options_are_kinds(self, kind: Kind) -> None:
         check(only(kind), {"it": 0.5})
         refused(only(kind), {"it": 2}, "its it must be .*; got 2")
-
-    def test_options_are_checked_by_their_class(self) -> None:
-        check(only(OptionsOf(RNN)), {"it": RNN().to_plain()})
-        refused(only(OptionsOf(RNN)), {"it": RNN(num_layers=0).to_plain()}, "'num_layers'")
 
     def test_every_entry_of_a_list_is_checked(self) -> None:
         check(only(ListOf(VECTOR, length="n")), {"it": [vector(3), vector(3)]}, n=2)
@@ -177,9 +156,3 @@ class TestVariants:
     @pytest.mark.parametrize("kind", ["other", None, ["vector"]])
     def test_an_unknown_one_is_refused_by_name(self, kind: Any) -> None:
         refused(ByName(self.kinds), {"part": {"kind": kind}}, r"part has the kind .*; known here")
-
-    def test_one_that_is_registered_later_is_known(self) -> None:
-        schemas = {"vector": VECTOR}
-        kinds = Variants("kind", schemas)
-        schemas["nothing"] = Schema(())
-        check(kinds, {"kind": "nothing"})
