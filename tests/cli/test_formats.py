@@ -91,14 +91,6 @@ class TestOutput:
         assert path.read_text(encoding).splitlines()[0] == "ort;prediction"
         assert path.read_text(encoding).splitlines()[1].startswith("Köln;")
 
-    def test_what_the_encoding_lacks_is_a_question_mark(self, run, tmp_path):
-        path, data = tmp_path / "m.han", tmp_path / "data.csv"
-        sk_han.save(tiny().fit(TEXTS, np.where(LABELS == "pos", "λ", "µ")), path)
-        data.write_text("text\nGood.\nBad.\n", "cp1252")
-        out = tmp_path / "out.csv"
-        assert run("predict", path, data, "--encoding", "cp1252", "--proba", "-o", out)[0] == 0
-        assert out.read_text("cp1252").splitlines()[0] == "prediction,probability_µ,probability_?"
-
 
 class TestRemembered:
     def test_commands_need_no_options_of_the_fit(self, run, remembering, german, tmp_path):
@@ -128,9 +120,6 @@ class TestRemembered:
         p = pd.read_csv(out, **options)["probability_pos"]
         expected = Scorer.load(path).predict_proba(pd.read_csv(data, dtype=str))[:, 1]
         np.testing.assert_allclose(p, expected, rtol=1e-5)
-        assert run("predict", path, data, "--proba", "-o", tmp_path / "out.xlsx")[0] == 0
-        sheet = pd.read_excel(tmp_path / "out.xlsx")
-        np.testing.assert_allclose(sheet["probability_pos"], expected, rtol=1e-5)
 
     def test_a_given_option_wins(self, run, remembering, table):
         data = table(name="english.csv")
@@ -294,17 +283,3 @@ def test_rows_of_a_pipe_are_answered_before_it_ends(run, model, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Pipe())))
     code, output, _ = run("predict", model, "-")
     assert (code, output.splitlines()) == (130, ["prediction", *["pos"] * 512])
-
-
-def test_a_json_line_without_a_key_has_a_missing_value(run, table, tmp_path):
-    rows = [(t, label, label.upper()) for t, label in zip(TEXTS, LABELS.tolist(), strict=True)]
-    data, path = table(rows, header=("text", "label", "c")), tmp_path / "m.han"
-    assert run("fit", data, "--columns", "c", "-o", path, *SMALL)[0] == 0
-    lines = tmp_path / "new.jsonl"
-    lines.write_text('{"text": "Good."}\n{"text": "Good.", "c": "POS"}\n{"text": "Good."}\n')
-    code, output, told = run("predict", path, lines, "--proba")
-    assert code == 0, told
-    first, second, third = output.splitlines()[1:]
-    assert first == third != second
-    lines.write_text('{"text": "Good."}\n')
-    assert run("predict", path, lines, "--proba")[1].splitlines()[1] == first

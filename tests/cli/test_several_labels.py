@@ -91,26 +91,7 @@ def test_figures_are_those_of_the_decisions(run, topics, stored):
     assert [line.split()[0] for line in printed.splitlines()[-5:]] == NAMES
 
 
-@pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize(
-    ("separator", "joined"),
-    [([], "water;fire"), ([], "water fire"), (["--separator", "|"], "water,fire")],
-)
-def test_labels_that_look_joined_are_told(run, tmp_path, separator, joined):
-    path = tmp_path / "claims.csv"
-    cells = ["water", "fire", f'"{joined}"']
-    lines = [f"leak and smoke {i},{cells[i % 3]}" for i in range(30)]
-    path.write_text("\n".join(["text,tags", *lines]))
-    small = ["--set", "max_epochs=1", "--set", "embedding_dim=8", "--set", "word_hidden=4"]
-    model = str(tmp_path / "claims.han")
-    code, _, told = run("fit", path, "--label", "tags", *separator, *small, "-o", model)
-    assert code == bool(separator)  # which separates nothing
-    assert f"'{joined}' is taken for one label, and 'water', 'fire' are labels too." in told
-    assert f"give --separator {joined[5]!r}" in told
-
-
-@pytest.mark.parametrize("command", ["evaluate", "report", "explain"])
-@pytest.mark.parametrize("separator", ["|", "\t"])
+@pytest.mark.parametrize(("command", "separator"), [("evaluate", "|"), ("explain", "\t")])
 def test_another_separator_than_that_of_the_model_is_told(run, topics, stored, command, separator):
     path, column = topics(["good", separator.join(["bad", "rain"])]), ("--label", "topics")
     code, _, told = run(command, stored, path, *column)
@@ -130,15 +111,10 @@ def test_labels_that_the_model_does_not_know_are_missed_and_named(run, topics, s
     assert said in told
     found, decided = json.loads(output), Scorer.load(stored).predict(TEXTS)
     more = np.array([[1, 0], [1, 1], *[[0, 0]] * 16])
-    true, given = np.hstack([Y, more]), np.hstack([decided, 0 * more])
-    assert found["micro_f1"] == pytest.approx(f1_score(true, given, average="micro"))
+    true, decisions = np.hstack([Y, more]), np.hstack([decided, 0 * more])
+    assert found["micro_f1"] == pytest.approx(f1_score(true, decisions, average="micro"))
     assert [each["label"] for each in found["labels"]] == [*NAMES, "snow", "hail"]
-    assert [each["recall"] for each in found["labels"][-2:]] == [0, 0]
-    _, output, _ = run("evaluate", stored, topics(cells), *TOPICS, "--json")
-    assert found["log_loss"] == pytest.approx(json.loads(output)["log_loss"])
-    code, output, _ = run("report", stored, path, *TOPICS)
-    assert code == 0
-    assert said in " ".join(output.split())
+    assert said in " ".join(run("report", stored, path, *TOPICS)[1].split())
 
 
 @pytest.mark.parametrize(
@@ -166,10 +142,6 @@ def test_each_label_that_a_document_gets_is_explained(run, stored, topics):
     of_scorer = Scorer.load(stored).explain(TEXTS, targets="predicted")
     assert [e.target for e in of_scorer] == [e.target for e in expected]
     np.testing.assert_array_equal(of_scorer.numbers, expected.numbers)
-    with pytest.raises(ValueError, match="X has no documents"):
-        Scorer.load(stored).explain([], targets="predicted")
-    with pytest.raises(TypeError, match="Document 70 is missing"):
-        Scorer.load(stored).explain([*70 * TEXTS[:1], None], targets="predicted")
     assert output == f"{expected.to_text(max_documents=None)}\n"
     code, _, told = run("explain", stored, topics(), *options, "--target", "sun")
     assert code == 1

@@ -14,22 +14,16 @@ WRITTEN = [  # classes, a label as tables have it, the class that is meant
     ([False, True], "True", True),  # pandas
     ([False, True], "true", True),  # JSON, SQL
     ([False, True], "FALSE", False),  # spreadsheets, R
-    ([False, True], False, False),
-    ([False, True], "1", None),
     ([1, 2], "2", 2),
     ([1, 2], "2.0", 2),  # a column with missing values elsewhere
     ([1, 2], 2.0, 2),
-    ([1, 2], "two", None),
     ([1, 2], True, None),
     ([2**60, 2**60 + 1], str(2**60 + 1), 2**60 + 1),
     ([-1.0, 1.0], "-1", -1.0),
-    ([-1.0, 1.0], "1.0", 1.0),
-    (["False", "True"], "True", "True"),
     (["False", "True"], "true", None),
     (["1", "01", "1.0"], "01", "01"),
     (["1", "2"], 2, "2"),
     (["1", "2", "nan"], "nan", "nan"),
-    (["inf", "1"], "inf", "inf"),
 ]
 
 
@@ -46,21 +40,11 @@ def of_truth(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("command", ["evaluate", "report", "explain"])
-def test_booleans_of_a_table_by_pandas_are_those_of_the_model(run, table, of_truth, command):
-    rows = [(0, text, str(label == "pos")) for text, label in zip(TEXTS, LABELS, strict=True)]
-    code, _, _ = run(command, of_truth, table(rows), "--label", "label")
-    assert code == 0
-
-
-def test_booleans_are_counted_as_what_they_say(run, table, of_truth):
+def test_booleans_of_a_table_by_pandas_are_those_of_the_model(run, table, of_truth):
     path = table([(0, "Good.", "True"), (1, "Bad.", "TRUE"), (2, "Bad.", "False")])
     _, output, _ = run("evaluate", of_truth, path, "--json")
     assert np.sum(json.loads(output)["confusion"], axis=1).tolist() == [1, 2]
-
-
-def test_a_boolean_is_a_target(run, table, of_truth):
-    assert run("explain", of_truth, table(), "--target", "True")[0] == 0
+    assert run("explain", of_truth, path, "--label", "label", "--target", "True")[0] == 0
 
 
 def test_a_compressed_table_has_neither_name_nor_time(tmp_path):
@@ -78,10 +62,5 @@ def test_a_compressed_table_has_neither_name_nor_time(tmp_path):
 def test_what_is_written_of_labels_is_read_as_them(names):
     sets = LabelSets(ClassNames(names), ";")
     rows = np.array(list(itertools.product([False, True], repeat=len(names))))
-    numbers = [sets.numbers(sets.written(row), "here") for row in rows]
+    numbers = [sets.numbers(f" {sets.written(row)} ; ;", "here") for row in rows]
     np.testing.assert_array_equal(sets.indicator(numbers), rows)
-
-
-def test_blanks_around_a_label_of_a_cell_do_not_count():
-    sets = LabelSets(ClassNames(["a", "b"]), ";")
-    assert sets.numbers(" b;a ; ;", "here") == [1, 0]

@@ -1,26 +1,9 @@
 import hashlib
-from collections import Counter
 
 import numpy as np
 import pytest
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
 
 from sk_han.datasets import make_reviews
-
-ALL_CLASSES = [2, 3, 4, 5]
-
-
-@pytest.fixture(scope="module")
-def reviews():
-    return make_reviews(2000, random_state=0, return_rationales=True)
-
-
-def linear_accuracy(texts, labels, ngram_range=(1, 2)):
-    vectorizer = TfidfVectorizer(ngram_range=ngram_range, sublinear_tf=True, min_df=2)
-    train, test = vectorizer.fit_transform(texts[:1500]), vectorizer.transform(texts[1500:])
-    model = LogisticRegression(C=10, max_iter=1000).fit(train, labels[:1500])
-    return model.score(test, labels[1500:])
 
 
 def test_generator_goes_on_where_it_stood():
@@ -43,42 +26,11 @@ def test_seed_leaves_global_random_state_alone():
         (4, "9c091bbcfedbae7e695d7930e308d96559d2a87b54f6403ba6ad4712ee60cef2"),
         (5, "b19f43ce3a3f4a4997a098390426ce806243ba8bb8cd9fa3b559827c26607b58"),
     ],
-    ids=ALL_CLASSES,
 )
 def test_reviews_of_a_seed_never_change(n_classes, digest):
     corpus = make_reviews(20, n_classes=n_classes, random_state=0, return_rationales=True)
     written = repr([(t, str(y), r) for t, y, r in zip(*corpus, strict=True)])
     assert hashlib.sha256(written.encode()).hexdigest() == digest
-
-
-@pytest.mark.parametrize(
-    ("n_classes", "names"),
-    [
-        (2, {"negative", "positive"}),
-        (3, {"negative", "neutral", "positive"}),
-        (4, {"very negative", "negative", "positive", "very positive"}),
-        (5, {"very negative", "negative", "neutral", "positive", "very positive"}),
-    ],
-)
-def test_classes_of_the_scale_differ_by_one_review_at_most(n_classes, names):
-    labels = make_reviews(101, n_classes=n_classes, random_state=0)[1]
-    counts = Counter(labels.tolist())
-    assert labels.dtype.kind == "U"
-    assert counts.keys() == names
-    assert max(counts.values()) - min(counts.values()) <= 1
-
-
-def test_bag_of_words_is_at_chance(reviews):
-    assert linear_accuracy(*reviews[:2], ngram_range=(1, 1)) < 0.58
-
-
-def test_rationales_alone_tell_the_label_better_than_the_whole_text(reviews):
-    texts, labels, rationales = reviews
-    said = [
-        " ".join(text[start:end] for start, end in spans)
-        for text, spans in zip(texts, rationales, strict=True)
-    ]
-    assert linear_accuracy(said, labels) > linear_accuracy(texts, labels) + 0.1
 
 
 @pytest.mark.parametrize("n_classes", [0, 1, 6, "two", None])

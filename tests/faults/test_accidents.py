@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 from skorch.callbacks import Callback
-from skorch.callbacks import EarlyStopping as SkorchEarlyStopping
 
 from sk_han import HierarchicalTokenizer, SentenceEmbedder
 from sk_han.nn import HierarchicalAttentionNetwork
@@ -109,10 +108,6 @@ class TestInterrupts:
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def test_the_early_stopping_of_skorch_stops_training(self):
-        stopper = SkorchEarlyStopping(monitor="train_loss", threshold=1e9, patience=1)
-        assert tiny(max_epochs=9, callbacks=[stopper]).fit(TEXTS, LABELS).n_iter_ == 2
-
     @pytest.mark.parametrize("raised", [ctrl_c, interrupt, fault])
     @pytest.mark.parametrize("parameter", ["word_tokenizer", "sentence_splitter", "strip_accents"])
     def test_what_a_tokenizer_raises_leaves_the_earlier_state(self, parameter, raised):
@@ -128,20 +123,19 @@ class TestInterrupts:
         assert not [name for name in vars(classifier) if name.endswith("_")]
 
 
-class TestDivergence:
-    def test_a_loss_that_is_no_number_leaves_the_earlier_state(self):
-        classifier = tiny().fit(TEXTS, LABELS).set_params(lr=1e36, net_params={"clip_norm": None})
-        with state_stays(classifier), pytest.raises(FloatingPointError, match="Lower lr"):
-            classifier.fit(TEXTS, LABELS)
-
-
-class TestDevices:
-    @pytest.mark.parametrize("device", ["cuda:99", "tpu"])
-    def test_an_absent_device_names_those_present_and_leaves_the_earlier_state(self, device):
-        classifier = tiny().fit(TEXTS, LABELS)
-        message = rf"'{device}' is not .*this machine has \['cpu'.*'auto'"
-        with state_stays(classifier), pytest.raises(ValueError, match=message):
-            classifier.set_params(device=device).fit(TEXTS, LABELS)
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"device": "cuda:99"}, ValueError, r"'cuda:99' is not .*this machine has \['cpu'.*'auto'"),
+        ({"lr": 1e36, "net_params": {"clip_norm": None}}, FloatingPointError, "Lower lr"),
+        ({"tokenizer": HierarchicalTokenizer(min_df=99)}, ValueError, "min_df"),
+    ],
+    ids=["device", "divergence", "no words"],
+)
+def test_a_fit_that_fails_leaves_the_earlier_state(params, error, message):
+    classifier = tiny().fit(TEXTS, LABELS)
+    with state_stays(classifier), pytest.raises(error, match=message):
+        classifier.set_params(**params).fit(TEXTS, LABELS)
 
 
 @pytest.fixture
@@ -169,18 +163,6 @@ class TestMemoryOfAGPU:
         expected = classifier.predict_proba(texts)
         small_gpu(n_documents)
         np.testing.assert_allclose(classifier.predict_proba(texts), expected, atol=1e-6)
-
-    def test_documents_are_explained_in_smaller_batches(self, small_gpu):
-        classifier = tiny().fit(TEXTS, LABELS)
-        texts = [*TEXTS, "", "Good."]
-        expected = classifier.explain(texts, method="attention")
-        small_gpu(3)
-        halved = classifier.explain(texts, method="attention")
-        for found, whole in zip(halved, expected, strict=True):
-            np.testing.assert_allclose(found.word_attention, whole.word_attention, atol=1e-6)
-            np.testing.assert_allclose(
-                found.sentence_attention, whole.sentence_attention, atol=1e-6
-            )
 
     def test_a_single_document_that_is_too_large_is_an_error_with_repairs(self, small_gpu):
         classifier = tiny().fit(TEXTS, LABELS)

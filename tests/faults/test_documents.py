@@ -5,8 +5,6 @@ from `fit`, `predict`, `predict_proba` and `explain`, of a classifier and of a P
 """
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -116,12 +114,6 @@ class TestContainers:
             with pytest.raises(error, match=message):
                 method(fitted, X)
 
-    def test_a_refused_fit_leaves_the_earlier_state(self, fitted):
-        before = fitted.predict_proba(TEXTS)
-        with pytest.raises(TypeError):
-            fitted.fit(with_document(None), LABELS)
-        np.testing.assert_array_equal(fitted.predict_proba(TEXTS), before)
-
 
 class TestFewDocuments:
     @pytest.mark.parametrize("door", DOORS)
@@ -135,36 +127,3 @@ class TestFewDocuments:
         with pytest.warns(UserWarning, match="single class, 'pos'"):
             model = DOORS[door]().fit(["It was good."], ["pos"])
         assert model.predict(["It was bad.", ""]).tolist() == ["pos", "pos"]
-
-
-GIANT = """
-import resource
-from sk_han import Attention, HANClassifier
-
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-def work(texts):
-    classifier = HANClassifier(
-        embedding_dim=8, word_hidden=4, sentence_hidden=4, pooling=Attention(size=4), max_epochs=1,
-        batch_size=256, validation_fraction=None, random_state=0, device="cpu",
-    )
-    classifier.fit(texts, ["pos", "neg"] * (len(texts) // 2))
-    classifier.explain(texts)
-
-small = ["A good film. We laughed.", "Bad and dull. We left."] * 100
-work(small)
-before = peak()
-work([*small, "rain and more rain " * 1_500, "Rain. " * 6_000])
-print(peak() - before)
-"""
-
-
-@pytest.mark.thorough
-@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is counted in other units")
-def test_giants_among_many_small_documents_take_memory_by_their_own_length():
-    # A cube of the documents padded to 6,000 words takes 200 x 6,000 x 8 x 4 bytes = 38 MB for the
-    # states of the words alone, and as much again and again for what the backward needs.
-    command = [sys.executable, "-W", "ignore", "-c", GIANT]
-    grown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
-    assert float(grown.stdout) < 40

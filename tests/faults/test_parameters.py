@@ -64,17 +64,12 @@ def test_a_use_names_the_parameter(request, name, value, use):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("lowercase", "yes"),
-        ("strip_accents", "latin"),
         ("tokens", "letters"),
         ("token_pattern", 5),
         ("stop_words", "german"),
         ("max_sentences", -1),
-        ("max_words", 2.5),
         ("sentence_splitter", "\n"),
-        ("word_tokenizer", []),
         ("n_jobs", "all"),
-        ("output", "dense"),
     ],
 )
 @pytest.mark.parametrize("method", ["transform", "locate"])

@@ -54,29 +54,3 @@ model.predict_proba(["A good film."])
 print(*made, *(set({NOT_NEEDED}) & sys.modules.keys()))
 """
     assert run_python(code, path, SK_HAN_ENGINE=engine) == []
-
-
-FIT = """
-from sk_han import HANClassifier
-from sk_han.datasets import make_reviews
-texts, labels = make_reviews(120, random_state=0)
-classifier = HANClassifier(max_epochs=2, embedding_dim=8, word_hidden=4, warm_start=True)
-"""
-GOES_ON = """
-classifier.fit(texts, labels, X_unlabelled=texts).partial_fit(texts, labels)
-classifier.explain(texts[:2])
-classifier.explain(texts[:2], method="gradient_attention")
-"""
-COMPUTES_STATES_AGAIN = """
-from sk_han.nn import _encoders as encoders
-encoders.MOST_STEPS_KEPT = 3
-classifier.set_params(rnn="lstm").fit(texts, labels)
-"""
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("engine", ["auto", "torch"])
-@pytest.mark.parametrize("work", [GOES_ON, COMPUTES_STATES_AGAIN], ids=["goes on", "states again"])
-def test_fits_and_explanations_load_no_compiler(engine, work):
-    loaded = f"import sys\nprint(*(set({NOT_NEEDED[:3]}) & sys.modules.keys()))"
-    assert run_python(FIT + work + loaded, SK_HAN_ENGINE=engine) == []

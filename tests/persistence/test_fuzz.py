@@ -98,8 +98,9 @@ def with_another_header(draw, content):
 def with_a_flood(draw, content):
     unit = draw.choice(["[]", "[[]]", "{}", '{"":0}', "[12345]", '["ab",12]', "1.5", '"ab"'])
     text = "[" + ",".join([unit] * (300_000 // len(unit))) + "]"
-    place = draw.choice(["net_params", "class_weight", "callbacks"])
-    return with_text(text, ("model", "params", place), FILES[0])
+    before = draw.choice(["", '"😀",', "[" * 300])
+    text = f"[{before}{text}{']' * before.count('[')}]"
+    return with_text(text, draw.choice(list(paths(golden_parts(content)[0]))), content)
 
 
 DAMAGES = [flipped, cut_off, swapped, longer, zeroed]

@@ -72,7 +72,6 @@ class TestCraftedHeader:
         ("text", "message"),
         [
             ("{}", "do not describe a model"),
-            ("[", "is not JSON"),
             ('{"format":NaN}', "NaN is not a number"),
             ('{"format":4,"description":{}}', "have the entries"),
             ("[" * 5000, "is not JSON|nested too deeply"),
@@ -263,9 +262,7 @@ class TestCraftedContent:
     @pytest.mark.parametrize(
         ("path", "message"),
         [
-            (("model",), r"lacks \['model'\]"),
             ((*PARTS, "network"), "its parts have no network"),
-            ((*FITTED, "best_epoch"), "'best_epoch'"),
             ((*NETWORK, "weights", "state", "output.bias"), r"lacks \['output\.bias'\]"),
             ((*NGRAMS, "counts", "state", "inside"), r"lacks \['inside'\]"),
         ],
@@ -295,11 +292,8 @@ class TestCraftedContent:
     )
     def test_a_vocabulary_that_is_none_is_refused(self, load_bytes, change, message):
         description, arrays = golden_parts()
-        words = {
-            "words": np.frombuffer(b"abc", "u1"),
-            "ends": np.arange(1, 4),
-            "ids": np.arange(2, 5),
-        }
+        words = {"words": np.frombuffer(b"abc", "u1"), "ends": np.array([1, 2, 3])}
+        words["ids"] = words["ends"] + 1
         of_tokenizer = {f"tokenizer.{part}": array for part, array in (words | change).items()}
         assert of_tokenizer.keys() <= arrays.keys()
         with pytest.raises(ModelFormatError, match=message):

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-import sklearn
 import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -17,7 +16,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from skorch.callbacks import EpochTimer
 
-from sk_han import DocumentArray, HierarchicalTokenizer, load, save
+from sk_han import HierarchicalTokenizer, load, save
 from tests.tiny_models import (
     LABELS,
     TEXTS,
@@ -93,29 +92,12 @@ class TestParameters:
         assert loaded.get_params() == classifier.get_params()
         assert (type(loaded.max_epochs), type(loaded.lr)) == (int, float)
 
-    def test_an_array_of_initial_vectors_comes_back(self, path):
-        X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
-        vectors = np.arange(28.0).reshape(4, 7).T.copy().T / 28
-        loaded = round_trip(tiny(embedding_init=vectors).fit(X, [0, 1] * 10), path)
-        np.testing.assert_array_equal(loaded.embedding_init, vectors)
-        assert loaded.embedding_init.dtype == np.float64
-        assert np.isfinite(loaded.fit(X, [0, 1] * 10).history_[-1]["train_loss"])
-
     def test_the_tokenizer_parameter_comes_back_unfitted(self, fitted, path):
         classifier = copy(fitted).set_params(tokenizer=HierarchicalTokenizer(min_df=2))
         loaded = round_trip(classifier, path)
         assert loaded.tokenizer.min_df == 2
         assert not hasattr(loaded.tokenizer, "vocabulary_")
         assert "rain" in loaded.tokenizer_.vocabulary_
-
-    def test_metadata_requests_come_back(self, fitted, path):
-        with sklearn.config_context(enable_metadata_routing=True):
-            classifier = copy(fitted).set_fit_request(X_val=True, sample_weight="weights")
-            classifier.set_score_request(sample_weight=False)
-        requests = round_trip(classifier, path).get_metadata_routing()
-        assert requests.fit.requests["X_val"] is True
-        assert requests.fit.requests["sample_weight"] == "weights"
-        assert requests.score.requests["sample_weight"] is False
 
 
 class TestLabels:

@@ -1,15 +1,10 @@
 """Decisions and probabilities as a table, for one partition of many."""
 
-import pickle
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import sk_han
-from sk_han import HierarchicalTokenizer
 from sk_han.serving import Scorer
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, tiny, with_classes
 
@@ -123,28 +118,3 @@ def test_an_empty_partition_has_the_same_columns_and_dtypes(request, model, text
     found, expected = scorer.predict_frame(texts), scorer.predict_frame(UNSEEN)
     assert len(found) == 0
     pd.testing.assert_series_equal(found.dtypes, expected.dtypes)
-
-
-def test_documents_of_word_ids_have_rows_too(served):
-    documents = HierarchicalTokenizer().fit_transform(TEXTS)
-    scorer = served(tiny().fit(documents, LABELS))
-    for some in (documents, documents[:0]):
-        found = scorer.predict_frame(some)
-        assert len(found) == len(some)
-    assert scorer.predict_frame(documents)["prediction"].tolist() == LABELS.tolist()
-
-
-@pytest.mark.thorough
-def test_a_pickled_scorer_needs_no_pytorch(scorer, tmp_path):
-    pickled, frame = tmp_path / "scorer.pickle", tmp_path / "frame.pickle"
-    pickled.write_bytes(pickle.dumps(scorer))
-    code = """
-import pickle, sys
-with open(sys.argv[1], "rb") as file:
-    scorer = pickle.load(file)
-scorer.predict_frame(["A good day.", "Bad."]).to_pickle(sys.argv[2])
-assert not sys.modules.keys() & {"torch", "skorch", "sklearn"}
-"""
-    subprocess.run([sys.executable, "-c", code, pickled, frame], check=True, timeout=120)
-    expected = scorer.predict_frame(["A good day.", "Bad."])
-    pd.testing.assert_frame_equal(pd.read_pickle(frame), expected)

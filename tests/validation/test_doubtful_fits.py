@@ -1,5 +1,7 @@
 """A fit warns of doubtful data, once and at the line of the user."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,22 +13,17 @@ FEATURES = np.eye(7, dtype=int)[np.arange(100) % 7]  # a column of seven kinds, 
 
 
 @pytest.mark.parametrize("of_several", [False, True])
-def test_a_fit_tells_them_once(of_several):
-    frame = pd.DataFrame({"Pos": [1, 0, 1] * 6, "pos": [0, 1, 1] * 6})
-    y = frame if of_several else ["pos", "Pos"] * 9
-    with pytest.warns(UserWarning, match="alone: 'Pos' and 'pos'") as told:
-        tiny().fit(TEXTS, y)
-    assert len(told) == 1
-
-
-@pytest.mark.parametrize("of_several", [False, True])
-def test_a_fit_tells_of_a_blank_label(of_several):
-    frame = pd.DataFrame({"pos": [1, 0, 1] * 6, " ": [0, 1, 1] * 6})
-    y = frame if of_several else ["pos", " "] * 9
-    with pytest.warns(UserWarning, match="A label is blank, ' ', and learnt as any other") as told:
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [("Pos", "alone: 'Pos' and 'pos'"), (" ", "A label is blank, ' ', and learnt as any other")],
+)
+def test_a_fit_tells_of_doubtful_labels_once(of_several, other, message):
+    frame = pd.DataFrame({"pos": [1, 0, 1] * 6, other: [0, 1, 1] * 6})
+    y = frame if of_several else ["pos", other] * 9
+    with pytest.warns(UserWarning, match=message) as told:
         model = tiny().fit(TEXTS, y)
     assert len(told) == 1
-    assert set(model.classes_.tolist()) == {"pos", " "}
+    assert set(model.classes_.tolist()) == {"pos", other}
 
 
 @pytest.mark.parametrize("written", ["nan", "NaN", "None", "<NA> "])
@@ -83,3 +80,46 @@ def test_a_fit_warns_of_a_table_at_the_line_of_the_user():
     with pytest.warns(UserWarning, match="looks like a table of features") as warned:
         tiny().fit(FEATURES, np.arange(100) % 2)
     assert warned[0].filename == __file__
+
+
+def warnings_of(learn):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        learn()
+    assert all(warning.filename == __file__ for warning in caught)
+    return [str(warning.message) for warning in caught]
+
+
+def test_classes_of_one_document_are_named_with_what_becomes_of_it():
+    labels = [*LABELS[:-2], "rare", "odd"]
+    (message,) = warnings_of(lambda: tiny().fit(TEXTS, labels))
+    assert message.startswith("2 of 4 classes have a single document: 'odd', 'rare'. It is")
+    assert "trained on and not held out" in message
+
+
+def test_a_document_of_weight_zero_is_none():
+    weights = np.ones(len(TEXTS))
+    weights[LABELS == "pos"] = 0
+    weights[0] = 1
+    (message,) = warnings_of(lambda: tiny().fit(TEXTS, LABELS, sample_weight=weights))
+    assert "single document: 'pos'" in message
+
+
+@pytest.mark.parametrize(
+    ("params", "why"),
+    [
+        ({"validation_fraction": None}, "and validation_fraction is None. Give X_val"),
+        ({"validation_fraction": 0.01}, "18 documents of 2 classes are too few to hold out"),
+    ],
+)
+def test_early_stopping_without_held_out_documents_says_that_it_has_no_effect(params, why):
+    classifier = tiny(n_iter_no_change=3, **params)
+    (message,) = warnings_of(lambda: classifier.fit(TEXTS, LABELS))
+    assert message.startswith("n_iter_no_change=3 has no effect without held-out documents")
+    assert why in message
+
+
+def test_documents_given_for_validation_are_enough_for_early_stopping():
+    classifier = tiny(n_iter_no_change=3, validation_fraction=None)
+    given = {"X_val": TEXTS, "y_val": LABELS}
+    assert warnings_of(lambda: classifier.fit(TEXTS, LABELS, **given)) == []

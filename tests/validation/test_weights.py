@@ -21,22 +21,6 @@ Kind = Enum("Kind", {"GOOD": "good", "BAD": "bad"}, type=str)
 # Their numbers
 
 
-@pytest.mark.parametrize(
-    ("labels", "classes", "expected"),
-    [
-        (LABELS, CLASSES, [1, 0, 1, 1, 1]),
-        (np.array([7, -5, 11]), np.array([-5, 7, 11]), [1, 0, 2]),
-        (np.array(["b"]), np.array(["a", "b", "c"]), [1]),  # others have no documents
-    ],
-)
-def test_labels_become_their_position_among_the_classes(
-    labels: np.ndarray, classes: np.ndarray, expected: list[int]
-) -> None:
-    encoded = encode_labels(labels, classes, "y")
-    assert encoded.dtype == np.int64
-    assert encoded.tolist() == expected
-
-
 @pytest.mark.parametrize("labels", [np.array(["good", "fine"]), np.array(["good", "fine"], object)])
 def test_labels_of_no_class_are_named(labels: np.ndarray) -> None:
     message = r"y_val contains .* not classes .*: 'fine'; its classes are 'bad', 'good'"
