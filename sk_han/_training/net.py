@@ -107,7 +107,7 @@ def torch_threads(number: int | None = None, *, of_kernels: bool = False) -> Ite
     (pytorch#17199). Where kernels do the work, threads that wait actively would take their cores.
     """
     before = torch.get_num_threads()
-    number = before if number is None else number
+    number = before if number is None else int(number)  # PyTorch refuses a bool
     if os.getpid() != _IMPORTED_IN or (of_kernels and number > 1 and engine_in_use() == "numba"):
         number = 1
     if number == before:
