@@ -297,14 +297,16 @@ def public_methods(estimator):
     ]
 
 
-class TestUnfitted:
-    @pytest.mark.parametrize("name", public_methods(HANClassifier))
-    def test_every_method_of_the_classifier_says_so(self, name):
-        arguments = {"score": [TEXTS, LABELS], "to_state": []}.get(name, [TEXTS])
-        with pytest.raises(NotFittedError, match="HANClassifier instance is not fitted"):
-            getattr(tiny(), name)(*arguments)
-
-    @pytest.mark.parametrize("name", public_methods(HierarchicalTokenizer))
-    def test_every_method_of_the_tokenizer_says_so(self, name):
-        with pytest.raises(NotFittedError, match="HierarchicalTokenizer instance is not fitted"):
-            getattr(HierarchicalTokenizer(), name)(TEXTS)
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        (estimator, name)
+        for estimator in (tiny(), HierarchicalTokenizer())
+        for name in public_methods(type(estimator))
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_every_method_of_an_unfitted_estimator_says_so(estimator, name):
+    arguments = {"score": [TEXTS, LABELS], "to_state": []}.get(name, [TEXTS])
+    with pytest.raises(NotFittedError, match=f"{type(estimator).__name__} instance is not fitted"):
+        getattr(estimator, name)(*arguments)

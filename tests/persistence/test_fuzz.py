@@ -1,12 +1,16 @@
 """Two thousand files, damaged by accident or crafted to do harm: none loads in silence."""
 
 import random
+import re
 import tracemalloc
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 
-from sk_han import DocumentArray, HierarchicalTokenizer, ModelFormatError, explain, load
+from sk_han import DocumentArray, HierarchicalTokenizer, ModelFormatError, explain, load, save
 from sk_han.serving import Scorer
 from tests.crafted_files import (
     GOLDEN,
@@ -20,6 +24,7 @@ from tests.crafted_files import (
     with_text,
     without,
 )
+from tests.tiny_models import fitted_classifier
 
 FILES = [path.read_bytes() for path in sorted(GOLDEN.glob("*.han"))]
 TEXTS = ["It was a good day. The sun shone!", "", "A bad zebra; bad, bad. " * 20]
@@ -149,3 +154,83 @@ def test_a_changed_file_is_refused_or_sound(change, tmp_path):
             continue
         assert change not in DAMAGES, number
         assert np.isfinite(numbers_of(model)).all(), number
+
+
+# A Scorer refuses the files that `load` refuses, also for what it does not use.
+
+
+@cache
+def served():
+    """Give a file of a network that a Scorer computes."""
+    with TemporaryDirectory() as folder:
+        save(fitted_classifier(), Path(folder) / "model.han")
+        return (Path(folder) / "model.han").read_bytes()
+
+
+CONTENTS = {
+    "served": served,
+    "pipeline": (GOLDEN / "pipeline.han").read_bytes,
+    "word_ids": (GOLDEN / "word_ids.han").read_bytes,
+}
+
+
+def parts_of(name):
+    """Give a file's description, with a short history, and its arrays."""
+    description, arrays = golden_parts(CONTENTS[name]())
+    model = description["model"]
+    fitted = (model["steps"][1][1] if model["class"] == "Pipeline" else model)["fitted"]
+    fitted |= {"history": fitted["history"][:1], "best_epoch": None, "best_score": None}
+    return description, arrays
+
+
+def crafted(name, shift):
+    """Give files with each value of the description replaced, and with each taken out."""
+    description, arrays = parts_of(name)
+    yield "as it is", archive_of(description, arrays)
+    for number, path in enumerate(paths(description)):
+        value = HOSTILE[(number + 7 * shift) % len(HOSTILE)]
+        yield f"{path} = {value!r:.40}", archive_of(set_at(description, path, value), arrays)
+        if shift == 0:
+            yield f"without {path}", archive_of(without(description, path), arrays)
+    for array in arrays if shift == 0 else ():
+        shorter = arrays[array].ravel()[:-1]
+        yield f"short {array}", archive_of(description, arrays | {array: shorter})
+        rest = {each: arrays[each] for each in arrays if each != array}
+        yield f"without {array}", archive_of(description, rest)
+    yield "more", archive_of(description, arrays | {"more": np.ones(3)})
+
+
+UNREAD = re.compile(r"\('model', ('steps', 1, 1, )?'(params|requests)'|embedding_init")
+# A Scorer checks all else before it refuses another network, but not its sizes and weights.
+NETWORK = re.compile(r"'network', 'state'|parts\.network\.")
+
+
+def answer(reads, path):
+    try:
+        reads(path)
+    except ModelFormatError as error:
+        return "another network" if "sk_han.load reads it" in str(error) else "refused"
+    return "taken"
+
+
+def differences(files, path):
+    found, n_taken = [], 0
+    for what, content in files:
+        path.write_bytes(content)
+        of_scorer, by_load = answer(Scorer.load, path), answer(load, path) == "taken"
+        by_scorer = of_scorer != "refused"
+        n_taken += by_load
+        # Only `load` makes the estimator that has parameters and requests, and checks them.
+        is_unread = by_scorer and UNREAD.search(what) is not None
+        is_unread |= of_scorer == "another network" and NETWORK.search(what) is not None
+        if by_scorer != by_load and not is_unread:
+            found.append(f"{what}: {'taken' if by_scorer else 'refused'} by the Scorer alone")
+    assert n_taken > 0
+    return found
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("shift", range(len(HOSTILE)))
+@pytest.mark.parametrize("name", CONTENTS)
+def test_a_scorer_refuses_the_files_that_load_refuses(name, shift, tmp_path):
+    assert differences(crafted(name, shift), tmp_path / "model.han") == []
