@@ -189,6 +189,7 @@ class TestWithoutLabel:
         expected = tiny(pooling="attention", max_epochs=2).fit(TEXTS, LABELS)
         np.testing.assert_array_equal(found, expected.predict_proba(TEXTS))
         assert "Left 2 documents" in run("audit", data, *SMALL)[2]
+        assert "no row has a 'label'" in run("fit", table(BLANK), "-o", path)[2]
 
     def test_unlabelled_with_the_same_table_reads_their_texts(self, run, table, tmp_path):
         data, path = table([*ROWS, *BLANK]), tmp_path / "m.han"

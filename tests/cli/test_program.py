@@ -70,6 +70,7 @@ class TestUsage:
             ("evaluate {model} {model} {model} {data}", "compares two models, no --priors; got 3."),
             ("fit {data} -o {new} --set epochs=5", "Did you mean 'max_epochs'?"),
             ("evaluate {model} {data} --text label", "'label' is both --text and --label"),
+            ("fit {data} -o {new} --set min_df=2", "the tokenizer; set tokenizer__min_df"),
             ("fit {data} -o {new} --set random_state=3", "Use --seed"),
             ("fit {data} -o {new} --set callbacks=[]", "They need Python"),
             ("fit {data} -o {new} --set tokenizer=web", "tokenizer__tokens=web"),

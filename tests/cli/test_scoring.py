@@ -185,7 +185,10 @@ class TestEvaluate:
         assert np.sum(found["confusion"], axis=1).tolist() == [1, 1, 1, 2]
         assert found["accuracy"] == pytest.approx(few["accuracy"] * 2 / 5)
         assert found["log_loss"] == pytest.approx(few["log_loss"])
-        assert run("evaluate", model, table([*known, *others]), "--quiet")[0] == 0
+        many = [(i, "Bad.", f"label {i}") for i in range(25)]
+        code, output, told = run("evaluate", model, table([*known, *many]))
+        assert (code, "predicted" in output) == (0, False)
+        assert "The confusion of 27 classes is in --json" in told
         code, output, told = run("evaluate", model, table(others))
         assert (code, output) == (1, "")
         assert "None of the labels is a class of the model. They are 'Neg', 'strange'" in told

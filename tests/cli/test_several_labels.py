@@ -91,6 +91,30 @@ def test_figures_are_those_of_the_decisions(run, topics, stored):
     assert [line.split()[0] for line in printed.splitlines()[-5:]] == NAMES
 
 
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(
+    ("separator", "joined"), [([], "water;fire"), (["--separator", "|"], "water,fire")]
+)
+def test_labels_that_look_joined_are_told(run, table, tmp_path, separator, joined):
+    cells = ["water", "fire", joined]
+    rows = [(i, f"leak and smoke {i}", cells[i % 3]) for i in range(30)]
+    code, _, told = run("fit", table(rows), *separator, *SMALL, "-o", tmp_path / "claims.han")
+    assert code == bool(separator)
+    assert f"'{joined}' is taken for one label, and 'water', 'fire' are labels too." in told
+    assert f"give --separator {joined[5]!r}" in told
+    assert ("no cell has several between separators '|'" in told) == bool(separator)
+
+
+def test_lists_of_json_lines_are_sets_of_labels(run, stored, tmp_path):
+    path = tmp_path / "topics.jsonl"
+    cells = [["good", "sun"], [], None, "bad;rain"]
+    path.write_text("\n".join(json.dumps({"text": "Good.", "topics": cell}) for cell in cells))
+    code, output, _ = run("evaluate", stored, path, *TOPICS, "--json")
+    assert code == 0
+    counts = [label["documents"] for label in json.loads(output)["labels"]]
+    assert counts == [1, 1, 0, 1, 1]
+
+
 @pytest.mark.parametrize(("command", "separator"), [("evaluate", "|"), ("explain", "\t")])
 def test_another_separator_than_that_of_the_model_is_told(run, topics, stored, command, separator):
     path, column = topics(["good", separator.join(["bad", "rain"])]), ("--label", "topics")

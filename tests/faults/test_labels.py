@@ -180,6 +180,8 @@ class TestRefused:
             tiny().fit(TEXTS, LABELS, X_val=TEXTS[:2], y_val=["pos"])
         with pytest.raises(ValueError, match="not classes of this classifier: 'so-so'"):
             tiny().partial_fit(TEXTS, [*LABELS[1:], "so-so"], classes=["neg", "pos"])
+        with pytest.raises(ValueError, match=r"y_val contains .*: 'so-so'; its classes are "):
+            tiny().fit(TEXTS, LABELS, X_val=TEXTS[:2], y_val=["pos", "so-so"])
 
     @pytest.mark.parametrize("values", [LABELS, NUMBERS, np.array(NUMBERS, float)], ids=type)
     def test_a_value_behind_a_mask_is_missing(self, values):

@@ -282,6 +282,7 @@ class TestCraftedContent:
         [
             ({"ids": np.full(3, 2)}, "several words"),
             ({"ids": np.array([2, 3, 999])}, "beyond the 21 word vectors"),
+            ({"ids": np.array([2.0, 3.0, 4.0])}, "is not a vector of int64"),
             ({"ids": np.array([2, 3])}, "do not belong together"),
             ({"ends": np.array([1, 2, 9])}, "do not belong together"),
             ({"ends": np.array([2, 1, 3])}, "does not rise"),

@@ -268,6 +268,7 @@ def test_each_of_several_labels_has_a_decision_and_a_probability(of_labels):
     ("classes", "dtype"),
     [
         (["prediction", "probability_prediction"], pd.Series(["text"]).dtype),
+        (["", "neg\ud800"], object),
         ([3, 10], np.int64),
         ([-0.5, 2.0], np.float64),
         ([False, True], bool),

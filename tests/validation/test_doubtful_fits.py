@@ -18,7 +18,7 @@ FEATURES = np.eye(7, dtype=int)[np.arange(100) % 7]  # a column of seven kinds, 
     [("Pos", "alone: 'Pos' and 'pos'"), (" ", "A label is blank, ' ', and learnt as any other")],
 )
 def test_a_fit_tells_of_doubtful_labels_once(of_several, other, message):
-    frame = pd.DataFrame({"pos": [1, 0, 1] * 6, other: [0, 1, 1] * 6})
+    frame = pd.DataFrame({other: [1, 0, 1] * 6, "pos": [0, 1, 1] * 6})
     y = frame if of_several else ["pos", other] * 9
     with pytest.warns(UserWarning, match=message) as told:
         model = tiny().fit(TEXTS, y)

@@ -1,4 +1,4 @@
-"""Numbers of labels, and weights of training documents."""
+"""Weights of training documents."""
 
 from __future__ import annotations
 
@@ -8,27 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sk_han._validation.labels import (
-    document_weights,
-    encode_labels,
-)
+from sk_han._validation.labels import document_weights
 
 CLASSES = np.array(["bad", "good"])
 LABELS = np.array(["good", "bad", "good", "good", "good"])
 Kind = Enum("Kind", {"GOOD": "good", "BAD": "bad"}, type=str)
-
-
-# Their numbers
-
-
-@pytest.mark.parametrize("labels", [np.array(["good", "fine"]), np.array(["good", "fine"], object)])
-def test_labels_of_no_class_are_named(labels: np.ndarray) -> None:
-    message = r"y_val contains .* not classes .*: 'fine'; its classes are 'bad', 'good'"
-    with pytest.raises(ValueError, match=message):
-        encode_labels(labels, CLASSES, "y_val")
-
-
-# Weights of documents
 
 
 def weights_of(sample_weight: Any = None, class_weight: Any = None) -> np.ndarray:
