@@ -120,6 +120,9 @@ class TestRemembered:
         p = pd.read_csv(out, **options)["probability_pos"]
         expected = Scorer.load(path).predict_proba(pd.read_csv(data, dtype=str))[:, 1]
         np.testing.assert_allclose(p, expected, rtol=1e-5)
+        assert run("predict", path, data, "--proba", "-o", tmp_path / "out.xlsx")[0] == 0
+        p = pd.read_excel(tmp_path / "out.xlsx")["probability_pos"]  # which has numbers
+        np.testing.assert_allclose(p, expected, rtol=1e-5)
 
     def test_a_given_option_wins(self, run, remembering, table):
         data = table(name="english.csv")

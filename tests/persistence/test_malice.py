@@ -104,6 +104,8 @@ class TestCraftedArrays:
         [
             (np.array(["good", "bad"]), "sorted and distinct"),
             (np.array([["bad", "good"]]), "not an array of labels"),
+            (np.array([], dtype="U3"), "not an array of labels"),
+            (np.array(["bad", "bad"]), "sorted and distinct"),
             (np.array([1.0, np.inf]), "not finite"),
             (np.array(["a", "b", "c"]), "n_classes is 2, and elsewhere in it K is 3"),
             (np.array([0, 2], np.uint8).view(bool), "neither true nor false"),
@@ -285,6 +287,8 @@ class TestCraftedContent:
             ({"ids": np.array([2.0, 3.0, 4.0])}, "is not a vector of int64"),
             ({"ids": np.array([2, 3])}, "do not belong together"),
             ({"ends": np.array([1, 2, 9])}, "do not belong together"),
+            ({"ends": np.array([-1, 2, 3])}, "do not belong together"),
+            ({"ends": np.array([[1], [2], [3]])}, "is not a vector of int64"),
             ({"ends": np.array([2, 1, 3])}, "does not rise"),
             ({"words": np.frombuffer(b"aba", "u1")}, "has a word twice"),
             ({"words": np.frombuffer(b"a\xffb", "u1")}, "codec can't decode"),
