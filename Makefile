@@ -34,7 +34,7 @@ UNSHAKEN := datasets documents inspection/results kernels rendering storage text
 SHAKES ?= 1 2 3 4 5
 
 .PHONY: demo quick test fast kernels test-thorough test-slow test-oldest test-newest test-neighbours test-gpu test-processors \
-	test-shaken checks lint docs wheel test-wheel clean
+	test-shaken test-mutants checks lint docs wheel test-wheel clean
 
 # With what a user of the package gets, and nothing for developers. One thread for each of the models that are timed.
 demo: $(DEMO_READY)
@@ -93,6 +93,10 @@ test-shaken: $(READY)
 	for seed in $(SHAKES); do echo "== SK_HAN_TEST_SHAKE=$$seed"; SK_HAN_TEST_SHAKE=$$seed $(ONE_THREAD) \
 		$(BIN)/python -m pytest -n 2 --dist loadfile -m "$(FAST) and not drawn" \
 		$(or $(ARGS),tests $(addprefix --ignore=tests/,$(UNSHAKEN))) || exit 1; done
+
+# The tests themselves: 100 small changes of the code, and how many of them a test sees. ARGS="--only tagging".
+test-mutants: $(READY)
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 checks: $(READY)
 	$(BIN)/python -m tests.checks_table
