@@ -374,9 +374,9 @@ def print_table(drawn: list[Mutant], results: dict[str, dict[str, str]]) -> None
     print(f"Not seen by the tests that reach it, or the first {BUDGET:.0f} seconds of these:")
     for mutant in unseen:
         print(f"- {mutant.identity}\n  {results[mutant.identity]['place']}")
-    command = ["coverage", "json", "-q", f"--data-file={COVERED}", "-o", FOLDER / "coverage.json"]
+    command = ["coverage", "json", "-q", f"--data-file={COVERED}", "-o", FOLDER / "totals.json"]
     subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=True)
-    totals = json.loads((FOLDER / "coverage.json").read_text("utf-8"))["totals"]
+    totals = json.loads((FOLDER / "totals.json").read_text("utf-8"))["totals"]
     for part, whole in ("covered_lines", "num_statements"), ("covered_branches", "num_branches"):
         print(f"{part}: {totals[part] / totals[whole]:.2%} ({totals[part]} of {totals[whole]})")
 
