@@ -329,6 +329,7 @@ def main(only: str, jobs: int, former_path: Path) -> None:
     if stored["digest"] != digest:
         TIMES.unlink(missing_ok=True)
         stored = {"digest": digest, "mutants": {}}
+        RESULTS.write_text(json.dumps(stored), "utf-8")
     results = stored["mutants"]
     former = json.loads(former_path.read_text("utf-8"))["mutants"] if former_path else {}
     folders: queue.Queue[Path] = queue.Queue()
@@ -351,9 +352,7 @@ def main(only: str, jobs: int, former_path: Path) -> None:
         test = seen_by(folder, mutant, tests) if tests else None
         folders.put(folder)
         line = sources[mutant.path][: mutant.start].count(b"\n") + 1
-        place = (
-            f"{mutant.path}:{line} -> {mutant.text} ({len(tests)} tests; formerly seen by {killer})"
-        )
+        place = f"{mutant.path}:{line} -> {mutant.text} ({len(tests)} tests; formerly {killer})"
         results[mutant.identity] = {"seen by": test, "place": place}
         RESULTS.write_text(json.dumps(stored, indent=1), "utf-8")
         print(f"{test or 'NOT SEEN':<60.60} {mutant.identity}", flush=True)
