@@ -209,6 +209,11 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     _report["failed" if report.failed else "seconds"][report.nodeid] = seconds
 
 
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    if report.failed:
+        _report["failed"][report.nodeid] = 0.0
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests of $MUTANT_TESTS, in its order."""
     if path := os.environ.get("MUTANT_TESTS"):
