@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import torch
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import sk_han
@@ -78,6 +78,12 @@ def test_words_are_in_order_within_their_sentences(fitted):
         assert (np.diff(of_word) >= 0).all()
         assert (words[:, 0] >= explanation.sentence_spans[of_word, 0]).all()
         assert (words[:, 1] <= explanation.sentence_spans[of_word, 1]).all()
+
+
+@pytest.mark.parametrize("nothing", ["passthrough", None])
+def test_a_last_step_that_does_nothing_is_passed_over(fitted, nothing):
+    pipeline = Pipeline([("classifier", fitted), ("nothing", nothing)])
+    assert explain(pipeline, TEXTS[:2]).to_json() == explain(fitted, TEXTS[:2]).to_json()
 
 
 @pytest.mark.thorough

@@ -47,6 +47,10 @@ class TestRows:
         counts = np.bincount(rows_of(np.arange(1000), np.arange(1000)).ravel())
         np.testing.assert_allclose(counts, [0, *10 * [100]], atol=1)
 
+    def test_true_and_one_are_equal_unless_both_were_learnt(self):
+        assert rows_of(["True", "True", "no", "no"], ["1", "True"]).ravel().tolist() == [1, 1]
+        assert rows_of(["True", "True", "1", "1"], ["1", "True"]).ravel().tolist() == [1, 2]
+
     @pytest.mark.parametrize(
         "numbers",
         [range(20240101, 20240301), 100_000_000 + np.arange(200), 1.7e9 + 0.001 * np.arange(200)],
