@@ -315,7 +315,8 @@ def tests_of(mutant: Mutant, killer: str, seconds: dict[str, float], data: Any) 
     total = Counter[str]()
     for test in reached:
         total[test.partition("::")[0]] += seconds[test]
-    near = f"tests/{mutant.package}/", f"{mutant.path}::"
+    module = Path(mutant.path).stem.lstrip("_")
+    near = f"tests/{mutant.package}/", f"tests/{module}/", f"tests/test_{module}", mutant.path
 
     def rank(test: str) -> tuple[object, ...]:
         file = test.partition("::")[0]
