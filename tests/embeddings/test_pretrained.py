@@ -227,7 +227,7 @@ def test_vectors_are_learnt_from_documents_of_the_vocabulary_alone(
 
 GLOVE = "film 0.5 -0.25 1e-3\nfine 1 2 .5\n"
 WORD2VEC = "2 3\n" + GLOVE
-PACKED = gzip.compress(WORD2VEC.encode())
+PACKED = gzip.compress(WORD2VEC.encode(), mtime=0)
 
 
 def load_content(folder: Path, content: str | bytes, vocabulary: Any = None) -> Embeddings:
