@@ -8,7 +8,6 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
-from sklearn.model_selection import KFold
 
 from sk_han import DocumentArray, SentenceArray
 from sk_han._documents import each_sentence_alone
@@ -41,43 +40,24 @@ def test_words_are_those_of_the_documents() -> None:
     assert words.words() is words
 
 
-def test_every_sentence_has_its_vector() -> None:
-    assert np.array_equal(sentences().sentence_vectors(), VECTORS[NUMBERS])
-
-
 def test_chosen_rows_keep_words_vectors_and_spans_together() -> None:
+    assert np.array_equal(sentences().sentence_vectors(), VECTORS[NUMBERS])
     X = sentences()[[2, 0]]
     assert X.to_nested() == [NESTED[2], NESTED[0]]
     assert np.array_equal(X.sentence_vectors(), VECTORS[[1, 2, 3, 0, 1]])
     assert X.sentence_spans.tolist() == [*SPANS[2:], *SPANS[:2]]
     assert same(sentences()[[1, 2, 0]][1:][::-1], sentences()[[0, 2]])
-
-
-def test_chosen_rows_share_the_vectors() -> None:
-    X = sentences()
     assert X[1:].vectors is X.vectors
 
 
-def test_splitters_choose_rows() -> None:
+def test_pickled_rows_hold_their_vectors_alone_and_join_to_the_whole() -> None:
     X = sentences()
-    for training, test in KFold(3).split(X):
-        assert len(X[training]) == 2
-        assert same(SentenceArray.concatenate([X[test]]), X[test])
-
-
-def test_joined_arrays_are_the_whole() -> None:
-    X = sentences()
-    assert same(SentenceArray.concatenate([X[:1], X[1:]]), X)
-    apart = pickle.loads(pickle.dumps(X[1:]))
-    assert same(DocumentArray.concatenate([X[:1], apart]), X)
-
-
-def test_a_pickle_of_rows_holds_their_vectors_alone() -> None:
-    X = sentences()
-    assert same(pickle.loads(pickle.dumps(X)), X)
     part = pickle.loads(pickle.dumps(X[:1]))
     assert same(part, X[:1])
     assert part.vectors.shape == (2, 5)
+    assert same(DocumentArray.concatenate([part, X[1:]]), X)
+    assert each_sentence_alone(X).vectors is X.vectors
+    assert each_sentence_alone(X).encoder == ENCODER
 
 
 def test_vectors_stay_on_the_disk_when_joblib_maps_them(tmp_path: Path) -> None:
@@ -99,27 +79,8 @@ def test_a_sentence_is_left_out_with_its_vector() -> None:
     assert left.to_nested()[0] == X.to_nested()[0][:1]
     assert left.to_nested()[1:] == X.to_nested()[1:]
     assert np.array_equal(left.sentence_vectors(), VECTORS[np.delete(NUMBERS, 1)])
-
-
-def test_sentences_alone_share_vectors_and_encoder() -> None:
-    X = sentences()
-    alone = each_sentence_alone(X)
-    assert isinstance(alone, SentenceArray)
-    assert alone.vectors is X.vectors
-    assert alone.encoder == ENCODER
-
-
-def test_a_word_cannot_be_left_out_of_a_vector() -> None:
-    kept = np.ones(8, dtype=bool)
-    kept[0] = False
     with pytest.raises(ValueError, match="words cannot be left out"):
-        sentences().keep_words(kept)
-
-
-def test_vectors_without_text_have_an_unknown_word_for_each_sentence() -> None:
-    X = SentenceArray.from_vectors([VECTORS[:2], VECTORS[:0], VECTORS[2:3]])
-    assert X.to_nested() == [[[1], [1]], [], [[1]]]
-    assert np.array_equal(X.sentence_vectors(), VECTORS[:3])
+        X.keep_words(np.arange(X.n_words) > 0)
 
 
 def test_arrays_of_several_encoders_are_not_joined() -> None:
@@ -128,16 +89,12 @@ def test_arrays_of_several_encoders_are_not_joined() -> None:
         DocumentArray.concatenate([sentences(), X])
     with pytest.raises(TypeError, match="with sentence vectors and without"):
         DocumentArray.concatenate([sentences(), DocumentArray.from_nested(NESTED)])
-
-
-def test_an_unknown_encoder_before_others_does_not_hide_that_they_differ() -> None:
-    unknown = SentenceArray.from_vectors([VECTORS])
-    X = SentenceArray(DocumentArray.from_nested(NESTED), VECTORS, NUMBERS, encoder="Other")
+    unknown = SentenceArray.from_vectors([VECTORS[:2], VECTORS[:0], VECTORS[2:3]])
+    assert unknown.to_nested() == [[[1], [1]], [], [[1]]]
+    assert np.array_equal(unknown.sentence_vectors(), VECTORS[:3])
     with pytest.raises(ValueError, match="Other"):
         DocumentArray.concatenate([unknown, sentences(), X])
-    joined = DocumentArray.concatenate([unknown, sentences()])
-    assert isinstance(joined, SentenceArray)
-    assert joined.encoder == ENCODER
+    assert DocumentArray.concatenate([unknown, sentences()]).encoder == ENCODER
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Which engine computes in a process, and what loads its kernels."""
 
 import warnings
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -24,13 +23,10 @@ class TestUsingEngine:
         before = engine_in_use()
         with using_engine("torch"):
             assert engine_in_use() == "torch"
+            assert kernels("no_such_module") is None
             with using_engine("auto"):
                 assert engine_in_use() == "torch"
         assert engine_in_use() == before
-
-    def test_torch_loads_no_kernels(self):
-        with using_engine("torch"):
-            assert kernels("no_such_module") is None
 
 
 @pytest.mark.usefixtures("_nothing_loaded")
@@ -91,10 +87,3 @@ def test_warming_up_where_nothing_compiles_fails(monkeypatch):
         pytest.raises(RuntimeError, match="the warning above"),
     ):
         warm_up()
-
-
-def test_a_module_is_loaded_once():
-    pytest.importorskip("numba")
-    with using_engine("numba"):
-        module = import_module("sk_han._kernels.network")
-        assert kernels("network") is kernels("network") is module

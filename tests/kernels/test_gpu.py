@@ -40,42 +40,31 @@ def gpu():
 @pytest.mark.filterwarnings("ignore:Conversion of an array:DeprecationWarning")
 class TestKernels:
     @pytest.mark.gpu
+    @pytest.mark.parametrize("lengths", [LENGTHS, [], [0, 0]], ids=["several", "none", "empty"])
     @pytest.mark.parametrize("hidden", [1, 5, 16, 50, LARGEST_HIDDEN])
-    def test_states_and_gradients_are_those_of_pytorch(self, gpu, hidden):
+    def test_states_and_gradients_are_those_of_pytorch(self, gpu, hidden, lengths):
         device = "cuda" if torch.cuda.is_available() else "cpu"
         torch.manual_seed(7)
         encoder = BidirectionalGRU(input_size=3, hidden_size=hidden)
-        index = torch.randint(11, (sum(LENGTHS),))
-        inputs, grad = torch.randn(11, 3), torch.randn(sum(LENGTHS), 2 * hidden)
+        index = torch.randint(11, (sum(lengths),))
+        inputs, grad = torch.randn(11, 3), torch.randn(sum(lengths), 2 * hidden)
+        lengths = torch.tensor(lengths, dtype=torch.int64)
 
         exact = BidirectionalGRU(3, hidden).double()
         exact.load_state_dict(encoder.state_dict())
-        given = inputs.double().requires_grad_()
-        states = exact(given, index, torch.tensor(LENGTHS))
-        wanted = [given, *exact.parameters()]
-        expected = [states, *torch.autograd.grad(states, wanted, grad.double())]
+        leaf = inputs.double().requires_grad_()
+        states = exact(leaf, index, lengths)
+        leaves = [leaf, *exact.parameters()]
+        expected = [states, *torch.autograd.grad(states, leaves, grad.double())]
 
         encoder.to(device)
-        given = inputs.to(device).requires_grad_()
-        own = encoder._weights()
-        states = gpu.gru_states(given, *own, index.to(device), torch.tensor(LENGTHS))
-        wanted = [given, *encoder.parameters()]
-        found = [states, *torch.autograd.grad(states, wanted, grad.to(device))]
-        found = [each.cpu().double() for each in found]
-        assert_close(found[0], expected[0], rtol=0, atol=1e-6)
-        assert_close(found, expected, rtol=1e-5, atol=1e-5)
-
-    @pytest.mark.gpu
-    @pytest.mark.parametrize("lengths", [[], [0, 0]])
-    def test_no_tokens_give_no_states_and_gradients_of_zero(self, gpu, lengths):
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        encoder, inputs = BidirectionalGRU(3, 5).to(device), torch.ones(2, 3, device=device)
-        index = torch.empty(0, dtype=torch.int64, device=device)
-        lengths_of_nothing = torch.tensor(lengths, dtype=torch.int64)
-        states = gpu.gru_states(inputs, *encoder._weights(), index, lengths_of_nothing)
-        assert states.shape == (0, 10)
-        states.sum().backward()
-        assert all(weight.grad.eq(0).all() for weight in encoder.parameters())
+        leaf = inputs.to(device).requires_grad_()
+        states = gpu.gru_states(leaf, *encoder._weights(), index.to(device), lengths)
+        leaves = [leaf, *encoder.parameters()]
+        results = [states, *torch.autograd.grad(states, leaves, grad.to(device))]
+        results = [tensor.cpu().double() for tensor in results]
+        assert_close(results[0], expected[0], rtol=0, atol=1e-6)
+        assert_close(results, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_kernels_are_started_on_the_gpu_of_their_tensors(monkeypatch):

@@ -1,7 +1,5 @@
 """What each word brings to a score, held against plain autograd."""
 
-import sys
-
 import pytest
 import torch
 from torch.testing import assert_close
@@ -124,56 +122,11 @@ def test_logits_and_attention_are_those_of_the_network(make_network, batch, para
         assert_close(getattr(found, name), getattr(expected, name).detach(), rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("params", [{}, {"pooling": ContextAttention(size=19)}], ids=str)
-def test_parts_of_a_batch_change_nothing(make_network, batch, params):
-    whole = make_network(**params).gradient_attention(*batch, fixed).words
-    in_chunks = make_network(max_words=4, **params).gradient_attention(*batch, fixed).words
-    assert_close(in_chunks, whole, rtol=0, atol=1e-13)
-
-
-def test_the_table_of_projected_words_changes_nothing(make_network, batch):
-    network = make_network()
-    expected = network.gradient_attention(*batch, fixed).words
-    network.tabulate()
-    assert_close(network.gradient_attention(*batch, fixed).words, expected, rtol=0, atol=1e-13)
-
-
 def test_a_network_in_training_mode_is_read_without_dropout(make_network, batch):
     network = make_network(dropout=0.5, word_dropout=0.5, embedding_dropout=0.5)
     found = network.train().gradient_attention(*batch, fixed)
     expected = make_network().eval().gradient_attention(*batch, fixed)
     assert all(map(torch.equal, found, expected))
-
-
-def test_recurrent_networks_go_backward_in_training_mode_and_stay_in_theirs(
-    make_network, batch, monkeypatch
-):
-    encoders = "sk_han.nn._encoders"
-    monkeypatch.setattr(f"{encoders}._by_blocks", sys.modules[encoders]._at_once)  # as on a GPU
-    network, modes = make_network(rnn="lstm").eval(), []
-    network.sentence_encoder.rnn.register_forward_hook(
-        lambda module, *_: modes.append((torch.is_grad_enabled(), module.training))
-    )
-    network.gradient_attention(*batch, fixed)
-    assert (True, True) in modes  # cuDNN would refuse (True, False)
-    assert (True, False) not in modes
-    assert not any(module.training for module in network.modules())
-
-
-def test_nothing_is_left_behind(make_network, batch):
-    network = make_network()
-    found = network.gradient_attention(*batch, fixed)
-    assert not any(values.requires_grad for values in found)
-    assert all(weight.grad is None for weight in network.parameters())
-
-
-def test_switched_off_gradients_and_frozen_weights_are_no_hindrance(make_network, batch):
-    network = make_network()
-    expected = network.gradient_attention(*batch, fixed).words
-    with torch.no_grad():
-        assert torch.equal(network.gradient_attention(*batch, fixed).words, expected)
-    network.requires_grad_(False)
-    assert_close(network.gradient_attention(*batch, fixed).words, expected, rtol=0, atol=1e-13)
 
 
 @each_member
@@ -186,14 +139,18 @@ def test_documents_without_words_have_no_parts(make_network, params):
     assert found.logits.shape == (5, 2)
 
 
-def test_the_score_is_asked_for_its_factors_where_the_documents_stand(make_network, batch):
-    network = make_network()
-    seen = []
-
-    def score(logits):
-        seen.append(logits)
-        return fixed(logits)
-
-    network.gradient_attention(*batch, score)
-    assert len(seen) == 1
-    assert_close(seen[0], network(*batch).detach(), rtol=0, atol=1e-13)
+@pytest.mark.parametrize("params", [{}, {"pooling": ContextAttention(size=19)}], ids=str)
+def test_parts_tables_and_frozen_weights_change_nothing_and_nothing_is_left_behind(
+    make_network, batch, params
+):
+    network = make_network(**params)
+    expected = network.gradient_attention(*batch, fixed)
+    assert not any(values.requires_grad for values in expected)
+    assert all(weight.grad is None for weight in network.parameters())
+    in_chunks = make_network(max_words=4, **params).gradient_attention(*batch, fixed)
+    network.tabulate()
+    tabulated = network.gradient_attention(*batch, fixed)
+    with torch.no_grad():
+        frozen = network.requires_grad_(False).gradient_attention(*batch, fixed)
+    for found in (in_chunks, tabulated, frozen):
+        assert_close(found.words, expected.words, rtol=0, atol=1e-13)

@@ -65,68 +65,6 @@ def states_and_gradients(encoder, inputs, index, lengths):
     return [states, *torch.autograd.grad(loss_of(states), [inputs, *encoder.parameters()])]
 
 
-def numbers(*shape, seed):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
-
-
-@with_kernels
-@pytest.mark.usefixtures("engine")
-class TestKernels:
-    """Of sizes below, at and beyond the 16 numbers of a vector, and the rows of a block."""
-
-    @pytest.fixture(params=[1, 3], autouse=True)
-    def _threads(self, request, monkeypatch):
-        monkeypatch.setattr("sk_han._kernels.engine._ROWS_A_THREAD", 1)
-        torch.set_num_threads(request.param)
-
-    def assert_those_of_pytorch(self, E, H, inputs, index, lengths):
-        encoder = BidirectionalGRU(E, H, torch.Generator().manual_seed(0))
-        found = states_and_gradients(encoder, inputs, index, lengths)
-        encoder.double()
-        assert not encoder.has_kernels
-        exact = states_and_gradients(encoder, inputs.double(), index, lengths)
-        n_terms = max(size for each in exact for size in each.shape)
-        for single, double in zip(found, exact, strict=True):
-            # The rounding of a sum grows with the square root of the number of its terms.
-            largest = double.abs().max().item() if double.numel() else 0.0
-            bound = (1 + largest) * (2e-6 + 4e-7 * n_terms**0.5)
-            assert_close(single.double(), double, rtol=2e-5, atol=bound)
-
-    @pytest.mark.parametrize("H", [1, 5, 16, 17, 37, 50])
-    @pytest.mark.parametrize(
-        "lengths",
-        [
-            [3, 1, 7, 2, 5],
-            [0, 3, 0, 2, 0],
-            [2, 3, 5, 7, 11, 2, 1, 1, 4, 4, 4, 6, 13],
-            [300, 3],
-            [1],
-            [],
-        ],
-        ids=["several", "empty ones", "more than a block", "a long one", "one token", "none"],
-    )
-    def test_states_and_gradients_of_any_lengths(self, H, lengths):
-        index, lengths = (
-            torch.arange(sum(lengths)) * 5 % 7,
-            torch.tensor(lengths, dtype=torch.int64),
-        )
-        self.assert_those_of_pytorch(3, H, numbers(7, 3, seed=1), index, lengths)
-
-    @pytest.mark.parametrize(("E", "H"), [(1, 1), (3, 5), (16, 16), (37, 2), (200, 50)])
-    @pytest.mark.parametrize("U", [0, 1, 5, 7, 131, 300])
-    def test_any_number_of_distinct_inputs(self, E, H, U):
-        lengths = torch.ones(U, dtype=torch.int64)
-        self.assert_those_of_pytorch(E, H, numbers(U, E, seed=1), torch.arange(U), lengths)
-
-    def test_states_do_not_depend_on_threads_nor_neighbours(self):
-        encoder, inputs = BidirectionalGRU(3, 17), numbers(7, 3, seed=0)
-        index, lengths = torch.arange(63) * 5 % 7, [2, 3, 5, 7, 11, 2, 1, 1, 4, 4, 4, 6, 13]
-        together = encoder(inputs, index, torch.tensor(lengths))
-        torch.set_num_threads(1)
-        parts = [(part, torch.tensor([len(part)])) for part in index.split(lengths)]
-        assert torch.equal(together, torch.cat([encoder(inputs, *part) for part in parts]))
-
-
 @with_kernels
 class TestWhatKernelsTake:
     def test_single_precision_on_the_cpu(self, encoder):
@@ -138,11 +76,6 @@ class TestWhatKernelsTake:
     def test_an_index_beyond_the_inputs_is_refused(self, encoder, inputs, index):
         with pytest.raises(IndexError, match="there are 11 inputs"):
             encoder(inputs, torch.tensor(index), torch.tensor([3]))
-
-    @pytest.mark.parametrize("lengths", [[2, 2], [4, -1], [1]])
-    def test_lengths_of_other_tokens_are_refused(self, encoder, inputs, lengths):
-        with pytest.raises(ValueError, match="add up to 3 tokens"):
-            encoder(inputs, torch.tensor([0, 1, 2]), torch.tensor(lengths))
 
     @pytest.mark.parametrize("name", ["index", "lengths"])
     def test_positions_of_another_type_are_refused_by_name(self, encoder, inputs, name):
@@ -185,25 +118,6 @@ class TestBidirectionalGRU:
         expected = [[1 / 4, 7 / 16], [3 / 8, 3 / 8], [7 / 16, 1 / 4]]
         assert_close(states, torch.tensor(expected, dtype=dtype), rtol=0, atol=atol)
 
-    @pytest.mark.parametrize("lengths", [[], [0], [0, 0, 0]])
-    def test_no_tokens_give_no_states(self, encoder, dtype, lengths):
-        no_index = torch.empty(0, dtype=torch.int64)
-        no_inputs, lengths = torch.empty(0, 3, dtype=dtype), torch.tensor(lengths).long()
-        assert encoder(no_inputs, no_index, lengths).shape == (0, 10)
-
-    def test_no_tokens_give_gradients_of_zero(self, encoder, dtype):
-        no_index = torch.empty(0, dtype=torch.int64)
-        encoder(torch.empty(0, 3, dtype=dtype), no_index, torch.tensor([0, 0])).sum().backward()
-        assert all(weight.grad.eq(0).all() for weight in encoder.parameters())
-
-    def test_weights_start_as_those_of_torch_gru(self):
-        encoder = BidirectionalGRU(5, 101, torch.Generator().manual_seed(0))
-        reference = nn.GRU(5, 101, bidirectional=True)
-        shapes = {name: weight.shape for name, weight in reference.named_parameters()}
-        assert {name: weight.shape for name, weight in encoder.gru.named_parameters()} == shapes
-        highest = max(weight.abs().max().item() for weight in encoder.parameters())
-        assert highest == pytest.approx(101**-0.5, rel=1e-3)
-
 
 @pytest.mark.usefixtures("engine")
 class TestBackward:
@@ -229,13 +143,6 @@ class TestBackward:
         expected = gradient()
         encoder.requires_grad_(False)
         assert torch.equal(gradient(), expected)
-
-    @with_kernels
-    def test_a_second_derivative_is_refused(self, encoder, inputs, index, lengths):
-        loss = encoder(inputs, index, lengths).square().sum()
-        (gradient,) = torch.autograd.grad(loss, inputs, create_graph=True)
-        with pytest.raises(RuntimeError, match="once_differentiable"):
-            gradient.sum().backward()
 
     def test_calls_do_not_disturb_each_other(self, encoder, inputs, index, lengths):
         with torch.inference_mode():
@@ -291,17 +198,6 @@ class TestPackedRNN:
         return make
 
     @each_kind
-    def test_weights_start_as_those_of_torch(self, rnn, num_layers, bidirectional):
-        generator = torch.Generator().manual_seed(0)
-        encoder = PackedRNN(rnn, 5, 101, num_layers, bidirectional, generator)
-        classes = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
-        reference = classes[rnn](5, 101, num_layers=num_layers, bidirectional=bidirectional)
-        shapes = {name: weight.shape for name, weight in reference.named_parameters()}
-        assert {name: weight.shape for name, weight in encoder.rnn.named_parameters()} == shapes
-        highest = max(weight.abs().max().item() for weight in encoder.parameters())
-        assert highest == pytest.approx(101**-0.5, rel=1e-3)
-
-    @each_kind
     def test_the_body_written_by_hand_is_taken_where_there_is_one(
         self, rnn, num_layers, bidirectional
     ):
@@ -309,23 +205,6 @@ class TestPackedRNN:
         encoder = HierarchicalAttentionNetwork(7, 2, rnn=options).word_encoder
         by_hand = (rnn, num_layers, bidirectional) == ("gru", 1, True)
         assert type(encoder) is (BidirectionalGRU if by_hand else PackedRNN)
-
-    @each_kind
-    @pytest.mark.parametrize(("block", "kept"), [(2, 1_000), (2, 3), (1, 5)])
-    def test_steps_that_are_computed_apart_and_again_change_nothing(
-        self, make_encoder, inputs, monkeypatch, rnn, num_layers, bidirectional, block, kept
-    ):
-        encoder = make_encoder(rnn, num_layers, bidirectional)
-        index = torch.arange(43) * 5 % 11
-        lengths = torch.tensor([3, 0, 13, 1, 2, 5, 19])
-
-        monkeypatch.setattr("sk_han.nn._encoders.STEPS_A_BLOCK", 1_000)
-        at_once = states_and_gradients(encoder, inputs, index, lengths)
-        monkeypatch.setattr("sk_han.nn._encoders.STEPS_A_BLOCK", block)
-        monkeypatch.setattr("sk_han.nn._encoders.MOST_STEPS_KEPT", kept)
-        assert_close(
-            states_and_gradients(encoder, inputs, index, lengths), at_once, rtol=0, atol=1e-12
-        )
 
     @each_kind
     def test_states_are_those_of_torch_for_each_sequence_alone(
@@ -337,16 +216,42 @@ class TestPackedRNN:
             if len(tokens):
                 assert_close(found, encoder.rnn(inputs[tokens])[0], rtol=0, atol=1e-12)
 
-    @pytest.mark.parametrize("rnn", ["gru", "lstm"])
-    def test_no_tokens_give_no_states_and_gradients_of_zero(self, make_encoder, rnn):
-        encoder, no_index = make_encoder(rnn, 2, True), torch.empty(0, dtype=torch.int64)
-        no_inputs = torch.empty(0, 3, dtype=torch.float64)
-        states = encoder(no_inputs, no_index, torch.tensor([0, 0]))
-        assert states.shape == (0, 10)
-        states.sum().backward()
-        assert all(weight.grad.eq(0).all() for weight in encoder.parameters())
 
-    @pytest.mark.parametrize("lengths", [[2, 2], [2, 2, 2], [6, -1]])
-    def test_lengths_of_other_tokens_are_refused(self, make_encoder, inputs, lengths):
+def encoders(rnn, num_layers, bidirectional, **sizes):
+    """Return the encoder of these options, and the one written by hand where there is one."""
+    yield PackedRNN(rnn, *sizes.values(), num_layers, bidirectional)
+    if (rnn, num_layers, bidirectional) == ("gru", 1, True):
+        yield BidirectionalGRU(*sizes.values())
+
+
+@each_kind
+def test_weights_start_as_those_of_torch(rnn, num_layers, bidirectional):
+    classes = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
+    reference = classes[rnn](5, 101, num_layers=num_layers, bidirectional=bidirectional)
+    shapes = {name: weight.shape for name, weight in reference.named_parameters()}
+    for encoder in encoders(rnn, num_layers, bidirectional, E=5, H=101):
+        (network,) = encoder.children()
+        assert {name: weight.shape for name, weight in network.named_parameters()} == shapes
+        highest = max(weight.abs().max().item() for weight in encoder.parameters())
+        assert highest == pytest.approx(101**-0.5, rel=1e-3)
+
+
+@each_kind
+@pytest.mark.parametrize("lengths", [[], [0], [0, 0, 0]])
+def test_no_tokens_give_no_states_and_gradients_of_zero(
+    rnn, num_layers, bidirectional, lengths, engine
+):
+    lengths, no_index = torch.tensor(lengths).long(), torch.empty(0, dtype=torch.int64)
+    for encoder in encoders(rnn, num_layers, bidirectional, E=3, H=5):
+        states = encoder(torch.empty(0, 3), no_index, lengths)
+        assert states.shape == (0, 10 if bidirectional else 5)
+        states.sum().backward()
+        assert not any(weight.grad.any() for weight in encoder.parameters())
+
+
+@pytest.mark.parametrize("lengths", [[2, 2], [2, 2, 2], [6, -1]])
+@pytest.mark.parametrize("rnn", ["gru", "lstm"])
+def test_lengths_of_other_tokens_are_refused(rnn, lengths, engine):
+    for encoder in encoders(rnn, 1, True, E=3, H=5):
         with pytest.raises(ValueError, match="add up to 5 tokens"):
-            make_encoder("lstm", 1, True)(inputs, torch.arange(5), torch.tensor(lengths))
+            encoder(torch.ones(11, 3), torch.arange(5), torch.tensor(lengths))

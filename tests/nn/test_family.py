@@ -73,7 +73,8 @@ class TestEveryMember:
     def test_an_empty_document_has_the_logits_of_the_zero_vector(
         self, make_network, batch, options
     ):
-        network = make_network(**options)
+        network, nothing = make_network(**options), torch.empty(0, dtype=torch.int64)
+        assert network(nothing, nothing, nothing).shape == (0, 2)
         output = network.attend(*batch.part([1, 1]))
         assert torch.equal(output.logits, network.output.bias.expand(2, 2))
         assert output.penalty.tolist() == [0, 0]
@@ -81,10 +82,6 @@ class TestEveryMember:
         assert network.output.bias.grad.tolist() == [2, 2]
         others = [p.grad for p in network.parameters() if p is not network.output.bias]
         assert all(gradient is None or gradient.eq(0).all() for gradient in others)
-
-    def test_no_documents_have_no_logits(self, make_network, options):
-        nothing = torch.empty(0, dtype=torch.int64)
-        assert make_network(**options)(nothing, nothing, nothing).shape == (0, 2)
 
     def test_gradients_reach_every_parameter(self, make_network, batch, options):
         network = make_network(**options)

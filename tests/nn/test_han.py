@@ -91,15 +91,6 @@ def test_options_are_copied(batch):
     assert network.options.pooling == Attention(size=19)
 
 
-def test_options_that_are_not_allowed_are_refused(make_network):
-    with pytest.raises(
-        ValueError, match=r"'size' parameter of Attention .* at least 1. Got 0 inst"
-    ):
-        make_network(pooling=Attention(size=0))
-    with pytest.raises(ValueError, match=r"max_words must be at least 1; got 0"):
-        make_network(max_words=0)
-
-
 @pytest.mark.parametrize(
     ("max_words", "words_of_parts"),
     [
@@ -112,8 +103,28 @@ def test_options_that_are_not_allowed_are_refused(make_network):
 def test_parts_hold_as_many_sentences_as_fit(make_network, batch, max_words, words_of_parts):
     network, found = make_network(max_words=max_words), []
     network.word_encoder.register_forward_hook(lambda *call: found.append(len(call[-1])))
-    network(*batch)
+    logits = network(*batch)
     assert found == words_of_parts
+    logits.sum().backward()  # each part is encoded again, and none is kept
+    assert sorted(found) == sorted(2 * words_of_parts if max_words < 29 else words_of_parts)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"word_ids": torch.full((29,), -1)}, IndexError, "at least 0; got -1"),
+        ({"words_per_sentence": torch.full((11,), 2)}, ValueError, "add up to 29 tokens"),
+        ({"words_per_sentence": torch.tensor([30, -1])}, ValueError, "add up to 29 tokens"),
+    ],
+)
+def test_a_batch_that_does_not_hold_together_is_refused(
+    make_network, batch, changes, error, message
+):
+    for max_words in (5, 29):
+        with pytest.raises(error, match=message):
+            make_network(max_words=max_words)(*batch._replace(**changes))
+    with pytest.raises(ValueError, match=r"max_words must be at least 1; got 0"):
+        make_network(max_words=0)
 
 
 def test_sparse_gradient_is_the_dense_one_of_the_words_that_occurred(make_network, batch):

@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from torch.func import functional_call
 from torch.testing import assert_close
 
 from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
@@ -58,91 +57,12 @@ class TestAttentionPooling:
             assert_close(alpha, expected.unsqueeze(1), rtol=0, atol=1e-14)
             assert_close(s, expected @ h, rtol=0, atol=1e-14)
 
-    @pytest.mark.parametrize("lengths", [[0, 0], []])
-    def test_no_states_pool_to_zero_with_gradients(self, pooling, lengths):
-        given = torch.tensor(lengths, dtype=torch.int64)
-        pooled, weights = pooling.pool(torch.empty(0, 3).double(), given)
-        assert pooled.tolist() == [[0, 0, 0]] * len(lengths)
-        assert weights.shape == (0, 1)
-        pooled.sum().backward()
-        assert all(p.grad is None or p.grad.eq(0).all() for p in pooling.parameters())
-
-    def test_gradients_equal_numerical_ones(self, pooling, states):
-        names, parameters = zip(*pooling.named_parameters(), strict=True)
-        pooling.forward = pooling.pool  # what functional_call calls
-
-        def pool(states, *parameters):
-            given, lengths = dict(zip(names, parameters, strict=True)), torch.tensor([2, 0, 3])
-            return functional_call(pooling, given, (states, lengths))
-
-        inputs = states.detach()[:5].requires_grad_(), *parameters
-        assert torch.autograd.gradcheck(pool, inputs)
-
-
-@pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("engine", ["numba"], indirect=True)
-class TestKernelsOfAttention:
-    @pytest.fixture(params=[1, 3], autouse=True)
-    def _threads(self, request, monkeypatch):
-        monkeypatch.setattr("sk_han._kernels.engine._ROWS_A_THREAD", 1)
-        torch.set_num_threads(request.param)
-
-    @pytest.fixture
-    def make(self):
-        """Make a pooling of states of size H, and n states."""
-
-        def make(n, H, A):
-            generator = torch.Generator().manual_seed(0)
-            return AttentionPooling(H, A, generator), torch.randn(n, H, generator=generator)
-
-        return make
-
-    @pytest.mark.parametrize(("H", "A"), [(1, 1), (5, 16), (16, 37), (37, 5), (100, 100)])
-    @pytest.mark.parametrize("lengths", [OF_FIVE, [2, 3, 5, 7, 11, 2, 4, 13], [300, 3], [1], []])
-    def test_results_and_gradients_are_those_of_double_precision(self, make, H, A, lengths):
-        pooling, states = make(sum(lengths), H, A)
-        lengths, found = torch.tensor(lengths, dtype=torch.int64), []
-        for dtype in (torch.float32, torch.float64):
-            pooling, given = pooling.to(dtype), states.to(dtype).requires_grad_()
-            outputs = pooling.pool(given, lengths)
-            loss = sum((torch.sin(torch.arange(o.numel())).view_as(o) * o).sum() for o in outputs)
-            leaves = [given, *pooling.parameters()]
-            found.append([*outputs, *torch.autograd.grad(loss, leaves)])
-        n_terms = max(size for each in found[1] for size in each.shape)
-        for single, double in zip(*found, strict=True):
-            # The rounding of a sum grows with the square root of the number of its terms.
-            largest = double.abs().max().item() if double.numel() else 0.0
-            bound = (1 + largest) * (2e-6 + 4e-7 * n_terms**0.5)
-            assert_close(single.double(), double, rtol=2e-5, atol=bound)
-
-    @pytest.mark.parametrize("lengths", [[2, 2], [4, -1], [1]])
-    def test_lengths_of_other_tokens_are_refused(self, make, lengths):
-        pooling, states = make(3, 5, 7)
-        with pytest.raises(ValueError, match="add up to 3 tokens"):
-            pooling.pool(states, torch.tensor(lengths))
-
-    def test_a_given_gradient_is_left_alone(self, make):
-        pooling, states = make(3, 5, 7)
-        given = torch.tensor([[1.0], [2.0], [3.0]])
-        outputs = pooling.pool(states.requires_grad_(), torch.tensor([3]))
-        torch.autograd.grad(outputs, states, (torch.ones(1, 5), given))
-        assert given.flatten().tolist() == [1, 2, 3]
-
-    def test_small_terms_of_long_sums_are_not_lost(self, make):
-        # Equal states have equal weights, of which 300,000 sum to 1, and their mean is the state.
-        pooling, _ = make(0, 5, 7)
-        with torch.no_grad():
-            pooled, weights = pooling.pool(torch.ones(300_000, 5), torch.tensor([300_000]))
-        assert weights.double().sum().item() == pytest.approx(1, abs=1e-6)
-        assert_close(pooled, torch.ones(1, 5), rtol=0, atol=1e-4)
-
 
 OF_TWO = torch.tensor([3, 0, 1])
 ONE_DIRECTION = LastPooling(2, bidirectional=False)
 BOTH_DIRECTIONS = LastPooling(2, bidirectional=True)
 POOLINGS = [MeanPooling(2), MaxPooling(2), ONE_DIRECTION, BOTH_DIRECTIONS]
 IDS = ["mean", "max", "last", "last of both"]
-each_pooling = pytest.mark.parametrize("pooling", POOLINGS, ids=IDS)
 
 
 class TestUnweighted:
@@ -173,13 +93,6 @@ class TestUnweighted:
         states = torch.arange(12.0).view(3, 4)
         pooled, _ = LastPooling(4, bidirectional=True).pool(states, torch.tensor([3]))
         assert pooled.tolist() == [[8, 9, 2, 3]]  # forward half of the last, backward of the first
-
-    @pytest.mark.parametrize("lengths", [[0, 0], []])
-    @each_pooling
-    def test_no_states_pool_to_zero(self, pooling, lengths):
-        pooled, weights = pooling.pool(torch.empty(0, 2), torch.tensor(lengths, dtype=torch.int64))
-        assert pooled.tolist() == [[0, 0]] * len(lengths)
-        assert weights.shape == (0, 1)
 
     def test_what_is_no_number_is_passed_on(self):
         states = torch.tensor([[1.0, float("nan")], [2.0, 3.0]])
@@ -286,14 +199,6 @@ class TestContextPooling:
             [first / (first + second), second / (first + second)], abs=1e-15
         )
 
-    def test_no_sentences_pool_to_nothing(self, make_pooling):
-        nothing = torch.empty(0, dtype=torch.int64)
-        pooled, weights = make_pooling(bidirectional=True).pool(
-            torch.empty(0, 3).double(), nothing, torch.tensor([0, 0])
-        )
-        assert pooled.shape == (0, 6)
-        assert weights.shape == (0, 2)
-
     def test_without_lengths_of_documents_all_sentences_are_of_one(self, make_pooling, states):
         pooling = make_pooling(bidirectional=True)
         found = pooling.pool(states, OF_CONTEXT[0])
@@ -341,45 +246,29 @@ class TestLabelAttention:
         assert_close(found[[0, 2]], torch.stack(expected))
         assert_close(found[1], torch.zeros(L, dtype=torch.float64))
 
-    def test_where_sentences_end_does_not_matter(self, attention, states):
-        others = scores(attention, states, torch.tensor([3, 5, 6]), torch.tensor([1, 0, 2]))
-        assert_close(scores(attention, states), others)
-
-    def test_gradients_are_those_of_the_sums_in_portions_too(self, attention, states, monkeypatch):
-        monkeypatch.setattr("sk_han.nn._poolings._NUMBERS_AT_ONCE", 3 * 2 * L)  # three words
+    def test_gradients_are_those_of_the_sums(self, attention, states):
         leaf = states.clone().requires_grad_()
         assert torch.autograd.gradcheck(lambda s: attention.sums(s, WORDS), leaf)
         sums = attention.sums(leaf, WORDS)
         weights = torch.sin(torch.arange(sums.numel())).view_as(sums)
         found = torch.autograd.grad((weights * sums).sum(), [attention.query, attention.value])
         exponential = torch.exp(10 * torch.tanh(states @ attention.query.T / 10))
-        each = torch.cat([exponential, exponential * (states @ attention.value.T)], 1)
-        plain = (weights.repeat_interleave(WORDS, 0) * each).sum()
+        terms = torch.cat([exponential, exponential * (states @ attention.value.T)], 1)
+        plain = (weights.repeat_interleave(WORDS, 0) * terms).sum()
         expected = torch.autograd.grad(plain, [attention.query, attention.value])
         assert_close(found, expected)
-
-    def test_contributions_of_words_sum_to_a_score(self, attention, states):
-        sums = attention.sums(states, WORDS).detach().requires_grad_()
-        found = attention.scores(sums, SENTENCES)
-        factors = torch.sin(torch.arange(found.numel())).view_as(found)
-        (gradient,) = torch.autograd.grad((factors * found).sum(), sums)
-        words = attention.attributions(states, gradient, WORDS).detach()
-        by_document = torch.stack([words[:3].sum(), words[3:].sum()])
-        assert_close(by_document, (factors * found).sum(1).detach()[[0, 2]])
 
     def test_states_of_any_size_give_finite_scores(self, attention):
         states = torch.full((3, H), 1e30)
         found = scores(attention.float(), states, torch.tensor([3]), torch.tensor([1]))
         assert torch.isfinite(found).all()
 
-    @pytest.mark.parametrize("by_default", [False, True])
-    @pytest.mark.parametrize("per_label", [False, True])
-    def test_what_is_asked_for_stays(self, by_default, per_label):
-        options = NetworkOptions(pooling=Attention(per_label=per_label)).decided(by_default)
-        assert options.attends_per_label is per_label
 
-    def test_a_pooling_without_attention_has_none(self):
-        assert not NetworkOptions(pooling="mean").decided(True).attends_per_label
+@pytest.mark.parametrize("by_default", [False, True])
+@pytest.mark.parametrize("per_label", [False, True])
+def test_an_attention_per_label_that_is_asked_for_stays(by_default, per_label):
+    options = NetworkOptions(pooling=Attention(per_label=per_label)).decided(by_default)
+    assert options.attends_per_label is per_label
 
 
 def poolings_of(**options):
@@ -392,28 +281,29 @@ def poolings_of(**options):
 
 class TestWhichOne:
     @pytest.mark.parametrize(
-        ("pooling", "kind"),
+        ("pooling", "kind", "size"),
         [
-            (Attention(size=11), AttentionPooling),
-            (MultiHopAttention(size=11, hops=1), AttentionPooling),
-            (MultiHopAttention(size=11, hops=3), MultiHopPooling),
-            ("attention", AttentionPooling),
-            ("mean", MeanPooling),
-            ("max", MaxPooling),
-            ("last", LastPooling),
+            (Attention(size=11), AttentionPooling, 6),
+            (MultiHopAttention(size=11, hops=1), AttentionPooling, 6),
+            (MultiHopAttention(size=11, hops=3), MultiHopPooling, 18),
+            ("attention", AttentionPooling, 6),
+            ("mean", MeanPooling, 6),
+            ("max", MaxPooling, 6),
+            ("last", LastPooling, 6),
         ],
     )
-    def test_both_levels_pool_alike(self, pooling, kind):
-        for found in poolings_of(pooling=pooling):
-            assert type(found) is kind
-            assert found.output_size == (18 if kind is MultiHopPooling else 6)
-            assert not found.across_sequences
+    def test_both_levels_pool_alike(self, pooling, kind, size):
+        for level in poolings_of(pooling=pooling):
+            assert type(level) is kind
+            assert level.output_size == size
+            assert not level.across_sequences
+            if not isinstance(pooling, str):
+                assert level.weight.shape == (11, 6)
 
-    @pytest.mark.parametrize("kind", [Attention, MultiHopAttention, ContextAttention])
-    def test_the_size_is_that_of_the_option(self, kind):
-        for found in poolings_of(pooling=kind(size=11)):
-            weighted = found.forwards if isinstance(found, ContextPooling) else found
-            assert weighted.weight.shape == (11, 6)
+    @pytest.mark.parametrize(("bidirectional", "size"), [(True, 6), (False, 3)])
+    def test_last_states_are_those_of_the_directions(self, bidirectional, size):
+        for level in poolings_of(pooling="last", rnn=RNN(bidirectional=bidirectional)):
+            assert (level.forward_size, level.output_size) == (3, size)
 
     @pytest.mark.parametrize("direction", ["forward", "bidirectional"])
     @pytest.mark.parametrize("summary", ["mean", "sum"])
@@ -428,14 +318,30 @@ class TestWhichOne:
         assert (words.backwards is not None) is (direction == "bidirectional")
         for part in filter(None, (words.forwards, words.backwards)):
             assert part.summary == summary
+            assert part.weight.shape == (11, 6)
             assert hasattr(part, "gate_weight") is gated
         assert type(sentences) is AttentionPooling
 
-    @pytest.mark.parametrize(("bidirectional", "forward_size"), [(True, 3), (False, 3)])
-    def test_last_states_are_those_of_the_directions(self, bidirectional, forward_size):
-        for found in poolings_of(pooling="last", rnn=RNN(bidirectional=bidirectional)):
-            assert found.forward_size == forward_size
-            assert found.output_size == (6 if bidirectional else 3)
+
+@pytest.mark.parametrize("lengths", [[0, 0], []])
+@pytest.mark.parametrize(
+    "pooling",
+    [
+        *POOLINGS,
+        AttentionPooling(2, 3),
+        MultiHopPooling(2, 3, hops=2),
+        ContextPooling(2, 3, bidirectional=True, summary="sum", gated=True),
+    ],
+    ids=lambda pooling: type(pooling).__name__,
+)
+def test_no_states_pool_to_zero_with_gradients(pooling, lengths, engine):
+    states = torch.empty(0, 2, requires_grad=True)
+    pooled, weights = pooling.pool(states, torch.tensor(lengths, dtype=torch.int64))
+    assert pooled.tolist() == [[0] * pooling.output_size] * len(lengths)
+    assert weights.shape[0] == 0
+    if lengths:
+        pooled.sum().backward()
+    assert all(p.grad is None or p.grad.eq(0).all() for p in pooling.parameters())
 
 
 def test_attributions_of_weighted_sums_worked_by_hand():

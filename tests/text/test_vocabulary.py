@@ -8,13 +8,16 @@ def vocabulary_of(vocabulary):
     return HierarchicalTokenizer(vocabulary=vocabulary).fit(["a"]).vocabulary_
 
 
-def test_ids_of_numpy_become_plain_integers():
-    assert [type(i) for i in vocabulary_of({"a": np.int64(2)}).values()] == [int]
+VOCABULARIES = [["b", "a"], ("b", "a"), iter(["b", "a"]), np.array(["b", "a"])]
+VOCABULARIES += [{"b": np.int64(2), "a": np.int64(3)}]
 
 
-@pytest.mark.parametrize("words", [["b", "a"], ("b", "a"), iter(["b", "a"]), np.array(["b", "a"])])
-def test_words_get_ids_in_their_order(words):
-    assert vocabulary_of(words) == {"b": 2, "a": 3}
+@pytest.mark.parametrize("words", VOCABULARIES)
+def test_words_get_ids_in_their_order_and_those_of_a_set_in_the_alphabet(words):
+    vocabulary = vocabulary_of(words)
+    assert list(vocabulary.items()) == [("b", 2), ("a", 3)]
+    assert {type(i) for i in vocabulary.values()} == {int}
+    assert vocabulary_of({"b", "a", "c"}) == {"a": 2, "b": 3, "c": 4}
 
 
 def test_words_are_spelled_as_texts_are_read():
@@ -22,10 +25,6 @@ def test_words_are_spelled_as_texts_are_read():
     tokenizer = HierarchicalTokenizer(vocabulary=words).fit(["a"])
     assert tokenizer.vocabulary_ == {"café": 2, "don't": 3, "l’or": 4, "l'or": 5}
     assert tokenizer.transform(["Café don’t l’or"]).to_nested() == [[[2, 3, 5]]]
-
-
-def test_a_set_of_words_is_sorted():
-    assert vocabulary_of({"b", "a", "c"}) == {"a": 2, "b": 3, "c": 4}
 
 
 @pytest.mark.parametrize(
