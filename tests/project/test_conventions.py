@@ -229,23 +229,10 @@ def test_a_public_module_is_imported_by_itself(room: str) -> None:
     run_python(f"import sk_han.{room} as room\nfor name in {names}:\n    getattr(room, name)")
 
 
-def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="module 'sk_han' has no attribute 'HANRegressor'"):
-        sk_han.HANRegressor  # noqa: B018
-
-
 def module_in(file: Path) -> ModuleType:
     if file.stem == "gpu" and not find_spec("triton"):  # of PyTorch for CUDA
         return ModuleType(file.stem)
     return importlib.import_module(module_of(file))
-
-
-def test_names_in_all_exist() -> None:
-    def missing(file: Path) -> Iterator[str]:
-        module = module_in(file)
-        yield from (name for name in getattr(module, "__all__", []) if not hasattr(module, name))
-
-    assert offenders(missing) == []
 
 
 # Documented defaults
@@ -307,28 +294,20 @@ def test_the_documented_default_is_the_default() -> None:
 
 
 def test_a_wrong_default_would_be_found() -> None:
-    def drifted(a=1, b=None, c="x", d=0.0, e=True):  # type: ignore[no-untyped-def]
+    def drifted(a=1, b=None, c=0.0):  # type: ignore[no-untyped-def]
         """Say little.
 
         Parameters
         ----------
-        a : int, default=2
-        b : int or None, default=None
-        c, d : {"x", "y"} or \
-float, default="x"
-        e : bool, default=1
+        a, b : int or None, default=None
+        c, d : float, default=0
             A description with default=3 in it.
-        f : int, default=5
-
-        Returns
-        -------
-        g : int, default=7
         """
 
     module = type(sys)("drifting")
     drifted.__module__ = "drifting"
     module.drifted = drifted
-    assert [message.split()[1] for message in wrong_defaults(module)] == ["a", "d", "e", "f"]
+    assert [message.split()[1] for message in wrong_defaults(module)] == ["a", "c", "d"]
 
 
 # Estimators
@@ -341,56 +320,16 @@ ESTIMATORS = [
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
 
 
-def constructor_parameters(estimator: type) -> dict[str, inspect.Parameter]:
-    return dict(inspect.signature(estimator).parameters)
-
-
-def test_there_are_estimators() -> None:
-    assert {estimator.__name__ for estimator in ESTIMATORS} >= {
-        "HANClassifier",
-        "HierarchicalTokenizer",
-    }
-
-
 @each_estimator
-def test_constructor_parameters_are_keyword_only(estimator: type) -> None:
-    parameters = list(constructor_parameters(estimator).values())
+def test_a_constructor_only_stores_and_its_parameters_are_documented_and_constrained(
+    estimator: type,
+) -> None:
+    parameters, described = inspect.signature(estimator).parameters, documented(estimator.__doc__)
+    assert list(described) == list(estimator._parameter_constraints) == list(parameters)
+    assert [name for name, text in described.items() if "default=" not in text] == []
     # As scikit-learn's own do, one that wraps another object takes that one by position.
-    kinds = {p.kind for p in parameters[estimator.__name__ == "SentenceEmbedder" :]}
-    assert kinds == {inspect.Parameter.KEYWORD_ONLY}
-
-
-@each_estimator
-def test_constructor_parameters_are_documented_in_order(estimator: type) -> None:
-    assert list(documented(estimator.__doc__)) == list(constructor_parameters(estimator))
-
-
-@each_estimator
-def test_constructor_parameters_have_documented_defaults(estimator: type) -> None:
-    for parameter, description in documented(estimator.__doc__).items():
-        assert "default=" in description, parameter
-
-
-@each_estimator
-def test_constructor_parameters_have_constraints(estimator: type) -> None:
-    assert list(estimator._parameter_constraints) == list(constructor_parameters(estimator))
-
-
-@each_estimator
-def test_constructor_only_stores(estimator: type) -> None:
+    by_name = list(parameters.values())[estimator.__name__ == "SentenceEmbedder" :]
+    assert {parameter.kind for parameter in by_name} == {inspect.Parameter.KEYWORD_ONLY}
     source = inspect.cleandoc("\n" + inspect.getsource(estimator.__init__))
-    body = ast.parse(source).body[0].body
-    expected = [f"self.{name} = {name}" for name in constructor_parameters(estimator)]
-    assert [ast.unparse(statement) for statement in body] == expected
-
-
-# Files
-
-
-def test_what_is_left_to_do_has_an_issue() -> None:
-    def without_number(file: Path) -> Iterator[str]:
-        for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1):
-            if re.search(r"\b(TODO|FIXME|XXX)\b", line) and not re.search(r"#\d+", line):
-                yield f"line {number}: {line.strip()}"
-
-    assert offenders(without_number) == []
+    stored = [ast.unparse(statement) for statement in ast.parse(source).body[0].body]
+    assert stored == [f"self.{name} = {name}" for name in parameters]

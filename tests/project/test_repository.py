@@ -62,8 +62,8 @@ def test_files_name_the_address_of_the_project(name: str) -> None:
     assert set(re.findall(r"([\w-]+)\.github\.io/([\w-]+)", text)) <= {(OWNER, NAME)}
 
 
-@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
-def test_files_that_pages_for_contributors_name_exist(name: str) -> None:
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md", "docs/reliability.md"])
+def test_files_that_pages_name_exist(name: str) -> None:
     named = set(re.findall(r"`(\w+/[\w./]*)`", text_of(name)))
     assert named
     roots = (ROOT, ROOT / "sk_han", ROOT / "sk_han" / "inspection")

@@ -67,23 +67,6 @@ def test_a_table_worked_by_hand(stored):
     assert tables.drawn(drawn) == drawn
 
 
-def test_tables_of_one_commit_share_a_mark(stored):
-    for name in "abc":
-        one = ONE | {"command": f"python benchmarks/{name}.py", "rows": [{name: 1}]}
-        one |= {"commit": "other"} if name == "b" else {}
-        (stored / f"{name}.json").write_text(json.dumps(one))
-    tables_of = [f"<!-- table: {name} -->\n<!-- end -->\n" for name in "abc"]
-    drawn = tables.drawn("".join(tables_of))
-    assert re.findall(r"^\[\^.\]$", drawn, re.MULTILINE) == ["[^1]", "[^2]", "[^1]"]
-    assert drawn.endswith(
-        "<!-- marks -->\n"
-        "[^1]: commit abc, one, 2026-01-02: `python benchmarks/a.py`, `python benchmarks/c.py`\n"
-        "[^2]: commit other, one, 2026-01-02: `python benchmarks/b.py`\n"
-        "<!-- end -->\n"
-    )
-    assert tables.drawn(drawn) == drawn
-
-
 def test_results_say_where_they_come_from(stored, monkeypatch):
     script = str(results.ROOT / "benchmarks" / "accuracy.py")
     monkeypatch.setattr("sys.argv", [script, "--data", "a b", "--save"])
@@ -93,16 +76,3 @@ def test_results_say_where_they_come_from(stored, monkeypatch):
     assert found["command"] == "OMP_NUM_THREADS=1 python benchmarks/accuracy.py --data 'a b'"
     assert found["rows"] == [{"a": 1}]
     assert set(found) == {"command", "commit", "processor", "date", "rows"}
-
-
-def test_check_names_the_page_that_differs(tmp_path, monkeypatch):
-    page = tmp_path / "page.md"
-    page.write_text("<!-- table: front -->\nold\n<!-- end -->\n", "utf-8")
-    monkeypatch.setattr(tables, "PAGES", [page])
-    monkeypatch.setattr(tables, "ROOT", tmp_path)
-    monkeypatch.setattr("sys.argv", ["tables.py", "--check"])
-    with pytest.raises(SystemExit, match=r"page\.md"):
-        tables.main()
-    monkeypatch.setattr("sys.argv", ["tables.py"])
-    tables.main()
-    assert "HANClassifier" in page.read_text("utf-8")

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 
 import sk_han
 from sk_han import HANClassifier, MultiHopAttention, SentenceArray, SentenceEmbedder
@@ -82,19 +81,10 @@ def test_a_pipeline_learns_from_texts(embedder):
     assert pipeline.score(UNSEEN, UNSEEN_LABELS) > 0.75
     assert isinstance(pipeline[-1].net_.module_, SentenceNetwork)
     assert pipeline[-1].ngram_model_ is not None
-
-
-def test_the_learnt_encoder_is_enough():
-    pipeline = make_pipeline(SentenceEmbedder(random_state=0), quick(linear_ngrams=None))
-    assert pipeline.fit(TEXTS, LABELS).score(UNSEEN, UNSEEN_LABELS) > 0.7
-
-
-def test_the_ngram_model_is_that_of_the_words(X, fitted):
-    of_words = quick(max_epochs=1).fit(X.words(), LABELS)
-    model, other = fitted.ngram_model_, of_words.ngram_model_
-    assert model is not None
-    assert other is not None
-    assert np.allclose(model.logits(X), other.logits(X.words()), atol=1e-6)
+    written, known = (
+        sk_han.explain(pipeline, X)[0].words for X in (TEXTS[:1], embedder.transform(TEXTS[:1]))
+    )
+    assert [word.lower() for word in written] == list(known)
 
 
 def test_a_network_of_the_words_is_a_part_of_its_own(X, fitted):
@@ -102,21 +92,10 @@ def test_a_network_of_the_words_is_a_part_of_its_own(X, fitted):
     assert list(parts) == ["network", "words", "ngrams"]
     together = sum(scales[name] * parts[name].logits(X) for name in parts)
     assert np.allclose(fitted.pool_.logits(X), together, atol=1e-9)
-    assert np.array_equal(parts["words"].logits(X), parts["words"].logits(X.words()))
+    for name in ("words", "ngrams"):
+        assert np.array_equal(parts[name].logits(X), parts[name].logits(X.words()))
     assert not np.allclose(parts["words"].logits(X), parts["network"].logits(X), atol=1e-3)
     assert list(fitted.fit_summary_.shares) == ["network", "network of words", "n-gram model"]
-
-
-def test_its_summary_tells_the_accuracy_of_the_linear_models(X):
-    texts = [f"{text} {label}" for text, label in zip(TEXTS, LABELS, strict=True)]
-    labelled = SentenceEmbedder(HashEncoder(size=2)).fit_transform(texts)
-    summary = quick(lr=1e-9, max_epochs=1).fit(labelled, LABELS).fit_summary_
-    assert summary.linear_accuracy == 1
-
-
-def test_vectors_without_words_have_no_network_of_words():
-    X, y = order_alone(40, 0)
-    assert list(quick(linear_ngrams=None).fit(X, y).pool_.parts) == ["network"]
 
 
 @pytest.mark.parametrize("goes_on", ["partial_fit", "warm_start"])
@@ -162,17 +141,6 @@ def test_no_network_begins_once_the_time_is_over(X, before):
     assert not classifier.net_.module_.recurrent
 
 
-def test_the_summary_says_that_the_network_of_words_was_stopped(X):
-    class OfWords(sk_han.StopOnInterrupt):
-        def is_due(self, net):
-            return not isinstance(net.module_, SentenceNetwork)
-
-    classifier = quick(callbacks=[OfWords()], max_epochs=9).fit(X, LABELS)
-    assert classifier.fit_summary_.ended == "an interrupt"
-    assert len(classifier.pool_.parts["words"].net.history) == 1
-    assert classifier.n_iter_ == 9
-
-
 def test_text_without_labels_teaches_the_network_of_words(X, embedder, monkeypatch):
     monkeypatch.setattr("sk_han._fitting.linear._ENOUGH_TO_PRETRAIN", 50)
     unlabelled = embedder.tokenizer_.transform(opinions(60, 2)[0])
@@ -211,52 +179,68 @@ def test_held_out_documents_decide_whether_order_is_read():
     assert blind.score(unseen, of_unseen) < 0.7
 
 
-def test_a_document_is_scored_alone_as_among_others(X, fitted):
+def test_a_document_is_scored_alone_as_among_others(X, fitted, embedder):
     whole = fitted.predict_proba(X)
     order = np.random.default_rng(0).permutation(len(X))
     assert np.allclose(fitted.predict_proba(X[order]), whole[order], atol=1e-6)
-    assert np.allclose(fitted.predict_proba(X[:1]), whole[:1], atol=1e-6)
+    beside_none = fitted.predict_proba(embedder.transform(["", TEXTS[0]]))
+    assert np.allclose(beside_none.sum(axis=1), 1)
+    assert np.allclose(beside_none[1], whole[0], atol=1e-6)
 
 
-def test_an_empty_document_has_a_probability(embedder, fitted):
-    proba = fitted.predict_proba(embedder.transform(["", TEXTS[0]]))
-    assert np.allclose(proba.sum(axis=1), 1)
-    assert np.allclose(proba[1], fitted.predict_proba(embedder.transform(TEXTS[:1]))[0], atol=1e-6)
+@pytest.mark.parametrize(
+    ("pooling", "rnn"),
+    [("mean", "lstm"), ("last", "gru"), (MultiHopAttention(size=3, hops=2), "lstm")],
+)
+def test_a_model_without_words_and_known_encoder_is_saved(tmp_path, pooling, rnn):
+    X, y = order_alone(60, 0)
+    classifier = quick(pooling=pooling, rnn=rnn, linear_ngrams=None, max_epochs=1).fit(X, y)
+    assert list(classifier.pool_.parts) == ["network"]
+    sk_han.save(classifier, tmp_path / "model.han")
+    loaded = sk_han.load(tmp_path / "model.han")
+    assert np.array_equal(loaded.predict_proba(X), classifier.predict_proba(X))
+    assert loaded.encoder_ is None
 
 
-def test_the_same_seed_gives_the_same_bits(X, fitted):
-    again = quick().fit(X, LABELS)
-    assert np.array_equal(again.predict_proba(X), fitted.predict_proba(X))
+def test_models_that_come_back_know_their_encoder(X, fitted, tmp_path):
+    unknown = SentenceArray.from_vectors(X.sentence_vectors()[:, np.newaxis][: len(LABELS)])
+    portions = quick().partial_fit(X, LABELS, classes=["neg", "pos"]).partial_fit(unknown, LABELS)
+    sk_han.save(fitted, tmp_path / "model.han")
+    same = [sk_han.load(tmp_path / "model.han"), pickle.loads(pickle.dumps(fitted))]
+    same += [quick().fit(X, LABELS)]
+    for model in same:
+        assert np.array_equal(model.predict_proba(X), fitted.predict_proba(X))
+        assert model.vocabulary_size_ == fitted.vocabulary_size_
+    other = SentenceEmbedder(OtherEncoder(size=64)).fit(TEXTS).transform(UNSEEN)
+    for model in (*same, portions):
+        assert model.encoder_ == "HashEncoder"
+        with pytest.raises(ValueError, match="64 numbers from OtherEncoder"):
+            model.predict(other)
 
 
-def test_a_search_over_the_pipeline_does_not_copy_the_encoder():
-    pipeline = Pipeline([("embed", SentenceEmbedder(HashEncoder())), ("han", quick())])
-    GridSearchCV(pipeline, {"han__dropout": [0.1]}, cv=2).fit(TEXTS, LABELS)
+USES = {
+    "predict": lambda fitted, wrong, X: fitted.predict(wrong),
+    "explain": lambda fitted, wrong, X: fitted.explain(wrong),
+    "transform": lambda fitted, wrong, X: fitted.transform(wrong),
+    "warm start": lambda fitted, wrong, X: (
+        copy.copy(fitted).set_params(warm_start=True).fit(wrong, LABELS)
+    ),
+    "validation": lambda fitted, wrong, X: quick().fit(X, LABELS, X_val=wrong, y_val=LABELS),
+}
 
 
-def test_validation_documents_can_be_given(X, embedder):
-    X_val = embedder.transform(UNSEEN)
-    classifier = quick().fit(X, LABELS, X_val=X_val, y_val=UNSEEN_LABELS)
-    assert classifier.best_score_ is not None
-    with pytest.raises(TypeError, match="X_val is a DocumentArray"):
-        quick().fit(X, LABELS, X_val=X_val.words(), y_val=UNSEEN_LABELS)
-
-
-@pytest.mark.thorough
-def test_text_without_labels_teaches_the_latent_model(X, embedder):
-    more = embedder.transform(UNSEEN)
-    for unlabelled in (more, more.words()):
-        classifier = quick().fit(X, LABELS, X_unlabelled=unlabelled)
-        assert classifier.latent_model_ is not None
-
-
-def test_further_fits_go_on_from_the_weights(X):
-    classifier = quick(warm_start=True).fit(X, LABELS)
-    recurrent = classifier.net_.module_.recurrent
-    assert classifier.fit(X, LABELS).net_.module_.recurrent == recurrent
-    portions = quick().partial_fit(X[:60], LABELS[:60], classes=np.unique(LABELS))
-    assert portions.partial_fit(X[60:], LABELS[60:]).score(X, LABELS) > 0.8
-    assert portions.n_iter_ == 2
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_what_is_not_of_the_encoder_is_refused_wherever_vectors_go_in(X, fitted, use):
+    for encoder, message in (
+        (OtherEncoder(size=64), "64 numbers from OtherEncoder"),
+        (HashEncoder(size=5), "5 numbers from HashEncoder"),
+    ):
+        wrong = SentenceEmbedder(encoder).fit(TEXTS).transform(TEXTS)
+        with pytest.raises(ValueError, match=message):
+            use(fitted, wrong, X)
+    for wrong in (X.words(), TEXTS):
+        with pytest.raises(TypeError, match=r"sentence vectors|X_val is a"):
+            use(fitted, wrong, X)
 
 
 def test_classes_that_the_first_portion_lacks_are_learnt_later(X):
@@ -269,113 +253,10 @@ def test_classes_that_the_first_portion_lacks_are_learnt_later(X):
     assert "third" in classifier.predict(X[60:])
 
 
-def test_many_classes_of_few_documents_are_no_regression(X):
-    labels = np.arange(44) % 22
-    assert quick(validation_fraction=0.5).fit(X[:44], labels).classes_.tolist() == [*range(22)]
-
-
-def test_a_single_class_is_predicted(X):
-    with pytest.warns(UserWarning, match="single class"):
-        classifier = quick().fit(X[:20], ["a"] * 20)
-    assert set(classifier.predict(X)) == {"a"}
-
-
-@pytest.mark.parametrize(
-    ("pooling", "rnn"),
-    [("mean", "lstm"), ("last", "gru"), (MultiHopAttention(size=3, hops=2), "lstm")],
-)
-def test_every_pooling_and_recurrent_network_is_saved(X, tmp_path, pooling, rnn):
-    classifier = quick(pooling=pooling, rnn=rnn, linear_ngrams=None, max_epochs=1).fit(X, LABELS)
-    sk_han.save(classifier, tmp_path / "model.han")
-    loaded = sk_han.load(tmp_path / "model.han")
-    assert np.array_equal(loaded.predict_proba(X), classifier.predict_proba(X))
-
-
-@pytest.mark.parametrize("how", ["pickle", "save"])
-def test_a_model_comes_back_with_the_name_of_its_encoder(X, fitted, tmp_path, how):
-    if how == "pickle":
-        loaded = pickle.loads(pickle.dumps(fitted))
-    else:
-        sk_han.save(fitted, tmp_path / "model.han")
-        loaded = sk_han.load(tmp_path / "model.han")
-    assert np.array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
-    assert loaded.encoder_ == "HashEncoder"
-    wrong = SentenceEmbedder(OtherEncoder(size=64)).fit(TEXTS).transform(UNSEEN)
-    with pytest.raises(ValueError, match="64 numbers from OtherEncoder"):
-        loaded.predict(wrong)
-    assert loaded.vocabulary_size_ == fitted.vocabulary_size_
-
-
-def test_vectors_of_an_unknown_encoder_are_saved(tmp_path):
-    X, y = order_alone(60, 0)
-    classifier = quick(linear_ngrams=None).fit(X, y)
-    sk_han.save(classifier, tmp_path / "model.han")
-    assert sk_han.load(tmp_path / "model.han").encoder_ is None
-
-
-def test_a_wrong_encoder_is_refused_wherever_vectors_go_in(X, fitted):
-    other = SentenceEmbedder(OtherEncoder(size=64)).fit(TEXTS).transform(TEXTS)
-    small = SentenceEmbedder(HashEncoder(size=5)).fit(TEXTS).transform(TEXTS)
-    warm = clone(fitted).set_params(warm_start=True).fit(X, LABELS)
-    for wrong, message in (
-        (other, "64 numbers from OtherEncoder"),
-        (small, "5 numbers from HashEncoder"),
-    ):
-        for use in (
-            fitted.predict,
-            fitted.explain,
-            fitted.transform,
-            lambda given: warm.fit(given, LABELS),
-            lambda given: quick().fit(X, LABELS, X_val=given, y_val=LABELS),
-        ):
-            with pytest.raises(ValueError, match=message):
-                use(wrong)
-
-
-def test_vectors_of_an_unknown_encoder_do_not_make_the_known_one_forgotten(X):
-    unknown = SentenceArray.from_vectors(X.sentence_vectors()[:, np.newaxis][: len(LABELS)])
-    other = SentenceEmbedder(OtherEncoder(size=64)).fit(TEXTS).transform(TEXTS)
-    classifier = quick(linear_ngrams=None).partial_fit(X, LABELS, classes=["neg", "pos"])
-    classifier.partial_fit(unknown, LABELS)
-    assert classifier.encoder_ == "HashEncoder"
-    with pytest.raises(ValueError, match="64 numbers from OtherEncoder"):
-        classifier.predict(other)
-
-
-def test_words_alone_are_refused(X, fitted):
-    for given in (X.words(), np.ones((2, 3), dtype=int)):
-        with pytest.raises(TypeError, match="reads sentence vectors from HashEncoder"):
-            fitted.predict(given)
-    with pytest.raises(TypeError, match=r"on sentence vectors\. Give it what .* SentenceEmbedder"):
-        fitted.predict(TEXTS)
-    with pytest.raises(TypeError, match=r"X_val is a list.*transform_input=\['X_val'\]"):
-        quick().fit(X, LABELS, X_val=TEXTS, y_val=LABELS)
-
-
-def test_a_classifier_of_words_reads_the_words_of_sentence_vectors(X):
-    of_words = quick(max_epochs=1).fit(X.words(), LABELS)
-    assert np.array_equal(of_words.predict_proba(X), of_words.predict_proba(X.words()))
-
-
-@pytest.mark.thorough
-def test_what_would_leave_words_out_is_refused(embedder, fitted):
-    pipeline = Pipeline([("embed", embedder), ("han", fitted)])
-    with pytest.raises(ValueError, match="words cannot be left out"):
-        sk_han.faithfulness_report(pipeline, UNSEEN[:10])
-
-
-@pytest.mark.parametrize("method", ["shapley", "gradient_attention", "attention"])
-def test_explanations_show_sentences(embedder, fitted, method):
-    pipeline = Pipeline([("embed", embedder), ("han", fitted)])
-    explanation = sk_han.explain(pipeline, UNSEEN[:2], method=method)[1]
-    assert explanation.text == UNSEEN[1]
-    sums = np.bincount(explanation.sentence_of_word, explanation.word_attention)
-    assert np.allclose(sums, 1)
-    assert explanation.to_html()
-
-
 @pytest.mark.parametrize("method", ["shapley", "gradient_attention"])
 def test_words_share_alike_what_a_vector_brings(X, fitted, method):
+    explanation = fitted.explain(X[1:2], method=method)[0]
+    assert np.allclose(np.bincount(explanation.sentence_of_word, explanation.word_attention), 1)
     of_vectors = with_model(copy.copy(fitted), pool=fitted.pool_.without({"words"}))
     shares = [
         shares_of_words(model.explain(X[1:2], method=method)[0]) for model in (of_vectors, fitted)
@@ -392,11 +273,6 @@ def shares_of_words(explanation):
     return np.abs(network - means[sentence]).max()
 
 
-def test_words_are_named_by_the_pipeline_if_it_gets_documents(X, embedder, fitted):
-    explanation = sk_han.explain(Pipeline([("embed", embedder), ("han", fitted)]), X[:1])[0]
-    assert explanation.words[0] in embedder.tokenizer_.vocabulary_
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -405,14 +281,10 @@ def test_words_are_named_by_the_pipeline_if_it_gets_documents(X, embedder, fitte
     ],
 )
 def test_a_damaged_state_is_refused(fitted, change, message):
-    with pytest.raises(sk_han.ModelFormatError, match=message):
-        HANClassifier().from_state(fitted.to_state() | change)
-
-
-@pytest.mark.parametrize("name", ["network", "ngrams"])
-def test_a_state_whose_words_are_read_by_another_part_is_refused(fitted, name):
     state = fitted.to_state()
-    wrong = state["parts"] | {"words": state["parts"][name]}
+    with pytest.raises(sk_han.ModelFormatError, match=message):
+        HANClassifier().from_state(state | change)
+    wrong = state["parts"] | {"words": state["parts"]["network"]}
     with pytest.raises(sk_han.ModelFormatError, match="words is not a network over words"):
         HANClassifier().from_state(state | {"parts": wrong})
 

@@ -39,19 +39,6 @@ def test_each_distinct_sentence_is_encoded_once():
     assert X.sentence_numbers.tolist() == [0, 1, 2, 0, 2]
 
 
-def test_fit_transform_is_fit_and_transform():
-    for encoder in (HashEncoder(), None):
-        embedder = SentenceEmbedder(encoder, random_state=0)
-        whole, apart = embedder.fit_transform(TEXTS), embedder.fit(TEXTS).transform(TEXTS)
-        assert np.allclose(whole.sentence_vectors(), apart.sentence_vectors(), atol=1e-6)
-        assert whole.to_nested() == apart.to_nested()
-
-
-def test_batches_change_nothing():
-    one, many = (SentenceEmbedder(HashEncoder(), batch_size=n).fit_transform(TEXTS) for n in (1, 9))
-    assert np.array_equal(one.sentence_vectors(), many.sentence_vectors())
-
-
 class Tensors(HashEncoder):
     """Gives vectors as a library of PyTorch may."""
 
@@ -61,23 +48,6 @@ class Tensors(HashEncoder):
 
     def encode(self, sentences):
         return self.of(torch.from_numpy(super().encode(sentences)))
-
-
-@pytest.mark.parametrize(
-    "encoder",
-    [
-        StreamEncoder(),
-        Tensors(lambda found: found.requires_grad_()),
-        Tensors(lambda found: found.bfloat16()),
-        Tensors(lambda found: list(found.requires_grad_())),
-        Tensors(lambda found: tuple(found.requires_grad_())),
-    ],
-    ids=["stream", "gradients", "half precision", "list", "tuple"],
-)
-def test_encoders_are_called_as_their_libraries_call_them(encoder):
-    expected = SentenceEmbedder(HashEncoder()).fit_transform(TEXTS).vectors
-    found = SentenceEmbedder(encoder).fit_transform(TEXTS).vectors
-    assert np.allclose(found, expected, atol=2**-8)
 
 
 class OneBuffer(HashEncoder):
@@ -91,11 +61,23 @@ class OneBuffer(HashEncoder):
         return self.buffer[: len(found)]
 
 
-def test_an_encoder_may_fill_its_array_again():
-    embedder = SentenceEmbedder(OneBuffer()).fit(TEXTS)
-    embedder.transform(TEXTS)
-    expected = SentenceEmbedder(HashEncoder()).fit(TEXTS).transform(TEXTS).vectors
-    assert np.array_equal(embedder.transform(TEXTS).vectors, expected)
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        OneBuffer(),
+        StreamEncoder(),
+        Tensors(lambda found: found.requires_grad_()),
+        Tensors(lambda found: found.bfloat16()),
+        Tensors(lambda found: list(found.requires_grad_())),
+        Tensors(lambda found: tuple(found.requires_grad_())),
+    ],
+    ids=["one buffer", "stream", "gradients", "half precision", "list", "tuple"],
+)
+def test_encoders_are_called_as_their_libraries_call_them(encoder):
+    expected = SentenceEmbedder(HashEncoder()).fit_transform(TEXTS).vectors
+    embedder = SentenceEmbedder(encoder, batch_size=2)
+    assert np.allclose(embedder.fit_transform(TEXTS).vectors, expected, atol=2**-8)
+    assert np.allclose(embedder.transform(TEXTS).vectors, expected, atol=2**-8)
 
 
 def test_a_transformer_of_scikit_learn_is_cloned_and_fitted():
@@ -113,6 +95,9 @@ def test_the_learnt_encoder_has_vectors_of_length_1_or_0():
     assert np.allclose(np.linalg.norm(X.vectors, axis=1), [1, 1, 1, 0], atol=1e-6)
     again = SentenceEmbedder(random_state=0).fit_transform(TEXTS)
     assert np.array_equal(again.vectors, X.vectors[:3])
+    restored = pickle.loads(pickle.dumps(embedder)).transform(TEXTS)
+    assert np.array_equal(restored.vectors, X.vectors[:3])
+    assert restored.encoder == embedder.encoder_name_
     (of_one_sentence,) = SentenceEmbedder().fit_transform(["Dull"]).sentence_vectors()
     assert np.isclose(np.linalg.norm(of_one_sentence), 1)
 
@@ -193,40 +178,6 @@ def test_a_clone_has_the_encoder_itself_and_not_a_copy():
     assert clone(learning).encoder is not learning.encoder
 
 
-def test_a_pickle_goes_on():
-    embedder = SentenceEmbedder(random_state=0).fit(TEXTS)
-    restored = pickle.loads(pickle.dumps(embedder))
-    found = restored.transform(TEXTS)
-    assert np.array_equal(found.vectors, embedder.transform(TEXTS).vectors)
-    assert found.encoder == embedder.encoder_name_
-
-
-def test_a_failed_fit_leaves_the_earlier_one():
-    embedder = SentenceEmbedder(HashEncoder()).fit(TEXTS)
-    embedder.encoder = WrongEncoder(lambda n: np.zeros((n, 0)))
-    with pytest.raises(ValueError, match="one vector for each"):
-        embedder.fit(TEXTS)
-    assert embedder.transform(TEXTS).dimension == 12
-
-
-def test_documents_are_no_table():
-    embedder = SentenceEmbedder(HashEncoder()).set_output(transform="pandas").fit(TEXTS)
-    assert len(embedder.transform(TEXTS)) == 3
-    assert embedder.get_feature_names_out().tolist() == ["documents"]
-
-
-def test_progress_is_shown_on_request(capsys):
-    embedder = SentenceEmbedder(HashEncoder(), verbose=1).fit(TEXTS)
-    embedder.transform(TEXTS)
-    assert "3/3" in capsys.readouterr().err
-
-
-def test_halves_of_characters_do_not_reach_the_encoder():
-    encoder = HashEncoder()
-    SentenceEmbedder(encoder).fit_transform(["A \ud800 film."])
-    assert encoder.calls[-1] == ["A ? film."]
-
-
 def masked(n):
     return np.ma.masked_equal(np.tile([1.0, 2.0, 3.0], (n, 1)), 2)
 
@@ -245,49 +196,41 @@ def masked(n):
         (lambda n: [[1.0], [1.0, 2.0], [3.0]], ValueError, "several sizes"),
         (lambda n: csr_matrix((n, 3)), TypeError, "TruncatedSVD"),
         (lambda n: None, TypeError, "NoneType"),
+        (lambda n: np.zeros((n, 5)), ValueError, "12 numbers before, and now of 5"),
     ],
 )
-def test_wrong_vectors_are_refused(result, error, message):
-    with pytest.raises(error, match=message):
-        SentenceEmbedder(WrongEncoder(result)).fit(TEXTS)
-
-
-def test_a_batch_size_set_after_the_fit_is_checked():
-    embedder = SentenceEmbedder(HashEncoder()).fit(TEXTS)
-    for wrong in (0, -1):
-        with pytest.raises(ValueError, match="The 'batch_size' parameter"):
-            embedder.set_params(batch_size=wrong).transform(TEXTS)
-
-
-def test_an_encoder_that_changes_its_size_is_refused():
-    encoder = HashEncoder()
+def test_wrong_vectors_are_refused_and_an_earlier_fit_stays(result, error, message):
+    encoder = WrongEncoder(lambda n: np.ones((n, 12)))
     embedder = SentenceEmbedder(encoder).fit(TEXTS)
-    encoder.size = 5
-    with pytest.raises(ValueError, match="12 numbers before, and now of 5"):
-        embedder.transform(TEXTS)
-
-
-@pytest.mark.parametrize("encoder", ["all-MiniLM-L6-v2", HashEncoder, 7, object()])
-def test_what_is_no_encoder_is_refused(encoder):
-    with pytest.raises(TypeError, match="encoder must be an object with encode"):
-        SentenceEmbedder(encoder).fit(TEXTS)
+    encoder.result = result
+    with pytest.raises(error, match=message):
+        embedder.transform(TEXTS) if "before" in message else embedder.fit(TEXTS)
+    encoder.result = lambda n: np.ones((n, 12))
+    assert embedder.transform(TEXTS).dimension == 12
 
 
 @pytest.mark.parametrize(
     ("encoder", "repair"),
-    [("a-model", r"SentenceTransformer\('a-model'\)"), (HashEncoder, r"HashEncoder\(\)")],
+    [
+        ("a-model", r"Make the encoder first: SentenceTransformer\('a-model'\)\.$"),
+        (HashEncoder, r"Make the encoder first: HashEncoder\(\)\.$"),
+        (7, ""),
+    ],
 )
-def test_an_encoder_that_must_be_made_first_is_named(encoder, repair):
-    with pytest.raises(TypeError, match=rf"Make the encoder first: {repair}\.$"):
+def test_what_is_no_encoder_is_refused(encoder, repair):
+    with pytest.raises(TypeError, match=f"encoder must be an object with encode.*{repair}"):
         SentenceEmbedder(encoder).fit(TEXTS)
 
 
-def test_what_is_no_text_is_refused():
-    with pytest.raises(TypeError, match="Document 0 is a"):
-        SentenceEmbedder(HashEncoder()).fit([3])
-    embedder = SentenceEmbedder(HashEncoder()).fit(TEXTS)
-    with pytest.raises(ValueError, match="string object received"):
-        embedder.transform("one text")
+def test_what_is_seen_of_a_call(capsys):
+    encoder = HashEncoder()
+    embedder = SentenceEmbedder(encoder, verbose=1).fit(TEXTS)
+    assert len(embedder.transform(["A \ud800 film.", *TEXTS])) == 4
+    assert encoder.calls[-1][0] == "A ? film."  # no halves of characters
+    assert "4/4" in capsys.readouterr().err
+    for wrong in (0, -1):
+        with pytest.raises(ValueError, match="The 'batch_size' parameter"):
+            embedder.set_params(batch_size=wrong).transform(TEXTS)
 
 
 def test_an_embedder_does_without_pytorch():

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from sk_han import Attention, MultiHopAttention
-from sk_han.nn._encoders import shapes_of
 from sk_han.sentence_vectors import SentenceNetwork
 
 # Documents of 3, 0 and 2 sentences; 5 numbers, 7 classes.
@@ -22,14 +21,11 @@ def network(recurrent=True, **options):
 
 @pytest.mark.parametrize("recurrent", [False, True])
 def test_a_document_depends_on_itself_alone(recurrent):
-    whole = network(recurrent)(VECTORS, WORDS, SENTENCES)
-    alone = network(recurrent)(VECTORS[3:], WORDS[3:], SENTENCES[2:])
+    made = network(recurrent)
+    whole = made(VECTORS, WORDS, SENTENCES)
+    assert torch.equal(whole[1], made.output.bias)  # of the empty one
+    alone = made(VECTORS[3:], WORDS[3:], SENTENCES[2:])
     assert torch.allclose(whole[2:], alone, atol=1e-12)
-
-
-def test_an_empty_document_has_the_logits_of_the_zero_vector():
-    made = network()
-    assert torch.equal(made(VECTORS, WORDS, SENTENCES)[1], made.output.bias)
 
 
 def test_attention_is_that_of_sentences_and_equal_among_words():
@@ -85,14 +81,3 @@ def test_hops_have_their_penalty():
     assert penalty.shape == (3,)
     assert penalty[0] > 0
     assert not network().attend(VECTORS, WORDS, SENTENCES).penalty.any()
-
-
-@pytest.mark.parametrize("recurrent", [False, True])
-@pytest.mark.parametrize("rnn", ["gru", "lstm"])
-@pytest.mark.parametrize("pooling", ["mean", "last", MultiHopAttention(size=11, hops=2)])
-def test_shapes_of_weights_are_known_without_a_network(recurrent, rnn, pooling):
-    options = {"sentence_hidden": 3, "rnn": rnn, "pooling": pooling}
-    weights = network(recurrent, **options).state_dict()
-    sizes = {"input_size": 5, "n_classes": 7, "recurrent": recurrent}
-    expected = shapes_of(SentenceNetwork, **sizes, **options)
-    assert {name: tuple(weight.shape) for name, weight in weights.items()} == expected

@@ -6,36 +6,29 @@ import pytest
 import torch
 
 from sk_han.tagging import TaggingNetwork, tagged_html, tagged_text
-from sk_han.tagging._tags import as_sentences, as_tags, check_iob2, chunks_of
+from sk_han.tagging._tags import as_sentences, as_tags, chunks_of
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")
 SENTENCE = ["New", "York", "City", "greets", "Anna"]
 LABELS = ["B-LOC", "I-LOC", "B-LOC", "O", "B-PER"]
 
 
-def plain(tokens, labels, **options):
-    return tagged_text([tokens], [labels], **{"width": 80} | options)
+SHOWN = [
+    (SENTENCE, LABELS, "[New York]LOC [City]LOC greets [Anna]PER"),
+    (["It", "is"], ["PRP", "VBZ"], "It/PRP is/VBZ"),
+    (["a", "b", "c"], ["I-X", "O", "I-X"], "[a]X b [c]X"),
+    (["a", "b"], ["B-X", "I-Y"], "[a]X [b]Y"),
+    ([("Anna", "NNP")], ["B-PER"], "[Anna]PER"),
+    (["a", "b"], [3, True], "a/3 b/True"),
+    ([], [], ""),
+]
 
 
-def test_chunks_stand_in_brackets_and_other_labels_behind_a_slash():
-    assert plain(SENTENCE, LABELS) == "[New York]LOC [City]LOC greets [Anna]PER"
-    assert plain(["It", "is"], ["PRP", "VBZ"]) == "It/PRP is/VBZ"
-
-
-def test_an_inside_without_a_beginning_begins_a_chunk():
-    assert plain(["a", "b", "c"], ["I-X", "O", "I-X"]) == "[a]X b [c]X"
-    assert plain(["a", "b"], ["B-X", "I-Y"]) == "[a]X [b]Y"
-
-
-def test_any_tokens_and_labels_are_shown():
-    assert plain([("Anna", "NNP")], ["B-PER"]) == "[Anna]PER"
-    assert plain(["a", "b"], [3, True]) == "a/3 b/True"
-    assert plain([], []) == tagged_text([], []) == ""
-
-
-def test_lines_are_no_wider_than_asked():
-    text = tagged_text([["word"] * 50], [["B-X"] * 50], width=40)
-    assert max(map(len, text.splitlines())) <= 40
+@pytest.mark.parametrize(("tokens", "labels", "shown"), SHOWN)
+def test_chunks_stand_in_brackets_and_other_labels_behind_a_slash(tokens, labels, shown):
+    assert tagged_text([tokens], [labels], width=80) == shown
+    lines = tagged_text([tokens * 50], [labels * 50], width=40).splitlines()
+    assert max(map(len, lines), default=0) <= 40
 
 
 def test_a_word_cannot_command_the_terminal():
@@ -74,24 +67,6 @@ def test_every_pair_of_iob2_labels():
     for i, before in enumerate(["start", *labels]):
         for j, label in enumerate(labels):
             assert found[i, j] == (label[0] == "I" and (before, label) not in allowed)
-
-
-@pytest.mark.parametrize(
-    ("labels", "lengths", "message"),
-    [
-        (["O", "B-x", "I-x"], [2, 1], "Token 0 of sentence 1 .*'I-x' after the start"),
-        (["B-y", "I-x", "B-x"], [0, 3], "Token 1 of sentence 1 .*'I-x' after 'B-y'"),
-    ],
-)
-def test_the_first_wrong_token_is_named(labels, lengths, message):
-    classes, targets = np.unique(labels, return_inverse=True)
-    with pytest.raises(ValueError, match=message):
-        check_iob2(targets, np.array(lengths), classes)
-
-
-def test_right_labels_pass():
-    classes, targets = np.unique(["O", "B-x", "I-x", "I-x", "B-x"], return_inverse=True)
-    check_iob2(targets, np.array([0, 4, 0, 1, 0]), classes)
 
 
 def test_any_sequences_hold_sentences_tokens_with_columns_and_labels():

@@ -7,8 +7,6 @@ import pytest
 
 from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han._training.net import Batches
-from sk_han.nn._encoders import shapes_of
-from sk_han.translation import AttentionSeq2Seq
 from sk_han.translation._alignment import (
     GLUED_AFTER,
     GLUED_BEFORE,
@@ -17,7 +15,6 @@ from sk_han.translation._alignment import (
     written,
 )
 from sk_han.translation._fit import TextPairs, with_end_marks
-from tests.translation.test_network import SIZES
 
 TEXTS = [
     "A man in a T-shirt, with Anna.",
@@ -83,13 +80,10 @@ def documents(*lengths):
     return DocumentArray.from_nested(nested)
 
 
-def test_end_marks_stand_behind_and_in_front_of_each_text():
+def test_pairs_have_end_marks_and_each_word_of_a_target_the_weight_of_its_pair():
     texts = documents(2, 0, 1)
     assert with_end_marks(texts).tolist() == [2, 3, 0, 0, 2, 0]
     assert with_end_marks(texts, in_front=True).tolist() == [0, 2, 3, 0, 0, 2]
-
-
-def test_each_word_of_a_target_has_the_weight_of_its_pair():
     pairs = TextPairs(documents(1, 1), documents(2, 0), np.array([0.5, 3.0]))
     assert pairs.targets.tolist() == [2, 3, 0, 0]
     assert pairs.weights.tolist() == [0.5, 0.5, 0.5, 3.0]
@@ -110,11 +104,3 @@ def test_batches_have_targets_of_similar_length_and_every_pair_once():
     assert first != sorted(first)
     again = next(iter(batches))[0].pair_weights
     assert not np.array_equal(again, drawn[0].pair_weights)
-
-
-def test_shapes_of_weights_are_those_of_the_options():
-    params = {"source_size": 11, "target_size": 7, **SIZES}
-    weights = AttentionSeq2Seq(**params).state_dict()
-    assert {name: tuple(w.shape) for name, w in weights.items()} == shapes_of(
-        AttentionSeq2Seq, **params
-    )

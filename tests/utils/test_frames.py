@@ -3,7 +3,6 @@
 import pytest
 
 from sk_han import explain, faithfulness_report, report, summarize
-from sk_han._utils.containers import frame_of
 from sk_han.translation import Alignment
 from tests.tiny_models import TEXTS, tiny
 
@@ -22,14 +21,6 @@ def classifier():
 @pytest.fixture(scope="module")
 def explanations(classifier):
     return explain(classifier, TEXTS, y_true=LABELS)
-
-
-def test_columns_of_strings_are_objects_and_others_keep_their_kind():
-    frame = frame_of(
-        {"text": [LONE, "a"], "none": [None, "a"], "number": [1, 2], "right": [True] * 2}
-    )
-    assert [dtype.kind for dtype in frame.dtypes] == ["O", "O", "i", "b"]
-    assert frame["text"][0] == LONE
 
 
 @pytest.mark.parametrize("level", ["document", "sentence", "word"])

@@ -3,7 +3,6 @@
 import sys
 import warnings
 
-import numpy as np
 import pytest
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -18,47 +17,29 @@ from sk_han._utils.messages import (
     in_reading_order,
     shortened_apart,
     visible,
-    warn_user,
 )
 from tests.tiny_models import TEXTS, tiny
 
 
-def test_one_thing_is_singular_and_thousands_have_a_comma():
-    assert (counted(1), counted(1200, "label")) == ("1 document", "1,200 labels")
-    assert (counted(1, "class"), counted(2, "class")) == ("1 class", "2 classes")
+def test_nouns_verbs_and_articles_agree():
+    assert [counted(1), counted(1200, "label")] == ["1 document", "1,200 labels"]
+    assert [counted(1, "class"), counted(2, "class")] == ["1 class", "2 classes"]
+    verbs = "are", "have", "were", "stand"
+    assert [agreeing(1, verb) for verb in verbs] == ["is", "has", "was", "stands"]
+    assert agreeing(0, "have") == agreeing(2, "have") == "have"
+    kinds = [a_kind(value) for value in (3, [], None, object(), "")]
+    assert kinds == ["an int", "a list", "a NoneType", "an object", "a str"]
 
 
-def test_a_verb_follows_the_number():
-    assert [agreeing(1, verb) for verb in ("are", "have", "were", "stand")] == [
-        "is",
-        "has",
-        "was",
-        "stands",
-    ]
-    assert [agreeing(n, "have") for n in (0, 2)] == ["have", "have"]
-
-
-def test_a_kind_has_its_article():
-    values = (3, [], None, np.zeros(2), object(), "", 1.5)
-    expected = ["an int", "a list", "a NoneType", "an ndarray", "an object", "a str", "a float"]
-    assert [a_kind(value) for value in values] == expected
-
-
-def test_an_installed_module_is_imported():
-    assert import_optional("json.decoder", "plot", "this test") is sys.modules["json.decoder"]
-
-
-def test_a_missing_package_is_named_with_its_caller_and_one_command():
-    with pytest.raises(ModuleNotFoundError) as caught:
-        import_optional("no_such_package.sub", "plot", "DocumentExplanation.plot")
-    assert str(caught.value) == (
-        'DocumentExplanation.plot needs no_such_package: pip install "sk-han[plot]"'
-    )
-
-
-def test_the_error_of_a_broken_package_is_its_own(tmp_path, monkeypatch):
+def test_a_missing_package_is_named_with_its_command_and_a_broken_one_by_its_error(
+    tmp_path, monkeypatch
+):
     (tmp_path / "broken_package.py").write_text("import no_such_dependency")
     monkeypatch.syspath_prepend(tmp_path)
+    assert import_optional("json.decoder", "plot", "this test") is sys.modules["json.decoder"]
+    missing = r'^Explanation\.plot needs no_such_package: pip install "sk-han\[plot\]"$'
+    with pytest.raises(ModuleNotFoundError, match=missing):
+        import_optional("no_such_package.sub", "plot", "Explanation.plot")
     with pytest.raises(ModuleNotFoundError, match="No module named 'no_such_dependency'"):
         import_optional("broken_package", "plot", "this test")
 
@@ -93,23 +74,17 @@ def test_a_long_label_lacks_its_middle_so_that_labels_that_begin_alike_differ(
     assert in_one_line(label, longest) == shown
 
 
-@pytest.mark.parametrize(
-    ("texts", "shown"),
-    [
-        (["long, north, end", "long, south, end"], ["…nor…end", "…sou…end"]),
-        (["long, an inner part, end", "long, an inner path, end"], ["…rt, end", "…th, end"]),
-        (
-            ["long, one, end", "long, two, end", "long, two, end"],
-            ["…one…end", "…two…end", "…two…end"],
-        ),
-        (
-            ["long, a1 same b2, end", "long, a1 same b3, end", "long, c, end"],
-            ["…2, end", "…3, end", "…c, end"],
-        ),
-        (["short", "long, long, long"], ["short", "long…ong"]),
-        ([], []),
-    ],
-)
+APART = [
+    (["long, north, end", "long, south, end"], ["…nor…end", "…sou…end"]),
+    (["long, an inner part, end", "long, an inner path, end"], ["…rt, end", "…th, end"]),
+    (["long, one, end", *2 * ["long, two, end"]], ["…one…end", *2 * ["…two…end"]]),
+    (["long, a1 same b2, end", "long, a1 same b3, end"], ["…2, end", "…3, end"]),
+    (["short", "long, long, long"], ["short", "long…ong"]),
+    ([], []),
+]
+
+
+@pytest.mark.parametrize(("texts", "shown"), APART)
 def test_long_labels_that_begin_and_end_alike_differ_too(texts, shown):
     assert shortened_apart(texts, 8) == shown
 
@@ -132,28 +107,14 @@ def places(function, *args):
     return [(warning.filename, warning.category) for warning in caught]
 
 
-def inside(package, code="from sk_han._utils.messages import warn_user\nwarn_user('Careful.')"):
-    """Run a warning as a module of a package would, in a file of its own name."""
-    exec(compile(code, f"/{package}/module.py", "exec"), {"__name__": f"{package}.module"})
+IN_USE = {"sk_han": __file__, "joblib": __file__, "sk_hand": "/sk_hand/module.py"}
 
 
-def test_it_is_a_user_warning_with_the_message():
-    with pytest.warns(UserWarning, match=r"^Careful\.$"):
-        warn_user("Careful.")
-
-
-def test_it_points_at_the_caller():
-    assert places(warn_user, "Careful.") == [(__file__, UserWarning)]
-
-
-@pytest.mark.parametrize("package", ["sk_han", "sklearn", "skorch", "joblib", "torch"])
-def test_frames_of_packages_in_between_are_passed_over(package):
-    assert places(inside, package) == [(__file__, UserWarning)]
-
-
-@pytest.mark.parametrize("package", ["sk_hand", "mine", "sklearnex"])
-def test_other_packages_are_pointed_at(package):
-    assert places(inside, package) == [(f"/{package}/module.py", UserWarning)]
+@pytest.mark.parametrize(("package", "file"), IN_USE.items())
+def test_a_warning_points_at_the_first_frame_that_is_of_no_package_in_between(package, file):
+    code = "from sk_han._utils.messages import warn_user\nwarn_user('Careful.')"
+    compiled = compile(code, f"/{package}/module.py", "exec")
+    assert places(exec, compiled, {"__name__": f"{package}.module"}) == [(file, UserWarning)]
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,14 @@
-"""A line that changes on a terminal, plain lines in a log."""
+"""Progress and stages: a line that changes on a terminal, plain lines in a log."""
 
-import io
+import re
 import sys
-import types
+import threading
+import time
 
 import pytest
 
 from sk_han._utils import progress
-from sk_han._utils.progress import Progress
+from sk_han._utils.progress import Progress, Stages
 
 
 @pytest.fixture
@@ -15,6 +16,7 @@ def clock(monkeypatch):
     """A clock that is set by hand."""
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
     return now
 
 
@@ -34,13 +36,6 @@ def test_a_log_has_a_line_each_half_minute_and_at_the_end(clock, capsys):
     ]
 
 
-def test_rows_may_have_nowhere_to_go(clock, capsys, monkeypatch):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr(sys, "stdout", None)
-    counted(clock, [1], beside_rows=True)
-    assert "1,000 documents" in capsys.readouterr().err
-
-
 def test_a_terminal_has_one_line_that_changes(clock, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     counted(clock, [0.25, 2])
@@ -55,30 +50,12 @@ def test_a_terminal_has_one_line_that_changes(clock, capsys, monkeypatch):
     assert len({*map(len, told.rstrip("\n").split("\r")[1:])}) == 1  # no rest of a longer one
 
 
-def test_rows_on_a_terminal_show_how_far_it_is(clock, capsys, monkeypatch):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+def test_rows_on_a_terminal_show_how_far_it_is_and_quiet_says_nothing(clock, capsys, monkeypatch):
+    for stream in (sys.stderr, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
     counted(clock, [1, 2], beside_rows=True)
-    assert capsys.readouterr().err == ""
-
-
-def test_quiet_says_nothing(clock, capsys):
     counted(clock, [40], quiet=True)
     assert capsys.readouterr().err == ""
-
-
-def test_an_error_comes_on_a_line_of_its_own(clock, capsys, monkeypatch):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with pytest.raises(RuntimeError, match="bad row"):
-        counted(clock, one_second_and_an_error())
-    told = capsys.readouterr().err
-    assert told.rstrip(" \n") == "\rPredicted 1,000 documents in 1 s."
-    assert told.endswith("\n")
-
-
-def one_second_and_an_error():
-    yield 1.0
-    raise RuntimeError("bad row")
 
 
 class OnlyWrites:
@@ -91,13 +68,7 @@ class OnlyWrites:
         """Do nothing."""
 
 
-def closed():
-    stream = io.StringIO()
-    stream.close()
-    return stream
-
-
-@pytest.mark.parametrize("stream", [None, OnlyWrites(), closed()])
+@pytest.mark.parametrize("stream", [None, OnlyWrites()])
 def test_no_work_is_lost_because_its_progress_cannot_be_written(stream, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stderr", stream)
     for quiet in (False, True):
@@ -107,11 +78,67 @@ def test_no_work_is_lost_because_its_progress_cannot_be_written(stream, monkeypa
     assert capsys.readouterr().out == ""
 
 
-def test_an_ipython_without_a_shell_is_no_notebook(monkeypatch):
-    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
-    assert not progress.rewrites_lines()
-
-
 def test_seconds_are_told_in_the_unit_of_a_reader():
     told = [progress.duration(seconds) for seconds in (1e-5, 0.04, 31.4, 600, 9000)]
     assert told == ["below 1 ms", "0.04 s", "31 s", "10 min", "2.5 h"]
+
+
+# Stages of a fit
+
+
+def test_a_stage_that_comes_again_or_fails_adds_to_its_seconds(clock):
+    timed = Stages()
+
+    def work(name, seconds, error=None):
+        with timed(name):
+            clock[0] += seconds
+            if error:
+                raise error
+
+    work("texts", 2.0)
+    work("network", 5.0)
+    with pytest.raises(ValueError, match="no"):
+        work("texts", 1.5, ValueError("no"))
+    clock[0] += 1.0
+    assert timed.seconds == {"texts": 3.5, "network": 5.0}
+    assert timed.total == 9.5
+
+
+def test_a_log_has_a_line_at_the_beginning_of_a_stage_and_seconds_of_long_ones(clock, capsys):
+    timed = Stages(verbose=1)
+    with timed("set-up"):
+        assert capsys.readouterr().err == "set-up ...\n"
+    with timed("texts", has_bar=True):
+        clock[0] += 2.04
+    assert capsys.readouterr().err == "texts ...\ntexts: 2 s\n"
+    with Stages()("texts"):
+        clock[0] += 2
+    assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_has_one_line_of_a_stage_without_a_bar(clock, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Stages(verbose=1)("word vectors"):
+        assert capsys.readouterr().err == "word vectors ...\r"
+        clock[0] += 2**-8
+    assert capsys.readouterr().err == "word vectors: 0.0039 s\n"
+    with Stages(verbose=1)("network", has_bar=True):
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_a_long_stage_and_what_is_between_stages_are_not_silent(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "_LONGEST_SILENCE", 0.2)
+    timed = Stages(verbose=1)
+    with timed.heartbeat():
+        with timed("linear models"):
+            time.sleep(0.7)
+        time.sleep(0.5)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "linear models ..."
+    assert re.fullmatch(r"linear models: \d s so far", lines[1])
+    assert re.fullmatch(r"fit: \d s so far", lines[-1])
+    n_before = threading.active_count()
+    with timed.heartbeat():
+        assert threading.active_count() == n_before + 1
+    assert threading.active_count() == n_before
