@@ -106,22 +106,6 @@ class TestProcesses:
         )
         assert said.split() in (["2", "0"], ["2", "1"])
 
-    def test_it_runs_as_on_a_processor_without_avx512(self, tmp_path):
-        said = run(
-            "from sk_han._kernels import vectors\n"
-            "from sk_han._kernels.engine import using_engine\n"
-            "model = fit()\n"
-            "texts, _ = make_reviews(40, random_state=1)\n"
-            "found = model.predict_proba(texts)\n"
-            "with using_engine('torch'):\n"
-            "    expected = model.predict_proba(texts)\n"
-            "print(vectors.BLOCK, model.engine_, np.allclose(found, expected, atol=1e-5))",
-            tmp_path,
-            NUMBA_CPU_NAME="haswell",
-            NUMBA_CPU_FEATURES="+avx,+avx2,+fma,+sse4.2,+popcnt,+bmi,+bmi2",
-        )
-        assert said.split() == ["1", "numba", "True"]
-
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
     def test_a_forked_process_predicts_after_its_parent_used_threads(self, filled):
         said = run(
@@ -150,39 +134,3 @@ class TestProcesses:
             OMP_NUM_THREADS="2",
         )
         assert said.strip() == "True"
-
-
-FORKED_WHILE_LOADING = """
-import os
-import sys
-import time
-from threading import Event, Thread
-from types import ModuleType
-from sk_han._kernels import engine as engine_choice
-
-loads = Event()
-
-def load(name, requested):
-    loads.set()
-    time.sleep(0.3)
-    return ModuleType(name)
-
-engine_choice._load = load
-thread = Thread(target=engine_choice.kernels, args=("network",))
-thread.start()
-loads.wait()
-pid = os.fork()
-if pid == 0:
-    engine_choice.kernels("ngrams")
-    os._exit(0)
-thread.join()
-sys.exit(os.waitpid(pid, 0)[1] != 0)
-"""
-
-
-@pytest.mark.thorough
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
-def test_a_process_forked_while_kernels_load_does_not_wait_for_ever():
-    command = [sys.executable, "-W", "ignore", "-c", FORKED_WHILE_LOADING]
-    environment = os.environ | {"SK_HAN_ENGINE": "numba"}
-    subprocess.run(command, env=environment, check=True, timeout=20)

@@ -169,9 +169,12 @@ class TestWhereTheyCompute:
         encoder, index = BidirectionalGRU(3, 5), torch.zeros(2, dtype=torch.int64)
         assert encoder(torch.ones(1, 3), index, torch.tensor([2])).shape == (2, 10)
 
-    def test_not_without_triton_nor_for_the_engine_torch(self, monkeypatch, weight):
+    def test_not_for_the_engine_torch_nor_by_amd_nor_without_triton(self, monkeypatch, weight):
         monkeypatch.setattr(engine, "import_module", pytest.fail)
         with using_engine("torch"):
+            assert _gpu_kernels(weight) is None
+        with monkeypatch.context() as amd:
+            amd.setattr(torch.version, "cuda", None)
             assert _gpu_kernels(weight) is None
         monkeypatch.setattr(engine, "find_spec", lambda name: None)
         assert _gpu_kernels(weight) is None
@@ -191,11 +194,6 @@ class TestWhereTheyCompute:
         for version, expected in [((7, 5), None), ((8, 0), module), ((7, 5), None)]:
             capability[weight.device] = version
             assert _gpu_kernels(weight) is expected
-
-    def test_not_on_a_gpu_of_amd(self, monkeypatch, weight):
-        monkeypatch.setattr(engine, "import_module", pytest.fail)
-        monkeypatch.setattr(torch.version, "cuda", None)
-        assert _gpu_kernels(weight) is None
 
     def test_a_failure_warns_once(self, monkeypatch, weight):
         def failing(name):

@@ -1,13 +1,9 @@
 """The whole network against a reference that reads one sentence at a time."""
 
-import subprocess
-import sys
-
 import pytest
 import torch
 from torch.testing import assert_close
 
-from sk_han import Attention
 from sk_han.nn import HANOutput, HierarchicalAttentionNetwork
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -68,27 +64,6 @@ def test_gradients_equal_one_sentence_at_a_time(make_network, batch):
     expected = gradients(network, one_at_a_time(network, batch))
     assert all(gradient.ne(0).any() for gradient in found.values())
     assert_close(found, expected, rtol=0, atol=1e-12)
-
-
-def test_levels_taken_one_by_one_give_the_whole(make_network, batch):
-    network, lengths = make_network(), batch[1:]
-    expected = network.attend(*batch)
-    states = network.encode_words(*batch[:2])
-    sentences, word_weights = network.pool_words(states, *lengths)
-    level = network.read_sentences(sentences, batch.sentences_per_document)
-    assert (states.shape, sentences.shape) == ((29, 10), (11, 10))
-    assert torch.equal(level.logits, expected.logits)
-    assert torch.equal(network(*batch), expected.logits)
-    assert torch.equal(level.vectors, expected.vectors)
-    assert torch.equal(word_weights.squeeze(1), expected.word_attention)
-    assert torch.equal(level.weights.squeeze(1), expected.sentence_attention)
-
-
-def test_options_are_copied(batch):
-    pooling = Attention(size=19)
-    network = HierarchicalAttentionNetwork(17, 2, pooling=pooling)
-    pooling.size = 23
-    assert network.options.pooling == Attention(size=19)
 
 
 @pytest.mark.parametrize(
@@ -195,17 +170,6 @@ def test_single_precision_scores_like_one_sentence_at_a_time(make_network, batch
     assert network.has_kernels == (engine == "numba")
     found = [each.double() for each in network.attend(*batch)]
     assert_close(found, list(expected), rtol=0, atol=2e-6)
-
-
-@pytest.mark.thorough
-def test_network_needs_no_scikit_learn():
-    code = (
-        "import sys; sys.modules.update(sklearn=None, skorch=None); "
-        "import torch; from sk_han.nn import HierarchicalAttentionNetwork as Network; "
-        "logits = Network(5, 2)(torch.tensor([2, 3]), torch.tensor([2]), torch.tensor([1])); "
-        "assert logits.shape == (1, 2)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 class TestWhereTrainingStarts:

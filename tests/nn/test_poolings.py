@@ -17,7 +17,6 @@ from sk_han.nn import (
     MeanPooling,
     MultiHopPooling,
     NetworkOptions,
-    Pooling,
 )
 
 OF_FIVE = [3, 0, 7, 1, 2]  # N = 5 sequences, L = 7, T = 13
@@ -180,25 +179,6 @@ class TestContextPooling:
         assert_close(found, torch.stack(vectors), rtol=0, atol=1e-14)
         assert_close(found_weights, torch.cat(weights).view(13, -1), rtol=0, atol=1e-14)
 
-    @pytest.mark.parametrize(("summary", "score"), [("sum", 3.0), ("mean", 1.5)])
-    def test_context_worked_by_hand(self, summary, score):
-        # Sentences of one word are their word: 1, then 2. The words 0 and 1 of the third meet
-        # c = 1 + 2, or its half. With W = 0 and V = 1, u is tanh of what the gate leaves of c.
-        context = ContextPooling(1, 1, bidirectional=False, summary=summary, gated=True).double()
-        direction = context.forwards
-        with torch.no_grad():
-            for weight in direction.parameters():
-                weight.zero_()
-            direction.sentence_weight.fill_(1.0)
-            direction.gate_weight.fill_(math.log(3))  # lambda is 1/2 for word 0 and 3/4 for word 1
-            direction.context.fill_(1.0)
-        states = torch.tensor([[1.0], [2.0], [0.0], [1.0]], dtype=torch.float64)
-        _, weights = context.pool(states, torch.tensor([1, 1, 2]), torch.tensor([3]))
-        first, second = math.exp(math.tanh(score / 2)), math.exp(math.tanh(score / 4))
-        assert weights[2:].flatten().tolist() == pytest.approx(
-            [first / (first + second), second / (first + second)], abs=1e-15
-        )
-
     def test_without_lengths_of_documents_all_sentences_are_of_one(self, make_pooling, states):
         pooling = make_pooling(bidirectional=True)
         found = pooling.pool(states, OF_CONTEXT[0])
@@ -224,16 +204,6 @@ class TestLabelAttention:
     @pytest.fixture
     def states(self):
         return torch.cos(torch.arange(14 * H, dtype=torch.float64)).view(14, H) * 3
-
-    def test_by_hand(self):
-        attention = LabelAttention(1, 1).double()
-        with torch.no_grad():
-            attention.query.fill_(2), attention.value.fill_(5)
-        states = torch.tensor([[0.0], [1.0]], dtype=torch.float64)
-        weight = math.exp(10 * math.tanh(0.2))  # of the second word; of the first it is 1
-        expected = torch.tensor([[5 * weight / (1 + weight)]], dtype=torch.float64)
-        found = scores(attention, states, torch.tensor([2]), torch.tensor([1]))
-        assert_close(found, expected)
 
     def test_it_is_a_softmax_over_the_words_of_the_document(self, attention, states):
         squashed = 10 * torch.tanh(states @ attention.query.T / 10)
@@ -267,8 +237,12 @@ class TestLabelAttention:
 @pytest.mark.parametrize("by_default", [False, True])
 @pytest.mark.parametrize("per_label", [False, True])
 def test_an_attention_per_label_that_is_asked_for_stays(by_default, per_label):
-    options = NetworkOptions(pooling=Attention(per_label=per_label)).decided(by_default)
+    pooling = Attention(size=5, per_label=per_label)
+    options = NetworkOptions(pooling=pooling).decided(by_default)
     assert options.attends_per_label is per_label
+    network = HierarchicalAttentionNetwork(7, 2, pooling=pooling)
+    pooling.size = 23
+    assert network.options.pooling.size == 5  # a copy
 
 
 def poolings_of(**options):
@@ -342,12 +316,3 @@ def test_no_states_pool_to_zero_with_gradients(pooling, lengths, engine):
     if lengths:
         pooled.sum().backward()
     assert all(p.grad is None or p.grad.eq(0).all() for p in pooling.parameters())
-
-
-def test_attributions_of_weighted_sums_worked_by_hand():
-    states = torch.tensor([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
-    weights = torch.tensor([[0.5, 0.0], [0.5, 1.0], [1.0, 1.0]])
-    # Of two weighted sums side by side: of the first the first entry, of the second both.
-    gradient = torch.tensor([[1.0, 0.0, 1.0, 0.1], [4.0, 0.0, 0.0, 0.0]])
-    found = Pooling().attributions(states, weights, gradient, torch.tensor([2, 1]))
-    assert found.tolist() == [0.5, 0.5 * 2 + 2 + 2, 12]

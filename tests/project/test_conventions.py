@@ -170,6 +170,7 @@ LIGHT = {
         "HierarchicalTokenizer().fit_transform(['A fine film.'])",
         {"torch", "polars"},
     ),
+    "networks": ("import sk_han.nn", {"sklearn", "skorch"}),
     "command line and pages": ("import sk_han.cli, sk_han._rendering.html", {"torch"}),
     **{
         f"{room}, which a scorer needs": (f"import sk_han.{room}", HEAVY - {"joblib"})

@@ -153,14 +153,10 @@ def test_a_span_holds_its_word_and_no_two_words_have_one_span(text, words):
         [
             ("ab ", "ab"),
             ("ab ", "zz"),
-            ("ba", "a"),
             ("ab ", "abc"),
-            ("a. ", "b"),
             ("a", "a"),
             ("好的", "的"),
-            ("a b ", "a b"),
             ("a", "a" * 20),
-            ("!", "!"),
             ("e\u0301\u0316", "e"),
         ]
     ),
