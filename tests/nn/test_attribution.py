@@ -4,25 +4,13 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
+from sk_han import ContextAttention
 from sk_han.nn import HierarchicalAttentionNetwork
+from tests.nn.test_family import OPTIONS
 
 FACTORS = torch.tensor([[-1.0, 1.0], [2.0, 0.5], [0.25, -1.0], [1.0, 0.0], [0.5, 3.0]]).double()
 
-FAMILY = [
-    {},
-    {"pooling": MultiHopAttention(size=19, hops=3)},
-    {"pooling": Attention(size=19, per_label=True)},
-    {"pooling": "mean"},
-    {"pooling": "max"},
-    {"pooling": "last"},
-    {"pooling": "last", "rnn": RNN(bidirectional=False)},
-    {"pooling": ContextAttention(size=19)},
-    {"pooling": ContextAttention(size=19, direction="bidirectional", gated=True)},
-    {"rnn": RNN(cell="lstm", num_layers=2)},
-    {"rnn": RNN(cell="rnn", bidirectional=False)},
-]
-each_member = pytest.mark.parametrize("params", FAMILY, ids=str)
+each_member = pytest.mark.parametrize("params", OPTIONS.values(), ids=OPTIONS)
 
 
 def fixed(logits):
@@ -38,12 +26,14 @@ def score_of_sentences(network, sentences, batch):
     return (FACTORS * network.output(documents)).sum()
 
 
-OF_LABELS = {"pooling": Attention(size=19, per_label=True)}
-BY_VECTORS = [params for params in FAMILY if params != OF_LABELS]
-WITH_ATTENTION = [p for p in BY_VECTORS if not isinstance(p.get("pooling"), str)]
+WITH_ATTENTION = {
+    name: params
+    for name, params in OPTIONS.items()
+    if not isinstance(params.get("pooling"), str) and name not in ("labels", "much at once")
+}
 
 
-@pytest.mark.parametrize("params", WITH_ATTENTION, ids=str)
+@pytest.mark.parametrize("params", WITH_ATTENTION.values(), ids=WITH_ATTENTION)
 def test_gradient_attention_is_attention_times_its_gradient(make_network, batch, params):
     network = make_network(**params)
     states = network.encode_words(*batch[:2]).detach()
@@ -82,7 +72,7 @@ def test_states_of_both_levels_share_the_pooled_vectors_times_any_gradient(
 
 
 def test_words_share_the_scores_of_label_attention(make_network, batch):
-    network = make_network(**OF_LABELS)
+    network = make_network(**OPTIONS["labels"])
     labels = network.label_attention
     states = network.encode_words(*batch[:2]).detach()
     sums = labels.sums(states, batch.words_per_sentence)

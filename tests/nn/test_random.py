@@ -3,47 +3,15 @@
 import pytest
 import torch
 
-from sk_han import ContextAttention, MultiHopAttention
 from sk_han.nn import AttentionPooling, HierarchicalAttentionNetwork
 from sk_han.nn._encoders import (
     dropout,
     word_dropout,
 )
-from sk_han.sentence_vectors import SentenceNetwork
-from sk_han.tagging import TaggingNetwork
-from sk_han.translation import AttentionSeq2Seq
 
 
 def seeded(seed=0):
     return torch.Generator().manual_seed(seed)
-
-
-NETWORKS = {
-    "documents": lambda: HierarchicalAttentionNetwork(
-        11, 3, pooling=ContextAttention(size=5, gated=True), rnn="lstm", generator=seeded()
-    ),
-    "hops": lambda: HierarchicalAttentionNetwork(
-        11, 3, pooling=MultiHopAttention(size=5), generator=seeded()
-    ),
-    "sentences": lambda: SentenceNetwork(7, 3, generator=seeded()),
-    "tags": lambda: TaggingNetwork([11, 5], 3, generator=seeded()),
-    "translation": lambda: AttentionSeq2Seq(source_size=11, target_size=13, generator=seeded()),
-}
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
-@pytest.mark.parametrize("make", NETWORKS.values(), ids=NETWORKS)
-def test_the_default_dtype_of_pytorch_changes_no_weight(make, dtype):
-    expected = make().state_dict()
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(dtype)
-    try:
-        found = make().state_dict()
-    finally:
-        torch.set_default_dtype(before)
-    assert all(torch.equal(found[name], weight) for name, weight in expected.items())
-    floats = {weight.dtype for weight in found.values() if weight.is_floating_point()}
-    assert floats == {torch.float32}
 
 
 def test_initial_weights_worked_by_hand():

@@ -222,15 +222,18 @@ def test_what_is_no_encoder_is_refused(encoder, repair):
         SentenceEmbedder(encoder).fit(TEXTS)
 
 
-def test_what_is_seen_of_a_call(capsys):
+def test_progress_is_shown_and_halves_of_characters_do_not_reach_the_encoder(capsys):
     encoder = HashEncoder()
     embedder = SentenceEmbedder(encoder, verbose=1).fit(TEXTS)
     assert len(embedder.transform(["A \ud800 film.", *TEXTS])) == 4
-    assert encoder.calls[-1][0] == "A ? film."  # no halves of characters
+    assert encoder.calls[-1][0] == "A ? film."
     assert "4/4" in capsys.readouterr().err
-    for wrong in (0, -1):
-        with pytest.raises(ValueError, match="The 'batch_size' parameter"):
-            embedder.set_params(batch_size=wrong).transform(TEXTS)
+
+
+def test_a_batch_size_set_after_the_fit_is_checked():
+    embedder = SentenceEmbedder(HashEncoder()).fit(TEXTS).set_params(batch_size=0)
+    with pytest.raises(ValueError, match="The 'batch_size' parameter"):
+        embedder.transform(TEXTS)
 
 
 def test_an_embedder_does_without_pytorch():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sk_han import explain, faithfulness_report, report, summarize
+from sk_han import explain
 from sk_han.translation import Alignment
 from tests.tiny_models import TEXTS, tiny
 
@@ -31,28 +31,6 @@ def test_of_explanations(explanations, level):
         assert frame["text"].tolist() == TEXTS
         assert frame["true"].tolist() == LABELS
     assert explanations.mistakes()[:0].to_frame(level).columns.tolist() == frame.columns.tolist()
-
-
-def test_of_a_summary(classifier):
-    frame = summarize(classifier, TEXTS, k=100).to_frame()
-    assert set(frame["class"]) == set(LABELS)
-    assert any(LONE in context for contexts in frame["contexts"] for context in contexts)
-
-
-@pytest.mark.parametrize("what", ["documents", "classes", "scores", "confusion"])
-def test_of_a_report(classifier, what):
-    frame = report(classifier, TEXTS, LABELS).to_frame(what)
-    if what == "documents":
-        assert frame["label"].tolist() == LABELS
-        assert frame["text"].tolist() == TEXTS
-    if what in ("classes", "confusion"):
-        assert sorted(frame.index) == sorted(set(LABELS))
-
-
-def test_of_faithfulness(classifier):
-    methods = {f"mine{LONE}": "attention"}
-    measured = faithfulness_report(classifier, TEXTS[:8], methods=methods)
-    assert f"mine{LONE}" in measured.to_frame().index
 
 
 def test_of_an_alignment():

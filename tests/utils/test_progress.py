@@ -58,6 +58,17 @@ def test_rows_on_a_terminal_show_how_far_it_is_and_quiet_says_nothing(clock, cap
     assert capsys.readouterr().err == ""
 
 
+def test_an_error_comes_on_a_line_of_its_own(clock, capsys, monkeypatch):
+    def seconds():
+        yield 1.0
+        raise RuntimeError("bad row")
+
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with pytest.raises(RuntimeError, match="bad row"):
+        counted(clock, seconds())
+    assert capsys.readouterr().err.rstrip(" ") == f"\r{'Predicted 1,000 documents in 1 s.':<79}\n"
+
+
 class OnlyWrites:
     """What a program may put in the place of standard error."""
 
