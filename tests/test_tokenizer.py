@@ -223,6 +223,7 @@ def test_spans_tell_whether_a_limit_cut_something_off(text, truncated):
     tokenizer = HierarchicalTokenizer(max_sentences=2, max_words=2).fit(["a"])
     (spans,) = tokenizer.spans([text])
     assert spans.truncated is truncated
+    assert spans.sentence_spans.shape[1:] == spans.word_spans.shape[1:] == (2,)
 
 
 PIECES = st.lists(

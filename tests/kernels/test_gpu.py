@@ -7,9 +7,7 @@ TRITON_INTERPRET=1.
 from __future__ import annotations
 
 import os
-import sys
 import warnings
-from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -65,34 +63,6 @@ class TestKernels:
         results = [tensor.cpu().double() for tensor in results]
         assert_close(results[0], expected[0], rtol=0, atol=1e-6)
         assert_close(results, expected, rtol=1e-5, atol=1e-5)
-
-
-def test_kernels_are_started_on_the_gpu_of_their_tensors(monkeypatch):
-    started, current = [], []
-
-    @contextmanager
-    def device_of(tensor):
-        current.append(tensor.shape)
-        yield
-        current.clear()
-
-    class Kernel:
-        def __getitem__(self, grid):
-            return lambda *_, **__: started.extend(current or ["elsewhere"])
-
-    triton = ModuleType("triton")
-    triton.jit = lambda function=None, **_: function or (lambda kernel: kernel)
-    monkeypatch.setitem(sys.modules, "triton", triton)
-    monkeypatch.setitem(sys.modules, "triton.language", ModuleType("triton.language"))
-    monkeypatch.delitem(sys.modules, "sk_han._kernels.gpu", raising=False)
-    gpu = import_module("sk_han._kernels.gpu")
-    monkeypatch.delitem(sys.modules, "sk_han._kernels.gpu")
-    monkeypatch.setattr(gpu, "forward", Kernel())
-    monkeypatch.setattr(gpu, "backward", Kernel())
-    monkeypatch.setattr(torch.cuda, "device_of", device_of)
-    weights, index = BidirectionalGRU(3, 5)._weights(), torch.tensor([0, 1, 0])
-    gpu.gru_states(torch.ones(2, 3), *weights, index, torch.tensor([3])).sum().backward()
-    assert started == [(3, 10), (3, 10)]
 
 
 @needs_gpu
