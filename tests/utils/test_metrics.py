@@ -72,6 +72,12 @@ def test_groups_of_one_document_each_change_no_interval():
     assert np.prod(difference_interval(right, right)) < 0
 
 
+def test_the_interval_of_a_difference_is_that_of_agresti_and_min():
+    # 15 documents that one alone has right, 5 that the other has: (15.5 - 5.5) / 102 +- 0.08598.
+    ours, theirs = np.arange(100) < 95, np.arange(100) >= 15
+    assert difference_interval(ours, theirs) == pytest.approx((0.01206, 0.18402), abs=1e-5)
+
+
 # What is right, groups, and the interval.
 GROUPED = {
     "one large group": (np.ones(1029), np.arange(1029).clip(max=29), (0.21, 1)),
