@@ -153,10 +153,10 @@ REFUSED = [
 
 @pytest.mark.parametrize(("params", "texts", "message"), REFUSED)
 def test_what_cannot_be_learnt_is_refused_and_the_vocabulary_stays(params, texts, message):
-    tokenizer = HierarchicalTokenizer().fit(["a b"])
-    for X in (texts, iter(texts)):
+    tokenizer = HierarchicalTokenizer().fit(["a b"]).set_params(**params)
+    for learn, X in ((tokenizer.fit, texts), (tokenizer.fit_transform, iter(texts))):
         with pytest.raises((ValueError, TypeError), match=message):
-            tokenizer.set_params(**params).fit_transform(X)
+            learn(X)
     assert tokenizer.vocabulary_ == {"a": 2, "b": 3}
 
 

@@ -52,6 +52,7 @@ def test_chosen_rows_keep_words_vectors_and_spans_together() -> None:
 
 def test_pickled_rows_hold_their_vectors_alone_and_join_to_the_whole() -> None:
     X = sentences()
+    assert same(SentenceArray.concatenate([X[:1], X[1:]]), X)
     part = pickle.loads(pickle.dumps(X[:1]))
     assert same(part, X[:1])
     assert part.vectors.shape == (2, 5)

@@ -1,6 +1,7 @@
 """The compiled kernels that read texts against Python's patterns and rules."""
 
 import random
+import sys
 import unicodedata
 from itertools import product
 
@@ -186,3 +187,9 @@ def test_the_rules_of_python_go_on_where_the_kernel_is_undecided(monkeypatch):
         found = read_word_types(texts, ANALYZERS[0])
     assert read == ["We met Mr. Lund. He left."]
     assert found.sentences_per_document.tolist() == [3, 1]
+
+
+def test_few_texts_do_not_load_numba(monkeypatch):
+    monkeypatch.delitem(sys.modules, "numba")
+    monkeypatch.setattr("sk_han._kernels.engine._LOADED", {})
+    assert kernels("text", worth_loading=False) is None

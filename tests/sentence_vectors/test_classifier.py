@@ -243,6 +243,14 @@ def test_what_is_not_of_the_encoder_is_refused_wherever_vectors_go_in(X, fitted,
             use(fitted, wrong, X)
 
 
+def test_many_classes_of_few_documents_and_a_single_one_are_learnt(X):
+    labels = np.arange(44) % 22
+    assert quick(validation_fraction=0.5).fit(X[:44], labels).classes_.tolist() == [*range(22)]
+    with pytest.warns(UserWarning, match="single class"):
+        classifier = quick().fit(X[:20], ["a"] * 20)
+    assert set(classifier.predict(X)) == {"a"}
+
+
 def test_classes_that_the_first_portion_lacks_are_learnt_later(X):
     three = np.r_[LABELS[:60], np.full(60, "third")]
     classes = np.unique(three)
