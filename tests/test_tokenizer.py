@@ -160,6 +160,15 @@ def test_what_cannot_be_learnt_is_refused_and_the_vocabulary_stays(params, texts
     assert tokenizer.vocabulary_ == {"a": 2, "b": 3}
 
 
+@pytest.mark.parametrize("method", ["transform", "spans"])
+@pytest.mark.parametrize(
+    ("X", "message"), [("text", "string object received"), (["a", 3], "Document 1 is an int")]
+)
+def test_faulty_documents_are_refused_by_every_method(method, X, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        getattr(HierarchicalTokenizer().fit(TEXTS), method)(X)
+
+
 # Shape of the output
 
 
