@@ -137,9 +137,9 @@ def _train_on_words(fit: FitState, teacher: Pool | None, name: str, task: FitTas
             if vectors is not None:
                 net.module_.start_from(torch.from_numpy(vectors))
     if teacher is not None:
-        with fit.stages("pre-training", has_bar=True):
+        with fit.stages("pre-training"):
             _pretrain(net, fit, teacher)
-    with fit.stages("network", has_bar=True):
+    with fit.stages("network"):
         return net.train(fit.training_data, fit.validation)
 
 
@@ -164,7 +164,7 @@ def _train_on_vectors(fit: FitState, task: FitTasks) -> Net:
     else:
         candidates = [False] if fit.validation is None else [False, True]
     nets: list[Net] = []
-    with fit.stages("network", has_bar=True):
+    with fit.stages("network"):
         for recurrent in candidates:
             net = _new_net(
                 fit,

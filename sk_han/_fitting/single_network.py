@@ -181,7 +181,7 @@ def trained_attributes(
     net: Net, training: Any, validation: Any, unit: str, stages: Stages
 ) -> dict[str, Any]:
     """Train a net, and return the fitted attributes about it."""
-    with stages("network", has_bar=True):
+    with stages("network"):
         net.train(training, validation)
     attributes = training_attributes(net)
     summary = TrainingSummary(

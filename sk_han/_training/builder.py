@@ -26,12 +26,10 @@ from sk_han._options import NetworkOptions, Options, Range
 from sk_han._storage.schema import check_weights
 from sk_han._training.callbacks import (
     EarlyStopping,
-    EpochLines,
     StopWhenLearnt,
     TrainingProgress,
 )
 from sk_han._training.net import Net, document_tensors, torch_threads
-from sk_han._utils.progress import rewrites_lines
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn._encoders import shapes_of
 from sk_han.nn._training import RowwiseAdamW
@@ -174,10 +172,8 @@ def new_net(
             at = int(frozen_epochs) + 1
             own_callbacks.append(("unfreezer", Unfreezer("*embedding.weight", at=at)))
     if verbose:
-        # A bar where a line can be rewritten; elsewhere, as in a log, a line for each epoch.
-        progress = TrainingProgress if rewrites_lines() else EpochLines
-        own_callbacks.append(("progress", progress(n_steps, max_epochs, with_rates=verbose > 1)))
-
+        progress = TrainingProgress(n_steps, max_epochs, with_rates=verbose > 1)
+        own_callbacks.append(("progress", progress))
     own_callbacks += callbacks
     if keep_best:  # after the user's callbacks, which may change weights
         own_callbacks.append(("early_stopping", EarlyStopping(n_iter_no_change)))

@@ -19,70 +19,20 @@ from skorch.callbacks import Callback, LRScheduler
 from sk_han._kernels.engine import compile_kernels
 from sk_han._utils.progress import (
     duration,
-    progress_bar,
+    line_end,
+    rewrites_lines,
     seconds_since_message,
     tell,
 )
 
-_LONGEST_SILENCE = 5.0  # seconds
+_LONGEST_SILENCE, _SILENCE_ON_TERMINAL = 5.0, 0.2  # seconds
 
 
 class TrainingProgress(Callback):
-    """One bar over all epochs: loss, validation score, remaining time, perhaps words a second."""
-
-    def __init__(self, n_steps: int, n_epochs: int, *, with_rates: bool) -> None:
-        self.n_steps, self.n_epochs, self.with_rates = n_steps, n_epochs, with_rates
-
-    def on_train_begin(self, net: Any, X: Any = None, **kwargs: Any) -> None:
-        """Open the bar."""
-        seconds = compile_kernels() if net.device == "cpu" else 0.0
-        if seconds > 1:
-            tell(
-                f"Compiled the kernels in {seconds:.1f} s; later processes read them from a cache."
-            )
-        self.bar_ = progress_bar(self.n_steps, desc="epoch 1", unit="batch")
-        self.validation_: dict[str, str] = {}
-        n_words = _words_of(net, X) if self.with_rates else None
-        self.words_per_step_ = None if n_words is None else n_words * self.n_epochs / self.n_steps
-
-    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
-        """Show the number of the epoch."""
-        self.bar_.set_description(f"epoch {len(net.history)}", refresh=False)
-
-    def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
-        """Advance by one training batch."""
-        if training:
-            loss = net.history[-1, "batches", -1, "train_loss"]
-            self.bar_.set_postfix(
-                loss=f"{loss:.3f}", **self.validation_, **self._rate(), refresh=False
-            )
-            self.bar_.update()
-
-    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """Show the scores of the epoch on the held-out documents."""
-        shown = {name: f"{score:.3f}" for name, score in _scores_of(net).items()}
-        loss = shown.pop("train_loss")
-        self.validation_ = shown
-        self.bar_.set_postfix(loss=loss, **shown, **self._rate())
-
-    def on_train_end(self, net: Any, **kwargs: Any) -> None:
-        """Close the bar."""
-        self.bar_.close()
-
-    def _rate(self) -> dict[str, str]:
-        """Return the words a second, once a batch is done."""
-        bar = self.bar_.format_dict
-        if self.words_per_step_ is None or not bar["n"]:
-            return {}
-        # The bar has no rate before it was drawn again, as in a training of a tenth of a second.
-        rate = bar["rate"] or bar["n"] / max(bar["elapsed"], 1e-9)
-        return {"words/s": f"{self.words_per_step_ * rate:,.0f}"}
-
-
-class EpochLines(Callback):
     """Write a line of scores on standard error after each epoch, perhaps with rates.
 
-    Within an epoch that takes long, a line every few seconds shows how many batches are done.
+    Within an epoch, a line every few seconds shows how many batches are done; where lines can be
+    rewritten, one line several times a second.
     """
 
     def __init__(self, n_steps: int, n_epochs: int, *, with_rates: bool) -> None:
@@ -90,15 +40,22 @@ class EpochLines(Callback):
         self.with_rates = with_rates
 
     def on_train_begin(self, net: Any, X: Any = None, **kwargs: Any) -> None:
-        """Start the clock."""
+        """Compile the kernels, and start the clock."""
+        seconds = compile_kernels() if net.device == "cpu" else 0.0
+        if seconds > 1:
+            tell(
+                f"Compiled the kernels in {seconds:.1f} s; later processes read them from a cache."
+            )
         self.start_ = perf_counter()
         self.n_documents_, self.n_words_ = len(X), _words_of(net, X)
 
     def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
         """Write the number of batches so far, if nothing was written for a while."""
-        if training and seconds_since_message() > _LONGEST_SILENCE:
+        longest = _SILENCE_ON_TERMINAL if rewrites_lines() else _LONGEST_SILENCE
+        if training and seconds_since_message() > longest:
             number, n_done = len(net.history), len(net.history[-1]["batches"])
-            tell(f"epoch {number} of {self.n_epochs}: {n_done:,} of {self.n_batches:,} batches")
+            line = f"epoch {number} of {self.n_epochs}: {n_done:,} of {self.n_batches:,} batches"
+            tell(line, end=line_end())
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
         """Write the scores of the epoch, its time, and what is left."""

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from time import perf_counter
-from typing import Any
 
 from sk_han._utils.messages import counted
 
@@ -20,7 +19,7 @@ _last_told = time.monotonic()
 def tell(message: object, *, quiet: bool = False, end: str = "\n") -> None:
     """Write on standard error, or in a notebook, which would show that as an error, as output."""
     global _last_told
-    stream = _stream()
+    stream = sys.stdout if in_notebook() else sys.stderr
     if quiet or stream is None:  # `print` would take standard output
         return
     _last_told = time.monotonic()
@@ -51,17 +50,6 @@ def in_notebook() -> bool:
     return get_shell is not None and type(get_shell()).__name__ == "ZMQInteractiveShell"
 
 
-def progress_bar(total: int, **options: Any) -> Any:
-    """Return a bar of tqdm, on one line that is replaced; `rewrites_lines` must hold."""
-    from tqdm import tqdm  # it comes with skorch; its bar for notebooks needs another package
-
-    return tqdm(total=total, file=_stream(), dynamic_ncols=True, **options)
-
-
-def _stream() -> Any:
-    return sys.stdout if in_notebook() else sys.stderr
-
-
 def duration(seconds: float) -> str:
     """Return seconds in the unit that a reader would use."""
     if 0 < seconds < 0.001:
@@ -72,13 +60,15 @@ def duration(seconds: float) -> str:
 
 
 class Progress:
-    """Count documents on standard error within a ``with`` block, as `done` (such as "Predicted").
+    """Count things on standard error within a ``with`` block, as `done` (such as "Predicted").
 
     If rows of results go to standard output, on a terminal these show how far it is.
     """
 
-    def __init__(self, done: str, *, quiet: bool, beside_rows: bool = False) -> None:
-        self._done = done
+    def __init__(
+        self, done: str, *, quiet: bool, what: str = "document", beside_rows: bool = False
+    ) -> None:
+        self._done, self._what = done, what
         self._on_terminal = rewrites_lines()
         shown_by_rows = (
             beside_rows
@@ -88,7 +78,7 @@ class Progress:
         )
         self._quiet = quiet or shown_by_rows
         self._started = self._shown = time.monotonic()
-        self._n_documents = 0
+        self._n_done = 0
 
     def __enter__(self) -> Progress:
         return self
@@ -100,9 +90,9 @@ class Progress:
         elif self._on_terminal and self._shown > self._started and not self._quiet:
             tell("")
 
-    def advance(self, n_documents: int) -> None:
-        """Count further documents."""
-        self._n_documents += n_documents
+    def advance(self, n: int) -> None:
+        """Count further things."""
+        self._n_done += n
         every = _SECONDS_ON_TERMINAL if self._on_terminal else _SECONDS_IN_LOG
         if time.monotonic() - self._shown >= every:
             self._write(end="" if self._on_terminal else "\n")
@@ -111,7 +101,7 @@ class Progress:
         if self._quiet:
             return
         self._shown = time.monotonic()
-        line = f"{self._done} {counted(self._n_documents)} in "
+        line = f"{self._done} {counted(self._n_done, self._what)} in "
         line += f"{duration(self._shown - self._started)}."
         tell(f"\r{line:<79}" if self._on_terminal else line, end=end)
 
@@ -123,16 +113,15 @@ _SHORT = 0.95  # a log has the seconds of longer stages
 class Stages:
     """Measure the stages of some work, and report them on standard error.
 
-    Each stage is announced, but on a terminal those that have a bar of their own. `seconds` are
-    those of each stage that has ended, in the order of their first beginning; a stage that comes
-    again adds to it. Between stages the work is called as a `whole`.
+    `seconds` are those of each stage that has ended, in the order of their first beginning; a
+    stage that comes again adds to it. Between stages the work is called as a `whole`.
     """
 
     def __init__(self, verbose: int = 0, whole: str = "fit") -> None:
         self.seconds: dict[str, float] = {}
         self.verbose = verbose
         self._start = perf_counter()
-        self._whole = self._now = whole  # the stage, "" of one with a bar
+        self._whole = self._now = whole  # the stage
         self._now_start = self._start
 
     @property
@@ -141,20 +130,18 @@ class Stages:
         return perf_counter() - self._start
 
     @contextmanager
-    def __call__(self, name: str, *, has_bar: bool = False) -> Iterator[None]:
-        """Measure what is done in the block, which may show a bar where lines can be rewritten."""
-        tells = self.verbose > 0 and not (has_bar and rewrites_lines())
+    def __call__(self, name: str) -> Iterator[None]:
+        """Measure what is done in the block."""
         start = perf_counter()
-        if tells:
-            tell(f"{name} ...", end=_end())
-        self._now, self._now_start = name if tells else "", start
+        tell(f"{name} ...", quiet=not self.verbose, end=line_end())
+        self._now, self._now_start = name, start
         try:
             yield
         finally:
             self._now, self._now_start = self._whole, self._start
             seconds = perf_counter() - start
             self.seconds[name] = self.seconds.get(name, 0.0) + seconds
-        if tells and (rewrites_lines() or seconds > _SHORT):
+        if self.verbose and (rewrites_lines() or seconds > _SHORT):
             tell(f"{name}: {duration(seconds)}")
 
     @contextmanager
@@ -174,10 +161,11 @@ class Stages:
 
     def _tell_until(self, ended: threading.Event) -> None:
         while not ended.wait(max(0.1, _LONGEST_SILENCE - seconds_since_message())):
-            if self._now and seconds_since_message() >= _LONGEST_SILENCE:
+            if seconds_since_message() >= _LONGEST_SILENCE:
                 seconds = perf_counter() - self._now_start
-                tell(f"{self._now}: {seconds:.0f} s so far", end=_end())
+                tell(f"{self._now}: {seconds:.0f} s so far", end=line_end())
 
 
-def _end() -> str:
+def line_end() -> str:
+    """Return the end of a line that another one may replace."""
     return "\r" if rewrites_lines() else "\n"

@@ -18,7 +18,7 @@ from sk_han._documents.sentences import rows_beyond_limit
 from sk_han._tokenizer import HierarchicalTokenizer
 from sk_han._utils.files import LARGEST_NUMBER
 from sk_han._utils.messages import a_kind, counted, refuse_masked
-from sk_han._utils.progress import progress_bar
+from sk_han._utils.progress import Progress
 from sk_han.embeddings._cooccurrence import cooccurrence_vectors
 
 Encode = Callable[[list[str]], NDArray[np.float32]]
@@ -60,7 +60,7 @@ def encoded(
     """Encode distinct sentences batch by batch, shape (n, dimension); a cache knows it by `key`."""
     vectors = np.empty((len(sentences), dimension), dtype=np.float32)
     encode = call_of(encoder)
-    with progress_bar(len(sentences), desc="encode", unit="sentence", disable=not progress) as bar:
+    with Progress("Encoded", what="sentence", quiet=not progress) as counter:
         for start in range(0, len(sentences), batch_size):
             batch = list(sentences[start : start + batch_size])
             found = encode(batch)
@@ -70,7 +70,7 @@ def encoded(
                     f"{found.shape[1]}."
                 )
             vectors[start : start + len(batch)] = found
-            bar.update(len(batch))
+            counter.advance(len(batch))
     return vectors
 
 
