@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
-from typing import Any, Literal, NamedTuple, TypeVar, overload
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-T = TypeVar("T")
-Span = tuple[int, int]
+Span: TypeAlias = tuple[int, int]
+# A sentence, and the span of the clause in it that carries the label.
+_Sentence: TypeAlias = tuple[str, Span | None]
 _NOT = re.compile(r"\b(is|was|would) not ")
+_SLOT = re.compile(r"\{(\w+)\}")
 
 # The grades of judgement, -2 to 2, of each class.
 GRADES: Mapping[int, Mapping[str, tuple[int, ...]]] = {
@@ -29,33 +30,13 @@ GRADES: Mapping[int, Mapping[str, tuple[int, ...]]] = {
 }
 
 
-@overload
-def make_reviews(
-    n_samples: int = ...,
-    *,
-    n_classes: int = ...,
-    random_state: int | np.random.RandomState | None = ...,
-    return_rationales: Literal[False] = ...,
-) -> tuple[list[str], NDArray[np.str_]]: ...
-
-
-@overload
-def make_reviews(
-    n_samples: int = ...,
-    *,
-    n_classes: int = ...,
-    random_state: int | np.random.RandomState | None = ...,
-    return_rationales: Literal[True],
-) -> tuple[list[str], NDArray[np.str_], list[list[Span]]]: ...
-
-
 def make_reviews(
     n_samples: int = 2000,
     *,
     n_classes: int = 2,
     random_state: int | np.random.RandomState | None = None,
     return_rationales: bool = False,
-) -> tuple[list[str], NDArray[np.str_]] | tuple[list[str], NDArray[np.str_], list[list[Span]]]:
+) -> Any:
     """Generate product reviews whose label depends on the sentences about the product.
 
     One to three clauses of a review judge the reviewed item, and only these carry the label. The
@@ -127,28 +108,9 @@ def make_reviews(
     rng = check_random_state(random_state)
     scale = GRADES[n_classes]
     labels = np.array(list(scale))[rng.permutation(np.arange(n_samples) % len(scale))]
-    texts, rationales = [], []
-    for label in labels:
-        text, spans = _Writer(rng, scale).review(label)
-        texts.append(text)
-        rationales.append(spans)
+    reviews = [_Writer(rng, scale).review(label) for label in labels]
+    texts, rationales = map(list, zip(*reviews, strict=True))
     return (texts, labels, rationales) if return_rationales else (texts, labels)
-
-
-class _Sentence(NamedTuple):
-    text: str
-    verdict: Span | None = None  # the clause that carries the label
-
-
-class _Slots(dict[str, str]):
-    """The given values of a template; others are drawn at their first use."""
-
-    def __init__(self, given: Mapping[str, str], draw: Callable[[str], str]) -> None:
-        super().__init__(given)
-        self._draw = draw
-
-    def __missing__(self, name: str) -> str:
-        return self._draw(name)
 
 
 class _Writer:
@@ -167,11 +129,11 @@ class _Writer:
     def review(self, label: str) -> tuple[str, list[Span]]:
         """Write a review of this label; return it with the spans that carry the label."""
         body = [self._verdict(label) for _ in range(self._draw((1, 2, 3, 3)))]
-        body += [self._digression() for _ in range(self._draw((1, 2, 3)))]
-        body += [self._hearsay() for _ in range(self._draw((0, 1, 1)))]
-        body += [_Sentence(self._fill(FILLERS)) for _ in range(self._draw((3, 4)))]
-        opening = [_Sentence(self._fill(OPENINGS))]
-        closing = [_Sentence(self._fill(CLOSINGS))] if self._chance(0.3) else []
+        body += [(self._digression(), None) for _ in range(self._draw((1, 2, 3)))]
+        body += [(self._hearsay(), None) for _ in range(self._draw((0, 1, 1)))]
+        body += [(self._fill(FILLERS), None) for _ in range(self._draw((3, 4)))]
+        opening: list[_Sentence] = [(self._fill(OPENINGS), None)]
+        closing = [(self._fill(CLOSINGS), None)] if self._chance(0.3) else []
         return self._join(opening + [body[i] for i in self._rng.permutation(len(body))] + closing)
 
     def _verdict(self, label: str) -> _Sentence:
@@ -181,14 +143,14 @@ class _Writer:
         clause = self._judgement(item, self._draw(("is", "was")), grade)
         return self._sentence(clause)
 
-    def _digression(self) -> _Sentence:
+    def _digression(self) -> str:
         """Judge something else."""
-        return _Sentence(self._sentence(self._other_judgement()).text)
+        return self._sentence(self._other_judgement())[0]
 
-    def _hearsay(self) -> _Sentence:
+    def _hearsay(self) -> str:
         """Quote the judgement of others about the item under review."""
         clause = f"this {self._item} is {self._predicate(self._any_grade())}"
-        return _Sentence(self._fill(HEARSAY, clause=clause) + self._stop())
+        return self._fill(HEARSAY, clause=clause) + self._stop()
 
     def _sentence(self, clause: str) -> _Sentence:
         """Make a sentence of a clause, sometimes with a judgement of something else in it."""
@@ -202,7 +164,7 @@ class _Writer:
             else:
                 before += self._other_judgement() + joint
         text = before + clause + after + self._stop()
-        return _Sentence(text, (len(before), len(before) + len(clause)))
+        return text, (len(before), len(before) + len(clause))
 
     def _other_judgement(self) -> str:
         if self._chance(0.4):
@@ -246,8 +208,9 @@ class _Writer:
     def _stop(self) -> str:
         return "!" if self._chance(0.05) else "."
 
-    def _fill(self, templates: Sequence[str], **given: str) -> str:
-        return self._deal(templates).format_map(_Slots(given, self._slot))
+    def _fill(self, templates: Sequence[str], **values: str) -> str:
+        template = self._deal(templates)
+        return _SLOT.sub(lambda slot: values.get(slot[1]) or self._slot(slot[1]), template)
 
     def _slot(self, name: str) -> str:
         if name == "item":
@@ -259,22 +222,21 @@ class _Writer:
 
     def _join(self, sentences: Sequence[_Sentence]) -> tuple[str, list[Span]]:
         text, spans = "", []
-        for sentence in sentences:
+        for sentence, verdict in sentences:
             if text:
                 text += "\n\n" if self._chance(0.05) else " "
-            if sentence.verdict:
-                start, end = sentence.verdict
-                spans.append((len(text) + start, len(text) + end))
-            text += sentence.text[0].upper() + sentence.text[1:]
+            if verdict:
+                spans.append((len(text) + verdict[0], len(text) + verdict[1]))
+            text += sentence[0].upper() + sentence[1:]
         return text, spans
 
     def _chance(self, probability: float) -> bool:
         return bool(self._rng.random_sample() < probability)
 
-    def _draw(self, options: Sequence[T]) -> T:
+    def _draw(self, options: Sequence[Any]) -> Any:
         return options[int(self._rng.random_sample() * len(options))]
 
-    def _deal(self, options: Sequence[T]) -> T:
+    def _deal(self, options: Sequence[Any]) -> Any:
         """Draw an option that this review has not used yet; start again when all are used."""
         left = self._decks.get(options) or list(options)
         self._decks[options] = left
