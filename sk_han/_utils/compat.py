@@ -81,22 +81,6 @@ FRACTION = Interval(Real, 0, 1, closed="neither")
 # A larger one overflows single precision in the products of the optimizer.
 LEARNING_RATE = Interval(Real, 0, 1e36, closed="right")
 
-# Object to suggest when a nested parameter is set on what has none; key "" is the default.
-_OBJECTS = {
-    "tokenizer": {"": "HierarchicalTokenizer()"},
-    "source_tokenizer": {"": "HierarchicalTokenizer()"},
-    "target_tokenizer": {"": "HierarchicalTokenizer()"},
-    "rnn": {"": "RNN()"},
-    "pooling": {
-        "": "Attention()",
-        "hops": "MultiHopAttention()",
-        "penalty": "MultiHopAttention()",
-        "direction": "ContextAttention()",
-        "gated": "ContextAttention()",
-        "summary": "ContextAttention()",
-    },
-}
-
 
 def check_nested_params(params: Mapping[str, Any], present: Mapping[str, Any]) -> None:
     """Check that parameters inside of others (pooling__size) have an object to be set on."""
@@ -104,13 +88,7 @@ def check_nested_params(params: Mapping[str, Any], present: Mapping[str, Any]) -
         own, _, inner = name.partition("__")
         value = params.get(own, present.get(own))
         if inner and own in present and not hasattr(value, "set_params"):
-            repair = f"Set {own} as a whole"
-            if own in _OBJECTS:
-                needed = _OBJECTS[own].get(inner, _OBJECTS[own][""])
-                repair = f"Give an object first, such as {own}={needed}"
-            elif own == "optimizer":
-                repair = f"Set lr, or net_params={{{name!r}: ...}}"
             raise ValueError(
                 f"{name} cannot be set: {own} is {in_one_line(repr(value), 60)}, which has no "
-                f"parameters. {repair}."
+                f"parameters. Set {own} as a whole, or first to an object that has {inner}."
             )
