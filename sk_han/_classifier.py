@@ -37,7 +37,6 @@ from sk_han._utils.compat import (
     LEARNING_RATE,
     NOT_NEGATIVE,
     POSITIVE,
-    CallbackSupportMixin,
     HasMethods,
     Interval,
     StrOptions,
@@ -65,7 +64,6 @@ def _fitted(read: Callable[[FittedModel], Any], doc: str) -> property:
 
 
 class HANClassifier(
-    CallbackSupportMixin,
     ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -186,8 +184,7 @@ ContextAttention, default="attention"
         "auto" takes CUDA if there is one, else the CPU.
     callbacks : list, default=None
         skorch callbacks, copied in `fit`. An ``LRScheduler`` takes the place of `lr_schedule`,
-        ``GradientNormClipping`` of ``clip_norm``. Those of scikit-learn 1.9 and later, such as its
-        ``ProgressBar``, go to ``set_callbacks``.
+        ``GradientNormClipping`` of ``clip_norm``.
     net_params : dict, default=None
         Further parameters of the skorch net, by skorch's names. Those with a default here are
         ``clip_norm`` (1.0, the largest norm of a step's gradient, or None),

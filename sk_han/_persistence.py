@@ -270,9 +270,9 @@ def save(
 
     Notes
     -----
-    The file does not have the moments of the optimizer, callbacks set by ``set_callbacks``, and
-    your own attributes. A process that is killed while it writes leaves a hidden file with the
-    ending ``.tmp`` in the folder, which the next `save` there removes.
+    The file has neither the moments of the optimizer nor your own attributes. A process that is
+    killed while it writes leaves a hidden file with the ending ``.tmp`` in the folder, which the
+    next `save` there removes.
 
     Examples
     --------

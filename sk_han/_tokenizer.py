@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain, zip_longest
 from numbers import Integral
 from typing import Any, Literal, TypeVar
@@ -24,7 +24,6 @@ from sk_han._text.reader import (
 from sk_han._text.vocabulary import WordCounts, check_vocabulary, in_normal_form
 from sk_han._utils.compat import (
     POSITIVE,
-    CallbackSupportMixin,
     HasMethods,
     Interval,
     RealNotInt,
@@ -76,7 +75,7 @@ class DocumentTransformer(TransformerMixin):
         return tags
 
 
-class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstimator):
+class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
     """Turn raw texts into documents of sentences of word ids.
 
     Id 0 is the padding, 1 the unknown word, 2 the most frequent word of the training texts, and
@@ -223,7 +222,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         TypeError
             If a document is not a string.
         """
-        self._learn(X, y, X_unlabelled)
+        self._learn(X, X_unlabelled)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -266,7 +265,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         """
         documents: list[DocumentArray] = []
         unlabelled: list[DocumentArray] = []
-        self._learn(X, y, X_unlabelled, documents, unlabelled)
+        self._learn(X, X_unlabelled, documents, unlabelled)
         if X_unlabelled is None:
             return DocumentArray.concatenate(documents), None
         for part in unlabelled:  # no model reads it, and it takes as much memory as the ids
@@ -356,15 +355,12 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         check_is_fitted(self)
         return self._reader().locate(check_texts(texts), self.vocabulary_)
 
-    def _learn(self, X: Any, y: Any, X_unlabelled: Any, *kept: list[DocumentArray]) -> None:
+    def _learn(self, X: Any, X_unlabelled: Any, *kept: list[DocumentArray]) -> None:
         """Learn the vocabulary, and keep documents if there are lists for those of both kinds."""
-        X_of_task = None if isinstance(X, Iterator) else X  # an iterator is read once
         portions = text_portions(X)
         further: Iterable[list[str]] = ()
         if X_unlabelled is not None and (kept or self.vocabulary is None):
             further = text_portions(X_unlabelled, "X_unlabelled")
-        task = self._init_callback_context()
-        task = task.call_on_fit_task_begin(estimator=self, X=X_of_task, y=y)
         reader = self._reader()
         counts, given = WordCounts(self.min_df), None
         if self.vocabulary is not None:
@@ -383,7 +379,6 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
             ids = counts.ids(self.vocabulary_)
             for part in chain.from_iterable(kept):
                 part.word_ids = ids[part.word_ids]
-        task.call_on_fit_task_end(estimator=self, X=X_of_task, y=y, reconstruction_attributes={})
 
     def _reader(self) -> DocumentReader:
         # Parameters may have been set after the fit. This takes a quarter of the time of

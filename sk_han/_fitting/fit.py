@@ -14,7 +14,7 @@ from sk_han._fitting.linear import (
     fit_linear_models,
     fit_teacher,
 )
-from sk_han._fitting.network import begin_task, fit_networks
+from sk_han._fitting.network import fit_networks
 from sk_han._fitting.scales import scale_parts
 from sk_han._fitting.sources import ngram_sources
 from sk_han._fitting.summary import reference_of, summary_of, warn_of_a_useless_network
@@ -47,8 +47,7 @@ def fit_model(
 
     # The network learns from the training documents alone. The linear models learn from held-out
     # ones too: these are scored by cross-fitting, by models that have not seen them.
-    task = begin_task(estimator, data.sample_weight, fit, teacher)
-    fitted = [*fit_networks(fit, teacher, task), *fit_linear_models(fit, sources, teacher)]
+    fitted = [*fit_networks(fit, teacher), *fit_linear_models(fit, sources, teacher)]
 
     # The weight of each is calibrated on held-out documents, and so are the probabilities.
     with stages("scales"):
@@ -60,7 +59,7 @@ def fit_model(
         warn_of_a_useless_network(estimator, summary, scaled, fit)
     tell(summary, quiet=not stages.verbose)
     training = training_attributes(scaled.pool.network.net, fit.earlier_history)
-    model = fit.model(
+    return fit.model(
         scaled.pool,
         training["history_"],
         best_epoch=training["best_epoch_"],
@@ -69,8 +68,6 @@ def fit_model(
         text_hashes=_text_hashes(fit),
         reference=None if is_partial else reference_of(scaled, fit),
     ).with_priors(fit.params.priors)
-    task.end({"model_": model})
-    return model
 
 
 def _text_hashes(fit: FitState) -> TextHashes:

@@ -15,20 +15,17 @@ from sk_han._documents import UNKNOWN_ID
 from sk_han._fitting.data import FitState
 from sk_han._fitting.scales import FittedNetwork, HeldOutLogits, ScalePrior
 from sk_han._parts import Pool
-from sk_han._parts.pool import NETWORK, WORDS, Scale
+from sk_han._parts.pool import NETWORK, WORDS
 from sk_han._parts.trained_network import TrainedNetwork
 from sk_han._training.builder import (
     batch_size_for,
     best_of,
-    copied_net,
     document_net,
     epochs_for,
     epochs_frozen,
     epochs_of,
     new_net,
-    plain_history,
 )
-from sk_han._training.callbacks import FitTasks
 from sk_han._training.net import Net
 from sk_han._training.pretraining import (
     PRETRAINING_BATCH_SIZE,
@@ -65,47 +62,24 @@ _SMALLEST_SCALE = 0.01  # smallest median of a prior that an earlier fit gives
 _TITLES = {NETWORK: NETWORK, WORDS: "network of words"}
 
 
-def begin_task(estimator: Any, sample_weight: Any, fit: FitState, teacher: Pool | None) -> FitTasks:
-    """Begin the task of the fit, whose callbacks may request the model at each epoch."""
-    part = TrainedNetwork if fit.sentences is None else TrainedSentenceNetwork
-    scale: Scale = 1.0
-    others = Pool(fit.target, {}, {})
-    if fit.warm_start_from is not None and fit.is_partial:
-        earlier = fit.warm_start_from.pool
-        scale, others = earlier.scales[NETWORK], earlier.others
-
-    def fitted_so_far(net: Net) -> dict[str, Any]:
-        network = Pool(fit.target, {NETWORK: part(copied_net(net))}, {NETWORK: scale})
-        return {"model_": fit.model(network.combined_with(others), plain_history(net))}
-
-    return FitTasks(
-        estimator,
-        fit.documents,
-        fit.labels,
-        _n_epochs(fit, teacher),
-        fitted_so_far,
-        sample_weight=sample_weight,
-    )
-
-
-def fit_networks(fit: FitState, teacher: Pool | None, task: FitTasks) -> list[FittedNetwork]:
+def fit_networks(fit: FitState, teacher: Pool | None) -> list[FittedNetwork]:
     """Fit the network; for sentence vectors, also a second network that reads the words."""
     of_words = OF_WORDS if teacher is None else PRETRAINED
     if fit.sentences is None:
-        part = TrainedNetwork(_train_on_words(fit, teacher, NETWORK, task))
+        part = TrainedNetwork(_train_on_words(fit, teacher, NETWORK))
         return [_with_prior(part, fit, NETWORK, of_words)]
-    net = _train_on_vectors(fit, task)
+    net = _train_on_vectors(fit)
     networks = [_with_prior(TrainedSentenceNetwork(net), fit, NETWORK, OF_SENTENCES)]
     words, part = fit.without_vectors(), _earlier_part(fit, WORDS)
     is_known = fit.warm_start_from is None or part is not None
     if is_known and fit.has_vectors_and_words and net.ended_by is None:
-        part = TrainedNetwork(_train_on_words(words, teacher, WORDS, None))
+        part = TrainedNetwork(_train_on_words(words, teacher, WORDS))
     if part is not None:
         networks.append(_with_prior(part, words, WORDS, of_words))
     return networks
 
 
-def _train_on_words(fit: FitState, teacher: Pool | None, name: str, task: FitTasks | None) -> Net:
+def _train_on_words(fit: FitState, teacher: Pool | None, name: str) -> Net:
     """Train from word vectors and pre-training, or from the earlier network of this name."""
     params = fit.params
     frozen = epochs_frozen(params.freeze_embedding)
@@ -119,7 +93,6 @@ def _train_on_words(fit: FitState, teacher: Pool | None, name: str, task: FitTas
             noise=float(params.adversarial_noise),
             frozen_epochs=frozen - len(fit.earlier_history),
             learnt_loss=_learnt_loss(fit),
-            fit_tasks=task,
         )
     if fit.warm_start_from is not None:
         # `fit` restarts the schedule, so optimizer moments are not carried over; copied estimators
@@ -151,7 +124,7 @@ def _learnt_loss(fit: FitState) -> float:
     return _LEARNT * fit.target.prior_loss(data.targets, data.weights)
 
 
-def _train_on_vectors(fit: FitState, task: FitTasks) -> Net:
+def _train_on_vectors(fit: FitState) -> Net:
     """Train without and with the order of sentences; keep the lower loss on held-out documents.
 
     Training begins at a logistic regression on mean sentences, or at the earlier network. Without
@@ -172,7 +145,6 @@ def _train_on_vectors(fit: FitState, task: FitTasks) -> Net:
                 {"input_size": fit.sentences.dimension, "recurrent": recurrent},
                 None,
                 lr=fit.params.lr * _SENTENCES_LR,
-                fit_tasks=task if recurrent == candidates[-1] else None,
             )
             if earlier is not None:
                 net.continue_from(earlier.net, with_moments=fit.is_partial)

@@ -143,7 +143,6 @@ def new_net(
     n_iter_no_change: int | None = None,
     learnt_loss: float = 0.0,
     callbacks: list[Any] | None = None,
-    fit_tasks: Callback | None = None,
     loss: Mapping[str, Any] | None = None,
     net_params: Mapping[str, Any] | None = None,
 ) -> Net:
@@ -179,8 +178,6 @@ def new_net(
         own_callbacks.append(("early_stopping", EarlyStopping(n_iter_no_change)))
     if learnt_loss:  # after the epoch is kept, if it is the best
         own_callbacks.append(("learnt", StopWhenLearnt(learnt_loss)))
-    if fit_tasks is not None:
-        own_callbacks.append(("fit_tasks", fit_tasks))
 
     generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
     optimizer = check_optimizer(optimizer)
@@ -333,12 +330,6 @@ def predicting_net(
     net.module_.load_state_dict(own)
     net.prepare_to_predict()
     return net
-
-
-def copied_net(net: Net) -> Net:
-    """Return a copy of a net for prediction, which further training does not change."""
-    how = {name: getattr(net, name) for name in ("to_tensors", "measures", "decide")}
-    return stored_net(partial(Net, net.module, **how), net_to_state(net), net.device)
 
 
 def training_attributes(net: Net, epochs_before: Sequence[dict[str, float]] = ()) -> dict[str, Any]:

@@ -29,30 +29,7 @@ except ImportError:  # scikit-learn 1.6
     from sklearn.utils._estimator_html_repr import _VisualBlock as VisualBlock
 
 
-try:
-    # scikit-learn 1.9: experimental, so it may change without a deprecation.
-    from sklearn.callback import CallbackSupportMixin
-except ImportError:
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Replacement for scikit-learn's class in releases without callbacks."""
-
-        def _init_callback_context(self, **kwargs: Any) -> _NoTask:
-            return _NoTask()
-
-    class _NoTask:
-        def subcontext(self, **kwargs: Any) -> _NoTask:
-            return self
-
-        def call_on_fit_task_begin(self, **kwargs: Any) -> _NoTask:
-            return self
-
-        def call_on_fit_task_end(self, **kwargs: Any) -> bool:
-            return False
-
-
 __all__ = [
-    "CallbackSupportMixin",
     "HasMethods",
     "Interval",
     "RealNotInt",

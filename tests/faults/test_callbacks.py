@@ -2,7 +2,6 @@
 
 import signal
 from functools import partial
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -26,7 +25,6 @@ tiny = partial(tiny_models.tiny, max_epochs=2, engine="torch", n_threads=3, verb
 
 INDICATOR = np.array([[label == "pos", i % 3 == 0] for i, label in enumerate(LABELS)], dtype=int)
 HOOKS = ["initialize", *MOMENTS]
-SKLEARN_HOOKS = ["setup", "on_fit_task_begin", "on_fit_task_end"]
 
 
 # Estimators that train by skorch, with held-out data.
@@ -129,13 +127,3 @@ def test_an_error_in_a_hook_reaches_the_user_and_changes_nothing(hook, method):
     with state_stays(classifier), pytest.raises(ZeroDivisionError):
         getattr(classifier, method)(TEXTS, LABELS)
     assert surroundings() == before
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("hook", SKLEARN_HOOKS)
-def test_an_error_in_a_hook_of_scikit_learn_changes_nothing(hook):
-    pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
-    faulty = Mock(**{f"{hook}.side_effect": ZeroDivisionError(hook)})
-    classifier = tiny().fit(TEXTS, LABELS).set_callbacks(faulty)
-    with state_stays(classifier), pytest.raises(ZeroDivisionError, match=f"^{hook}$"):
-        classifier.fit(TEXTS, LABELS)

@@ -289,7 +289,7 @@ class TestParameters:
 def public_methods(estimator):
     """Methods that need a fit: all public ones but those that fit and scikit-learn's own."""
     fitting = {"fit", "partial_fit", "fit_transform", "fit_transform_both", "from_state"}
-    inherited = {"get_params", "set_params", "get_metadata_routing", "set_callbacks", "set_output"}
+    inherited = {"get_params", "set_params", "get_metadata_routing", "set_output"}
     return [
         name
         for name, method in inspect.getmembers(estimator, callable)
