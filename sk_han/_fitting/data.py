@@ -110,7 +110,6 @@ class FitState:
     tokenizer: HierarchicalTokenizer | None
     vocabulary_size: int
     documents: DocumentArray  # X, including documents of weight 0
-    labels: NDArray[Any]  # y
     target: Target
     labelled: LabelledDocuments  # D documents of positive weight
     training: NDArray[np.int64]  # rows of `labelled` that the network learns from
@@ -248,7 +247,6 @@ def read_data(
             tokenizer=tokenizer,
             vocabulary_size=vocabulary_size,
             documents=documents,
-            labels=target.decode(checked.targets),
             target=target,
             labelled=labelled,
             training=training,

@@ -37,12 +37,9 @@ def fit_model(
     """
     # Labels are checked and encoded, texts converted to word ids, some documents held out.
     fit = read_data(estimator, data, stages, warm_start_from, is_partial=is_partial)
-    # A model that would not fit into memory is refused before anything is trained.
-    ngrams = ngram_sources(fit)
-
     # Text without labels shows the directions of the latent models. If there is much of it, linear
     # models of the labelled documents label it for the pre-training of the network.
-    sources = fit_latent_spaces(fit, ngrams)
+    sources = fit_latent_spaces(fit, ngram_sources(fit))
     teacher = fit_teacher(fit, sources)
 
     # The network learns from the training documents alone. The linear models learn from held-out
