@@ -34,7 +34,6 @@ from sk_han.cli._tables import (
     frames,
     ids_of,
     label_names,
-    needing_torch,
     numbers_of,
     table_options,
     warn_of_joined,
@@ -301,8 +300,8 @@ def _labelled(
 def _classifier(arguments: argparse.Namespace) -> Any:
     """Make the classifier that the arguments ask for, which shows how far it is."""
     settings = dict(map(_setting, arguments.settings))
-    with needing_torch(arguments.command):
-        from sk_han import HANClassifier, HierarchicalTokenizer
+    from sk_han import HANClassifier, HierarchicalTokenizer
+
     model = HANClassifier(tokenizer=HierarchicalTokenizer(), random_state=arguments.seed)
     known = model.get_params()
     for name in settings:

@@ -33,7 +33,6 @@ from sk_han.cli._tables import (
     documents_of,
     frames,
     ids_of,
-    needing_torch,
     numbers_of,
     sets_of,
     write_result,
@@ -292,9 +291,9 @@ def report(arguments: argparse.Namespace) -> None:
 
 def _reported(arguments: argparse.Namespace) -> Report:
     """Return the report of a model, with another one as baseline if there is one."""
-    with needing_torch(arguments.command):
-        from sk_han import load
-        from sk_han import report as report_on
+    from sk_han import load
+    from sk_han import report as report_on
+
     model = load(arguments.model)
     classifier = getattr(model, "steps", [(None, model)])[-1][1]
     if not hasattr(classifier, "pool_"):

@@ -183,17 +183,6 @@ def write_result(
 
 
 @contextmanager
-def needing_torch(command: str) -> Iterator[None]:
-    """Say how to install what a command needs besides what a stored model does."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f"{command} needs {error.name}, which is not installed: pip install sk-han."
-        ) from error
-
-
-@contextmanager
 def writing_rows(
     path: str | None, separator: str | None, encoding: str
 ) -> Iterator[Callable[[Iterable[Sequence[Any]]], None]]:
