@@ -30,7 +30,7 @@ from sk_han._parts.trained_network import TrainedNetwork
 from sk_han._targets import Target
 from sk_han._tokenizer import HierarchicalTokenizer
 from sk_han._training.builder import OPTIMIZERS
-from sk_han._training.fitted_state import getstate, restoring, setstate, visual_block
+from sk_han._training.fitted_state import getstate, restoring, setstate
 from sk_han._training.net import available_devices, computing
 from sk_han._utils.compat import (
     FRACTION,
@@ -720,7 +720,6 @@ column_scale_ : float or ndarray of shape (n_labels,)
         return self
 
     __getstate__, __setstate__ = getstate, setstate
-    _sk_visual_block_ = visual_block
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -31,7 +31,6 @@ from sk_han._training.fitted_state import (
     getstate,
     restoring,
     setstate,
-    visual_block,
 )
 from sk_han._training.net import Net, computing
 from sk_han._utils.compat import check_nested_params
@@ -59,7 +58,6 @@ class SingleNetworkEstimator(BaseEstimator):
 
     __getstate__ = getstate
     __setstate__ = setstate
-    _sk_visual_block_ = visual_block
 
     def __getattr__(self, name: str) -> Any:
         model = vars(self).get("model_", {})

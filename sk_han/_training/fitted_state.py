@@ -9,7 +9,6 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from sk_han._training.net import available_devices
-from sk_han._utils.compat import VisualBlock
 from sk_han._utils.files import ModelFormatError, checked_state
 
 
@@ -32,15 +31,6 @@ def setstate(estimator: Any, state: Any) -> None:
     BaseEstimator.__setstate__(estimator, state)
     if fitted is not None:
         estimator.from_state(fitted)
-
-
-def visual_block(estimator: Any) -> VisualBlock:
-    """Return the box of scikit-learn's diagram, with the result of the fit below the name."""
-    summary = getattr(estimator, "fit_summary_", None)
-    name = type(estimator).__name__
-    block = VisualBlock("single", estimator, names=name, name_details=str(estimator))
-    block.name_caption = None if summary is None else summary.in_short
-    return block
 
 
 @contextmanager

@@ -23,18 +23,11 @@ from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sk_han._options import Choice, Range
 from sk_han._utils.messages import in_one_line
 
-try:
-    from sklearn.utils._repr_html.estimator import _VisualBlock as VisualBlock
-except ImportError:  # scikit-learn 1.6
-    from sklearn.utils._estimator_html_repr import _VisualBlock as VisualBlock
-
-
 __all__ = [
     "HasMethods",
     "Interval",
     "RealNotInt",
     "StrOptions",
-    "VisualBlock",
     "check_sample_weight",
     "fit_context",
     "of_option",

@@ -90,7 +90,6 @@ def test_the_summary_tells_of_the_fit(fit, unit, capsys):
     assert (summary.accuracy, fitted.best_epoch_) == (fitted.best_score_, 1)
     assert list(summary.seconds) == STAGES[unit]
     assert 0 < sum(summary.seconds.values()) <= summary.total_seconds
-    assert summary.in_short in fitted._repr_html_()
     assert str(summary) in capsys.readouterr().err
     assert f"stopped early because held-out {unit}s no longer improved" in str(summary)
 
