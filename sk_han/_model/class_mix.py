@@ -85,7 +85,7 @@ def check_priors(priors: Any, target: Target, reference: Reference | None = None
     known, named = ClassNames(target.names.tolist()), set()
     shares = np.zeros(target.n_scores) if reference is None else implied_shares(reference, target)
     for label, share in priors.items():
-        number = known.of(label)
+        number = known.number(label)
         if number is None:
             classes = f"the classes are {listed(known.labels, 20)}."
             hint = nearest_name(str(label), known.names)

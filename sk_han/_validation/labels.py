@@ -114,31 +114,23 @@ class ClassNames:
 
     def __init__(self, labels: list[Any]) -> None:
         self.labels = list(labels)
-        self._places = {label: number for number, label in enumerate(labels)}
         self.names = [named(label) for label in labels]
-        values = [as_number(name) for name in self.names]
-        # In CSV numbers are text, too; "007" is not a number.
-        pairs = zip(self.names, values, strict=True)
-        are_written = all(name.lower() == "nan" or str(value) == name for name, value in pairs)
-        of_text = are_written and len({*values}) == len(values)
-        self._kind = type(next(iter(labels), None))
-        self._are_numbers = self._kind in (int, float) or of_text
-        self._numbers = {self._value(name): number for number, name in enumerate(self.names)}
+        self._kind: type = type(next(iter(labels), None))
+        keys = zip(labels, map(self._value, self.names), strict=True)
+        self._numbers = {key: number for number, pair in enumerate(keys) for key in pair}
 
     def number(self, label: Any) -> int | None:
         """Return the number of the class with a label, None if there is none.
 
         "True" of pandas and "true" of JSON are one boolean, "1.0" and "1" one number.
         """
-        of_text = self._numbers.get(str(label))  # "True" was text where the model learnt it
-        return self._numbers.get(self._value(named(label)), of_text)
-
-    def of(self, label: Any) -> int | None:
-        """Return the same of a label of Python, which may also equal a class, as True does 1."""
-        try:
-            return self._places[label]
-        except (KeyError, TypeError):  # a list has no hash
-            return self.number(label)
+        is_whole = isinstance(label, float) and label.is_integer()
+        text = f"{label:.0f}" if is_whole else str(label)  # pandas writes "2" as 2.0
+        with suppress(TypeError):  # a list has no hash
+            for key in (label, text, self._value(named(label))):
+                if key in self._numbers:
+                    return self._numbers[key]
+        return None
 
     def checked(self, label: Any, where: str, repair: str = _IN_A_TABLE) -> int:
         """Return the number of the class with a label, which stands somewhere in the input."""
@@ -159,7 +151,8 @@ class ClassNames:
         """Return what a name is compared by."""
         if self._kind is bool:
             return name.lower()
-        return name if not self._are_numbers or (number := as_number(name)) is None else number
+        number = as_number(name) if self._kind in (int, float) else None
+        return name if number is None else number
 
 
 def as_number(name: str) -> float | None:
@@ -188,7 +181,7 @@ def class_numbers(labels: NDArray[Any], classes: list[Any]) -> Integers:
     """Return the position of each label (D,) in the classes by its value, (D,); -1 of others."""
     found, places = np.unique(labels, return_inverse=True)
     names = ClassNames(classes)
-    numbers = [names.of(label) for label in found.tolist()]
+    numbers = [names.number(label) for label in found.tolist()]
     return np.array([-1 if number is None else number for number in numbers], np.int64)[places]
 
 
@@ -262,7 +255,7 @@ def _by_class(class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]) ->
         if not is_weight or is_beyond_floats:
             raise ValueError(f"class_weight of {label!r} is {value!r}; weights are >= 0.")
     known = classes.tolist()
-    places = map(ClassNames(known).of, class_weight)
+    places = map(ClassNames(known).number, class_weight)
     given = {
         _plain(label) if place is None else known[place]: float(value)
         for place, (label, value) in zip(places, class_weight.items(), strict=True)

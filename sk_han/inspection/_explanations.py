@@ -153,7 +153,7 @@ def _class_numbers(
     labels = label_list(given)
     numbers = np.empty(len(labels), dtype=np.int64)
     for i, label in enumerate(labels):
-        number = names.of(label)
+        number = names.number(label)
         if number is None:
             name = argument if is_one else f"{argument}[{i}]"
             raise ValueError(

@@ -17,7 +17,7 @@ WRITTEN = [  # classes, a label as tables have it, the class that is meant
     ([1, 2], "2", 2),
     ([1, 2], "2.0", 2),  # a column with missing values elsewhere
     ([1, 2], 2.0, 2),
-    ([1, 2], True, None),
+    ([1, 2], True, 1),  # as in Python
     ([2**60, 2**60 + 1], str(2**60 + 1), 2**60 + 1),
     ([-1.0, 1.0], "-1", -1.0),
     (["False", "True"], "true", None),

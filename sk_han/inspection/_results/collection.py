@@ -504,7 +504,7 @@ def _checked_labels(y_true: Any, explanations: Sequence[DocumentExplanation]) ->
         )
     for i, (label, explanation) in enumerate(zip(true, explanations, strict=True)):
         classes = explanation.classes.tolist()
-        number = ClassNames(classes).of(label)
+        number = ClassNames(classes).number(label)
         if number is None:
             raise ValueError(
                 f"y_true[{i}] is {label!r}, which is none of the classes "
