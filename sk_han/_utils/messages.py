@@ -6,10 +6,9 @@ import difflib
 import re
 import sys
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from itertools import zip_longest
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -74,32 +73,16 @@ def shortened(text: str, longest: int) -> str:
 
 
 def shortened_apart(texts: Sequence[str], longest: int) -> list[str]:
-    """Return texts as `shortened` does; those that it makes alike begin where they differ.
-
-    Of these, those that are still alike end in a number.
-    """
-    names = {text: shortened(text, longest) for text in texts}
-    for _ in range(3):  # those that begin anew may be alike again
-        for alike in _alike(names):
-            first, last = min(alike), max(alike)
-            letters = enumerate(zip_longest(first, last))
-            begin = next(place for place, (one, other) in letters if one != other)
-            if begin > 1:
-                for text in alike:
-                    names[text] = shortened(f"\N{HORIZONTAL ELLIPSIS}{text[begin:]}", longest)
-    for alike in _alike(names):
+    """Return texts as `shortened` does; those that it makes alike end in a number."""
+    by_name: dict[str, list[str]] = {}
+    for text in dict.fromkeys(texts):
+        by_name.setdefault(shortened(text, longest), []).append(text)
+    names = {}
+    for name, alike in by_name.items():
         for number, text in enumerate(alike, start=1):
-            end = f" ({number})"
-            names[text] = shortened(names[text], longest - len(end)) + end
+            end = f" ({number})" if len(alike) > 1 else ""
+            names[text] = shortened(name, longest - len(end)) + end
     return [names[text] for text in texts]
-
-
-def _alike(names: Mapping[str, str]) -> Iterable[list[str]]:
-    """Return the texts of each name that several have."""
-    found: dict[str, list[str]] = {}
-    for text, name in names.items():
-        found.setdefault(name, []).append(text)
-    return [texts for texts in found.values() if len(texts) > 1]
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str:

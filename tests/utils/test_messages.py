@@ -74,21 +74,6 @@ def test_a_long_label_lacks_its_middle_so_that_labels_that_begin_alike_differ(
     assert in_one_line(label, longest) == shown
 
 
-APART = [
-    (["long, north, end", "long, south, end"], ["…nor…end", "…sou…end"]),
-    (["long, an inner part, end", "long, an inner path, end"], ["…rt, end", "…th, end"]),
-    (["long, one, end", *2 * ["long, two, end"]], ["…one…end", *2 * ["…two…end"]]),
-    (["long, a1 same b2, end", "long, a1 same b3, end"], ["…2, end", "…3, end"]),
-    (["short", "long, long, long"], ["short", "long…ong"]),
-    ([], []),
-]
-
-
-@pytest.mark.parametrize(("texts", "shown"), APART)
-def test_long_labels_that_begin_and_end_alike_differ_too(texts, shown):
-    assert shortened_apart(texts, 8) == shown
-
-
 @pytest.mark.parametrize("n", [50, 1_100])
 @pytest.mark.parametrize("end", ["", 1_000 * "z"])
 def test_labels_that_differ_late_get_names_unlike_all_others(n, end):
