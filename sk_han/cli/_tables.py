@@ -10,11 +10,11 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -259,13 +259,6 @@ class LabelSets:
     def numbers(self, cell: Any, where: str) -> list[int]:
         """Return the numbers of the labels of a cell."""
         labels = _labels_of(self.separator, cell, where)
-        known = {*self.classes.names}
-        for label in labels:
-            if label not in known and (joined := _joined_by(label, known)):
-                raise ValueError(
-                    f"{where}: {label[:40]!r} is not a label of the model, but {listed(joined[1])} "
-                    f"are. Give --separator {joined[0]!r}."
-                )
         return [self.classes.checked(label, where) for label in labels]
 
     def indicator(self, numbers: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
@@ -344,22 +337,14 @@ def numbers_of(
 def warn_of_joined(names: Sequence[Any]) -> None:
     """Warn of a label that is others in one cell, joined by a separator that was not given."""
     known = set(map(named, names))
-    for name in sorted(known):
-        if joined := _joined_by(name, known):
+    for name, separator in product(sorted(known), ";|,\t "):
+        parts = [part.strip() for part in name.split(separator)]
+        if len(parts) > 1 and known.issuperset(parts):
             warn_user(
-                f"{name[:40]!r} is taken for one label, and {listed(joined[1])} are labels too. If "
-                f"these are several labels of a document, give --separator {joined[0]!r}."
+                f"{name[:40]!r} is taken for one label, and {listed(parts)} are labels too. If "
+                f"these are several labels of a document, give --separator {separator!r}."
             )
             return
-
-
-def _joined_by(name: str, known: Collection[str]) -> tuple[str, list[str]] | None:
-    """Return a separator at which a name consists of known labels, and these."""
-    for separator in ";|,\t ":
-        parts = [part.strip() for part in name.split(separator)]
-        if len(parts) > 1 and all(part in known for part in parts):
-            return separator, parts
-    return None
 
 
 def _check_whole(label: str, separator: str, where: str = "") -> None:

@@ -115,16 +115,6 @@ def test_lists_of_json_lines_are_sets_of_labels(run, stored, tmp_path):
     assert counts == [1, 1, 0, 1, 1]
 
 
-@pytest.mark.parametrize(("command", "separator"), [("evaluate", "|"), ("explain", "\t")])
-def test_another_separator_than_that_of_the_model_is_told(run, topics, stored, command, separator):
-    path, column = topics(["good", separator.join(["bad", "rain"])]), ("--label", "topics")
-    code, _, told = run(command, stored, path, *column)
-    assert code == 1
-    assert f"topics.csv, line 3: 'topics': {f'bad{separator}rain'!r} is not a label" in told
-    assert f"but 'bad', 'rain' are. Give --separator {separator!r}.\n" in told
-    assert run(command, stored, path, *column, "--separator", separator)[0] == 0
-
-
 @pytest.mark.filterwarnings("always")
 def test_labels_that_the_model_does_not_know_are_missed_and_named(run, topics, stored, tmp_path):
     cells = [";".join(np.array(NAMES)[row == 1]) for row in Y]
