@@ -79,7 +79,7 @@ def fit(arguments: argparse.Namespace) -> None:
         more["X_unlabelled"] = _unlabelled_texts(arguments, unlabelled)
     rows = parts[0] if parts else np.arange(len(frame))
     model.fit(documents_of(frame.iloc[rows], features, arguments), rows_of(labels, rows), **more)
-    model.set_params(verbose=0)  # who loads the file has not asked for a bar
+    model.set_params(verbose=0)  # who loads the file has not asked for lines
     model._table = table_options(arguments)
 
     from sk_han import save

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline
@@ -71,7 +70,6 @@ def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
 
     `by` is the function that error messages name.
     """
-    refuse_other_unfitted(estimator, by)
     estimator = opened(estimator)
     *steps, classifier = _steps(estimator)
     if not isinstance(getattr(classifier, "model_", None), FittedModel):
@@ -88,25 +86,6 @@ def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
         fitted = replace(explained.fitted, tokenizer=step)
         return replace(explained, fitted=fitted, steps=steps[:-1])
     return replace(explained, steps=steps)
-
-
-def refuse_other_unfitted(estimator: Any, by: str) -> None:
-    """Refuse an unfitted classifier that cannot be explained when it is fitted either."""
-    last = estimator
-    while isinstance(last, Pipeline) and last.steps:
-        last = last.steps[-1][1]
-    is_ours = any(kind.__module__.startswith("sk_han.") for kind in type(last).__mro__)
-    has_model = is_ours or hasattr(last, "estimator") or not hasattr(last, "fit")
-    if not has_model and not _is_fitted(last):
-        raise TypeError(_needed(estimator, last, by))
-
-
-def _is_fitted(estimator: Any) -> bool:
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:
-        return False
-    return True
 
 
 def _needed(estimator: Any, classifier: Any, by: str) -> str:

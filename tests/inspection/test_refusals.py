@@ -119,7 +119,7 @@ REFUSED = {
         "This HANClassifier instance is not fitted": {"estimator": "unfitted"},
         "not fitted": {"estimator": "unfitted pipeline"},
         "explain needs a HANClassifier": {"estimator": "linear"},
-        "explain needs a HANClassifier.*Logistic": {"estimator": "unfitted linear"},
+        "LogisticRegression instance is not fitted": {"estimator": "unfitted linear"},
         "GridSearchCV holds no fitted model, since refit=False": {"estimator": "search"},
         r"got FixedThreshold.* explain its estimator_": {"estimator": "threshold"},
         r"VotingClassifier\. Take one.* named_estimators_\['one'\]; there a class is "
