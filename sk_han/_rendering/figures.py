@@ -17,7 +17,7 @@ from sk_han._rendering.shading import (
     prediction,
     shading_of,
 )
-from sk_han._utils.messages import import_optional, in_one_line, shortened_apart
+from sk_han._utils.messages import counted, import_optional, in_one_line, shortened_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,7 +149,7 @@ def plot_history(estimator: Any, ax: Axes | None = None) -> Axes:
     >>> [line.get_label() for line in ax.lines]
     ['training loss']
     """
-    history = _checked(_history_of(estimator))
+    history = [{"epoch": i, **each} for i, each in enumerate(_history_of(estimator), start=1)]
     names = _names(history)
     ax, theme = themed_axes(ax, "plot_history")
     from matplotlib.ticker import MaxNLocator
@@ -196,19 +196,6 @@ def _history_of(estimator: Any) -> Any:
     )
 
 
-def _checked(history: Sequence[Any]) -> list[Mapping[str, Any]]:
-    """Check a history, and number epochs that have no number."""
-    if not len(history):
-        raise ValueError("history has no epoch to draw; fit the estimator first.")
-    for i, epoch in enumerate(history):
-        if not isinstance(epoch, Mapping):
-            raise TypeError(
-                "history must hold a mapping for each epoch, as history_ of a fitted HANClassifier "
-                f"does; history[{i}] is {epoch!r}, of type {type(epoch).__name__}."
-            )
-    return [{"epoch": i, **epoch} for i, epoch in enumerate(history, start=1)]
-
-
 def _names(history: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the names of losses and scores, in the order of their first occurrence."""
     names = dict.fromkeys(
@@ -218,7 +205,7 @@ def _names(history: Sequence[Mapping[str, Any]]) -> list[str]:
     if not drawable:
         raise ValueError(
             "history has nothing to draw: its epochs need train_loss, valid_loss or scores whose "
-            f"names start with valid_; got the keys {list(names)}."
+            f"names start with valid_; got {counted(len(history), 'epoch')} with {list(names)}."
         )
     return drawable
 
