@@ -119,7 +119,7 @@ def test_a_log_has_a_line_at_the_beginning_of_a_stage_and_seconds_of_long_ones(c
     timed = Stages(verbose=1)
     with timed("set-up"):
         assert capsys.readouterr().err == "set-up ...\n"
-    with timed("texts", has_bar=True):
+    with timed("texts"):
         clock[0] += 2.04
     assert capsys.readouterr().err == "texts ...\ntexts: 2 s\n"
     with Stages()("texts"):
@@ -127,15 +127,12 @@ def test_a_log_has_a_line_at_the_beginning_of_a_stage_and_seconds_of_long_ones(c
     assert capsys.readouterr().err == ""
 
 
-def test_a_terminal_has_one_line_of_a_stage_without_a_bar(clock, capsys, monkeypatch):
+def test_a_terminal_has_one_line_of_a_stage(clock, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with Stages(verbose=1)("word vectors"):
         assert capsys.readouterr().err == "word vectors ...\r"
         clock[0] += 2**-8
     assert capsys.readouterr().err == "word vectors: 0.0039 s\n"
-    with Stages(verbose=1)("network", has_bar=True):
-        pass
-    assert capsys.readouterr().err == ""
 
 
 def test_a_long_stage_and_what_is_between_stages_are_not_silent(monkeypatch, capsys):
