@@ -12,7 +12,7 @@ from sk_han.datasets import make_reviews
 from tests.tiny_models import with_model
 
 PAGE = Path(__file__).parents[2] / "docs" / "file_format.md"
-# OpenBLAS computes whole vectors, whatever memory follows an array, and the processor warns of that.
+# OpenBLAS computes whole vectors, whatever follows an array, and the processor warns of that.
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered in matmul")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
