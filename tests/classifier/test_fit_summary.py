@@ -168,13 +168,12 @@ def test_a_damaged_summary_is_refused(fitted, change):
         tiny().from_state(state)
 
 
-def test_the_diagram_has_what_matters_and_the_representation_parameters_alone(fitted):
+def test_the_representation_has_parameters_alone_and_the_summary_what_matters(fitted):
     assert repr(fitted) == repr(clone(fitted)) == repr(tiny(max_epochs=3))
     assert eval(repr(HANClassifier(lr=0.01))).lr == 0.01
     numbers = f"120 documents, 2 classes, held-out accuracy {fitted.fit_summary_.accuracy:.3f}"
     assert numbers in repr(fitted.fit_summary_)
-    assert numbers in fitted._repr_html_()
-    assert "documents, 2 classes" not in clone(fitted)._repr_html_()
+    assert "HANClassifier" in fitted._repr_html_()
 
 
 def test_several_labels_are_scored_by_the_thresholds_of_the_model():
