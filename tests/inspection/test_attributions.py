@@ -11,8 +11,9 @@ from sk_han._documents import LabelledDocuments
 from sk_han._parts.ngram_model import NgramModel
 from sk_han.inspection._contributions import _design
 from tests.by_hand import by_all_orders
+from tests.inspection.test_methods import ODD, large_error
 from tests.ngram_models import fit_ngram_model, hash_ngrams
-from tests.tiny_models import TEXTS
+from tests.tiny_models import LABELS, TEXTS, tiny
 from tests.tiny_targets import classes
 
 
@@ -82,3 +83,14 @@ def test_orders_give_the_exact_values_where_players_meet_in_pairs(n, rings):
     assert len(design.weights) == len(rings) * (4 if n <= 40 else 2)
     assert not design.sets[0].any()
     assert design.sets[-1].all()
+
+
+def test_a_long_document_keeps_its_orders_and_its_error(monkeypatch):
+    classifier = tiny(max_epochs=3, lr=0.05).fit(TEXTS, LABELS)
+    texts = ["Good bad. The rain fell. " * 200, *ODD]
+    long, *short = classifier.explain(texts)
+    assert large_error(long) > 0.1
+    monkeypatch.setattr("sk_han.inspection._contributions._MOST_WORDS", 0)
+    long_again, *fewer_orders = classifier.explain(texts)
+    assert long == long_again
+    assert short != fewer_orders

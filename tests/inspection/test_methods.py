@@ -236,16 +236,6 @@ def test_a_document_has_as_many_orders_alone_as_among_others(classifier):
             np.testing.assert_allclose(getattr(alone, name), getattr(among, name), atol=1e-5)
 
 
-def test_a_long_document_keeps_its_orders_and_its_error(classifier, monkeypatch):
-    texts = ["Good bad. The rain fell. " * 200, *ODD]
-    long, *short = classifier.explain(texts)
-    assert large_error(long) > 0.1
-    monkeypatch.setattr("sk_han.inspection._contributions._MOST_WORDS", 0)
-    long_again, *fewer_orders = classifier.explain(texts)
-    assert long == long_again
-    assert short != fewer_orders
-
-
 def test_neighbours_in_a_long_document_share_the_value_of_their_group(classifier):
     explanation = classifier.explain([LONG])[0]
     group = np.arange(70) * 64 // 70

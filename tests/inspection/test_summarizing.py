@@ -111,15 +111,6 @@ def test_documents_of_a_term_and_those_that_it_decides_are_the_same(of_three):
     assert n_partial > 0
 
 
-def test_terms_are_taken_out_together_as_one_by_one(of_three, monkeypatch):
-    together = summarize(of_three, THREE * 6)
-    monkeypatch.setattr("sk_han.inspection._tallies._AT_ONCE", 1)
-    alone = summarize(of_three, THREE * 6)
-    found = [[t.decides for each in s.classes for t in each.terms] for s in (together, alone)]
-    assert found[0] == found[1]
-    assert sum(found[0]) > 0
-
-
 def test_the_shown_words_are_taken_out_to_measure_what_they_carry():
     fitted = tiny(max_epochs=3, linear_ngrams=(1, 1)).fit(TEXTS, LABELS)
     found = summarize(fitted, TEXTS, k=2)

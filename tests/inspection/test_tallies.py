@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
+from sk_han import summarize
 from sk_han.inspection import _tallies as tallies_module
 from sk_han.inspection._tallies import Tallies, Values
+from tests.inspection.test_summarizing import THREE
+from tests.tiny_models import tiny
 
 # Documents 0 and 1 are explained for class 0, document 2 for class 1. Term 5 stands twice in 0.
 ROWS = np.array([0, 0, 0, 1, 2])
@@ -60,3 +63,13 @@ def test_a_term_of_one_document_comes_after_others():
 def test_noise_is_not_shown():
     tallies = of_one_class([0, 0, 0], [1, 2, 3], [-8.0, 0.0079, 0.0081])
     assert [term.key for term in tallies.strongest("network", 0, 9)] == [3, 1]
+
+
+def test_terms_are_taken_out_together_as_one_by_one(monkeypatch):
+    of_three = tiny(max_epochs=3).fit(THREE * 6, ["sun", "rain", "snow"] * 6)
+    together = summarize(of_three, THREE * 6)
+    monkeypatch.setattr(tallies_module, "_AT_ONCE", 1)
+    alone = summarize(of_three, THREE * 6)
+    found = [[t.decides for each in s.classes for t in each.terms] for s in (together, alone)]
+    assert found[0] == found[1]
+    assert sum(found[0]) > 0

@@ -256,7 +256,7 @@ class TestCraftedContent:
     def test_a_wrong_network_is_refused_before_it_is_made(
         self, load_bytes, monkeypatch, path, value, message
     ):
-        monkeypatch.setattr("sk_han._training.net.Net.initialize", None)
+        monkeypatch.setattr(type(fitted_classifier().net_), "initialize", None)
         description, arrays = golden_parts()
         with pytest.raises(ModelFormatError, match=message):
             load_bytes(archive_of(set_at(description, path, value), arrays))

@@ -141,14 +141,6 @@ def test_no_network_begins_once_the_time_is_over(X, before):
     assert not classifier.net_.module_.recurrent
 
 
-def test_text_without_labels_teaches_the_network_of_words(X, embedder, monkeypatch):
-    monkeypatch.setattr("sk_han._fitting.linear._ENOUGH_TO_PRETRAIN", 50)
-    unlabelled = embedder.tokenizer_.transform(opinions(60, 2)[0])
-    taught = quick().fit(X, LABELS, X_unlabelled=unlabelled)
-    assert taught.fit_summary_.seconds["pre-training"] > 0
-    assert list(taught.pool_.parts) == ["network", "words", "ngrams", "latent"]
-
-
 def test_the_network_begins_as_a_logistic_regression_on_mean_sentences(X):
     classifier = quick(lr=1e-9, linear_ngrams=None, max_epochs=1).fit(X, LABELS)
     assert classifier.score(X, LABELS) > 0.85
