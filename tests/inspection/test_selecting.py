@@ -9,6 +9,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sk_han import save, selective_threshold, with_priors
 from sk_han.serving import Scorer
 from tests.html_page import Page
+from tests.thorough import first_fast
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier, tiny
 
 HELD_OUT = [f"{text} Then it was day {i}." for i, text in enumerate(TEXTS * 5)]
@@ -68,7 +69,7 @@ def of_few():
     return selective_threshold(KNOWN, proba(confidence), right)
 
 
-@pytest.mark.parametrize("n", [150, 500, 1000])
+@pytest.mark.parametrize("n", first_fast([150, 500, 1000]))
 @pytest.mark.parametrize("max_error", [0.02, 0.05, 0.1])
 def test_the_promise_is_broken_in_at_most_5_percent_of_draws(n, max_error):
     # Every threshold has a true error just above max_error, so that each one chosen breaks it.
@@ -190,7 +191,7 @@ def test_each_label_has_a_threshold_of_the_documents_predicted_to_have_it():
     assert "Selective classification: 0 documents with 1" in Page(found[1].to_html()).line
 
 
-@pytest.mark.parametrize("n", [300, 1000])
+@pytest.mark.parametrize("n", first_fast([300, 1000]))
 def test_the_promises_of_all_labels_are_broken_together_in_at_most_5_percent_of_draws(n):
     random, broken = np.random.RandomState(n), 0
     for _ in range(500):
