@@ -9,9 +9,4 @@ from sk_han._lazy import attach
 __version__ = "0.1.0"
 
 # Public are the names in __init__.pyi, and those that its modules export.
-__getattr__, __all__, _MODULES = attach(__name__, __file__)
-
-
-def __dir__() -> list[str]:
-    special = (name for name in globals() if name.startswith("__"))
-    return sorted({*special, *__all__, *_MODULES})
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

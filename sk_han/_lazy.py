@@ -10,11 +10,13 @@ from sys import modules
 from typing import Any
 
 
-def attach(package: str, file: str) -> tuple[Callable[[str], Any], list[str], list[str]]:
-    """Return `__getattr__`, classes and functions, and modules that the stub of a package exports.
+def attach(
+    package: str, file: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package whose names its stub exports.
 
     The stub stands next to `file` and has imports such as ``from a import B as B`` alone; those
-    from the package itself are its modules.
+    from the package itself are its modules, which `__all__` leaves out.
     """
     tree = ast.parse(Path(file).with_suffix(".pyi").read_text("utf-8"))
     home = {
@@ -33,5 +35,8 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], list[str], li
         setattr(modules[package], name, value)
         return value
 
-    submodules = sorted(name for name in home if home[name] == package)
-    return getattribute, sorted(home.keys() - set(submodules)), submodules
+    def directory() -> list[str]:
+        special = (name for name in vars(modules[package]) if name.startswith("__"))
+        return sorted({*special, *home})
+
+    return getattribute, directory, sorted(name for name in home if home[name] != package)

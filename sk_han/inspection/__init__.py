@@ -5,4 +5,4 @@ The classes load on first use, since a `Scorer` predicts without them.
 
 from sk_han._lazy import attach
 
-__getattr__, __all__, _ = attach(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -3,21 +3,6 @@
 The network loads on first use: an embedder does without PyTorch.
 """
 
-from __future__ import annotations
+from sk_han._lazy import attach
 
-from typing import TYPE_CHECKING, Any
-
-from sk_han.sentence_vectors._embedder import SentenceEmbedder
-
-if TYPE_CHECKING:
-    from sk_han.sentence_vectors._network import SentenceNetwork
-
-__all__ = ["SentenceEmbedder", "SentenceNetwork"]
-
-
-def __getattr__(name: str) -> Any:
-    if name != "SentenceNetwork":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from sk_han.sentence_vectors._network import SentenceNetwork
-
-    return SentenceNetwork
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

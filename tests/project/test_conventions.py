@@ -188,6 +188,9 @@ def test_no_heavy_package_is_loaded_through_others(name: str) -> None:
 # Public names
 
 
+MODULES = {name for name in dir(sk_han) if not name.startswith("_")} - {*sk_han.__all__}
+
+
 def test_public_names_resolve() -> None:
     assert [name for name in sk_han.__all__ if getattr(sk_han, name).__name__ != name] == []
     assert set(sk_han.__all__) <= set(dir(sk_han))
@@ -218,16 +221,24 @@ def test_modules_of_the_api_page_are_reached_from_the_package() -> None:
 
 def test_public_modules_are_the_rooms_of_the_api_page() -> None:
     names = names_of_the_api_page()
-    assert {name.rpartition(".")[0] for name in names} == {"", *sk_han._MODULES}
+    assert {name.rpartition(".")[0] for name in names} == {"", *MODULES}
     assert {name for name in names if "." not in name} == set(sk_han.__all__)
 
 
 # Imports that lean on another that went before are seen in a new process alone.
 @pytest.mark.thorough
-@pytest.mark.parametrize("room", sorted(sk_han._MODULES))
+@pytest.mark.parametrize("room", sorted(MODULES))
 def test_a_public_module_is_imported_by_itself(room: str) -> None:
     names = [n.rpartition(".")[2] for n in names_of_the_api_page() if n.startswith(f"{room}.")]
     run_python(f"import sk_han.{room} as room\nfor name in {names}:\n    getattr(room, name)")
+
+
+@pytest.mark.parametrize("room", ["inspection", "sentence_vectors"])
+def test_names_that_load_on_first_use_are_completed_before_it(room: str) -> None:
+    run_python(
+        f"from sk_han import {room} as room\n"
+        "assert [name for name in dir(room) if name[0] != '_'] == room.__all__, dir(room)"
+    )
 
 
 def module_in(file: Path) -> ModuleType:

@@ -1,0 +1,2 @@
+from sk_han.sentence_vectors._embedder import SentenceEmbedder as SentenceEmbedder
+from sk_han.sentence_vectors._network import SentenceNetwork as SentenceNetwork
