@@ -14,18 +14,21 @@ from sk_han._utils.messages import counted
 _SECONDS_ON_TERMINAL = 0.2
 _SECONDS_IN_LOG = 30.0
 _last_told = time.monotonic()
+_n_replaced = 0  # characters of a line that the next one replaces
 
 
 def tell(message: object, *, quiet: bool = False, end: str = "\n") -> None:
     """Write on standard error, or in a notebook, which would show that as an error, as output."""
-    global _last_told
+    global _last_told, _n_replaced
     stream = sys.stdout if in_notebook() else sys.stderr
     if quiet or stream is None:  # `print` would take standard output
         return
     _last_told = time.monotonic()
+    line = str(message).ljust(_n_replaced)
+    _n_replaced = len(line) if end == "\r" else 0
     # No work is lost because a log is closed or its disk is full.
     with suppress(OSError, ValueError):
-        print(message, end=end, file=stream, flush=True)
+        print(line, end=end, file=stream, flush=True)
 
 
 def seconds_since_message() -> float:
@@ -44,8 +47,7 @@ def rewrites_lines() -> bool:
 
 def in_notebook() -> bool:
     """Return whether the process is that of a notebook."""
-    # IPython is not a dependency; a notebook has loaded it. Its class for notebooks is the one that
-    # tqdm looks for, too.
+    # IPython is not a dependency; a notebook has loaded it.
     get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
     return get_shell is not None and type(get_shell()).__name__ == "ZMQInteractiveShell"
 

@@ -133,6 +133,11 @@ def test_a_terminal_has_one_line_of_a_stage(clock, capsys, monkeypatch):
         assert capsys.readouterr().err == "word vectors ...\r"
         clock[0] += 2**-8
     assert capsys.readouterr().err == "word vectors: 0.0039 s\n"
+    progress.tell("word vectors: 12 s so far", end="\r")
+    progress.tell("word vectors: 12 s")
+    progress.tell("network ...")
+    lines = capsys.readouterr().err.partition("\r")[2]
+    assert lines == f"{'word vectors: 12 s':<25}\nnetwork ...\n"  # no rest of the longer line
 
 
 def test_a_long_stage_and_what_is_between_stages_are_not_silent(monkeypatch, capsys):
