@@ -15,12 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han._documents import DocumentArray
 from sk_han._text.analyzer import TOKEN_PATTERNS, compile_token_pattern
-from sk_han._text.reader import (
-    UNKNOWN_WORD,
-    DocumentReader,
-    DocumentSpans,
-    words_of,
-)
+from sk_han._text.reader import DocumentReader, DocumentSpans, words_of
 from sk_han._text.vocabulary import WordCounts, check_vocabulary, in_normal_form
 from sk_han._utils.compat import (
     POSITIVE,
@@ -35,7 +30,6 @@ from sk_han._utils.files import checked_state
 from sk_han._utils.messages import a_kind
 from sk_han._validation.documents import check_texts, text_portions
 
-__all__ = ["UNKNOWN_WORD", "HierarchicalTokenizer"]
 _Transformer = TypeVar("_Transformer", bound="DocumentTransformer")
 
 
@@ -125,7 +119,7 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
         documents on. None is one process, -1 all cores. At most four for each core are started,
         and one in a task of Dask.
     output : {"ragged", "padded"}, default="ragged"
-        What `transform` returns: a :class:`~sk_han._documents.DocumentArray`, or an array of
+        What `transform` returns: a :class:`~sk_han.DocumentArray`, or an array of
         documents x sentences x words padded with 0.
 
     Attributes
@@ -315,7 +309,7 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
         -------
         list of list of list of str
             Documents of sentences of words as they are in the vocabulary. Unknown words, and
-            ids that the vocabulary does not have, are `UNKNOWN_WORD`.
+            ids that the vocabulary does not have, are ``"<unknown>"``.
         """
         check_is_fitted(self)
         if isinstance(documents, np.ndarray):
