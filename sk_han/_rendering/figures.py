@@ -149,7 +149,7 @@ def plot_history(estimator: Any, ax: Axes | None = None) -> Axes:
     >>> [line.get_label() for line in ax.lines]
     ['training loss']
     """
-    history = [{"epoch": i, **each} for i, each in enumerate(_history_of(estimator), start=1)]
+    history = [{"epoch": i, **epoch} for i, epoch in enumerate(_history_of(estimator), start=1)]
     names = _names(history)
     ax, theme = themed_axes(ax, "plot_history")
     from matplotlib.ticker import MaxNLocator

@@ -158,9 +158,6 @@ class Batches:
     net: Net | None = None
     excerpt_words: int | None = None  # the length of excerpts, new ones each time
 
-    def __len__(self) -> int:
-        return -(-len(self.data) // self.batch_size)
-
     def __iter__(self) -> Iterator[tuple[Any, NDArray[Any]]]:
         """Yield pairs that skorch expects: the data of a batch, and its targets."""
         n = len(self.data)

@@ -256,8 +256,8 @@ def _run(arguments: argparse.Namespace) -> None:
 
         print(f"The kernels are compiled; it took {warm_up():.1f} s.")
     else:
-        room = "_fitting" if name in LEARNING.split() else "_scoring"
-        module = import_module(f"sk_han.cli.{room}")
+        file = "_fitting" if name in LEARNING.split() else "_scoring"
+        module = import_module(f"sk_han.cli.{file}")
         getattr(module, name.replace("-", "_"))(arguments)
 
 
