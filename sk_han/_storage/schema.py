@@ -323,14 +323,14 @@ def check_best_epoch(state: Mapping[str, Any], where: str, sizes: Sizes) -> None
         raise ValueError("its best_epoch and best_score go together: both or neither")
 
 
-def check_weights(weights: Mapping[str, Any], shapes: Shapes, where: str = "network") -> None:
+def check_weights(weights: Mapping[str, Any], shapes: Shapes) -> None:
     """Check names, shapes and values of weights, before memory of their size is taken."""
     kinds = {
         name: Array("float32", " ".join(map(str, shape)), -LARGEST_NUMBER, LARGEST_NUMBER)
         for name, shape in shapes.items()
     }
     fields = tuple(Field(name, kind) for name, kind in kinds.items())
-    check(Schema(fields), weights, f"{where}.weights")
+    check(Schema(fields), weights, "network.weights")
 
 
 def network_of(options: type[Options]) -> Schema:
