@@ -28,7 +28,8 @@ def attach(
 
     def getattribute(name: str) -> Any:
         if name not in home:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            message = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=modules[package])  # for "Did you mean"
         if home[name] == package:
             return import_module(f"{package}.{name}")
         value = getattr(import_module(str(home[name])), name)

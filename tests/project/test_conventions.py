@@ -194,6 +194,9 @@ MODULES = {name for name in dir(sk_han) if not name.startswith("_")} - {*sk_han.
 def test_public_names_resolve() -> None:
     assert [name for name in sk_han.__all__ if getattr(sk_han, name).__name__ != name] == []
     assert set(sk_han.__all__) <= set(dir(sk_han))
+    with pytest.raises(AttributeError, match="'sk_han' has no attribute 'HANClasifier'") as error:
+        sk_han.HANClasifier  # noqa: B018
+    assert (error.value.name, error.value.obj) == ("HANClasifier", sk_han)  # Python suggests one
 
 
 def names_of_the_api_page() -> list[str]:
