@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sk_han._documents import LabelledDocuments
+from sk_han._documents import DocumentArray, LabelledDocuments
 from sk_han._fitting.data import FitState
 from sk_han._fitting.scales import fit_scales
 from sk_han._parts.latent import LatentLearner, LatentSpace
 from sk_han._parts.ngram_fitting import MOST_DENSE, NgramLearner
-from sk_han._parts.ngrams import WordTable, knows_words, n_characters, words_by_id
+from sk_han._parts.ngrams import BITS, WordTable, knows_words, n_characters, words_by_id
 from sk_han._parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NGRAMS
 from sk_han._targets import Target
 from sk_han._targets.splits import folds_of
@@ -31,6 +34,12 @@ _TRIED, _LEAST_GAIN = 2_000, 0.06
 # The trial keeps at most this many labels, the fewest for which TF-IDF is used, so that it fits the
 # kind of model that the fit will use. With naive Bayes, characters seem to add less.
 _LABELS = MOST_DENSE + 1
+
+# Memory limits of a container: control groups, versions 2 and 1, as seen from inside.
+_LIMITS_OF_GROUPS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
 
 
 class TextSource(NamedTuple):
@@ -58,10 +67,23 @@ class TextSource(NamedTuple):
 
 
 def ngram_sources(fit: FitState) -> list[TextSource]:
-    """Return the n-grams to read: of words, and of characters if they are known and pay."""
+    """Return the n-grams to read: of words, and of characters if they are known and pay.
+
+    Raise a MemoryError for a model that would not fit into memory.
+    """
     earlier: Mapping[str, Any] = {}
     if fit.warm_start_from is not None:
         earlier = fit.warm_start_from.pool.parts
+    sources = _sources(fit, earlier)
+    for source in sources:
+        n_known = None
+        if fit.is_partial:
+            n_known = len(earlier[source.name].buckets) if source.name in earlier else 0
+        check_memory(source, fit.labelled.documents, fit.n_classes, n_known=n_known)
+    return sources
+
+
+def _sources(fit: FitState, earlier: Mapping[str, Any]) -> list[TextSource]:
     params, documents, validation = fit.params, fit.labelled.documents, fit.user_validation
     ngram_range, is_auto = _integers(params.linear_ngrams), isinstance(params.linear_chars, str)
     words = [] if ngram_range is None else [TextSource(ngram_range)]
@@ -162,3 +184,43 @@ def _gained(data: LabelledDocuments, known: Floats, target: Target) -> tuple[flo
     beyond = added - _LEAST_GAIN * (nothing - whole)  # 0 in sum, if the share is _LEAST_GAIN
     error = float(np.sqrt(len(beyond)) * beyond.std())
     return float(added.sum()) / explained, error / explained
+
+
+def check_memory(
+    source: TextSource, documents: DocumentArray, n_classes: int, *, n_known: int | None = None
+) -> None:
+    """Raise a MemoryError unless there is memory for a model of many classes, or of a portion.
+
+    TF-IDF has features of all documents, of those that a problem learns from, and scikit-learn's
+    copy, and for each class and document indicators, weights and logits. A portion, next to
+    `n_known` n-grams of the model so far, has numbers of each class and n-gram; that is an upper
+    bound, as if all its n-grams were distinct. Measured with 100 to 600 classes.
+    """
+    if n_classes <= MOST_DENSE and n_known is None:
+        return
+    repair = "linear_ngrams=None leaves this model out, and (1, 1) has fewer n-grams"
+    if source.table is not None:
+        documents = source.table.read(documents)
+        repair = "linear_chars=None leaves the model of characters out"
+    n_bytes = 100 * documents.n_words + 20 * n_classes * len(documents)
+    if n_known is not None:
+        smallest, largest = source.ngram_range
+        n_ngrams = n_known + min(documents.n_words * (largest - smallest + 1), 1 << BITS)
+        n_bytes = n_classes * (46 * n_ngrams + 8 * len(documents))
+    limit = memory_limit()
+    if n_bytes > limit:
+        raise MemoryError(
+            f"A linear model of {n_classes:,} classes would take about {n_bytes / 1e9:,.1f} GB of "
+            f"memory; there are {limit / 1e9:,.1f} GB. {repair}; or merge rare classes."
+        )
+
+
+def memory_limit() -> float:
+    """Return the bytes of memory of the machine or of the container; infinity if unknown."""
+    limits = []
+    with suppress(AttributeError, OSError, ValueError):  # Windows has no sysconf
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for file in _LIMITS_OF_GROUPS:
+        with suppress(OSError, ValueError):  # no such file, or "max"
+            limits.append(int(file.read_text("ascii")))
+    return min((limit for limit in limits if limit > 0), default=np.inf)

@@ -1,10 +1,13 @@
 """Collections at the edges: one word, one text, very many classes, a class of three documents."""
 
+import tracemalloc
+
 import extremes
 import numpy as np
 import pytest
 
 from sk_han import audit_labels, report, summarize
+from tests.faults.test_accidents import At, fault, state_stays
 from tests.thorough import first_fast
 from tests.tiny_models import LABELS, TEXTS, tiny
 
@@ -34,6 +37,16 @@ class TestSameness:
         np.testing.assert_allclose(proba, 0.5, atol=0.1)
 
 
+@pytest.fixture
+def allow(monkeypatch):
+    """Let the process have so many bytes."""
+
+    def allow(n_bytes):
+        monkeypatch.setattr("sk_han._fitting.sources.memory_limit", lambda: n_bytes)
+
+    return allow
+
+
 class TestManyClasses:
     @pytest.mark.filterwarnings("ignore:The number of unique classes")
     @pytest.mark.parametrize("n_classes", first_fast([30, 300]))
@@ -49,6 +62,37 @@ class TestManyClasses:
     def test_hundreds_are_told_apart(self):
         texts, labels = extremes.many_classes(300, 5)
         assert np.mean(tiny().fit(texts, labels).predict(texts) == labels) > 0.9
+
+    @pytest.mark.parametrize("method", first_fast(["fit", "partial_fit"]))
+    def test_too_many_are_refused_before_training_and_the_earlier_state_stays(self, allow, method):
+        texts, labels = extremes.many_classes(40, 5)
+        classifier = tiny().fit(texts, labels)
+        allow(100_000)
+        classifier.set_params(callbacks=[At("on_train_begin", fault)])
+        with (
+            state_stays(classifier),
+            pytest.raises(MemoryError, match=r"40 classes .* linear_ngrams=None leaves this mod"),
+        ):
+            getattr(classifier, method)(texts, labels)
+
+    def test_without_the_linear_model_nothing_is_refused(self, allow):
+        allow(100_000)
+        texts, labels = extremes.many_classes(40, 5)
+        sound(tiny(linear_ngrams=None).fit(texts, labels), texts)
+
+    @pytest.mark.thorough
+    def test_fifty_thousand_are_refused_before_memory_is_taken(self, allow):
+        allow(64 << 30)
+        texts, labels = extremes.many_classes(50_000, 2)
+        tracemalloc.start()
+        try:
+            with pytest.raises(
+                MemoryError, match=r"of 50,000 classes would take about 10\d\.\d GB"
+            ):
+                tiny().fit(texts, labels)
+            assert tracemalloc.get_traced_memory()[1] < 500_000_000
+        finally:
+            tracemalloc.stop()
 
 
 @pytest.mark.filterwarnings("ignore:1 of 2 classes has fewer than 5 documents")
