@@ -71,7 +71,7 @@ def with_another_array(draw, content):
     name = draw.choice(sorted(arrays))
     array = arrays[name]
     changes = [
-        lambda: array[:-1],
+        lambda: np.atleast_1d(array)[:-1],
         lambda: array[..., None],
         lambda: np.zeros(array.shape, draw.choice(["f8", "i1", "U1", "?"])),
         lambda: np.frombuffer(draw.randbytes(array.nbytes), array.dtype).reshape(array.shape),
@@ -149,8 +149,9 @@ def test_a_changed_file_is_refused_or_sound(change, tmp_path):
             tracemalloc.stop()
         assert peak <= TIMES * len(content) + CONSTANT, number
         if model is None:
-            with pytest.raises(ModelFormatError):
-                Scorer.load(path)
+            if change is not with_another_value:  # a Scorer does not read parameters: `UNREAD`
+                with pytest.raises(ModelFormatError):
+                    Scorer.load(path)
             continue
         assert change not in DAMAGES, number
         assert np.isfinite(numbers_of(model)).all(), number

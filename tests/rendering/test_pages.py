@@ -164,8 +164,8 @@ EXAMPLES = RESULTS | {
     "unclear": signed(
         "One. Two. Six.",
         method="shapley",
-        sentence_contributions=[0.9, -1.4, 0.2],
-        sentence_errors=[0.45, 0.75, 0.0],
+        sentence_contributions=[1.4, -1.0, 0.2],
+        sentence_errors=[0.7, 0.51, 0.0],
     ),
     "columns": signed(
         "a b. c d.",
