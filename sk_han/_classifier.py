@@ -203,8 +203,8 @@ ContextAttention, default="attention"
         Number of threads on the CPU, at most four for each core. None takes the number that
         PyTorch is set to (environment variable ``OMP_NUM_THREADS``), at most one for each core.
     verbose : int, default=0
-        1 shows on standard error what was read, the progress of each stage, as a bar where lines
-        can be replaced, at least every ten seconds, and then ``fit_summary_``; `explain` shows its
+        1 shows on standard error what was read, the progress of each stage at least every ten
+        seconds, a line with scores after each epoch, and then ``fit_summary_``; `explain` shows its
         progress, too. 2 adds words a second.
 
     Attributes

@@ -83,7 +83,7 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
     random_state : int, RandomState instance or None, default=None
         Source of the vectors that ``encoder=None`` learns.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows how many sentences are encoded.
 
     Attributes
     ----------

@@ -128,7 +128,7 @@ mapping of word to vector, default="random"
     n_threads : int, default=None
         See `HANClassifier`.
     verbose : int, default=0
-        1 shows the stages, a progress bar, and then ``fit_summary_``.
+        1 shows the stages, a line after each epoch, and then ``fit_summary_``.
 
     Attributes
     ----------
