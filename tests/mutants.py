@@ -355,8 +355,10 @@ def main(only: str, jobs: int, former_path: Path) -> None:
         killer = former.get(mutant.identity, {}).get("seen by")
         tests = tests_of(mutant, killer, seconds, data)
         folder = folders.get()
-        test = seen_by(folder, mutant, tests) if tests else None
-        folders.put(folder)
+        try:
+            test = seen_by(folder, mutant, tests) if tests else None
+        finally:
+            folders.put(folder)
         line = sources[mutant.path][: mutant.start].count(b"\n") + 1
         place = f"{mutant.path}:{line} -> {mutant.text} ({len(tests)} tests; formerly {killer})"
         results[mutant.identity] = {"seen by": test, "place": place}
