@@ -15,7 +15,6 @@ from sk_han._model.class_mix import with_priors as with_priors
 from sk_han._model.comparing import drift as drift
 from sk_han._options import RNN as RNN
 from sk_han._options import Attention as Attention
-from sk_han._options import ContextAttention as ContextAttention
 from sk_han._options import MultiHopAttention as MultiHopAttention
 from sk_han._persistence import load as load
 from sk_han._persistence import save as save

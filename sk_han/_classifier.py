@@ -114,8 +114,8 @@ embedding_dim) or mapping of word to vector, default="cooccurrence"
         Size of the recurrent state of sentences in each direction.
     rnn : {"gru", "lstm", "rnn"} or RNN, default="gru"
         Recurrent network of words and sentences. `sk_han.RNN` also sets layers and directions.
-    pooling : {"attention", "mean", "max", "last"}, Attention, MultiHopAttention or \
-ContextAttention, default="attention"
+    pooling : {"attention", "mean", "max", "last"}, Attention or \
+MultiHopAttention, default="attention"
         How states are pooled to a sentence or document vector: HN-ATT, HN-AVE or HN-MAX of Yang
         et al. (2016), or the last state of each direction. "attention" is `sk_han.Attention` with
         its defaults. Without attention, `explain` shows the share of a vector's entries that come

@@ -16,7 +16,6 @@ __all__ = [
     "RNN",
     "Attention",
     "Choice",
-    "ContextAttention",
     "MultiHopAttention",
     "NetworkOptions",
     "Options",
@@ -297,35 +296,6 @@ class MultiHopAttention(Attention):
 
     hops: int = option(4, _SIZE)
     penalty: float = option(1.0, _PENALTY)
-
-
-@dataclass(kw_only=True)
-class ContextAttention(Attention):
-    """Word attention that depends on the other sentences of the document (Remy et al., 2019).
-
-    Sentences are processed one after the other, which takes more time and memory. The attention
-    to sentences is that of `Attention`.
-
-    Parameters
-    ----------
-    size, per_label
-        As in `Attention`.
-    direction : {"forward", "bidirectional"}, default="forward"
-        Whether it depends on the sentences before, or on those before and after.
-    summary : {"mean", "sum"}, default="mean"
-        How the vectors of the other sentences are combined. Sums grow with the document.
-    gated : bool, default=False
-        Whether a gate weights the word against the other sentences.
-
-    References
-    ----------
-    Remy, Tixier, Vazirgiannis (2019). Bidirectional Context-Aware Hierarchical Attention Network
-    for Document Understanding. arXiv:1908.06006.
-    """
-
-    direction: str = option("forward", Choice(("forward", "bidirectional")))
-    summary: str = option("mean", Choice(("mean", "sum")))
-    gated: bool = option(False, _FLAG)
 
 
 _CELL_OR_RNN = Choice(("gru", "lstm", "rnn"), (RNN,))

@@ -46,8 +46,8 @@ class TrainedNetwork(NetworkPart):
         return self.net.outputs(documents).astype(np.float64)
 
     def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> Floats:
-        """Score sets of sentences, (M, K); words are read once if no sentence sees another."""
-        if self.dimension is not None or self.net.module_.word_attention.across_sequences:
+        """Score sets of sentences, (M, K); words are read once."""
+        if self.dimension is not None:
             return super().coalitions(documents, coalitions)
         vectors = self.net.compute("sentence_vectors", documents).vectors
         one_each = np.ones(len(vectors), dtype=np.int64)

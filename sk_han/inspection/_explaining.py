@@ -127,9 +127,7 @@ def explain(
     ``explain(vote.named_estimators_["han"], X)``, where a class is its number in ``vote.classes_``.
 
     With the default method a document takes 20 to 30 times the time of its prediction, 11 to 16 ms
-    for reviews and news on one core, with "gradient_attention" twice the time. "shapley" of a
-    network with `ContextAttention` reads all words of each set of sentences again, and takes much
-    longer.
+    for reviews and news on one core, with "gradient_attention" twice the time.
 
     References
     ----------

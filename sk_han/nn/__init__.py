@@ -6,7 +6,6 @@ from sk_han.nn._encoders import BidirectionalGRU, PackedRNN
 from sk_han.nn._han import HANOutput, HierarchicalAttentionNetwork
 from sk_han.nn._poolings import (
     AttentionPooling,
-    ContextPooling,
     LabelAttention,
     LastPooling,
     MaxPooling,
@@ -18,7 +17,6 @@ from sk_han.nn._poolings import (
 __all__ = [
     "AttentionPooling",
     "BidirectionalGRU",
-    "ContextPooling",
     "HANOutput",
     "HierarchicalAttentionNetwork",
     "LabelAttention",

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from sk_han._options import ContextAttention, MultiHopAttention, NetworkOptions
+from sk_han._options import MultiHopAttention, NetworkOptions
 from sk_han.nn._encoders import (
     BidirectionalGRU,
     distinct_words,
@@ -24,7 +24,6 @@ from sk_han.nn._encoders import (
 )
 from sk_han.nn._poolings import (
     AttentionPooling,
-    ContextPooling,
     LabelAttention,
     LastPooling,
     MaxPooling,
@@ -114,8 +113,7 @@ class HierarchicalAttentionNetwork(nn.Module):
         Id of the unknown word.
     max_words : int
         Number of words that the word level encodes at once. It bounds the memory of long
-        documents and of large batches; results do not depend on it. With `ContextAttention` the
-        word states of a whole batch stay in memory nevertheless.
+        documents and of large batches; results do not depend on it.
     sparse : bool
         Whether the gradient of the word vectors is sparse: the rows of the batch's words only.
     generator : torch.Generator on the CPU, optional
@@ -174,17 +172,7 @@ class HierarchicalAttentionNetwork(nn.Module):
             rnn, embedding_dim, self.options.word_hidden, generator
         )
         attention, size = self.options.attention, self.word_encoder.output_size
-        if isinstance(attention, ContextAttention):
-            self.word_attention: Pooling = ContextPooling(
-                size,
-                attention.size,
-                bidirectional=attention.direction == "bidirectional",
-                summary=attention.summary,
-                gated=attention.gated,
-                generator=generator,
-            )
-        else:
-            self.word_attention = pooling_of(self.options, size, generator)
+        self.word_attention = pooling_of(self.options, size, generator)
         self.sentence_encoder = recurrent_encoder(
             rnn, self.word_attention.output_size, self.options.sentence_hidden, generator
         )
@@ -263,9 +251,7 @@ class HierarchicalAttentionNetwork(nn.Module):
             if options.embedding_dropout:
                 ones = table.new_ones(len(table), 1)
                 kept = dropout(ones, options.embedding_dropout, self.generator)
-        sentences, word_weights = self.sentence_vectors(
-            word_ids, words_per_sentence, sentences_per_document, kept
-        )
+        sentences, word_weights = self.sentence_vectors(word_ids, words_per_sentence, kept=kept)
         logits, weights, vectors = self.read_sentences(sentences, sentences_per_document, p)
         penalty = logits.new_zeros(len(logits))
         if self._penalty:
@@ -278,20 +264,19 @@ class HierarchicalAttentionNetwork(nn.Module):
         self,
         word_ids: Tensor,
         words_per_sentence: Tensor,
-        sentences_per_document: Tensor,
+        sentences_per_document: Tensor | None = None,
         kept: Tensor | None = None,
     ) -> WordLevel:
-        """Encode the words of each sentence and pool them; see `encode_words`, `pool_words`."""
-        across = self.word_attention.across_sequences
+        """Encode the words of each sentence and pool them; see `encode_words`, `pool_words`.
+
+        Sentences are read independently of their document, so `sentences_per_document` is not
+        used; it is there because `Net.compute` passes a whole batch to each method.
+        """
 
         def encode(ids: Tensor, lengths: Tensor) -> tuple[Tensor, ...]:
-            states = self.encode_words(ids, lengths, kept)
-            return (states,) if across else self.pool_words(states, lengths)
+            return self.pool_words(self.encode_words(ids, lengths, kept), lengths)
 
-        encoded = in_chunks(encode, word_ids, words_per_sentence, self.max_words)
-        if across:
-            encoded = self.pool_words(encoded[0], words_per_sentence, sentences_per_document)
-        return WordLevel(*encoded)
+        return WordLevel(*in_chunks(encode, word_ids, words_per_sentence, self.max_words))
 
     def encode_words(
         self, word_ids: Tensor, words_per_sentence: Tensor, kept: Tensor | None = None
@@ -311,19 +296,12 @@ class HierarchicalAttentionNetwork(nn.Module):
         states: Tensor = encoder(vectors, index, words_per_sentence)
         return states
 
-    def pool_words(
-        self,
-        states: Tensor,
-        words_per_sentence: Tensor,
-        sentences_per_document: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor]:
+    def pool_words(self, states: Tensor, words_per_sentence: Tensor) -> tuple[Tensor, Tensor]:
         """Pool states of words (T, H) to sentence vectors (N, H), by weights (T, R).
 
         With a label attention its sums (N, 2C) are appended to the vectors.
         """
-        pooled, weights = self.word_attention.pool(
-            states, words_per_sentence, sentences_per_document
-        )
+        pooled, weights = self.word_attention.pool(states, words_per_sentence)
         if self.label_attention is not None:
             sums = self.label_attention.sums(states, words_per_sentence)
             pooled = torch.cat([pooled, sums], 1)
@@ -365,9 +343,8 @@ class HierarchicalAttentionNetwork(nn.Module):
         """Multiply attention by the gradient of the score at it (Serrano and Smith, 2019).
 
         Since ``s_i = sum_t alpha_it h_it``, a word contributes ``alpha_it h_it . d score / d s_i``,
-        so only the sentence level needs a backward pass. Attention that depends on other sentences
-        is held fixed; without attention, the part of the pooled vector from the state replaces that
-        product.
+        so only the sentence level needs a backward pass. Without attention, the part of the pooled
+        vector from the state replaces that product.
         """
 
         def encode(ids: Tensor, lengths: Tensor) -> tuple[Tensor]:
@@ -375,7 +352,7 @@ class HierarchicalAttentionNetwork(nn.Module):
 
         with torch.no_grad():
             (states,) = in_chunks(encode, word_ids, words_per_sentence, self.max_words)  # (T, H)
-            sentences, weights = self.pool_words(states, words_per_sentence, sentences_per_document)
+            sentences, weights = self.pool_words(states, words_per_sentence)
         with torch.enable_grad():
             sentences.requires_grad_()
             logits, sentence_weights, _ = self.read_sentences(sentences, sentences_per_document)
@@ -434,7 +411,7 @@ class HierarchicalAttentionNetwork(nn.Module):
 def pooling_of(
     options: NetworkOptions, input_size: int, generator: torch.Generator | None
 ) -> Pooling:
-    """Return the pooling for these options; `ContextPooling`, of words only, is not made here."""
+    """Return the pooling of states of this size for these options."""
     attention = options.attention
     if options.pooling == "mean":
         return MeanPooling(input_size)

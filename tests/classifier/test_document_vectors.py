@@ -9,7 +9,7 @@ import sklearn
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 
-from sk_han import RNN, ContextAttention, HierarchicalTokenizer, MultiHopAttention
+from sk_han import RNN, HierarchicalTokenizer, MultiHopAttention
 from tests.tiny_models import GOOD, LABELS, TEXTS, UNSEEN, fitted_classifier, tiny
 
 # What the vectors of training documents are good for is not the question here.
@@ -39,7 +39,6 @@ class TestVectors:
             ({"pooling": "max"}, SIZE),
             ({"pooling": "last"}, SIZE),
             ({"pooling": MultiHopAttention(size=4, hops=2)}, 2 * SIZE),
-            ({"pooling": ContextAttention(size=4)}, SIZE),
         ],
         ids=str,
     )

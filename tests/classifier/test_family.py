@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sk_han import (
     RNN,
     Attention,
-    ContextAttention,
     MultiHopAttention,
 )
 from tests import tiny_models
@@ -28,8 +27,6 @@ MEMBERS = {
     "max": {"pooling": "max"},
     "last": {"pooling": "last"},
     "hops": {"pooling": MultiHopAttention(size=4, hops=np.int64(2))},
-    "context": {"pooling": ContextAttention(size=4, direction="bidirectional", gated=True)},
-    "sum of the sentences before": {"pooling": ContextAttention(size=4, summary="sum")},
     "all that is drawn": {
         "net_params": {"module__embedding_dropout": 0.2, "criterion__label_smoothing": 0.1}
     },

@@ -12,7 +12,7 @@ import sklearn
 from sklearn.pipeline import Pipeline
 
 import sk_han
-from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
+from sk_han import RNN, Attention, MultiHopAttention
 from tests.golden.expected import LABELS, TEXTS, UNSEEN, WORD_IDS, documents_of, expected_of
 
 HERE = Path(__file__).parent
@@ -73,9 +73,8 @@ def tokenizer():
 
 def word_ids():
     """Without a tokenizer, with vectors of the user's and labels of integers."""
-    attention = ContextAttention(size=4, direction="bidirectional", summary="sum", gated=True)
     classifier = sk_han.HANClassifier(
-        **SMALL | {"pooling": attention},
+        **SMALL | {"pooling": "max"},
         embedding_init=np.linspace(-1, 1, 30, dtype=np.float32).reshape(6, 5),
         freeze_embedding=True,
         linear_ngrams=(2, 3),

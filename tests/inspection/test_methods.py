@@ -8,7 +8,6 @@ import pytest
 
 from sk_han import (
     RNN,
-    ContextAttention,
     MultiHopAttention,
     load,
     save,
@@ -119,7 +118,6 @@ def test_chance_depends_on_the_seed_alone_and_not_on_the_batch(two):
         {"pooling": "max"},
         {"pooling": "last"},
         {"pooling": MultiHopAttention(size=4, hops=3, per_label=True)},
-        {"pooling": ContextAttention(size=4, direction="bidirectional", gated=True)},
         {"embedding_dim": 1},
     ],
     ids=str,

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from sk_han import ContextAttention
+from sk_han import MultiHopAttention
 from sk_han.nn import HierarchicalAttentionNetwork
 from tests.nn.test_family import OPTIONS
 
@@ -37,7 +37,7 @@ WITH_ATTENTION = {
 def test_gradient_attention_is_attention_times_its_gradient(make_network, batch, params):
     network = make_network(**params)
     states = network.encode_words(*batch[:2]).detach()
-    _, weights = network.pool_words(states, *batch[1:])
+    _, weights = network.pool_words(states, batch.words_per_sentence)
     leaves = [column.detach().requires_grad_() for column in weights.T]
     lengths = batch.words_per_sentence.tolist()
     sentences = [
@@ -62,7 +62,7 @@ def test_states_of_both_levels_share_the_pooled_vectors_times_any_gradient(
     for pooling, input_size in zip(poolings, (10, 14), strict=True):
         size = input_size // (1 if network.options.recurrent.bidirectional else 2)
         states = torch.cos(torch.arange(29 * size, dtype=torch.float64)).view(29, size)
-        pooled, weights = pooling.pool(states, *batch[1:])
+        pooled, weights = pooling.pool(states, batch.words_per_sentence)
         gradient = torch.sin(torch.arange(pooled.numel())).view_as(pooled).to(pooled)
         lengths = batch.words_per_sentence
         found = pooling.attributions(states, weights, gradient, lengths)
@@ -129,7 +129,7 @@ def test_documents_without_words_have_no_parts(make_network, params):
     assert found.logits.shape == (5, 2)
 
 
-@pytest.mark.parametrize("params", [{}, {"pooling": ContextAttention(size=19)}], ids=str)
+@pytest.mark.parametrize("params", [{}, {"pooling": MultiHopAttention(size=19, hops=2)}], ids=str)
 def test_parts_tables_and_frozen_weights_change_nothing_and_nothing_is_left_behind(
     make_network, batch, params
 ):

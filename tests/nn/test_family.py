@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
+from sk_han import RNN, Attention, MultiHopAttention
 from sk_han.nn import HierarchicalAttentionNetwork
 from tests.gpu import needs_gpu
 
@@ -27,14 +27,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "last of one direction": {"pooling": "last", "rnn": RNN(bidirectional=False)},
     "hops": {"pooling": MultiHopAttention(size=19, hops=3)},
     "labels": {"pooling": Attention(size=19, per_label=True)},
-    "context": {"pooling": ContextAttention(size=19)},
-    "context of both sides": {
-        "pooling": ContextAttention(size=19, direction="bidirectional", summary="sum")
-    },
-    "gated context": {"pooling": ContextAttention(size=19, direction="bidirectional", gated=True)},
     "much at once": {
         "rnn": RNN(cell="lstm", num_layers=2, bidirectional=False),
-        "pooling": ContextAttention(size=19, gated=True, per_label=True),
+        "pooling": MultiHopAttention(size=19, hops=2, per_label=True),
     },
 }
 each_member = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
@@ -136,16 +131,8 @@ class TestEveryMember:
         assert_close([g.cpu() for g in gradients], list(expected_gradients), rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize(
-    "pooling",
-    [
-        MultiHopAttention(size=19, hops=3),
-        ContextAttention(size=19, direction="bidirectional"),
-    ],
-    ids=repr,
-)
-def test_attention_is_the_mean_of_hops_and_of_directions(make_network, batch, pooling):
-    network, found = make_network(pooling=pooling), []
+def test_attention_is_the_mean_of_hops(make_network, batch):
+    network, found = make_network(pooling=MultiHopAttention(size=19, hops=3)), []
     network.word_attention.pool = keep_weights(network.word_attention.pool, found)
     output = network.attend(*batch)
     assert not torch.allclose(found[0][:, 0], found[0][:, 1])
@@ -174,14 +161,8 @@ class TestHops:
         assert overlap[[0, 2, 3, 4]].min() > 0.1
         assert_close(penalty, overlap / 2)
 
-    @pytest.mark.parametrize(
-        "pooling",
-        [
-            MultiHopAttention(size=19, hops=1, penalty=5.0),
-            ContextAttention(size=19, direction="bidirectional"),
-        ],
-    )
-    def test_one_hop_and_both_directions_have_none(self, make_network, batch, pooling):
+    def test_one_hop_has_none(self, make_network, batch):
+        pooling = MultiHopAttention(size=19, hops=1, penalty=5.0)
         assert make_network(pooling=pooling).attend(*batch).penalty.tolist() == [0] * 5
 
 

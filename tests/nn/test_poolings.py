@@ -6,10 +6,9 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
+from sk_han import RNN, Attention, MultiHopAttention
 from sk_han.nn import (
     AttentionPooling,
-    ContextPooling,
     HierarchicalAttentionNetwork,
     LabelAttention,
     LastPooling,
@@ -119,73 +118,6 @@ class TestMultiHopPooling:
             assert_close(m, (A @ h).flatten(), rtol=0, atol=1e-14)
 
 
-WORDS_OF_SIX = [3, 1, 2, 4, 1, 2]  # of N = 6 sentences, T = 13
-SENTENCES_OF_FOUR = [2, 0, 1, 3]  # of D = 4 documents
-OF_CONTEXT = torch.tensor(WORDS_OF_SIX), torch.tensor(SENTENCES_OF_FOUR)
-
-
-def one_at_a_time(direction, sentences, mean, gated):
-    """Remy et al. (2019) for one document: sentence vectors and word weights."""
-    vectors, weights = [], []
-    for h in sentences:
-        c = sum(vectors, torch.zeros(3, dtype=torch.float64))
-        if mean and vectors:
-            c = c / len(vectors)
-        Wh, Vc = h @ direction.weight.T, direction.sentence_weight @ c
-        if gated:
-            gate = direction.gate_sentence_weight @ c + direction.gate_bias
-            share = torch.sigmoid(h @ direction.gate_weight + gate)[:, None]
-            Wh, Vc = share * Wh, (1 - share) * Vc
-        alpha = (torch.tanh(Wh + Vc + direction.bias) @ direction.context).softmax(0)
-        vectors.append(alpha @ h)
-        weights.append(alpha)
-    return vectors, weights
-
-
-class TestContextPooling:
-    @pytest.fixture
-    def make_pooling(self, fill):
-        """States of size H = 3, attention of size A = 11."""
-
-        def make(**params):
-            defaults = {"bidirectional": False, "summary": "sum", "gated": False}
-            pooling = ContextPooling(3, 11, **(defaults | params)).double()
-            fill(pooling)
-            return pooling
-
-        return make
-
-    @pytest.mark.parametrize("bidirectional", [False, True])
-    @pytest.mark.parametrize("summary", ["mean", "sum"])
-    @pytest.mark.parametrize("gated", [False, True])
-    def test_each_document_is_read_as_the_paper_says(
-        self, make_pooling, states, bidirectional, summary, gated
-    ):
-        pooling = make_pooling(bidirectional=bidirectional, summary=summary, gated=gated)
-        vectors, weights, first, sentences = [], [], 0, states.split(WORDS_OF_SIX)
-        for n in SENTENCES_OF_FOUR:
-            document = list(sentences[first : first + n])
-            mean = summary == "mean"
-            s, alpha = one_at_a_time(pooling.forwards, document, mean, gated)
-            if bidirectional:
-                s_back, alpha_back = one_at_a_time(pooling.backwards, document[::-1], mean, gated)
-                s = [torch.cat(both) for both in zip(s, s_back[::-1], strict=True)]
-                alpha = [torch.stack(both, 1) for both in zip(alpha, alpha_back[::-1], strict=True)]
-            vectors += s
-            weights += alpha
-            first += n
-        found, found_weights = pooling.pool(states, *OF_CONTEXT)
-        assert found.shape == (6, pooling.output_size)
-        assert_close(found, torch.stack(vectors), rtol=0, atol=1e-14)
-        assert_close(found_weights, torch.cat(weights).view(13, -1), rtol=0, atol=1e-14)
-
-    def test_without_lengths_of_documents_all_sentences_are_of_one(self, make_pooling, states):
-        pooling = make_pooling(bidirectional=True)
-        found = pooling.pool(states, OF_CONTEXT[0])
-        assert_close(found, pooling.pool(states, OF_CONTEXT[0], torch.tensor([6])), rtol=0, atol=0)
-        assert not torch.allclose(found[0], pooling.pool(states, *OF_CONTEXT)[0])
-
-
 L, H = 5, 3
 WORDS = torch.tensor([2, 1, 4, 0, 7])  # of 5 sentences
 SENTENCES = torch.tensor([2, 0, 3])  # of 3 documents, the second empty
@@ -270,7 +202,6 @@ class TestWhichOne:
         for level in poolings_of(pooling=pooling):
             assert type(level) is kind
             assert level.output_size == size
-            assert not level.across_sequences
             if not isinstance(pooling, str):
                 assert level.weight.shape == (11, 6)
 
@@ -278,23 +209,6 @@ class TestWhichOne:
     def test_last_states_are_those_of_the_directions(self, bidirectional, size):
         for level in poolings_of(pooling="last", rnn=RNN(bidirectional=bidirectional)):
             assert (level.forward_size, level.output_size) == (3, size)
-
-    @pytest.mark.parametrize("direction", ["forward", "bidirectional"])
-    @pytest.mark.parametrize("summary", ["mean", "sum"])
-    @pytest.mark.parametrize("gated", [False, True])
-    def test_words_have_the_context_of_the_option_and_sentences_none(
-        self, direction, summary, gated
-    ):
-        pooling = ContextAttention(size=11, direction=direction, summary=summary, gated=gated)
-        words, sentences = poolings_of(pooling=pooling)
-        assert isinstance(words, ContextPooling)
-        assert words.across_sequences
-        assert (words.backwards is not None) is (direction == "bidirectional")
-        for part in filter(None, (words.forwards, words.backwards)):
-            assert part.summary == summary
-            assert part.weight.shape == (11, 6)
-            assert hasattr(part, "gate_weight") is gated
-        assert type(sentences) is AttentionPooling
 
 
 @pytest.mark.parametrize("lengths", [[0, 0], []])
@@ -304,7 +218,6 @@ class TestWhichOne:
         *POOLINGS,
         AttentionPooling(2, 3),
         MultiHopPooling(2, 3, hops=2),
-        ContextPooling(2, 3, bidirectional=True, summary="sum", gated=True),
     ],
     ids=lambda pooling: type(pooling).__name__,
 )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from sk_han import RNN, Attention, ContextAttention, HANClassifier, MultiHopAttention
+from sk_han import RNN, Attention, HANClassifier, MultiHopAttention
 from sk_han.nn import NetworkOptions
 
 # Every class, with no option at its default.
@@ -20,7 +20,6 @@ CHANGED = [
     RNN(cell="lstm", num_layers=2, bidirectional=False),
     Attention(**_OF_ALL),
     MultiHopAttention(**_OF_ALL, hops=3, penalty=0.25),
-    ContextAttention(**_OF_ALL, direction="bidirectional", summary="sum", gated=True),
     NetworkOptions(
         **{"embedding_dim": 3, "word_hidden": 5, "sentence_hidden": 7},
         **{"dropout": 0.5, "word_dropout": 0.25, "embedding_dropout": 0.125},
@@ -127,9 +126,6 @@ SIZE, SHARE = "an integer of at least 1", "a number of at least 0 and below 1"
         (MultiHopAttention, "penalty", [0, 1e9], [math.inf, -1e-9, math.nan], "a number"),
         (RNN, "bidirectional", [True, False], [1, 0, "True", None], "one of False, True"),
         (RNN, "cell", ["gru"], ["elman", None], "one of 'gru', 'lstm', 'rnn'"),
-        (ContextAttention, "direction", ["forward"], ["both"], "one of 'forward', 'bidirectional'"),
-        (ContextAttention, "summary", ["sum"], ["max"], "one of 'mean', 'sum'"),
-        (ContextAttention, "gated", [True], ["yes"], "one of False, True"),
         (
             NetworkOptions,
             "rnn",
@@ -140,7 +136,7 @@ SIZE, SHARE = "an integer of at least 1", "a number of at least 0 and below 1"
         (
             NetworkOptions,
             "pooling",
-            ["mean", Attention(), ContextAttention()],
+            ["mean", Attention(), MultiHopAttention()],
             ["sum", RNN(), Attention],
             "one of 'attention', 'mean', 'max', 'last', Attention(...)",
         ),

@@ -10,7 +10,6 @@ import pytest
 
 from sk_han import (
     RNN,
-    ContextAttention,
     DocumentArray,
     HierarchicalTokenizer,
     MultiHopAttention,
@@ -23,17 +22,16 @@ from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, fitted_p
 OURS = [
     "sk_han._classifier.HANClassifier",
     "sk_han._tokenizer.HierarchicalTokenizer",
-    *(f"sk_han._options.{name}" for name in ("RNN", "Attention", "ContextAttention")),
-    "sk_han._options.MultiHopAttention",
+    *(f"sk_han._options.{name}" for name in ("RNN", "Attention", "MultiHopAttention")),
 ]
 
 CLASSIFIERS = {
     "the default": {},
     "no n-grams": {"linear_ngrams": None, "net_params": {"valid_batch_size": 3}},
-    "several attentions": {"pooling": MultiHopAttention(size=4, hops=3), "max_epochs": 2},
-    "context": {
-        "pooling": ContextAttention(size=4, gated=True, per_label=True),
+    "several attentions": {
+        "pooling": MultiHopAttention(size=4, hops=3, per_label=True),
         "validation_fraction": None,
+        "max_epochs": 2,
     },
     "layers": {"rnn": RNN(cell="lstm", num_layers=2), "pooling": "mean"},
 }

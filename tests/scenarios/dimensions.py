@@ -18,7 +18,6 @@ from skorch.callbacks import EpochScoring
 from sk_han import (
     RNN,
     Attention,
-    ContextAttention,
     HierarchicalTokenizer,
     MultiHopAttention,
     StopAfter,
@@ -105,11 +104,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "max": "max",
         "last": "last",
         "MultiHopAttention": MultiHopAttention(size=4, hops=2),
-        "ContextAttention": ContextAttention(size=4),
         "Attention of each label": Attention(size=4, per_label=True),
-        "gated ContextAttention": ContextAttention(
-            size=4, direction="bidirectional", summary="sum", gated=True
-        ),
     },
     "dropout": _named(0.3, 0.0),
     "word_dropout": _named(0.1, 0.0),

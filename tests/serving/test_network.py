@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from sk_han import RNN, Attention, ContextAttention, DocumentArray, MultiHopAttention
+from sk_han import RNN, Attention, DocumentArray, MultiHopAttention
 from sk_han._training.builder import net_to_state
 from sk_han.serving import _stored_model as network
 from sk_han.serving._stored_model import ServedNetwork
@@ -20,7 +20,6 @@ REFUSED = [
     {"rnn": RNN(bidirectional=False)},
     {"pooling": "mean"},
     {"pooling": MultiHopAttention(size=4, hops=3)},
-    {"pooling": ContextAttention(size=4)},
 ]
 
 # Documents of very different lengths: empty, of one word, of sentences of one word, long.

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sk_han import RNN, Attention, ContextAttention
+from sk_han import RNN, Attention, MultiHopAttention
 from sk_han._rendering.result import plain
 from sk_han._storage.model_file import from_plain, to_plain
 from tests.crafted_files import archive_of, golden_parts
@@ -35,7 +35,7 @@ class TestPlainValues:
             {"tuple": [1]},
             {"dict": [], "float": "nan"},
             RNN(cell="lstm"),
-            {"a": (Attention(size=3), [ContextAttention(gated=True)])},
+            {"a": (Attention(size=3), [MultiHopAttention(hops=2)])},
         ],
         ids=repr,
     )
