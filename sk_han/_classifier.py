@@ -155,14 +155,11 @@ MultiHopAttention, default="attention"
     threshold : float, array-like of shape (n_labels,) or "f1", default=0.5
         With several labels a document, the probability from which on a document gets a label. "f1"
         takes for each label the threshold of the highest F1 on held-out documents.
-    priors : dict of class to share, "estimate" or None, default=None
+    priors : dict of class to share or None, default=None
         Shares of the classes among the documents to come, where they differ from the training's and
         classes look as before; probabilities are corrected after the fit, as by `with_priors`. With
         several labels a document, the share of documents with each; labels left out keep theirs.
-        "estimate" estimates the shares of the documents of each call from their probabilities, and
-        changes nothing for fewer than 100 documents, or if the mix does not differ beyond chance
-        (`estimate_priors`): with it alone a document's result depends on the others of the call.
-        Explanations then have the mix of the training.
+        `estimate_priors` estimates them from documents without labels.
     ordered : bool, default=False
         Whether the classes have an order, such as stars: that of numbers (also in strings, as "1"
         to "5" of a CSV), or of an ordered Categorical of pandas or an Enum of polars. Then the
@@ -351,7 +348,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
         "batch_size": [POSITIVE, StrOptions({"auto"})],
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
         "threshold": [FRACTION, "array-like", StrOptions({"f1"})],
-        "priors": [dict, StrOptions({"estimate"}), None],
+        "priors": [dict, None],
         "ordered": ["boolean"],
         "validation_fraction": [FRACTION, None],
         "n_iter_no_change": [POSITIVE, None],

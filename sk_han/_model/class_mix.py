@@ -15,7 +15,7 @@ from sk_han._documents import DocumentArray
 from sk_han._options import Range
 from sk_han._rendering.blocks import Block, Heading, Sentence, Table, names, percent
 from sk_han._rendering.result import Extent, Result
-from sk_han._storage.schema import Array, Field, Schema, Sizes
+from sk_han._storage.schema import Array, Field, Schema
 from sk_han._targets import Target
 from sk_han._utils.containers import Floats, listed
 from sk_han._utils.messages import a_kind, counted, nearest_name
@@ -54,11 +54,6 @@ class Reference(NamedTuple):
         return implied.clip(_SMALLEST)
 
 
-def _check_stored_priors(value: Any, where: str, sizes: Sizes) -> None:
-    if not (isinstance(value, str) and value == "estimate"):
-        Array("float64", "K", np.nextafter(0, 1), 1)(value, where, sizes)
-
-
 _SHARES = Array("float64", "K", 0, 1)
 _REFERENCE = Schema(
     (
@@ -70,18 +65,14 @@ _REFERENCE = Schema(
 )
 MIX_FIELDS = (
     Field("reference", _REFERENCE, optional=True),
-    Field("priors", _check_stored_priors, optional=True),
+    Field("priors", Array("float64", "K", np.nextafter(0, 1), 1), optional=True),
 )
 
 
-def check_priors(priors: Any, target: Target, reference: Reference | None = None) -> Floats | str:
+def check_priors(priors: Any, target: Target, reference: Reference | None = None) -> Floats:
     """Check given priors; return shares, (K,), where labels that are not named keep theirs."""
-    if isinstance(priors, str) and priors == "estimate":
-        return priors
     if not isinstance(priors, Mapping):
-        raise ValueError(
-            f"priors is {priors!r}; it takes a dict, as {{'a': 0.2, 'b': 0.8}}, or 'estimate'."
-        )
+        raise ValueError(f"priors is {priors!r}; it takes a dict, as {{'a': 0.2, 'b': 0.8}}.")
     known, named = ClassNames(target.names.tolist()), set()
     shares = np.zeros(target.n_scores) if reference is None else implied_shares(reference, target)
     for label, share in priors.items():
@@ -277,7 +268,7 @@ def documents_with_words(model: Any, X: Any) -> DocumentArray:
     return documents[rows]
 
 
-def with_priors(model: Any, priors: Mapping[Any, float] | str | None) -> Any:
+def with_priors(model: Any, priors: Mapping[Any, float] | None) -> Any:
     """Return a copy of a fitted model for documents of another mix of classes.
 
     A classifier learns how frequent each class is. Where the classes have other shares and look as
@@ -289,7 +280,7 @@ def with_priors(model: Any, priors: Mapping[Any, float] | str | None) -> Any:
     ----------
     model : HANClassifier, Pipeline that ends in one, or Scorer
         Fitted.
-    priors : dict of class to share, "estimate" or None
+    priors : dict of class to share, or None
         As the parameter `priors` of `HANClassifier`, which the copy gets. None undoes.
 
     Returns

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sk_han._documents import DocumentArray, starts_of
 from sk_han._documents.repeated import TextHashes
-from sk_han._model.class_mix import MIX_FIELDS, Reference, check_priors, estimated_mix, shift_of
+from sk_han._model.class_mix import MIX_FIELDS, Reference, check_priors, shift_of
 from sk_han._model.fit_summary import FitSummary
 from sk_han._options import InstanceOf
 from sk_han._parts import PARTS, Part, Pool
@@ -91,7 +91,7 @@ class FittedModel:
     text_hashes : TextHashes or None
     reference : Reference or None
         Numbers of the fit with which later documents are compared; None after `partial_fit`.
-    priors : ndarray of shape (K,), "estimate" or None
+    priors : ndarray of shape (K,) or None
         Shares of the classes among the documents to come, as `with_priors` has checked them.
     """
 
@@ -106,7 +106,7 @@ class FittedModel:
     fit_summary: FitSummary | None = None
     text_hashes: TextHashes | None = None
     reference: Reference | None = None
-    priors: Floats | str | None = None
+    priors: Floats | None = None
 
     @property
     def target(self) -> Target:
@@ -160,13 +160,7 @@ class FittedModel:
 
     def logits(self, X: Any) -> Floats:
         """Compute the logits of all parts together, (D, K), for the wanted mix of classes."""
-        documents = self.read(X)
-        z = self.pool.logits(documents)
-        if not isinstance(self.priors, str):
-            return z
-        p = self.target.probabilities(z[documents.sentences_per_document > 0])
-        priors = estimated_mix(p, self.known_reference, self.target).priors
-        return z + self.with_priors(priors).pool.shift
+        return self.pool.logits(self.read(X))
 
     @property
     def known_reference(self) -> Reference:
@@ -181,10 +175,10 @@ class FittedModel:
             priors = check_priors(priors, self.target, self.known_reference)
         return self._for_mix(priors)
 
-    def _for_mix(self, priors: Floats | str | None) -> FittedModel:
-        """Return the model for checked priors, of which an array shifts the logits."""
+    def _for_mix(self, priors: Floats | None) -> FittedModel:
+        """Return the model for checked priors, which shift the logits."""
         shift: Floats | float = 0.0
-        if isinstance(priors, np.ndarray):
+        if priors is not None:
             shift = shift_of(priors, self.known_reference, self.target)
         return replace(self, pool=replace(self.pool, shift=shift), priors=priors)
 

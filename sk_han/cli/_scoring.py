@@ -59,22 +59,25 @@ def _loaded(arguments: argparse.Namespace) -> tuple[Scorer, Any, LabelSets | Non
     """Return the model, its columns, how cells hold several labels, and the classes."""
     scorer = Scorer.load(arguments.model)
     complete(arguments, scorer.table)
-    if getattr(arguments, "priors", None) is not None:
+    if isinstance(getattr(arguments, "priors", None), dict):
         scorer = with_priors(scorer, arguments.priors)
     sets = sets_of(scorer.target, arguments)
     classes = ClassNames(scorer.classes_.tolist()) if sets is None else sets.classes
     return scorer, getattr(scorer, "feature_names_in_", None), sets, classes
 
 
-def _batch_size(scorer: Scorer) -> int | None:
+def _batch_size(arguments: argparse.Namespace) -> int | None:
     """Return the number of documents read at once; all if the mix of classes is estimated."""
-    return None if isinstance(scorer.model_.priors, str) else _BATCH_SIZE
+    return None if arguments.priors == "estimate" else _BATCH_SIZE
 
 
-def _tell_mix(scorer: Scorer, documents: Any, arguments: argparse.Namespace) -> None:
-    """Say what an estimate of the mix of classes has found, if it is estimated."""
-    if isinstance(scorer.model_.priors, str):
-        tell(estimate_priors(scorer, documents).text, quiet=arguments.quiet)
+def _for_mix(scorer: Scorer, documents: Any, arguments: argparse.Namespace) -> Scorer:
+    """Return the model for the mix of classes of the documents, if that is to be estimated."""
+    if arguments.priors != "estimate":
+        return scorer
+    estimate = estimate_priors(scorer, documents)
+    tell(estimate.text, quiet=arguments.quiet)
+    return with_priors(scorer, estimate.priors)
 
 
 def predict(arguments: argparse.Namespace) -> None:
@@ -82,7 +85,7 @@ def predict(arguments: argparse.Namespace) -> None:
     files = [arguments.model, arguments.data]
     check_files(files, arguments.output, kind="table", force=arguments.force)
     scorer, features, sets, _ = _loaded(arguments)
-    batches = frames(arguments.data, arguments, features=features, size=_batch_size(scorer))
+    batches = frames(arguments.data, arguments, features=features, size=_batch_size(arguments))
     first = next(batches)  # a table that cannot be read leaves no header behind
     n_classes, least = len(scorer.classes_), arguments.threshold
     if least is not None:
@@ -98,7 +101,7 @@ def predict(arguments: argparse.Namespace) -> None:
     ):
         for frame in chain([first], batches):
             documents = documents_of(frame, features, arguments)
-            _tell_mix(scorer, documents, arguments)
+            scorer = _for_mix(scorer, documents, arguments)
             result = scorer.predict_frame(documents, threshold=least).astype(object)
             decided = result.to_numpy()[:, : 1 if sets is None else n_classes]
             rest = result.iloc[:, decided.shape[1] :]
@@ -207,12 +210,12 @@ def evaluate(arguments: argparse.Namespace) -> None:
     scorer, features, sets, classes = _loaded(arguments)
     classes.grows = True
     scored, targets = [], list[Any]()
-    size = _batch_size(scorer)
+    size = _batch_size(arguments)
     with Progress("Scored", quiet=arguments.quiet) as progress:
         for frame in frames(arguments.data, arguments, [arguments.label], features, size):
             targets += numbers_of(frame, arguments, classes, sets)
             documents = documents_of(frame, features, arguments)
-            _tell_mix(scorer, documents, arguments)
+            scorer = _for_mix(scorer, documents, arguments)
             scored.append(scorer.predict_proba(documents))
             progress.advance(len(frame))
     probabilities = np.concatenate(scored)

@@ -237,7 +237,7 @@ def _with_mix(
     """Leave documents out at random, so that the shares of classes are the priors, with a note."""
     if priors is None:
         return kept, []
-    if targets.ndim > 1 or isinstance(priors, str):
+    if targets.ndim > 1:
         return kept, ["The promise is about documents whose labels are as frequent as here."]
     counts = np.bincount(targets[kept], minlength=len(classes))[: len(classes)]
     if not counts.all():

@@ -75,7 +75,7 @@ def test_another_language_is_told_with_numbers(fitted):
 
 def test_another_mix_is_told_as_such(fitted):
     texts = [text for text, label in zip(X[200:], Y[200:], strict=True) if label == "pos"]
-    found = drift(sk_han.with_priors(fitted, "estimate"), texts[:200])
+    found = drift(sk_han.with_priors(fitted, {"neg": 0.1, "pos": 0.9}), texts[:200])
     assert names(found)[-1].startswith("predictions of ")
     assert "with_priors corrects" in str(found)
     assert found.to_dict() == drift(fitted, texts[:200]).to_dict()

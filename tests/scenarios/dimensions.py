@@ -134,7 +134,6 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "None": None,
         "of all classes": Made(lambda data: _shares(data.classes)),
         "of one label": Made(lambda data: {data.classes[0]: 0.3}),
-        "estimate": "estimate",
     },
     "ordered": _named(False, True),
     "validation_fraction": _named(0.1, None, 0.5),
