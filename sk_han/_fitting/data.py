@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import SimpleNamespace
@@ -47,6 +48,7 @@ from sk_han._validation.documents import (
     check_validation,
     check_word_ids,
     holds_word_ids,
+    row_names,
     vocabulary_size_of,
     warn_of_features,
     warn_of_missing,
@@ -258,7 +260,7 @@ def read_data(
             n_conflicting=len(conflicting),
         )
         if not is_partial:
-            _warn_of_data(fit, checked, conflicting)
+            _warn_of_data(fit, checked, conflicting, row_names(data.X))
     tell(_data_line(fit), quiet=not stages.verbose)
     for name, description in (fit.column_descriptions or {}).items():
         tell(in_one_line(f"Column {name}: {description}"), quiet=not stages.verbose)
@@ -297,7 +299,9 @@ def _data_line(fit: FitState) -> str:
     )
 
 
-def _warn_of_data(fit: FitState, checked: CheckedData, conflicting: Integers) -> None:
+def _warn_of_data(
+    fit: FitState, checked: CheckedData, conflicting: Integers, row: Callable[[int], str]
+) -> None:
     """Warn of likely mistakes; `conflicting` are labelled documents of the same words."""
     labelled, validation = fit.labelled, fit.user_validation
     holds_out = validation is None and fit.params.validation_fraction is not None
@@ -305,7 +309,7 @@ def _warn_of_data(fit: FitState, checked: CheckedData, conflicting: Integers) ->
     fit.target.warn_of_rare(labelled.targets, given=has_validation, holds_out=holds_out)
     warn_of_missing(checked.X)
     is_blank = labelled.documents.sentences_per_document == 0
-    warn_of_no_words(checked.rows[is_blank], len(fit.documents))
+    warn_of_no_words([*map(row, checked.rows[is_blank].tolist())], len(fit.documents))
     warn_of_conflicts(labelled.documents.words_per_document[conflicting], len(labelled))
     if validation is not None:
         _warn_of_learnt_from(validation.documents, labelled.documents)

@@ -27,7 +27,7 @@ from sk_han._validation.cells import (
     read_column,
     written,
 )
-from sk_han._validation.documents import TableTexts, as_list, check_texts
+from sk_han._validation.documents import TableTexts, as_list, check_texts, row_names
 
 _BINS = 10  # of a number
 _UNSEEN = -1  # the row of a value that the fit has not seen
@@ -186,7 +186,7 @@ class ColumnEncoder(NamedTuple):
         _check_present([text, *chosen], X, table)
         if text in chosen:
             raise ValueError(f"columns has {text!r}, which text_column reads; leave it out there.")
-        kinds, row = columns if isinstance(columns, Mapping) else {}, _row_names(X)
+        kinds, row = columns if isinstance(columns, Mapping) else {}, row_names(X)
         labels = [written(label) for label in as_list(y)] if np.ndim(y) == 1 else []
         codings = {}
         for name in chosen:
@@ -228,7 +228,7 @@ class ColumnEncoder(NamedTuple):
                 + "".join(parts)
                 + "".join(nearest_name(each, known)[1:] for each in new[:1])
             )
-        row = _row_names(X)
+        row = row_names(X)
         texts = self._checked(table[self.text], name, row)
         rows, values = [np.empty((len(texts), 0), dtype=np.int32)], []
         for (column, coding), start in zip(self.codings.items(), self.starts, strict=False):
@@ -248,7 +248,7 @@ class ColumnEncoder(NamedTuple):
         """Return the texts of a table, whose other columns may be missing."""
         table = columns_of(X, name, [self.text])
         _check_present([self.text], X, table, name)
-        return self._checked(table[self.text], name, _row_names(X))
+        return self._checked(table[self.text], name, row_names(X))
 
     def _checked(self, texts: Any, name: str, row: Callable[[int], str]) -> list[str]:
         return check_texts(texts, name=name, called=lambda i: f"Column {self.text!r}, {row(i)},")
@@ -455,11 +455,3 @@ def _check_present(
         names = listed([*columns_of(X, name)], 20)
         hint = nearest_name(str(lacking[0]), map(str, columns_of(X, name)))
         raise ValueError(f"{name} has no column {listed(lacking)}; its columns are {names}.{hint}")
-
-
-def _row_names(X: Any) -> Callable[[int], str]:
-    """Return what names a row of a table: its place, or the entry of a pandas index of a name."""
-    index: Any = getattr(X, "index", None) if _is_frame(X) else None
-    if getattr(index, "name", None) is None:
-        return "row {}".format
-    return lambda i: f"{index.name} {index[i]}"

@@ -26,10 +26,12 @@ def label_list(labels: Any) -> list[Any]:
 
 
 def plain_label(label: Any) -> Any:
-    """Return a label of NumPy or Arrow as one of Python; any other as it is."""
+    """Return a label of NumPy or Arrow as one of Python, and a list or row of one as its item."""
     if isinstance(label, (np.generic, np.ndarray)):
-        return label.tolist()
-    return label.as_py() if hasattr(label, "as_py") else label
+        label = label.tolist()
+    elif hasattr(label, "as_py"):
+        label = label.as_py()
+    return plain_label(label[0]) if isinstance(label, (list, tuple)) and len(label) == 1 else label
 
 
 def rows_of(X: Any, rows: NDArray[np.int64]) -> Any:

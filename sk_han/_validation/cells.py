@@ -29,8 +29,9 @@ _FEW = 20  # values that may all differ in a category without a warning
 # How tables write that a number, date or boolean is missing; as a category, NA is Namibia.
 _NOT_KNOWN = {"-", "?", "n/a", "n.a.", "k.a.", "na", "nan", "nat", "none", "null", "<na>"}
 # Errors of spreadsheets, in English and German.
-_NOT_KNOWN |= {"#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"}
-_NOT_KNOWN |= {"#nv", "#wert!", "#bezug!", "#zahl!"}
+ERRORS = {"#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!"}
+ERRORS |= {"#NV", "#WERT!", "#BEZUG!", "#ZAHL!"}
+_NOT_KNOWN |= {*map(str.lower, ERRORS)}
 _WORDS = {"true": "True", "false": "False"}
 _CURRENCY = "[$€£¥₹]|EUR|USD|GBP|CHF"
 _UNIT = re.compile(rf"^([+-]?)\s*(?:{_CURRENCY})\s*|\s*(?:{_CURRENCY}|%)$")
@@ -91,7 +92,7 @@ def read_column(
                 numbers = series.cast(nw.Float64).to_numpy().astype(np.float64)
     if numbers is not None and kind in (None, *NUMBERS) and not np.isnan(numbers).all():
         return Column(kind or "number", numbers.clip(-_LARGEST, _LARGEST))
-    cells = [None if _is_blank(cell) else cell for cell in as_list(column, f"Column {name!r}")]
+    cells = [None if is_blank(cell) else cell for cell in as_list(column, f"Column {name!r}")]
     present = [cell for cell in cells if cell is not None]
     if kind is None:
         kinds = [] if is_categorical else _kinds_of(present)
@@ -167,7 +168,8 @@ def _kinds_of(cells: Sequence[Any]) -> list[str]:
     return kinds
 
 
-def _is_blank(cell: Any) -> bool:
+def is_blank(cell: Any) -> bool:
+    """Return whether a cell holds nothing: it is missing, or has blanks alone."""
     return is_missing(cell) or (isinstance(cell, str) and not cell.strip())
 
 

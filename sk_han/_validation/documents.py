@@ -17,7 +17,7 @@ from sk_han._documents import (
     SentenceArray,
 )
 from sk_han._documents.sentences import check_same_encoder
-from sk_han._utils.containers import listed
+from sk_han._utils.containers import listed, plain_label
 from sk_han._utils.messages import a_kind, agreeing, counted, in_one_line, warn_user
 
 _PORTION_SIZE = 10_000  # documents of an iterator that are in memory at once
@@ -27,7 +27,7 @@ _NO_DOCUMENTS = "Found 0 sample(s) while a minimum of 1 is required: {} has no d
 _READ_BEFORE = "An iterator that was read before has none left"
 _NO_UNLABELLED = "X_unlabelled has no documents; leave it out if there are none."
 
-_WRITTEN_MISSING = {"nan", "NaN", "None", "<NA>"}
+WRITTEN_MISSING = {"nan", "NaN", "None", "<NA>"}
 _ONE_COLUMN = "pass the column that holds the text, for example df['text']"
 _MANY_IDS = 1 << 23  # with the default embedding_dim their vectors and moments are 20 GB
 _FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1  # gaps: share of the rows with words
@@ -218,20 +218,28 @@ def warn_of_features(X: Any) -> None:
     )
 
 
-def warn_of_no_words(rows: NDArray[np.int64], n_documents: int) -> None:
-    """Warn of documents that a model learns labels of without a word, by their rows."""
-    if len(rows):
+def row_names(X: Any) -> Callable[[int], str]:
+    """Return what names a row: its place, or the entry of an index of pandas that has a name."""
+    index: Any = getattr(X, "index", None)
+    if getattr(index, "name", None) is None:
+        return "row {}".format
+    return lambda i: f"{index.name} {index[i]}"
+
+
+def warn_of_no_words(names: Sequence[str], n_documents: int) -> None:
+    """Warn of documents without a word that a model learns labels of, by the names of rows."""
+    if names:
         warn_user(
-            f"{len(rows):,} of {counted(n_documents)} {agreeing(len(rows), 'have')} no words, in "
-            f"row {listed(rows.tolist(), 10)}, counted from 0: all blank texts will get what is "
-            "learnt from their labels. Leave them out, or fill them in."
+            f"{len(names):,} of {counted(n_documents)} {agreeing(len(names), 'have')} no words, in "
+            f"{listed(names, 10, str)}: all blank texts will get what is learnt from their labels. "
+            "Leave them out, or fill them in."
         )
 
 
 def warn_of_missing(X: Any) -> None:
     """Warn of texts that are how a missing value is written, as astype(str) of pandas does."""
     texts = X if isinstance(X, list) else ()
-    found = [text.strip() for text in texts if text.strip() in _WRITTEN_MISSING]
+    found = [text.strip() for text in texts if text.strip() in WRITTEN_MISSING]
     if found:
         warn_user(
             f"{len(found):,} of {counted(len(texts), 'text')} {agreeing(len(found), 'are')} "
@@ -252,7 +260,9 @@ def check_texts(
         raise ValueError(_NO_DOCUMENTS.format(name))
     if set(map(type, documents)) == {str}:  # the usual case, 25,000 documents in a millisecond
         return documents
-    called = called or ("Document {}" if name == "X" else f"Document {{}} of {name}").format
+    if called is None:
+        documents = [plain_label(document) for document in documents]  # rows of a database
+        called = ("Document {}" if name == "X" else f"Document {{}} of {name}").format
     return [
         _as_text(document, called(i), name) for i, document in enumerate(documents, start=first)
     ]
@@ -297,7 +307,7 @@ def as_list(X: Any, name: str = "X") -> list[Any]:
     if isinstance(X, list):
         return X
     of = "" if name == "X" else f"{name}: "
-    if isinstance(X, (str, bytes, bytearray)):
+    if isinstance(X, (str, bytes, bytearray)) or getattr(X, "shape", None) == ():
         raise ValueError(
             f"{of}Iterable over raw text documents expected, string object received. "
             "Put a single document into a list: [text]. Files are read by sk_han.datasets.load_csv."
@@ -347,7 +357,7 @@ def as_list(X: Any, name: str = "X") -> list[Any]:
 def _as_text(document: Any, called: str, name: str) -> str:
     if isinstance(document, str):
         return str.__str__(document)  # str() of a member of an Enum is its name
-    if isinstance(document, (bytes, bytearray)):
+    if isinstance(document, (bytes, bytearray, memoryview)):
         return _decoded(bytes(document), f"{called[0].lower()}{called[1:]}")
     kind = type(document).__name__
     if is_missing(document):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -12,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han._documents import normal_form
-from sk_han._utils.containers import Flags, Floats, Integers, label_list, listed
-from sk_han._utils.messages import a_kind, agreeing, counted, refuse_masked, warn_user
-from sk_han._validation.documents import is_missing
+from sk_han._utils.containers import Flags, Floats, Integers, label_list, listed, plain_label
+from sk_han._utils.messages import a_kind, agreeing, counted, in_one_line, refuse_masked, warn_user
+from sk_han._validation.cells import ERRORS, is_blank
+from sk_han._validation.documents import WRITTEN_MISSING, is_missing
 
 # Arguments of `fit` that have a value for each document.
 OF_DOCUMENTS = ("sample_weight", "groups")
-_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
+_COLLECTIONS = (list, tuple, set, frozenset, dict, np.ndarray)
 
 # bool comes before number, since True is an int.
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -26,6 +30,10 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "bool": (bool, np.bool_),
     "number": (int, float, np.integer, np.floating),
 }
+
+# Labels of a table that are numbers, which pandas writes as 1.0 beside a missing one; "007" is a
+# name, and so is what 64 bits may not hold.
+_WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,17})(\.0+)?")
 
 _SHOWN = 20  # classes in a message
 _IN_A_TABLE = "Correct it, leave the line out, or fit a model to documents of this class, too."
@@ -50,39 +58,140 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
         )
     refuse_masked(y, name)
     if isinstance(y, np.ndarray) and y.dtype.kind in "biuU":
-        labels = y
+        given = read = y
     else:
-        kind = _only_kind(y, name)
-        labels = np.asarray(y)
-        # Numbers as objects; columns of pandas 2 become such on the way.
-        is_unknown = labels.dtype == object and kind != "str" and type_of_target(y) == "unknown"
-        if labels.dtype.kind == "T" or is_unknown:
-            found = np.asarray(labels.tolist()).dtype
+        if np.asarray(y, dtype=object).ndim == 0:
             raise ValueError(
-                f"Unknown label type: {name} holds a {kind} in an array of dtype {labels.dtype}, "
-                "which scores, splits and ensembles of scikit-learn refuse. Convert it with "
-                f"astype({'str' if found.kind in 'OU' else found})."
+                f"{name} must be a list or array of labels, such as ['bad', 'good']; got "
+                f"{a_kind(y)}."
             )
-        if kind == "str":
-            plain = _plain_strings(np.asarray(y, dtype=object))
-            labels = plain if labels.dtype == object else plain.astype(str)
-        else:
-            labels = np.asarray(labels.tolist())
-            if labels.dtype == np.longdouble:  # no file and no pickle of ours holds them
-                labels = labels.astype(np.float64)
-    if labels.ndim == 2 and labels.shape[1] == 1:
+        cells = read_labels(label_list(y), lambda i: f"{name}[{i}]")
+        given, read = np.asarray(y), np.array(cells)
+        if given.dtype == object and read.dtype.kind == "U":  # a column of pandas stays one
+            read = read.astype(object)
+        # NumPy makes floats of integers that 64 bits do not hold, and several would be one class.
+        is_lost = read.dtype.kind in "fO" and {*map(type, cells)} == {int}
+        # Numbers as objects; columns of pandas 2 become such on the way.
+        is_number = given.dtype == object and read.dtype.kind not in "UO"
+        is_unknown = is_number and type_of_target(y) == "unknown"
+        if given.dtype.kind == "T" or is_unknown or is_lost:
+            dtype = "str" if is_lost or read.dtype.kind == "U" else read.dtype
+            raise ValueError(
+                f"Unknown label type: {name} holds {a_kind(cells[0])} in an array of dtype "
+                f"{given.dtype}, which scores, splits and ensembles of scikit-learn refuse. "
+                f"Convert it with astype({dtype})."
+            )
+        if read.dtype == np.longdouble:  # no file and no pickle of ours holds them
+            read = read.astype(np.float64)
+    if given.ndim == 2 and given.shape[1] == 1:
         warn_user(
             f"A column-vector {name} was passed when a 1d array was expected. Change its shape to "
             "(n_samples,), for example with ravel().",
             DataConversionWarning,
         )
-    labels = column_or_1d(labels)
-    if labels.dtype.kind == "f" and (labels % 1).any():
+    return column_or_1d(read)
+
+
+def read_labels(cells: Sequence[Any], place: Callable[[int], str]) -> list[Any]:
+    """Return labels in types of Python, all of one kind: strings, whole numbers or booleans.
+
+    An error names the label by its `place`, such as that of a line in a file.
+    """
+    labels = [plain_label(cell) for cell in cells]
+    if all(isinstance(label, str) for label in labels):
+        labels = [str.__str__(label) for label in labels]  # str() of an enumeration is its name
+        if ending := [i for i, label in enumerate(labels) if label.endswith("\0")]:
+            raise ValueError(
+                f"{place(ending[0])} ends in NUL, {labels[ending[0]]!r}: NumPy drops it, and two "
+                "labels would be one class. Replace it, for example with label.rstrip('\\0')."
+            )
+        return labels
+    without = [i for i, label in enumerate(labels) if is_missing(label) or _is_infinite(label)]
+    if without:
         raise ValueError(
-            f"Unknown label type: continuous. {name} holds {labels[labels % 1 != 0][0]}; numbers "
-            "that name classes are whole. Use a regressor to predict numbers."
+            f"{place(without[0])} is {labels[without[0]]}, and every document needs a label: "
+            f"{counted(len(without), 'label')} of {len(labels):,} {agreeing(len(without), 'are')} "
+            "missing. Leave these documents out, or give their texts as X_unlabelled."
         )
+    refuse_collections(labels, place)
+    first = _kind(labels[0])
+    for i, label in enumerate(labels):
+        kind = _kind(label)
+        if not kind == first in _KINDS:
+            how = "label.decode()" if kind == "bytes" else "str"
+            raise TypeError(
+                f"{place(i)} is {in_one_line(repr(label), 60)}, of type {kind}; labels are all "
+                f"strings, all integers or all booleans, and the first is of type {first}. Convert "
+                f"them, for example with {how}."
+            )
+        if isinstance(label, float) and not label.is_integer():
+            raise ValueError(
+                f"Unknown label type: continuous. {place(i)} is {label}; numbers that name classes "
+                "are whole. Use a regressor to predict numbers."
+            )
     return labels
+
+
+def items_of(cell: Any) -> list[Any] | None:
+    """Return the labels of a cell that is a list, perhaps written as text; None for others.
+
+    Label Studio writes ``{"choices": ["a", "b"]}``.
+    """
+    if isinstance(cell, str):
+        text, cell = cell.strip(), None
+        if text[:1] + text[-1:] in ("[]", "()", "{}"):
+            text = re.sub(r"(['\"])\s+(['\"])", r"\1, \2", text)  # an array of NumPy
+            for read in (ast.literal_eval, json.loads):
+                with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+                    cell = read(text)
+    if isinstance(cell, dict) and [*cell] == ["choices"]:
+        cell = cell["choices"]
+    return [*cell] if isinstance(cell, (list, tuple, set)) else None
+
+
+def label_of_cell(cell: Any) -> Any:
+    """Return the label of a cell of a table; None if it is blank, an error or an empty list.
+
+    A list of several labels stays as it is.
+    """
+    items = items_of(cell)
+    if items is not None and len(items) < 2:
+        cell = items[0] if items else None
+    if isinstance(cell, float) and cell.is_integer():
+        return int(cell)  # as pandas writes whole numbers beside a missing one
+    return None if is_blank(cell) or str(cell).strip() in ERRORS else cell
+
+
+def table_labels(cells: Sequence[Any], place: Callable[[int], str], *, typed: bool) -> NDArray[Any]:
+    """Return labels of a table; without types, as in CSV, they are what all can be read as."""
+    labels = [label_of_cell(cell) for cell in cells]
+    if not typed:
+        labels = [label if label is None else named(label) for label in labels]
+    labels = read_labels(labels, place)
+    if typed and type(labels[0]) is not int:
+        return np.array(labels)
+    return label_array([*map(named, labels)])
+
+
+def label_array(names: Sequence[str]) -> NDArray[Any]:
+    """Return names as an array: of integers or booleans if all can be read as such."""
+    if all(map(_WHOLE.fullmatch, names)):
+        return np.array([int(name.partition(".")[0]) for name in names], dtype=np.int64)
+    if {name.lower() for name in names} <= {"true", "false"}:
+        return np.array([name.lower() == "true" for name in names])
+    return np.array(names)
+
+
+def labels_in(cell: Any, separator: str, where: str) -> list[str]:
+    """Return the names of the labels of a cell: of a list, or of what is between separators."""
+    if label_of_cell(cell) is None:
+        return []
+    values = items_of(cell)
+    if values is None:
+        values = cell.split(separator) if isinstance(cell, str) else [cell]
+    if not all(type(value) in (str, int, bool) for value in values):
+        raise ValueError(f"{where} holds {cell!r}; labels are a string, or a list of strings.")
+    return [name for value in values if (name := named(value).strip())]
 
 
 def check_labels(y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
@@ -248,7 +357,6 @@ def _by_class(class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]) ->
         _, numbers, counts = np.unique(labels, return_inverse=True, return_counts=True)
         balanced: Floats = len(labels) / (len(counts) * counts.astype(np.float64))
         return balanced[numbers]
-    _check_ends(class_weight, "class_weight")
     for label, value in class_weight.items():
         is_weight = isinstance(value, (int, float, np.number)) and 0 <= value < np.inf
         is_beyond_floats = isinstance(value, int) and value > sys.float_info.max
@@ -272,74 +380,22 @@ def _by_class(class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]) ->
     return of_classes[class_numbers(labels, known)]
 
 
-def _only_kind(y: Any, name: str) -> str:
-    """Return the kind of all labels; raise an error for missing and mixed ones."""
-    refuse_collections(y, name)
-    # As objects: NumPy turns [1, "a"] into ["1", "a"], and [None, "a"] into ["None", "a"].
-    labels = np.asarray(y, dtype=object)
-    if labels.ndim == 0:
-        raise ValueError(
-            f"{name} must be a list or array of labels, such as ['bad', 'good']; got {a_kind(y)}."
-        )
-    labels = labels.ravel()
-    missing = [i for i, label in enumerate(labels) if is_missing(label) or _is_infinite(label)]
-    if missing:
-        raise ValueError(
-            f"Input {name} contains missing labels (None, NaN or infinity), the first at position "
-            f"{missing[0]}; every document needs a label."
-        )
-    kinds = {_kind(label) for label in labels}
-    if len(kinds) > 1:
-        raise TypeError(
-            f"{name} mixes labels of different types: {sorted(kinds)}. Give all labels one "
-            "type, for example [str(label) for label in y]."
-        )
-    kind = "".join(kinds)
-    refuse_collections(labels, name)
-    if kinds and kind not in _KINDS:
-        how = "label.decode()" if kind == "bytes" else "str"
-        raise TypeError(
-            f"{name} holds labels of type {kind}; labels are strings, integers or "
-            f"booleans, one for each document. Convert them, for example with {how}."
-        )
-    if kind == "str":
-        _check_ends(labels, name)
-    return kind
-
-
-def refuse_collections(y: Any, name: str) -> None:
-    """Raise TypeError if there is a collection of labels for each document, and no indicator."""
+def refuse_collections(y: Any, name: str | Callable[[int], str]) -> None:
+    """Raise TypeError if there is a collection of labels for a document, and no indicator."""
     items: Any = y if isinstance(y, (list, tuple)) else ()
     if len(getattr(y, "shape", ())) == 1:
         items = np.asarray(y, dtype=object)
-    if _are_rows(y) or not any(isinstance(item, _COLLECTIONS) for item in items):
+    if _are_rows(y):
         return
-    raise TypeError(
-        f"{name} holds a collection of labels for each document. Several labels a document are "
-        "given as an indicator with a column for each label: from sklearn.preprocessing import "
-        f"MultiLabelBinarizer; binarizer = MultiLabelBinarizer(); {name} = "
-        f"binarizer.fit_transform({name}), whose columns are binarizer.classes_. Labels of other "
-        "documents are given by the same binarizer.transform."
-    )
-
-
-def _check_ends(labels: Iterable[Any], name: str) -> None:
-    """Refuse strings that end in NUL: NumPy drops it, and two labels would be one class."""
-    ending = [label for label in labels if isinstance(label, str) and str.endswith(label, "\0")]
-    if ending:
-        found = list(dict.fromkeys(map(str.__str__, ending)))
-        raise ValueError(
-            f"{name} holds labels that end in NUL, {listed(found, 3)}: NumPy drops "
-            "NUL at the end of strings, so that 'a\\0' and 'a' would be one class. Replace it, "
-            "for example with label.rstrip('\\0')."
-        )
-
-
-def _plain_strings(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return the string values of enumeration members, of which str() returns the names."""
-    plain = np.empty(labels.shape, dtype=object)
-    plain.ravel()[:] = [_plain(label) for label in labels.ravel()]
-    return plain
+    for i, item in enumerate(items):
+        if isinstance(plain_label(item), _COLLECTIONS):
+            raise TypeError(
+                f"{name(i) if callable(name) else f'{name}[{i}]'} holds a collection of labels, "
+                f"{in_one_line(repr(item), 60)}. Several labels a document are given as an "
+                "indicator with a column for each: binarizer = sklearn.preprocessing."
+                "MultiLabelBinarizer(); Y = binarizer.fit_transform(y), whose columns are "
+                "binarizer.classes_; on the command line by --separator ';'."
+            )
 
 
 def _plain(label: Any) -> Any:
@@ -493,7 +549,7 @@ def _values(y: Any, name: str) -> Flags:
         others = {type(v).__name__ for v in values.ravel() if not isinstance(v, _NUMBERS)}
         raise TypeError(
             f"{name} of shape {values.shape} holds {sorted(others)}; an indicator holds 1 "
-            "where a document has the label of the column, else 0."
+            "where a document has the label of the column, else 0. Convert it by astype(int)."
         )
     if values.ndim != 2:
         raise ValueError(f"{name} has the shape {values.shape}; an indicator has two dimensions.")
@@ -546,11 +602,41 @@ def warn_of_names(names: NDArray[Any]) -> None:
             f"Labels differ by blanks, capitals or code points alone: {listed(found, write=str)}. "
             "They are learnt as different ones. If they are the same, write them in one way."
         )
-    blank = [name for name in names.tolist() if isinstance(name, str) and not name.strip()]
-    if blank:
+    texts = [name for name in names.tolist() if isinstance(name, str)]
+    missing = [name for name in texts if is_blank(name) or name.strip() in WRITTEN_MISSING | ERRORS]
+    if missing:
         warn_user(
-            f"A label is blank, {blank[0]!r}, and learnt as any other. If it stands for no label, "
-            "leave it out of what is learnt."
+            f"Labels look like missing values, and are learnt as any others: {listed(missing)}. If "
+            "they stand for no label, leave their documents out."
+        )
+    warn_of_joined(texts)
+
+
+# Separators that no name of a class has, and those that need a sign that they separate.
+_SEPARATORS, _DOUBTFUL_SEPARATORS = ";|\n\t", ",#/+ "
+
+
+def warn_of_joined(names: Sequence[str]) -> None:
+    """Warn of a label that looks like several of one document, in a list or joined."""
+    found = next(((name, items, "") for name in names if (items := items_of(name))), None)
+    for separator in _SEPARATORS + _DOUBTFUL_SEPARATORS:
+        parts = {name: [*filter(None, map(str.strip, name.split(separator)))] for name in names}
+        distinct = {part for each in parts.values() for part in each}
+        # In combinations parts recur, and so they do where a level of a tree stands in front of
+        # the next one; there each is in one name alone. "very good" and 4/5 are no combinations.
+        recur = separator != " " and len(distinct) <= len(names)
+        recur = recur and not all(map(str.isdecimal, distinct))
+        for name, each in parts.items():
+            is_sure = separator in _SEPARATORS or recur or (distinct and {*names}.issuperset(each))
+            if found is None and len(each) > 1 and is_sure:
+                found = name, each, separator
+    if found is not None:
+        name, each, separator = found
+        how = f"label.split({separator!r})" if separator else "ast.literal_eval(label)"
+        warn_user(
+            f"{in_one_line(repr(name), 60)} is learnt as one label, and looks like several: "
+            f"{listed(each)}. If a document has several labels, split them by {how} for a "
+            f"MultiLabelBinarizer; on the command line, give --separator {separator or ','!r}."
         )
 
 

@@ -36,12 +36,11 @@ from sk_han.cli._tables import (
     label_names,
     numbers_of,
     table_options,
-    warn_of_joined,
     write_result,
     writing,
     writing_rows,
 )
-from sk_han.datasets._tables import is_blank, labels_of, texts_of
+from sk_han.datasets._tables import labels_of, texts_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -59,6 +58,8 @@ _ELSEWHERE = {
 
 def fit(arguments: argparse.Namespace) -> None:
     """Fit a HANClassifier to the documents of a table, and save it."""
+    import pandas as pd
+
     if arguments.output == STANDARD:
         raise UsageError("a model goes to a file, not to standard output.")
     complete(arguments)
@@ -78,7 +79,10 @@ def fit(arguments: argparse.Namespace) -> None:
     if arguments.unlabelled is not None:
         more["X_unlabelled"] = _unlabelled_texts(arguments, unlabelled)
     rows = parts[0] if parts else np.arange(len(frame))
-    model.fit(documents_of(frame.iloc[rows], features, arguments), rows_of(labels, rows), **more)
+    X = documents_of(frame.iloc[rows], features, arguments)
+    if features is None:  # warnings name the lines
+        X = pd.Series(X, frame.index[rows])
+    model.fit(X, rows_of(labels, rows), **more)
     model.set_params(verbose=0)  # who loads the file has not asked for lines
     model._table = table_options(arguments)
 
@@ -263,17 +267,10 @@ def _labelled(
 
     column, separator = arguments.label, arguments.separator
     others = [getattr(arguments, "groups", None), *(getattr(arguments, "columns", None) or [])]
-    (frame,) = frames(name, arguments, [column, *others])
-    without = frame[:0]
-    if separator is None:
-        is_without = frame[column].map(is_blank).astype(bool)
-        frame, without = frame[~is_without], frame[is_without]
-    if len(without):
-        lines = f"{frame.index.name}{'s' * (len(without) > 1)} {listed([*without.index], 10, str)}"
-        told = f"Left {counted(len(without))} of {in_one_line(name)} out, without a label: {lines}."
-        tell(told, quiet=arguments.quiet)
-    if not len(frame):
-        raise ValueError(f"{name}: no row has a {column!r}. Label some, or give another --label.")
+    is_read = name == arguments.data == getattr(arguments, "unlabelled", None)
+    rest: list[DataFrame] = []
+    (frame,) = frames(name, arguments, [column, *others], rest=rest if is_read else None)
+    without = rest[0] if rest else frame[:0]
     if classes is None:
         texts = texts_of(frame, arguments.text)
         if all(map(str.isdecimal, texts)):
@@ -282,7 +279,6 @@ def _labelled(
             classes = ClassNames(label_names(frame, arguments))
         else:
             classes = ClassNames(np.unique(labels_of(frame, column)).tolist())
-            warn_of_joined(classes.labels)
     sets = None if separator is None else LabelSets(classes, separator)
     numbers = numbers_of(frame, arguments, classes, sets)
     if sets is not None:

@@ -91,10 +91,12 @@ _shares.__name__ = 'shares of classes, such as a=.2,b=.8 or {"a": 0.2, "b": 0.8}
 _FLAG, _AGAIN = {"action": "store_true"}, {"action": "append"}
 _FILE, _TABLE, _COLUMN = {"metavar": "FILE"}, {"metavar": "TABLE"}, {"metavar": "COLUMN"}
 _CLASS, _P, _N = {"metavar": "LABEL"}, {"type": float, "metavar": "P"}, {"metavar": "N"}
+_MORE = {"default": [], "action": "extend", "nargs": "+"}
 _KEPT, _SET = {"default": [], **_AGAIN}, {"dest": "settings", "metavar": "NAME=VALUE"}
 _FITS = "fit cross-validate"
 _TABLES = f"{_FITS} predict explain evaluate audit report drift"
 _SHARES = {"metavar": "LABEL=P,..."}
+_QUOTING = {"choices": ["minimal", "none"], "default": "minimal"}
 _ESTIMATE = {"dest": "priors", "action": "store_const", "const": "estimate"}
 _LEARNT = "(default: that of the fit, else {})"
 
@@ -119,7 +121,9 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     (LEARNING, "--order", {"nargs": "+", **_CLASS}, "names of ordered labels, the lowest first"),
     (_TABLES, "--sep", {"metavar": "C"}, 'character between columns, such as ";" or tab'),
     (_TABLES, "--jsonl", _FLAG, "standard input is JSON lines"),
+    (_TABLES, "--quoting", _QUOTING, "none: quotation marks are text, as in many .tsv files"),
     (_TABLES, "--encoding", {}, f"of the tables {_LEARNT.format('utf-8')}"),
+    (_TABLES, "--sheet", {"metavar": "NAME"}, "sheet of an .xlsx (default: the first)"),
     ("fit", "-o --output", {"required": True, **_FILE}, "file of the model"),
     (_FITS, "--columns", {"nargs": "+", **_COLUMN}, "columns to learn from next to the texts"),
     (_FITS, "--decimal", {"choices": [",", "."]}, "mark of decimals in columns, as , in 1.249,90"),
@@ -134,7 +138,7 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     ("cross-validate predict", "-o --output", _TABLE, "to write, by default to standard output"),
     ("predict", "--proba", _FLAG, "the probability of each class, too"),
     ("predict", "--threshold", _P, "adds accepted: whether the largest probability reaches this"),
-    ("predict", "--keep", _KEPT | _COLUMN, "column of the data to write in front; again for more"),
+    ("predict", "--keep", _MORE | _COLUMN, "columns of the data to write in front"),
     ("predict evaluate", "--priors", {"type": _shares, **_SHARES}, "shares of the classes here"),
     ("predict evaluate", "--estimate-priors", _ESTIMATE, "estimate these shares, and say them"),
     ("evaluate drift", "--json", _FLAG, "figures as one line of JSON"),

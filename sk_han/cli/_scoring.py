@@ -24,6 +24,7 @@ from sk_han._utils.containers import listed
 from sk_han._utils.messages import counted, import_optional, shortened_apart, warn_user
 from sk_han._utils.metrics import distance_figures, figures, label_figures, label_shares
 from sk_han._utils.progress import Progress, Stages, tell
+from sk_han._validation.cells import is_blank
 from sk_han._validation.labels import ClassNames, said_of_unknown
 from sk_han.cli._program import STANDARD, UsageError
 from sk_han.cli._tables import (
@@ -39,7 +40,7 @@ from sk_han.cli._tables import (
     writing,
     writing_rows,
 )
-from sk_han.datasets._tables import is_blank, texts_of
+from sk_han.datasets._tables import texts_of
 from sk_han.inspection._results.collection import ExplanationList
 from sk_han.inspection._results.document import DocumentExplanation
 from sk_han.serving import Scorer

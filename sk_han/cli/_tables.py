@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from itertools import chain, product
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -22,15 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han._targets import AnyOfLabels, Target
-from sk_han._utils.containers import listed
 from sk_han._utils.files import check_replaceable, csv_line, replacing
-from sk_han._utils.messages import counted, import_optional, in_one_line, warn_user
+from sk_han._utils.messages import counted, import_optional, in_one_line
 from sk_han._utils.progress import duration, tell
-from sk_han._validation.labels import ClassNames, named
+from sk_han._validation.labels import ClassNames, label_array, labels_in, warn_of_joined
 from sk_han.cli._program import STANDARD, UsageError
 from sk_han.datasets._tables import (
     kind_of,
-    label_array,
     labels_of,
     places_of,
     read_frames,
@@ -89,8 +87,9 @@ def complete(arguments: argparse.Namespace, stored: Mapping[str, Any] | None = N
             setattr(arguments, option, value)
             values = value if isinstance(value, list) else [value]
             taken += [f"--{option} {in_one_line(each)!r}" for each in values if value != default]
-    if getattr(arguments, "separator", None) == "":
-        arguments.separator = _SEPARATOR
+    if getattr(arguments, "separator", None) is not None:
+        names = {"": _SEPARATOR, r"\n": "\n", r"\t": "\t"}
+        arguments.separator = names.get(arguments.separator, arguments.separator)
     arguments.sep = "\t" if arguments.sep in ("tab", r"\t") else arguments.sep
     if getattr(arguments, "label", None) in arguments.text:
         raise UsageError(f"{arguments.label!r} is both --text and --label; give another for one.")
@@ -119,11 +118,13 @@ def frames(
     columns: Sequence[str | None] = (),
     features: Sequence[str] | None = None,
     size: int | None = None,
+    rest: list[DataFrame] | None = None,
 ) -> Iterator[DataFrame]:
     """Return the rows of a table, or of standard input, which are read as they are asked.
 
-    The text column of `features` may have another name. The index holds lines, and the documents'
-    names in the column that is kept, if any.
+    Rows without a label are left out if the column of single labels is among the columns, and go to
+    `rest`; explain refuses them. The text column of `features` may have another name. The index
+    holds lines, and the documents' names in the column that is kept, if any.
     """
     import pandas as pd
 
@@ -133,13 +134,20 @@ def frames(
     kept = [kept] if isinstance(kept, str) else kept or []
     kind = _kind(name, arguments)
     is_second_json = kind == ".jsonl" and name != arguments.data
+    label = getattr(arguments, "label", None)
+    if label not in columns or arguments.separator is not None or arguments.command == "explain":
+        label = None
     for frame in read_frames(
         Path(name) if name != STANDARD else cast(Any, sys.stdin.buffer),
         [*arguments.text, *filter(None, columns), *kept],
         features[1:] if features is not None else [],
+        label=label,
+        rest=rest,
         size=size,
-        separator=arguments.sep,
+        sep=arguments.sep,
+        quoting=arguments.quoting,
         encoding="utf-8" if is_second_json else arguments.encoding,
+        sheet=arguments.sheet,
         kind=kind,
     ):
         if kept:
@@ -258,8 +266,10 @@ class LabelSets:
 
     def numbers(self, cell: Any, where: str) -> list[int]:
         """Return the numbers of the labels of a cell."""
-        labels = _labels_of(self.separator, cell, where)
-        return [self.classes.checked(label, where) for label in labels]
+        names = labels_in(cell, self.separator, where)
+        for name in names:
+            _check_whole(name, self.separator, f"{where}: ")
+        return [self.classes.checked(name, where) for name in names]
 
     def indicator(self, numbers: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
         """Return a row for each set of numbers, (D, L)."""
@@ -282,7 +292,8 @@ class LabelSets:
 def sets_of(target: Target, arguments: argparse.Namespace) -> LabelSets | None:
     """Return how sets of labels are written; None for a model of one label a document."""
     if isinstance(target, AnyOfLabels):
-        return LabelSets(ClassNames(target.names.tolist()), arguments.separator or _SEPARATOR)
+        arguments.separator = arguments.separator or _SEPARATOR
+        return LabelSets(ClassNames(target.names.tolist()), arguments.separator)
     if arguments.separator is not None:
         raise UsageError(
             "--separator is for models of several labels a document, and this one gives each "
@@ -291,29 +302,15 @@ def sets_of(target: Target, arguments: argparse.Namespace) -> LabelSets | None:
     return None
 
 
-def _labels_of(separator: str, cell: Any, where: str) -> list[str]:
-    """Return the labels of a cell: none of an empty one, those of a list of JSON."""
-    if cell is None:
-        return []
-    if isinstance(cell, str):
-        return [part.strip() for part in cell.split(separator) if part.strip()]
-    values = cell if isinstance(cell, list) else [cell]
-    if not all(type(value) in (str, int, bool) for value in values):
-        raise ValueError(f"{where} holds {cell!r}; labels are a string, or a list of strings.")
-    names = [named(value) for value in values]
-    for name in names:
-        _check_whole(name, separator, f"{where}: ")
-    return names
-
-
 def label_names(frame: DataFrame, arguments: argparse.Namespace) -> list[Any]:
     """Return the names of all labels, of which documents have several."""
-    separator, column = arguments.separator or _SEPARATOR, arguments.label
+    separator, column = arguments.separator, arguments.label
     pairs = zip(frame[column], places_of(frame, column), strict=True)
-    of_cells = [_labels_of(separator, *pair) for pair in pairs]
-    names: list[Any] = sorted(label_array([*set().union(*of_cells)]).tolist())
-    warn_of_joined(names)
+    of_cells = [labels_in(cell, separator, where) for cell, where in pairs]
+    found = sorted(set().union(*of_cells))
+    names: list[Any] = sorted(label_array(found).tolist())
     if len(names) < 2 or all(len(labels) == 1 for labels in of_cells):
+        warn_of_joined(found)
         raise ValueError(
             f"{frame.attrs['name']}: {column!r} has {counted(len(names), 'label')}, and no cell "
             f"has several between separators {separator!r}. Is another separator meant, that "
@@ -332,19 +329,6 @@ def numbers_of(
     else:
         cells, number_of = frame[column].tolist(), sets.numbers
     return [number_of(*pair) for pair in zip(cells, places_of(frame, column), strict=True)]
-
-
-def warn_of_joined(names: Sequence[Any]) -> None:
-    """Warn of a label that is others in one cell, joined by a separator that was not given."""
-    known = set(map(named, names))
-    for name, separator in product(sorted(known), ";|,\t "):
-        parts = [part.strip() for part in name.split(separator)]
-        if len(parts) > 1 and known.issuperset(parts):
-            warn_user(
-                f"{name[:40]!r} is taken for one label, and {listed(parts)} are labels too. If "
-                f"these are several labels of a document, give --separator {separator!r}."
-            )
-            return
 
 
 def _check_whole(label: str, separator: str, where: str = "") -> None:

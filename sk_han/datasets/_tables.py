@@ -12,17 +12,20 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
+from xml.etree.ElementTree import ParseError
 
-import numpy as np
 from numpy.typing import NDArray
 
-from sk_han._utils.messages import nearest_name
+from sk_han._utils.containers import listed
+from sk_han._utils.messages import check_choice, counted, in_one_line, nearest_name, warn_user
+from sk_han._validation.documents import is_missing
+from sk_han._validation.labels import label_of_cell, table_labels
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -39,14 +42,15 @@ _MARKS |= {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _FOREIGN = {
     rb"\xd0\xcf\x11\xe0": "an .xls of old, or has a password. Save it in Excel as .xlsx",
     rb"(?s)PK\x03\x04.*xl/": "an Excel file. Give it in a file whose name ends in .xlsx",
-    rb"PK\x03\x04": "a zip archive. Unpack it, and give the table in it",
+    rb"PK\x03\x04": "a zip archive, or a document of an office program. Unpack it, and give the "
+    "table in it, or save the table as .xlsx or .csv",
     rb"PAR1[\0-\x1f]": "a Parquet file. Read it with pandas.read_parquet",
     rb"%PDF-": "a PDF. Give a table with a row for each document",
     rb'\{\s*"': "JSON lines. Name it .jsonl, or give --jsonl",
 }
 
-# Labels that are numbers; "007" is a name.
-_WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")
+
+_DAMAGED = EOFError, gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile, zlib.error, ParseError
 
 
 def kind_of(path: Path) -> str:
@@ -60,45 +64,54 @@ def read_frames(
     columns: Sequence[str],
     optional: Sequence[str] = (),
     *,
+    label: str | None = None,
+    rest: list[DataFrame] | None = None,
     size: int | None = None,
-    separator: str | None = None,
+    sep: str | None = None,
+    quoting: str = "minimal",
     encoding: str = "utf-8",
+    sheet: str | None = None,
     kind: str = ".csv",
 ) -> Iterator[DataFrame]:
     """Yield the rows of a file or stream in portions of a size, or all at once, as they are read.
 
     The index holds the line (of Excel: the row) where each starts. Cells of CSV are strings, and
     others as they are there; None is a missing key of JSON. Columns must be present, but optional
-    ones may lack in JSON. ``attrs`` has the name, the kind, and the encoding with its mark.
+    ones may lack in JSON. ``attrs`` has the name, the kind, and the encoding with its mark. Rows
+    without a cell in the column `label` are left out with a warning, or appended to `rest`.
     """
     import pandas as pd
 
     name = str(source) if isinstance(source, Path) else "standard input"
-    if separator is not None and not re.fullmatch(r'[^"\r\n]', str(separator)):
-        raise ValueError(
-            f"separator must be one character, and no quote and no line break; got {separator!r}."
-        )
-    n_rows, header = 0, None
+    if sep is not None and not re.fullmatch(r'[^"\r\n]', str(sep)):
+        raise ValueError(f"sep must be one character, and no quote and no line break; got {sep!r}.")
+    check_choice("quoting", quoting, ("minimal", "none"))
+    n_rows, header, sheets, without = 0, None, "", list[Any]()
+    is_known = codecs.lookup(encoding).name.startswith("utf-8")
     with _opened(source, name) as stream:
         if kind == ".xlsx":
-            rows = _excel_rows(stream, name)
+            rows, sheet, sheets = _excel_rows(stream, name, sheet)
         else:
             encoding = _marked_encoding(stream.peek(6), encoding, name, kind == ".jsonl")
-            if separator is None and kind not in _KINDS:
+            if sep is None and kind not in _KINDS:
                 raise ValueError(
                     f"{name}: the name must end in {', '.join(_KINDS)}, or in one of these with "
                     ".gz, .bz2 or .xz after it, to say what the file holds. Rename the file, or "
                     "give the separator of its columns, on the command line by --sep."
                 )
-            lines = io.TextIOWrapper(stream, encoding, newline="")
-            rows = _csv_rows(lines, name, separator or _SEPARATORS.get(kind, ","))
+            text = io.TextIOWrapper(stream, encoding, newline="")
+            rows = _csv_rows(text, name, sep or _SEPARATORS.get(kind, ","), quoting)
             if kind == ".jsonl":
-                rows = _json_rows(lines, name)
+                rows = _json_rows(text, name)
         if kind != ".jsonl":
             _, header = next(rows, (0, None))
             if header is None:
-                raise ValueError(f"{name} is empty; it should start with a row of column names.")
-            _check_columns([*columns, *optional], header, name)
+                raise ValueError(
+                    f"{name} is empty; it should start with a row of column names.{sheets}"
+                )
+            if kind != ".xlsx":
+                is_known = is_known or _is_encoded(header, encoding, name)
+            _check_columns([*columns, *optional], header, name, sheets)
         while portion := list(islice(rows, size)):
             numbers, cells = zip(*portion, strict=True)
             index = pd.Index(numbers, name="row" if kind == ".xlsx" else "line")
@@ -107,11 +120,31 @@ def read_frames(
                 _check_columns(columns, [*frame.columns], f"{name}, line {numbers[0]}")
                 frame = frame.reindex(columns=[*dict.fromkeys([*frame.columns, *optional])])
                 frame = frame.where(frame.notna(), None)
-            frame.attrs = {"name": name, "kind": kind, "encoding": encoding}
+            elif kind == ".xlsx":
+                _check_blank_cells(frame, columns, stream, name, sheet)
+            else:
+                is_known = is_known or _is_encoded(chain(*cells), encoding, name)
             n_rows += len(frame)
-            yield frame
+            frame.attrs = {"name": name, "kind": kind, "encoding": encoding}
+            if label is not None:
+                has_label = [label_of_cell(cell) is not None for cell in frame[label]]
+                without.append(frame[[not has for has in has_label]])
+                frame = frame[has_label]
+            if len(frame):
+                yield frame
     if not n_rows:
         raise ValueError(f"{name} holds no documents.")
+    left_out = [line for frame in without for line in frame.index]
+    if len(left_out) == n_rows:
+        raise ValueError(f"{name}: no row has a {label!r}. Label some, or name another column.")
+    if rest is not None:
+        rest += without
+    elif left_out:
+        lines = f"{frame.index.name}{'s' * (len(left_out) > 1)} {listed(left_out, 10, str)}"
+        warn_user(
+            f"Left {len(left_out):,} of {counted(n_rows)} of {in_one_line(name)} out, without a "
+            f"label: {lines}."
+        )
 
 
 @contextmanager
@@ -129,7 +162,7 @@ def _opened(source: Path | BinaryIO, name: str) -> Iterator[Any]:
             f"{name}: {error}. Give the encoding that the file was written in, perhaps {likely}, "
             "or save it as UTF-8."
         ) from error
-    except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile, zlib.error) as error:
+    except _DAMAGED as error:
         raise ValueError(f"{name} is cut off or damaged ({error}). Fetch it again.") from error
 
 
@@ -148,15 +181,38 @@ def _marked_encoding(head: bytes, encoding: str, name: str, is_json: bool) -> st
     return marked
 
 
-def _csv_rows(lines: Any, name: str, separator: str) -> Iterator[tuple[int, Any]]:
+def _is_encoded(cells: Iterable[str], encoding: str, name: str) -> bool:
+    """Return whether cells are surely of an encoding; refuse UTF-8 that is read as another one."""
+    text = "".join(cell for cell in cells if not cell.isascii())
+    with suppress(UnicodeError):
+        if text and (right := text.encode(encoding).decode("utf-8")):
+            raise ValueError(
+                f"{name} is UTF-8, and not {encoding}: {text[:20]!r} is {right[:20]!r}. Give the "
+                "encoding utf-8, on the command line by --encoding."
+            )
+    return bool(text)
+
+
+_UNQUOTED = "If no cell is quoted, give quoting='none', on the command line --quoting none."
+
+
+def _csv_rows(lines: Any, name: str, separator: str, quoting: str) -> Iterator[tuple[int, Any]]:
     """Yield the rows that are not blank, each with the number of its first line."""
     # pandas.read_csv fills short rows with blanks, takes the first cells of long ones for an index,
     # and waits for 65,536 rows of a pipe before it gives one.
     csv.field_size_limit(2**31 - 1)  # the largest C long on Windows
     # Without `strict`, a quote that is never closed takes the rest of the file without an error.
-    reader, number, width = csv.reader(lines, delimiter=separator, strict=True), 1, 0
+    mode = csv.QUOTE_NONE if quoting == "none" else csv.QUOTE_MINIMAL
+    options: Any = {"delimiter": separator, "quoting": mode, "strict": True}
+    reader, number, width = csv.reader(lines, **options), 1, 0
     try:
         for fields in reader:
+            is_long = reader.line_num > number and separator == "\t"
+            if is_long and any("\t" in field for field in fields):
+                warn_user(
+                    f"{name}, line {number}: a cell goes on to line {reader.line_num} and holds "
+                    f"tabs, as if a quotation mark in a text began it. {_UNQUOTED}"
+                )
             width = width or len(fields)
             is_blank_row = len(fields) > 1 and not any(fields)  # spreadsheets end in some
             if fields and len(fields) != width:
@@ -169,7 +225,8 @@ def _csv_rows(lines: Any, name: str, separator: str) -> Iterator[tuple[int, Any]
     except csv.Error as error:
         raise ValueError(
             f"{name}, line {number}: {error}. Put quotes around a text with a line break or a "
-            f'separator ({separator!r}) in it, write a quote in it twice (""), and close them.'
+            f'separator ({separator!r}) in it, write a quote in it twice (""), and close them. '
+            f"{_UNQUOTED}"
         ) from error
 
 
@@ -188,20 +245,53 @@ def _json_rows(lines: Any, name: str) -> Iterator[tuple[int, Any]]:
         yield number, record
 
 
-def _excel_rows(stream: Any, name: str) -> Iterator[tuple[int, Any]]:
+def _excel_rows(stream: Any, name: str, sheet: str | None) -> tuple[Any, str, str]:
+    """Return the rows of a sheet, by default the first, its name, and a hint at the others."""
     import pandas as pd
 
-    options: Any = {"engine": "openpyxl", "header": None, "dtype": object, "na_filter": False}
     try:
-        sheet = pd.read_excel(stream, **options)
+        book = pd.ExcelFile(stream, engine="openpyxl")
+        sheets = book.sheet_names
+        if sheet is not None and sheet not in sheets:
+            raise LookupError(f"{name} has no sheet {sheet!r}. It has {listed(sheets, 20)}.")
+        sheet = sheets[0] if sheet is None else sheet
+        options: Any = {"header": None, "dtype": object, "na_filter": False}
+        cells = pd.read_excel(book, sheet, **options).to_numpy().tolist()
     except ImportError as error:
         raise ImportError(f'{name} needs openpyxl: pip install "sk-han[excel]".') from error
-    for number, cells in enumerate(sheet.to_numpy().tolist(), start=1):
-        if any(cell != "" for cell in cells):
-            yield number, cells if number > 1 else [*map(str, cells)]
+    # An error of Excel, such as #N/A, is NaN of pandas.
+    rows = ([None if cell != cell else cell for cell in row] for row in cells)
+    numbered = (
+        (number, row if number > 1 else [*map(str, row)])
+        for number, row in enumerate(rows, start=1)
+        if any(cell not in ("", None) for cell in row)
+    )
+    others = [other for other in sheets if other != sheet]
+    hint = f" Its sheet {sheet!r} is read, and not {listed(others)}: give another by sheet, on the "
+    return numbered, sheet, f"{hint}command line by --sheet." * bool(others)
 
 
-def _check_columns(columns: Sequence[str], present: Sequence[Any], where: str) -> None:
+def _check_blank_cells(
+    frame: DataFrame, columns: Sequence[str], stream: Any, name: str, sheet: str | None
+) -> None:
+    """Refuse cells of Excel that look blank: merged ones, and formulas that nobody computed."""
+    blank = [(each, row) for each in columns for row in frame.index[frame[each] == ""]]
+    if blank:
+        stream.seek(0)
+        cells = import_module("openpyxl").load_workbook(stream)[sheet]
+    for column, row in blank:
+        cell = cells.cell(row, frame.columns.get_loc(column) + 1)
+        merged = [str(each) for each in cells.merged_cells.ranges if cell.coordinate in each]
+        if merged or cell.data_type == "f":
+            fault = "a formula without a value. Open the file in a spreadsheet, and save it there"
+            if merged:
+                fault = f"merged with others, {merged[0]}. Write its value into each cell"
+            raise ValueError(f"{name}, row {row}: {column!r} is {fault}.")
+
+
+def _check_columns(
+    columns: Sequence[str], present: Sequence[Any], where: str, sheets: str = ""
+) -> None:
     """Raise ValueError unless each column is present once."""
     names = [*map(str, present)]
     for column in columns:
@@ -212,6 +302,10 @@ def _check_columns(columns: Sequence[str], present: Sequence[Any], where: str) -
         hint = nearest_name(column, names)
         if any(len(name) > 40 or name.isdecimal() for name in names):
             hint = hint or " Is the first line a document? It should name the columns."
+        if {*column.split(",")} <= {*names}:
+            hint = (
+                " The command line reads labels of one column; in Python give frame[columns] as y."
+            )
         if column in ("text", "label"):  # by default
             keep = ", or by --keep if that names it" * (column == "label")
             hint += f" Name another by {column}, on the command line by --{column}{keep}."
@@ -220,13 +314,8 @@ def _check_columns(columns: Sequence[str], present: Sequence[Any], where: str) -
                 f" The columns seem to be separated by {other[0]!r}: in a .csv file it is a comma, "
                 "in a .tsv file a tab. Or give the separator, on the command line by --sep."
             )
-        listed = ", ".join(repr(name[:40]) for name in names[:20])
-        raise ValueError(f"{where} has no column {column!r}. It has {listed}.{hint}")
-
-
-def is_blank(cell: Any) -> bool:
-    """Return whether a cell holds nothing: None, or blanks alone."""
-    return cell is None or (isinstance(cell, str) and not cell.strip())
+        shown = ", ".join(repr(name[:40]) for name in names[:20])
+        raise ValueError(f"{where} has no column {column!r}. It has {shown}.{hint}{sheets}")
 
 
 def places_of(frame: DataFrame, column: str) -> list[str]:
@@ -239,7 +328,7 @@ def texts_of(frame: DataFrame, columns: Sequence[str]) -> list[str]:
     """Return the texts of a table's rows; columns of text are joined by a blank line."""
     for column in columns:
         for cell, place in zip(frame[column], places_of(frame, column), strict=True):
-            if cell is None or isinstance(cell, (list, dict)):
+            if is_missing(cell) or isinstance(cell, (list, dict)):
                 raise ValueError(
                     f"{place} is {cell!r:.40}, and not a text. Leave the line out or correct it."
                 )
@@ -247,26 +336,14 @@ def texts_of(frame: DataFrame, columns: Sequence[str]) -> list[str]:
 
 
 def labels_of(frame: DataFrame, column: str) -> NDArray[Any]:
-    """Return the labels of a table's rows: strings, whole numbers, or booleans of JSON."""
-    labels = frame[column].tolist()
-    if frame.attrs["kind"] == ".xlsx":  # whose cells of one column may differ in kind
-        labels = [str(each).lower() if isinstance(each, bool) else str(each) for each in labels]
-    for label, place in zip(labels, places_of(frame, column), strict=True):
-        if is_blank(label):
-            raise ValueError(f"{place} is blank. Leave the line out.")
-        if type(label) not in (str, int, bool) or type(label) is not type(labels[0]):
-            raise ValueError(
-                f"{place} is {label!r:.40}, and the first label is {labels[0]!r:.40}. Write all as "
-                "strings, as integers, or as true and false."
-            )
-    return np.array(labels) if frame.attrs["kind"] == ".jsonl" else label_array(labels)
-
-
-def label_array(labels: Sequence[Any]) -> NDArray[Any]:
-    """Return labels of a table as an array, of integers if all texts are whole numbers."""
-    if all(isinstance(label, str) and _WHOLE.fullmatch(label) for label in labels):
-        return np.array(list(map(int, labels)), dtype=np.int64)
-    return np.array(labels)
+    """Return the labels of a table's rows: strings, whole numbers or booleans."""
+    places, typed = places_of(frame, column), frame.attrs["kind"] == ".jsonl"
+    if "answer" in frame and (frame["answer"] == "reject").any():
+        warn_user(
+            "Some rows have the answer 'reject': in exports of Prodigy their labels are wrong, and "
+            "are learnt all the same. Take the rows whose answer is 'accept'."
+        )
+    return table_labels(frame[column].tolist(), places.__getitem__, typed=typed)
 
 
 def load_csv(
@@ -274,8 +351,10 @@ def load_csv(
     *,
     text: str | Sequence[str] = "text",
     label: str | None = "label",
+    sep: str | None = None,
     encoding: str = "utf-8",
-    separator: str | None = None,
+    quoting: str = "minimal",
+    sheet: str | None = None,
 ) -> Any:
     r"""Load texts and their labels from a table: CSV, TSV, JSON lines or Excel.
 
@@ -283,34 +362,41 @@ def load_csv(
     ----------
     path : str or path-like
         A file named ``.csv``, ``.tsv`` or ``.jsonl``, perhaps with ``.gz``, ``.bz2`` or ``.xz``
-        appended, or ``.xlsx``, of which the first sheet is read by ``pip install
-        "sk-han[excel]"``. Columns have their names in the first row, and quotes like a
-        spreadsheet's; a JSON lines file has an object on each line.
+        appended, or ``.xlsx``, which needs ``pip install "sk-han[excel]"``. Columns have their
+        names in the first row; a JSON lines file has an object on each line.
     text : str or list of str, default="text"
         Name of the column, or key, of the texts. Several columns, such as title and body, are
         joined in this order with a blank line between them, where a sentence ends.
     label : str or None, default="label"
-        Name of the column, or key, of the labels; a blank one is refused. None loads the texts
-        alone.
-    encoding : str, default="utf-8"
-        Encoding of the file. A byte order mark is removed; one of another encoding is an error.
-    separator : str or None, default=None
+        Name of the column, or key, of the labels. Rows without a label are left out with a
+        warning: a cell that is blank, an error of a spreadsheet, null or an empty list. None loads
+        the texts alone.
+    sep : str or None, default=None
         The character between columns, such as ``";"``. None takes that of the file's name: a comma
         for ``.csv``, a tab for ``.tsv``. A file of columns may have any name if it is given.
+    encoding : str, default="utf-8"
+        Encoding of the file. A byte order mark is removed. A mark of another encoding is an error,
+        and so is UTF-8 under another name.
+    quoting : {"minimal", "none"}, default="minimal"
+        Whether quotation marks may enclose a cell, as in a spreadsheet's CSV, or are text, as in
+        many ``.tsv`` files.
+    sheet : str or None, default=None
+        Name of the sheet of an Excel file; None reads the first.
 
     Returns
     -------
     texts : list of str, length n_documents
     labels : ndarray of shape (n_documents,)
-        Strings, or integers if all labels of a CSV are whole numbers (not ``"007"``). From JSON
-        lines strings, integers or booleans, as they are there. Not returned if `label` is None.
+        Strings, integers or booleans. In CSV and Excel they are integers if all are whole numbers
+        (``"1.0"`` is 1, ``"007"`` a name), booleans if all are true or false; in JSON lines they
+        have their type. A list of one label is this label. Not returned if `label` is None.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     TypeError
-        If `text` is no name and no list of names.
+        If `text` is not a name or a list of names, or labels of JSON lines differ in type.
     ValueError
         If the name ends otherwise, the file has no document or lacks a column, or a line is
         invalid. The message names the line and the likely repair.
@@ -337,7 +423,8 @@ def load_csv(
     if not columns or not all(isinstance(column, str) for column in columns):
         raise TypeError(f"text must be the name of a column, or a list of names; got {text!r}.")
     needed = columns if label is None else [*columns, label]
-    table, options = Path(path), {"separator": separator, "encoding": encoding}
-    (frame,) = read_frames(table, needed, kind=kind_of(table), **options)  # type: ignore[arg-type]
+    table, options = Path(path), {"sep": sep, "quoting": quoting, "encoding": encoding}
+    options |= {"label": label, "sheet": sheet, "kind": kind_of(table)}
+    (frame,) = read_frames(table, needed, **options)  # type: ignore[arg-type]
     texts = texts_of(frame, columns)
     return texts if label is None else (texts, labels_of(frame, label))

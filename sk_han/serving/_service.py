@@ -34,6 +34,7 @@ from sk_han._utils.containers import listed
 from sk_han._utils.messages import in_one_line, shortened
 from sk_han._utils.progress import tell
 from sk_han._validation.cells import read_column
+from sk_han._validation.labels import ClassNames
 from sk_han.inspection._contributions import METHODS
 from sk_han.serving._scorer import Scorer, check_threshold
 
@@ -281,7 +282,7 @@ def _explain(request: Request, body: _Body) -> Response:
     documents, options = _sent(request, body, model, "target", "method")
     classes = plain(model.scorer.classes_)
     for name, known in (("target", classes), ("method", METHODS)):
-        if name in options and options[name] not in known:
+        if name in options and ClassNames([*known]).number(options[name]) is None:
             raise HTTPException(400, f"Send one of {listed(known)} as {name!r}.")
     explanations = _explanations(model, documents, **options)
     return _Answer({"explanations": [each.to_dict() for each in explanations]})

@@ -71,12 +71,13 @@ class TestExcel:
         result = pd.read_excel(path, dtype=object, keep_default_na=False)
         assert result["code"].tolist() == ["007", "NA", "=1+1", "a?b"]
 
-    def test_errors_name_the_row_of_the_sheet(self, run, model, tmp_path):
+    @pytest.mark.filterwarnings("always")
+    def test_warnings_name_the_row_of_the_sheet(self, run, model, tmp_path):
         rows = [["Good.", "pos"], [None, None], ["Bad.", "other"], ["Bad.", None]]
         data = tmp_path / "data.xlsx"
         pd.DataFrame(rows, columns=["text", "label"]).to_excel(data, index=False)
         _, _, told = run("evaluate", model, data)
-        assert f"{data}, row 5: 'label' is blank" in told
+        assert f"Left 1 of 3 documents of {data} out, without a label: row 5." in told
 
 
 class TestOutput:
@@ -166,24 +167,26 @@ class TestLines:
         assert "has 2 columns 'text'; rename one" in told
         assert run(command, model, data, "--text", "id")[0] == 0
 
+    @pytest.mark.filterwarnings("always")
     def test_lines_count_from_the_file_beyond_the_first_batch(self, run, model, table):
         rows = [(i, "\n" if i % 500 else "Good.", "pos") for i in range(1, 700)]
         rows.append((700, "Good.", ""))
         lines = 1 + sum(1 + row[1].count("\n") for row in rows[:-1]) + 1
         _, _, told = run("evaluate", model, table(rows))
-        assert f"line {lines}: 'label' is blank" in told
+        assert f"without a label: line {lines}." in told
 
 
 BLANK = [(90, "A strange word here.", ""), (91, "A strange word there.", " ")]
 
 
+@pytest.mark.filterwarnings("always")
 class TestWithoutLabel:
     def test_fit_and_audit_leave_them_out_and_say_so(self, run, table, tmp_path):
         path = tmp_path / "m.han"
         data = table(ROWS[:4] + BLANK + ROWS[4:])
         code, _, told = run("fit", data, "-o", path, *SMALL, "--hold-out", "0.3")
         assert code == 0
-        assert "Left 2 documents of" in told
+        assert "Left 2 of 20 documents of" in told
         assert "without a label: lines 6, 7." in told
         written = "".join((tmp_path / f"m.{part}.csv").read_text() for part in ("train", "test"))
         assert "strange" not in written
@@ -191,7 +194,7 @@ class TestWithoutLabel:
         found = sk_han.load(path).predict_proba(TEXTS)
         expected = tiny(pooling="attention", max_epochs=2).fit(TEXTS, LABELS)
         np.testing.assert_array_equal(found, expected.predict_proba(TEXTS))
-        assert "Left 2 documents" in run("audit", data, *SMALL)[2]
+        assert "Left 2 of 20" in run("audit", data, *SMALL)[2]
         assert "no row has a 'label'" in run("fit", table(BLANK), "-o", path)[2]
 
     def test_unlabelled_with_the_same_table_reads_their_texts(self, run, table, tmp_path):
@@ -280,3 +283,42 @@ def test_rows_of_a_pipe_are_answered_before_it_ends(run, model, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Pipe())))
     code, output, _ = run("predict", model, "-")
     assert (code, output.splitlines()) == (130, ["prediction", *["pos"] * 512])
+
+
+@pytest.mark.filterwarnings("always")
+class TestWhatTheTableOfTheFitWas:
+    def test_its_rows_without_a_label_are_left_out_by_report_too(self, run, table, tmp_path):
+        path, data = tmp_path / "m.han", table([*ROWS, *BLANK])
+        assert run("fit", data, "-o", path, *SMALL)[0] == 0
+        code, _, told = run("report", path, table(ROWS, "test.csv"), "--train", data)
+        assert code == 0, told
+        assert "Left 2 of 20 documents of" in told
+
+    def test_a_model_of_one_encoding_refuses_utf_8(self, run, remembering, german, tmp_path):
+        new = tmp_path / "neu.csv"
+        new.write_text(german.read_text("cp1252"), "utf-8")
+        code, output, told = run("predict", remembering, new)
+        assert (code, output) == (1, "")
+        assert "neu.csv is UTF-8, and not cp1252" in told
+        assert run("predict", remembering, new, "--encoding", "utf-8")[0] == 0
+
+    def test_its_quotation_marks_and_sheet_are_options(self, run, tmp_path):
+        path, data, book = (tmp_path / name for name in ("m.han", "a.tsv", "a.xlsx"))
+        lines = [f'"{text[:5]}" {text}\t{label}' for _, text, label in ROWS]
+        data.write_text("\n".join(["text\tlabel", *lines]))
+        assert run("fit", data, "-o", path, *SMALL)[0] == 1
+        assert run("fit", data, "--quoting", "none", "-o", path, *SMALL)[0] == 0
+        with pd.ExcelWriter(book) as writer:
+            pd.DataFrame({"About": [1]}).to_excel(writer, sheet_name="cover", index=False)
+            pd.DataFrame({"text": TEXTS}).to_excel(writer, sheet_name="data", index=False)
+        assert run("predict", path, book)[0] == 1
+        assert run("predict", path, book, "--sheet", "data")[0] == 0
+
+    def test_warnings_of_a_fit_name_its_lines(self, run, table, tmp_path):
+        rows = [*ROWS[:5], *BLANK[:1], (98, " ", "pos"), *ROWS[5:]]
+        _, _, told = run("fit", table(rows), "-o", tmp_path / "m.han", *SMALL)
+        assert "1 of 19 documents has no words, in line 8: " in told
+
+    def test_columns_are_kept_in_one_option(self, run, model, table):
+        _, output, _ = run("predict", model, table(), "--keep", "id", "label", "--keep", "text")
+        assert output.startswith("id,label,text,prediction\n0,")

@@ -122,7 +122,7 @@ class TestErrors:
             ("predict no.han {data}", "no.han: No such file or directory"),
             ("report {tokenizer} {data}", "{tokenizer} cannot be loaded: it holds no classifier."),
             ("predict {model} no.csv", "no.csv: No such file or directory"),
-            ("predict {model} {data} --sep ;;", "separator must be one character"),
+            ("predict {model} {data} --sep ;;", "sep must be one character"),
             ("predict {model} {data} --encoding utf-88", "unknown encoding: utf-88"),
             ("predict {model} {data} --priors neg=.1,poss=.9", "Did you mean 'pos'?"),
             ("serve {model} --threshold 80", "threshold must be a probability"),

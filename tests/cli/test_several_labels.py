@@ -100,7 +100,7 @@ def test_labels_that_look_joined_are_told(run, table, tmp_path, separator, joine
     rows = [(i, f"leak and smoke {i}", cells[i % 3]) for i in range(30)]
     code, _, told = run("fit", table(rows), *separator, *SMALL, "-o", tmp_path / "claims.han")
     assert code == bool(separator)
-    assert f"'{joined}' is taken for one label, and 'water', 'fire' are labels too." in told
+    assert f"'{joined}' is learnt as one label, and looks like several: 'water', 'fire'." in told
     assert f"give --separator {joined[5]!r}" in told
     assert ("no cell has several between separators '|'" in told) == bool(separator)
 

@@ -69,17 +69,28 @@ class TestLabels:
         assert classifier.classes_.tolist() == sorted(set(y))
 
 
-MISSING = "y contains missing labels"
-DIFFERENT = "y mixes labels of different types"
+MISSING = "every document needs a label"
 NO_LIST = "or array of labels, such as .*; got a"
-COLLECTION = "y holds a collection of labels.*MultiLabelBinarizer"
+COLLECTION = r"y\[1\] holds a collection of labels.*MultiLabelBinarizer"
 REFUSED = {
     "nothing": (None, ValueError, "requires y to be passed, but the target y is None"),
-    "mixed": ([1, *LABELS[1:]], TypeError, rf"{DIFFERENT}: .'number', 'str'.. Give all labels one"),
-    "bool and int": ([True, *NUMBERS[1:]], TypeError, rf"{DIFFERENT}: .'bool', 'number'."),
-    "None": ([None, *LABELS[1:]], ValueError, f"{MISSING} .* position 0"),
-    "NaN": ([1.0, np.nan] * 6, ValueError, f"{MISSING} .* position 1"),
-    "infinite": ([1.0, np.inf] * 6, ValueError, f"{MISSING} .* position 1"),
+    "mixed": (
+        [1, *LABELS[1:]],
+        TypeError,
+        r"y\[1\] is 'neg', of type str; labels are all .* first is of type number",
+    ),
+    "bool and int": (
+        [True, *NUMBERS[1:]],
+        TypeError,
+        r"y\[1\] is 1, of type number; .* first is of type bool",
+    ),
+    "None": (
+        [None, *LABELS[1:]],
+        ValueError,
+        rf"y\[0\] is None, .*{MISSING}: 1 label of 12 is missing",
+    ),
+    "NaN": ([1.0, np.nan] * 6, ValueError, rf"y\[1\] is nan, .*{MISSING}: 6 labels of 12"),
+    "infinite": ([1.0, np.inf] * 6, ValueError, rf"y\[1\] is inf, .*{MISSING}"),
     "None, category": (pd.Series(twelve("a", None), dtype="category"), ValueError, MISSING),
     "None, Int64": (pd.Series(twelve(1, None), dtype="Int64"), ValueError, MISSING),
     "None, polars": (pl.Series(twelve("a", None)), ValueError, MISSING),
@@ -96,9 +107,9 @@ REFUSED = {
     "NUL": (
         ["neg\0", *LABELS[1:]],
         ValueError,
-        r"end in NUL, 'neg\\x00': .*Replace it, .*rst",
+        r"y\[0\] ends in NUL, 'neg\\x00': .*Replace it, .*rst",
     ),
-    "NUL, objects": (np.array([*LABELS[1:], "neg\0"], object), ValueError, "end in NUL"),
+    "NUL, objects": (np.array([*LABELS[1:], "neg\0"], object), ValueError, r"y\[11\] ends in NUL"),
     "bytes": ([label.encode() for label in LABELS], TypeError, r"type bytes.*label\.decode\(\)"),
     "NumPy's bytes": (np.array([b"pos", b"neg"] * 6), TypeError, r"type bytes.*label\.decode"),
     "a string": ("posneg" * 2, ValueError, f"{NO_LIST} str"),
@@ -172,9 +183,9 @@ class TestRefused:
     def test_errors_name_the_labels_that_were_given(self):
         with pytest.raises(ValueError, match=r"classes must be a list or array of labels.* an int"):
             tiny().partial_fit(TEXTS, LABELS, classes=2)
-        with pytest.raises(TypeError, match="classes mixes labels"):
+        with pytest.raises(TypeError, match=r"classes\[2\] is 3, of type number"):
             tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos", 3])
-        with pytest.raises(TypeError, match="y_val mixes labels"):
+        with pytest.raises(TypeError, match=r"y_val\[1\] is .*, of type str"):
             tiny().fit(TEXTS, LABELS, X_val=TEXTS, y_val=[0, *LABELS[1:]])
         with pytest.raises(ValueError, match="2 documents in X_val, 1 label in y_val"):
             tiny().fit(TEXTS, LABELS, X_val=TEXTS[:2], y_val=["pos"])

@@ -546,7 +546,7 @@ REFUSALS: list[Refusal] = [
     Refusal("keep skops", when(tokenizer__word_tokenizer="str.split"), "builtins"),
     # It learns on without weights, from all words.
     Refusal("keep learn on", when(embedding_init="array", weights="some zero"), "has the shape"),
-    Refusal("keep command line.*", when(labels="odd names"), "label.* is blank|without a label"),
+    Refusal("keep command line.*", when(labels="odd names"), "has a 'label'|without a label"),
     # Of "many" 13 documents would be held out, for 22 labels.
     Refusal(
         "keep command line fit", when(classes={*_FEWEST, "many"}), "too few to hold some of each"
@@ -586,7 +586,8 @@ WARNINGS: list[Expected] = [
     Expected(when(classes=_FEW), "fewer than 5 documents: "),
     Expected(when(classes="one"), "The labels hold a single class"),
     Expected(when(labels="odd names"), "capitals or code points alone: (''|' ') and (''|' ')"),
-    Expected(when(labels="odd names"), "A label is blank, '"),
+    Expected(when(labels="odd names"), "look like missing values, and are learnt as any others: '"),
+    Expected(when(labels="odd names"), "is learnt as one label, and looks like several: "),
     Expected(when(), "no words, in row"),
     # Of a short vocabulary, or of the first words, documents of two classes are the same.
     Expected(when(), "the same words as one with another label"),

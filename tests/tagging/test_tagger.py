@@ -152,7 +152,7 @@ class TestBadInput:
             ([["a"]], {0: ["A"]}, "y is a dict; expected a list"),
             ([["a"]], [[1.0]], r"label 1.0 of type float.*str\(label\)"),
             ([["a", "b"]], [["O", None]], "Token 1 of sentence 0 has the label None"),
-            ([["a", "b"]], [["O", 3]], "mixes labels"),
+            ([["a", "b"]], [["O", 3]], "is 3, of type number; labels are all"),
             ([], [], "Found 0 sentence.*X is empty"),
             ([[]], [[]], "No sentence has a token"),
             ([["a", "b"]] * 2, [["B-A", "I-A"], ["O", "I-A"]], "Token 1 of sentence 1 .* 'I-A'"),

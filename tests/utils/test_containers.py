@@ -40,7 +40,7 @@ def test_labels_are_of_the_types_of_python(container, values):
     assert found == values
     assert {type(label) for label in found} == {type(values[0])}
     assert type(plain_label(np.array(values)[0])) is type(values[0])
-    assert label_list([["a"], ["b"]]) == [["a"], ["b"]]
+    assert label_list([["a"], ("b",), ["c", "d"]]) == ["a", "b", ["c", "d"]]  # rows of one
     assert label_list("ab") == ["ab"]
 
 

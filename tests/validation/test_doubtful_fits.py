@@ -15,7 +15,10 @@ FEATURES = np.eye(7, dtype=int)[np.arange(100) % 7]  # a column of seven kinds, 
 @pytest.mark.parametrize("of_several", [False, True])
 @pytest.mark.parametrize(
     ("other", "message"),
-    [("Pos", "alone: 'Pos' and 'pos'"), (" ", "A label is blank, ' ', and learnt as any other")],
+    [
+        ("Pos", "alone: 'Pos' and 'pos'"),
+        (" ", "look like missing values, and are learnt as any others: ' '"),
+    ],
 )
 def test_a_fit_tells_of_doubtful_labels_once(of_several, other, message):
     frame = pd.DataFrame({other: [1, 0, 1] * 6, "pos": [0, 1, 1] * 6})
