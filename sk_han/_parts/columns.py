@@ -211,6 +211,7 @@ class ColumnEncoder(NamedTuple):
         is_rows = isinstance(X, (list, tuple))  # one by one: what a dict lacks is missing
         table = columns_of(X, name, known if self.is_choice and not is_rows else None)
         if is_rows:
+            _refuse_misspelt(X, known, name)
             table = dict.fromkeys(known, [None] * len(X)) | table
         new = [] if self.is_choice else [each for each in table if each not in known]
         faults = {
@@ -455,3 +456,16 @@ def _check_present(
         names = listed([*columns_of(X, name)], 20)
         hint = nearest_name(str(lacking[0]), map(str, columns_of(X, name)))
         raise ValueError(f"{name} has no column {listed(lacking)}; its columns are {names}.{hint}")
+
+
+def _refuse_misspelt(X: Sequence[Mapping[str, Any]], known: Sequence[str], name: str) -> None:
+    """Refuse a dict with a key that is nearly that of a column which it lacks."""
+    # Many have the same keys.
+    first = {frozenset(row): i for i, row in reversed([*enumerate(X)])}
+    for keys, i in first.items():
+        for column in [each for each in known if each not in keys]:
+            if hint := nearest_name(column, map(str, keys.difference(known))):
+                raise ValueError(
+                    f"{name}[{i}] has no {column!r}.{hint} The columns of the fit are "
+                    f"{listed(known, 20)}."
+                )

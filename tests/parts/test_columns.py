@@ -11,6 +11,7 @@ from sk_han._parts.column_fitting import ColumnLearner, prior_logits
 from sk_han._parts.columns import Coding, ColumnEncoder
 from sk_han._targets import fit_target
 from sk_han._validation.cells import read_column
+from tests.tiny_models import tiny
 
 DAYS = [datetime.date(2023, 5, 1), datetime.date(2024, 12, 31), None]  # Monday, Tuesday
 
@@ -151,3 +152,27 @@ class TestWeights:
         unseen = documents[:1]
         unseen.columns = np.array([[-1]], dtype=np.int32)
         np.testing.assert_array_equal(part.logits(unseen)[0], part.intercept)
+
+
+OF_SHOPS = [{"text": f"Day {i}.", "shop": "AB"[i % 2], "price": i} for i in range(20)]
+
+
+@pytest.fixture(scope="module")
+def of_shops():
+    model = tiny(text_column="text", columns=["shop", "price"])
+    return model.fit(OF_SHOPS, ["pos", "neg"] * 10)
+
+
+class TestMisspeltKeys:
+    @pytest.mark.parametrize("key", ["shpo", "Shop", "shop "])
+    def test_a_key_that_is_nearly_that_of_a_column_is_refused(self, of_shops, key):
+        rows = [OF_SHOPS[0], {"text": "Day.", key: "B", "price": 1}]
+        with pytest.raises(ValueError, match=rf"X\[1\] has no 'shop'\. Did you mean '{key}'\?"):
+            of_shops.predict(rows)
+
+    def test_others_are_not(self, of_shops):
+        more = [{**row, "id": i} for i, row in enumerate(OF_SHOPS)]
+        np.testing.assert_array_equal(of_shops.predict(more), of_shops.predict(OF_SHOPS))
+        found = of_shops.predict_proba([{"text": "Day.", "id": 3, "price": 1}])
+        expected = of_shops.predict_proba([{"text": "Day.", "shop": None, "price": 1}])
+        np.testing.assert_array_equal(found, expected)
