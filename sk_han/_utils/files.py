@@ -114,20 +114,26 @@ def csv_line(cells: Iterable[Any], delimiter: str = ",") -> str:
 _FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.,]+$)")  # how a cell begins that spreadsheets compute
 
 
-def _cell_for_people(cell: Any) -> Any:
+def _cell_for_people(cell: Any, decimal: str) -> Any:
     """Return a cell that a spreadsheet shows and does not compute; fractions have three digits."""
     if isinstance(cell, float) and not cell.is_integer():
-        return f"{cell:.3f}"
+        return f"{cell:.3f}".replace(".", decimal)
     return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 
 def write_csv(
-    path: str | os.PathLike[str], header: Sequence[str], rows: Iterable[Sequence[Any]]
+    path: str | os.PathLike[str],
+    header: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    sep: str = ",",
+    decimal: str = ".",
+    encoding: str = "utf-8-sig",
 ) -> None:
     """Write a table for spreadsheets, compressed if its name ends in .gz."""
-    lines = [csv_line(header), *(csv_line(map(_cell_for_people, row)) for row in rows)]
+    cells = ([_cell_for_people(cell, decimal) for cell in row] for row in rows)
+    lines = [csv_line(row, sep) for row in (header, *cells)]
     # Excel needs the byte order mark; lone surrogates are not valid UTF-8.
-    data = "".join(lines).encode("utf-8-sig", errors="replace")
+    data = "".join(lines).encode(encoding, errors="replace")
     with replacing(path) as file:
         file.write(gzip.compress(data) if os.fspath(path).lower().endswith(".gz") else data)
 

@@ -126,7 +126,7 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     (_TABLES, "--sheet", {"metavar": "NAME"}, "sheet of an .xlsx (default: the first)"),
     ("fit", "-o --output", {"required": True, **_FILE}, "file of the model"),
     (_FITS, "--columns", {"nargs": "+", **_COLUMN}, "columns to learn from next to the texts"),
-    (_FITS, "--decimal", {"choices": [",", "."]}, "mark of decimals in columns, as , in 1.249,90"),
+    (LEARNING, "--decimal", {"choices": [",", "."]}, "mark of decimals, as , in 1.249,90"),
     (_FITS, "--dayfirst", _FLAG, "dates of columns begin with the day, as in 03.04.2025"),
     (_FITS, "--monthfirst", _FLAG, "dates of columns begin with the month"),
     ("fit", "--validation", _TABLE, "labelled documents that choose the epoch, not a part of data"),

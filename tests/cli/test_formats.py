@@ -322,3 +322,13 @@ class TestWhatTheTableOfTheFitWas:
     def test_columns_are_kept_in_one_option(self, run, model, table):
         _, output, _ = run("predict", model, table(), "--keep", "id", "label", "--keep", "text")
         assert output.startswith("id,label,text,prediction\n0,")
+
+    def test_the_csv_of_an_audit_is_as_the_table(self, run, german, tmp_path):
+        path = tmp_path / "decisions.csv"
+        options = ("--csv", path, "--decimal", ",", *SMALL)
+        assert run("audit", german, *GERMAN, *options)[0] == 0
+        header, *rows = csv.reader(path.read_text("cp1252").splitlines(), delimiter=";")
+        assert header[:4] == ["document", "text", "label", "suggested"]
+        assert any("Ärger" in row[1] for row in rows)
+        if "doubt" in header:
+            assert all("," in row[4] for row in rows if row[4] not in ("0", "1"))

@@ -293,3 +293,13 @@ def test_a_label_of_one_fold_alone_is_not_looked_at(groups):
     found = audit_labels(tiny(), texts, Y, groups=groups)
     assert len(found) == 0
     assert any("fitted to have these labels: 0, 1" in note for note in found.notes)
+
+
+def test_a_table_of_an_audit_is_for_the_users_spreadsheet(audit, tmp_path):
+    calibrated = dataclasses.replace(audit, agreement=0.9)
+    calibrated.to_csv(tmp_path / "a.csv", sep=";", decimal=",", encoding="cp1252")
+    with open(tmp_path / "a.csv", encoding="cp1252", newline="") as file:
+        header, first, *_ = csv.reader(file, delimiter=";")
+    assert first[header.index("doubt")] == f"{audit.doubts[0]:.3f}".replace(".", ",")
+    dataclasses.replace(audit, agreement=0.7).to_csv(tmp_path / "a.csv")
+    assert "doubt" not in (tmp_path / "a.csv").read_text("utf-8-sig")  # as on the page

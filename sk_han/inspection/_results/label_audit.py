@@ -178,18 +178,35 @@ class LabelAudit(ReadOnlyResult):
         """
         return frame_of(self._columns())
 
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
+    def to_csv(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        sep: str = ",",
+        decimal: str = ".",
+        encoding: str = "utf-8-sig",
+    ) -> None:
         """Write the rows of `to_frame` as CSV, with an empty column ``decision`` to fill in.
+
+        Doubts are left out if they are not calibrated, as on the page.
 
         Parameters
         ----------
         path : path-like
-            Compressed if the name ends in .gz. The file is UTF-8 with a byte order mark, which
-            Excel needs; read it with ``encoding="utf-8-sig"``.
+            Compressed if the name ends in .gz.
+        sep : str, default=","
+            The character between columns.
+        decimal : str, default="."
+            The mark of decimals.
+        encoding : str, default="utf-8-sig"
+            Encoding of the file. The default has the byte order mark that Excel needs.
         """
         columns = self._columns()
+        if not self.is_calibrated:
+            del columns["doubt"]
         rows = zip(*columns.values(), strict=True)
-        write_csv(path, [*columns, "decision"], ([*row, ""] for row in rows))
+        filled = ([*row, ""] for row in rows)
+        write_csv(path, [*columns, "decision"], filled, sep, decimal, encoding)
 
     def _entry(self, place: int) -> DoubtfulLabel:
         other = int(self.suggested[place])
