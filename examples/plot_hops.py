@@ -71,7 +71,7 @@ lengths = [
 network = model.net_.module_.eval()
 with torch.no_grad():
     states = network.encode_words(torch.from_numpy(documents.word_ids).long(), lengths[0])
-    sentences, _ = network.pool_words(states, *lengths)
+    sentences, _ = network.pool_words(states, lengths[0])
     weights = network.read_sentences(sentences, lengths[1]).weights  # sentences, hops
 
 explanations = model.explain(unseen[:3])
