@@ -249,13 +249,10 @@ def audit(arguments: argparse.Namespace) -> None:
     ids = ids_of(frame, arguments)
     found = audit_labels(model, texts, labels, ids=ids, verbose=verbose)
     if arguments.csv is not None:
+        marks = {"sep": arguments.sep or ",", "decimal": arguments.decimal or "."}
         encoding = frame.attrs["encoding"]
-        found.to_csv(
-            arguments.csv,
-            sep=arguments.sep or ",",
-            decimal=arguments.decimal or ".",
-            encoding="utf-8-sig" if encoding == "utf-8" else encoding,
-        )
+        encoding = "utf-8-sig" if encoding == "utf-8" else encoding  # which Excel needs
+        found.to_csv(arguments.csv, **marks, encoding=encoding)
     result = "Labels are ranked, the most doubtful first."
     if found.is_calibrated:
         result = f"Labels expected to be wrong: {found.n_expected():,.0f}."

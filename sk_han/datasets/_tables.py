@@ -86,11 +86,11 @@ def read_frames(
     if sep is not None and not re.fullmatch(r'[^"\r\n]', str(sep)):
         raise ValueError(f"sep must be one character, and no quote and no line break; got {sep!r}.")
     check_choice("quoting", quoting, ("minimal", "none"))
-    n_rows, header, sheets, without = 0, None, "", list[Any]()
+    n_rows, header, where, without = 0, None, name, list[Any]()
     is_known = codecs.lookup(encoding).name.startswith("utf-8")
     with _opened(source, name) as stream:
         if kind == ".xlsx":
-            rows, sheet, sheets = _excel_rows(stream, name, sheet)
+            rows, sheet, where = _excel_rows(stream, name, sheet)
         else:
             encoding = _marked_encoding(stream.peek(6), encoding, name, kind == ".jsonl")
             if sep is None and kind not in _KINDS:
@@ -106,12 +106,10 @@ def read_frames(
         if kind != ".jsonl":
             _, header = next(rows, (0, None))
             if header is None:
-                raise ValueError(
-                    f"{name} is empty; it should start with a row of column names.{sheets}"
-                )
+                raise ValueError(f"{where} is empty; it should start with a row of column names.")
             if kind != ".xlsx":
                 is_known = is_known or _is_encoded(header, encoding, name)
-            _check_columns([*columns, *optional], header, name, sheets)
+            _check_columns([*columns, *optional], header, where)
         while portion := list(islice(rows, size)):
             numbers, cells = zip(*portion, strict=True)
             index = pd.Index(numbers, name="row" if kind == ".xlsx" else "line")
@@ -202,9 +200,9 @@ def _csv_rows(lines: Any, name: str, separator: str, quoting: str) -> Iterator[t
     # and waits for 65,536 rows of a pipe before it gives one.
     csv.field_size_limit(2**31 - 1)  # the largest C long on Windows
     # Without `strict`, a quote that is never closed takes the rest of the file without an error.
-    mode = csv.QUOTE_NONE if quoting == "none" else csv.QUOTE_MINIMAL
-    options: Any = {"delimiter": separator, "quoting": mode, "strict": True}
-    reader, number, width = csv.reader(lines, **options), 1, 0
+    mode: Any = csv.QUOTE_NONE if quoting == "none" else csv.QUOTE_MINIMAL
+    reader = csv.reader(lines, delimiter=separator, quoting=mode, strict=True)
+    number, width = 1, 0
     try:
         for fields in reader:
             is_long = reader.line_num > number and separator == "\t"
@@ -246,7 +244,7 @@ def _json_rows(lines: Any, name: str) -> Iterator[tuple[int, Any]]:
 
 
 def _excel_rows(stream: Any, name: str, sheet: str | None) -> tuple[Any, str, str]:
-    """Return the rows of a sheet, by default the first, its name, and a hint at the others."""
+    """Return the rows of a sheet, by default the first, its name, and how messages name it."""
     import pandas as pd
 
     try:
@@ -266,9 +264,9 @@ def _excel_rows(stream: Any, name: str, sheet: str | None) -> tuple[Any, str, st
         for number, row in enumerate(rows, start=1)
         if any(cell not in ("", None) for cell in row)
     )
-    others = [other for other in sheets if other != sheet]
-    hint = f" Its sheet {sheet!r} is read, and not {listed(others)}: give another by sheet, on the "
-    return numbered, sheet, f"{hint}command line by --sheet." * bool(others)
+    if others := [other for other in sheets if other != sheet]:
+        name += f", sheet {sheet!r} (--sheet, or sheet=, names another: {listed(others)}),"
+    return numbered, sheet, name
 
 
 def _check_blank_cells(
@@ -289,9 +287,7 @@ def _check_blank_cells(
             raise ValueError(f"{name}, row {row}: {column!r} is {fault}.")
 
 
-def _check_columns(
-    columns: Sequence[str], present: Sequence[Any], where: str, sheets: str = ""
-) -> None:
+def _check_columns(columns: Sequence[str], present: Sequence[Any], where: str) -> None:
     """Raise ValueError unless each column is present once."""
     names = [*map(str, present)]
     for column in columns:
@@ -315,7 +311,7 @@ def _check_columns(
                 "in a .tsv file a tab. Or give the separator, on the command line by --sep."
             )
         shown = ", ".join(repr(name[:40]) for name in names[:20])
-        raise ValueError(f"{where} has no column {column!r}. It has {shown}.{hint}{sheets}")
+        raise ValueError(f"{where} has no column {column!r}. It has {shown}.{hint}")
 
 
 def places_of(frame: DataFrame, column: str) -> list[str]:

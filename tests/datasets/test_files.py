@@ -360,7 +360,7 @@ class TestSheets:
 
     def test_another_sheet_is_named_and_read(self, book):
         path = book(self.ROWS, lambda book, _: book.create_sheet("About", 0).append(["About"]))
-        with pytest.raises(ValueError, match=r"'About' is read, and not 'Sheet': .* by --sheet\."):
+        with pytest.raises(ValueError, match=r"sheet 'About' \(--sheet.*: 'Sheet'\), has no"):
             load_csv(path)
         assert load_csv(path, sheet="Sheet")[0] == ["Good.", "Well.", "Bad."]
         with pytest.raises(LookupError, match=r"no sheet 'data'. It has 'About', 'Sheet'"):
