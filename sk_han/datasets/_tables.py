@@ -184,9 +184,11 @@ def _is_encoded(cells: Iterable[str], encoding: str, name: str) -> bool:
     text = "".join(cell for cell in cells if not cell.isascii())
     with suppress(UnicodeError):
         if text and (right := text.encode(encoding).decode("utf-8")):
+            first = max(next(i for i, c in enumerate(text) if not c.isascii()) - 10, 0)
+            shown = slice(first, first + 20)  # what is before it looks alike in both
             raise ValueError(
-                f"{name} is UTF-8, and not {encoding}: {text[:20]!r} is {right[:20]!r}. Give the "
-                "encoding utf-8, on the command line by --encoding."
+                f"{name} is UTF-8, and not {encoding}: {text[shown]!r} is {right[shown]!r}. Give "
+                "the encoding utf-8, on the command line by --encoding."
             )
     return bool(text)
 

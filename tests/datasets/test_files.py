@@ -311,6 +311,12 @@ def test_utf_8_is_not_read_as_another_encoding(write, encoding, at):
     assert load_csv(path, text=at, encoding=encoding)[0] == ["Schöne Grüße", "plain"]
 
 
+def test_a_wrong_encoding_is_shown_where_it_changes_the_text(write):
+    path = write("a.csv", "text,label\nIt has a plain beginning: schöne Grüße,b\n")
+    with pytest.raises(ValueError, match="schÃ¶ne.*' is '.*schöne"):
+        load_csv(path, encoding="cp1252")
+
+
 def test_rows_without_a_label_are_left_out_with_a_warning(write):
     path = write("a.csv", "text,label\na,x\nb,\nc,y\nd,#N/A\n")
     with pytest.warns(UserWarning, match=r"Left 2 of 4 documents of .*a\.csv out.*: lines 3, 5\."):
