@@ -313,7 +313,7 @@ def test_utf_8_is_not_read_as_another_encoding(write, encoding, at):
 
 def test_a_wrong_encoding_is_shown_where_it_changes_the_text(write):
     path = write("a.csv", "text,label\nIt has a plain beginning: schöne Grüße,b\n")
-    with pytest.raises(ValueError, match="schÃ¶ne.*' is '.*schöne"):
+    with pytest.raises(ValueError, match=r"schÃ¶ne.*' is '.*schöne"):
         load_csv(path, encoding="cp1252")
 
 
