@@ -3,7 +3,7 @@
 ``OMP_NUM_THREADS=1 python benchmarks/class_mix.py`` fits three models of 1,000 labels to each
 corpus, which takes ten minutes. Of each, 30 batches of 300 test documents have class shares drawn
 from a uniform Dirichlet distribution, and 30 those of the test. With ``--train``, parts of the
-training documents are scored, by which the constants of `sk_han._model.class_mix` were chosen.
+training documents are scored, by which the constants of `sk_han.inspection._class_mix` were chosen.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sklearn.model_selection import train_test_split
 from splits import N_SEEDS, Split, held_out, published
 
 from sk_han import HANClassifier, with_priors
-from sk_han._model.class_mix import estimated_mix
+from sk_han.inspection._class_mix import estimated_mix
 
 CORPORA = ("airline-1000", "imdb-1000", "20news-1000", "nsmc-1000", "movies-1000", "reuters")
 N_BATCHES = 30

@@ -10,9 +10,6 @@ from sk_han import translation as translation
 from sk_han._classifier import HANClassifier as HANClassifier
 from sk_han._documents import DocumentArray as DocumentArray
 from sk_han._documents import SentenceArray as SentenceArray
-from sk_han._model.class_mix import estimate_priors as estimate_priors
-from sk_han._model.class_mix import with_priors as with_priors
-from sk_han._model.comparing import drift as drift
 from sk_han._options import RNN as RNN
 from sk_han._options import Attention as Attention
 from sk_han._options import MultiHopAttention as MultiHopAttention
@@ -25,7 +22,10 @@ from sk_han._training.callbacks import StopOnInterrupt as StopOnInterrupt
 from sk_han._utils.files import ModelFormatError as ModelFormatError
 from sk_han._versions import show_versions as show_versions
 from sk_han.inspection._auditing import audit_labels as audit_labels
+from sk_han.inspection._class_mix import estimate_priors as estimate_priors
+from sk_han.inspection._class_mix import with_priors as with_priors
 from sk_han.inspection._coarsening import coarser as coarser
+from sk_han.inspection._drift import drift as drift
 from sk_han.inspection._explaining import explain as explain
 from sk_han.inspection._explaining import explain_classes as explain_classes
 from sk_han.inspection._explaining import explain_iter as explain_iter

@@ -47,8 +47,9 @@ from sk_han._utils.compat import (
 )
 from sk_han._utils.messages import warn_user
 from sk_han._utils.metrics import padded
-from sk_han._utils.progress import Stages
+from sk_han._utils.progress import Stages, tell
 from sk_han.inspection._explanations import ExplainedModel, takes_options
+from sk_han.inspection._training import FitSummary
 from sk_han.sentence_vectors._training import TrainedSentenceNetwork
 
 if TYPE_CHECKING:
@@ -292,7 +293,9 @@ column_scale_ : float or ndarray of shape (n_labels,)
     n_iter_ = _fitted(lambda model: model.n_iter, "Number of epochs trained.")
     best_epoch_ = _fitted(lambda model: model.best_epoch, "The epoch of the weights.")
     best_score_ = _fitted(lambda model: model.best_score, "Its accuracy on held-out documents.")
-    fit_summary_ = _fitted(lambda model: model.fit_summary, "Summary of the last fit.")
+    fit_summary_ = _fitted(
+        lambda model: model.fit_summary and FitSummary(**model.fit_summary), "Summary of the fit."
+    )
     text_hashes_ = _fitted(lambda model: model.text_hashes, "Hashes of the training documents.")
     classes_ = _fitted(lambda model: model.target.names, "The labels, in the order of columns.")
     thresholds_ = _fitted(attrgetter("target.thresholds"), "Thresholds of several labels.")
@@ -750,6 +753,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
             model = fit_model(self, data, stages, earlier, is_partial=is_partial)
         self.model_ = model  # one assignment: another thread reads the earlier fit or this one
         self.__dict__.pop("_table", None)  # of the command line, which describes an earlier fit
+        tell(self.fit_summary_, quiet=not self.verbose)
         return self
 
     def _computing(self) -> AbstractContextManager[None]:

@@ -33,6 +33,7 @@ from sk_han._tokenizer import HierarchicalTokenizer
 from sk_han._utils.compat import validate_parameter_constraints
 from sk_han._utils.files import check_replaceable, replacing
 from sk_han._utils.messages import a_kind
+from sk_han.inspection._estimators import inner_model
 from sk_han.serving._stored_model import (
     ESTIMATOR,
     check_all_taken,
@@ -242,7 +243,8 @@ def save(
     ----------
     estimator : HANClassifier, HierarchicalTokenizer, SentenceEmbedder, Pipeline of one of the \
             two and a HANClassifier, SequenceTagger or AttentionTranslator
-        Fitted. An encoder that a SentenceEmbedder was given is in no file; `load` takes it.
+        Fitted; of a search or a FrozenEstimator, the model inside. An encoder that a
+        SentenceEmbedder was given is in no file; `load` takes it.
     path : str or path-like
         The file, by convention with the ending ``.han``.
     text_hashes : bool, default=False
@@ -291,6 +293,7 @@ def save(
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"path must be the name of a file, after the model; got {a_kind(path)}.")
     check_replaceable(path, None if overwrite else "overwrite=True", by_model=True)
+    estimator = inner_model(estimator)
     arrays: Arrays = {}
     versions = {
         "sk_han": sk_han.__version__,
@@ -324,8 +327,8 @@ def _described(
         raise TypeError(
             "sk_han.save takes a HANClassifier, a HierarchicalTokenizer or SentenceEmbedder, a "
             "Pipeline of one of these and a HANClassifier, a SequenceTagger or an "
-            f"AttentionTranslator; got {kind}. After a search, save search.best_estimator_; for "
-            "everything else there is joblib.dump."
+            f"AttentionTranslator, or a search of one; got {kind}. For everything else there is "
+            "joblib.dump."
         )
     check_is_fitted(estimator)
     described = _unfitted(estimator, arrays)

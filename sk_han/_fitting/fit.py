@@ -20,7 +20,7 @@ from sk_han._fitting.sources import ngram_sources
 from sk_han._fitting.summary import reference_of, summary_of, warn_of_a_useless_network
 from sk_han._model.fitted_model import FittedModel
 from sk_han._training.builder import training_attributes
-from sk_han._utils.progress import Stages, tell
+from sk_han._utils.progress import Stages
 
 
 def fit_model(
@@ -54,7 +54,6 @@ def fit_model(
     # Not for a portion, whose class frequencies may differ, nor for a loss without probabilities.
     if not is_partial and not fit.has_own_loss:
         warn_of_a_useless_network(estimator, summary, scaled, fit)
-    tell(summary, quiet=not stages.verbose)
     training = training_attributes(scaled.pool.network.net, fit.earlier_history)
     return fit.model(
         scaled.pool,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han._model.fit_summary import TrainingSummary
+from sk_han._model.fit_summary import TRAINING_SUMMARY
 from sk_han._options import Options
 from sk_han._storage.schema import (
     TRAINING,
@@ -38,6 +38,7 @@ from sk_han._utils.progress import Stages, tell
 from sk_han._validation.labels import document_weights, warn_of_early_stopping
 
 _Estimator = TypeVar("_Estimator", bound="SingleNetworkEstimator")
+_STORED = "history", "best_epoch", "best_score", "fit_summary"
 
 
 class SingleNetworkEstimator(BaseEstimator):
@@ -87,6 +88,8 @@ class SingleNetworkEstimator(BaseEstimator):
         """Set the fitted attributes that `learn` returns: all at once, or none after an error."""
         with self._computing(), torch.inference_mode(False):
             self.model_ = learn(self, *data)
+        if self.verbose:
+            tell(self.fit_summary_)
         return self
 
     def _new_net(
@@ -111,20 +114,17 @@ class SingleNetworkEstimator(BaseEstimator):
         return self._state(self.model_)
 
     def _state(self, model: Mapping[str, Any]) -> dict[str, Any]:
-        net, summary = model["net_"], model["fit_summary_"]
-        names = (*self._own_state, "history", "best_epoch", "best_score", "device")
+        net, names = model["net_"], (*self._own_state, *_STORED, "device")
         return {
             **{name: model[f"{name}_"] for name in names},
             "network": {"options": net.module_.options.to_plain(), "weights": net.weights},
-            "fit_summary": None if summary is None else summary.to_dict(),
         }
 
     def from_state(self: _Estimator, state: Mapping[str, Any]) -> _Estimator:
         """Restore the result of `to_state`; raise ModelFormatError if an entry is invalid."""
         with self._computing(), restoring(type(self).__name__):
             sizes = self._network_sizes(state, check(self._schema, state))
-            network, summary = state["network"], state["fit_summary"]
-            names = (*self._own_state, "history", "best_epoch", "best_score")
+            network, names = state["network"], (*self._own_state, *_STORED)
             stored = {f"{name}_": state[name] for name in names}
             arrays = {
                 n: value.copy() for n, value in stored.items() if isinstance(value, np.ndarray)
@@ -142,7 +142,6 @@ class SingleNetworkEstimator(BaseEstimator):
                 "n_iter_": len(state["history"]),
                 "device_": net.device,
                 "net_": net,
-                "fit_summary_": None if summary is None else TrainingSummary.from_dict(summary),
             }
         return self
 
@@ -153,12 +152,9 @@ def network_schema(
     rules: tuple[Check, ...] = (),
 ) -> Schema:
     """Return the schema of an estimator's state: its own fields, its network, and its training."""
-
-    def summary(value: Any, where: str, sizes: Sizes) -> None:
-        TrainingSummary.from_dict(value)
-
-    own = Field("network", network_of(options)), Field("fit_summary", summary, optional=True)
-    return Schema((*fields, *own, *TRAINING), rules=(check_best_epoch, *rules))
+    summary = Field("fit_summary", TRAINING_SUMMARY, optional=True)
+    own = (*fields, Field("network", network_of(options)), summary)
+    return Schema((*own, *TRAINING), rules=(check_best_epoch, *rules))
 
 
 def relative_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
@@ -182,17 +178,15 @@ def trained_attributes(
     with stages("network"):
         net.train(training, validation)
     attributes = training_attributes(net)
-    summary = TrainingSummary(
-        unit=unit,
-        n_trained=len(training),
-        n_scored=0 if validation is None else len(validation),
-        n_epochs=attributes["n_iter_"],
-        kept_epoch=attributes["best_epoch_"],
-        ended=end_of(net),
-        accuracy=attributes["best_score_"],
-        seconds=dict(stages.seconds),
-        total_seconds=stages.total,
-    )
-    if stages.verbose:
-        tell(summary)
+    summary = {
+        "unit": unit,
+        "n_trained": len(training),
+        "n_scored": 0 if validation is None else len(validation),
+        "n_epochs": attributes["n_iter_"],
+        "kept_epoch": attributes["best_epoch_"],
+        "ended": end_of(net),
+        "accuracy": attributes["best_score_"],
+        "seconds": dict(stages.seconds),
+        "total_seconds": stages.total,
+    }
     return {"device_": net.device, "fit_summary_": summary, **attributes}

@@ -11,9 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sk_han._documents import UNKNOWN_ID, LabelledDocuments
 from sk_han._fitting.data import FitState
 from sk_han._fitting.scales import FittedNgrams, ScaledParts
-from sk_han._model.class_mix import Reference
-from sk_han._model.comparing import confidences, unknown_shares
-from sk_han._model.fit_summary import FitSummary
+from sk_han._model.class_mix import Reference, confidences, unknown_shares
+from sk_han._model.fit_summary import SCORES
 from sk_han._parts.pool import NETWORK, WORDS, Pool
 from sk_han._targets import Target
 from sk_han._targets.splits import folds_of
@@ -37,10 +36,10 @@ _TRAINING = "lr", "max_epochs", "batch_size", "optimizer", "lr_schedule", "dropo
 _MARGIN = 0.5
 
 
-def summary_of(scaled: ScaledParts, fit: FitState) -> FitSummary:
+def summary_of(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
     """Summarize a fit."""
     net = scaled.pool.network.net
-    return FitSummary(
+    return dict(
         n_documents=len(fit.labelled),
         n_classes=fit.n_classes,
         n_conflicting=fit.n_conflicting,
@@ -112,7 +111,7 @@ def _end_of(pool: Pool) -> str:
 
 
 def warn_of_a_useless_network(
-    estimator: Any, summary: FitSummary, scaled: ScaledParts, fit: FitState
+    estimator: Any, summary: dict[str, Any], scaled: ScaledParts, fit: FitState
 ) -> None:
     """Warn if the model is no better than chance, or its network useless."""
     chance = _chance_in_validation(summary, scaled, fit)
@@ -122,7 +121,7 @@ def warn_of_a_useless_network(
         return
     decides = (
         " The other parts decide, and attention says nothing about the prediction."
-        if len(summary.shares) > 1 and chance is None
+        if len(summary["shares"]) > 1 and chance is None
         else ""
     )
     defaults, params = type(estimator)().get_params(deep=False), vars(fit.params)
@@ -140,7 +139,9 @@ def warn_of_a_useless_network(
     )
 
 
-def _chance_in_validation(summary: FitSummary, scaled: ScaledParts, fit: FitState) -> str | None:
+def _chance_in_validation(
+    summary: dict[str, Any], scaled: ScaledParts, fit: FitState
+) -> str | None:
     """Describe held-out documents, at least 50, on which the model is no better than chance.
 
     That is: their log-likelihood is less than half a nat above that by the class frequencies of the
@@ -148,7 +149,7 @@ def _chance_in_validation(summary: FitSummary, scaled: ScaledParts, fit: FitStat
     above that of the majority. Of 80 fits to 500 and 1,000 documents of five corpora with shuffled
     labels, 68 are found, and none of 80 with the true ones, whose gain is 1 to 169 nats.
     """
-    validation, majority, n = scaled.validation, summary.majority_accuracy, summary.n_scored
+    validation, majority, n = scaled.validation, summary["majority_accuracy"], summary["n_scored"]
     if validation is None or majority is None or _is_trial(summary, scaled) or majority == 1.0:
         return None
     labelled, target = fit.labelled, fit.target
@@ -157,31 +158,30 @@ def _chance_in_validation(summary: FitSummary, scaled: ScaledParts, fit: FitStat
     weights = validation.weights / validation.weights.sum()
     losses, _ = target.loss(np.tile(z, (n, 1)), validation.targets, weights)
     of_frequencies = losses.sum()
-    assert summary.accuracy is not None
-    assert summary.loss is not None
-    gain, further = n * (of_frequencies - summary.loss), summary.accuracy - majority
+    accuracy, loss = summary["accuracy"], summary["loss"]
+    gain, further = n * (of_frequencies - loss), accuracy - majority
     if gain >= _CHANCE_GAIN or further >= n**-0.5:
         return None
     return (
-        f"on {n:,} held-out documents its accuracy is {summary.accuracy:.3f}, and that of always "
+        f"on {n:,} held-out documents its accuracy is {accuracy:.3f}, and that of always "
         f"predicting the most frequent {_guess(summary)} {majority:.3f}; its loss is "
-        f"{summary.loss:.3f}, and that of the class frequencies {of_frequencies:.3f}"
+        f"{loss:.3f}, and that of the class frequencies {of_frequencies:.3f}"
     )
 
 
-def _is_trial(summary: FitSummary, scaled: ScaledParts) -> bool:
+def _is_trial(summary: dict[str, Any], scaled: ScaledParts) -> bool:
     """Return whether training or held-out documents are too few to judge the fit."""
     n_epochs = len(scaled.pool.network.net.history)
     return (
-        summary.n_classes == 1
-        or summary.n_scored < _FEWEST_SCORED
+        summary["n_classes"] == 1
+        or summary["n_scored"] < _FEWEST_SCORED
         or n_epochs == 1
-        or n_epochs * summary.n_documents < _FEWEST_READ
+        or n_epochs * summary["n_documents"] < _FEWEST_READ
     )
 
 
-def _guess(summary: FitSummary) -> str:
-    return "set of labels" if summary.several_labels else "class"
+def _guess(summary: dict[str, Any]) -> str:
+    return "set of labels" if summary["several_labels"] else "class"
 
 
 def _fault_in_training(pool: Pool, training: LabelledDocuments) -> str | None:
@@ -202,7 +202,7 @@ def _fault_in_training(pool: Pool, training: LabelledDocuments) -> str | None:
     )
 
 
-def fault_in_validation(summary: FitSummary, scaled: ScaledParts) -> str | None:
+def fault_in_validation(summary: dict[str, Any], scaled: ScaledParts) -> str | None:
     """Describe how the network fails on held-out documents, if they are enough to judge it.
 
     It fails if no epoch is better than the class frequencies, by accuracy or by loss, or if its
@@ -211,20 +211,21 @@ def fault_in_validation(summary: FitSummary, scaled: ScaledParts) -> str | None:
     net, validation, target = scaled.pool.network.net, scaled.validation, scaled.pool.target
     if validation is None or _is_trial(summary, scaled):
         return None
-    majority = summary.majority_accuracy
+    majority = summary["majority_accuracy"]
     if majority is not None and majority < 1.0:  # a single class cannot be predicted better
         of_frequencies = target.prior_loss(validation.targets, validation.weights)
         if not any(
             epoch["valid_accuracy"] > majority or epoch["valid_loss"] < of_frequencies
             for epoch in net.history
         ):
+            n_epochs, n = len(net.history), summary["n_scored"]
             return (
-                f"in none of its {summary.n_epochs} epochs was it better on {summary.n_scored:,} "
-                f"held-out documents than always predicting the most frequent {_guess(summary)} "
+                f"in none of its {n_epochs} epochs was it better on {n:,} held-out "
+                f"documents than always predicting the most frequent {_guess(summary)} "
                 f"({majority:.3f})"
             )
-    share = summary.shares.get(NETWORK, 1.0)
-    if summary.shares and share < _NEGLIGIBLE_SHARE:
+    share = summary["shares"].get(NETWORK, 1.0)
+    if summary["shares"] and share < _NEGLIGIBLE_SHARE:
         return f"its share of the log-odds of held-out documents is {100 * share:.1f} %"
     return None
 
@@ -235,10 +236,9 @@ def _scores(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
     Together, the parts decide as the fitted model does; a part alone decides by thresholds of 0.5.
     The loss is the weighted training loss.
     """
-    names = ("accuracy", "loss", "network_accuracy", "linear_accuracy", "majority_accuracy")
     validation, logits, unscaled = scaled.validation, scaled.logits, scaled.unscaled
     if validation is None or logits is None or unscaled is None:
-        return {"n_scored": 0, **dict.fromkeys(names), "shares": {}}
+        return {"n_scored": 0, **dict.fromkeys(SCORES), "shares": {}}
     targets, weights, together = validation.targets, validation.weights, logits.sum(axis=0)
     losses, _ = fit.target.loss(together, targets, weights / weights.sum())
     sizes = {
@@ -250,7 +250,7 @@ def _scores(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
     linear = [z for z, of in pairs if isinstance(of, FittedNgrams)]
     alone = fit.target.with_decisions(0.5, (targets, weights), None)
     decided = decisions(together, validation, fit)
-    return {
+    return dict.fromkeys(SCORES) | {
         "n_scored": len(targets),
         "loss": float(losses.sum()),
         "network_accuracy": alone.accuracy(unscaled[0], targets),

@@ -1,35 +1,24 @@
-"""The mix of classes: shares of the training labels, shares that are wanted, shares of a batch."""
+"""Numbers of a fit with which later documents are compared, and the mix of classes they imply."""
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sk_han._documents import DocumentArray
 from sk_han._options import Range
-from sk_han._rendering.blocks import Block, Heading, Sentence, Table, names, percent
-from sk_han._rendering.result import Extent, Result
 from sk_han._storage.schema import Array, Field, Schema
 from sk_han._targets import Target
-from sk_han._utils.containers import Floats, listed
-from sk_han._utils.messages import a_kind, counted, nearest_name
+from sk_han._utils.containers import Flags, Floats, listed
+from sk_han._utils.messages import nearest_name
 from sk_han._validation.labels import ClassNames
 
-# Chosen on training folds of six corpora with 1,000 labels (benchmarks/class_mix.py).
-_LEVEL = 0.02  # of the test whether the mix has moved
-_FEWEST = 100  # documents of a batch
-_PER_CLASS = 5  # documents a class: fewest of a batch, and strength of both priors
-_ASSUMED = 100  # held-out documents, where there are none
-_STEPS, _CLOSE = 500, 1e-6  # of expectation maximization
+PER_CLASS = 5  # documents a class: fewest of a batch, and strength of both priors
 _ROUNDING = 0.015  # of the sum of given shares
 _SMALLEST = 1e-6  # share of a class without documents
-_FLOOR = 1e-6  # variance of a mean probability: smaller differences than 0.001 mean nothing
 
 
 class Reference(NamedTuple):
@@ -49,7 +38,7 @@ class Reference(NamedTuple):
         They are those of the labels, moved towards the mean probability of held-out documents: what
         a model predicts too often in the training mix, it predicts too often in another one.
         """
-        n, strength = self.n_held_out, _PER_CLASS * len(self.shares)
+        n, strength = self.n_held_out, PER_CLASS * len(self.shares)
         implied: Floats = (n * self.predicted + strength * self.shares) / (n + strength)
         return implied.clip(_SMALLEST)
 
@@ -95,7 +84,7 @@ def check_priors(priors: Any, target: Target, reference: Reference | None = None
     return normalized
 
 
-def _mixes(reference: Reference, target: Target) -> list[Reference]:
+def mixes_of(reference: Reference, target: Target) -> list[Reference]:
     """Return the mix of the classes, or of several labels the mixes with and without each."""
     if target.has_one_label:
         return [reference]
@@ -105,7 +94,7 @@ def _mixes(reference: Reference, target: Target) -> list[Reference]:
 
 def implied_shares(reference: Reference, target: Target) -> Floats:
     """Return the shares of the classes or labels at which the probabilities are right, (K,)."""
-    implied = np.array([mix.implied for mix in _mixes(reference, target)])
+    implied = np.array([mix.implied for mix in mixes_of(reference, target)])
     return implied[0] if target.has_one_label else implied[:, 0]
 
 
@@ -115,273 +104,15 @@ def shift_of(shares: Floats, reference: Reference, target: Target) -> Floats:
     return target.scores_of_shares(shares) - target.scores_of_shares(implied)
 
 
-def moved_by_chance(p: Floats, reference: Reference) -> float:
-    """Return the p-value of the mean probabilities (D, K) of a batch, by those of held-out ones.
-
-    The test is Hotelling's, with the covariance of the batch and Paulson's approximation of F: the
-    probabilities are not taken to be right, only to be as wrong as on held-out documents.
-    """
-    n, k = len(p), p.shape[1] - 1
-    away = (p.mean(axis=0) - reference.predicted)[:-1]
-    spread = np.cov(p[:, :-1], rowvar=False).reshape(k, k) + _FLOOR * n * np.eye(k)
-    far = away @ np.linalg.solve(spread * (1 / n + 1 / (reference.n_held_out or _ASSUMED)), away)
-    root = np.cbrt(far * (n - k) / (k * (n - 1)))
-    a, b = 2 / (9 * k), 2 / (9 * (n - k))
-    return math.erfc(((1 - b) * root - (1 - a)) / math.sqrt(2 * (b * root**2 + a))) / 2
+def unknown_shares(documents: DocumentArray, is_unknown: Flags) -> Floats:
+    """Return the share of unknown words, (T,) flags, of each document; 0 without words."""
+    lengths = documents.words_per_document
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    shares: Floats = np.bincount(rows, is_unknown, minlength=len(lengths)) / lengths.clip(1)
+    return shares
 
 
-def _shares_of(p: Floats, reference: Reference) -> tuple[Floats, Floats]:
-    """Return the most probable shares of a batch (D, K), and their standard errors, (K,) each.
-
-    By expectation maximization (Saerens et al., 2002) with a Dirichlet prior around the training
-    shares. Errors follow from the information of the batch, and from that of the held-out ones.
-    """
-    n, implied = len(p), reference.implied
-    strength = _PER_CLASS * len(implied)
-    shares, ratios = implied, p / implied
-    for _ in range(_STEPS):
-        before, posterior = shares, ratios * shares
-        totals = (posterior / posterior.sum(axis=1, keepdims=True)).sum(axis=0)
-        shares = (totals + strength * implied) / (n + strength)
-        if np.abs(shares - before).max() < _CLOSE:
-            break
-    slopes = ratios / (ratios @ shares)[:, np.newaxis]
-    information = slopes.T @ slopes / (1 + n / (reference.n_held_out or _ASSUMED))
-    inverse = np.linalg.inv(information + np.diag(strength * implied / shares**2))
-    sums = inverse.sum(axis=0)  # shares sum to 1
-    variances = np.diag(inverse) - sums**2 / sums.sum()
-    return shares, np.sqrt(variances.clip(0))
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class MixEstimate(Result):
-    """The mix of classes of a batch of documents, estimated from their probabilities.
-
-    `estimate_priors` returns it.
-
-    Parameters
-    ----------
-    labels : tuple
-        The classes, or several labels.
-    training : ndarray of shape (n_labels,)
-        Their shares among the training documents, as weighted.
-    shares, lower, upper : ndarray of shape (n_labels,)
-        Their estimated shares, and the ends of 95 % intervals.
-    p_values : ndarray of shape (n_labels,)
-        How likely so large a difference is by chance, if the mix is that of the training. Classes
-        that exclude each other have one; several labels are corrected for their number.
-    n_documents : int
-    fewest : int
-        Number of documents from which on the mix is estimated.
-    """
-
-    labels: tuple[Any, ...]
-    training: NDArray[np.float64]
-    shares: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    p_values: NDArray[np.float64]
-    n_documents: int
-    fewest: int
-
-    @property
-    def moved(self) -> bool:
-        """Whether the mix, or the share of one of several labels, differs beyond chance."""
-        return self.priors is not None
-
-    @property
-    def priors(self) -> dict[Any, float] | None:
-        """The shares for `with_priors`; None where the model is better left as it is."""
-        rows = np.flatnonzero(self.p_values < _LEVEL).tolist()
-        return {self.labels[i]: float(self.shares[i]) for i in rows} or None
-
-    @property
-    def text(self) -> str:
-        """What was found, in one sentence."""
-        n, rows = counted(self.n_documents), np.flatnonzero(self.p_values < _LEVEL)
-        if self.n_documents < self.fewest:
-            return f"{n} are too few to estimate the mix of classes, which takes {self.fewest:,}."
-        p = self.p_values.min()
-        tested = f"(p {'< 0.001' if p < 0.001 else f'= {p:.2g}'}, {n})"
-        if not len(rows):
-            return f"The mix of classes may be that of the training documents {tested}."
-        rows = rows[np.argsort(-np.abs(self.shares - self.training)[rows], kind="stable")]
-        changes = [
-            f"{self.labels[i]} {percent(self.training[i])} to {percent(self.shares[i])}"
-            for i in rows.tolist()
-        ]
-        return f"The mix of classes has changed {tested}: {listed(changes, 5, str)}."
-
-    def _blocks(self, extent: Extent, **options: Any) -> Iterable[Block]:
-        shares = np.stack([self.training, self.shares, self.lower, self.upper], axis=1)
-        rows = [[n, *map(percent, row)] for n, row in zip(names(self.labels), shares, strict=True)]
-        head = ["", "training", "here", "at least", "at most (95 %)"]
-        return [Heading("Mix of classes", 1), Sentence(self.text), Table(rows, head)]
-
-
-def estimated_mix(p: Floats, reference: Reference, target: Target) -> MixEstimate:
-    """Estimate the shares of the classes or labels of a batch from its probabilities (D, K)."""
-    mixes, one_label = _mixes(reference, target), target.has_one_label
-    columns = [p] if one_label else [np.stack([q, 1 - q], axis=1) for q in p.T]
-    fewest = max(_FEWEST, _PER_CLASS * len(mixes[0].shares))
-    shares, errors = implied_shares(reference, target), np.ones(target.n_scores)
-    p_values = np.ones(target.n_scores)
-    if len(p) >= fewest and target.n_scores > 1:
-        chance = np.array([*map(moved_by_chance, columns, mixes)]) * len(mixes)  # Bonferroni
-        estimates = np.array([*map(_shares_of, columns, mixes)])
-        shares, errors = estimates[0] if one_label else estimates[:, :, 0].T
-        p_values = np.broadcast_to(chance, p_values.shape).clip(0, 1)
-        if not one_label:  # a label that nearly all documents have tells nothing of its own share
-            still = p_values >= _LEVEL
-            shares = np.where(still, implied_shares(reference, target), shares)
-            errors = np.where(still, p.std(axis=0) / math.sqrt(len(p)), errors)
-    width, labels = 1.96 * errors, tuple(target.names.tolist())
-    ends = (shares - width).clip(0), (shares + width).clip(max=1)
-    return MixEstimate(labels, reference.shares, shares, *ends, p_values, len(p), fewest)
-
-
-def holder_of(model: Any, by: str) -> Any:
-    """Return the classifier or Scorer that holds a fitted model, perhaps the last of a Pipeline."""
-    holder = model.steps[-1][1] if hasattr(model, "steps") else model
-    # Its own: a FrozenEstimator shows that of its estimator.
-    if hasattr(getattr(holder, "__dict__", {}).get("model_"), "reference"):
-        return holder
-    if hasattr(type(holder), "column_model_"):
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(holder)
-    raise TypeError(
-        f"{by} takes a fitted HANClassifier, a Pipeline that ends in one, or a Scorer; got "
-        f"{a_kind(model)}. After a search, pass search.best_estimator_, and of a FrozenEstimator "
-        "its estimator."
-    )
-
-
-def documents_with_words(model: Any, X: Any) -> DocumentArray:
-    """Read documents through the steps of a Pipeline; leave out those that are blank."""
-    if len(getattr(model, "steps", [])) > 1:
-        X = model[:-1].transform(X)
-    documents: DocumentArray = holder_of(model, "reading").model_.read(X)
-    rows = np.flatnonzero(documents.sentences_per_document > 0)
-    if not len(rows):
-        raise ValueError("None of the documents has a word.")
-    return documents[rows]
-
-
-def with_priors(model: Any, priors: Mapping[Any, float] | None) -> Any:
-    """Return a copy of a fitted model for documents of another mix of classes.
-
-    A classifier learns how frequent each class is. Where the classes have other shares and look as
-    before (label shift), probabilities of a calibrated model are corrected by the ratio of the
-    shares [1]_: a constant is added to the logits. Predictions, explanations, thresholds, files and
-    the service follow. The weights are shared, and the model itself stays as it is.
-
-    Parameters
-    ----------
-    model : HANClassifier, Pipeline that ends in one, or Scorer
-        Fitted.
-    priors : dict of class to share, or None
-        As the parameter `priors` of `HANClassifier`, which the copy gets. None undoes.
-
-    Returns
-    -------
-    model of the same type
-
-    Raises
-    ------
-    TypeError
-        If it is another model.
-    ValueError
-        If a class is unknown or lacking, shares do not sum to 1, or the model was fitted by
-        `partial_fit` and does not know the mix of all its documents.
-
-    See Also
-    --------
-    estimate_priors : Estimate the shares from documents without labels.
-
-    References
-    ----------
-    .. [1] Saerens, Latinne, Decaestecker, "Adjusting the outputs of a classifier to new a priori
-       probabilities: a simple procedure", Neural Computation 14, 2002.
-
-    Examples
-    --------
-    >>> from sk_han import HANClassifier, with_priors
-    >>> from sk_han.datasets import make_reviews
-    >>> texts, labels = make_reviews(60, random_state=0)
-    >>> classifier = HANClassifier(embedding_dim=8, max_epochs=1, random_state=0)
-    >>> classifier = classifier.fit(texts, labels)
-    >>> praised = with_priors(classifier, {"negative": 0.1, "positive": 0.9})
-    >>> bool((praised.predict_proba(texts)[:, 1] > classifier.predict_proba(texts)[:, 1]).all())
-    True
-    """
-    holder = holder_of(model, "with_priors")
-    wanted: Any = priors
-    if hasattr(wanted, "keys"):
-        wanted = dict(wanted)  # of a pandas Series, too
-    changed = _copied(holder, model_=holder.model_.with_priors(wanted))
-    if hasattr(holder, "get_params"):
-        changed.priors = wanted
-    if holder is not model:
-        *steps, (name, _) = model.steps
-        changed = _copied(model, steps=[*steps, (name, changed)])
-    return changed
-
-
-def estimate_priors(model: Any, X: Any) -> MixEstimate:
-    """Estimate the mix of classes of documents without labels.
-
-    The shares are those that make the probabilities of all documents most likely (expectation
-    maximization [1]_ with a Dirichlet prior around the shares of the training labels), if the mix
-    differs from that of held-out documents beyond chance (a level of 2 %).
-
-    Parameters
-    ----------
-    model : HANClassifier, Pipeline that ends in one, or Scorer
-        Fitted.
-    X : as for ``predict``
-        At least 100 documents, and five for each class, drawn like those to predict. Blank texts
-        do not count.
-
-    Returns
-    -------
-    MixEstimate
-        Its `text` says what was found, and `priors` goes to `with_priors`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `with_priors`.
-
-    Notes
-    -----
-    It holds where classes look as before and have other shares. New kinds of documents, for which
-    there is `report`, look like another mix, too.
-
-    References
-    ----------
-    .. [1] Alexandari, Kundaje, Shrikumar, "Maximum likelihood with bias-corrected calibration is
-       hard-to-beat at label shift adaptation", ICML 2020.
-
-    Examples
-    --------
-    >>> from sk_han import HANClassifier, estimate_priors, with_priors
-    >>> from sk_han.datasets import make_reviews
-    >>> texts, labels = make_reviews(160, random_state=0)
-    >>> classifier = HANClassifier(embedding_dim=8, max_epochs=1, random_state=0)
-    >>> found = estimate_priors(classifier.fit(texts[:60], labels[:60]), texts[60:])
-    >>> found.n_documents, found.moved, found.priors
-    (100, False, None)
-    >>> same = with_priors(classifier, found.priors)
-    """
-    holder = holder_of(model, "estimate_priors")
-    fitted = holder.model_
-    p = with_priors(holder, None).predict_proba(documents_with_words(model, X))
-    return estimated_mix(p, fitted.known_reference, fitted.target)
-
-
-def _copied(holder: Any, **attributes: Any) -> Any:
-    """Return a shallow copy, with these attributes; `copy.copy` goes through the stored state."""
-    copied = object.__new__(type(holder))
-    vars(copied).update(vars(holder) | attributes)
-    return copied
+def confidences(p: Floats, target: Target) -> Floats:
+    """Return the probability of what is predicted, (D,), of several labels their mean."""
+    confident: Floats = p.max(axis=1) if target.has_one_label else np.maximum(p, 1 - p).mean(axis=1)
+    return confident

@@ -1,21 +1,12 @@
-"""Summaries of fits: read-only data."""
+"""The numbers of a fit, as its state holds them; `sk_han.inspection` describes and shows them."""
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from abc import abstractmethod
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias, TypeVar
+from numbers import Integral, Real
 
-from sk_han._rendering.blocks import Block, Heading, Span, Table, percent
-from sk_han._rendering.result import Extent, Result
-from sk_han._utils.messages import counted, in_one_line
-from sk_han._utils.metrics import share_interval
-from sk_han._utils.progress import duration
+from sk_han._options import Choice, InstanceOf, Range
+from sk_han._storage.schema import ByName, Field, Schema
 
-_Summary = TypeVar("_Summary", bound="SummaryOfFit")
-Facts: TypeAlias = list[tuple[str, str]]
 # Why training ended, in words.
 ENDS = {
     "all epochs": "max_epochs reached",
@@ -26,289 +17,36 @@ ENDS = {
     "an interrupt": "stopped by Ctrl-C",
     "one portion": "on this portion",
 }
+# Those of a fit with held-out documents, and None without.
+SCORES = (
+    *("accuracy", "loss", "network_accuracy", "linear_accuracy", "majority_accuracy", "macro_f1"),
+    *("worst_class", "worst_recall", "n_worst"),
+)
 
-
-class SummaryOfFit(Result):
-    """Base class of both summaries: reading from files, and display as a table of facts."""
-
-    @property
-    @abstractmethod
-    def in_short(self) -> str:
-        """The main facts in one phrase: training data, accuracy, duration."""
-
-    @classmethod
-    def from_dict(cls: type[_Summary], values: Any) -> _Summary:
-        """Create a summary from what `to_dict` returned.
-
-        Raises
-        ------
-        ValueError
-            If a value is missing, unknown or of the wrong type.
-        """
-        described: Any = cls  # a dataclass
-        fields = dataclasses.fields(described)
-        kinds = {field.name: str(field.type) for field in fields}
-        needed = {field.name for field in fields if field.default is dataclasses.MISSING}
-        if not isinstance(values, Mapping) or not needed <= values.keys() <= kinds.keys():
-            raise ValueError(f"the summary of a fit must have the entries {sorted(kinds)}")
-        for name, value in values.items():
-            if not _is_of_kind(value, kinds[name]):
-                raise ValueError(
-                    f"{name} in the summary of a fit must be of the type {kinds[name]}"
-                )
-        if values["ended"] not in ENDS:
-            raise ValueError(f"ended in the summary of a fit must be one of {tuple(ENDS)}")
-        return cls(**values)
-
-    @abstractmethod
-    def _facts(self) -> tuple[str, Facts]:
-        """Return the title, and (name, value) pairs."""
-
-    def _blocks(self, extent: Extent, **options: Any) -> Iterable[Block]:
-        title, facts = self._facts()
-        rows = [(name, Span(value)) for name, value in facts]
-        return [Heading(title, 1), Table(rows, kind="facts")]
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.in_short})"
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
-class FitSummary(SummaryOfFit):
-    """Summary of a fit of a `HANClassifier`; its attribute ``fit_summary_``.
-
-    ``print`` shows it as text, a notebook as a table. Scores are measured on held-out documents (or
-    `X_val`), with a network and linear models that were not fitted to them. They are None without
-    such documents.
-
-    Parameters
-    ----------
-    n_documents : int
-        Number of documents with a label, including held-out ones.
-    n_classes : int
-    n_conflicting : int
-        Number of documents with the same words as one with another label.
-    n_epochs : int
-        Epochs of this fit.
-    kept_epoch : int or None
-        The epoch whose weights were kept, from 1; None for the last one, without scores.
-    ended : {"all epochs", "no improvement", "all learnt", "a callback", "the time", \
-"an interrupt", "one portion"}
-        Why training ended: `max_epochs` or `n_iter_no_change` was reached, the training loss was
-        almost 0 (with ``max_epochs="auto"``), or a callback stopped it, such as `StopAfter` or
-        `StopOnInterrupt`. "one portion": this was `partial_fit`, and all values refer to its last
-        portion.
-    n_scored : int
-        Number of documents used for the scores.
-    accuracy, loss : float or None
-        Accuracy of the whole model, and its mean negative log-likelihood in nats, weighted by
-        `class_weight` and `sample_weight`.
-    network_accuracy, linear_accuracy : float or None
-        Accuracy of the network alone, and of the linear models alone.
-    majority_accuracy : float or None
-        Accuracy of always predicting the most frequent class.
-    shares : mapping of str to float
-        Contribution of each part to the log-odds of these documents, as a share of the total (mean
-        absolute values); empty without scores.
-    seconds : mapping of str to float
-        Wall-clock time of each stage.
-    total_seconds : float
-        Wall-clock time of the whole fit.
-    several_labels : bool, default=False
-        Whether a document may have several labels. Then accuracy is the share of documents with all
-        labels right, `loss` is summed over labels, and `majority_accuracy` is that of always
-        predicting the most frequent set of labels.
-    macro_f1 : float or None, default=None
-        Unweighted mean of the F1 of all classes or labels.
-    worst_class : str or None, default=None
-        The class or label (as text) with the lowest recall, of those that occur.
-    worst_recall : float or None, default=None
-        Its recall.
-    n_worst : int or None, default=None
-        Number of documents that have it.
-    columns : mapping of str to str or None, default=None
-        Of a table: the kind of each column, and its numbers of values, bins and missing cells.
-
-    Notes
-    -----
-    Accuracy and loss are slightly optimistic, because the scale of the network (one or two numbers)
-    is fitted to the same documents. The accuracy of the network is too, because it chose the epoch.
-    Thresholds of ``threshold="f1"`` are cross-validated on them. Evaluate on documents of your own.
-    """
-
-    n_documents: int
-    n_classes: int
-    n_conflicting: int
-    n_epochs: int
-    kept_epoch: int | None
-    ended: str
-    n_scored: int
-    accuracy: float | None
-    loss: float | None
-    network_accuracy: float | None
-    linear_accuracy: float | None
-    majority_accuracy: float | None
-    shares: Mapping[str, float]
-    seconds: Mapping[str, float]
-    total_seconds: float
-    several_labels: bool = False
-    macro_f1: float | None = None
-    worst_class: str | None = None
-    worst_recall: float | None = None
-    n_worst: int | None = None
-    columns: Mapping[str, str] | None = None
-
-    @property
-    def accuracy_interval(self) -> tuple[float, float] | None:
-        """Ends of the 95 % interval of `accuracy` (Wilson); None without scores."""
-        if self.accuracy is None:
-            return None
-        return share_interval(self.accuracy * self.n_scored, self.n_scored)
-
-    @property
-    def in_short(self) -> str:
-        """The main facts in one phrase: documents, classes, accuracy, duration."""
-        classes = counted(self.n_classes, "label" if self.several_labels else "class")
-        documents = counted(self.n_documents)
-        if self.ended == "one portion":
-            documents += " in the last portion"
-        measure = "subset accuracy" if self.several_labels else "accuracy"
-        score = "" if self.accuracy is None else f"held-out {measure} {self.accuracy:.3f}, "
-        return f"{documents}, {classes}, {score}{duration(self.total_seconds)}"
-
-    def _facts(self) -> tuple[str, Facts]:
-        classes = counted(self.n_classes, "label" if self.several_labels else "class")
-        portion = "a portion of " if self.ended == "one portion" else ""
-        title = (
-            f"Fitted to {portion}{counted(self.n_documents)} of {classes} in "
-            f"{duration(self.total_seconds)}"
-        )
-        facts = []
-        interval = self.accuracy_interval
-        if interval is None:
-            facts.append(
-                ("accuracy", "not measured: no held-out documents that are new to the model")
-            )
-        else:
-            held_out = counted(self.n_scored, "held-out document")
-            measure = "all labels right" if self.several_labels else "accuracy"
-            ends = "95 % interval: {:.3f} to {:.3f}".format(*interval)
-            facts.append((measure, f"{self.accuracy:.3f} on {held_out} ({ends})"))
-            summed = ", summed over labels" if self.several_labels else ""
-            facts.append(("loss", f"{self.loss:.3f}{summed}"))
-            facts += self._by_class()
-            alone = [("network", self.network_accuracy), ("linear", self.linear_accuracy)]
-            named = [f"{name} {score:.3f}" for name, score in alone if score is not None]
-            if len(named) > 1:
-                decided = " (threshold 0.5)" if self.several_labels else ""
-                facts.append(("each part alone", f"{', '.join(named)}{decided}"))
-            guess = "most frequent labels" if self.several_labels else "most frequent class"
-            facts.append((guess, f"{self.majority_accuracy:.3f}"))
-        if len(self.shares) > 1:
-            shares = [f"{name} {percent(share)}" for name, share in self.shares.items()]
-            facts.append(("share of each part", ", ".join(shares)))
-        facts.append(("training", _training(self, "document")))
-        columns = self.columns or {}
-        facts += [(in_one_line(f"column {name}"), what) for name, what in columns.items()]
-        if self.n_conflicting:
-            other = "labels" if self.several_labels else "label"
-            facts.append((f"same words, other {other}", counted(self.n_conflicting)))
-        facts.append(("time", _time(self)))
-        return title, facts
-
-    def _by_class(self) -> Facts:
-        """Return macro F1 and the class with the lowest recall, with a way to raise it."""
-        if self.macro_f1 is None:
-            return []
-        facts = [("macro F1", f"{self.macro_f1:.3f}")]
-        if self.worst_recall is not None and self.n_worst is not None:
-            worst = f"{in_one_line(self.worst_class)}: {self.worst_recall:.3f} of {self.n_worst:,}"
-            is_rare = self.n_worst * self.n_classes < self.n_scored / 2
-            if is_rare and self.worst_recall < 0.5:
-                repair = "a lower threshold" if self.several_labels else "a larger class_weight"
-                worst += f"; {repair} raises it, at the cost of precision"
-            facts.append(("lowest recall", worst))
-        return facts
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
-class TrainingSummary(SummaryOfFit):
-    """Summary of a fit of a network without other parts; its attribute ``fit_summary_``.
-
-    ``print`` shows it as text, a notebook as a table.
-
-    Parameters
-    ----------
-    unit : str
-        What the samples are, such as "sentence".
-    n_trained : int
-        Number of training samples.
-    n_scored : int
-        Number of held-out samples.
-    n_epochs, kept_epoch, ended, seconds, total_seconds
-        See `FitSummary`.
-    accuracy : float or None
-        Accuracy on the words of held-out samples in the kept epoch; slightly optimistic, because
-        it chose this epoch.
-    """
-
-    unit: str
-    n_trained: int
-    n_scored: int
-    n_epochs: int
-    kept_epoch: int | None
-    ended: str
-    accuracy: float | None
-    seconds: Mapping[str, float]
-    total_seconds: float
-
-    @property
-    def in_short(self) -> str:
-        """The main facts in one phrase: samples, accuracy, duration."""
-        score = "" if self.accuracy is None else f"held-out accuracy {self.accuracy:.3f}, "
-        return f"{counted(self.n_trained, self.unit)}, {score}{duration(self.total_seconds)}"
-
-    def _facts(self) -> tuple[str, Facts]:
-        unit = self.unit
-        accuracy = f"not measured: no {unit} was held out"
-        if self.accuracy is not None:
-            held_out = counted(self.n_scored, f"held-out {unit}")
-            accuracy = f"{self.accuracy:.3f} on the words of {held_out}"
-        return (
-            f"Fitted to {counted(self.n_trained, unit)} in {duration(self.total_seconds)}",
-            [
-                ("accuracy", accuracy),
-                ("training", _training(self, unit)),
-                ("time", _time(self)),
-            ],
-        )
-
-
-def _time(summary: Any) -> str:
-    other = max(0.0, summary.total_seconds - sum(summary.seconds.values()))
-    stages = {**summary.seconds, "other": other}
-    return ", ".join(f"{name} {duration(seconds)}" for name, seconds in stages.items())
-
-
-def _training(summary: Any, unit: str) -> str:
-    epochs = counted(summary.n_epochs, "epoch")
-    if summary.ended == "one portion":
-        return f"{epochs} {ENDS[summary.ended]}"
-    why = ENDS[summary.ended].format(unit=unit)
-    kept = "the last one" if summary.kept_epoch is None else f"epoch {summary.kept_epoch}"
-    return f"{epochs}, {why}; kept the weights of {kept}"
-
-
-def _is_of_kind(value: Any, kind: str) -> bool:
-    """Return whether a value has an annotated type; numbers must be finite and not negative."""
-    kind, _, or_none = kind.partition(" | ")
-    if value is None:
-        return bool(or_none)
-    if kind.startswith("Mapping"):
-        values_are = kind.removeprefix("Mapping[str, ").removesuffix("]")
-        return isinstance(value, Mapping) and all(
-            isinstance(name, str) and _is_of_kind(item, values_are) for name, item in value.items()
-        )
-    if type(value).__name__ != kind:
-        return False
-    return kind not in ("int", "float") or (math.isfinite(value) and value >= 0)
+_COUNT, _NUMBER = Range(Integral, 0), Range(Real, 0)
+_TRAINING = (
+    Field("n_epochs", _COUNT),
+    Field("kept_epoch", _COUNT, optional=True),
+    Field("ended", Choice(tuple(ENDS))),
+    Field("n_scored", _COUNT),
+    Field("seconds", ByName(_NUMBER)),
+    Field("total_seconds", _NUMBER),
+)
+TRAINING_SUMMARY = Schema(
+    (
+        Field("unit", InstanceOf(str)),
+        Field("n_trained", _COUNT),
+        Field("accuracy", _NUMBER, optional=True),
+        *_TRAINING,
+    )
+)
+FIT_SUMMARY = Schema(
+    (
+        *(Field(name, _COUNT) for name in ("n_documents", "n_classes", "n_conflicting")),
+        *(Field(s, InstanceOf(str) if s == "worst_class" else _NUMBER, True) for s in SCORES),
+        Field("shares", ByName(_NUMBER)),
+        Field("several_labels", InstanceOf(bool)),
+        Field("columns", ByName(InstanceOf(str)), optional=True),
+        *_TRAINING,
+    )
+)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sk_han._documents import DocumentArray, starts_of
 from sk_han._documents.repeated import TextHashes
 from sk_han._model.class_mix import MIX_FIELDS, Reference, check_priors, shift_of
-from sk_han._model.fit_summary import FitSummary
+from sk_han._model.fit_summary import FIT_SUMMARY
 from sk_han._options import InstanceOf
 from sk_han._parts import PARTS, Part, Pool
 from sk_han._parts.columns import ColumnModel
@@ -87,7 +87,8 @@ class FittedModel:
         Numbers of each epoch.
     best_epoch, best_score : int and float, or None
         The epoch whose weights were kept, and its accuracy on held-out documents.
-    fit_summary : FitSummary or None
+    fit_summary : dict or None
+        Numbers of the last fit, which `FitSummary` describes.
     text_hashes : TextHashes or None
     reference : Reference or None
         Numbers of the fit with which later documents are compared; None after `partial_fit`.
@@ -103,7 +104,7 @@ class FittedModel:
     history: list[dict[str, float]] = field(default_factory=list)
     best_epoch: int | None = None
     best_score: float | None = None
-    fit_summary: FitSummary | None = None
+    fit_summary: dict[str, Any] | None = None
     text_hashes: TextHashes | None = None
     reference: Reference | None = None
     priors: Floats | None = None
@@ -244,7 +245,7 @@ class FittedModel:
             "best_epoch": self.best_epoch,
             "best_score": self.best_score,
             "device": self.device,
-            "fit_summary": None if self.fit_summary is None else self.fit_summary.to_dict(),
+            "fit_summary": self.fit_summary,
             "text_hashes": None if self.text_hashes is None else self.text_hashes._asdict(),
             "reference": None if self.reference is None else self.reference._asdict(),
             "priors": self.priors,
@@ -266,10 +267,13 @@ class FittedModel:
         check(classifier_schema(), state)
         device = state["device"] if state["device"] in devices else "cpu"
         summary, hashes = state["fit_summary"], state["text_hashes"]
+        if summary is not None:
+            summary = {**summary, "columns": summary.get("columns")}  # of files without
+            check(FIT_SUMMARY, summary, "fit_summary")
         names = ("tokenizer", "vocabulary_size", "encoder", "history", "best_epoch", "best_score")
         model = cls(
             device=device,
-            fit_summary=None if summary is None else FitSummary.from_dict(summary),
+            fit_summary=summary,
             text_hashes=None if hashes is None else TextHashes(**hashes),
             # The last, since a Scorer may find here that it does not compute the network.
             pool=Pool.from_state(state, {**PARTS, **networks}, device),

@@ -1,8 +1,8 @@
-"""Figures of matplotlib: sentences of an explanation, matrices, faithfulness, a training."""
+"""Figures of matplotlib: sentences of an explanation, matrices, faithfulness."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from sk_han._rendering.shading import (
     prediction,
     shading_of,
 )
-from sk_han._utils.messages import counted, import_optional, in_one_line, shortened_apart
+from sk_han._utils.messages import import_optional, in_one_line, shortened_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,8 +27,6 @@ LONGEST = 50  # characters of a sentence
 LONGEST_NAME = 40  # characters of a label
 INCHES_PER_ROW = 0.3
 LARGEST_FIGURE = 40.0  # inches: beyond it, names of giants are drawn smaller
-LOSSES = ("train_loss", "valid_loss")
-SCORE_MARKERS = "s^Dv<>P"
 
 
 def theme_of(ax: Axes) -> Theme:
@@ -112,111 +110,6 @@ def _meaning(explanation: Explained, shading: Shading, n_shown: int) -> str:
     else:
         meaning = "attention"
     return meaning if n == n_shown else f"{meaning}\n(the strongest {n_shown} of {n:,} sentences)"
-
-
-def plot_history(estimator: Any, ax: Axes | None = None) -> Axes:
-    """Draw losses and, on a second scale, validation scores by epoch.
-
-    Parameters
-    ----------
-    estimator : HANClassifier, Pipeline or sequence of mapping
-        A fitted classifier, a fitted Pipeline that ends in one, or what ``history_`` holds: a
-        mapping for each epoch with `epoch`, `train_loss` and, where there are any, `valid_loss`
-        and scores, whose names start with ``valid_``. Without `epoch`, epochs are counted from 1.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes of the losses; scores have a twin of them.
-
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If the estimator is not fitted.
-    TypeError
-        If the estimator keeps no history, or an epoch is not a mapping.
-    ValueError
-        If the history has no epoch, or no loss and no score to draw.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> from sk_han.inspection import plot_history
-    >>> history = [{"epoch": 1, "train_loss": 0.7}, {"epoch": 2, "train_loss": 0.5}]
-    >>> ax = plot_history(history, ax=Figure().subplots())
-    >>> [line.get_label() for line in ax.lines]
-    ['training loss']
-    """
-    history = [{"epoch": i, **epoch} for i, epoch in enumerate(_history_of(estimator), start=1)]
-    names = _names(history)
-    ax, theme = themed_axes(ax, "plot_history")
-    from matplotlib.ticker import MaxNLocator
-
-    lines = _curve(ax, history, "train_loss", "training loss", theme.toward[1], "o--")
-    lines += _curve(ax, history, "valid_loss", "validation loss", theme.against[1], "o-")
-    ax.set_xlabel("epoch")
-    ax.set_ylabel("loss")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    scores = [name for name in names if name not in LOSSES]
-    if scores:
-        twin = ax.twinx()
-        twin.set_ylabel("score")
-        twin.margins(y=0.15)  # with those of the losses, falling lines of two epochs would coincide
-        for i, name in enumerate(scores):
-            label = name.replace("valid_", "validation ", 1)
-            # The first two colours of most style sheets are like those of the losses.
-            marker = SCORE_MARKERS[i % len(SCORE_MARKERS)]
-            lines += _curve(twin, history, name, label, f"C{i + 2}", f"{marker}:")
-    labels = [in_one_line(line.get_label()) for line in lines]
-    columns = min(3, len(lines))
-    legend = ax.legend(
-        lines, labels, frameon=False, ncols=columns, loc="lower center", bbox_to_anchor=(0.5, 1)
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
-    return ax
-
-
-def _history_of(estimator: Any) -> Any:
-    if isinstance(estimator, Sequence) and not isinstance(estimator, str):
-        return estimator
-    # Checked by attribute, so that drawing a stored history imports no estimator.
-    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-    if hasattr(last, "history_"):
-        return last.history_
-    if hasattr(last, "fit"):
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(last)
-    raise TypeError(
-        "plot_history needs a fitted HANClassifier, a Pipeline that ends in one, or its "
-        f"history_; got {type(last).__name__}. After a search, pass search.best_estimator_."
-    )
-
-
-def _names(history: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of losses and scores, in the order of their first occurrence."""
-    names = dict.fromkeys(
-        name for epoch in history for name, value in epoch.items() if value is not None
-    )
-    drawable = [name for name in names if name == "train_loss" or name.startswith("valid_")]
-    if not drawable:
-        raise ValueError(
-            "history has nothing to draw: its epochs need train_loss, valid_loss or scores whose "
-            f"names start with valid_; got {counted(len(history), 'epoch')} with {list(names)}."
-        )
-    return drawable
-
-
-def _curve(
-    ax: Axes, history: Sequence[Mapping[str, Any]], key: str, label: str, color: str, style: str
-) -> list[Any]:
-    points = [(epoch["epoch"], epoch[key]) for epoch in history if epoch.get(key) is not None]
-    if not points:
-        return []
-    return ax.plot(*zip(*points, strict=True), style, color=color, label=label)
 
 
 def plot_matrix(matrix: Matrix, ax: Axes | None, caller: str) -> Axes:

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sk_han._model.class_mix import estimate_priors, with_priors
-from sk_han._model.comparing import drift as compare
 from sk_han._rendering.text import table_lines
 from sk_han._targets import OrderedClasses
 from sk_han._utils.containers import listed
@@ -41,6 +39,8 @@ from sk_han.cli._tables import (
     writing_rows,
 )
 from sk_han.datasets._tables import texts_of
+from sk_han.inspection._class_mix import estimate_priors, with_priors
+from sk_han.inspection._drift import drift as compare
 from sk_han.inspection._results.collection import ExplanationList
 from sk_han.inspection._results.document import DocumentExplanation
 from sk_han.serving import Scorer

@@ -1,13 +1,10 @@
-from sk_han._model.class_mix import MixEstimate as MixEstimate
-from sk_han._model.comparing import Comparison as Comparison
-from sk_han._model.comparing import DriftReport as DriftReport
-from sk_han._model.fit_summary import FitSummary as FitSummary
-from sk_han._model.fit_summary import TrainingSummary as TrainingSummary
 from sk_han._rendering.figures import plot_explanation as plot_explanation
-from sk_han._rendering.figures import plot_history as plot_history
 from sk_han._rendering.result import Result as Result
+from sk_han.inspection._class_mix import MixEstimate as MixEstimate
 from sk_han.inspection._coarsening import CoarserClassifier as CoarserClassifier
 from sk_han.inspection._coarsening import LevelClassifier as LevelClassifier
+from sk_han.inspection._drift import Comparison as Comparison
+from sk_han.inspection._drift import DriftReport as DriftReport
 from sk_han.inspection._results.document import ScoredText as ScoredText
 from sk_han.inspection._results.faithfulness import FaithfulnessReport as FaithfulnessReport
 from sk_han.inspection._results.label_audit import DoubtfulLabel as DoubtfulLabel
@@ -20,3 +17,6 @@ from sk_han.inspection._results.summary import ClassSummary as ClassSummary
 from sk_han.inspection._results.summary import Context as Context
 from sk_han.inspection._results.summary import Removal as Removal
 from sk_han.inspection._results.summary import Term as Term
+from sk_han.inspection._training import FitSummary as FitSummary
+from sk_han.inspection._training import TrainingSummary as TrainingSummary
+from sk_han.inspection._training import plot_history as plot_history

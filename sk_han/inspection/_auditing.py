@@ -26,6 +26,7 @@ from sk_han._utils.progress import Stages
 from sk_han._validation.documents import check_texts
 from sk_han._validation.labels import OF_DOCUMENTS, check_several_groups, warn_of_order
 from sk_han.inspection._estimators import (
+    inner_model,
     n_documents_of,
     own_results,
     probability_array,
@@ -283,12 +284,13 @@ def audit_labels(
     """
     if n_explained != 0:
         check_count("n_explained", n_explained)
-    estimator = getattr(estimator, "best_estimator_", estimator)
+    estimator = inner_model(estimator)
     name, repair = type(estimator).__name__, own_results(estimator)
     if repair:
         raise TypeError(f"audit_labels needs a classifier of documents; got {name}.{repair}")
-    if not hasattr(estimator, "predict_proba"):
-        raise TypeError(f"audit_labels needs a classifier with predict_proba; {name} has none.")
+    for method in ("predict_proba", "fit"):
+        if not hasattr(estimator, method):
+            raise TypeError(f"audit_labels needs a classifier with {method}; {name} has none.")
     X = listed_documents(X)
     n = n_documents_of(X)
     if n == 0:

@@ -1,4 +1,4 @@
-"""The estimators that are explained: Pipelines, searches, calibrations, and how they read X."""
+"""The model inside what the user gave: a search, a Pipeline, a Scorer; and how it reads X."""
 
 from __future__ import annotations
 
@@ -8,17 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from sk_han._model.fitted_model import FittedModel
-from sk_han._tokenizer import HierarchicalTokenizer
 from sk_han._utils.messages import a_kind, counted
 from sk_han._validation.documents import check_texts, holds_word_ids
 from sk_han.inspection._explanations import ExplainedModel
-from sk_han.sentence_vectors._embedder import SentenceEmbedder
 
 
 def n_documents_of(X: Any) -> int:
@@ -36,47 +30,67 @@ def texts_of(X: Any) -> tuple[str, ...] | None:
         return None
 
 
-def opened(estimator: Any) -> Any:
-    """Return the model that a fitted estimator passes documents to.
-
-    The steps of a Pipeline before a search or the like are kept.
-    """
-    if not hasattr(estimator, "fit"):  # it is not printed: it may be all documents
-        raise TypeError(
-            f"The first argument is {a_kind(estimator)}, which is not an estimator: a fitted "
-            "classifier comes first, then the documents. Of a Scorer, sk_han.load reads the file."
-        )
-    check_is_fitted(estimator)
-    if isinstance(estimator, Pipeline) and estimator.steps:
-        *steps, (name, last) = estimator.steps
-        if last is None or last == "passthrough":
-            return estimator
-        inside = opened(last)
-        return estimator if inside is last else Pipeline([*steps, (name, inside)])
-    if isinstance(estimator, FrozenEstimator):
-        return opened(estimator.estimator)
+def inner_model(estimator: Any) -> Any:
+    """Return what a fitted search has chosen or a FrozenEstimator holds; any other as it is."""
+    # By its name, since a Scorer is opened where scikit-learn is not installed.
+    if type(estimator).__name__ == "FrozenEstimator":
+        return inner_model(estimator.estimator)
     if hasattr(estimator, "best_estimator_"):  # searches of other packages have it too
-        return opened(estimator.best_estimator_)
+        return inner_model(estimator.best_estimator_)
     if hasattr(estimator, "cv_results_"):
         raise TypeError(
             f"This {type(estimator).__name__} holds no fitted model, since refit=False. Fit an "
-            "estimator with its best_params_, and explain that."
+            "estimator with its best_params_, and give that."
         )
     return estimator
 
 
-def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
-    """Find the only classifier of an estimator, or of the best estimator of a search.
+def opened(estimator: Any) -> list[Any]:
+    """Return the fitted steps that a prediction goes through; the last one is the model.
 
-    `by` is the function that error messages name.
+    Searches, FrozenEstimators and Pipelines are opened, also inside of each other. Samplers of
+    imbalanced-learn are left out, as in its own predictions.
     """
-    estimator = opened(estimator)
-    *steps, classifier = _steps(estimator)
-    if not isinstance(getattr(classifier, "model_", None), FittedModel):
-        raise TypeError(f"{_needed(estimator, classifier, by)}{_way_to_explain(estimator)}")
-    explained: ExplainedModel = replace(classifier._explained(), estimator=estimator)
+    if not hasattr(estimator, "fit") and not hasattr(estimator, "predict_proba"):
+        raise TypeError(  # it is not printed: it may be all documents
+            f"The first argument is {a_kind(estimator)}, which is not an estimator: a fitted "
+            "classifier comes first, then the documents."
+        )
+    steps = _steps(estimator)
+    for model in (estimator, steps[-1]):
+        if hasattr(model, "fit"):
+            from sklearn.utils.validation import check_is_fitted
+
+            check_is_fitted(model)
+    return steps
+
+
+def _steps(estimator: Any) -> list[Any]:
+    inner = inner_model(estimator)
+    if not hasattr(inner, "steps"):
+        return [inner]
+    steps = [
+        step
+        for _, step in inner.steps
+        if step not in (None, "passthrough") and not hasattr(step, "fit_resample")
+    ]
+    return [inside for step in steps for inside in _steps(step)] or [None]
+
+
+def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
+    """Return the fitted model inside an estimator; `by` is the function that errors name."""
+    *steps, model = opened(estimator)
+    if not isinstance(getattr(model, "model_", None), FittedModel):
+        raise TypeError(
+            f"{by} needs a HANClassifier, a Scorer, a Pipeline that ends in one, or a search of "
+            f"such; got {'a Pipeline that ends in ' * bool(steps)}{type(model).__name__}."
+            f"{_repair(model)}"
+        )
+    explained: ExplainedModel = (
+        model._explained() if hasattr(model, "fit") else ExplainedModel(model.model_)
+    )
     for position, step in enumerate(steps, start=1):
-        if not isinstance(step, (HierarchicalTokenizer, SentenceEmbedder)):
+        if not hasattr(step, "locate"):
             continue
         if position < len(steps):
             raise TypeError(
@@ -88,43 +102,21 @@ def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
     return replace(explained, steps=steps)
 
 
-def _needed(estimator: Any, classifier: Any, by: str) -> str:
-    """Return the sentence that names what a function takes, and what it got."""
-    is_pipeline = isinstance(estimator, Pipeline)
-    ends_in = f" that ends in {type(classifier).__name__}" if is_pipeline else ""
-    return (
-        f"{by} needs a HANClassifier, a Pipeline that ends in one, or a search of such; "
-        f"got {type(estimator).__name__}{ends_in}."
-    )
-
-
-def _steps(estimator: Any) -> list[Any]:
-    """Return the steps of a Pipeline and of Pipelines inside it, or the estimator itself."""
-    while isinstance(estimator, FrozenEstimator):
-        estimator = estimator.estimator
-    if not isinstance(estimator, Pipeline):
-        return [] if estimator in (None, "passthrough") else [estimator]
-    return [inner for _, step in estimator.steps for inner in _steps(step)] or [None]
-
-
 def own_results(estimator: Any) -> str:
     """Return where to see the results of an estimator that does not classify documents."""
     shown_by = getattr(type(estimator), "_shown_by", None)
     return "" if shown_by is None else f" {shown_by}"
 
 
-def _way_to_explain(estimator: Any) -> str:
-    """Return how to explain an estimator that cannot be explained as a whole."""
-    last = estimator
-    while isinstance(last, Pipeline):
-        last = last[-1]
-    if isinstance(last, (FixedThresholdClassifier, TunedThresholdClassifierCV)):
-        return f" The threshold of a {type(last).__name__} moves no score: explain its estimator_."
-    if hasattr(last, "calibrated_classifiers_"):
+def _repair(model: Any) -> str:
+    """Return how to explain a model that holds fitted classifiers, or is explained elsewhere."""
+    if type(model).__name__ in ("FixedThresholdClassifier", "TunedThresholdClassifierCV"):
+        return f" The threshold of a {type(model).__name__} moves no score: give its estimator_."
+    if hasattr(model, "calibrated_classifiers_"):
         return " Take the model of a fold, calibrated_classifiers_[0].estimator."
-    names = list(getattr(last, "named_estimators_", {}))
+    names = list(getattr(model, "named_estimators_", {}))
     if not names:
-        return own_results(estimator)
+        return own_results(model)
     return (
         f" Take one of its members, such as named_estimators_[{names[0]!r}]; there a class is its "
         "number in classes_."

@@ -37,8 +37,8 @@ def explain(
     Parameters
     ----------
     estimator : HANClassifier, Pipeline, or an estimator around them
-        Fitted: a `HANClassifier`, a Pipeline that ends in one, or a search (GridSearchCV,
-        RandomizedSearchCV, ...) or FrozenEstimator of such.
+        Fitted: a `HANClassifier`, a Pipeline that ends in one, a search (GridSearchCV,
+        RandomizedSearchCV, ...) or FrozenEstimator of such, or a `Scorer`.
     X : n_documents raw texts, DocumentArray, or ndarray of int
         As the estimator's ``predict`` takes them.
     y_true : array-like of n_documents labels, or indicator of several labels, default=None

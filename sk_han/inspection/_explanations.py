@@ -243,7 +243,6 @@ class ExplainedModel:
 
     fitted: FittedModel
     steps: Sequence[Any] = ()
-    estimator: Any = None  # the Pipeline, or the classifier itself
     computing: Callable[[], AbstractContextManager[None]] = nullcontext
     quiet: bool = True
 

@@ -14,7 +14,6 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sk_han._documents.repeated import groups_of_same, text_key
-from sk_han._model.class_mix import estimated_mix
 from sk_han._model.fitted_model import FittedModel
 from sk_han._rendering.blocks import percent
 from sk_han._targets import AnyOfLabels
@@ -41,6 +40,7 @@ from sk_han._validation.labels import (
     with_unknown,
 )
 from sk_han.inspection._auditing import may_be_chance, suspected_labels
+from sk_han.inspection._class_mix import estimated_mix
 from sk_han.inspection._estimators import (
     ReadDocuments,
     n_documents_of,
@@ -271,7 +271,7 @@ def report(
     return Report(
         **evaluation.fields,
         **compared,
-        estimator=type(_last(estimator)).__name__,
+        estimator=type(opened(estimator)[-1]).__name__,
         targets=t,
         n_words=held_out.n_words,
         texts=held_out.texts,
@@ -456,10 +456,7 @@ def _suspects(
 
 def classes_of(estimator: Any, by: str = "report") -> NDArray[Any]:
     """Return the classes of a fitted classifier; `by` is the function that errors name."""
-    is_scorer = isinstance(getattr(estimator, "model_", None), FittedModel)
-    if hasattr(estimator, "fit") or not is_scorer:
-        opened(estimator)  # raises the errors of what is not fitted
-    model = _last(getattr(estimator, "best_estimator_", estimator))
+    model = opened(estimator)[-1]
     repair = own_results(model)
     if getattr(model, "voting", None) == "hard":
         repair = (
@@ -473,10 +470,6 @@ def classes_of(estimator: Any, by: str = "report") -> NDArray[Any]:
         )
     refuse_label_lists(estimator)
     return np.asarray(estimator.classes_)
-
-
-def _last(estimator: Any) -> Any:
-    return _last(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
 
 
 def with_length(X: Any) -> Any:
@@ -513,15 +506,14 @@ def _classes_of_baseline(baseline: Any) -> NDArray[Any] | None:
         raise TypeError(
             f"baseline is {a_kind(baseline)}; give a fitted classifier, 'tfidf' or None."
         )
-    # A Scorer has no fit.
-    return classes_of(baseline, "baseline") if hasattr(baseline, "fit") else baseline.classes_
+    return classes_of(baseline, "baseline")
 
 
 def _compared(
     baseline: Any, X: Any, y: Any, classes: NDArray[Any], labels: Sequence[Any]
 ) -> dict[str, Any]:
     """Return the report's fields on a fitted baseline. Labels that are not scored are left out."""
-    n, name = n_documents_of(X), type(_last(baseline)).__name__
+    n, name = n_documents_of(X), type(opened(baseline)[-1]).__name__
     p, predicted = probability_array(baseline, X), baseline.predict(X)
     predicted = np.asarray(predicted.toarray() if hasattr(predicted, "toarray") else predicted)
     several = is_indicator(y)
@@ -541,7 +533,7 @@ def _compared(
             f"None of the labels of the baseline, {listed(classes.tolist())}, is a label of the "
             f"model or of y: {listed(labels)}."
         )
-    reader = reader_of(baseline) if hasattr(baseline, "fit") else None
+    reader = reader_of(baseline)
     learnt = None if reader is None else read(reader, X).learnt_from
     told = ""
     if learnt is not None and len(learnt):

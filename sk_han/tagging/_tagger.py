@@ -27,6 +27,7 @@ from sk_han._utils.compat import (
     fit_context,
     of_option,
 )
+from sk_han.inspection._training import TrainingSummary
 from sk_han.tagging._fit import (
     N_FROM_WORD,
     TaggingNet,
@@ -236,6 +237,12 @@ mapping of word to vector, default="random"
         self.engine = engine
         self.n_threads = n_threads
         self.verbose = verbose
+
+    @property
+    def fit_summary_(self) -> TrainingSummary | None:
+        """Summary of the last fit."""
+        numbers = self.model_["fit_summary_"]
+        return numbers and TrainingSummary(**numbers)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SequenceTagger:

@@ -20,6 +20,7 @@ from sk_han._training.net import computing
 from sk_han._utils.compat import FRACTION, LEARNING_RATE, POSITIVE, Interval, fit_context, of_option
 from sk_han._utils.messages import import_optional
 from sk_han._validation.documents import check_texts
+from sk_han.inspection._training import TrainingSummary
 from sk_han.translation._alignment import Alignment, written
 from sk_han.translation._fit import TranslationNet, as_sequences, check_pairs, fit_translator
 from sk_han.translation._network import TranslationOptions
@@ -192,6 +193,12 @@ class AttentionTranslator(SingleNetworkEstimator):
         self.callbacks = callbacks
         self.n_threads = n_threads
         self.verbose = verbose
+
+    @property
+    def fit_summary_(self) -> TrainingSummary | None:
+        """Summary of the last fit."""
+        numbers = self.model_["fit_summary_"]
+        return numbers and TrainingSummary(**numbers)
 
     # Not skipped, since the parameters of the user's tokenizers must be checked too.
     @fit_context(prefer_skip_nested_validation=False)

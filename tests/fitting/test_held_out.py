@@ -1,6 +1,5 @@
 """What a fit does with held-out documents: decisions, warnings, usual scales, pre-training."""
 
-import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,12 +12,12 @@ from sk_han._fitting.linear import NEXT_TO_WORDS, cross_fit
 from sk_han._fitting.scales import ScaledParts
 from sk_han._fitting.sources import TextSource
 from sk_han._fitting.summary import decisions, fault_in_validation
+from sk_han._model.fit_summary import FIT_SUMMARY
 from sk_han._parts import Pool
 from sk_han._parts.pool import NETWORK
 from sk_han._targets import AnyOfLabels
 from sk_han._training.net import Net
 from sk_han.datasets import make_reviews
-from sk_han.inspection import FitSummary
 from tests.labelled_reviews import SMALL
 from tests.tiny_models import LABELS, TEXTS, tiny
 from tests.tiny_targets import classes
@@ -84,10 +83,8 @@ def test_a_model_of_infinite_logits_is_never_returned(monkeypatch):
 
 
 def of_two_classes(**values):
-    names = [field.name for field in dataclasses.fields(FitSummary)]
-    return FitSummary(
-        **dict.fromkeys(names, 0) | {"n_classes": 2, "n_documents": 900, "n_scored": 100} | values
-    )
+    numbers = {"n_classes": 2, "n_documents": 900, "n_scored": 100}
+    return {field.name: 0 for field in FIT_SUMMARY.fields} | numbers | values
 
 
 def scaled(epoch, targets, weights):

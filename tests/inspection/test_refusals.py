@@ -121,7 +121,7 @@ REFUSED = {
         "explain needs a HANClassifier": {"estimator": "linear"},
         "LogisticRegression instance is not fitted": {"estimator": "unfitted linear"},
         "GridSearchCV holds no fitted model, since refit=False": {"estimator": "search"},
-        r"got FixedThreshold.* explain its estimator_": {"estimator": "threshold"},
+        r"got FixedThreshold.* give its estimator_": {"estimator": "threshold"},
         r"VotingClassifier\. Take one.* named_estimators_\['one'\]; there a class is "
         "its number": {"estimator": "vote"},
         r"StackingClassifier\. Take one of its members": {"estimator": "stack"},

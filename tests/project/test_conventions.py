@@ -171,6 +171,7 @@ LIGHT = {
         {"torch", "polars"},
     ),
     "networks": ("import sk_han.nn", {"sklearn", "skorch"}),
+    "a fit": ("import sk_han._fitting.fit", {"sk_han._rendering", "sk_han.inspection"}),
     "command line and pages": ("import sk_han.cli, sk_han._rendering.html", {"torch"}),
     **{
         f"{room}, which a scorer needs": (f"import sk_han.{room}", HEAVY - {"joblib"})

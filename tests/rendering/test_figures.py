@@ -165,8 +165,8 @@ def test_epochs_without_a_number_are_counted_from_one():
         ([{"valid_loss": None}], ValueError, "history has nothing to draw"),
         ([{"train_loss": 1.0}, 2], TypeError, "int"),
         (tiny(), NotFittedError, "This HANClassifier instance is not fitted yet"),
-        (make_pipeline(tiny()), NotFittedError, "This HANClassifier instance is not fitted yet"),
-        ("history", TypeError, "plot_history needs a fitted HANClassifier.*; got str"),
+        (make_pipeline(tiny()), NotFittedError, "This Pipeline instance is not fitted yet"),
+        ("history", TypeError, "first argument is a str"),
         (DummyClassifier().fit([[0]], [0]), TypeError, "got DummyClassifier"),
     ],
 )

@@ -517,7 +517,7 @@ REFUSALS: list[Refusal] = [
     Refusal(
         "ask coarser", when(classes=SEVERAL), "takes one class per document|not know the classes"
     ),
-    Refusal("ask drift", when(), "None of the documents has a word|drift takes a fitted HANClass"),
+    Refusal("ask drift", when(), "None of the documents has a word|drift needs a HANClass"),
     Refusal("ask coarser", when(), "no group of several classes"),
     # Of those that are cut off by max_words, or whose words are unknown.
     Refusal("ask (selective_threshold|coarser)", when(), "words of a training|too few"),
@@ -541,7 +541,7 @@ REFUSALS: list[Refusal] = [
     Refusal(FITS, when(estimator="threshold"), "makes constant predictions"),
     Refusal("explain against", when(classes=SEVERAL), "do not exclude each other"),
     Refusal("explain against", when(classes="one"), "the model knows no other class"),
-    Refusal("keep another mix", when(), "with_priors takes a fitted HANClassifier"),
+    Refusal("keep another mix", when(), "with_priors needs a HANClassifier"),
     Refusal("ask drift|keep another mix", when(learning=PORTIONS), "partial_fit sees portions"),
     Refusal("keep skops", when(tokenizer__word_tokenizer="str.split"), "builtins"),
     # It learns on without weights, from all words.

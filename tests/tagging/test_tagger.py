@@ -268,7 +268,9 @@ DAMAGES = {
         s, "network", "options", "hidden_size", value=10**6
     ),
     "too many": lambda s: changed(s, "network", "options", "crf", value=False),
-    "n_trained in the summary": lambda s: changed(s, "fit_summary", "n_trained", value=0.5),
+    "fit_summary.n_trained must be an integer": lambda s: changed(
+        s, "fit_summary", "n_trained", value=0.5
+    ),
 }
 
 

@@ -9,37 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sk_han._documents import UNKNOWN_ID, DocumentArray
-from sk_han._model.class_mix import (
-    Reference,
-    documents_with_words,
-    estimated_mix,
-    holder_of,
-    with_priors,
-)
+from sk_han._documents import UNKNOWN_ID
+from sk_han._model.class_mix import Reference, confidences, unknown_shares
 from sk_han._rendering.blocks import Block, Heading, Sentence, Table, percent
 from sk_han._rendering.result import Extent, Result
 from sk_han._targets import Target
-from sk_han._utils.containers import Flags, Floats
+from sk_han._utils.containers import Floats
 from sk_han._utils.messages import counted
+from sk_han.inspection._class_mix import compared_documents, estimated_mix
 
 _LEVEL = 0.05  # of the alarm
 _FEWEST = 30  # documents, whose means are about normal
 _FLOOR = 1e-4  # standard error: smaller differences than twice as much mean nothing
-
-
-def unknown_shares(documents: DocumentArray, is_unknown: Flags) -> Floats:
-    """Return the share of unknown words, (T,) flags, of each document; 0 without words."""
-    lengths = documents.words_per_document
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    shares: Floats = np.bincount(rows, is_unknown, minlength=len(lengths)) / lengths.clip(1)
-    return shares
-
-
-def confidences(p: Floats, target: Target) -> Floats:
-    """Return the probability of what is predicted, (D,), of several labels their mean."""
-    confident: Floats = p.max(axis=1) if target.has_one_label else np.maximum(p, 1 - p).mean(axis=1)
-    return confident
 
 
 class Comparison(NamedTuple):
@@ -122,7 +103,7 @@ def drift(model: Any, X: Any) -> DriftReport:
 
     Parameters
     ----------
-    model : HANClassifier, Pipeline that ends in one, or Scorer
+    model : HANClassifier, Scorer, Pipeline that ends in one, or search
         Fitted; given `priors` do not count.
     X : as for ``predict``
         At least 30 documents with words, drawn like those to predict. The mix of predictions takes
@@ -155,15 +136,12 @@ def drift(model: Any, X: Any) -> DriftReport:
     >>> drift(classifier, ["Das Wetter ist heute wirklich nicht gut."] * 50).alarm
     True
     """
-    holder = holder_of(model, "drift")
-    fitted = holder.model_
+    documents, p, fitted = compared_documents(model, X, "drift")
     reference, target = fitted.known_reference, fitted.target
-    documents = documents_with_words(model, X)
     if len(documents) < _FEWEST:
         raise ValueError(
             f"{counted(len(documents))} are too few to compare; pass at least {_FEWEST}."
         )
-    p = with_priors(holder, None).predict_proba(documents)
     shares = unknown_shares(documents, documents.word_ids == UNKNOWN_ID)
     compared = [*_compared(shares, confidences(p, target), p, reference, target)]
     corrected = [one._replace(p_value=min(1.0, one.p_value * len(compared))) for one in compared]

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from sk_han._model.class_mix import Reference, estimated_mix
+from sk_han._model.class_mix import Reference
 from sk_han._targets import AnyOfLabels, OneOfClasses
-from tests.model.test_class_mix import logit
+from sk_han.inspection._class_mix import estimated_mix
+from tests.inspection.test_class_mix import logit
 
 THREE = OneOfClasses(np.array(["a", "b", "c"]))
 
