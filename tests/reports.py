@@ -36,7 +36,11 @@ def made(**changes: Any) -> Report:
         "baseline_note": "The baseline learnt from others.",
         "notes": ["1 document has a label that the model does not know."],
     }
-    return Report(**(fields | changes))
+    fields |= changes
+    fields.setdefault("predicted", fields["probabilities"].argmax(axis=1))
+    if fields["baseline"] is not None:
+        fields.setdefault("baseline_predicted", fields["baseline"].argmax(axis=1))
+    return Report(**fields)
 
 
 def made_of_labels(**changes: Any) -> Report:
@@ -59,7 +63,10 @@ def made_of_labels(**changes: Any) -> Report:
         "baseline_note": "There is no baseline.",
         "notes": (),
     }
-    return Report(**(fields | changes))
+    fields |= changes
+    if fields["baseline"] is not None:
+        fields.setdefault("baseline_predicted", fields["baseline"] >= 0.5)
+    return Report(**fields)
 
 
 def of_size(n_documents: int, n_labels: int) -> Report:

@@ -75,6 +75,7 @@ MEANINGS = {
     "bins of all probabilities above 0.05.",
     "precision": "of the documents predicted to have a label, the share that have it.",
     "recall": "of the documents that have a label, the share predicted to have it.",
+    "average precision": "the area under the curve of precision by recall, of one label.",
 }
 MISTAKES = {"page": 100, "notebook": 5, "terminal": 5}  # those shown
 LONGEST = {"page": 1500, "notebook": 400, "terminal": 400}  # characters of one without explanation
@@ -179,7 +180,7 @@ def _score_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
     if in_terminal:
         return
     units = "documents" if report.groups is None else "groups of documents"
-    present = {*shown.values(), "precision", "recall"}
+    present = {*shown.values(), "precision", "recall", "average precision"}
     yield Fold(
         "What these numbers mean",
         [
@@ -193,17 +194,12 @@ def _score_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
 def _labels_table(report: Reported, extent: str) -> Iterator[Block]:
     """Yield the scores of each label, the lowest F1 first, labels without F1 last."""
     in_terminal = extent == "terminal"
-    if in_terminal and not report.several_labels:
-        return
     found = sorted(report.class_scores, key=lambda each: 2.0 if each.f1 is None else each.f1)
     shown = found[: 2 * LINES if in_terminal else LABELS_SHOWN]
-    head = ["label (worst first)", "documents", "precision", "recall", "F1"]
-    n_figures = 3
-    if report.several_labels:
-        head += ["average precision", "log loss", "threshold"]
-        n_figures = 6
+    head = ["label (worst first)", "documents", "precision", "recall", "F1", "average precision"]
+    head += ["threshold"] * (report.thresholds is not None)
     rows = [
-        [name, f"{each.n_documents:,}", *map(decimal, each[3 : 3 + n_figures])]
+        [name, f"{each.n_documents:,}", *map(decimal, each[3 : 1 + len(head)])]
         for name, each in zip(names(each.label for each in shown), shown, strict=True)
     ]
     blocks = [Table(rows, head), *more(len(found) - len(shown), "label")]

@@ -146,32 +146,6 @@ def figures(
     }
 
 
-def label_figures(probabilities: Floats, decided: Flags, t: Flags) -> dict[str, Any]:
-    """Return figures of several labels a document, (D, L) each, and those of each label.
-
-    `t` may have further columns, of labels that the model does not know: they are missed, and the
-    log loss leaves them out.
-    A ratio of 0 to 0 is None: the precision of a label that no document gets, the recall of one
-    that no document has, and F1 where both hold; macro F1 leaves such labels out.
-    """
-    n_known = decided.shape[1]
-    decided = padded(decided, t.shape[1])
-    mean = averages(decided, t)
-    counts = (each.sum(axis=0) for each in (t, decided, decided & t))
-    return {
-        "documents": len(t),
-        **{name: mean[name] for name in ("micro_f1", "macro_f1", "subset_accuracy")},
-        "log_loss": float(log_losses(probabilities, t[:, :n_known]).mean()),
-        "by_label": label_shares(*counts),
-    }
-
-
-def label_shares(true: Integers, predicted: Integers, right: Integers) -> dict[str, list[Any]]:
-    """Return precision, recall, F1 and number of documents of each label, of counts (L,)."""
-    documents, _, precision, recall, f1 = shares_of(true, predicted, right)
-    return {"precision": precision, "recall": recall, "f1": f1, "documents": documents}
-
-
 def distance_figures(given: Integers, true: Integers, weights: Floats, values: Floats) -> Figures:
     """Return how far predicted classes are from the true ones, (D,) each, of K in order.
 
@@ -201,6 +175,14 @@ def median_class(probabilities: Floats) -> Integers:
 def padded(values: NDArray[Any], n_labels: int) -> NDArray[Any]:
     """Append zeros (D, n_labels) for labels that a model does not know."""
     return np.pad(values, ((0, 0), (0, n_labels - values.shape[1])))
+
+
+def indicator(codes: NDArray[Any], n_labels: int) -> Flags:
+    """Return flags (D, n_labels) of the positions of labels, (D,), or of the flags of some."""
+    if codes.ndim == 2:
+        return padded(codes, n_labels)
+    flags: Flags = codes[:, np.newaxis] == np.arange(n_labels)
+    return flags
 
 
 def shares_of(true: Integers, predicted: Integers, right: Integers) -> tuple[list[Any], ...]:

@@ -97,7 +97,6 @@ _FITS = "fit cross-validate"
 _TABLES = f"{_FITS} predict explain evaluate audit report drift"
 _SHARES = {"metavar": "LABEL=P,..."}
 _QUOTING = {"choices": ["minimal", "none"], "default": "minimal"}
-_ESTIMATE = {"dest": "priors", "action": "store_const", "const": "estimate"}
 _LEARNT = "(default: that of the fit, else {})"
 
 # The commands that have an option, its names, what argparse makes of it, and its help.
@@ -140,7 +139,6 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     ("predict", "--threshold", _P, "adds accepted: whether the largest probability reaches this"),
     ("predict", "--keep", _MORE | _COLUMN, "columns of the data to write in front"),
     ("predict evaluate", "--priors", {"type": _shares, **_SHARES}, "shares of the classes here"),
-    ("predict evaluate", "--estimate-priors", _ESTIMATE, "estimate these shares, and say them"),
     ("evaluate drift", "--json", _FLAG, "figures as one line of JSON"),
     ("explain audit report", "-o --output", _FILE, "HTML page, - for stdout; by default text"),
     ("explain audit report", "--keep", _COLUMN, "column that names documents, not their row"),

@@ -1,4 +1,4 @@
-"""Commands of a stored model, of which reports need PyTorch."""
+"""Commands of a stored model, none of which needs PyTorch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from types import SimpleNamespace
@@ -16,14 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sk_han._rendering.text import table_lines
-from sk_han._targets import OrderedClasses
 from sk_han._utils.containers import listed
-from sk_han._utils.messages import counted, import_optional, shortened_apart, warn_user
-from sk_han._utils.metrics import distance_figures, figures, label_figures, label_shares
+from sk_han._utils.messages import counted, import_optional, warn_user
 from sk_han._utils.progress import Progress, Stages, tell
 from sk_han._validation.cells import is_blank
-from sk_han._validation.labels import ClassNames, said_of_unknown
+from sk_han._validation.labels import ClassNames
 from sk_han.cli._program import STANDARD, UsageError
 from sk_han.cli._tables import (
     LabelSets,
@@ -39,7 +35,7 @@ from sk_han.cli._tables import (
     writing_rows,
 )
 from sk_han.datasets._tables import texts_of
-from sk_han.inspection._class_mix import estimate_priors, with_priors
+from sk_han.inspection._class_mix import with_priors
 from sk_han.inspection._drift import drift as compare
 from sk_han.inspection._results.collection import ExplanationList
 from sk_han.inspection._results.document import DocumentExplanation
@@ -52,33 +48,17 @@ if TYPE_CHECKING:
     from sk_han.inspection import Report
 
 _BATCH_SIZE = 256  # documents read, scored and written at once
-_CLASSES_IN_A_TABLE = 20
-_LABEL_WIDTH = 16
 
 
 def _loaded(arguments: argparse.Namespace) -> tuple[Scorer, Any, LabelSets | None, ClassNames]:
     """Return the model, its columns, how cells hold several labels, and the classes."""
     scorer = Scorer.load(arguments.model)
     complete(arguments, scorer.table)
-    if isinstance(getattr(arguments, "priors", None), dict):
+    if getattr(arguments, "priors", None) is not None:
         scorer = with_priors(scorer, arguments.priors)
     sets = sets_of(scorer.target, arguments)
     classes = ClassNames(scorer.classes_.tolist()) if sets is None else sets.classes
     return scorer, getattr(scorer, "feature_names_in_", None), sets, classes
-
-
-def _batch_size(arguments: argparse.Namespace) -> int | None:
-    """Return the number of documents read at once; all if the mix of classes is estimated."""
-    return None if arguments.priors == "estimate" else _BATCH_SIZE
-
-
-def _for_mix(scorer: Scorer, documents: Any, arguments: argparse.Namespace) -> Scorer:
-    """Return the model for the mix of classes of the documents, if that is to be estimated."""
-    if arguments.priors != "estimate":
-        return scorer
-    estimate = estimate_priors(scorer, documents)
-    tell(estimate.text, quiet=arguments.quiet)
-    return with_priors(scorer, estimate.priors)
 
 
 def predict(arguments: argparse.Namespace) -> None:
@@ -86,7 +66,7 @@ def predict(arguments: argparse.Namespace) -> None:
     files = [arguments.model, arguments.data]
     check_files(files, arguments.output, kind="table", force=arguments.force)
     scorer, features, sets, _ = _loaded(arguments)
-    batches = frames(arguments.data, arguments, features=features, size=_batch_size(arguments))
+    batches = frames(arguments.data, arguments, features=features, size=_BATCH_SIZE)
     first = next(batches)  # a table that cannot be read leaves no header behind
     n_classes, least = len(scorer.classes_), arguments.threshold
     if least is not None:
@@ -102,7 +82,6 @@ def predict(arguments: argparse.Namespace) -> None:
     ):
         for frame in chain([first], batches):
             documents = documents_of(frame, features, arguments)
-            scorer = _for_mix(scorer, documents, arguments)
             result = scorer.predict_frame(documents, threshold=least).astype(object)
             decided = result.to_numpy()[:, : 1 if sets is None else n_classes]
             rest = result.iloc[:, decided.shape[1] :]
@@ -194,91 +173,18 @@ def serve(arguments: argparse.Namespace) -> None:
 
 
 def evaluate(arguments: argparse.Namespace) -> None:
-    """Print how well a model predicts the labels of a table, or the report of two models."""
+    """Print the report of a model, perhaps compared with a second one."""
     arguments.model, *others = arguments.models
-    if others:
-        if len(others) > 1 or arguments.priors is not None:
-            raise UsageError(f"evaluate compares two models, no --priors; got {len(others) + 1}.")
-        arguments.baseline, arguments.mistakes = others[0], 5
-        arguments.train = arguments.output = arguments.keep = None
-        check_files([*arguments.models, arguments.data], None)
-        comparison = _reported(arguments)
-        in_json = json.dumps({name: comparison.to_dict()[name] for name in ("scores", "gain")})
-        with writing(None) as file:
-            file.write(f"{in_json if arguments.json else comparison}\n")
-        return
-    check_files([arguments.model, arguments.data], None)
-    scorer, features, sets, classes = _loaded(arguments)
-    classes.grows = True
-    scored, targets = [], list[Any]()
-    size = _batch_size(arguments)
-    with Progress("Scored", quiet=arguments.quiet) as progress:
-        for frame in frames(arguments.data, arguments, [arguments.label], features, size):
-            targets += numbers_of(frame, arguments, classes, sets)
-            documents = documents_of(frame, features, arguments)
-            scorer = _for_mix(scorer, documents, arguments)
-            scored.append(scorer.predict_proba(documents))
-            progress.advance(len(frame))
-    probabilities = np.concatenate(scored)
-    _warn_of_unknown(targets, classes, len(scorer.classes_))
-    printable = [name if name.isprintable() else repr(name) for name in classes.names]
-    names = shortened_apart(printable, _LABEL_WIDTH)
-    target: Any = scorer.target
-    decided = target.decide_by_proba(probabilities)
-    if sets is None:
-        t = np.array(targets)
-        found = figures(probabilities, t, decided)
-        if isinstance(target, OrderedClasses):
-            known = t < target.n_scores
-            far = distance_figures(
-                decided[known], t[known], np.ones((1, known.sum())), target.values
-            )
-            found |= {name: float(value[0]) for name, value in far.items()}
-        counts = found.pop("confusion")
-        by_label = label_shares(counts.sum(axis=1), counts.sum(axis=0), np.diag(counts))
-        of_all = {"classes": classes.labels, "confusion": counts.tolist()}
-    else:
-        t = sets.indicator(targets)
-        found = label_figures(probabilities, decided, t)
-        advice = target.note_on_recall(decided, t[:, : decided.shape[1]])
-        tell(advice, quiet=arguments.quiet or not advice)
-        by_label, of_all = found.pop("by_label"), {}
-    rows = list(zip(*by_label.values(), strict=True))
-    of_all["labels"] = [
-        {"label": label, **dict(zip(by_label, row, strict=True))}
-        for label, row in zip(classes.labels, rows, strict=True)
-    ]
+    if len(others) > 1:
+        raise UsageError(f"evaluate compares two models; got {len(others) + 1}.")
+    arguments.baseline, arguments.mistakes = others[0] if others else None, 5
+    arguments.train = arguments.output = arguments.keep = None
+    check_files([*arguments.models, arguments.data], None)
+    found = _reported(arguments)
+    names = ("labels", "notes", "scores", "gain", "classes", "confusion") * arguments.json
+    in_json = json.dumps({name: found.to_dict()[name] for name in names})
     with writing(None) as file:
-        if arguments.json:
-            file.write(json.dumps(found | of_all) + "\n")
-            return
-        doubt = "If the model has learnt from these documents, the figures say nothing of new ones."
-        tell(doubt, quiet=arguments.quiet)
-        for name, value in found.items():
-            file.write(f"{name.replace('_', ' '):<20}{_written(value):>7}\n")
-        tables: list[Any] = [(["label", *by_label], rows)]
-        if sets is None and len(rows) <= _CLASSES_IN_A_TABLE:
-            tables.append((["true \\ predicted", *names], of_all["confusion"]))
-        elif sets is None:
-            tell(f"The confusion of {len(rows)} classes is in --json.", quiet=arguments.quiet)
-        for head, values in tables:
-            cells = ([name, *map(_written, row)] for name, row in zip(names, values, strict=True))
-            file.write("\n" + "\n".join(table_lines(head, cells)) + "\n")
-
-
-def _warn_of_unknown(targets: Sequence[Any], classes: ClassNames, n_known: int) -> None:
-    """Warn of labels that the model does not know; if it knows none, raise a ValueError."""
-    unknown = classes.labels[n_known:]
-    most = [np.max(of_document, initial=-1) for of_document in targets]
-    least = [np.min(of_document, initial=len(classes.labels)) for of_document in targets]
-    if unknown and min(least) >= n_known:
-        raise ValueError(
-            f"None of the labels is a class of the model. They are {listed(unknown)}; the classes "
-            f"are {listed(classes.labels[:n_known])}. Are they of another task?"
-        )
-    if unknown:
-        n_with = int(np.count_nonzero(np.array(most) >= n_known))
-        warn_user(f"{said_of_unknown(n_with, unknown)} The log loss leaves them out.")
+        file.write(f"{in_json if arguments.json else found}\n")
 
 
 def report(arguments: argparse.Namespace) -> None:
@@ -295,13 +201,8 @@ def report(arguments: argparse.Namespace) -> None:
 
 def _reported(arguments: argparse.Namespace) -> Report:
     """Return the report of a model, with another one as baseline if there is one."""
-    from sk_han import load
     from sk_han import report as report_on
 
-    model = load(arguments.model)
-    classifier = getattr(model, "steps", [(None, model)])[-1][1]
-    if not hasattr(classifier, "pool_"):
-        raise ValueError(f"{arguments.model} cannot be loaded: it holds no classifier.")
     options: dict[str, Any] = {"n_mistakes": arguments.mistakes}
     columns: list[str] = []
     if arguments.baseline is not None:
@@ -309,11 +210,8 @@ def _reported(arguments: argparse.Namespace) -> Report:
         text = arguments.text or (other.table or {}).get("text", ["text"])
         features_of_other = getattr(other, "feature_names_in_", None)
         columns = [*text, *([] if features_of_other is None else features_of_other[1:])]
-    complete(arguments, getattr(classifier, "_table", None))
-    sets = sets_of(classifier.pool_.target, arguments)
-    classes = ClassNames(model.classes_.tolist()) if sets is None else sets.classes
+    scorer, features, sets, classes = _loaded(arguments)
     classes.grows = True
-    features = getattr(model, "feature_names_in_", None)
 
     def read(name: str) -> tuple[DataFrame, Any, Any]:
         (frame,) = frames(name, arguments, [arguments.label, *columns], features)
@@ -324,7 +222,7 @@ def _reported(arguments: argparse.Namespace) -> Report:
     frame, documents, labels = read(arguments.data)
     if arguments.train is not None:
         _, options["X_train"], options["y_train"] = read(arguments.train)
-    named: dict[str, Any] = {}
+    named = {"estimator": os.path.basename(arguments.model)}
     if arguments.baseline is not None:
         same = documents_of(frame, features_of_other, argparse.Namespace(text=text))
         options["baseline"] = SimpleNamespace(  # of which each model reads its own columns
@@ -333,19 +231,13 @@ def _reported(arguments: argparse.Namespace) -> Report:
             predict_proba=lambda _: other.predict_proba(same),
         )
         name = os.path.basename(arguments.baseline)
-        named = {"baseline_name": name, "baseline_note": f"The baseline is {name}."}
+        named |= {"baseline_name": name, "baseline_note": f"The baseline is {name}."}
     stages = Stages(0 if arguments.quiet else 1, "report")
     with stages.heartbeat(), stages("report"):
-        found = report_on(model, documents, labels, **options, ids=ids_of(frame, arguments))
+        found = report_on(scorer, documents, labels, **options, ids=ids_of(frame, arguments))
     return replace(found, **named)
 
 
 def _progress(done: str, arguments: argparse.Namespace) -> Progress:
     to_standard = arguments.output in (None, STANDARD)
     return Progress(done, quiet=arguments.quiet, beside_rows=to_standard)
-
-
-def _written(figure: float | None) -> str:
-    if figure is None:
-        return "–"
-    return f"{figure:,}" if isinstance(figure, int) else f"{figure:.4f}"

@@ -26,7 +26,7 @@ from sk_han._utils.messages import (
     counted,
     taking_many_classes,
 )
-from sk_han._utils.metrics import effective_groups, padded
+from sk_han._utils.metrics import effective_groups, indicator, median_class, padded
 from sk_han._validation.documents import check_texts
 from sk_han._validation.labels import (
     check_indicator,
@@ -223,38 +223,20 @@ def report(
     n, ids = n_documents_of(X), document_ids(X, ids)
     if groups is not None:
         groups = check_several_groups(groups, n, "intervals need several")
-    t_train = None
-    if takes_indicator(y, model):
-        classes = names_of_columns(y, X, classes, model)
-        t, unknown = label_indicator(y, X, classes, "y")
-        if X_train is not None:
-            t_train, _ = label_indicator(y_train, X_train, classes, "y_train")
-            t_train = padded(t_train[:, : len(classes)], t.shape[1])
-        target: Any = model.fitted.target if model else None
-        evaluation = _evaluate_labels(estimator, X, t, classes, unknown, target, n_mistakes)
-    else:
-        y = check_labels(y, n)
-        if X_train is not None:
-            y_train = check_labels(y_train, n_documents_of(X_train), "y_train")
-        if other_classes is not None:
-            all_labels(other_classes, y, by="baseline")
-        labels = all_labels(classes, y, y_train, other_classes)
-        t = class_numbers(y, labels)
-        t_train = None if y_train is None else class_numbers(y_train, labels)
-        evaluation = _evaluate_classes(estimator, model, X, t, classes, labels, n_mistakes)
+    if other_classes is not None and not is_indicator(y):
+        all_labels(other_classes, check_labels(y, n), by="baseline")
+    labels, t, t_train = encoded_labels(classes, model, X, y, X_train, y_train, other_classes)
+    evaluation = _evaluate(estimator, model, X, labels, t, n_mistakes)
 
     if model is not None:
         evaluation.notes.extend(note_on_mix(model.fitted, evaluation.fields["probabilities"]))
     held_out = read(model, X)
     words_train = None if X_train is None else words_of(model, X_train, "X_train")
-    labels = evaluation.fields["labels"]
-    compared: dict[str, Any] = {"baseline": None, "baseline_note": "There is no baseline."}
-    if baseline is not None:
-        compared = (
-            _linear_baseline(held_out.words, words_train, t_train, len(labels))
-            if other_classes is None
-            else _compared(baseline, X, y, other_classes, labels)
-        )
+    if baseline is None or isinstance(baseline, str):
+        training = words_train, t_train
+        compared = _linear_baseline(baseline, held_out.words, training, evaluation.fields)
+    else:
+        compared = _compared(baseline, X, y, t, other_classes, labels)
     explanations, unexplained = _explained(estimator, model, held_out, X, evaluation)
     seen = held_out.learnt_from
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
@@ -272,11 +254,9 @@ def report(
         **evaluation.fields,
         **compared,
         estimator=type(opened(estimator)[-1]).__name__,
-        targets=t,
         n_words=held_out.n_words,
         texts=held_out.texts,
         mistakes=explanations,
-        mistake_rows=evaluation.worst,
         duplicates=tuple(map(tuple, same)),
         trained_on=_in_training(keys, words_train, seen),
         notes=(*evaluation.notes, *notes, *unexplained),
@@ -285,125 +265,163 @@ def report(
     )
 
 
+def encoded_labels(
+    classes: NDArray[Any],
+    model: ExplainedModel | None,
+    X: Any,
+    y: Any,
+    X_train: Any = None,
+    y_train: Any = None,
+    others: NDArray[Any] | None = None,
+) -> tuple[list[Any], NDArray[Any], NDArray[Any] | None]:
+    """Return all labels, those of the model first, and y and y_train in them.
+
+    They are encoded as positions (D,) or, with several labels per document, as flags (D, L).
+    """
+    t_train = None
+    if takes_indicator(y, model):
+        classes = _named_classes(classes, model, X, y)
+        t, unknown = _indicator(y, X, classes, "y")
+        labels = [*classes.tolist(), *unknown]
+        if X_train is not None:
+            t_train, _ = _indicator(y_train, X_train, classes, "y_train")
+            t_train = padded(t_train[:, : len(classes)], len(labels))
+        return labels, t, t_train
+    y = check_labels(y, n_documents_of(X))
+    if X_train is not None:
+        y_train = check_labels(y_train, n_documents_of(X_train), "y_train")
+    labels = all_labels(classes, y, y_train, others)
+    if y_train is not None:
+        t_train = class_numbers(y_train, labels)
+    return labels, class_numbers(y, labels), t_train
+
+
+def _named_classes(
+    classes: NDArray[Any], model: ExplainedModel | None, X: Any, y: Any
+) -> NDArray[Any]:
+    """Return the names of labels, from y if another classifier only numbers them."""
+    columns = None if model else check_indicator(y, n_documents_of(X), "y")[1]
+    are_numbers = columns is not None and np.array_equal(classes, np.arange(len(columns)))
+    return columns if columns is not None and are_numbers else classes
+
+
+def _indicator(y: Any, X: Any, classes: NDArray[Any], name: str) -> tuple[NDArray[Any], list[Any]]:
+    """Check an indicator, and put its columns in the order of the labels, unknown ones last."""
+    return with_unknown(*check_indicator(y, n_documents_of(X), name), classes, name)
+
+
+def predictions(
+    classifier: Any,
+    model: ExplainedModel | None,
+    X: Any,
+    labels: list[Any],
+    t: NDArray[Any],
+    name: str = "model",
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Return probabilities (D, K) and decisions, encoded as the true labels `t` are.
+
+    A classifier may decide by a threshold, as TunedThresholdClassifierCV does.
+    """
+    p = probability_array(classifier, X)
+    if model is not None:
+        target = model.fitted.target
+        decided = target.decide_by_proba(p) if t.ndim == 2 else target.top_label(p)
+    else:
+        decided = classifier.predict(X)
+        decided = np.asarray(decided.toarray() if hasattr(decided, "toarray") else decided)
+    if len(p) != len(t) or decided.shape != (p.shape if t.ndim == 2 else t.shape):
+        raise ValueError(
+            f"For {counted(len(t))} the {name} has probabilities of shape {p.shape} and "
+            f"predictions of shape {decided.shape}. It must take the documents of X, and predict "
+            "one label of each or, if y is an indicator, one column per label."
+        )
+    if t.ndim == 2:
+        return p, padded(decided.astype(bool), len(labels))
+    return p, decided if model is not None else class_numbers(decided, labels)
+
+
 class _Evaluation(NamedTuple):
     """Predictions of a model, and its most confident mistakes."""
 
     fields: dict[str, Any]  # of the report
-    worst: NDArray[np.int64]  # documents of the most confident mistakes
-    explained: NDArray[Any]  # the label to explain for each of them
+    explained: list[Any]  # the label to explain for each of these mistakes
     notes: list[str]
 
 
-def _evaluate_classes(
+def _evaluate(
     estimator: Any,
     model: ExplainedModel | None,
     X: Any,
-    targets: Any,
-    classes: NDArray[Any],
     labels: list[Any],
+    t: NDArray[Any],
     n_mistakes: int,
 ) -> _Evaluation:
-    """Evaluate a model of one class per document; targets are positions in `labels`, (D,)."""
-    probabilities, predicted = predictions(estimator, model, X, labels)
-    values = getattr(model.fitted.target, "values", None) if model else None
-    decided = predicted if (predicted != probabilities.argmax(axis=1)).any() else None
-    wrong = predicted != targets
-    known = np.flatnonzero(targets < len(classes))
-    suspects = known[suspected_labels(probabilities[known], targets[known])]
-    suspects = suspects[wrong[suspects]]
-    worst = known[wrong[known]]
-    order = np.argsort(-probabilities[worst, predicted[worst]], kind="stable")
-    worst = worst[order[:n_mistakes]]
-    counts = np.bincount(targets, minlength=len(labels))
+    """Evaluate a model on documents with the labels `t`: positions (D,), or flags (D, L)."""
+    p, decided = predictions(estimator, model, X, labels, t)
+    n, n_classes, several = len(p), p.shape[1], t.ndim == 2
+    target: Any = None if model is None else model.fitted.target
+    values = getattr(target, "values", None)
+    true, given = indicator(t, len(labels)), indicator(decided, len(labels))
+    is_right, counts = ~(true ^ given)[:, :n_classes], true.sum(axis=0)
+    # Of one label the wrong one misleads, and a label that the model does not know is no mistake.
+    is_known = several | (true[:, :n_classes].sum(axis=1) > 0)
+    is_wrong = ~is_right & is_known[:, np.newaxis]
+    if not several:
+        is_wrong &= given[:, :n_classes]
+    errors = np.where(is_wrong, np.abs(p - true[:, :n_classes]), -1.0)  # (D, K)
+    worst = np.flatnonzero(is_wrong.any(axis=1))
+    worst = worst[np.argsort(-errors[worst].max(axis=1), kind="stable")[:n_mistakes]]
+    most_wrong = errors[worst].argmax(axis=1)
+    notes = []
+    if n_without := n - int(true.any(axis=1).sum()):
+        notes.append(f"{documents_have(n_without)} no label.")
+    if several:
+        suspects = _suspected_pairs(p, true[:, :n_classes], is_right)
+        weak = [
+            labels[label]
+            for label in np.unique(suspects[:, 1]).tolist()
+            if may_be_chance(is_right[:, label], true[:, label])
+        ]
+        if target is not None:
+            notes.append(target.note_on_recall(given[:, :n_classes], true[:, :n_classes]))
+        if weak:
+            notes.append(
+                "For these labels the model may be no better than always giving the more frequent "
+                f"answer, so it cannot find where they are wrong or missing: {listed(weak)}."
+            )
+    else:
+        known = np.flatnonzero(is_known)
+        suspects = known[suspected_labels(p[known], t[known])]
+        suspects = suspects[decided[suspects] != t[suspects]]
+        if len(suspects):
+            notes += note_on_suspects(decided[known] == t[known], t[known])
+        if n_less := int((decided != p.argmax(axis=1)).sum()):
+            why = "for example because of a tuned threshold" if values is None else "but the median"
+            notes.append(
+                f"For {n_less:,} of {counted(n)} the predicted class is not the most probable one, "
+                f"{why}. Accuracy, calibration, the confusion matrix and mistakes refer to the "
+                "predicted class."
+            )
+    if n_with := int(true[:, n_classes:].any(axis=1).sum()):
+        unknown = [labels[i] for i in np.flatnonzero(counts).tolist() if i >= n_classes]
+        notes.append(
+            f"{said_of_unknown(n_with, unknown)} The log loss leaves them out"
+            f"{', and so do distances' * (values is not None)}."
+        )
+    notes += note_on_missing(counts[:n_classes], labels)
     fields = {
         "labels": tuple(labels),
-        "probabilities": probabilities,
+        "targets": t,
+        "probabilities": p,
         "predicted": decided,
+        "mistake_rows": worst,
+        "mistake_labels": most_wrong if several else None,
         "suspects": suspects,
+        "thresholds": getattr(target, "thresholds", None),
         "values": values,
     }
-    notes = list(note_on_suspects(~wrong[known], targets[known])) if len(suspects) else []
-    if decided is not None:
-        n = int((decided != probabilities.argmax(axis=1)).sum())
-        why = "for example because of a tuned threshold" if values is None else "but the median"
-        notes.append(
-            f"For {n:,} of {counted(len(decided))} the predicted class is not the most probable "
-            f"one, {why}. Accuracy, calibration, the confusion "
-            "matrix and mistakes refer to the predicted class."
-        )
-    unknown = [i for i in np.flatnonzero(counts).tolist() if i >= len(classes)]
-    if unknown:
-        notes.append(
-            said_of_unknown(int(counts[unknown].sum()), [labels[i] for i in unknown])
-            + f" The log loss leaves them out{', and so do distances' * (values is not None)}."
-        )
-    notes += note_on_missing(counts[: len(classes)], labels)
-    return _Evaluation(fields, worst, classes[predicted[worst]], notes)
-
-
-def predictions(
-    estimator: Any, model: ExplainedModel | None, X: Any, labels: list[Any]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return probabilities (D, K), and the positions in `labels` of the predicted classes (D,)."""
-    probabilities = probability_array(estimator, X)
-    if model is not None:
-        return probabilities, model.fitted.target.top_label(probabilities)
-    # A threshold may decide, as that of TunedThresholdClassifierCV.
-    return probabilities, class_numbers(np.asarray(estimator.predict(X)), labels)
-
-
-def _evaluate_labels(
-    estimator: Any,
-    X: Any,
-    t: Any,
-    labels: NDArray[Any],
-    unknown: list[Any],
-    target: AnyOfLabels | None,
-    n_mistakes: int,
-) -> _Evaluation:
-    """Find mistakes of a model of several labels a document; t is (D, L + U)."""
-    everything, t = t, t[:, : len(labels)]
-    probabilities = probability_array(estimator, X)
-    predicted = estimator.predict(X)
-    predicted = np.asarray(predicted.toarray() if hasattr(predicted, "toarray") else predicted)
-    if probabilities.shape != t.shape or predicted.shape != t.shape:
-        raise ValueError(
-            f"y is an indicator of shape {t.shape}, but the model predicts labels of shape "
-            f"{predicted.shape} and probabilities of shape {probabilities.shape}; all of them need "
-            "one column per label."
-        )
-    predicted = predicted.astype(bool)
-    errors = np.where(predicted != t, np.abs(probabilities - t), -1.0)  # (D, L)
-    most_wrong = errors.argmax(axis=1)
-    wrong = np.flatnonzero((predicted != t).any(axis=1))
-    worst = wrong[np.argsort(-errors.max(axis=1)[wrong], kind="stable")[:n_mistakes]]
-    n_without = int((~everything.any(axis=1)).sum())
-    suspects = _suspects(probabilities, t, predicted)
-    weak = [
-        labels.tolist()[label]
-        for label in np.unique(suspects[:, 1]).tolist()
-        if may_be_chance(predicted[:, label] == t[:, label], t[:, label])
-    ]
-    fields = {
-        "labels": (*labels.tolist(), *unknown),
-        "predicted": padded(predicted, everything.shape[1]),
-        "probabilities": probabilities,
-        "mistake_labels": most_wrong[worst],
-        "suspects": suspects,
-        "thresholds": None if target is None else target.thresholds,
-    }
-    notes = [f"{documents_have(n_without)} no label."] if n_without else []
-    if n_with := int(everything[:, len(labels) :].any(axis=1).sum()):
-        notes.append(f"{said_of_unknown(n_with, unknown)} The log loss leaves them out.")
-    if target is not None and (advice := target.note_on_recall(predicted, t)):
-        notes.append(advice)
-    if weak:
-        notes.append(
-            "For these labels the model may be no better than always giving the more frequent "
-            f"answer, so it cannot find where they are wrong or missing: {listed(weak)}."
-        )
-    notes += note_on_missing(t.sum(axis=0), labels.tolist())
-    return _Evaluation(fields, worst, labels[most_wrong[worst]], notes)
+    explained = [labels[label] for label in most_wrong.tolist()]
+    return _Evaluation(fields, explained, [*filter(None, notes)])
 
 
 def takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
@@ -424,33 +442,17 @@ def takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
     )
 
 
-def names_of_columns(
-    y: Any, X: Any, classes: NDArray[Any], model: ExplainedModel | None
-) -> NDArray[Any]:
-    """Return the names of labels, from y if another classifier only numbers them."""
-    columns = None if model else check_indicator(y, n_documents_of(X), "y")[1]
-    are_numbers = columns is not None and np.array_equal(classes, np.arange(len(columns)))
-    return columns if columns is not None and are_numbers else classes
-
-
-def label_indicator(
-    y: Any, X: Any, classes: NDArray[Any], name: str
-) -> tuple[NDArray[Any], list[Any]]:
-    """Check an indicator, and put its columns in the order of the labels, unknown ones last."""
-    return with_unknown(*check_indicator(y, n_documents_of(X), name), classes, name)
-
-
-def _suspects(
-    probabilities: NDArray[np.float64], t: NDArray[np.bool_], predicted: NDArray[np.bool_]
+def _suspected_pairs(
+    p: NDArray[np.float64], true: NDArray[np.bool_], is_right: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """Return documents and labels (S, 2) that look wrong, each label on its own."""
     pairs = []
-    for label, (p, has) in enumerate(zip(probabilities.T, t.T, strict=True)):
-        rows = suspected_labels(np.column_stack([1 - p, p]), has.astype(np.int64))
-        rows = rows[predicted[rows, label] != has[rows]]
+    for label, (of_label, has) in enumerate(zip(p.T, true.T, strict=True)):
+        rows = suspected_labels(np.column_stack([1 - of_label, of_label]), has.astype(np.int64))
+        rows = rows[~is_right[rows, label]]
         pairs.append(np.column_stack([rows, np.full(len(rows), label)]))
     suspects = np.concatenate(pairs)
-    errors = np.abs(probabilities - t)[suspects[:, 0], suspects[:, 1]]
+    errors = np.abs(p - true)[suspects[:, 0], suspects[:, 1]]
     return suspects[np.argsort(-errors, kind="stable")]
 
 
@@ -510,71 +512,74 @@ def _classes_of_baseline(baseline: Any) -> NDArray[Any] | None:
 
 
 def _compared(
-    baseline: Any, X: Any, y: Any, classes: NDArray[Any], labels: Sequence[Any]
+    baseline: Any, X: Any, y: Any, t: NDArray[Any], classes: Any, labels: list[Any]
 ) -> dict[str, Any]:
     """Return the report's fields on a fitted baseline. Labels that are not scored are left out."""
-    n, name = n_documents_of(X), type(opened(baseline)[-1]).__name__
-    p, predicted = probability_array(baseline, X), baseline.predict(X)
-    predicted = np.asarray(predicted.toarray() if hasattr(predicted, "toarray") else predicted)
-    several = is_indicator(y)
-    if several:
-        classes = names_of_columns(y, X, classes, reader_of(baseline))
-    shape = (n, len(classes))
-    if p.shape != shape or predicted.shape != (shape if several else shape[:1]):
-        raise ValueError(
-            f"For {counted(n)} the baseline, {name}, has probabilities of shape {p.shape} and "
-            f"predictions of shape {predicted.shape}. It must take the same documents as the "
-            "model, and predict the same kind of labels."
-        )
-    places = class_numbers(classes, [*labels])
+    reader, name = reader_of(baseline), type(opened(baseline)[-1]).__name__
+    classes = _named_classes(classes, reader, X, y) if t.ndim == 2 else classes
+    p, decided = predictions(baseline, reader, X, classes.tolist(), t, f"baseline, {name},")
+    places = class_numbers(classes, labels)
     known = places >= 0
     if not known.any():
         raise ValueError(
             f"None of the labels of the baseline, {listed(classes.tolist())}, is a label of the "
             f"model or of y: {listed(labels)}."
         )
-    reader = reader_of(baseline)
     learnt = None if reader is None else read(reader, X).learnt_from
     told = ""
     if learnt is not None and len(learnt):
         told = f" {len(learnt):,} of these have the words of one of its training documents."
-    probabilities = np.zeros((n, len(labels)))
+    probabilities = np.zeros((len(t), len(labels)))
     probabilities[:, places[known]] = p[:, known]
-    if several:
-        decided = np.zeros(probabilities.shape, dtype=bool)
-        decided[:, places[known]] = predicted[:, known]
-    else:
-        decided = class_numbers(predicted, [*labels])
+    answers = np.zeros(probabilities.shape, dtype=bool)
+    if t.ndim == 2:
+        answers[:, places[known]] = decided[:, known]
     return {
         "baseline": probabilities,
-        "baseline_predicted": decided,
+        "baseline_predicted": answers if t.ndim == 2 else places[decided],
         "baseline_name": name,
         "baseline_note": f"The baseline is a fitted {name} that predicts the same documents.{told}",
     }
 
 
 def _linear_baseline(
-    words: Sequence[str] | None, words_train: Sequence[str] | None, t_train: Any, n_labels: int
+    baseline: str | None,
+    words: Sequence[str] | None,
+    training: tuple[Sequence[str] | None, Any],
+    fields: dict[str, Any],
 ) -> dict[str, Any]:
     """Return the report's fields on TF-IDF with logistic regression, or why there is none."""
-    none: dict[str, Any] = {"baseline": None}
-    if words is None:
-        return none | {"baseline_note": "There is no baseline: the documents are not texts."}
-    if words_train is None:
-        return none | {
-            "baseline_note": "There is no baseline. Pass X_train and y_train, to which TF-IDF "
-            "with logistic regression is fitted, or a fitted classifier as baseline."
-        }
-    try:
-        model = _tfidf(words_train, t_train)
-    except ValueError as error:  # no words, or a single label
-        return none | {"baseline_note": f"There is no baseline: {error}"}
-    probabilities = np.zeros((len(words), n_labels))
-    probabilities[:, model.classes_] = model.predict_proba(words)
-    note = f"The baseline was fitted to the {counted(len(words_train), 'training document')} given."
-    if t_train.ndim == 2:
-        note += " It predicts labels whose probability is at least 0.5."
-    return {"baseline": probabilities, "baseline_name": TFIDF, "baseline_note": note}
+    (words_train, t_train), n_labels = training, len(fields["labels"])
+    if baseline is None:
+        why = "."
+    elif words is None:
+        why = ": the documents are not texts."
+    elif words_train is None:
+        why = (
+            ". Pass X_train and y_train, to which TF-IDF with logistic regression is fitted, or a "
+            "fitted classifier as baseline."
+        )
+    else:
+        try:
+            model = _tfidf(words_train, t_train)
+        except ValueError as error:  # no words, or a single label
+            why = f": {error}"
+        else:
+            p = np.zeros((len(words), n_labels))
+            p[:, model.classes_] = model.predict_proba(words)
+            several, values = t_train.ndim == 2, fields["values"]
+            n_classes = fields["probabilities"].shape[1]
+            decided = p.argmax(axis=1) if values is None else median_class(p[:, :n_classes])
+            return {
+                "baseline": p,
+                "baseline_predicted": p >= 0.5 if several else decided,
+                "baseline_name": TFIDF,
+                "baseline_note": "The baseline was fitted to the "
+                f"{counted(len(words_train), 'training document')} given."
+                + " It predicts labels whose probability is at least 0.5."
+                * several,
+            }
+    return {"baseline": None, "baseline_note": f"There is no baseline{why}"}
 
 
 def _tfidf(texts: Sequence[str], t: NDArray[Any]) -> Pipeline:
@@ -602,7 +607,8 @@ def _explained(
     evaluation: _Evaluation,
 ) -> tuple[ExplanationList, list[str]]:
     """Explain the most confident mistakes; if that is not possible, return a note on why."""
-    if not len(evaluation.worst):
+    worst = evaluation.fields["mistake_rows"]
+    if not len(worst):
         return ExplanationList(), []
     if held_out.texts is None and held_out.words is not None:
         return ExplanationList(), [
@@ -610,7 +616,7 @@ def _explained(
             "model has no tokenizer with their words."
         ]
     try:
-        return explain(estimator, rows_of(X, evaluation.worst), target=evaluation.explained), []
+        return explain(estimator, rows_of(X, worst), target=evaluation.explained), []
     except (TypeError, ValueError) as error:
         if model is not None:
             raise

@@ -13,22 +13,16 @@ from scipy.special import bdtr, betaincinv
 
 from sk_han._rendering.blocks import percent
 from sk_han._utils.messages import agreeing, counted
-from sk_han._utils.metrics import padded
-from sk_han._validation.labels import check_labels, class_numbers, said_of_unknown, warn_of_order
+from sk_han._validation.labels import said_of_unknown, warn_of_order
 from sk_han.inspection._estimators import (
-    n_documents_of,
-    probability_array,
     read,
     reader_of,
     texts_of,
 )
 from sk_han.inspection._reporting import (
-    all_labels,
     classes_of,
-    label_indicator,
-    names_of_columns,
+    encoded_labels,
     predictions,
-    takes_indicator,
     with_length,
 )
 from sk_han.inspection._results.selective import SelectiveThreshold
@@ -163,7 +157,7 @@ class HeldOut(NamedTuple):
     """Documents with text that a model has not learnt from, and its predictions."""
 
     classes: NDArray[Any]  # (K,)
-    probabilities: NDArray[np.float64]  # (D, K), or (D, K + U) of several labels
+    probabilities: NDArray[np.float64]  # (D, K)
     predicted: NDArray[Any]  # (D,) positions, or (D, K + U) of several labels
     targets: NDArray[Any]  # of the same shape; positions of unknown classes are K or more
     n_blank: int
@@ -187,18 +181,9 @@ def read_held_out(
     model = reader_of(estimator)
     warn_of_order(X, y, "y")
     X = with_length(X)
-    several = takes_indicator(y, model)
-    if several:
-        classes = names_of_columns(y, X, classes, model)
-        targets, unknown = label_indicator(y, X, classes, "y")
-        labels = [*classes.tolist(), *unknown]
-        probabilities = padded(probability_array(estimator, X), len(labels))
-        predicted = padded(np.asarray(estimator.predict(X), dtype=bool), len(labels))
-    else:
-        y = check_labels(y, n_documents_of(X))
-        labels = all_labels(classes, y, None)
-        targets = class_numbers(y, labels)
-        probabilities, predicted = predictions(estimator, model, X, labels)
+    labels, targets, _ = encoded_labels(classes, model, X, y)
+    probabilities, predicted = predictions(estimator, model, X, labels, targets)
+    several, classes = targets.ndim == 2, np.array(labels[: probabilities.shape[1]])
     seen = None if model is None else read(model, X).learnt_from
     kept = np.ones(len(targets), dtype=bool)
     kept[[] if seen is None else seen] = False

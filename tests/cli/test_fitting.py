@@ -221,7 +221,7 @@ class TestColumns:
         assert kinds == ["category", "number", "date"]
         path = tmp_path / "m.han"
         code, output, _ = run("evaluate", path, data, "--json")
-        assert (code, json.loads(output)["accuracy"]) == (0, 1.0)
+        assert (code, json.loads(output)["scores"]["model"]["accuracy"]) == (0, 1.0)
         code, output, _ = run("predict", path, data, "--keep", "label")
         rows = list(csv.reader(output.splitlines()))[1:]
         assert code == 0

@@ -105,7 +105,7 @@ class TestRemembered:
         expected = Scorer.load(remembering).predict(given["meldung"]).tolist()
         assert rows[1:] == [[f"A-{i}", label] for i, label in enumerate(expected)]
         code, output, told = run("evaluate", remembering, german, "--json")
-        assert (code, json.loads(output)["documents"]) == (0, len(TEXTS))
+        assert (code, np.sum(json.loads(output)["confusion"])) == (0, len(TEXTS))
         assert said in told
         assert run("evaluate", remembering, german, "--json", "--quiet")[2] == ""
         assert run("explain", remembering, german, "--rows", 1)[0] == 0

@@ -67,7 +67,7 @@ class TestUsage:
             # The table is not there yet; later it would be read, and hold what was held out.
             (f"{HOLD_OUT} 0.2 --validation {{part}}", READ),
             ("fit {data} -o {new} --set max_epochs", "takes name=value"),
-            ("evaluate {model} {model} {model} {data}", "compares two models, no --priors; got 3."),
+            ("evaluate {model} {model} {model} {data}", "compares two models; got 3."),
             ("fit {data} -o {new} --set epochs=5", "Did you mean 'max_epochs'?"),
             ("evaluate {model} {data} --text label", "'label' is both --text and --label"),
             ("fit {data} -o {new} --set min_df=2", "the tokenizer; set tokenizer__min_df"),

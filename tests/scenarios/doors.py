@@ -349,6 +349,13 @@ def table_of(texts: list[str], labels: list[Any], path: Path) -> Path:
     return path
 
 
+def _evaluated(model: Path, table: Path, trial: Trial) -> dict[str, float]:
+    """Return the scores that the command line prints."""
+    found = json.loads(run_cli("evaluate", model, table, "--json", *trial.separator))
+    scores: dict[str, float] = found["scores"]["model"]
+    return scores
+
+
 def _command_line(trial: Trial) -> None:
     model = _saved(trial)
     # A row without text would be skipped by whoever reads the table.
@@ -358,13 +365,13 @@ def _command_line(trial: Trial) -> None:
     )
     probabilities = np.array([row[1:] for row in rows[1:]], dtype=float)
     np.testing.assert_allclose(probabilities, trial.probabilities, atol=2e-6)
-    found = json.loads(run_cli("evaluate", model, table, "--json", *trial.separator))
+    scores = _evaluated(model, table, trial)
     predicted = trial.estimator.predict(trial.some)
     if trial.has is None:
-        accuracy, right = found["accuracy"], predicted == np.array(trial.y_of_some)
+        accuracy, right = scores["accuracy"], predicted == np.array(trial.y_of_some)
         run_cli("explain", model, table, "--label", "label", "--method", "attention")
     else:
-        accuracy = found["subset_accuracy"]
+        accuracy = scores["subset_accuracy"]
         right = (predicted == trial.has_of_some).all(axis=1)
         run_cli("explain", model, table, "--method", "attention")
     assert abs(accuracy - right.mean()) < 1e-9
@@ -393,8 +400,8 @@ def _command_line_fit(trial: Trial) -> None:
     if trial.has is None:
         scores = run_cli("cross-validate", table, "--folds", 2, *small).splitlines()[1]
         assert 0 <= float(scores.split()[1]) <= 1
-    found = json.loads(run_cli("evaluate", model, rest, "--json", *trial.separator))
-    assert 0 <= found["accuracy" if trial.has is None else "subset_accuracy"] <= 1
+    scores = _evaluated(model, rest, trial)
+    assert 0 <= scores["accuracy" if trial.has is None else "subset_accuracy"] <= 1
 
 
 def _learn_on(trial: Trial) -> None:

@@ -76,6 +76,7 @@ STARS = np.array([1, 4, 9])
 def report_of(t, p, values, **changes):
     nothing = dict.fromkeys(("n_words", "texts", "trained_on", "baseline"))
     changes |= {"mistakes": ExplanationList(), "mistake_rows": [], "suspects": [], "duplicates": ()}
+    changes |= {"predicted": np.array(by_hand(p))}
     return made(**nothing, **changes, labels=values, values=values, targets=t, probabilities=p)
 
 
@@ -191,7 +192,7 @@ class TestCommandLine:
         capfd.readouterr()
         assert sk_han.cli.main(["evaluate", model, table, "--json", "-q"]) == 0
         predicted = loaded.predict(TEXTS).astype(int)
-        error = json.loads(capfd.readouterr().out)["mean_absolute_error"]
+        error = json.loads(capfd.readouterr().out)["scores"]["model"]["mean_absolute_error"]
         assert error == pytest.approx(mean_absolute_error(NUMBERS + 9, predicted))
 
     def test_names_are_ordered_as_they_are_given(self, tmp_path, capfd):

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterator
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from sk_han._rendering.figures import plot_matrix
 from sk_han._rendering.report import confusion_matrix, report_blocks
 from sk_han._rendering.result import Extent, ReadOnlyResult, plain
 from sk_han._utils.containers import column_dtype, frame_of
-from sk_han._utils.messages import counted
+from sk_han._utils.messages import check_choice, counted
 from sk_han._utils.metrics import (
     Bin,
     averages,
@@ -25,9 +25,9 @@ from sk_han._utils.metrics import (
     distance_figures,
     effective_groups,
     figures,
+    indicator,
     interval_of,
     log_losses,
-    median_class,
     padded,
     reliability,
     resampled,
@@ -66,8 +66,8 @@ class ClassScores(NamedTuple):
     """Scores of one label.
 
     `precision` is None if the label was never predicted, `recall` and `average_precision` if no
-    document has it. The last three are for several labels per document: `log_loss` is in nats, and
-    `threshold` is the lowest probability at which the label is predicted, None if unknown.
+    document has it. `threshold` is the lowest probability at which one of several labels per
+    document is predicted; None if unknown.
     """
 
     label: Any
@@ -76,9 +76,8 @@ class ClassScores(NamedTuple):
     precision: float | None
     recall: float | None
     f1: float | None
-    average_precision: float | None = None
-    log_loss: float | None = None
-    threshold: float | None = None
+    average_precision: float | None
+    threshold: float | None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -99,10 +98,9 @@ class Report(ReadOnlyResult):
         of bool, shape (n_documents, n_labels).
     probabilities : ndarray of float64, shape (n_documents, n_classes)
         Predicted probabilities of the model's classes.
-    predicted : ndarray like targets, default=None
-        Predicted labels. By default the most probable one, with `values` the median or, with
-        several labels per document, those whose probability is at least their threshold (0.5
-        without `thresholds`).
+    predicted : ndarray like targets
+        Predicted labels: the most probable one, with `values` the median or, with several labels
+        per document, those whose probability is at least their threshold.
     n_words : ndarray of int64, shape (n_documents,), or None
         Number of words that a HANClassifier reads of each document; for other models the number of
         parts between white space, and None if documents are not texts.
@@ -131,8 +129,7 @@ class Report(ReadOnlyResult):
     baseline_name : str, default="baseline"
         Name of the baseline's class.
     baseline_predicted : ndarray like targets, default=None
-        Labels predicted by the baseline. By default the most probable one or, with several labels
-        per document, those with a probability of at least 0.5.
+        Labels predicted by the baseline.
     notes : sequence of str
         Remarks on documents, labels and explanations.
     groups : ndarray of int64, shape (n_documents,), default=None
@@ -154,7 +151,7 @@ class Report(ReadOnlyResult):
     labels: tuple[Any, ...]
     targets: NDArray[Any]
     probabilities: NDArray[np.float64]
-    predicted: NDArray[Any] = None  # type: ignore[assignment]  # set by __post_init__
+    predicted: NDArray[Any]
     n_words: NDArray[np.int64] | None
     texts: tuple[str, ...] | None
     mistakes: ExplanationList
@@ -174,15 +171,8 @@ class Report(ReadOnlyResult):
     ids: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
-        put, several, n_labels = object.__setattr__, self.several_labels, len(self.labels)
+        put = object.__setattr__
         put(self, "duplicates", tuple(tuple(map(int, group)) for group in self.duplicates))
-        if self.predicted is None:
-            p, least = self.probabilities, 0.5 if self.thresholds is None else self.thresholds
-            given = padded(p >= least, n_labels) if several else self._decided(p)
-            put(self, "predicted", given)
-        if self.baseline is not None and self.baseline_predicted is None:
-            p = self.baseline
-            put(self, "baseline_predicted", p >= 0.5 if several else self._decided(p))
         for name in ("labels", "notes", "texts"):
             value = getattr(self, name)
             put(self, name, value if value is None else tuple(value))
@@ -206,8 +196,7 @@ class Report(ReadOnlyResult):
     @cached_property
     def right(self) -> NDArray[np.bool_]:
         """Whether each document is predicted right; with several labels, all of them."""
-        same: NDArray[np.bool_] = np.equal(self.predicted, self.targets)
-        return np.all(same, axis=1) if self.several_labels else same
+        return self._is_right(self.predicted)
 
     @cached_property
     def confidence(self) -> NDArray[np.float64]:
@@ -227,11 +216,14 @@ class Report(ReadOnlyResult):
         (column), shape (n_labels + 1, n_labels + 1). The last row counts documents without a missed
         label, the last column those without a wrongly predicted one; their corner is 0.
         """
-        if not self.several_labels:
-            return figures(self._padded, self.targets, self.predicted)["confusion"]
-        missed, given = self._errors
-        found: NDArray[np.int64] = missed.astype(np.int64).T @ given.astype(np.int64)
-        found[-1, -1] = 0
+        n = len(self.labels)
+        rows, columns = (indicator(codes, n) for codes in (self.targets, self.predicted))
+        if self.several_labels:
+            wrong = rows & ~columns, columns & ~rows
+            rows, columns = (np.column_stack([each, ~each.any(axis=1)]) for each in wrong)
+        found: NDArray[np.int64] = rows.astype(np.int64).T @ columns.astype(np.int64)
+        if self.several_labels:
+            found[-1, -1] = 0
         return found
 
     @cached_property
@@ -282,7 +274,7 @@ class Report(ReadOnlyResult):
         if self.baseline_predicted is None:
             return None
         if not self.several_labels:
-            other: NDArray[np.bool_] = np.equal(self.baseline_predicted, self.targets)
+            other = self._is_right(self.baseline_predicted)
             low, high = difference_interval(self.right, other, self.groups)
             return float(self.right.mean() - other.mean()), low, high
         model, baseline = (self._resampled[name]["micro_f1"] for name in ("model", "baseline"))
@@ -294,23 +286,16 @@ class Report(ReadOnlyResult):
 
     @cached_property
     def class_scores(self) -> list[ClassScores]:
-        """Precision, recall and F1 of each label; with several labels further scores."""
-        if not self.several_labels:
-            counts = self.confusion.sum(axis=1), self.confusion.sum(axis=0), np.diag(self.confusion)
-            return list(map(ClassScores, self.labels, *shares_of(*counts)))
-        has = self.targets, self.predicted, self.predicted & self.targets
-        of_unknown = [None] * (len(self.labels) - self.n_classes)
-        thresholds = [None] * self.n_classes
-        if self.thresholds is not None:
-            thresholds = self.thresholds.tolist()
+        """Precision, recall, F1 and average precision of each label."""
+        n = len(self.labels)
+        has, gets = (indicator(codes, n) for codes in (self.targets, self.predicted))
+        thresholds = [] if self.thresholds is None else self.thresholds.tolist()
         columns = (
-            self.labels,
-            *shares_of(*(each.sum(axis=0) for each in has)),
-            _average_precisions(self._padded, self.targets),
-            [*log_losses(self._padded, self.targets)[: self.n_classes].tolist(), *of_unknown],
-            [*thresholds, *of_unknown],
+            *shares_of(*(each.sum(axis=0) for each in (has, gets, has & gets))),
+            _average_precisions(self._padded, has),
+            [*thresholds, *[None] * (n - len(thresholds))],
         )
-        return [ClassScores(*of_label) for of_label in zip(*columns, strict=True)]
+        return list(map(ClassScores, self.labels, *columns))
 
     @property
     def reliability(self) -> list[Bin]:
@@ -426,18 +411,15 @@ class Report(ReadOnlyResult):
             One row per document, per label, or for the model and each baseline; or `confusion`,
             with several labels per document with a last row and column for none.
         """
-        if what not in ("documents", "classes", "scores", "confusion"):
-            raise ValueError(
-                f"what must be 'documents', 'classes', 'scores' or 'confusion'; got {what!r}."
-            )
+        check_choice("what", what, get_args(What))
         import pandas
 
         if what == "documents":
             return frame_of(self._document_columns())
         if what == "classes":
-            fields = ClassScores._fields if self.several_labels else ClassScores._fields[:6]
-            columns = {name: [getattr(s, name) for s in self.class_scores] for name in fields}
-            return frame_of(columns).set_index("label")
+            columns = zip(*self.class_scores, strict=True)
+            named = dict(zip(ClassScores._fields, map(list, columns), strict=True))
+            return frame_of(named).set_index("label")
         if what == "scores":
             return pandas.DataFrame(self.scores).T
         labels: list[Any] = [*self.labels, *[None] * self.several_labels]
@@ -455,9 +437,9 @@ class Report(ReadOnlyResult):
 
     def __repr__(self) -> str:
         measure = "micro F1" if self.several_labels else "accuracy"
-        score = self.right.mean()
-        if self.several_labels:
-            score = averages(self.predicted, self.targets)["micro_f1"]
+        n = len(self.labels)
+        labels = (indicator(codes, n) for codes in (self.predicted, self.targets))
+        score = averages(*labels)["micro_f1"]  # of one label per document, the accuracy
         on = f"{counted(self.n_documents)}, {counted(len(self.labels), 'label')}"
         return f"Report({self.estimator}, {on}, {measure} {score:.3f})"
 
@@ -465,12 +447,6 @@ class Report(ReadOnlyResult):
     def axes(self) -> tuple[str, str]:
         """Names of the rows and columns of `confusion`."""
         return ("missed", "wrongly predicted") if self.several_labels else ("label", "predicted")
-
-    @cached_property
-    def _errors(self) -> list[NDArray[np.bool_]]:
-        """Missed and wrongly predicted labels, (n_documents, n_labels + 1) each; last "none"."""
-        wrong = (self.targets & ~self.predicted, self.predicted & ~self.targets)
-        return [np.column_stack([labels, ~labels.any(axis=1)]) for labels in wrong]
 
     @cached_property
     def _padded(self) -> NDArray[np.float64]:
@@ -488,10 +464,10 @@ class Report(ReadOnlyResult):
         if self.baseline is not None and self.baseline_predicted is not None:
             yield "baseline", self.baseline, self.baseline_predicted
 
-    def _decided(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
-        if self.values is None:
-            return probabilities.argmax(axis=1)
-        return median_class(probabilities[:, : self.n_classes])
+    def _is_right(self, predicted: NDArray[Any]) -> NDArray[np.bool_]:
+        same = np.equal(predicted, self.targets).reshape(self.n_documents, -1)
+        right: NDArray[np.bool_] = same.all(axis=1)
+        return right
 
     @property
     def _n_drawn(self) -> float:
