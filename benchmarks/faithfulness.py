@@ -11,6 +11,8 @@ import argparse
 import gzip
 import json
 import sys
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import corpora
@@ -19,8 +21,10 @@ import torch
 from numpy.typing import NDArray
 from other_explainers import OTHERS, installed
 from results import add_save, save
+from sklearn.metrics import average_precision_score
 
-from sk_han import HANClassifier, faithfulness_report
+from sk_han import ExplanationList, HANClassifier, explain, faithfulness_report
+from sk_han._utils.metrics import mean_interval
 from sk_han.datasets import make_reviews
 from sk_han.inspection import FaithfulnessReport
 
@@ -81,7 +85,38 @@ def first_of(documents: Documents, n: int) -> tuple[list[str], NDArray, Spans | 
     return documents.texts[:n], documents.labels[:n], rationales
 
 
-def rows_of(report: FaithfulnessReport) -> list[dict[str, Any]]:
+def agreement(
+    scores: Sequence[NDArray], explained: ExplanationList, rationales: Spans
+) -> dict[str, NDArray]:
+    """Compare scores of words with people's marks: AUPRC and token F1 of documents with marks.
+
+    F1 is that of the k top words if k words are marked, so it equals precision and recall. A word
+    is marked if it overlaps a span.
+    """
+    found: dict[str, list[float]] = {"auprc": [], "token_f1": []}
+    for own, explanation, spans in zip(scores, explained, rationales, strict=True):
+        words = explanation.word_spans
+        marked = np.zeros(len(words), dtype=bool)
+        for start, end in spans:
+            marked |= (words[:, 0] < end) & (words[:, 1] > start) & (words[:, 0] < words[:, 1])
+        if marked.any():
+            found["auprc"].append(average_precision_score(marked, own))
+            found["token_f1"].append(marked[np.argsort(-own, kind="stable")[: marked.sum()]].mean())
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def scored(method: str, scores: dict[str, Any], model: Any, X: Any) -> Any:
+    """Give the scores of all words by a method, and keep them by its name."""
+    if method in OTHERS:
+        scores[method] = OTHERS[method](model, X)
+    else:
+        scores[method] = [each.contributions for each in explain(model, X, method=method)]
+    return scores[method]
+
+
+def rows_of(
+    report: FaithfulnessReport, agreements: dict[str, dict[str, NDArray]]
+) -> list[dict[str, Any]]:
     """Give a row for each method: means with intervals, and milliseconds a document."""
     rows = []
     for method in report.methods:
@@ -89,6 +124,9 @@ def rows_of(report: FaithfulnessReport) -> list[dict[str, Any]]:
         for metric in report.metrics:
             low, high = report.intervals[metric][method]
             row[metric] = f"{report.means[metric][method]:.3f} [{low:.3f}, {high:.3f}]"
+        for metric, values in agreements.get(method, {}).items():
+            low, high = mean_interval(values, 0.0)
+            row[metric] = f"{values.mean():.3f} [{low:.3f}, {high:.3f}]"
         rows.append(row | {"ms a document": f"{float(f'{1000 * report.seconds[method]:.2g}'):g}"})
     return rows
 
@@ -120,16 +158,26 @@ def main() -> None:
                 continue
             print(f"{name}: measuring {', '.join(methods)}", file=sys.stderr)
             texts, _, rationales = first_of(documents, n)
+            scores: dict[str, Any] = {}
+            chosen = [*ours, *slow] if methods is slow else ours
             report = faithfulness_report(
                 classifier,
                 texts,
-                methods={one: one for one in ours} | slow if methods is slow else ours,
-                rationales=rationales,
+                methods={one: partial(scored, one, scores) for one in chosen},
                 random_state=arguments.seed,
             )
             print(f"\n{report}", flush=True)
+            agreements = {}
+            if rationales is not None:
+                explained = explain(classifier, texts, method="random", random_state=arguments.seed)
+                scores["random"] = [each.contributions for each in explained]
+                agreements = {
+                    one: agreement(found, explained, rationales) for one, found in scores.items()
+                }
+            rows = rows_of(report, agreements)
+            print(*rows, sep="\n", flush=True)
         if arguments.save:
-            save(f"faithfulness-{name}", rows_of(report))
+            save(f"faithfulness-{name}", rows)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from time import perf_counter
 from typing import Any
@@ -11,14 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import average_precision_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-from sk_han._documents import DocumentArray, starts_of
-from sk_han._model.fitted_model import Source
-from sk_han._utils.containers import Flags, Integers
-from sk_han._utils.messages import a_kind, counted, in_one_line
+from sk_han._documents import DocumentArray
+from sk_han._utils.messages import a_kind, counted
 from sk_han._utils.metrics import mean_interval
 from sk_han.inspection._contributions import METHODS
 from sk_han.inspection._estimators import explained_model
@@ -107,45 +104,9 @@ def flip_shares(
     return shares
 
 
-def rationale_words(
-    rationales: Sequence[Sequence[tuple[int, int]]], sources: Sequence[Source]
-) -> NDArray[np.bool_]:
-    """Check rationales and mark the words (T,) that overlap one."""
-    n = len(rationales) if isinstance(rationales, Collection) else repr(rationales)
-    if n != len(sources):
-        raise ValueError(
-            f"rationales must contain a list of spans for each of {counted(len(sources))}; got {n}."
-            " Use an empty list for a document without a rationale."
-        )
-    covered = [
-        covered_words(checked_spans(spans, number, len(source.text)), source.word_spans)
-        for number, (spans, source) in enumerate(zip(rationales, sources, strict=True))
-    ]
-    return np.concatenate(covered)
-
-
-def agreement(
-    scores: NDArray[np.floating], marked: NDArray[np.bool_], lengths: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Compare the scores of words (T,) with people's marks: AUPRC and token F1, (D,) each.
-
-    F1 is that of the k top words if k words are marked, so it equals precision and recall. Both are
-    NaN if no word is marked.
-    """
-    starts = starts_of(lengths)
-    auprc, token_f1 = np.full((2, len(lengths)), np.nan)
-    n_marked = np.diff(starts_of(marked)[starts])
-    for i in np.flatnonzero(n_marked):
-        own, wanted = scores[starts[i] : starts[i + 1]], marked[starts[i] : starts[i + 1]]
-        auprc[i] = average_precision_score(wanted, own)
-        chosen = np.argsort(-own, kind="stable")[: n_marked[i]]
-        token_f1[i] = wanted[chosen].mean()
-    return auprc, token_f1
-
-
 CONTROL = "random"
-REMOVALS = ("comprehensiveness", "sufficiency", "flip")
-_DROPS = REMOVALS[:2]  # of a probability, which may also rise; the other metrics are shares
+METRICS = ("comprehensiveness", "sufficiency", "flip")
+_DROPS = METRICS[:2]  # of a probability, which may also rise; the other metrics are shares
 Method = str | Callable[[Any, Any], Sequence[NDArray[np.floating]]]
 
 
@@ -155,7 +116,6 @@ def faithfulness_report(
     *,
     methods: Sequence[str] | Mapping[str, Method] = ("shapley", "attention", "random"),
     fractions: Sequence[float] = (0.01, 0.05, 0.1, 0.2, 0.5),
-    rationales: Sequence[Sequence[tuple[int, int]]] | None = None,
     random_state: int | np.random.RandomState | np.random.Generator | None = None,
 ) -> FaithfulnessReport:
     """Measure whether predictions depend on the words that explanations name.
@@ -179,8 +139,6 @@ def faithfulness_report(
         The control "random" is added if it is missing; no other method may have this name.
     fractions : sequence of float, default=(0.01, 0.05, 0.1, 0.2, 0.5)
         Shares of the words of each document to remove, or to keep alone; rounded up to words.
-    rationales : sequence of n_documents sequences of (start, end), default=None
-        Spans of characters that people marked in each text. A word is marked if it overlaps one.
     random_state : int, RandomState, Generator or None, default=None
         Controls the random ranking.
 
@@ -191,8 +149,7 @@ def faithfulness_report(
         neither a name nor a function.
     ValueError
         If no document has a word, a method is unknown or has the name of the control, scores do not
-        match the words or are not finite, a fraction is not in (0, 1], or a rationale is not a pair
-        of integers within its text.
+        match the words or are not finite, or a fraction is not in (0, 1].
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
 
@@ -204,13 +161,7 @@ def faithfulness_report(
       is higher with these words alone.
     - **Flip** (lower is better): the smallest share of top words whose removal changes the
       decision, in steps of 1 % up to 10 % and of 5 % above; 1.0 if none does.
-    - **AUPRC** and **token F1** (higher is better): average precision of the marked words, and F1
-      of the k top words if k words are marked. Documents without a marked word are left out and
-      counted. These two measure agreement with people; a faithful explanation of a model that
-      decides by other words does not agree with them.
-
-    The first two and the last two are those of DeYoung et al. (2020), except that k is the same for
-    all documents there.
+    The first two are those of DeYoung et al. (2020).
 
     Documents with missing words differ from training documents, which alone causes a part of each
     drop. So compare each method with the random control by the interval of their difference in
@@ -239,21 +190,13 @@ def faithfulness_report(
     shares = _checked_fractions(fractions)
     X = listed_documents(X)  # each method iterates over it
     model = explained_model(estimator, "faithfulness_report")
-    ((documents, sources),) = model.batches(X, max(1, len(X)))
+    ((documents, _),) = model.batches(X, max(1, len(X)))
     lengths = documents.words_per_document
     with_words = np.flatnonzero(lengths)
     if len(with_words) == 0:
         raise ValueError(
             f"None of the {counted(len(documents))} has a word, so there is nothing to remove."
         )
-    marked = None
-    if rationales is not None:
-        if not model.are_raw_texts(X):
-            raise TypeError(
-                f"rationales are positions in raw texts, but X holds word ids "
-                f"({type(X).__name__}). Pass the texts to the whole Pipeline."
-            )
-        marked = rationale_words(rationales, sources)
     seed = _seed(random_state)
 
     # The documents left out have no words, so `flat` needs no selection.
@@ -277,23 +220,14 @@ def faithfulness_report(
             predict, read, whole, rank, shares, decide
         )
         removals[2, with_words] = flip_shares(predict, read, whole, rank, decide)
-        measured = dict(zip(REMOVALS, removals, strict=True))
-        if marked is not None:
-            measured["auprc"], measured["token_f1"] = agreement(flat, marked, lengths)
-        for metric, of_documents in measured.items():
+        for metric, of_documents in zip(METRICS, removals, strict=True):
             values.setdefault(metric, {})[name] = of_documents
-    n_without_words = len(documents) - len(with_words)
-    n_without_rationale = None
-    if marked is not None:
-        unmarked = np.isnan(next(iter(values["auprc"].values())))
-        n_without_rationale = int(unmarked.sum()) - n_without_words
     return FaithfulnessReport(
         values=values,
         **_summed_up(values),
         seconds=seconds,
         fractions=shares,
-        n_without_words=n_without_words,
-        n_without_rationale=n_without_rationale,
+        n_without_words=len(documents) - len(with_words),
     )
 
 
@@ -393,31 +327,3 @@ def _summed_up(values: Mapping[str, Mapping[str, NDArray[np.float64]]]) -> dict[
             if name != CONTROL
         }
     return summary
-
-
-def checked_spans(spans: Any, number: int, n_characters: int) -> Integers:
-    """Check the rationale of a document and return its spans, (n_spans, 2)."""
-    try:
-        found = np.array([list(span) for span in spans] or np.empty((0, 2), np.int64))
-    except (TypeError, ValueError):  # no pairs
-        found = np.array(None)
-    is_valid = found.shape[1:] == (2,) and found.dtype.kind in "iu"
-    if is_valid:
-        start, end = found.T
-        is_valid = bool(((start >= 0) & (start < end) & (end <= n_characters)).all())
-    if not is_valid:
-        raise ValueError(
-            f"The rationale of document {number} must be a list of spans (start, end), integers "
-            f"with 0 <= start < end <= {n_characters}; got {in_one_line(repr(spans), 60)}. Use an "
-            "empty list for a document without a rationale."
-        )
-    return found.astype(np.int64)
-
-
-def covered_words(spans: Integers, word_spans: Integers) -> Flags:
-    """Mark the words (T,) that overlap a span."""
-    changes = np.zeros(max(spans.max(initial=0), word_spans.max(initial=0)) + 1, dtype=np.int64)
-    np.add.at(changes, spans[:, 0], 1)
-    np.add.at(changes, spans[:, 1], -1)
-    n_covered = starts_of(np.cumsum(changes) > 0)  # characters before each position
-    return n_covered[word_spans[:, 1]] > n_covered[word_spans[:, 0]]

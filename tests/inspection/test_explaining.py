@@ -317,20 +317,13 @@ def test_words_without_a_place_have_their_token(of_lemmas):
     assert explanation.word_spans.tolist() == 4 * [[0, 0]]
 
 
-def test_words_without_a_place_count_in_summaries_and_are_in_no_rationale(of_lemmas):
+def test_words_without_a_place_count_in_summaries(of_lemmas):
     texts = ["She went to the best shows.", "He left. Bad shows."] * 2
     summary = sk_han.summarize(of_lemmas, texts, random_state=0)
     terms = [term for found in summary.to_dict()["classes"] for term in found["terms"]]
     written = {term["text"]: term["contexts"][0]["written"] for term in terms}
     assert written["good"] == "good"
     assert written["show"] == "show"
-    rationales = [[(0, 21)], [(0, 2)]] * 2  # the first ends before "show"
-    options = {"methods": ("random",), "random_state": 0}
-    of_one = sk_han.faithfulness_report(of_lemmas, texts, rationales=rationales, **options)
-    of_all = sk_han.faithfulness_report(
-        of_lemmas, texts, rationales=[[(0, 3)], [(0, 2)]] * 2, **options
-    )
-    assert of_one.to_dict()["values"] == of_all.to_dict()["values"]
 
 
 # The parameters of explain, declared once.

@@ -19,13 +19,7 @@ def classifier():
 
 @pytest.fixture(scope="module")
 def report(classifier):
-    return faithfulness_report(
-        classifier, UNSEEN, methods=("attention",), rationales=FIRST_WORDS, random_state=0
-    )
-
-
-# UNSEEN has eight documents; the seventh is empty.
-FIRST_WORDS = [[(0, 2)], [(0, 2)], [(0, 4)], [(0, 2)], [(0, 2)], [], [], [(0, 1), (2, 6)]]
+    return faithfulness_report(classifier, UNSEEN, methods=("attention",), random_state=0)
 
 
 def reading_order(estimator, X):
@@ -163,23 +157,6 @@ class TestSeeds:
         assert pickle.dumps(np.random.get_state()) == before
 
 
-class TestRationales:
-    def test_documents_without_a_marked_word_are_left_out_and_counted(self, report):
-        # The empty document has no word to mark, and counts as one without words.
-        assert report.n_without_rationale == 1
-        missing = np.isnan(report.values["auprc"]["attention"])
-        assert np.flatnonzero(missing).tolist() == [5, 6]
-
-    def test_a_method_that_ranks_marked_words_first_is_perfect(self, classifier):
-        found = report_of(classifier, rationales=FIRST_WORDS)
-        assert found.means["auprc"]["first"] == found.means["token_f1"]["first"] == 1.0
-
-    def test_no_marked_word_at_all_has_no_mean(self, classifier):
-        found = report_of(classifier, rationales=[[]] * 8)
-        assert np.isnan(found.means["auprc"]["first"])
-        assert found.n_without_rationale == 7
-
-
 def test_each_method_has_a_line_with_both_means(report):
     pytest.importorskip("matplotlib").use("agg")
     ax = report.plot()
@@ -195,7 +172,7 @@ class TestOneOrTwoDocuments:
     @pytest.fixture(params=[1, 2])
     def lone(self, classifier, request):
         texts = UNSEEN[: request.param]
-        return report_of(classifier, ["", *texts], rationales=[[], *([(0, 2)] for _ in texts)])
+        return report_of(classifier, ["", *texts])
 
     def test_it_has_means_and_no_interval(self, lone):
         for metric in lone.metrics:

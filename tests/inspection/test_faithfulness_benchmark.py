@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import other_explainers
 import pytest
-from faithfulness import documents_of, first_of
+from faithfulness import agreement, documents_of, first_of
 from other_explainers import OTHERS, on_words
 
 from sk_han import explain
+from tests.by_hand import explained
 from tests.tiny_models import UNSEEN, fitted_classifier
 
 
@@ -43,6 +44,15 @@ class TestDocuments:
         texts, _, rationales = first_of(documents_of("make_reviews", 50), 5)
         for text, spans in zip(texts, rationales, strict=True):
             assert all(text[start:end] == text[start:end].strip() != "" for start, end in spans)
+
+
+class TestAgreement:
+    def test_by_hand(self):
+        # Ranks of the marked words are 1 and 3 of 4: precision 1 and 2/3, one of the first two.
+        scores, spans = np.array([0.9, 0.5, 0.2, 0.1]), [(1, 3), (7, 8)]  # the words aa and cc
+        found = agreement([scores] * 2, [explained("aa bb cc. dd")] * 2, [spans, []])
+        np.testing.assert_allclose(found["auprc"], [(1 + 2 / 3) / 2])
+        np.testing.assert_allclose(found["token_f1"], [1 / 2])
 
 
 class TestOthers:

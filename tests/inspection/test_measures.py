@@ -1,4 +1,4 @@
-"""Measures of removal, on models that can be worked out by hand, and of agreement with people."""
+"""Measures of removal, on models that can be worked out by hand."""
 
 from __future__ import annotations
 
@@ -7,16 +7,11 @@ import pytest
 
 from sk_han import DocumentArray
 from sk_han.inspection._faithfulness import (
-    agreement,
-    checked_spans,
     comprehensiveness_and_sufficiency,
-    covered_words,
     flip_shares,
     ranked,
-    rationale_words,
     top_counts,
 )
-from tests.by_hand import explained
 
 PRAISE = 7
 
@@ -132,87 +127,3 @@ class TestFlipShares:
         documents = DocumentArray.from_nested([[[2, 3, 4]]])
         flip_shares(remembered, documents, by_praise(documents), np.arange(3))
         assert sorted(asked) == [1, 2]
-
-
-TEXT = "aa bb cc. dd"  # words aa, bb, cc, dd
-
-
-class TestRationaleWords:
-    @pytest.mark.parametrize(
-        ("spans", "expected"),
-        [
-            ([(3, 9)], [False, True, True, False]),
-            ([(1, 4)], [True, True, False, False]),  # cut
-            ([(2, 3)], [False] * 4),  # touched
-            ([(5, 6)], [False] * 4),
-            ([(6, 8), (0, 5), (3, 5)], [True, True, True, False]),  # overlapping, in any order
-            ([(0, 2), (0, 8)], [True, True, True, False]),  # from the same word
-            ([], [False] * 4),
-            (np.array([[0, 2], [3, 5]]), [True, True, False, False]),
-        ],
-    )
-    def test_words_that_a_span_overlaps_are_marked(self, spans, expected):
-        assert rationale_words([spans], [explained(TEXT)]).tolist() == expected
-
-    def test_documents_follow_each_other(self):
-        found = rationale_words([[(0, 2)], [], [(10, 12)]], [explained(TEXT)] * 3)
-        assert np.flatnonzero(found).tolist() == [0, 11]
-
-    @pytest.mark.parametrize("span", [(-1, 2), (3, 3), (4, 2), (0, 13)])
-    def test_spans_outside_the_text_or_without_length_are_refused(self, span):
-        message = rf"of document 2 must be .* <= 12; got \[\(0, 2\), \({span[0]}, {span[1]}\)\]"
-        with pytest.raises(ValueError, match=message):
-            rationale_words([[], [], [(0, 2), span]], [explained(TEXT)] * 3)
-
-    @pytest.mark.parametrize(("rationales", "got"), [(5, "5"), ([[]], "1")])
-    def test_another_number_of_lists_is_refused(self, rationales, got):
-        with pytest.raises(ValueError, match=f"each of 2 documents; got {got}"):
-            rationale_words(rationales, [explained(TEXT)] * 2)
-
-
-class TestAgreement:
-    def test_by_hand(self):
-        # Ranks of the marked words are 1 and 3 of 4: precision 1 and 2/3, one of the first two.
-        scores = np.array([0.9, 0.5, 0.2, 0.1])
-        auprc, token_f1 = agreement(scores, np.array([True, False, True, False]), np.array([4]))
-        np.testing.assert_allclose(auprc, [(1 + 2 / 3) / 2])
-        np.testing.assert_allclose(token_f1, [1 / 2])
-
-    def test_documents_are_ranked_apart(self):
-        scores = np.array([9.0, 8.0, 2.0, 1.0, 3.0])
-        wanted = np.array([True, False, True, False, False])
-        auprc, token_f1 = agreement(scores, wanted, np.array([2, 3]))
-        np.testing.assert_allclose(auprc, [1, 1 / 2])
-        np.testing.assert_allclose(token_f1, [1, 0])
-
-    def test_documents_without_a_marked_word_have_no_value(self):
-        scores, wanted = np.arange(3.0), np.array([False, False, True])
-        for values in agreement(scores, wanted, np.array([0, 2, 0, 1, 0])):
-            np.testing.assert_array_equal(values, [np.nan, np.nan, np.nan, 1, np.nan])
-
-
-# Spans of characters that people mark, and the words that they cover; see test_rationales, too.
-
-
-WORDS = np.array([[0, 2], [3, 5], [6, 8], [8, 9]])
-
-
-def test_words_that_a_span_touches_in_part_are_covered():
-    words = covered_words(np.array([[1, 4], [2, 3]]), WORDS)
-    assert words.tolist() == [True, True, False, False]
-
-
-@pytest.mark.parametrize(
-    "spans",
-    [None, 3, {"start": 1}, {1, 2}, [True], [3], [(1, 2, 3)], [(0, 1), (0, 1, 2)], [(0.0, 2.0)]]
-    + [["ab"], [(None, 2)], [{"start": 0}], "ab"],
-)
-def test_what_is_no_list_of_spans_is_refused(spans):
-    with pytest.raises(ValueError, match="of document 4 must be a list of spans"):
-        checked_spans(spans, 4, 10)
-
-
-def test_spans_come_in_any_container():
-    for spans in [[(0, 2)], ((0, 2),), [[np.int64(0), 2]], np.array([[0, 2]])]:
-        assert checked_spans(spans, 0, 10).tolist() == [[0, 2]]
-    assert checked_spans([], 0, 0).shape == (0, 2)

@@ -206,10 +206,6 @@ REFUSED = {
         "'random' is the name of the control": {"methods": {"random": "attention"}},
         "string object received": {"X": TEXTS[0]},
         "0 sample": {"X": []},
-        "rationales are positions in raw texts.*Pass the texts": {
-            "X": WORD_IDS,
-            "rationales": [[(0, 2)]],
-        },
         "None of the 2 documents has a word": {"X": ["", " "]},
         **{
             rf"numbers in \(0, 1\].*{re.escape(repr(fractions))}": {"fractions": fractions}

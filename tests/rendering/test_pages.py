@@ -106,33 +106,31 @@ def of_terms(change, **changes):
 
 
 def faithfulness():
-    """Report on two methods and five metrics, of which one has no interval, and one no mean."""
-    names = (*METRICS, "auprc", "token_f1")
+    """Report on two methods, of which one metric has no interval, and one no mean."""
     methods = ("ours <b>", "random")
 
     def of_all(value):
-        return {metric: dict.fromkeys(methods, value) for metric in names}
+        return {metric: dict.fromkeys(methods, value) for metric in METRICS}
 
-    differences = {metric: {methods[0]: (0.1, 0.2)} for metric in names}
+    differences = {metric: {methods[0]: (0.1, 0.2)} for metric in METRICS}
     differences["flip"] = {methods[0]: (-0.1, 0.2)}
-    differences["token_f1"] = {methods[0]: (np.nan, np.nan)}
+    differences["sufficiency"] = {methods[0]: (np.nan, np.nan)}
     return dataclasses.replace(
         RESULTS["FaithfulnessReport"],
         values=of_all(np.array([0.5, 0.5])),
         means=of_all(0.5)
         | {
+            "comprehensiveness": dict.fromkeys(methods, np.nan),
             "sufficiency": dict.fromkeys(methods, -0.125),
             "flip": dict.fromkeys(methods, -0.0001),
-            "auprc": dict.fromkeys(methods, np.nan),
         },
         intervals=of_all((0.25, 0.75))
         | {
             "flip": dict.fromkeys(methods, (-0.0004, 0.0001)),
-            "token_f1": dict.fromkeys(methods, (np.nan, np.nan)),
+            "sufficiency": dict.fromkeys(methods, (np.nan, np.nan)),
         },
         differences=differences,
         seconds=dict.fromkeys(methods, 0.0123),
-        n_without_rationale=1,
     )
 
 

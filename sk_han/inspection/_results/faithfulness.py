@@ -36,8 +36,6 @@ HIGHER_IS_BETTER = {
     "comprehensiveness": True,
     "sufficiency": False,
     "flip": False,
-    "auprc": True,
-    "token_f1": True,
 }
 # Column heading and meaning of each metric.
 COLUMNS = {
@@ -54,14 +52,6 @@ COLUMNS = {
         "words to change the prediction",
         "the smallest share of words that must be removed, the highest ranked first, to change the "
         "predicted class; 1 if the class never changes.",
-    ),
-    "auprc": (
-        "marked words ranked high",
-        "average precision of the words that people marked: 1 if they are ranked first.",
-    ),
-    "token_f1": (
-        "marked words on top",
-        "if people marked k words, the share of the top k words that they marked.",
     ),
 }
 BETTER = {
@@ -94,14 +84,10 @@ class FaithfulnessReport(Result):
         Fractions of words over which comprehensiveness and sufficiency are averaged.
     n_without_words : int
         Number of documents without words, which are left out of all metrics.
-    n_without_rationale : int or None
-        Number of documents without a marked word, which are left out of `auprc` and `token_f1`.
-        None without rationales.
 
     Notes
     -----
-    The metrics are `comprehensiveness`, `sufficiency` and `flip`, with rationales also `auprc`
-    and `token_f1`; see `faithfulness_report`.
+    The metrics are `comprehensiveness`, `sufficiency` and `flip`; see `faithfulness_report`.
     """
 
     values: Mapping[str, Mapping[str, NDArray[np.float64]]]
@@ -111,7 +97,6 @@ class FaithfulnessReport(Result):
     seconds: Mapping[str, float]
     fractions: tuple[float, ...]
     n_without_words: int
-    n_without_rationale: int | None
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -162,9 +147,6 @@ class FaithfulnessReport(Result):
         left_out = ""
         if self.n_without_words:
             left_out = f" ({self.n_without_words:,} without words left out)"
-        if self.n_without_rationale:
-            n = self.n_without_rationale
-            left_out += f"; {n:,} without a marked word left out of auprc and token_f1"
         shares = ", ".join(f"{100 * fraction:g}" for fraction in self.fractions)
         return (
             f"{counted(self.n_documents)}{left_out}. Means with 95 % confidence intervals; "

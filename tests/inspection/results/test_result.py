@@ -67,7 +67,6 @@ FAITHFULNESS = FaithfulnessReport(
     seconds={"random": 0.001},
     fractions=(0.5,),
     n_without_words=1,
-    n_without_rationale=None,
 )
 LABELS = made_of_labels()
 AUDIT = LabelAudit(
