@@ -48,7 +48,7 @@ from sk_han._utils.compat import (
 from sk_han._utils.messages import warn_user
 from sk_han._utils.metrics import padded
 from sk_han._utils.progress import Stages, tell
-from sk_han.inspection._explanations import ExplainedModel, takes_options
+from sk_han.inspection._explanations import ExplainedModel
 from sk_han.inspection._training import FitSummary
 from sk_han.sentence_vectors._training import TrainedSentenceNetwork
 
@@ -689,21 +689,16 @@ column_scale_ : float or ndarray of shape (n_labels,)
         super().set_params(**params)
         return self
 
-    @takes_options
-    def explain(
-        self, X: Any, *, y_true: Any = None, target: Any = None, against: Any = None, **options: Any
-    ) -> ExplanationList:
+    def explain(self, X: Any, **options: Any) -> ExplanationList:
         """Compute the contribution of each word and sentence to the log-odds of a class.
 
         Parameters
         ----------
-        X, y_true, target, against, **options
+        X, **options
             As in `sk_han.explain`, which also explains a Pipeline.
         """
         check_is_fitted(self)
-        return self._explained().explain(
-            X, y_true=y_true, target=target, against=against, **options
-        )
+        return self._explained().explain(X, **options)
 
     def to_state(self) -> dict[str, Any]:
         """Return the fitted state: arrays, plain values and fitted tokenizers.

@@ -12,16 +12,13 @@ from sk_han._utils.containers import document_ids, plain_label
 from sk_han._validation.labels import warn_of_order
 from sk_han.inspection._estimators import explained_model
 from sk_han.inspection._explanations import (
-    ExplainOptions,
     explanation_list,
     listed_documents,
-    takes_options,
 )
 from sk_han.inspection._results.collection import ExplanationList
 from sk_han.inspection._results.document import DocumentExplanation
 
 
-@takes_options
 def explain(
     estimator: ClassifierMixin | Pipeline,
     X: Any,
@@ -30,7 +27,9 @@ def explain(
     target: Any = None,
     against: Any = None,
     targets: str | None = None,
-    **options: Any,
+    method: str = "shapley",
+    batch_size: int | None = None,
+    random_state: Any = None,
 ) -> ExplanationList:
     """Compute the contribution of each word and sentence to the log-odds of a class.
 
@@ -145,29 +144,31 @@ def explain(
     >>> bool(abs(explanations[0].sentence_attention.sum() - 1) < 1e-6)
     True
     """
-    warn_of_order(X, y_true, "y_true")
-    explained = _explained(estimator, X, target, against, targets, options)
-    return explanation_list(explained, y_true, document_ids(X))
+    return explained_model(estimator).explain(
+        X,
+        y_true=y_true,
+        target=target,
+        against=against,
+        targets=targets,
+        method=method,
+        batch_size=batch_size,
+        random_state=random_state,
+    )
 
 
-@takes_options
 def explain_iter(
-    estimator: ClassifierMixin | Pipeline,
-    X: Any,
-    *,
-    target: Any = None,
-    against: Any = None,
-    targets: str | None = None,
-    **options: Any,
+    estimator: ClassifierMixin | Pipeline, X: Any, **options: Any
 ) -> Iterator[DocumentExplanation]:
     """Yield explanations one by one; read documents only when they are needed.
 
     Parameters
     ----------
-    estimator, target, against, targets, method, batch_size, random_state
+    estimator
         See `explain`.
     X : as in `explain`, or an iterator of raw texts
         At most `batch_size` texts of an iterator are held at once.
+    **options
+        Parameters of `explain` other than `y_true`.
 
     Yields
     ------
@@ -188,7 +189,7 @@ def explain_iter(
     >>> next(explanations).method
     'shapley'
     """
-    explained = _explained(estimator, X, target, against, targets, options)
+    explained = explained_model(estimator).explanations(X, **options)
     return (explanation for _, explanation in explained)
 
 
@@ -260,11 +261,3 @@ def explain_classes(
     rows = enumerate(zip(*columns, strict=True))
     explained = ((number, each) for number, row in rows for each in row)
     return explanation_list(explained, y_true, document_ids(X))
-
-
-def _explained(
-    estimator: Any, X: Any, target: Any, against: Any, targets: str | None, options: dict[str, Any]
-) -> Iterator[tuple[int, DocumentExplanation]]:
-    """Check at the call; explain batch by batch, with the number of the document."""
-    model, checked = explained_model(estimator), ExplainOptions.checked(options)
-    return model.explanations(X, checked, target=target, against=against, targets=targets)

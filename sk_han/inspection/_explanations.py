@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +26,14 @@ from sk_han.inspection._contributions import METHODS, Contributions, contributio
 from sk_han.inspection._results.collection import ExplanationList
 from sk_han.inspection._results.document import DocumentExplanation
 
-_FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
-
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainOptions:
     """Options of `sk_han.explain`, which documents each of them."""
 
+    target: Any = None
+    against: Any = None
+    targets: str | None = None
     method: str = "shapley"
     batch_size: int | None = None
     random_state: Any = None
@@ -56,14 +56,6 @@ class ExplainOptions:
         return checked
 
 
-def takes_options(function: _FunctionT) -> _FunctionT:
-    """Put `ExplainOptions` into the signature of a function that takes ``**options``."""
-    *own, _ = inspect.signature(function).parameters.values()
-    options = inspect.signature(ExplainOptions).parameters.values()
-    function.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
-    return function
-
-
 @dataclass(frozen=True)
 class ExplainedClasses:
     """Target and contrast class of each document, by their numbers.
@@ -77,14 +69,10 @@ class ExplainedClasses:
 
     @classmethod
     def checked(
-        cls,
-        target: Any,
-        against: Any,
-        of: Target,
-        n_documents: int | None,
-        targets: str | None = None,
+        cls, options: ExplainOptions, of: Target, n_documents: int | None
     ) -> ExplainedClasses:
         """Check the parameters of `explain`; the number of documents may not be known yet."""
+        target, against, targets = options.target, options.against, options.targets
         if targets is not None:
             check_choice("targets", targets, ("predicted", "expected"))
             for name, label in (("target", target), ("against", against)):
@@ -266,40 +254,20 @@ class ExplainedModel:
                 chunk = step.transform(chunk)
             yield from self.fitted.located(chunk, size)
 
-    def explain(
-        self,
-        X: Any,
-        *,
-        y_true: Any = None,
-        target: Any = None,
-        against: Any = None,
-        targets: str | None = None,
-        **options: Any,
-    ) -> ExplanationList:
+    def explain(self, X: Any, *, y_true: Any = None, **options: Any) -> ExplanationList:
         """Explain documents as `sk_han.explain` does."""
         if y_true is not None:
             warn_of_order(X, y_true, "y_true")
-        checked = ExplainOptions.checked(options)
-        explained = self.explanations(X, checked, target=target, against=against, targets=targets)
-        return explanation_list(explained, y_true, document_ids(X))
+        return explanation_list(self.explanations(X, **options), y_true, document_ids(X))
 
-    def explanations(
-        self,
-        X: Any,
-        options: ExplainOptions,
-        *,
-        target: Any = None,
-        against: Any = None,
-        targets: str | None = None,
-    ) -> Iterator[tuple[int, DocumentExplanation]]:
+    def explanations(self, X: Any, **given: Any) -> Iterator[tuple[int, DocumentExplanation]]:
         """Check at the call; explain batch by batch, with the number of the document."""
+        options = ExplainOptions.checked(given)
         X = as_container(X)
         random = random_source(options.random_state)
-        classes = ExplainedClasses.checked(
-            target, against, self.fitted.target, number_of(X), targets
-        )
+        classes = ExplainedClasses.checked(options, self.fitted.target, number_of(X))
         batches, pool = self.batches(X, options.batch_size), self.fitted.pool
-        if targets == "expected":
+        if options.targets == "expected":
             if not isinstance(pool.target, OrderedClasses) or options.method != "shapley":
                 raise ValueError(
                     "targets='expected' explains the expected number of ordered classes, by "
@@ -321,7 +289,7 @@ class ExplainedModel:
                             classes.batch(n_read, len(documents)),
                             options,
                             random,
-                            each_predicted=targets is not None,
+                            each_predicted=options.targets is not None,
                         )
                     yield from ((n_read + number, explanation) for number, explanation in batch)
                     n_read += len(documents)

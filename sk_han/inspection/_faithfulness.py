@@ -19,7 +19,7 @@ from sk_han._utils.messages import a_kind, counted
 from sk_han._utils.metrics import mean_interval
 from sk_han.inspection._contributions import METHODS
 from sk_han.inspection._estimators import explained_model
-from sk_han.inspection._explanations import ExplainOptions, listed_documents
+from sk_han.inspection._explanations import listed_documents
 from sk_han.inspection._results.faithfulness import FaithfulnessReport
 
 Predict = Callable[[DocumentArray], NDArray[np.float64]]
@@ -210,8 +210,8 @@ def faithfulness_report(
         if callable(method):
             scores = method(estimator, X)
         else:
-            options = ExplainOptions.checked({"method": method, "random_state": seed})
-            scores = [each.contributions for _, each in model.explanations(X, options)]
+            explained = model.explanations(X, method=method, random_state=seed)
+            scores = [explanation.contributions for _, explanation in explained]
         seconds[name] = (perf_counter() - start) / len(documents)
         flat = _checked_scores(scores, name, lengths)
         rank = ranked(read, flat)

@@ -298,22 +298,12 @@ class Scorer:
         found.columns = pandas.Index(names, dtype=object)  # UTF-8 does not hold every name
         return found
 
-    def explain(
-        self,
-        X: Any,
-        *,
-        target: Any = None,
-        against: Any = None,
-        targets: str | None = None,
-        method: str = "shapley",
-        batch_size: int | None = None,
-        random_state: Any = None,
-    ) -> ExplanationList:
+    def explain(self, X: Any, **options: Any) -> ExplanationList:
         """Compute the contribution of each word and sentence to the log-odds of a class.
 
         Parameters
         ----------
-        X, target, against, targets, method, batch_size, random_state
+        X, **options
             As in `sk_han.explain`.
 
         Raises
@@ -324,15 +314,7 @@ class Scorer:
         # Explanations take as long to import as all that predicts.
         from sk_han.inspection._explanations import ExplainedModel
 
-        return ExplainedModel(self.model_).explain(
-            X,
-            target=target,
-            against=against,
-            targets=targets,
-            method=method,
-            batch_size=batch_size,
-            random_state=random_state,
-        )
+        return ExplainedModel(self.model_).explain(X, **options)
 
     def summarize(
         self, X: Any, *, k: int = 10, max_documents: int | None = 2000, random_state: Any = 0

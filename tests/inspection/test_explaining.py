@@ -1,13 +1,10 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import itertools
 import operator
 import re
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -326,17 +323,10 @@ def test_words_without_a_place_count_in_summaries(of_lemmas):
     assert written["show"] == "show"
 
 
-# The parameters of explain, declared once.
+# The parameters of explain, which the others take as options.
 
 
-EXPLAINING = (sk_han.explain, sk_han.explain_iter, sk_han.HANClassifier.explain, Scorer.explain)
-
-
-OPTIONS = {"method": "shapley", "batch_size": None, "random_state": None}
-
-
-@pytest.mark.parametrize("function", EXPLAINING)
-def test_all_that_explain_show_the_same_options(function: Callable[..., Any]) -> None:
-    shown = list(inspect.signature(function).parameters.values())[-len(OPTIONS) :]
-    assert {parameter.name: parameter.default for parameter in shown} == OPTIONS
-    assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in shown)
+def test_an_unknown_option_is_refused_with_those_that_there_are(fitted):
+    for function in (sk_han.explain_iter, sk_han.HANClassifier.explain):
+        with pytest.raises(TypeError, match=r"'metod'; the options .* are target, .*, method, "):
+            function(fitted, TEXTS, metod="attention")

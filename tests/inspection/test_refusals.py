@@ -174,7 +174,7 @@ REFUSED = {
         "classes in place of targets": {"targets": "predicted"},
         "compares each class with all others": {"against": "pos"},
         "raw text documents expected; got None": {"X": None},
-        "argument 'methods'; the options .* are method, batch": {"methods": 7},
+        "argument 'methods'; the options .* are target, .*method, batch": {"methods": 7},
         r"each of 18 documents.*got the shape \(3,\)": {"y_true": LABELS[:3]},
     },
     summarize: {
