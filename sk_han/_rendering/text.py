@@ -39,8 +39,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 def lines_of(blocks: Iterable[Block], *, width: int | None = None) -> str:
     """Return blocks as text in lines as wide as the terminal, or of `width` columns.
 
-    Rows of tables are broken at a given width alone. Matrices and charts have no text, and of a
-    closed fold there is the title.
+    Rows of tables are broken at a given width alone. A matrix has no text, and a closed fold only
+    its title.
     """
     found = "\n".join(_lines(blocks, line_width(width), width is None))
     return found.replace("\N{NO-BREAK SPACE}", " ").strip("\n")
