@@ -33,49 +33,34 @@ from sk_han._utils.messages import agreeing, counted
 Reported: TypeAlias = Any  # a Report, whose class is above this module
 MATRIX_LABELS = 25
 LABELS_OPEN, LABELS_SHOWN = 12, 100
-MEASURES = {
-    "accuracy": "accuracy",
-    "mean_absolute_error": "mean absolute error",
-    "within_one_step": "within one step",
-    "quadratic_kappa": "quadratic kappa",
-    "micro_f1": "micro F1",
-    "macro_f1": "macro F1",
-    "samples_f1": "samples F1",
-    "subset_accuracy": "all labels right",
-    "mean_average_precision": "mean average precision",
-    "log_loss": "log loss",
-    "calibration_error": "calibration error",
-}
-FURTHER_MEASURES = {
-    f"{average}_{measure}": f"{average} {measure}"
-    for average in ("micro", "macro", "samples")
-    for measure in ("precision", "recall")
-}
+# The scores in the order of their rows; others, of the page alone, come last.
 MEANINGS = {
     "accuracy": "the share of documents whose label is predicted right, with its 95 % confidence "
     "interval over {units}.",
-    "mean absolute error": "the mean distance between the predicted and the true class: of their "
+    "mean_absolute_error": "the mean distance between the predicted and the true class: of their "
     "numbers or, if classes are not numbers, in steps from class to class.",
-    "within one step": "the share of documents whose predicted class is the true one, or next to "
+    "within_one_step": "the share of documents whose predicted class is the true one, or next to "
     "it.",
-    "quadratic kappa": "1 less the mean squared distance in steps, relative to that of predictions "
+    "quadratic_kappa": "1 less the mean squared distance in steps, relative to that of predictions "
     "that are drawn without reading (Cohen, 1968). 1 is perfect, and 0 is chance.",
-    "micro F1": "F1 of all labels of all documents together, so frequent labels count most. In "
+    "micro_f1": "F1 of all labels of all documents together, so frequent labels count most. In "
     "brackets is the 95 % confidence interval over {units}, or a dash if it cannot be estimated. "
     "Intervals of macro averages are too narrow if labels have fewer than five documents.",
-    "macro F1": "the mean F1 over labels, so a rare label counts as much as a frequent one. 1 is "
+    "macro_f1": "the mean F1 over labels, so a rare label counts as much as a frequent one. 1 is "
     "perfect.",
-    "samples F1": "the mean F1 over documents.",
-    "log loss": "the negative log-likelihood of the true labels: 0 is perfect, 0.69 is a coin toss "
+    "samples_f1": "the mean F1 over documents.",
+    "subset_accuracy": "the share of documents all of whose labels are predicted right.",
+    "mean_average_precision": "the mean average precision of the labels that occur.",
+    "log_loss": "the negative log-likelihood of the true labels: 0 is perfect, 0.69 is a coin toss "
     "between two labels. Confident mistakes cost most. With several labels per document, the mean "
     "over labels.",
-    "calibration error": "the mean distance between the predicted probability and the share of "
+    "calibration_error": "the mean distance between the predicted probability and the share of "
     "right predictions, over 15 bins (Guo et al., 2017). 0 is perfect, but even a perfect model "
     "has about 0.15 on 30 documents and 0.04 on 500. With several labels per document, over ten "
     "bins of all probabilities above 0.05.",
     "precision": "of the documents predicted to have a label, the share that have it.",
     "recall": "of the documents that have a label, the share predicted to have it.",
-    "average precision": "the area under the curve of precision by recall, of one label.",
+    "average_precision": "the area under the curve of precision by recall, of one label.",
 }
 MISTAKES = {"page": 100, "notebook": 5, "terminal": 5}  # those shown
 LONGEST = {"page": 1500, "notebook": 400, "terminal": 400}  # characters of one without explanation
@@ -169,26 +154,32 @@ def _score_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
         "baseline": f"baseline: {report.baseline_name}",
         "commonest": ["always ", names([report.commonest_label])[0]],
     }
-    measures = MEASURES if in_terminal else MEASURES | FURTHER_MEASURES
-    shown = {key: name for key, name in measures.items() if key in report.scores["model"]}
+    shown = [key for key in MEANINGS if key in report.scores["model"]]
+    if not in_terminal:
+        further = (key for key in report.scores["model"] if key.endswith(("_precision", "_recall")))
+        shown = [*dict.fromkeys([*shown, *further])]
     rows = [
-        [name, *(_with_interval(found, key) for found in report.scores.values())]
-        for key, name in shown.items()
+        [_measure(key), *(_with_interval(found, key) for found in report.scores.values())]
+        for key in shown
     ]
     yield Table(rows, ["", *(heads[key] for key in report.scores)], "scores")
     yield Sentence(report.baseline_note, "han-small")
     if in_terminal:
         return
     units = "documents" if report.groups is None else "groups of documents"
-    present = {*shown.values(), "precision", "recall", "average precision"}
+    present = {*shown, "precision", "recall", "average_precision"}
     yield Fold(
         "What these numbers mean",
         [
-            Sentence([Span(name, "strong"), f": {text.format(units=units)}"], "han-small")
-            for name, text in MEANINGS.items()
-            if name in present
+            Sentence([Span(_measure(key), "strong"), f": {text.format(units=units)}"], "han-small")
+            for key, text in MEANINGS.items()
+            if key in present
         ],
     )
+
+
+def _measure(key: str) -> str:
+    return key.replace("_", " ").replace("f1", "F1")
 
 
 def _labels_table(report: Reported, extent: str) -> Iterator[Block]:
