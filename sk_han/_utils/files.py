@@ -11,9 +11,33 @@ import secrets
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO
+
+# What a block of `replacing_together` moves: new files, their paths, and names for the old files.
+_MOVES: ContextVar[list[tuple[Path, Path, Path]] | None] = ContextVar("moves", default=None)
+
+
+@contextmanager
+def replacing_together() -> Iterator[list[tuple[Path, Path, Path]]]:
+    """Replace all files that are written in the block when it ends without an error, or none.
+
+    If a file cannot be moved, the earlier ones are moved back, the new ones are kept under other
+    names, and the OSError gives these. If the process is killed while several files are moved, old
+    ones may be hidden files with the extension ``.old``; the file that was written last is the
+    first to be replaced, and no other file of the old set is left then.
+    """
+    moves: list[tuple[Path, Path, Path]] = []
+    token = _MOVES.set(moves)
+    try:
+        yield moves
+        _move(moves)
+    finally:
+        _MOVES.reset(token)
+        for new, *_ in moves:
+            new.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -22,49 +46,56 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     Until then an existing file does not change: the new one is written next to it under another
     name, flushed to the disk, and moved in one step. The target of a symbolic link is replaced.
-    Files that ended processes left unfinished are removed. An OSError names the file.
+    Files that ended processes left unfinished an hour ago are removed. An OSError names the file.
     """
     target = _target(path)
     # open() creates a file with the permissions of the umask; the tempfile module does not.
-    unfinished = target.with_name(f".sk_han-{secrets.token_hex(8)}.tmp")
-    _remove_unfinished(target.parent)
-    try:
-        with open(unfinished, "x+b") as file:
-            with suppress(OSError):  # a file system without locks
-                _lock(file)
-            if target.exists():
-                os.chmod(unfinished, stat.S_IMODE(target.stat().st_mode))
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            os.utime(unfinished)  # young, so that nobody removes it before it is moved
-        os.replace(unfinished, target)
-    except BaseException as error:
-        unfinished.unlink(missing_ok=True)
-        without_name = "None", str(unfinished)
-        if isinstance(error, OSError) and error.errno and str(error.filename) in without_name:
-            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
-        raise
-
-
-def _lock(file: BinaryIO) -> None:
-    """Lock a file until it is closed; OSError if a process has locked it."""
-    with suppress(ImportError):  # Windows lets nobody remove a file that is open
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _remove_unfinished(folder: Path) -> None:
-    """Remove the files that ended processes were writing: nobody has locked them."""
-    for path in folder.glob(".sk_han-*.tmp"):
+    new = target.with_name(f".sk_han-{secrets.token_hex(8)}.tmp")
+    for left in target.parent.glob(".sk_han-*.tmp"):
         with suppress(OSError):
-            found = path.lstat()
-            # A younger one may be about to be locked.
-            if stat.S_ISREG(found.st_mode) and time.time() - found.st_mtime > 1:
-                with path.open("rb") as file:
-                    _lock(file)
-                path.unlink()
+            # A process that is still writing has changed a younger one.
+            if left.lstat().st_mtime < time.time() - 3600:
+                left.unlink()
+    moves = _MOVES.get()
+    with replacing_together() if moves is None else nullcontext(moves) as moves:
+        moves.append((new, target, new.with_suffix(".old")))
+        try:
+            with open(new, "x+b") as file:
+                if target.exists():
+                    os.chmod(new, stat.S_IMODE(target.stat().st_mode))
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            if error.errno and str(error.filename) in ("None", str(new)):
+                raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+            raise
+
+
+def _move(moves: list[tuple[Path, Path, Path]]) -> None:
+    try:
+        for _, target, old in moves if len(moves) > 1 else []:
+            if target.exists():
+                os.replace(target, old)
+        for new, target, _ in reversed(moves):
+            os.replace(new, target)
+    except BaseException as error:
+        for new, path, old in moves:
+            if not new.exists():
+                os.replace(path, new)
+            if old.exists():
+                os.replace(old, path)
+        if not isinstance(error, OSError):
+            raise
+        kept = [
+            path.with_name(f"{path.stem}{new.name[7:-4]}{path.suffix}") for new, path, _ in moves
+        ]
+        for (new, *_), path in zip(moves, kept, strict=True):
+            os.rename(new, path)
+        reason = f"{error.strerror}; what was written is kept in {', '.join(map(str, kept))}"
+        raise OSError(error.errno, reason, str(target)) from error
+    for *_, old in moves:
+        old.unlink(missing_ok=True)
 
 
 _MODEL = re.compile(rb'(?s).{8}\{"__metadata__":\{"sk_han":')  # how a file of `save` begins

@@ -8,9 +8,8 @@ import os
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import nullcontext, suppress
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from sk_han._rendering.text import table_lines
 from sk_han._targets import fit_target
 from sk_han._targets.splits import deal_out, hold_out
 from sk_han._utils.containers import listed, rows_of
+from sk_han._utils.files import replacing_together
 from sk_han._utils.messages import agreeing, counted, in_one_line, nearest_name, warn_user
 from sk_han._utils.progress import Stages, duration, tell
 from sk_han._validation.cells import read_column
@@ -88,7 +88,8 @@ def fit(arguments: argparse.Namespace) -> None:
 
     from sk_han import save
 
-    with _writing_parts(frame, parts, arguments):
+    with replacing_together():  # no model lies next to the tables of another
+        _write_parts(frame, parts, arguments)
         save(model, arguments.output, overwrite=arguments.force)
     size = os.path.getsize(arguments.output) / 1e6
     seconds = duration(time.monotonic() - started)
@@ -211,26 +212,18 @@ def _parts(frame: DataFrame, labels: Any, arguments: argparse.Namespace) -> list
     return [np.sort(rows), np.sort(held_out)]
 
 
-@contextmanager
-def _writing_parts(
+def _write_parts(
     frame: DataFrame, parts: list[NDArray[np.int64]], arguments: argparse.Namespace
-) -> Iterator[None]:
-    """Put the tables of both parts, if any, in place when the block has saved the model.
-
-    Whenever the process ends, no model lies next to the tables of another.
-    """
+) -> None:
+    """Write the tables of both parts, if any."""
     cells = frame[arguments.label]
     if arguments.separator is not None:  # lists of JSON
         join = arguments.separator.join
         cells = cells.map(lambda cell: join(map(named, cell)) if type(cell) is list else cell)
     frame = frame.assign(**{arguments.label: cells})
-    with ExitStack() as stack:
-        for place, rows in zip(_parts_of(arguments), parts, strict=False):  # none without a share
-            table = writing_rows(place, arguments.sep, frame.attrs["encoding"])
-            stack.enter_context(table)([frame.columns, *frame.iloc[rows].to_numpy().tolist()])
-        for place in _parts_of(arguments)[: len(parts)]:
-            Path(os.path.realpath(place)).unlink(missing_ok=True)
-        yield
+    for place, rows in zip(_parts_of(arguments), parts, strict=False):  # none without a share
+        with writing_rows(place, arguments.sep, frame.attrs["encoding"]) as write:
+            write([frame.columns, *frame.iloc[rows].to_numpy().tolist()])
 
 
 def audit(arguments: argparse.Namespace) -> None:
@@ -239,6 +232,8 @@ def audit(arguments: argparse.Namespace) -> None:
     check_files([arguments.data], arguments.output, force=arguments.force)
     if arguments.csv is not None:
         check_files([arguments.data], arguments.csv, kind="CSV", force=arguments.force)
+        if os.path.realpath(arguments.csv) == os.path.realpath(arguments.output or ""):
+            raise UsageError(f"{arguments.csv} is both -o and --csv; give another name for one.")
     started = time.monotonic()
     model = _classifier(arguments).set_params(verbose=0)
     frame, labels, *_ = _labelled(arguments.data, arguments)
@@ -248,15 +243,17 @@ def audit(arguments: argparse.Namespace) -> None:
     texts, verbose = texts_of(frame, arguments.text), 0 if arguments.quiet else 1
     ids = ids_of(frame, arguments)
     found = audit_labels(model, texts, labels, ids=ids, verbose=verbose)
-    if arguments.csv is not None:
-        marks = {"sep": arguments.sep or ",", "decimal": arguments.decimal or "."}
-        encoding = frame.attrs["encoding"]
-        encoding = "utf-8-sig" if encoding == "utf-8" else encoding  # which Excel needs
-        found.to_csv(arguments.csv, **marks, encoding=encoding)
     result = "Labels are ranked, the most doubtful first."
     if found.is_calibrated:
         result = f"Labels expected to be wrong: {found.n_expected():,.0f}."
-    write_result(found, f"Audited {counted(len(frame))}", result, started, arguments)
+    # A reader of standard output that leaves must not take the decisions with it.
+    with replacing_together() if arguments.output not in (None, STANDARD) else nullcontext():
+        if arguments.csv is not None:
+            marks = {"sep": arguments.sep or ",", "decimal": arguments.decimal or "."}
+            encoding = frame.attrs["encoding"]
+            encoding = "utf-8-sig" if encoding == "utf-8" else encoding  # which Excel needs
+            found.to_csv(arguments.csv, **marks, encoding=encoding)
+        write_result(found, f"Audited {counted(len(frame))}", result, started, arguments)
 
 
 def _labelled(

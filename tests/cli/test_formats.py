@@ -206,45 +206,6 @@ class TestWithoutLabel:
         np.testing.assert_array_equal(found, expected.predict_proba(TEXTS))
 
 
-class TestInterruptedHoldOut:
-    @pytest.fixture
-    def fit_again(self, run, table, tmp_path):
-        """Fit with held-out documents, and again with another seed; give what lies there."""
-        arguments = ["fit", table(), "-o", tmp_path / "m.han", *SMALL, "--hold-out", "0.3", "-f"]
-
-        def files():
-            return {path.name: path.read_bytes() for path in tmp_path.glob("m.*")}
-
-        assert run(*arguments)[0] == 0
-        assert files().keys() == {"m.han", "m.train.csv", "m.test.csv"}
-        return lambda: (run(*arguments, "--seed", 3)[0], files()), files
-
-    def test_while_training_it_changes_nothing(self, fit_again, monkeypatch):
-        fit, files = fit_again
-        before = files()
-
-        def interrupt(*args, **kwargs):
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(sk_han.HANClassifier, "fit", interrupt)
-        assert fit() == (130, before)
-
-    @pytest.mark.parametrize("saved", [False, True])
-    def test_while_saving_it_leaves_a_model_without_tables(self, fit_again, monkeypatch, saved):
-        fit, files = fit_again
-        save = sk_han.save
-
-        def fail(*args, **kwargs):
-            if saved:
-                save(*args, **kwargs)
-            assert [*files()] == ["m.han"]  # what would lie there if the process were killed now
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(sk_han, "save", fail)
-        code, after = fit()
-        assert (code, [*after]) == (130, ["m.han"])
-
-
 @pytest.mark.parametrize(
     ("written", "options", "kinds"),
     [

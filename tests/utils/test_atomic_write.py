@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -99,12 +100,12 @@ class Broken:
 
 
 class TestAccidents:
-    @pytest.mark.parametrize("function", ["fsync", "replace"])
     @pytest.mark.parametrize(
-        ("error", "message"),
+        ("function", "error", "message"),
         [
-            (OSError(28, "No space left on device"), r"No space left on device: .*model\.han'$"),
-            (KeyboardInterrupt(), None),
+            ("fsync", OSError(28, "No space left on device"), r"No space .*: .*model\.han'$"),
+            ("fsync", KeyboardInterrupt(), None),
+            ("replace", KeyboardInterrupt(), None),
         ],
     )
     def test_an_error_leaves_the_old_file_and_nothing_else(
@@ -117,32 +118,28 @@ class TestAccidents:
         assert saved.read_bytes() == before
         assert os.listdir(saved.parent) == ["model.han"]
 
-    def test_what_ended_processes_left_is_removed_and_nothing_else(self, saved):
-        left, in_use, young, link = (saved.with_name(f".sk_han-{i}.tmp") for i in range(4))
-        for path in (left, in_use, young):
-            path.write_bytes(b"some")
-        link.symlink_to(saved)
-        for path in (left, in_use):
-            os.utime(path, (0, 0))
-        with in_use.open("rb") as file:
-            fcntl = pytest.importorskip("fcntl")
-            fcntl.flock(file, fcntl.LOCK_EX)
+    def test_a_model_that_cannot_be_put_in_place_is_kept_where_the_error_says(
+        self, saved, monkeypatch
+    ):
+        before = saved.read_bytes()
+        monkeypatch.setattr(os, "replace", Broken(OSError(16, "Device or resource busy")))
+        with pytest.raises(
+            OSError, match=r"busy; what .* kept in (.*\.han): .*model\.han'$"
+        ) as info:
             save_another(saved)
-            expected = [link.name, in_use.name, young.name, saved.name]
-            assert sorted(os.listdir(saved.parent)) == sorted(expected)
+        assert saved.read_bytes() == before
+        (kept,) = {*saved.parent.iterdir()} - {saved}
+        assert str(kept) in str(info.value)
+        assert isinstance(load(kept), HierarchicalTokenizer)
 
-    def test_a_file_that_took_long_to_flush_is_not_taken_for_left(self, saved, monkeypatch):
-        before, replace = saved.read_bytes(), os.replace
-
-        def replace_after_another(unfinished, target):
-            monkeypatch.undo()
-            save_another(saved.with_name("another.han"))
-            replace(unfinished, target)
-
-        monkeypatch.setattr(os, "fsync", lambda number: os.utime(number, (0, 0)))
-        monkeypatch.setattr(os, "replace", replace_after_another)
+    def test_what_ended_processes_left_an_hour_ago_is_removed_and_nothing_else(self, saved):
+        left, in_use, link = (saved.with_name(f".sk_han-{i}.tmp") for i in range(3))
+        for path, minutes in ((left, 61), (in_use, 59)):
+            path.write_bytes(b"some")
+            os.utime(path, 2 * (time.time() - 60 * minutes,))
+        link.symlink_to(saved)
         save_another(saved)
-        assert saved.read_bytes() != before
+        assert sorted(os.listdir(saved.parent)) == sorted([link.name, in_use.name, saved.name])
 
     @pytest.mark.parametrize(
         ("path", "error", "message"),
