@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl
 
 import uvicorn
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from joblib import cpu_count
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
@@ -42,6 +43,7 @@ MAX_BODY = 2**20  # bytes of a request
 MAX_DOCUMENTS = 100  # of a request
 MAX_EXPLAINED = 100_000  # characters of a request; the answer has up to 400 bytes for each
 MAX_CONNECTIONS = 512
+MAX_UNSENT = 2**28  # bytes of answers that wait for their clients
 DEADLINE = 30.0  # seconds from the first byte of a request to the last one of its answer
 SECONDS_WAITING = 10.0  # for a slot
 
@@ -54,8 +56,7 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 _INPUTS = {"date": ' type="date"', "number": ' type="number" step="any"'}  # by kind
-_N_PROCESSORS = len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0))
-_PROCESSORS = threading.Semaphore(_N_PROCESSORS)
+_UNSENT: list[_Answer] = []  # the oldest first
 _ROUTER = APIRouter()
 
 
@@ -143,8 +144,9 @@ def create_app(model: Scorer | str | os.PathLike[str], threshold: float | None =
     Notes
     -----
     A request has at most 1 MiB, 100 documents and, to be explained, 100,000 characters. As many
-    requests compute at once as there are processors. `sk-han serve` also limits connections and the
-    time of a request, and checks the header Host; an app of your own has the limits of its server,
+    short requests, and as many long ones, compute at once as there are processors, and answers that
+    wait for their clients have at most 256 MiB. `sk-han serve` also limits connections and the time
+    of a request, and checks the header Host; an app of your own has the limits of its server,
     and Starlette's ``TrustedHostMiddleware`` for the names that it is reached by.
 
     Examples
@@ -169,15 +171,19 @@ def create_app(model: Scorer | str | os.PathLike[str], threshold: float | None =
     """
     app = FastAPI(openapi_url=None, redirect_slashes=False)
     app.state.source = _Source(model, threshold)
-    # A request has a slot until its answer is sent, so that few large answers are in memory.
-    app.state.slots = asyncio.Semaphore(2 * _N_PROCESSORS)
+    # Short requests do not wait for long ones. joblib knows the processors of a container.
+    app.state.slots = [asyncio.Semaphore(cpu_count()) for _ in range(2)]
     app.include_router(_ROUTER)
     app.add_exception_handler(HTTPException, _refused)
     return app
 
 
 class _Answer(Response):
-    """A page, or an object as JSON, which is sent as the client takes it."""
+    """A page, or an object as JSON, which is sent as the client takes it.
+
+    If the answers that wait for their clients have more than `MAX_UNSENT` bytes, the oldest ones
+    are dropped, and their connections closed.
+    """
 
     def __init__(self, data: Any, status: int = 200, headers: Any = None) -> None:
         text, kind = (data, "text/html") if isinstance(data, str) else (json.dumps(data), _JSON)
@@ -186,10 +192,19 @@ class _Answer(Response):
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         start = {"type": "http.response.start", "status": self.status_code}
         await send(start | {"headers": self.raw_headers})
-        for begin in range(0, len(self.body), _CHUNK):
-            end = begin + _CHUNK
-            part = {"type": "http.response.body", "body": bytes(self.body[begin:end])}
-            await send(part | {"more_body": end < len(self.body)})
+        _UNSENT.append(self)
+        try:
+            while sum(len(each.body) for each in [*_UNSENT]) > MAX_UNSENT:
+                next(each for each in [*_UNSENT] if each.body).body = b""
+            begin = 0
+            while begin < len(self.body):
+                part, begin = bytes(self.body[begin : begin + _CHUNK]), begin + _CHUNK
+                more = {"more_body": begin < len(self.body)}
+                await send({"type": "http.response.body", "body": part} | more)
+        except asyncio.CancelledError:  # the service ends
+            return
+        finally:
+            _UNSENT.remove(self)
 
 
 def _refused(request: Request, error: Any) -> Response:
@@ -200,29 +215,30 @@ def _refused(request: Request, error: Any) -> Response:
 
 
 async def _body(request: Request) -> AsyncIterator[bytes]:
-    """Read the body, and hold a slot until the answer is sent."""
+    """Read the body, and hold a slot until the answer is computed."""
     body = bytearray()
     try:
         async for part in request.stream():
             body += part
             if len(body) > MAX_BODY:
                 raise HTTPException(413, f"Send at most {MAX_BODY:,} bytes at once.")
+        cost = len(body) * (1 if request.url.path.endswith("/predict") else 16)  # to explain
+        slots = request.app.state.slots[cost > 2**16]
+        await asyncio.wait_for(slots.acquire(), SECONDS_WAITING)
+        try:
+            yield bytes(body)
+        finally:
+            slots.release()
+            if len(body) > 2**14 and sys.platform == "linux":
+                # Otherwise glibc keeps the memory that computing an answer of megabytes took.
+                getattr(ctypes.CDLL(None), "malloc_trim", id)(0)
     except ClientDisconnect as error:  # nobody reads the answer
         raise HTTPException(400, "The body was not sent whole.") from error
-    try:
-        await asyncio.wait_for(request.app.state.slots.acquire(), SECONDS_WAITING)
-    except asyncio.TimeoutError as error:
+    except (asyncio.TimeoutError, asyncio.CancelledError) as error:  # busy, or about to end
         raise HTTPException(503, "Busy: try again in a second.", {"Retry-After": "1"}) from error
-    try:
-        yield bytes(body)
-    finally:
-        request.app.state.slots.release()
-        if len(body) > 2**14 and sys.platform == "linux":
-            # Otherwise glibc keeps the memory of an answer of megabytes.
-            getattr(ctypes.CDLL(None), "malloc_trim", id)(0)
 
 
-_Body = Annotated[bytes, Depends(_body)]
+_Body = Annotated[bytes, Depends(_body, scope="function")]
 
 
 @_ROUTER.api_route("/health", methods=["GET", "HEAD"])
@@ -319,8 +335,7 @@ def _explanations(model: _Model, documents: list[Any], **options: Any) -> Any:
 def _computed(model: _Model, function: Callable[..., Any], X: list[Any], **options: Any) -> Any:
     """Call a function of the scorer, whose errors quote values, for errors that do not."""
     try:
-        with _PROCESSORS:
-            return function(X, **options)
+        return function(X, **options)
     except (TypeError, ValueError) as error:
         if model.text_column is None:
             raise
@@ -446,3 +461,10 @@ class Service(uvicorn.Server):
         if sys.platform == "linux":  # arrays above 128 KiB are not kept either
             getattr(ctypes.CDLL(None), "mallopt", max)(-3, 2**17)
         super().__init__(uvicorn.Config(app, **options))
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        """Answer the requests that have begun; after 3 s, that the service is busy."""
+        # uvicorn cancels them after 4 s, and does not wait for what they then answer.
+        loop, tasks = asyncio.get_running_loop(), self.server_state.tasks
+        loop.call_later(3, lambda: [task.cancel() for task in tasks])
+        await super().shutdown(sockets)

@@ -13,7 +13,8 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing, contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import Any, NamedTuple
 from unittest.mock import Mock
 from urllib.parse import urlencode
@@ -35,6 +36,7 @@ THRESHOLD = 0.6
 SCRIPT = "<script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\"> Good."
 PRODUCT = "product <i>"
 ROW = {"body": "A good day.", PRODUCT: "<b>loan</b>", "amount": 3.5, "sent": "2024-05-01"}
+LONG = " ".join(f"{text} A word{i}." for i, text in enumerate(500 * TEXTS))[:99_000]
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 
 
@@ -97,6 +99,14 @@ def connected(started, data=b""):
     with socket.create_connection((address[0], int(address[1])), timeout=60) as connection:
         connection.sendall(data)
         yield connection
+
+
+def silent_reader(started):
+    """Connect, and ask for an answer of megabytes, which nobody reads."""
+    body = json.dumps({"texts": [LONG]})
+    head = f"POST /explain HTTP/1.1\r\nHost: localhost\r\nContent-Type: {JSON}\r\n"
+    head += f"Connection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+    return connected(started, (head + body).encode())
 
 
 @pytest.fixture(scope="module")
@@ -406,31 +416,53 @@ class TestAttacks:
 
 
 class TestLoad:
-    def test_busy_processors_are_said_and_health_is_answered(self, texts, monkeypatch):
+    def test_busy_processors_are_said_and_health_is_answered(self, folder, monkeypatch):
+        monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")  # joblib's, which knows limits of containers
         monkeypatch.setattr(service, "SECONDS_WAITING", 0.01)
         free, computing = threading.Event(), Scorer.predict_proba
         monkeypatch.setattr(
             Scorer, "predict_proba", lambda *args: (free.wait(60), computing(*args))[1]
         )
-        answers = []
-
-        def use():
-            answers.append(post(texts, "/predict", texts=["A good day."]))
-
-        users = [threading.Thread(target=use) for _ in range(2 * os.cpu_count() + 3)]
-        for user in users:
-            user.start()
-        while len(answers) < 3:
-            time.sleep(0.01)
-        assert ask(texts.url, "GET", "/health").status == 200
-        free.set()
-        for user in users:
-            user.join()
+        with serving(folder / "texts.han") as started, ThreadPoolExecutor(8) as users:
+            documents = 4 * ["Good."] + 4 * [LONG]
+            jobs = [users.submit(post, started, "/predict", texts=[each]) for each in documents]
+            wait(lambda: sum(job.done() for job in jobs) == 6)
+            assert ask(started.url, "GET", "/health").status == 200
+            free.set()
+            answers = [job.result() for job in jobs]
         busy = [answer for answer in answers if answer.status == 503]
-        assert len(busy) == 3
         assert busy[0].headers["retry-after"] == "1"
         assert "try again" in busy[0].json()["error"]
-        assert sum(answer.status == 200 for answer in answers) == 2 * os.cpu_count()
+        for of_a_length in (answers[:4], answers[4:]):
+            assert sorted(answer.status for answer in of_a_length) == [200, 503, 503, 503]
+
+    @pytest.mark.thorough
+    @pytest.mark.parametrize("n", [8, 64])
+    def test_clients_that_read_nothing_keep_nobody_waiting(self, folder, n):
+        with serving(folder / "texts.han") as started, ExitStack() as silent:
+            for _ in range(n):
+                silent.enter_context(silent_reader(started))
+            end = time.monotonic() + 15  # they had all slots for 30 s
+            while (start := time.monotonic()) < end:
+                assert post(started, "/predict", texts=TEXTS).status == 200
+                assert post(started, "/explain", texts=TEXTS[:1]).status == 200
+                assert "<textarea" in ask(started.url, "GET", "/").body
+                assert time.monotonic() - start < 3
+
+    def test_an_answer_that_waits_for_its_client_has_no_slot_and_a_limit_of_bytes(
+        self, folder, monkeypatch
+    ):
+        monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+        with serving(folder / "texts.han") as started, ExitStack() as silent:
+            size = len(post(started, "/explain", texts=[LONG]).body)
+            monkeypatch.setattr(service, "MAX_UNSENT", 2.5 * size)
+            readers = []
+            for n in (1, 2, 3):
+                readers.append(silent.enter_context(silent_reader(started)))
+                wait(lambda n=n: len(service._UNSENT) == n)
+            sizes = [len(reader.makefile("rb").read()) for reader in readers]
+        assert sizes[0] < size < min(sizes[1:])
+        assert not service._UNSENT
 
     def test_connections_beyond_a_number_are_closed(self, texts, monkeypatch):
         monkeypatch.setattr(service, "MAX_CONNECTIONS", 0)
@@ -549,9 +581,7 @@ class TestForm:
 
 @pytest.mark.thorough
 class TestCommand:
-    CODE = (
-        "sys.modules |= dict.fromkeys(['torch', 'skorch', 'sklearn', 'scipy', 'joblib', 'pandas'])"
-    )
+    CODE = "sys.modules |= dict.fromkeys(['torch', 'skorch', 'sklearn', 'scipy', 'pandas'])"
 
     @contextmanager
     def started(self, path, code="pass"):
@@ -592,6 +622,16 @@ class TestCommand:
             process.wait(20)
             assert time.monotonic() - start < 6
 
+    def test_it_ends_without_a_traceback_although_a_client_reads_nothing(self, folder):
+        large = "from unittest.mock import Mock; from sk_han.serving import Scorer"
+        large += "; Scorer.explain = lambda *_, **__: [Mock(to_dict=lambda: 2**25 * 'a')]"
+        with self.started(folder / "texts.han", large) as (process, *_, host, port):
+            with silent_reader(Mock(url=f"http://{host}:{port}/")) as reader:
+                reader.recv(1)  # the answer has begun
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(20) == 0
+            assert "Traceback" not in process.stderr.read()
+
     def test_it_ends_in_time_although_a_request_computes(self, folder):
         slow = "import time; from sk_han.serving import Scorer"
         slow += "; Scorer.predict_proba = lambda *_: time.sleep(30)"
@@ -600,8 +640,12 @@ class TestCommand:
             time.sleep(0.5)
             process.send_signal(signal.SIGINT)
             start = time.monotonic()
+            answer = connection.makefile("rb").read()
+            assert answer.startswith(b"HTTP/1.1 503 ")
+            assert b'{"error": "Busy: try again in a second."}' in answer
             assert process.wait(60) == 0
             assert time.monotonic() - start < 6
+            assert process.stderr.read() == ""
 
 
 def wait_for_refusal(host, port):
