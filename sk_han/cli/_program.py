@@ -95,7 +95,7 @@ _MORE = {"default": [], "action": "extend", "nargs": "+"}
 _KEPT, _SET = {"default": [], **_AGAIN}, {"dest": "settings", "metavar": "NAME=VALUE"}
 _FITS = "fit cross-validate"
 _TABLES = f"{_FITS} predict explain evaluate audit report drift"
-_SHARES = {"metavar": "LABEL=P,..."}
+_SHARES, _HOSTS = {"metavar": "LABEL=P,..."}, _KEPT | {"metavar": "NAME", "type": str.lower}
 _QUOTING = {"choices": ["minimal", "none"], "default": "minimal"}
 _LEARNT = "(default: that of the fit, else {})"
 
@@ -108,6 +108,7 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     ("serve", "model", {}, "file of a model; when it is replaced, the new model is served"),
     ("serve", "--host", {"default": "127.0.0.1"}, "address to listen at (default: 127.0.0.1)"),
     ("serve", "--port", {"type": int, "default": 8000, **_N}, "0: any free one (default: 8000)"),
+    ("serve", "--allowed-host", _HOSTS, "name to accept as Host of a request; again for more"),
     ("serve", "--threshold", _P, "probability from which on a document is accepted"),
     (_TABLES, "data", {}, "table, .csv, .tsv or .jsonl, perhaps .gz, .bz2, .xz; .xlsx; - is stdin"),
     (_TABLES, "--text", _AGAIN | _COLUMN, f"of texts, to join if several {_LEARNT.format('text')}"),

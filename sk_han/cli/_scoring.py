@@ -159,9 +159,10 @@ def serve(arguments: argparse.Namespace) -> None:
     """Answer requests until the process is interrupted or terminated."""
     for package in ("fastapi", "uvicorn"):
         import_optional(package, "serve", "sk-han serve")
-    from sk_han.serving._service import Service
+    from sk_han.serving._service import Service, create_app
 
-    service = Service(arguments.model, arguments.host, arguments.port, arguments.threshold)
+    app = create_app(arguments.model, arguments.threshold)
+    service = Service(app, arguments.host, arguments.port, arguments.allowed_host)
     # By default a process that is the first one of a container ignores the signal that ends it.
     # uvicorn raises it again after its end; a thread that still computes would hold the process.
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -9,7 +9,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.resources import files
 from string import Template
@@ -115,7 +115,9 @@ class _Source:
         return model
 
 
-def create_app(model: Scorer | str | os.PathLike[str], threshold: float | None = None) -> FastAPI:
+def create_app(
+    model: Scorer | str | os.PathLike[str], threshold: float | None = None, dependencies: Any = ()
+) -> FastAPI:
     """Create a FastAPI app that predicts and explains; it can be mounted in another app.
 
     Routes: ``/`` is a page with a form, ``/predict`` and ``/explain`` take JSON, ``/health`` and
@@ -128,6 +130,9 @@ def create_app(model: Scorer | str | os.PathLike[str], threshold: float | None =
         A loaded model, or a file of `sk_han.save`, which is read anew when it is replaced.
     threshold : float, default=None
         A document is accepted if its largest probability is at least this.
+    dependencies : sequence of fastapi.Depends, default=()
+        Called before a request is answered, such as to check a key. FastAPI does not call those of
+        the app in which this one is mounted.
 
     Returns
     -------
@@ -169,7 +174,7 @@ def create_app(model: Scorer | str | os.PathLike[str], threshold: float | None =
 
     ``uvicorn module:app`` then answers ``POST /reviews/predict``.
     """
-    app = FastAPI(openapi_url=None, redirect_slashes=False)
+    app = FastAPI(openapi_url=None, redirect_slashes=False, dependencies=dependencies)
     app.state.source = _Source(model, threshold)
     # Short requests do not wait for long ones. joblib knows the processors of a container.
     app.state.slots = [asyncio.Semaphore(cpu_count()) for _ in range(2)]
@@ -356,7 +361,8 @@ def _fault(model: _Model, documents: list[dict[str, Any]]) -> str:
 @_ROUTER.api_route("/", methods=["GET", "HEAD", "POST"])
 def _page(request: Request, body: _Body) -> Response:
     """Answer with the page, and with the explanation of the document in a form."""
-    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+    # Those of another site are cross-site or same-site; a GET may follow a link from there.
+    if request.method == "POST" and request.headers.get("sec-fetch-site", "").endswith("-site"):
         raise HTTPException(403, "Send the form of this page; another site sent one.")
     source: _Source = request.app.state.source
     fields = parse_qsl(body.decode(errors="replace"), keep_blank_values=True)
@@ -437,11 +443,11 @@ class _DeadlineProtocol(H11Protocol):
 class Service(uvicorn.Server):
     """A server of `create_app` at an address; `run` ends 5 s after a signal at most.
 
-    If only this machine reaches the address, requests must name it in their header Host.
+    If only this machine reaches the address, or names are allowed, the header Host of a request
+    must name this machine or an allowed host.
     """
 
-    def __init__(self, path: str, host: str, port: int, threshold: float | None) -> None:
-        app = create_app(path, threshold)
+    def __init__(self, app: FastAPI, host: str, port: int, allowed_hosts: Sequence[str]) -> None:
         if not 0 <= port < 2**16:
             raise ValueError(f"Give a port from 0 to 65535; got {port}.")
         try:
@@ -452,10 +458,9 @@ class Service(uvicorn.Server):
         self.listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         address, port = self.listener.getsockname()[:2]
         self.url = f"http://{host}:{port}/"
-        if address.startswith("127."):
-            app.add_middleware(
-                TrustedHostMiddleware, allowed_hosts=[host, "localhost", "127.0.0.1"]
-            )
+        if allowed_hosts or address.startswith("127."):
+            names = [*allowed_hosts, host, "localhost", "127.0.0.1"]
+            app.add_middleware(TrustedHostMiddleware, allowed_hosts=names)
         options: dict[str, Any] = {"http": _DeadlineProtocol, "ws": "none", "log_config": None}
         options |= {"log_level": "error", "access_log": False, "timeout_graceful_shutdown": 4}
         if sys.platform == "linux":  # arrays above 128 KiB are not kept either

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import uvicorn
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI, HTTPException, Request
 
 import sk_han
 from sk_han.serving import Scorer, create_app
@@ -88,8 +88,18 @@ def running(server, listener):
         thread.join()
 
 
-def serving(path, threshold=None, host="127.0.0.1"):
-    started = Service(str(path), host, 0, threshold)
+@contextmanager
+def mounted(app):
+    """Run an app that is mounted at /tickets, and give the URL of the outer one."""
+    outer = FastAPI()
+    outer.mount("/tickets", app)
+    listener = socket.create_server(("127.0.0.1", 0))
+    with running(uvicorn.Server(uvicorn.Config(outer, log_config=None)), listener):
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def serving(path, threshold=None, host="127.0.0.1", allowed_hosts=()):
+    started = Service(create_app(path, threshold), host, 0, allowed_hosts)
     return running(started, started.listener)
 
 
@@ -191,7 +201,7 @@ class TestAnswers:
         expected = Scorer.load(folder / "several.han").predict(TEXTS)
         assert found == [row.nonzero()[0].tolist() for row in expected]
         with pytest.raises(ValueError, match="accepts documents of one label"):
-            Service(str(folder / "several.han"), "127.0.0.1", 0, 0.5)
+            create_app(folder / "several.han", 0.5)
 
 
 class TestApp:
@@ -210,16 +220,26 @@ class TestApp:
         assert "loan" not in json.dumps(paths)  # no training value
 
     def test_it_can_be_mounted_in_an_app_of_the_user(self, folder):
-        app = FastAPI()
-        app.mount("/tickets", create_app(Scorer.load(folder / "texts.han"), THRESHOLD))
-        listener = socket.create_server(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        with running(uvicorn.Server(uvicorn.Config(app, log_config=None)), listener):
+        with mounted(create_app(Scorer.load(folder / "texts.han"), THRESHOLD)) as url:
             answer = ask(url, "POST", "/tickets/predict", json.dumps({"texts": TEXTS[:3]}))
             assert "<textarea" in ask(url, "GET", "/tickets/", Host="example.org").body
             assert ask(url, "GET", "/tickets/nowhere").status == 404
         expected = Scorer.load(folder / "texts.han").predict(TEXTS[:3])
         assert answer.json()["labels"] == expected.tolist()
+
+    def test_its_dependencies_are_called_before_each_answer_also_if_it_is_mounted(self, folder):
+        def check_key(request: Request):
+            if request.headers.get("x-key") != "lock":
+                raise HTTPException(401, "Send the header X-Key.")
+
+        app = create_app(folder / "texts.han", dependencies=[Depends(check_key)])
+        with mounted(app) as url:
+            for method, path in [("GET", "/"), ("GET", "/health"), ("POST", "/predict")]:
+                answer = ask(url, method, f"/tickets{path}", json.dumps({"texts": TEXTS[:1]}))
+                assert (answer.status, answer.json()) == (401, {"error": "Send the header X-Key."})
+                headers = {"X-Key": "lock"}
+                body = json.dumps({"texts": TEXTS[:1]})
+                assert ask(url, method, f"/tickets{path}", body, **headers).status == 200
 
     @pytest.mark.thorough
     def test_a_scorer_needs_no_web_framework(self):
@@ -305,6 +325,16 @@ class TestRefusals:
         with serving(folder / "texts.han", host="0.0.0.0") as started:
             url = started.url.replace("0.0.0.0", "127.0.0.1")
             assert ask(url, "GET", "/", Host="example.org").status == 200
+
+    @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+    def test_allowed_hosts_and_this_machine_are_served_and_no_others(self, folder, host):
+        allowed = ["example.org", "*.example.com"]
+        with serving(folder / "texts.han", host=host, allowed_hosts=allowed) as started:
+            url = started.url.replace("0.0.0.0", "127.0.0.1")
+            for name in ("example.org", "a.example.com:80", "localhost", "127.0.0.1"):
+                assert ask(url, "GET", "/health", Host=name).status == 200
+            for name in ("example.net", "a.example.org", "example.org.evil.net"):
+                assert ask(url, "GET", "/health", Host=name).status == 400
 
     def test_a_failure_is_an_answer_and_a_traceback(self, texts, monkeypatch, caplog):
         def fail(self, X):
@@ -529,10 +559,13 @@ class TestLoad:
 
 
 class TestForm:
-    @pytest.mark.parametrize(("site", "status"), [("same-site", 403), ("same-origin", 200)])
-    def test_no_other_site_sends_one(self, texts, site, status):
+    @pytest.mark.parametrize("site", ["none", "same-origin", "same-site", "cross-site"])
+    def test_no_other_site_sends_one_and_every_site_may_have_a_link_to_the_page(self, texts, site):
         headers = {"Content-Type": FORM, "Sec-Fetch-Site": site}
+        status = 403 if site in ("same-site", "cross-site") else 200
         assert ask(texts.url, "POST", "/", "text=Good+day", **headers).status == status
+        link = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate"}
+        assert {ask(texts.url, method, "/", **link).status for method in ("GET", "HEAD")} == {200}
 
     def test_a_text_is_predicted_and_explained(self, texts):
         text = f"{GOOD[1]}\n{GOOD[2]}"
@@ -585,7 +618,7 @@ class TestCommand:
 
     @contextmanager
     def started(self, path, code="pass"):
-        arguments = ["sk-han", "serve", str(path), "--port", "0"]
+        arguments = ["sk-han", "serve", str(path), "--port", "0", "--allowed-host", "Example.org"]
         code = f"import sys; {self.CODE}; {code}; from sk_han.cli import main; sys.exit(main())"
         start = f"import sys; sys.argv = {arguments}; {code}"
         environment = os.environ | {"SK_HAN_ENGINE": "torch"}  # PyTorch is not there: NumPy alone
@@ -599,7 +632,8 @@ class TestCommand:
             with socket.create_connection((host, int(port)), timeout=60) as connection:
                 head = f"POST /predict HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: {JSON}"
                 connection.sendall(f"{head}\r\nContent-Length: 26\r\n\r\n".encode())
-                assert ask(url, "GET", "/health").status == 200  # which came after it
+                # It came after the other one.
+                assert ask(url, "GET", "/health", Host="example.org").status == 200
                 yield process, connection, host, int(port)
 
     def test_a_terminated_service_answers_what_it_has_begun(self, folder):
