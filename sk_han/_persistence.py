@@ -28,6 +28,7 @@ from sk_han._storage.model_file import (
     write_model,
 )
 from sk_han._storage.schema import fields_of
+from sk_han._text.reader import READING
 from sk_han._text.vocabulary import stored_tokenizer, tokenizer_params
 from sk_han._tokenizer import HierarchicalTokenizer
 from sk_han._utils.compat import validate_parameter_constraints
@@ -162,7 +163,7 @@ def _estimator(data: Any, arrays: Arrays, encoder: Any) -> Any:
 def _tokenizer(data: Any, arrays: Arrays) -> HierarchicalTokenizer:
     stored = stored_tokenizer(data, arrays)
     tokenizer: HierarchicalTokenizer = _with_params(HierarchicalTokenizer, stored.params)
-    tokenizer.vocabulary_ = stored.vocabulary
+    tokenizer.vocabulary_, tokenizer.reading_ = stored.vocabulary, READING
     return tokenizer
 
 
@@ -336,7 +337,11 @@ def _described(
         # A scorer has no scikit-learn to look them up in.
         of_english = sorted(ENGLISH_STOP_WORDS) if estimator.stop_words == "english" else None
         arrays |= packed_words(estimator.vocabulary_, name)
-        fitted = {"vocabulary": {"words": name}, "stop_words": of_english}
+        fitted = {
+            "vocabulary": {"words": name},
+            "stop_words": of_english,
+            "reading": estimator.reading_,
+        }
         return described | {"fitted": fitted}
     if kind == "SentenceEmbedder":
         from sk_han.sentence_vectors._embedder import state_of

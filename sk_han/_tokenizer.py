@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han._documents import DocumentArray
 from sk_han._text.analyzer import TOKEN_PATTERNS, compile_token_pattern
-from sk_han._text.reader import DocumentReader, DocumentSpans, words_of
+from sk_han._text.reader import READING, DocumentReader, DocumentSpans, words_of
 from sk_han._text.vocabulary import WordCounts, check_vocabulary, in_normal_form
 from sk_han._utils.compat import (
     POSITIVE,
@@ -126,6 +126,8 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
     ----------
     vocabulary_ : dict of str to int
         Words and their ids.
+    reading_ : int
+        Number of the rules by which letters are read. `save` stores it.
 
     Notes
     -----
@@ -369,6 +371,7 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
                 if kept:
                     documents.append(read)
         self.vocabulary_ = counts.vocabulary(self.max_features) if given is None else given
+        self.reading_ = READING
         if given is None and kept:
             ids = counts.ids(self.vocabulary_)
             for part in chain.from_iterable(kept):

@@ -45,6 +45,12 @@ SPELLINGS = [
     ("영화가", "\u110b\u1167\u11bc\u1112\u116a\u1100\u1161"),
     ("がプ", "か\u3099フ\u309a"),
     ("don't м'ята", "don’t мʼята"),
+    ("Lebensmittel fünf", "Lebens\u00admit\u00adtel f\u200b\u2060ü\ufeffnf"),
+    ("Auflage", "Auf\u200clage"),
+    ("office Film 12", "oﬃce Ｆｉlm １２"),
+    ("Formel ĳssel džep".replace("ĳ", "ij"), "𝐅𝑜rmel ĳssel ǆep"),
+    ("مرحبا الله", "ﻣﺮﺣﺒﺎ ﺍﻟﻠﻪ"),
+    ("パンガー", "ﾊﾟﾝｶﾞｰ"),
 ]
 
 
@@ -60,6 +66,31 @@ def test_a_word_in_another_spelling_has_the_same_id_and_offsets_of_its_own(text,
     for (_, (spans,)), spelling in zip(located, (text, other), strict=True):
         words = "".join(spelling[a:b] for a, b in spans.word_spans)
         assert words == "".join(spelling.split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["ㅋㅠ", "ᄏ"],
+        ["x²", "x2"],
+        ["می\u200cخواهم", "میخواهم"],
+        ["ﷺ"],
+        ["\u3164ㄱ", "ㄱ"],
+    ],
+    ids=["Korean letters", "powers", "joiners that join", "a phrase", "a filler"],
+)
+def test_letters_that_mean_something_else_stay_other_words(words):
+    vocabulary = HierarchicalTokenizer().fit([" ".join(words)]).vocabulary_
+    assert set(vocabulary) == {word.lower() for word in words}
+
+
+def test_a_word_of_nothing_visible_is_left_out():
+    assert read(["a \u200b\u00ad\ufeff b"], token_pattern=r"\S+") == [[["a", "b"]]]
+
+
+def test_stop_words_and_a_given_vocabulary_are_read_as_texts_are():
+    tokenizer = HierarchicalTokenizer(vocabulary=["ﬁlm"], stop_words=["o\u00adf"]).fit(["a"])
+    assert tokenizer.transform(["of ｆｉｌｍ"]).to_nested() == [[[2]]]
 
 
 def test_fit_transform_equals_fit_and_then_transform():
@@ -238,6 +269,7 @@ PIECES = st.lists(
     st.sampled_from(
         [". ", "! ", "…", "。", "।", " ", "\n\n", "<br />", "<", '"', "Mr", "a", "The", "1", "\0"]
         + ["Don't", "好", "ที่", "É", "e\u0301", "İ", "ß", "हि", "ש\u05b0", "👨\u200d👩", "\ud800"]
+        + ["\u00ad", "\u200b", "\u200c", "ﬁ", "ｆ", "ﾊﾟ", "ㅋㅠ", "x²"]
     ),
     max_size=30,
 ).map("".join)
@@ -287,8 +319,20 @@ def test_the_raw_text_at_a_span_is_the_word(texts):
     words = tokenizer.inverse_transform(tokenizer.fit_transform(texts))
     for text, document, spans in zip(texts, words, tokenizer.spans(texts), strict=True):
         raw = [text[start:end] for start, end in spans.word_spans]
-        one_form = [re.sub("[’ʼ]", "'", unicodedata.normalize("NFC", word)) for word in raw]
-        assert one_form == [word for sentence in document for word in sentence]
+        assert raw == spans.words
+        found = [word for sentence in document for word in sentence]
+        assert [*map(up_to_form, raw)] == [*map(up_to_form, found)]
+
+
+# Characters that Unicode calls ignorable by default (DerivedCoreProperties.txt), written down anew.
+INVISIBLE = re.compile(
+    "[\xad\u034f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
+
+
+def up_to_form(word):
+    """Give a word in NFKC, which makes more words alike than the tokenizer does."""
+    return re.sub("[’ʼ]", "'", unicodedata.normalize("NFKC", INVISIBLE.sub("", word)))
 
 
 # Speed and processes

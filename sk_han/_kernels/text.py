@@ -22,6 +22,7 @@ SPACE, CLOSER, LATE_CLOSER, OPENER = 1 << 11, 1 << 12, 1 << 13, 1 << 14
 FRENCH_SPACE, ITEM_OPENER = 1 << 15, 1 << 16
 LOWER, ALPHA, DECIMAL = 1 << 17, 1 << 18, 1 << 19  # str.islower, str.isalpha, str.isdecimal
 AMBIGUOUS = 1 << 20  # both in words and at ends: some marks of Brahmi and Chakma
+IGNORED = 1 << 21  # a run of these may stand inside a word
 LONGEST_ABBREVIATION = 8
 _STOP, _CRY, _DASH, _SLASH, _GREATER, _BRACKET, _GUILLEMET = map(ord, ".!-/>)»")
 _ELLIPSIS, _TWO_DOTS, _QUOTE, _DOUBLE_QUOTE, _B, _R = map(ord, "…‥」』br")
@@ -41,14 +42,16 @@ def _end_of_word(word: int, last: int, kinds: Integers) -> int:
     while place < last:
         kind = kinds[place]
         if kinds[word] & WORD:
-            joined = kind & JOINER and place + 1 < last and kinds[place + 1] & WORD
-            goes_on = kind & WORD or joined
+            beside = place + 1 < last and kinds[place - 1] & kinds[place + 1] & WORD
+            goes_on = kind & (WORD | IGNORED) or (kind & JOINER and beside)
         else:
             below = kind & CHARACTER_WORD and kinds[place - 1] & VIRAMA
             goes_on = kind & MARK or below
         if not goes_on:
             break
         place += 1
+    while kinds[place - 1] & IGNORED:  # none ends a word
+        place -= 1
     return place
 
 

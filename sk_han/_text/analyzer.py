@@ -13,14 +13,23 @@ from typing import Any, NamedTuple, TypeAlias
 from sk_han._text.sentences import CHARACTER_MARKS, CHARACTER_WORDS, WORD_CHARACTERS, sentence_spans
 from sk_han._utils.messages import a_kind
 
-JOINERS = "'’·׳״\\u00ad\\u200c\\u200d"
+JOINERS = "'’·׳״\\u200c\\u200d"
+
+# Default-ignorable characters of Unicode, which are not visible: soft hyphen, zero-width space,
+# word joiner, directions of writing, variation selectors, tags. Those that Mongolian, Khmer and
+# Hangul are written with are left out, as are the joiners, which change the letters beside them.
+IGNORED = (
+    "\\u00ad\\u061c\\u200b\\u200e-\\u200f\\u202a-\\u202e\\u2060-\\u206f"
+    "\\ufe00-\\ufe0f\\ufeff\\U000e0000-\\U000e0fff"
+)
+_INSIDE = f"(?:[{JOINERS}]|[{IGNORED}]+)"
 
 # A word of a script with spaces. Inside it may stand apostrophes (don't), the point of Catalan,
-# geresh and gershayim of Hebrew, the soft hyphen, and the joiners of Persian and Indic scripts.
+# geresh and gershayim of Hebrew, the joiners of Persian and Indic scripts, and what is ignored.
 # In other scripts, one character with its marks; after U+1039 and U+17D2 (virama, coeng) the
 # next letter stands below this one.
 _WORDS = (
-    f"[{WORD_CHARACTERS}]+(?:[{JOINERS}][{WORD_CHARACTERS}]+)*"
+    f"[{WORD_CHARACTERS}]+(?:{_INSIDE}[{WORD_CHARACTERS}]+)*"
     f"|[{CHARACTER_WORDS}](?:[{CHARACTER_MARKS}]|(?<=[\\u1039\\u17d2])[{CHARACTER_WORDS}])*"
 )
 

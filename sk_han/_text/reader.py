@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain, pairwise, repeat
 from typing import NamedTuple
+from unicodedata import is_normalized
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +26,13 @@ from sk_han._documents import (
     starts_of,
 )
 from sk_han._kernels.engine import at_most_per_core, kernels, tasks_at_once, using_threads
-from sk_han._text.analyzer import TextAnalyzer
+from sk_han._text.analyzer import IGNORED, TextAnalyzer
 from sk_han._text.scanning import COMPILED_PATTERNS, count_marked, scan_texts
 
 UNKNOWN_WORD = "<unknown>"
+
+# By which rules letters are read; a fitted tokenizer has it. Files from before it have none.
+READING = 2
 
 # With fewer documents a second process costs more than it saves.
 _SMALLEST_CHUNK = 500
@@ -49,8 +55,9 @@ class DocumentSpans(NamedTuple):
     truncated : bool
         Whether `max_sentences` or `max_words` cut something off.
     words : list of str
-        The words as they were found. Of a custom tokenizer, those that do not stand in the text
-        have empty spans, and words may overlap.
+        The words as they stand in the text, before they become words of the vocabulary. Of a
+        custom tokenizer, those that do not stand in the text have empty spans, and words may
+        overlap.
     """
 
     sentence_spans: NDArray[np.int64]
@@ -128,7 +135,7 @@ class DocumentReader:
 
     def normalised(self, words: Iterable[str]) -> list[str]:
         """Return words in one normal form, as `lowercase` and `strip_accents` change them."""
-        words = map(normal_form, map(str.lower, words) if self.lowercase else words)
+        words = map(plain_form, words, repeat(self.lowercase))
         strip = self.strip_accents
         if isinstance(strip, str):
             words = map(ACCENT_STRIPPERS[strip], words)
@@ -141,6 +148,40 @@ class DocumentReader:
                     f"type {', '.join(sorted(others))}."
                 )
         return list(words)
+
+
+_FORM = re.compile("<(compat|font|wide|narrow|isolated|initial|medial|final)>(?!.* 0020)")
+_IGNORED = re.compile(f"[{IGNORED}\\u034f]")
+_MOST_MARKS = 64  # the time of `is_normalized` grows with the square of those on one letter
+_OTHER = re.compile(f"[{IGNORED}\\u034f\\u200c\\u200d’\u02bc]")
+
+
+def plain_form(word: str, lowercase: bool = False) -> str:
+    """Return the normal form of a word of plain letters, without characters that are not visible.
+
+    Forms of letters are those of full and half width, ligatures, presentation forms and letters of
+    formulas. Joiners stay in scripts whose letters they change; up to Armenian they change none.
+    """
+    plain = word.lower() if lowercase else word
+    # Nearly all words are plain, and the rest would take half of the time of reading them.
+    if plain.isascii() or (
+        len(plain) < _MOST_MARKS and is_normalized("NFKC", plain) and not _OTHER.search(plain)
+    ):
+        return plain
+    plain = "".join(map(_plain_letter, word))
+    if plain < "\u0590":
+        plain = re.sub("[\u200c\u200d]", "", plain)
+    return normal_form(plain.lower() if lowercase else plain)
+
+
+@cache
+def _plain_letter(character: str) -> str:
+    # NFKC also changes what letters are: two Korean letters of a message become a syllable, and
+    # x² becomes x2.
+    parts = unicodedata.decomposition(character)
+    if _FORM.match(parts) and character.isalnum() and not "\u3131" <= character <= "\u318e":
+        return "".join(_plain_letter(chr(int(part, 16))) for part in parts.split()[1:])
+    return "" if _IGNORED.match(character) else character
 
 
 def _without_accents(word: str) -> str:

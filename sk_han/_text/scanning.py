@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sk_han._documents import code_points, concatenated_ranges, packed, starts_of
 from sk_han._kernels.engine import run_tasks
 from sk_han._text import sentences
-from sk_han._text.analyzer import EMOJI, JOINERS, MARKS, TOKEN_PATTERNS
+from sk_han._text.analyzer import EMOJI, IGNORED, JOINERS, MARKS, TOKEN_PATTERNS
 from sk_han._text.sentences import (
     BEFORE_NAME,
     BEFORE_NUMBER,
@@ -75,6 +75,7 @@ def _bits(compiled: ModuleType) -> NDArray[np.int32]:
         (compiled.CHARACTER_WORD, CHARACTER_WORDS),
         (compiled.MARK, CHARACTER_MARKS),
         (compiled.JOINER, JOINERS),
+        (compiled.IGNORED, IGNORED),
     ):
         for first, last in _ranges(ranges):
             bits[first : last + 1] |= bit

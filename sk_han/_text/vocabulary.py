@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han._documents import UNKNOWN_ID, DocumentArray, normal_form
+from sk_han._documents import UNKNOWN_ID, DocumentArray
 from sk_han._options import Choice, Constraint, Either, InstanceOf, Range
 from sk_han._storage.model_file import Arrays, from_plain, unpacked_words
 from sk_han._storage.schema import Field, ListOf, Schema, Sizes, check, fields_of
 from sk_han._text.analyzer import TOKEN_PATTERNS, compile_token_pattern
-from sk_han._text.reader import Numbering, WordTypes
+from sk_han._text.reader import READING, Numbering, WordTypes, plain_form
 from sk_han._utils.messages import counted
 
 _FIRST_ID = UNKNOWN_ID + 1
@@ -127,7 +127,7 @@ def in_normal_form(vocabulary: Mapping[str, int]) -> dict[str, int]:
     """Return a vocabulary with its words spelled as texts have them, unless another word is so."""
     found: dict[str, int] = {}
     for word, i in vocabulary.items():
-        normal = normal_form(word)
+        normal = plain_form(word)
         found[word if normal in vocabulary or normal in found else normal] = i
     return found
 
@@ -207,7 +207,12 @@ def words(value: Any, where: str, sizes: Sizes) -> None:
 
 # Fitted state of a tokenizer in a file; stop words are those that its parameters only name.
 _FITTED = Schema(
-    (Field("vocabulary", words), Field("stop_words", ListOf(InstanceOf(str)), optional=True))
+    (
+        Field("vocabulary", words),
+        Field("stop_words", ListOf(InstanceOf(str)), optional=True),
+        Field("reading", Choice((READING,))),
+    ),
+    may_lack=True,
 )
 
 _PARAMS = Schema(tuple(Field(*each) for each in PARAMETERS.items()), may_lack=True)
@@ -239,7 +244,8 @@ def stored_tokenizer(data: Any, arrays: Arrays) -> StoredTokenizer:
         raise ValueError(f"it has {brief(fields['class'])} where a HierarchicalTokenizer should be")
     params = DEFAULTS | tokenizer_params(fields["params"], "tokenizer.params")
     _check_reading(params)
-    fitted = fields_of(fields["fitted"], "the fitted tokenizer", ["vocabulary", "stop_words"])
+    required = ["vocabulary", "stop_words"]
+    fitted = fields_of(fields["fitted"], "the fitted tokenizer", required, ["reading"])
     match fitted["vocabulary"]:
         case {"words": str(name)}:
             fitted = fitted | {"vocabulary": unpacked_words(arrays, name)}

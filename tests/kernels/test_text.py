@@ -30,6 +30,7 @@ PIECES = [
     *".!?…‥‽。！？」』।؟።။",
     *"\"'()[]{}*_”’»›“«‹„‚¿¡「《<>/\\@:=&,;-–•·#~+",
     *"aAbzZéÉßñÑиИςΣİıſK\u212bǅ0159٣५ªºஃ한あア漢กກကမ္မᠨ\u0300\u064b\u093f\u200d\u00ad",
+    *("\u200b", "\u2060\ufeff", "a\u00ad\u200bb", "\u034f", "\ufe0f", "ﬁｆﾊﾟ"),
     *"🙂\ud800\U00020000\0",
     *("...", ". . .", "1.", "3. ", "(a) ", "12) ", "\n- ", "\n\n", "---", "<br />", "</P>", "<b>"),
     *("<h1 class='x'>", "<dİv>", "<ſection>", "<br", "<blocKquote >", "end.The", "a@b.Co", "U.S. "),
@@ -141,9 +142,11 @@ def test_what_can_follow_words_is_no_part_of_one():
     # The kernel finds words before it knows the sentences: none may reach across an end.
     bits = tables(COMPILED).bits
     of_words = COMPILED.WORD | COMPILED.CHARACTER_WORD | COMPILED.MARK | COMPILED.JOINER
+    of_words |= COMPILED.IGNORED
     of_ends = COMPILED.WEAK | COMPILED.STRONG | COMPILED.LINE_END | COMPILED.TAG_OPENER
     assert not np.any((bits & of_words > 0) & (bits & (of_ends | COMPILED.SPACE) > 0))
     assert not np.any((bits & COMPILED.WORD > 0) & (bits & COMPILED.CHARACTER_WORD > 0))
+    assert not np.any((bits & COMPILED.IGNORED > 0) & (bits & (of_words & ~COMPILED.IGNORED) > 0))
 
 
 @pytest.mark.thorough

@@ -224,6 +224,7 @@ class TestCraftedContent:
             ((*TOKENIZER, "params", "token_pattern"), "a" * 10**5, "100000 characters"),
             ((*TOKENIZER, "params", "stop_words"), ["a", 1], "stop_words holds 1"),
             ((*TOKENIZER, "params", "n_jobs"), 0, "n_jobs is 0"),
+            ((*TOKENIZER, "fitted", "reading"), 1, r"tokenizer\.reading must be"),
             ((*PARTS, "ngrams", "state", "kind"), "network", r"its parts\.ngrams\.learnt has the"),
             ((*PARTS, "ngrams", "state", "kind"), "magic", "kind .magic.; known here are"),
             ((*NGRAMS, "ngram_range"), [2, 1], "ngram_range is no range"),

@@ -1,5 +1,6 @@
 """A model is served without PyTorch, scikit-learn and SciPy as the classifier predicts."""
 
+import re
 import subprocess
 import sys
 
@@ -213,6 +214,17 @@ def test_a_decision_and_a_probability_of_each_class_are_those_of_predict(scorer)
     assert list(found.columns) == ["prediction", "probability_neg", "probability_pos"]
     assert found["prediction"].tolist() == scorer.predict(UNSEEN).tolist()
     np.testing.assert_array_equal(found.iloc[:, 1:], scorer.predict_proba(UNSEEN))
+
+
+def test_letters_in_other_forms_are_read_as_by_the_classifier(scorer, two):
+    plain = [*TEXTS, *UNSEEN]
+    forms = [
+        "\u200b".join(re.split(r"(?<=[a-z])(?=[a-z]{3})", text)).replace("oo", "ｏｏ")
+        for text in plain
+    ]
+    assert forms != plain
+    for model in (scorer, two):
+        assert model.predict_proba(forms).tolist() == model.predict_proba(plain).tolist()
 
 
 def test_the_index_of_pandas_is_kept(scorer):
