@@ -41,8 +41,8 @@ class Result(ABC):
         """
         return _plain_fields(self)
 
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return `to_dict` as JSON, and write it to a file if there is a path.
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str | Any:
+        """Return `to_dict` as JSON; with a path, write it to the file and return None.
 
         Parameters
         ----------
@@ -61,24 +61,26 @@ class Result(ABC):
         """
         return lines_of(self._blocks("terminal"), width=width)
 
-    def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
-        """Return the result as HTML, without scripts and external files.
+    def to_html(
+        self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True
+    ) -> str | Any:
+        """Return the result as HTML; with a path, write it to the file and return None.
 
-        The page is light or dark like the reader's system.
+        It has no scripts and loads no files. The page is light or dark like the reader's system.
 
         Parameters
         ----------
         path : path-like, optional
             File to write, in UTF-8.
         full_page : bool, default=True
-            Whether to return a whole page, or a fragment of one.
+            Whether it is a whole page, or a fragment of one.
         """
         return self._written_page(path, full_page)
 
     def _written_page(
         self, path: str | os.PathLike[str] | None, full_page: bool, **options: Any
-    ) -> str:
-        """Return a page or a fragment, and write it to a file if there is a path."""
+    ) -> str | Any:
+        """Return a page or a fragment, or write it to the file of a path."""
         blocks = self._blocks("page" if full_page else "notebook", **options)
         return written(page(blocks, full_page=full_page), path)
 
@@ -86,7 +88,7 @@ class Result(ABC):
     def _blocks(self, extent: Extent, **options: Any) -> Iterable[Block]:
         """Return what is shown on a page, in a notebook, or in short in a terminal."""
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | Any:
         return self._written_page(None, full_page=False)
 
     def __str__(self) -> str:
@@ -177,11 +179,15 @@ def _frozen(
     return array
 
 
-def written(content: str, path: str | os.PathLike[str] | None) -> str:
-    """Return the content, and write it to a file in UTF-8 if there is a path."""
-    if path is not None:
-        target = Path(path)  # maybe /dev/stdout
-        is_stream = target.exists() and not target.is_file() and not target.is_dir()
-        with target.open("wb") if is_stream else replacing(target) as file:
-            file.write(content.encode("utf-8"))
-    return content
+def written(content: str, path: str | os.PathLike[str] | None) -> str | None:
+    """Return the content; with a path, write it to the file in UTF-8 and return None.
+
+    The last line of a cell or a session would show what it returns, of a page 100,000 characters.
+    """
+    if path is None:
+        return content
+    target = Path(path)  # maybe /dev/stdout
+    is_stream = target.exists() and not target.is_file() and not target.is_dir()
+    with target.open("wb") if is_stream else replacing(target) as file:
+        file.write(content.encode("utf-8"))
+    return None

@@ -179,14 +179,16 @@ ASKED: dict[str, Callable[[Trial], Any]] = {
 
 def _json(result: Any, folder: Path) -> None:
     path = folder / "result.json"
-    assert json.loads(result.to_json(path)) == json.loads(path.read_text("utf-8"))
+    assert result.to_json(path) is None
+    assert json.loads(result.to_json()) == json.loads(path.read_text("utf-8"))
     if hasattr(result, "to_dict"):
         assert json.loads(json.dumps(result.to_dict())) == json.loads(result.to_json())
 
 
 def _html(result: Any, folder: Path) -> None:
     path = folder / "result.html"
-    whole = result.to_html(path)
+    assert result.to_html(path) is None
+    whole = result.to_html()
     assert path.read_text("utf-8") == whole
     assert whole.lstrip().lower().startswith("<!doctype html>")
     assert not result.to_html(full_page=False).lstrip().lower().startswith("<!doctype")

@@ -27,8 +27,8 @@ def test_wrong_weights_are_refused(weights):
 
 def test_it_can_be_written_as_json(tmp_path):
     path = tmp_path / "alignment.json"
-    written = alignment(source_text="\ud800").to_json(path)
-    assert json.loads(path.read_text("ascii")) == json.loads(written)
+    alignment(source_text="\ud800").to_json(path)
+    written = path.read_text("ascii")
     assert json.loads(written)["weights"][1] == [0.0, 0.25, 0.75]
     assert Alignment(**json.loads(written)).to_dict() == json.loads(written)
 
@@ -46,8 +46,8 @@ def test_each_target_word_has_the_source_word_of_its_largest_weight():
 
 def test_html_is_escaped_and_written(tmp_path):
     path = tmp_path / "alignment.html"
-    html = alignment().to_html(path)
-    assert path.read_text("utf-8") == html
+    alignment().to_html(path)
+    html = path.read_text("utf-8")
     assert "<b>" not in html
     assert "&lt;b&gt;" in html
     assert "var(--attention-6)" in html  # 0.75 of 8 shades

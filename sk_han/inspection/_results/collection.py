@@ -333,7 +333,9 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             check_count("max_documents", max_documents)
         return lines_of(self._blocks("terminal", max_documents=max_documents), width=width)
 
-    def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
+    def to_html(
+        self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True
+    ) -> str | Any:
         """Return all documents as one HTML page, the first ones open and the others folded.
 
         The heading of each document is its number, what is predicted and its probability; with true
