@@ -45,7 +45,7 @@ from sk_han._utils.compat import (
     of_option,
     validate_parameter_constraints,
 )
-from sk_han._utils.messages import warn_user
+from sk_han._utils.messages import suggesting_names, warn_user
 from sk_han._utils.metrics import padded
 from sk_han._utils.progress import Stages, tell
 from sk_han.inspection._explanations import ExplainedModel
@@ -365,6 +365,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
         "verbose": ["verbose"],
     }
 
+    @suggesting_names
     def __init__(
         self,
         *,
@@ -440,6 +441,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
 
     # Not skipped, since the parameters of the user's tokenizer must be checked too.
     @fit_context(prefer_skip_nested_validation=False)
+    @suggesting_names
     def fit(
         self,
         X: Any,

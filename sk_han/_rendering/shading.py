@@ -300,7 +300,12 @@ def probability_of(explanation: Explained, i: int) -> str:
 
 
 def classes_of(explanation: Explained, n: int, true: Any, *, with_target: bool) -> list[int]:
-    """Return the numbers of the n likeliest labels, of those given or true, and of the target."""
+    """Return the numbers of the n likeliest labels, of those given or true, and of the target.
+
+    An expected number needs all classes, in their order.
+    """
+    if explanation.expected is not None:
+        return [*range(len(explanation.classes))]
     order = np.argsort(-explanation.probabilities, kind="stable").tolist()
     needed = explanation.labels or ()
     needed += true if isinstance(true, tuple) else ()

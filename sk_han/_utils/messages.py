@@ -6,15 +6,18 @@ import difflib
 import re
 import sys
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from importlib import import_module
+from inspect import signature
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     import numpy as np
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _SPOKEN_AS_VOWELS = ("a", "e", "i", "o", "nd")
 _OF_ONE = {"are": "is", "have": "has", "were": "was"}
 
@@ -85,11 +88,30 @@ def shortened_apart(texts: Sequence[str], longest: int) -> list[str]:
     return [names[text] for text in texts]
 
 
+# Parameters as Keras and scikit-learn call them, whose names here are not alike.
+_OF_OTHERS = {"learning_rate": "lr", "n_jobs": "n_threads", "validation_data": "X_val"}
+
+
 def nearest_name(name: str, names: Iterable[str]) -> str:
     """Return " Did you mean 'price'?" for the nearest name, whatever its case, or nothing."""
     by_lower = {known.strip().lower(): known for known in names}
+    name = _OF_OTHERS.get(name, name)
     close = difflib.get_close_matches(name.strip().lower(), by_lower, n=1)
     return f" Did you mean {by_lower[close[0]]!r}?" if close else ""
+
+
+def suggesting_names(function: _Function) -> _Function:
+    """Let the error for an unknown argument name the parameter that is nearest."""
+    known = signature(function).parameters
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for name in kwargs.keys() - known:
+            hint = nearest_name(name, known)
+            raise TypeError(f"{function.__qualname__}() has no parameter {name!r}.{hint}")
+        return function(*args, **kwargs)
+
+    return cast(_Function, call)
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> None:

@@ -323,6 +323,11 @@ def document_weights(
             sample_weight, labels, dtype=np.float64, ensure_non_negative=True
         )
     except (ValueError, OverflowError) as error:
+        if "string to float" in str(error):  # of the texts in its place, which it quotes
+            raise TypeError(
+                "sample_weight, the third argument, has a number for each document; got strings. "
+                "Name the other arguments: fit(X, y, X_unlabelled=texts)."
+            ) from None
         raise ValueError(
             f"sample_weight: {str(error).rstrip('.!')}; it takes a finite number >= 0 for each of "
             f"{counted(len(labels))}."

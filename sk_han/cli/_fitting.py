@@ -123,6 +123,12 @@ def cross_validate(arguments: argparse.Namespace) -> None:
     elif arguments.ordered:
         labels = np.asarray(labels, dtype=float)
     scoring = arguments.metrics or ["accuracy" if labels.ndim == 1 else "f1_micro", "f1_macro"]
+    binary = {name.removesuffix("_macro"): name for name in known if name.endswith("_macro")}
+    if labels.ndim == 1:
+        has_two = len({*labels}) == 2
+        binary |= {"average_precision": "roc_auc"} if has_two else {"roc_auc": "roc_auc_ovr"}
+    for name in binary.keys() & scoring if labels.ndim > 1 or not {*labels} <= {0, 1} else ():
+        raise UsageError(f"--metrics: {name} is of labels 0 and 1; give {binary[name]}.")
     groups, n = first_of_same_text(texts_of(frame, arguments.text)), arguments.folds
     if arguments.groups is not None:
         groups = check_several_groups(frame[arguments.groups], len(frame), "folds need several")

@@ -223,7 +223,10 @@ def _of_excel(cell: Any) -> Any:
     """Return a cell without the characters that Excel does not have."""
     if isinstance(cell, (bool, int, float, date)):
         return cell
-    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\uffff]", "?", cell_of(cell))
+    text = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\uffff]", "?", cell_of(cell))
+    if len(text) > 32_767:
+        raise ValueError(f"{in_one_line(text, 40)!r} is too long for Excel. Write a .csv instead.")
+    return text
 
 
 @contextmanager

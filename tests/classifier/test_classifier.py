@@ -114,6 +114,21 @@ class TestWeights:
             weighted.predict_proba(documents), twice.predict_proba(documents), atol=1e-5
         )
 
+    @pytest.mark.parametrize(
+        ("name", "meant"),
+        [
+            ("epochs", "max_epochs"),
+            ("max_epoch", "max_epochs"),
+            ("learning_rate", "lr"),
+            ("n_jobs", "n_threads"),
+        ],
+    )
+    def test_a_parameter_of_another_library_is_named_as_here(self, name, meant):
+        with pytest.raises(TypeError, match=rf"'{name}'\. Did you mean '{meant}'\?"):
+            tiny(**{name: 1})
+        with pytest.raises(TypeError, match=r"no parameter 'validation_data'\. .* 'X_val'\?"):
+            tiny().fit(TEXTS, LABELS, validation_data=(TEXTS, LABELS))
+
     def test_class_weight_equals_sample_weight(self):
         by_class = tiny(class_weight={"pos": 3.0, "neg": 1.0}, validation_fraction=None)
         by_sample = tiny(validation_fraction=None)

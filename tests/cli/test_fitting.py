@@ -302,12 +302,35 @@ class TestCrossValidate:
         [
             (["--metrics", "f1_makro"], 2, "no scorer is 'f1_makro'. Did you mean 'f1_macro'?"),
             (["--folds", 1], 1, "36 different texts or groups make 2 to 36 folds; got 1."),
+            (["--metrics", "f1"], 2, "f1 is of labels 0 and 1; give f1_macro."),
+            (["--metrics", "accuracy", "average_precision"], 2, "give roc_auc."),
             (["--groups", "autor"], 1, "has no column 'autor'"),
         ],
     )
     def test_what_cannot_be_meant_is_told_before_training(self, run, data, options, code, message):
         found = run("cross-validate", data, *SMALL, *options)
         assert (found[0], message in found[2]) == (code, True), found[2]
+
+    @pytest.mark.parametrize(
+        ("labels", "options", "refused"),
+        [
+            ("01", ["f1", "roc_auc", "average_precision"], ""),
+            ("ab", ["roc_auc"], ""),
+            ("abc", ["roc_auc"], "give roc_auc_ovr."),
+            ("123", ["recall"], "give recall_macro."),
+            (["a", "b", "a;b"], ["roc_auc", "f1_macro", "--separator", ";"], ""),
+            (["a", "b", "a;b"], ["f1", "--separator", ";"], "give f1_macro."),
+        ],
+    )
+    def test_metrics_of_other_labels_are_refused(
+        self, run, table, monkeypatch, labels, options, refused
+    ):
+        learnt = spied_fits(monkeypatch)
+        rows = [(f"{text} {i}", labels[i % len(labels)]) for i, text in enumerate(TEXTS)]
+        data = table(rows, header=("text", "label"))
+        code, _, told = run("cross-validate", data, *SMALL, "--folds", 2, "--metrics", *options)
+        assert (code, refused in told) == (2 if refused else 0, True), told
+        assert len(learnt) == (0 if refused else 2)
 
 
 def spied_fits(monkeypatch):

@@ -71,6 +71,15 @@ class TestExcel:
         result = pd.read_excel(path, dtype=object, keep_default_na=False)
         assert result["code"].tolist() == ["007", "NA", "=1+1", "a?b"]
 
+    def test_a_cell_that_is_too_long_is_refused(self, run, model, table, tmp_path):
+        for length, code in ((32_767, 0), (32_768, 1)):
+            data = table([("Good.", "x" * length)], header=("text", "note"))
+            output = "-o", tmp_path / f"{length}.xlsx"
+            found = run("predict", model, data, "--keep", "note", *output)
+            assert found[0] == code
+        assert "too long for Excel. Write a .csv instead." in found[2]
+        assert not (tmp_path / "32768.xlsx").exists()
+
     @pytest.mark.filterwarnings("always")
     def test_warnings_name_the_row_of_the_sheet(self, run, model, tmp_path):
         rows = [["Good.", "pos"], [None, None], ["Bad.", "other"], ["Bad.", None]]

@@ -1,6 +1,7 @@
 """Ordered classes: what the median changes at every door."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -148,6 +149,8 @@ class TestExpectedNumber:
             assert total == pytest.approx(number - empty, abs=1e-6)
         assert f"explained the expected number, {expected[0]:.2f}" in " ".join(str(found).split())
         assert "log-odds" not in found.to_html()
+        for shown in map(str, found):  # all classes in their order, to check the number
+            assert re.search(r"\(1 [\d.]+, 4 [\d.]+, 9 [\d.]+\)", " ".join(shown.split()))
 
     def test_a_word_has_the_sign_of_its_effect(self):
         model = tiny(ordered=True, lr=0.05, max_epochs=8).fit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from enum import Enum
 from typing import Any
 
@@ -59,6 +60,13 @@ def test_sample_and_class_weights_multiply(
 def test_bad_sample_weights_are_refused(sample_weight: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         weights_of(sample_weight)
+
+
+def test_texts_in_their_place_are_not_quoted() -> None:
+    text = "A secret."
+    with pytest.raises(TypeError, match=r"the third argument.*X_unlabelled=texts") as caught:
+        weights_of([text] * 5)
+    assert text not in "".join(traceback.format_exception(caught.value))
 
 
 def test_weights_of_classes_and_of_documents_are_told_apart() -> None:
