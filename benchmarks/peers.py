@@ -57,7 +57,7 @@ from splits import Split, published
 from tables import PEER_CORPORA
 from unlabelled import texts_without_labels
 
-from sk_han import HANClassifier, SentenceEmbedder
+from sk_han import HANClassifier
 from sk_han import save as save_model
 from sk_han._targets import fit_target
 
@@ -357,10 +357,8 @@ def han(cell: Cell) -> Fitted:
 
 
 def han_of_vectors(cell: Cell) -> Fitted:
-    model = make_pipeline(
-        SentenceEmbedder(cell.encoder, random_state=cell.seed),
-        HANClassifier(random_state=cell.seed, **thresholds_of(cell)),
-    ).fit(*cell.split[:2])
+    model = HANClassifier(encoder=cell.encoder, random_state=cell.seed, **thresholds_of(cell))
+    model.fit(*cell.split[:2])
 
     def store(folder: Path) -> None:
         cell.encoder.model.save(str(folder / "encoder"))

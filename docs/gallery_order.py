@@ -20,7 +20,7 @@ ORDER = (
     # What does it read?
     "other_languages",
     "word_vectors",
-    "sentence_vectors",
+    "sentence_encoder",
     # Its siblings.
     "tagging",
     "translation",

@@ -3,13 +3,13 @@ from sk_han import datasets as datasets
 from sk_han import embeddings as embeddings
 from sk_han import inspection as inspection
 from sk_han import nn as nn
-from sk_han import sentence_vectors as sentence_vectors
 from sk_han import serving as serving
 from sk_han import tagging as tagging
 from sk_han import translation as translation
 from sk_han._classifier import HANClassifier as HANClassifier
 from sk_han._documents import DocumentArray as DocumentArray
 from sk_han._documents import SentenceArray as SentenceArray
+from sk_han._embedder import SentenceEmbedder as SentenceEmbedder
 from sk_han._options import RNN as RNN
 from sk_han._options import Attention as Attention
 from sk_han._options import MultiHopAttention as MultiHopAttention
@@ -36,7 +36,6 @@ from sk_han.inspection._results.document import DocumentExplanation as DocumentE
 from sk_han.inspection._results.summary import Summary as Summary
 from sk_han.inspection._selecting import selective_threshold as selective_threshold
 from sk_han.inspection._summarizing import summarize as summarize
-from sk_han.sentence_vectors import SentenceEmbedder as SentenceEmbedder
 from sk_han.tagging import SequenceTagger as SequenceTagger
 from sk_han.translation import AttentionTranslator as AttentionTranslator
 

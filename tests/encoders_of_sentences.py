@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from threading import Lock
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HashEncoder", "OtherEncoder", "StreamEncoder", "WrongEncoder"]
+NAMED = "tests.encoders_of_sentences:HashEncoder"
 
 
 class HashEncoder:
@@ -34,6 +35,14 @@ class HashEncoder:
         return found / max(float(np.linalg.norm(found)), 1e-9)
 
 
+class SessionEncoder(HashEncoder):
+    """Can be neither copied nor pickled after its first call, as one that holds a session."""
+
+    def encode(self, sentences: list[str]) -> NDArray[np.float32]:
+        self.session = Lock()
+        return super().encode(sentences)
+
+
 class StreamEncoder(HashEncoder):
     """The same vectors one by one, as fastembed yields them."""
 
@@ -48,6 +57,22 @@ class OtherEncoder(HashEncoder):
 
     def __init__(self, size: int = 12) -> None:
         super().__init__(size, seed=1)
+
+
+class DoubleEncoder(HashEncoder):
+    """The same directions, twice as long."""
+
+    def encode(self, sentences: list[str]) -> NDArray[np.float32]:
+        return 2 * super().encode(sentences)
+
+
+def directions() -> Any:
+    """Make a transformer, which a fit fits to its sentences."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(TfidfVectorizer(), TruncatedSVD(3, random_state=0))
 
 
 class WrongEncoder:

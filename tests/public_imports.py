@@ -22,7 +22,6 @@ PUBLIC = {
     "sk_han.embeddings",
     "sk_han.inspection",
     "sk_han.nn",
-    "sk_han.sentence_vectors",
     "sk_han.serving",
     "sk_han.tagging",
     "sk_han.translation",

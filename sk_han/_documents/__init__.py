@@ -16,6 +16,7 @@ from sk_han._documents.array import (
 from sk_han._documents.repeated import LabelledDocuments
 from sk_han._documents.sentences import (
     Coalitions,
+    EncoderIdentity,
     SentenceArray,
     each_sentence_alone,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "UNKNOWN_ID",
     "Coalitions",
     "DocumentArray",
+    "EncoderIdentity",
     "LabelledDocuments",
     "SentenceArray",
     "Spelling",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,32 @@ from sk_han._utils.files import LARGEST_NUMBER
 from sk_han._utils.messages import counted, refuse_masked
 
 _ROWS_AT_ONCE = 1 << 14
+_TOLERANCE = 1e-3  # of the length of a probe's vector; other threads and batches change 1e-6
+
+
+class EncoderIdentity(NamedTuple):
+    """Which encoder made sentence vectors: its name, and its vectors of fixed probe sentences.
+
+    Two encoders of one class may differ in their weights or options, which only vectors show.
+    """
+
+    name: str  # class, package and version
+    probes: NDArray[np.float32]  # (P, d)
+
+    def check(self, other: EncoderIdentity, given: str = "encoder=") -> None:
+        """Raise a ValueError unless another encoder gives the same vectors."""
+        sizes, difference = [each.probes.shape[1] for each in (other, self)], "in size"
+        if sizes[0] == sizes[1]:
+            length = max(np.linalg.norm(self.probes, axis=1).mean(), np.finfo(np.float32).tiny)
+            change = np.linalg.norm(other.probes - self.probes, axis=1).max() / length
+            if change <= _TOLERANCE:
+                return
+            difference = f"by up to {100 * change:.3g} % of their length"
+        raise ValueError(
+            f"{given} is {other.name} with vectors of {counted(sizes[0], 'number')}, and the fit "
+            f"had {self.name} with {sizes[1]:,}: their vectors of the same sentences differ "
+            f"{difference}. Give the encoder of the fit, or fit again."
+        )
 
 
 class SentenceArray(DocumentArray):
@@ -37,10 +63,8 @@ class SentenceArray(DocumentArray):
         Vectors of the distinct sentences, kept as float32.
     sentence_numbers : array-like of int, shape (n_sentences,), default=None
         The row of `vectors` of each sentence; None if there is one for each sentence, in order.
-    sentence_spans : array-like of int, shape (n_sentences, 2), default=None
-        Start and end of each sentence in the raw text of its document; None if there is no text.
-    encoder : str, default=None
-        Name of the encoder that made the vectors; None if it is not known.
+    encoder : EncoderIdentity, default=None
+        Which encoder made the vectors, as `SentenceEmbedder` sets it; None if it is not known.
 
     Raises
     ------
@@ -67,15 +91,14 @@ class SentenceArray(DocumentArray):
     array([[1., 1., 1.]], dtype=float32)
     """
 
-    __slots__ = ("encoder", "sentence_numbers", "sentence_spans", "vectors")
+    __slots__ = ("encoder", "sentence_numbers", "vectors")
 
     def __init__(
         self,
         documents: DocumentArray,
         vectors: ArrayLike,
         sentence_numbers: ArrayLike | None = None,
-        sentence_spans: ArrayLike | None = None,
-        encoder: str | None = None,
+        encoder: EncoderIdentity | None = None,
     ) -> None:
         n = documents.n_sentences
         found = _finite_vectors(vectors)
@@ -92,10 +115,7 @@ class SentenceArray(DocumentArray):
                 f"Sentences have the vectors {numbers.min()} to {numbers.max()}, and there are "
                 f"{counted(len(found), 'vector')} for {counted(n, 'sentence')}."
             )
-        spans = None if sentence_spans is None else np.asarray(sentence_spans, dtype=np.int64)
-        if spans is not None and spans.shape != (n, 2):
-            raise ValueError(f"sentence_spans must have the shape {(n, 2)}; got {spans.shape}.")
-        self._fill(documents, found, numbers.astype(np.int64, copy=False), spans, encoder)
+        self._fill(documents, found, numbers.astype(np.int64, copy=False), encoder)
 
     @classmethod
     def from_vectors(cls, documents: Iterable[ArrayLike]) -> SentenceArray:
@@ -125,19 +145,17 @@ class SentenceArray(DocumentArray):
         words = np.full(starts[-1], UNKNOWN_ID, dtype=np.int32)
         return cls(DocumentArray(words, np.arange(starts[-1] + 1), starts), np.concatenate(each))
 
-    def _with(
-        self, documents: DocumentArray, numbers: NDArray[np.int64], spans: NDArray[np.int64] | None
-    ) -> SentenceArray:
+    def _with(self, documents: DocumentArray, numbers: NDArray[np.int64]) -> SentenceArray:
         """Return other documents with the same vectors, without a second check."""
         array = object.__new__(SentenceArray)
-        array._fill(documents, self.vectors, numbers, spans, self.encoder)
+        array._fill(documents, self.vectors, numbers, self.encoder)
         return array
 
     def _fill(self, documents: DocumentArray, *own: Any) -> None:
-        """Set the arrays of documents, and vectors, numbers, spans and encoder."""
+        """Set the arrays of documents, and vectors, numbers and encoder."""
         for name in DocumentArray.__slots__:
             setattr(self, name, getattr(documents, name))
-        self.vectors, self.sentence_numbers, self.sentence_spans, self.encoder = own
+        self.vectors, self.sentence_numbers, self.encoder = own
 
     @property
     def dimension(self) -> int:
@@ -151,13 +169,13 @@ class SentenceArray(DocumentArray):
     def words(self) -> DocumentArray:
         """Return the documents as words alone."""
         return DocumentArray._checked(
-            self.word_ids, self.sentence_starts, self.document_starts, self.spelling
+            self.word_ids, self.sentence_starts, self.document_starts, self.spelling, self.columns
         )
 
     def with_word_ids(self, word_ids: NDArray[np.int32]) -> SentenceArray:
         """Return the same documents with other ids of their words."""
         words = super().with_word_ids(word_ids)
-        return self._with(words, self.sentence_numbers, self.sentence_spans)
+        return self._with(words, self.sentence_numbers)
 
     def keep_words(self, kept: NDArray[np.bool_]) -> SentenceArray:
         """Return the documents without some of their sentences; see `DocumentArray.keep_words`.
@@ -175,8 +193,7 @@ class SentenceArray(DocumentArray):
                 "A sentence vector belongs to the whole sentence, so words cannot be left out of "
                 "it. Leave whole sentences out, or transform changed texts by the SentenceEmbedder."
             )
-        spans = None if self.sentence_spans is None else self.sentence_spans[stays]
-        return self._with(words, self.sentence_numbers[stays], spans)
+        return self._with(words, self.sentence_numbers[stays])
 
     def __repr__(self) -> str:
         words = super().__repr__().partition("(")[2][:-1]
@@ -195,8 +212,7 @@ class SentenceArray(DocumentArray):
         sentences = concatenated_ranges(
             self.document_starts[rows], self.sentences_per_document[rows]
         )
-        spans = None if self.sentence_spans is None else self.sentence_spans[sentences]
-        return self._with(super()._take(rows), self.sentence_numbers[sentences], spans)
+        return self._with(super()._take(rows), self.sentence_numbers[sentences])
 
     @staticmethod
     def _joined(parts: Sequence[SentenceArray]) -> SentenceArray:
@@ -208,11 +224,9 @@ class SentenceArray(DocumentArray):
         tables = {id(part.vectors): part.vectors for part in parts}
         starts = starts_of(np.array([len(table) for table in tables.values()]))
         start_of = dict(zip(tables, starts[:-1], strict=True))
-        spans = [part.sentence_spans for part in parts if part.sentence_spans is not None]
         joined = first._with(
             DocumentArray.concatenate([part.words() for part in parts]),
             np.concatenate([part.sentence_numbers + start_of[id(part.vectors)] for part in parts]),
-            np.concatenate(spans) if len(spans) == len(parts) else None,
         )
         joined.encoder = encoder
         if len(tables) > 1:
@@ -220,19 +234,17 @@ class SentenceArray(DocumentArray):
         return joined
 
 
-def check_same_encoder(encoder: str | None, dimension: int, X: SentenceArray, of: str) -> None:
-    """Check name and size of the encoder that made X against those of the encoder of `of`."""
-    is_same = encoder is None or X.encoder is None or encoder == X.encoder
-    if is_same and X.dimension == dimension:
-        return
-    given, expected = (
-        f"{size} numbers from {name or 'an unknown encoder'}"
-        for size, name in ((X.dimension, X.encoder), (dimension, encoder))
-    )
-    raise ValueError(
-        f"Sentence vectors of {given} are given, and those of {of} are of {expected}. Use the "
-        "SentenceEmbedder that was used there."
-    )
+def check_same_encoder(
+    encoder: EncoderIdentity | None, dimension: int, X: SentenceArray, of: str
+) -> None:
+    """Check the size of vectors against those of `of`, and their encoder where both are known."""
+    if encoder is not None and X.encoder is not None:
+        encoder.check(X.encoder, "The encoder of these sentence vectors")
+    if X.dimension != dimension:
+        raise ValueError(
+            f"Sentence vectors of {counted(X.dimension, 'number')} are given, and those of {of} "
+            f"have {dimension:,}. Use the SentenceEmbedder that was used there."
+        )
 
 
 def _finite_vectors(vectors: ArrayLike) -> NDArray[np.float32]:
@@ -269,7 +281,7 @@ def each_sentence_alone(documents: DocumentArray) -> DocumentArray:
         documents.word_ids, documents.sentence_starts, starts, documents.spelling
     )
     if isinstance(documents, SentenceArray):
-        return documents._with(alone, documents.sentence_numbers, None)
+        return documents._with(alone, documents.sentence_numbers)
     return alone
 
 

@@ -14,8 +14,8 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from sk_han._documents import (
-    UNKNOWN_ID,
     DocumentArray,
+    EncoderIdentity,
     LabelledDocuments,
     SentenceArray,
 )
@@ -31,19 +31,22 @@ from sk_han._options import NetworkOptions
 from sk_han._parts import Pool
 from sk_han._parts.columns import ColumnEncoder, is_table
 from sk_han._parts.ngrams import check_ngram_range
+from sk_han._parts.pool import VECTORS
 from sk_han._targets import Target, check_same_kind, fit_target
 from sk_han._targets.splits import hold_out
+from sk_han._text.sentence_encoder import SentenceEncoder, SentenceReader, sentences_of
 from sk_han._tokenizer import HierarchicalTokenizer
 from sk_han._training.builder import check_net_params, check_optimizer
 from sk_han._training.net import resolve_device
 from sk_han._utils.containers import Floats, Integers, rows_of
-from sk_han._utils.messages import agreeing, counted, in_one_line, warn_user
+from sk_han._utils.messages import a_kind, agreeing, counted, in_one_line, warn_user
 from sk_han._utils.progress import Stages, tell
 from sk_han._validation.cells import doubt_about
 from sk_han._validation.documents import (
     as_documents,
     check_documents,
     check_sentence_vectors,
+    check_texts,
     check_unlabelled,
     check_validation,
     check_word_ids,
@@ -110,6 +113,7 @@ class FitState:
     rng: np.random.RandomState
     stages: Stages
     tokenizer: HierarchicalTokenizer | None
+    sentence_encoder: SentenceEncoder | None
     vocabulary_size: int
     documents: DocumentArray  # X, including documents of weight 0
     target: Target
@@ -146,34 +150,22 @@ class FitState:
         return documents if isinstance(documents, SentenceArray) else None
 
     @property
-    def encoder(self) -> str | None:
-        """What made the sentence vectors, of an earlier fit or of this one."""
+    def encoder(self) -> EncoderIdentity | None:
+        """Which encoder made the sentence vectors, of an earlier fit or of this one."""
         earlier = None if self.warm_start_from is None else self.warm_start_from.encoder
         return earlier or getattr(self.documents, "encoder", None)
 
-    @property
-    def has_vectors_and_words(self) -> bool:
-        """Whether the documents have sentence vectors and known words."""
-        return self.sentences is not None and bool((self.sentences.word_ids != UNKNOWN_ID).any())
-
-    def without_vectors(self) -> FitState:
-        """Return the state with the words of the documents alone."""
-        validation = self.user_validation
-        return replace(
-            self,
-            labelled=_without_vectors(self.labelled),
-            user_validation=None if validation is None else _without_vectors(validation),
-        )
-
     @cached_property
     def training_data(self) -> LabelledDocuments:
-        """Documents that the network learns from."""
-        return self.labelled[self.training]
+        """Documents that the network learns from, as words."""
+        return _as_words(self.labelled[self.training])
 
     @cached_property
     def validation(self) -> LabelledDocuments | None:
-        """Documents that the network does not learn from."""
-        return self.user_validation if self.held_out is None else self.labelled[self.held_out]
+        """Documents that the network does not learn from, as words."""
+        if self.held_out is not None:
+            return _as_words(self.labelled[self.held_out])
+        return None if self.user_validation is None else _as_words(self.user_validation)
 
     @cached_property
     def text(self) -> tuple[DocumentArray, NDArray[np.float64]]:
@@ -195,6 +187,7 @@ class FitState:
             tokenizer=self.tokenizer,
             vocabulary_size=self.vocabulary_size,
             encoder=self.encoder,
+            sentence_encoder=self.sentence_encoder,
             device=self.device,
             history=history,
             **others,
@@ -222,12 +215,14 @@ def read_data(
         target = checked.target
         if warm_start_from is None:
             options = options.decided(target.attends_per_label)
-        tokenizer, vocabulary_size, documents, unlabelled = _tokenized(
+        reader, vocabulary_size, documents, unlabelled = _tokenized(
             checked, params, warm_start_from
         )
+        is_reader = isinstance(reader, SentenceReader)
+        tokenizer = reader.tokenizer if is_reader else reader
         known = within_vocabulary(with_columns(documents, checked.X), vocabulary_size)
         labelled, conflicting = _labelled(known, checked)
-        validation = _validation(checked, tokenizer, vocabulary_size)
+        validation = _validation(checked, reader, vocabulary_size)
         training, held_out = np.arange(len(labelled)), None
         if validation is None and not is_partial and params.validation_fraction is not None:
             split = (
@@ -247,6 +242,7 @@ def read_data(
             rng=rng,
             stages=stages,
             tokenizer=tokenizer,
+            sentence_encoder=reader.encoder if is_reader else None,
             vocabulary_size=vocabulary_size,
             documents=documents,
             target=target,
@@ -356,7 +352,7 @@ def _warn_of_learnt_from(validation: DocumentArray, training: DocumentArray) -> 
         )
 
 
-def _without_vectors(labelled: LabelledDocuments) -> LabelledDocuments:
+def _as_words(labelled: LabelledDocuments) -> LabelledDocuments:
     return replace(labelled, documents=labelled.documents.words())
 
 
@@ -366,6 +362,12 @@ def _check_portion(data: FitInput, params: Any, fitted: FittedModel | None) -> N
         raise ValueError(
             "partial_fit does not learn from columns. Fit to all documents by fit, or to texts "
             "alone with text_column=None."
+        )
+    has_vectors = fitted is not None and fitted.part(VECTORS) is not None
+    if params.encoder is not None or isinstance(data.X, SentenceArray) or has_vectors:
+        raise ValueError(
+            "partial_fit does not learn from sentence vectors, whose weights need all documents at "
+            "once. Fit to all documents by fit, or leave the encoder out."
         )
     if params.priors is not None:
         raise ValueError("partial_fit sees a portion, and priors need the mix of all documents.")
@@ -416,12 +418,10 @@ def _check_data(data: FitInput, params: Any, warm_start_from: FittedModel | None
     X = check_documents(data.X)
     if warm_start_from is None:
         warn_of_features(X)
-    else:
-        network = warm_start_from.pool.network
-        if network.dimension is not None:
-            check_sentence_vectors(X, network.dimension, warm_start_from.encoder)
-        elif isinstance(X, SentenceArray):
-            X = X.words()  # this network does not read vectors
+    elif isinstance(X, SentenceArray) and warm_start_from.part(VECTORS) is None:
+        X = X.words()  # no part of the earlier fit reads vectors
+    if params.encoder is not None:
+        _check_encoder(X, params.encoder, warm_start_from)
     check_unlabelled(data.X_unlabelled, X)
     if warm_start_from is None:
         target, targets = fit_target(data.y, len(X), data.classes, ordered=params.ordered)
@@ -457,16 +457,20 @@ def _check_data(data: FitInput, params: Any, warm_start_from: FittedModel | None
 
 def _tokenized(
     checked: CheckedData, params: Any, warm_start_from: FittedModel | None
-) -> tuple[HierarchicalTokenizer | None, int, DocumentArray, DocumentArray | None]:
-    """Return the tokenizer, the vocabulary's size, and the documents with and without labels.
+) -> tuple[Any, int, DocumentArray, DocumentArray | None]:
+    """Return what reads texts, the vocabulary's size, and the documents with and without labels.
 
-    A new tokenizer is fitted to the rows of positive weight only.
+    It is a tokenizer, a `SentenceReader` or None. A new tokenizer, and an encoder that is to be
+    fitted, are fitted to the rows of positive weight only. Texts without labels are not encoded.
     """
     X, X_unlabelled, rows = checked.X, checked.X_unlabelled, checked.rows
-    tokenizer = unlabelled = None
+    tokenizer = reader = unlabelled = None
     if warm_start_from is not None or holds_word_ids(X):
-        tokenizer = None if warm_start_from is None else warm_start_from.tokenizer
-        documents = as_documents(X, tokenizer)  # raises an error for texts without a tokenizer
+        if warm_start_from is not None:
+            tokenizer, reader = warm_start_from.tokenizer, warm_start_from.reader
+        documents = as_documents(X, reader)  # raises an error for texts without a tokenizer
+        if warm_start_from is not None:
+            documents = warm_start_from.known(with_columns(documents, X))
         if X_unlabelled is not None and holds_word_ids(X):
             unlabelled = as_documents(X_unlabelled, None)
         elif X_unlabelled is not None:
@@ -477,14 +481,46 @@ def _tokenized(
         tokenizer = HierarchicalTokenizer() if unfitted is None else clone(unfitted)
         counting = X if len(rows) == len(X) else rows_of(X, rows)
         documents, unlabelled = tokenizer.fit_transform_both(counting, X_unlabelled=X_unlabelled)
-        documents = documents if counting is X else as_documents(X, tokenizer)
+        reader = tokenizer
+        if params.encoder is not None:
+            reader = SentenceReader(tokenizer, _fitted_encoder(params, tokenizer, counting))
+        if reader is not tokenizer or counting is not X:
+            documents = as_documents(X, reader)
     if warm_start_from is not None:
         size = warm_start_from.vocabulary_size
     else:
         size = vocabulary_size_of(documents[rows], unlabelled, tokenizer, params.embedding_init)
     if unlabelled is not None:
         unlabelled = within_vocabulary(unlabelled, size)
-    return tokenizer, size, documents, unlabelled
+    return reader, size, documents, unlabelled
+
+
+def _check_encoder(X: Any, encoder: Any, warm_start_from: FittedModel | None) -> None:
+    """Check that an encoder goes with X, and with an earlier fit."""
+    SentenceEncoder.check(encoder)  # an error before texts are read
+    if holds_word_ids(X):
+        raise ValueError(
+            f"encoder= reads raw texts, and X is {a_kind(X)}. Give texts, or leave encoder= out "
+            "and put a SentenceEmbedder with the encoder before the classifier."
+        )
+    if warm_start_from is not None and warm_start_from.part(VECTORS) is None:
+        raise ValueError(
+            "encoder= was set after the first fit, and a warm start adds no part. Fit anew with "
+            "warm_start=False."
+        )
+
+
+def _fitted_encoder(params: Any, tokenizer: HierarchicalTokenizer, X: Any) -> SentenceEncoder:
+    """Return the encoder of a new fit; a transformer is fitted to the distinct sentences."""
+
+    def sentences() -> list[str]:
+        texts = check_texts(X)
+        return list(dict.fromkeys(sentences_of(texts, tokenizer.spans(texts))))
+
+    quiet = not params.verbose
+    return SentenceEncoder.from_given(
+        params.encoder, params.encoder_memory, quiet=quiet, learn_from=sentences
+    )
 
 
 def _labelled(documents: DocumentArray, checked: CheckedData) -> tuple[LabelledDocuments, Integers]:
@@ -503,15 +539,18 @@ def _labelled(documents: DocumentArray, checked: CheckedData) -> tuple[LabelledD
 
 
 def _validation(
-    checked: CheckedData, tokenizer: HierarchicalTokenizer | None, vocabulary_size: int
+    checked: CheckedData, reader: Any, vocabulary_size: int
 ) -> LabelledDocuments | None:
     """Return the user's validation documents, if any, without those of weight 0."""
     if checked.validation is None:
         return None
     X_val, targets, weights = checked.validation
-    if tokenizer is None:
+    if reader is None:
         check_word_ids(X_val, "X_val", "X_val=True, y_val=True")
-    documents = within_vocabulary(as_documents(X_val, tokenizer), vocabulary_size)
+    documents = within_vocabulary(as_documents(X_val, reader), vocabulary_size)
+    if isinstance(reader, SentenceReader):
+        identity = reader.encoder.identity
+        check_sentence_vectors(documents, identity.probes.shape[1], identity, "X_val")
     rows = np.flatnonzero(weights > 0)
     if not len(rows):
         raise ValueError(

@@ -14,7 +14,7 @@ from sk_han._fitting.linear import (
     fit_linear_models,
     fit_teacher,
 )
-from sk_han._fitting.network import fit_networks
+from sk_han._fitting.network import fit_network
 from sk_han._fitting.scales import scale_parts
 from sk_han._fitting.sources import ngram_sources
 from sk_han._fitting.summary import reference_of, summary_of, warn_of_a_useless_network
@@ -44,7 +44,7 @@ def fit_model(
 
     # The network learns from the training documents alone. The linear models learn from held-out
     # ones too: these are scored by cross-fitting, by models that have not seen them.
-    fitted = [*fit_networks(fit, teacher), *fit_linear_models(fit, sources, teacher)]
+    fitted = [fit_network(fit, teacher), *fit_linear_models(fit, sources, teacher)]
 
     # The weight of each is calibrated on held-out documents, and so are the probabilities.
     with stages("scales"):

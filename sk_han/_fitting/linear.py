@@ -17,11 +17,12 @@ from sk_han._documents import DocumentArray, LabelledDocuments
 from sk_han._fitting.data import FitState
 from sk_han._fitting.scales import FittedNgrams, FittedParts, HeldOutLogits, ScalePrior, fit_scales
 from sk_han._fitting.sources import TextSource
+from sk_han._fitting.vectors import VectorLearner, VectorSource
 from sk_han._parts import Part, Pool
 from sk_han._parts.column_fitting import ColumnSource, prior_logits
 from sk_han._parts.latent import fit_latent_space, partial_fit_latent_model, sampled_text
 from sk_han._parts.ngram_fitting import MOST_DENSE, NgramLearner, partial_fit_ngram_model
-from sk_han._parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NGRAMS
+from sk_han._parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NGRAMS, VECTORS
 from sk_han._targets import Target
 from sk_han._targets.splits import folds_of
 from sk_han._training.pretraining import halves
@@ -38,11 +39,12 @@ _MOST_CHARACTER_WORDS = 1 << 22  # of text whose characters show the latent mode
 # scales to. Beyond, five more fits are not worth their time.
 MOST_CROSS_FITTED = 10_000
 
-# Priors of the factor of the models of n-grams next to a network of words, to one that was
-# pre-trained, and to one of sentence vectors; estimated together with those in `fitting.network`.
+# Priors of the factor of the linear models of text next to a network, next to one that was
+# pre-trained, and with one that reads sentence vectors; estimated together with those in
+# `fitting.network`.
 NEXT_TO_WORDS = ScalePrior(0.8, 0.15)
 NEXT_TO_PRETRAINED = ScalePrior(0.5, 0.15)
-NEXT_TO_SENTENCES = ScalePrior(0.35, 0.6)
+WITH_VECTORS = ScalePrior(0.9, 0.15)
 # Columns tell of a class what the text does not know, so their logits are added as they are.
 _OF_COLUMNS = ScalePrior(1.0, 0.3)
 
@@ -53,8 +55,9 @@ _TITLES = {
     CHARACTERS: "character",
     LATENT: "latent",
     LATENT_CHARACTERS: "latent character",
+    VECTORS: "sentence vector",
 }
-_USUAL_SCALES = {NGRAMS: 0.4, CHARACTERS: 0.7, LATENT: 1.0, LATENT_CHARACTERS: 0.7}
+_USUAL_SCALES = {NGRAMS: 0.4, CHARACTERS: 0.7, LATENT: 1.0, LATENT_CHARACTERS: 0.7, VECTORS: 1.0}
 _LATENT_NAMES = (LATENT, LATENT_CHARACTERS)
 
 _Views = Callable[[DocumentArray], Sequence[DocumentArray]]
@@ -108,8 +111,6 @@ def fit_teacher(fit: FitState, sources: Sequence[TextSource]) -> Pool | None:
         return None
     if fit.warm_start_from is not None or fit.is_partial or fit.has_own_loss:
         return None
-    if fit.sentences is not None and not fit.has_vectors_and_words:
-        return None
     if np.count_nonzero(fit.unlabelled.words_per_document > 1) < _ENOUGH_TO_PRETRAIN:
         return None
     with fit.stages("teacher of pre-training"):
@@ -124,40 +125,44 @@ def fit_linear_models(
     earlier, columns = Pool(fit.target, {}, {}), fit.column_encoder
     if fit.warm_start_from is not None:
         earlier = fit.warm_start_from.pool.only(_TITLES)
-    if not sources and columns is None and not (fit.is_partial and earlier.parts):
-        return []
-    prior = NEXT_TO_WORDS if teacher is None else NEXT_TO_PRETRAINED
+    others: list[VectorSource | ColumnSource] = []
     if fit.sentences is not None:
-        prior = NEXT_TO_SENTENCES
+        others.append(VectorSource())
+    if columns is not None:
+        others.append(ColumnSource(columns))
+    if not sources and not others and not (fit.is_partial and earlier.parts):
+        return []
+    prior = NEXT_TO_WORDS if fit.sentences is None else WITH_VECTORS
+    if teacher is not None:
+        prior = NEXT_TO_PRETRAINED
     has_new_directions = any(source.space is not None for source in sources)
     with fit.stages("linear models"):
         if fit.is_partial:
             models = LinearModels(_fit_portion(fit, sources, earlier))
         else:
-            beside_text = [] if columns is None else [ColumnSource(columns)]
-            models = cross_fit(fit.labelled, fit.target, [*sources, *beside_text], fit.held_out)
+            models = cross_fit(fit.labelled, fit.target, [*sources, *others], fit.held_out)
             if earlier.only(_LATENT_NAMES).parts and not has_new_directions:
                 # Without text for another latent model, that of the earlier fit stays. Its scale
                 # has the factor of that fit.
                 models = LinearModels(with_earlier_latent_models(models.pool, earlier))
                 prior = prior._replace(median=1.0)
     fitted: list[FittedParts] = []
-    ngrams, others = models.pool.only(_TITLES), models.pool.without(_TITLES)
+    ngrams, rest = models.pool.only(_TITLES), models.pool.without(_TITLES)
     if ngrams.parts:
         *titles, last = [_TITLES[name] for name in ngrams.parts]
         title = f"{', '.join(titles)} and {last} model" if titles else f"{last} model"
         scored = models.held_out_logits(ngrams.parts, fit)
         fitted.append(FittedNgrams(ngrams, title, scored, prior, has_new_directions))
-    for name in others.parts:  # the model of columns, if any
+    for name in rest.parts:  # the model of columns, if any
         scored = models.held_out_logits([name], fit)
-        fitted.append(FittedParts(others, name, scored, _OF_COLUMNS))
+        fitted.append(FittedParts(rest, name, scored, _OF_COLUMNS))
     return fitted
 
 
 def cross_fit(
     data: LabelledDocuments,
     target: Target,
-    sources: Sequence[TextSource | ColumnSource],
+    sources: Sequence[TextSource | VectorSource | ColumnSource],
     held_out: Integers | None = None,
     views: _Views | None = None,
 ) -> LinearModels:
@@ -187,7 +192,7 @@ def cross_fit(
 def _cross_fit(
     data: LabelledDocuments,
     target: Target,
-    sources: Sequence[TextSource | ColumnSource],
+    sources: Sequence[TextSource | VectorSource | ColumnSource],
     fold: Integers | None,
     views: _Views | None,
 ) -> tuple[dict[str, Part], Integers, dict[str, Floats]]:
@@ -197,14 +202,17 @@ def _cross_fit(
     each model. A fold is left out if a model cannot learn from the others, and so are documents
     with a label that the others lack. A fold that is given chooses the strength of TF-IDF.
     """
-    everything, folds = np.arange(len(data)), folds_of(target.strata(data.targets), data.groups)
+    everything = np.arange(len(data))
+    folds = [*folds_of(target.strata(data.targets), data.groups)] if fold is None else [fold]
     learners: dict[str, Any] = {source.name: source.learner(data, target) for source in sources}
     if fold is not None:
-        folds = iter([fold])
         rest = np.setdiff1d(everything, fold, assume_unique=True)
         for learner in learners.values():
             if isinstance(learner, NgramLearner) and learner.is_tfidf:
                 learner.choose_strength(rest, fold)
+    for learner in learners.values():
+        if isinstance(learner, VectorLearner):
+            learner.choose_strength(folds)
 
     def fit(rows: Integers) -> dict[str, Part]:
         models = {name: learner.fit(rows) for name, learner in learners.items()}

@@ -1,11 +1,10 @@
-"""Fit the networks: of words, or of sentence vectors."""
+"""Fit the network."""
 
 from __future__ import annotations
 
 import copy
 import math
 import zlib
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,10 @@ from sk_han._documents import UNKNOWN_ID
 from sk_han._fitting.data import FitState
 from sk_han._fitting.scales import FittedNetwork, HeldOutLogits, ScalePrior
 from sk_han._parts import Pool
-from sk_han._parts.pool import NETWORK, WORDS
+from sk_han._parts.pool import NETWORK
 from sk_han._parts.trained_network import TrainedNetwork
 from sk_han._training.builder import (
     batch_size_for,
-    best_of,
     document_net,
     epochs_for,
     epochs_frozen,
@@ -34,11 +32,6 @@ from sk_han._training.pretraining import (
     sample_to_pretrain,
 )
 from sk_han.embeddings._cooccurrence import initial_vectors
-from sk_han.sentence_vectors._training import (
-    TrainedSentenceNetwork,
-    sentence_net,
-    start_from_means,
-)
 
 # Priors of the scales of networks next to other parts, whose logits are overconfident;
 # `fitting.linear` has those of the n-grams. Without held-out documents the medians are the scales.
@@ -47,47 +40,38 @@ OF_WORDS = ScalePrior(0.12, 0.6)
 # A network pre-trained on text without labels gets more weight next to the linear models; estimated
 # on four corpora with 500 and 1,000 documents.
 PRETRAINED = ScalePrior(0.35, 0.6)
-# A network over sentence vectors begins as a convex model and is calibrated as one. With 100, 300
-# and 700 training documents of IMDB and 20 newsgroups, the scales that were best for the rest of
-# 1,000 documents were 0.5 to 1.8, and 0 to 0.6 for n-grams.
-OF_SENTENCES = ScalePrior(0.85, 0.3)
+# Next to sentence vectors a network adds little up to 1,000 documents, and grows with their number.
+NEXT_TO_VECTORS = ScalePrior(0.06, 0.8)
 
 _FINE_TUNING_EPOCHS, _FINE_TUNING_LR = 1 / 2, 1 / 3  # relative to no pre-training
-_SENTENCES_LR = 1 / 6  # relative to words: training begins at a logistic regression
 # The share of the loss of the class frequencies at which training documents are learnt by heart.
 _LEARNT = 0.05
 _SMALLEST_SCALE = 0.01  # smallest median of a prior that an earlier fit gives
 
-# Titles of the networks in summaries.
-_TITLES = {NETWORK: NETWORK, WORDS: "network of words"}
+
+def fit_network(fit: FitState, teacher: Pool | None) -> FittedNetwork:
+    """Fit the network, and score the held-out documents.
+
+    On a warm start the prior of its scale is centred on the earlier scale.
+    """
+    prior = OF_WORDS if fit.sentences is None else NEXT_TO_VECTORS
+    if teacher is not None:
+        prior = PRETRAINED
+    if fit.warm_start_from is not None and len(fit.warm_start_from.pool.parts) > 1:
+        earlier = float(np.max(fit.warm_start_from.pool.scales[NETWORK]))
+        prior = prior._replace(median=max(earlier, _SMALLEST_SCALE))
+    part = TrainedNetwork(_trained(fit, teacher))
+    pool = Pool(fit.target, {NETWORK: part}, {NETWORK: 1.0})
+    return FittedNetwork(pool, NETWORK, HeldOutLogits.from_pool(pool, fit.validation), prior)
 
 
-def fit_networks(fit: FitState, teacher: Pool | None) -> list[FittedNetwork]:
-    """Fit the network; for sentence vectors, also a second network that reads the words."""
-    of_words = OF_WORDS if teacher is None else PRETRAINED
-    if fit.sentences is None:
-        part = TrainedNetwork(_train_on_words(fit, teacher, NETWORK))
-        return [_with_prior(part, fit, NETWORK, of_words)]
-    net = _train_on_vectors(fit)
-    networks = [_with_prior(TrainedSentenceNetwork(net), fit, NETWORK, OF_SENTENCES)]
-    words, part = fit.without_vectors(), _earlier_part(fit, WORDS)
-    is_known = fit.warm_start_from is None or part is not None
-    if is_known and fit.has_vectors_and_words and net.ended_by is None:
-        part = TrainedNetwork(_train_on_words(words, teacher, WORDS))
-    if part is not None:
-        networks.append(_with_prior(part, words, WORDS, of_words))
-    return networks
-
-
-def _train_on_words(fit: FitState, teacher: Pool | None, name: str) -> Net:
-    """Train from word vectors and pre-training, or from the earlier network of this name."""
+def _trained(fit: FitState, teacher: Pool | None) -> Net:
+    """Train from word vectors and pre-training, or from the network of an earlier fit."""
     params = fit.params
     frozen = epochs_frozen(params.freeze_embedding)
     with fit.stages("set-up"):  # PyTorch's own optimizers load its compiler
         net = _new_net(
             fit,
-            document_net,
-            {"vocabulary_size": fit.vocabulary_size, "unknown_id": UNKNOWN_ID},
             teacher,
             lr=params.lr if teacher is None else params.lr * _FINE_TUNING_LR,
             noise=float(params.adversarial_noise),
@@ -97,7 +81,7 @@ def _train_on_words(fit: FitState, teacher: Pool | None, name: str) -> Net:
     if fit.warm_start_from is not None:
         # `fit` restarts the schedule, so optimizer moments are not carried over; copied estimators
         # have none anyway.
-        net.continue_from(_earlier_part(fit, name).net, with_moments=fit.is_partial)
+        net.continue_from(fit.warm_start_from.pool.network.net, with_moments=fit.is_partial)
     else:
         with fit.stages("word vectors"):
             vectors = initial_vectors(
@@ -124,60 +108,6 @@ def _learnt_loss(fit: FitState) -> float:
     return _LEARNT * fit.target.prior_loss(data.targets, data.weights)
 
 
-def _train_on_vectors(fit: FitState) -> Net:
-    """Train without and with the order of sentences; keep the lower loss on held-out documents.
-
-    Training begins at a logistic regression on mean sentences, or at the earlier network. Without
-    held-out documents the network does not read the order.
-    """
-    assert fit.sentences is not None
-    earlier = _earlier_part(fit, NETWORK)
-    if earlier is not None:
-        candidates = [earlier.net.module_.recurrent]
-    else:
-        candidates = [False] if fit.validation is None else [False, True]
-    nets: list[Net] = []
-    with fit.stages("network"):
-        for recurrent in candidates:
-            net = _new_net(
-                fit,
-                sentence_net,
-                {"input_size": fit.sentences.dimension, "recurrent": recurrent},
-                None,
-                lr=fit.params.lr * _SENTENCES_LR,
-            )
-            if earlier is not None:
-                net.continue_from(earlier.net, with_moments=fit.is_partial)
-            else:
-                start_from_means(net, fit.training_data, fit.target)
-            nets.append(net.train(fit.training_data, fit.validation))
-            if net.ended_by is not None:
-                break
-    best = min(nets, key=_validation_loss)
-    best.ended_by = nets[-1].ended_by
-    return best
-
-
-def _validation_loss(net: Net) -> float:
-    """Return the loss of the epoch whose weights were kept; 0 without validation."""
-    epoch = best_of(net)["best_epoch_"]
-    return 0.0 if epoch is None else float(net.history[epoch - 1, "valid_loss"])
-
-
-def _earlier_part(fit: FitState, name: str) -> Any:
-    """Return the network of this name to continue from; None without one."""
-    return None if fit.warm_start_from is None else fit.warm_start_from.pool.parts.get(name)
-
-
-def _with_prior(part: TrainedNetwork, fit: FitState, name: str, prior: ScalePrior) -> FittedNetwork:
-    """Score the held-out documents; on a warm start the prior is centred on the earlier scale."""
-    if fit.warm_start_from is not None and len(fit.warm_start_from.pool.parts) > 1:
-        earlier = fit.warm_start_from.pool.scales[name]
-        prior = prior._replace(median=max(float(np.max(earlier)), _SMALLEST_SCALE))
-    pool = Pool(fit.target, {name: part}, {name: 1.0})
-    return FittedNetwork(pool, _TITLES[name], HeldOutLogits.from_pool(pool, fit.validation), prior)
-
-
 def _n_epochs(fit: FitState, teacher: Pool | None) -> int:
     """Return the number of epochs of a network, fewer after pre-training."""
     max_epochs = 1 if fit.is_partial else fit.params.max_epochs
@@ -186,18 +116,11 @@ def _n_epochs(fit: FitState, teacher: Pool | None) -> int:
     return n if teacher is None or max_epochs != "auto" else math.ceil(n * _FINE_TUNING_EPOCHS)
 
 
-def _new_net(
-    fit: FitState,
-    make_net: Callable[..., Net],
-    inputs: Mapping[str, Any],
-    teacher: Pool | None,
-    **changes: Any,
-) -> Net:
+def _new_net(fit: FitState, teacher: Pool | None, **changes: Any) -> Net:
     """Create a net with initial weights, which minimizes the loss of the target.
 
-    `inputs` are the arguments of the network that depend on its input, `changes` the arguments of
-    `new_net` that differ from training on labelled documents. A loss in `net_params` replaces the
-    target's.
+    `changes` are the arguments of `new_net` that differ from training on labelled documents. A loss
+    in `net_params` replaces the target's.
     """
     params = fit.params
     network = fit.network_options.get_params(deep=False)
@@ -215,8 +138,13 @@ def _new_net(
         warm = fit.warm_start_from is not None
         training["random_state"] = _warm_start_rng(fit) if warm else fit.rng
     return new_net(
-        {**network, "n_classes": fit.n_classes, **inputs},
-        make_net=make_net,
+        {
+            **network,
+            "n_classes": fit.n_classes,
+            "vocabulary_size": fit.vocabulary_size,
+            "unknown_id": UNKNOWN_ID,
+        },
+        make_net=document_net,
         loss={
             "criterion": fit.target.criterion(),
             "measures": {"valid_accuracy": fit.target.epoch_accuracy},
@@ -264,8 +192,6 @@ def _pretrain(net: Net, fit: FitState, teacher: Pool) -> None:
     batch_size = PRETRAINING_BATCH_SIZE
     pretrained = _new_net(
         fit,
-        document_net,
-        {"vocabulary_size": fit.vocabulary_size, "unknown_id": UNKNOWN_ID},
         teacher,
         n_documents=len(soft),
         max_epochs=epochs_of(PRETRAINING_STEPS, len(soft), batch_size, least=1, most=20),

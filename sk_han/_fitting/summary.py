@@ -13,7 +13,7 @@ from sk_han._fitting.data import FitState
 from sk_han._fitting.scales import FittedNgrams, ScaledParts
 from sk_han._model.class_mix import Reference, confidences, unknown_shares
 from sk_han._model.fit_summary import SCORES
-from sk_han._parts.pool import NETWORK, WORDS, Pool
+from sk_han._parts.pool import NETWORK, Pool
 from sk_han._targets import Target
 from sk_han._targets.splits import folds_of
 from sk_han._training.builder import best_of, end_of
@@ -45,7 +45,7 @@ def summary_of(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
         n_conflicting=fit.n_conflicting,
         n_epochs=len(net.history),
         kept_epoch=best_of(net)["best_epoch_"],
-        ended="one portion" if fit.is_partial else _end_of(scaled.pool),
+        ended="one portion" if fit.is_partial else end_of(net),
         **_scores(scaled, fit),
         seconds=dict(fit.stages.seconds),
         total_seconds=fit.stages.total,
@@ -101,13 +101,6 @@ def _unknown_words(fit: FitState) -> NDArray[np.float64]:
     is_unknown = (documents.word_ids == UNKNOWN_ID) | (elsewhere < least)
     shares_unknown = unknown_shares(documents, is_unknown)
     return np.array([len(shares_unknown), shares_unknown.mean(), shares_unknown.var()])
-
-
-def _end_of(pool: Pool) -> str:
-    """Return why training ended; with two networks, what ended either of them early."""
-    parts: dict[str, Any] = dict(pool.parts)
-    nets = [parts[name].net for name in (NETWORK, WORDS) if name in parts]
-    return next((net.ended_by for net in nets if net.ended_by is not None), end_of(nets[0]))
 
 
 def warn_of_a_useless_network(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han._documents import DocumentArray, starts_of
+from sk_han._documents import DocumentArray, EncoderIdentity, SentenceArray, starts_of
 from sk_han._documents.repeated import TextHashes
 from sk_han._model.class_mix import MIX_FIELDS, Reference, check_priors, shift_of
 from sk_han._model.fit_summary import FIT_SUMMARY
 from sk_han._options import InstanceOf
-from sk_han._parts import PARTS, Part, Pool
+from sk_han._parts import PARTS, Pool
 from sk_han._parts.columns import ColumnModel
 from sk_han._parts.ngram_model import NgramModel
 from sk_han._parts.pool import (
@@ -23,13 +23,13 @@ from sk_han._parts.pool import (
     LATENT,
     LATENT_CHARACTERS,
     NETWORK,
-    NETWORK_SCHEMAS,
     NGRAMS,
-    SENTENCE_NETWORK,
-    WORDS,
+    VECTORS,
+    NetworkPart,
     Scale,
     pool_fields,
 )
+from sk_han._parts.vectors import VectorModel
 from sk_han._storage.schema import (
     TRAINING,
     Array,
@@ -41,6 +41,13 @@ from sk_han._storage.schema import (
     check_best_epoch,
 )
 from sk_han._targets import TARGETS, Target
+from sk_han._text.sentence_encoder import (
+    ENCODER_IDENTITY,
+    SentenceEncoder,
+    SentenceReader,
+    asking_for,
+    is_to_be_fitted,
+)
 from sk_han._text.vocabulary import FittedTokenizer
 from sk_han._utils.containers import Floats
 from sk_han._validation.documents import (
@@ -79,8 +86,10 @@ class FittedModel:
         Turns texts into documents; None if the model was fitted to documents.
     vocabulary_size : int
         Number of word ids; larger ones are read as unknown.
-    encoder : str or None
-        Name of the encoder of the sentence vectors that the network reads.
+    encoder : EncoderIdentity or None
+        Which encoder made the sentence vectors that a part reads, if it is known.
+    sentence_encoder : SentenceEncoder or None
+        The encoder itself, with which texts are read; stored only where the fit has fitted it.
     device : str
         The device that computed the fit, and computes the network.
     history : list of dict
@@ -99,7 +108,8 @@ class FittedModel:
     pool: Pool
     tokenizer: Any
     vocabulary_size: int
-    encoder: str | None = None
+    encoder: EncoderIdentity | None = None
+    sentence_encoder: SentenceEncoder | None = None
     device: str = "cpu"
     history: list[dict[str, float]] = field(default_factory=list)
     best_epoch: int | None = None
@@ -147,7 +157,42 @@ class FittedModel:
 
     def read(self, X: Any) -> DocumentArray:
         """Return texts, word ids or sentence vectors as documents that the model knows."""
-        return self.known(as_documents(self.with_columns(X), self.tokenizer))
+        return self.known(as_documents(self.with_columns(X), self.reader))
+
+    @property
+    def reader(self) -> Any:
+        """What reads texts: the tokenizer, with the sentence encoder if there is one."""
+        if self.sentence_encoder is None:
+            return self.tokenizer
+        return SentenceReader(self.tokenizer, self.sentence_encoder)
+
+    def read_with(self, encoder: Any, memory: Any = None, *, quiet: bool = True) -> FittedModel:
+        """Return the model with the encoder that a user gives, if it is that of the fit.
+
+        None, an encoder that the fit has fitted, and the encoder that it has already change
+        nothing. A model of documents reads no texts, and so needs none.
+        """
+        own = self.sentence_encoder
+        if self.encoder is None or self.tokenizer is None or encoder is None:
+            return self
+        if own is not None and (own.given is encoder or own.fitted is not None):
+            memory = None if own.fitted is not None else memory
+            if (own.memory, own.quiet) == (memory, quiet):
+                return self
+            return replace(self, sentence_encoder=replace(own, memory=memory, quiet=quiet))
+        encoder = SentenceEncoder.from_given(encoder, memory, quiet=quiet, expected=self.encoder)
+        return replace(self, sentence_encoder=encoder)
+
+    @property
+    def needs_encoder(self) -> bool:
+        """Whether texts need an encoder that is not there."""
+        return None not in (self.encoder, self.tokenizer) and self.sentence_encoder is None
+
+    def with_encoder(self, encoder: Any) -> FittedModel:
+        """Return a stored model with the encoder that it needs; raise a ValueError without one."""
+        if self.needs_encoder and encoder is None:
+            raise ValueError(asking_for(self.encoder))
+        return self.read_with(encoder)
 
     def known(self, documents: DocumentArray) -> DocumentArray:
         """Return documents without words beyond the vocabulary.
@@ -155,8 +200,11 @@ class FittedModel:
         They must hold what all parts read, such as vectors of the encoder, or a TypeError or
         ValueError names what is missing.
         """
-        if self.pool.network.dimension is not None:
-            check_sentence_vectors(documents, self.pool.network.dimension, self.encoder)
+        vectors: VectorModel | None = self.part(VECTORS)
+        if vectors is not None:
+            if self.needs_encoder and not isinstance(documents, SentenceArray):
+                raise ValueError(f"This model is not complete: {asking_for(self.encoder)}")
+            check_sentence_vectors(documents, len(vectors.center), self.encoder)
         return self.pool.checked(within_vocabulary(documents, self.vocabulary_size))
 
     def logits(self, X: Any) -> Floats:
@@ -191,7 +239,7 @@ class FittedModel:
         """Yield documents that the model knows and their texts, at most `size` at a time."""
         X = self.with_columns(X)
         if holds_word_ids(X) or self.tokenizer is None:
-            documents = as_documents(X, self.tokenizer)
+            documents = as_documents(X, self.reader)
             for first in range(0, len(documents), size):
                 batch = documents[first : first + size]
                 yield self.known(batch), list(self._sources_of_ids(batch))
@@ -199,7 +247,7 @@ class FittedModel:
         texts = check_texts(X)
         for first in range(0, len(texts), size):
             portion = texts[first : first + size]
-            documents, spans = self.tokenizer.locate(portion)
+            documents, spans = self.reader.locate(portion)
             with_columns(documents, portion)
             rows: list[Any] = [*zip(*getattr(portion, "values", ()), strict=True)]
             sources = []
@@ -209,6 +257,15 @@ class FittedModel:
                 source = Source(text, *places)._replace(column_values=row)
                 sources.append(source._replace(tokens=None) if is_plain else source)
             yield self.known(documents), sources
+
+    def keep_words(
+        self, documents: DocumentArray, sources: Sequence[Source], kept: NDArray[np.bool_]
+    ) -> DocumentArray:
+        """Return documents of texts with these of their words alone, (T,)."""
+        if isinstance(documents, SentenceArray):
+            reduced: DocumentArray = self.reader.keep_words(documents, sources, kept)
+            return reduced
+        return documents.keep_words(kept)
 
     def nested_words(self, documents: DocumentArray) -> Iterable[list[list[str]]]:
         """Return the words of each sentence of each document, or "#id" without a tokenizer."""
@@ -240,7 +297,8 @@ class FittedModel:
             **self.pool.to_state(),
             "tokenizer": self.tokenizer,
             "vocabulary_size": self.vocabulary_size,
-            "encoder": self.encoder,
+            "encoder": None if self.encoder is None else self.encoder._asdict(),
+            "fitted_encoder": self.sentence_encoder and self.sentence_encoder.fitted,
             "history": self.history,
             "best_epoch": self.best_epoch,
             "best_score": self.best_score,
@@ -255,28 +313,34 @@ class FittedModel:
     def from_state(
         cls,
         state: Mapping[str, Any],
-        networks: Mapping[str, type[Part]],
+        network: type[NetworkPart],
         devices: Container[str] = ("cpu",),
     ) -> FittedModel:
         """Restore a model; raise a ValueError or TypeError if an entry is invalid.
 
-        `networks` are the classes of networks by the names of their kinds. They compute on the
-        device of the fit if it is one of `devices`, else on the CPU.
+        The class of the network decides what computes it: on the device of the fit if that is one
+        of `devices`, else on the CPU.
         """
-        state = {"reference": None, "priors": None, **state}  # of files without
+        optional = ("reference", "priors", "fitted_encoder")  # which files may lack
+        state = {**dict.fromkeys(optional), **state}
         check(classifier_schema(), state)
         device = state["device"] if state["device"] in devices else "cpu"
         summary, hashes = state["fit_summary"], state["text_hashes"]
         if summary is not None:
             summary = {**summary, "columns": summary.get("columns")}  # of files without
             check(FIT_SUMMARY, summary, "fit_summary")
-        names = ("tokenizer", "vocabulary_size", "encoder", "history", "best_epoch", "best_score")
+        encoder = state["encoder"] and EncoderIdentity(**state["encoder"])
+        fitted_encoder = state["fitted_encoder"]
+        names = ("tokenizer", "vocabulary_size", "history", "best_epoch", "best_score")
         model = cls(
             device=device,
             fit_summary=summary,
             text_hashes=None if hashes is None else TextHashes(**hashes),
             # The last, since a Scorer may find here that it does not compute the network.
-            pool=Pool.from_state(state, {**PARTS, **networks}, device),
+            pool=Pool.from_state(state, {**PARTS, network.kind: network}, device),
+            encoder=encoder,
+            sentence_encoder=fitted_encoder
+            and SentenceEncoder(fitted_encoder, fitted_encoder, encoder),
             reference=state["reference"] and Reference(**state["reference"]),
             **{name: state[name] for name in names},
         )
@@ -288,13 +352,15 @@ def classifier_schema() -> Schema:
 
     K classes, V word ids, E numbers of a sentence vector.
     """
-    parts = {kind: part.SCHEMA for kind, part in PARTS.items()} | NETWORK_SCHEMAS
+    parts = {kind: part.SCHEMA for kind, part in PARTS.items()}
+    parts[NetworkPart.kind] = NetworkPart.SCHEMA
     targets = {kind: target.SCHEMA for kind, target in TARGETS.items()}
     return Schema(
         (
             Field("vocabulary_size", Size("V", 2)),
             *pool_fields(parts, targets),
-            Field("encoder", InstanceOf(str), optional=True),
+            Field("encoder", ENCODER_IDENTITY, optional=True),
+            Field("fitted_encoder", _check_fitted_encoder, optional=True),
             Field("tokenizer", FittedTokenizer("V"), optional=True),
             *TRAINING,
             Field("fit_summary", InstanceOf(Mapping), optional=True),
@@ -319,22 +385,22 @@ _TEXT_HASHES = Schema(
 
 def _check_network(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
     network = state["parts"].get(NETWORK)
-    if network is None or network["kind"] not in NETWORK_SCHEMAS:
+    if network is None or network["kind"] != NetworkPart.kind:
         raise ValueError("its parts have no network")
-    if state["encoder"] is not None and network["kind"] != SENTENCE_NETWORK:
-        raise ValueError("its network and its encoder of sentences do not belong together")
-    words = state["parts"].get(WORDS)
-    if words is not None and (network["kind"], words["kind"]) != (
-        SENTENCE_NETWORK,
-        "network",
-    ):
-        raise ValueError(f"its part {WORDS} is not a network over words next to one over vectors")
+
+
+def _check_fitted_encoder(value: Any, where: str, sizes: Sizes) -> None:
+    if not is_to_be_fitted(value):
+        raise ValueError(f"its {where} must be a fitted transformer; got {type(value).__name__}")
 
 
 def _check_linear_models(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
-    columns = state["parts"].get(COLUMNS)
-    if columns is not None and columns["kind"] != ColumnModel.kind:
-        raise ValueError(f"its part {COLUMNS} is of the kind {columns['kind']}")
+    for name, kind in ((COLUMNS, ColumnModel.kind), (VECTORS, VectorModel.kind)):
+        part = state["parts"].get(name)
+        if part is not None and part["kind"] != kind:
+            raise ValueError(f"its part {name} is of the kind {part['kind']}")
+    if state["encoder"] is not None and VECTORS not in state["parts"]:
+        raise ValueError("it has an encoder of sentences, and no part that reads their vectors")
     for name, (reads_characters, is_latent) in _LINEAR.items():
         part = state["parts"].get(name)
         if part is None:

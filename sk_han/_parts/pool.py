@@ -13,7 +13,7 @@ import numpy as np
 from sk_han._documents import Coalitions, DocumentArray
 from sk_han._options import Range
 from sk_han._storage.schema import (
-    NETWORK_WEIGHTS,
+    NETWORK_STATE,
     Array,
     ByName,
     Field,
@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 
 Scale = float | Floats  # one for all labels, or one for each, (K,)
 
-# Names of parts: the network; one of words, if the first reads sentence vectors; linear models.
-NETWORK, WORDS = "network", "words"
+# Names of parts: the network, and linear models.
+NETWORK = "network"
 NGRAMS, CHARACTERS = "ngrams", "characters"
 LATENT, LATENT_CHARACTERS = "latent", "latent_characters"
+VECTORS = "vectors"  # of sentences, by an encoder
 COLUMNS = "columns"  # of a table next to its texts
 
 _WORDS_AT_ONCE = 1 << 18  # of the documents made from coalitions
@@ -48,7 +49,7 @@ class Part(ABC):
     """
 
     kind: ClassVar[str]  # its name in files
-    SCHEMA: ClassVar[Schema | Variants]  # of its state; letters: K scores, B binary problems
+    SCHEMA: ClassVar[Schema]  # of its state; letters: K scores, B binary problems
 
     @property
     def sums_ngrams(self) -> bool:
@@ -88,16 +89,6 @@ class Part(ABC):
         """Restore a part for a device from a state that `SCHEMA` has checked."""
 
 
-SENTENCE_NETWORK = "sentence_network"  # the kind of the part that reads sentence vectors
-
-
-def _reading(what: str) -> Variants:
-    return Variants("reads", {what: NETWORK_WEIGHTS.schemas[what]})
-
-
-NETWORK_SCHEMAS = {"network": _reading("words"), SENTENCE_NETWORK: _reading("vectors")}
-
-
 class Attribution(NamedTuple):
     """Logits and attention of a batch of documents, and the contribution of each word."""
 
@@ -116,12 +107,7 @@ class NetworkPart(Part):
     """A network of words, sentences and documents, which pools them by attention."""
 
     kind = "network"
-    SCHEMA = NETWORK_SCHEMAS[kind]
-
-    @property
-    def dimension(self) -> int | None:
-        """Size of the sentence vectors that it reads; None if it reads words."""
-        return None
+    SCHEMA = NETWORK_STATE
 
     @property
     @abstractmethod
@@ -170,16 +156,6 @@ class Pool:
     def others(self) -> Pool:
         """The parts other than the network, and the shift."""
         return replace(self.only(self.parts.keys() - {NETWORK}), shift=self.shift)
-
-    @property
-    def beside_vectors(self) -> Pool:
-        """The network of words, if the main network reads sentence vectors; else no parts."""
-        return self.only({WORDS})
-
-    @property
-    def linear(self) -> Pool:
-        """The parts other than networks."""
-        return self.without({NETWORK, WORDS})
 
     def only(self, names: Container[str]) -> Pool:
         """Return a pool of the parts with these names."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from torch import Tensor
 from sk_han._documents import Coalitions, DocumentArray
 from sk_han._parts.pool import Attribution, NetworkPart, Score
 from sk_han._targets import Target
-from sk_han._training.builder import document_net, net_to_state, stored_net
+from sk_han._training.builder import net_to_state, stored_net
 from sk_han._training.net import Net
 from sk_han._utils.containers import Floats
 
@@ -21,15 +21,8 @@ _SENTENCES_AT_ONCE = 1 << 16  # of sets of them
 class TrainedNetwork(NetworkPart):
     """A fitted network of words."""
 
-    _make_net: ClassVar[Any] = staticmethod(document_net)
-
     def __init__(self, net: Net) -> None:
         self.net = net
-
-    @property
-    def dimension(self) -> int | None:
-        """Size of the sentence vectors that it reads; None if it reads words."""
-        return self.net.dimension
 
     @property
     def batch_size(self) -> int:
@@ -47,8 +40,6 @@ class TrainedNetwork(NetworkPart):
 
     def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> Floats:
         """Score sets of sentences, (M, K); words are read once."""
-        if self.dimension is not None:
-            return super().coalitions(documents, coalitions)
         vectors = self.net.compute("sentence_vectors", documents).vectors
         one_each = np.ones(len(vectors), dtype=np.int64)
         logits = [
@@ -83,7 +74,7 @@ class TrainedNetwork(NetworkPart):
     @classmethod
     def from_state(cls, state: Any, target: Target, device: str) -> TrainedNetwork:
         """Restore a network, for prediction alone."""
-        return cls(stored_net(cls._make_net, state, device))
+        return cls(stored_net(state, device))
 
 
 def _array(values: Tensor) -> Floats:

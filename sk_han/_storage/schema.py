@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han._options import (
-    Choice,
     Constraint,
     InstanceOf,
     NetworkOptions,
@@ -338,22 +337,13 @@ def network_of(options: type[Options]) -> Schema:
     return Schema((Field("options", OptionsOf(options)), Field("weights", InstanceOf(Mapping))))
 
 
-_OF_BOTH = (
-    Field("n_classes", Size("K")),
-    Field("valid_batch_size", Range(Integral, 1)),
-    *network_of(NetworkOptions).fields,
-)
-
-# V word ids (padding and the unknown word have some too), K classes, E numbers of a vector.
-NETWORK_WEIGHTS = Variants(
-    "reads",
-    {
-        "words": Schema(
-            (Field("vocabulary_size", Size("V", 2)), Field("max_words", Range(Integral, 1)))
-            + _OF_BOTH
-        ),
-        "vectors": Schema(
-            (Field("input_size", Size("E")), Field("recurrent", Choice((False, True)))) + _OF_BOTH
-        ),
-    },
+# V word ids (padding and the unknown word have some too), K classes.
+NETWORK_STATE = Schema(
+    (
+        Field("vocabulary_size", Size("V", 2)),
+        Field("max_words", Range(Integral, 1)),
+        Field("n_classes", Size("K")),
+        Field("valid_batch_size", Range(Integral, 1)),
+        *network_of(NetworkOptions).fields,
+    )
 )

@@ -201,8 +201,6 @@ def new_net(
     if "weight_decay" in inspect.signature(optimizer).parameters:
         defaults["optimizer__weight_decay"] = WEIGHT_DECAY
     further: dict[str, Any] = clone(dict(net_params or {}), safe=False)
-    if make_net is not document_net:  # networks over sentence vectors read all of them
-        further.pop("excerpt_words", None)
     try:
         net: Net = make_net(**(defaults | own | further)).initialize()
     except (AttributeError, TypeError, ValueError) as error:
@@ -278,22 +276,21 @@ def check_net_params(net_params: Mapping[str, Any]) -> None:
 
 
 # Entries of a state other than the sizes of its network.
-_NO_SIZES = {"options", "reads", "valid_batch_size", "weights"}
+_NO_SIZES = {"options", "valid_batch_size", "weights"}
 
 
 def net_to_state(net: Net) -> dict[str, Any]:
-    """Return what prediction needs: "reads", sizes, plain options, and the weights by name."""
+    """Return what prediction needs: sizes, plain options, and the weights by name."""
     plain = net.module_.to_plain()
     plain.pop("unknown_id", None)  # the same in all documents
     return {
-        "reads": "words" if net.dimension is None else "vectors",
         **plain,
         "valid_batch_size": int(net.valid_batch_size),
         "weights": net.weights,
     }
 
 
-def stored_net(make_net: Callable[..., Net], state: Mapping[str, Any], device: str) -> Net:
+def stored_net(state: Mapping[str, Any], device: str) -> Net:
     """Create a net of a checked state, for prediction."""
     options = NetworkOptions.from_plain(state["options"])
     n_layers, n_arrays = options.recurrent.num_layers, len(state["weights"])
@@ -301,7 +298,7 @@ def stored_net(make_net: Callable[..., Net], state: Mapping[str, Any], device: s
         raise ValueError(f"its network.weights are {n_arrays} arrays for {n_layers} layers")
     params = {f"module__{name}": state[name] for name in state.keys() - _NO_SIZES}
     params["valid_batch_size"] = state["valid_batch_size"]
-    return predicting_net(make_net, options, state["weights"], device, **params)
+    return predicting_net(document_net, options, state["weights"], device, **params)
 
 
 @torch_threads()

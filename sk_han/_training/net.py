@@ -286,11 +286,6 @@ class Net(ClassifierMixin, NeuralNet):
                 self.module_.tabulate()
 
     @property
-    def dimension(self) -> int | None:
-        """Size of the sentence vectors that the network reads; None if it reads words."""
-        return getattr(self.module_, "input_size", None)
-
-    @property
     def weights(self) -> dict[str, NDArray[Any]]:
         """All weights of the network as arrays on the CPU."""
         return {

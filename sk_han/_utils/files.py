@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
+from inspect import signature
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -187,7 +188,8 @@ def checked_state(state: Any, estimator: Any, *, newest: int) -> dict[str, Any]:
             f"The state of this {name} does not say its format: it is damaged, or was not "
             "made by sk_han; save it again with the installed sk_han."
         )
-    state = type(estimator)().get_params(deep=False) | state
+    parameters = signature(type(estimator)).parameters.values()
+    state = {p.name: p.default for p in parameters if p.default is not p.empty} | state
     found = state.pop("_state_format")
     if found > newest:
         raise ModelFormatError(

@@ -14,6 +14,7 @@ from sk_han._documents import (
     PADDING_ID,
     UNKNOWN_ID,
     DocumentArray,
+    EncoderIdentity,
     SentenceArray,
 )
 from sk_han._documents.sentences import check_same_encoder
@@ -104,10 +105,12 @@ def with_columns(documents: DocumentArray, texts: Any) -> DocumentArray:
     return documents
 
 
-def check_sentence_vectors(X: Any, dimension: int, encoder: str | None, name: str = "X") -> None:
-    """Check that documents have the sentence vectors that a network reads."""
+def check_sentence_vectors(
+    X: Any, dimension: int, encoder: EncoderIdentity | None, name: str = "X"
+) -> None:
+    """Check that documents have the sentence vectors that a part reads."""
     if not isinstance(X, SentenceArray):
-        known = "" if encoder is None else f" from {encoder}"
+        known = "" if encoder is None else f" from {encoder.name}"
         pipeline = "put both in a Pipeline"
         if name != "X":  # which a Pipeline passes on as it is
             pipeline = f"enable metadata routing and Pipeline(..., transform_input=[{name!r}])"

@@ -19,6 +19,7 @@ from sk_han._documents.repeated import first_of_same_text
 from sk_han._rendering.text import table_lines
 from sk_han._targets import fit_target
 from sk_han._targets.splits import deal_out, hold_out
+from sk_han._text.sentence_encoder import check_storable, resolved
 from sk_han._utils.containers import listed, rows_of
 from sk_han._utils.files import replacing_together
 from sk_han._utils.messages import agreeing, counted, in_one_line, nearest_name, warn_user
@@ -315,6 +316,9 @@ def _classifier(arguments: argparse.Namespace) -> Any:
         raise UsageError(f"--set: {error}") from error
     if arguments.ordered or arguments.order:
         model.set_params(ordered=True)
+    if arguments.encoder is not None:
+        check_storable(resolved(arguments.encoder))
+        model.set_params(encoder=arguments.encoder)
     return model.set_params(verbose=0 if arguments.quiet else 1)
 
 

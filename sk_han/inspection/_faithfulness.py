@@ -23,6 +23,7 @@ from sk_han.inspection._explanations import listed_documents
 from sk_han.inspection._results.faithfulness import FaithfulnessReport
 
 Predict = Callable[[DocumentArray], NDArray[np.float64]]
+Keep = Callable[[NDArray[np.bool_]], DocumentArray]  # documents of these words alone, (T,)
 Decide = Callable[[NDArray[np.float64]], NDArray[np.int64]]  # of probabilities, (D, K)
 
 # Fine steps up to 10 %, where good explanations flip the decision.
@@ -57,6 +58,7 @@ def comprehensiveness_and_sufficiency(
     rank: NDArray[np.int64],
     fractions: Sequence[float],
     decide: Decide = _most_probable,
+    keep: Keep | None = None,
 ) -> NDArray[np.float64]:
     """Measure how much the probability of the predicted class drops, (2, D), mean over fractions.
 
@@ -69,7 +71,7 @@ def comprehensiveness_and_sufficiency(
     for fraction in fractions:
         top = rank < np.repeat(top_counts(lengths, fraction), lengths)
         for fall, kept in zip(falls, (~top, top), strict=True):
-            reduced = predict(documents.keep_words(kept))
+            reduced = predict((keep or documents.keep_words)(kept))
             fall += (whole - reduced)[rows, predicted] / len(fractions)
     return falls
 
@@ -80,6 +82,7 @@ def flip_shares(
     whole: NDArray[np.float64],
     rank: NDArray[np.int64],
     decide: Decide = _most_probable,
+    keep: Keep | None = None,
 ) -> NDArray[np.float64]:
     """Find the smallest share of top words whose removal changes the decision, (D,).
 
@@ -97,7 +100,9 @@ def flip_shares(
         if len(rows) == 0:
             continue
         removed = counts
-        reduced = documents.keep_words(rank >= np.repeat(counts, lengths))[rows]
+        # Documents that are not tried stay whole, so that none of their sentences is encoded.
+        counts = np.where(np.isin(np.arange(len(counts)), rows), counts, 0)
+        reduced = (keep or documents.keep_words)(rank >= np.repeat(counts, lengths))[rows]
         flipped = rows[decide(predict(reduced)) != decision[rows]]
         shares[flipped] = counts[flipped] / lengths[flipped]
         unchanged[flipped] = False
@@ -163,6 +168,9 @@ def faithfulness_report(
       decision, in steps of 1 % up to 10 % and of 5 % above; 1.0 if none does.
     The first two are those of DeYoung et al. (2020).
 
+    With a sentence encoder, sentences are encoded anew without the words: some 40 times for each
+    method.
+
     Documents with missing words differ from training documents, which alone causes a part of each
     drop. So compare each method with the random control by the interval of their difference in
     ``differences`` (not by the overlap of two intervals), and never compare two estimators.
@@ -190,7 +198,7 @@ def faithfulness_report(
     shares = _checked_fractions(fractions)
     X = listed_documents(X)  # each method iterates over it
     model = explained_model(estimator, "faithfulness_report")
-    ((documents, _),) = model.batches(X, max(1, len(X)))
+    ((documents, sources),) = model.batches(X, max(1, len(X)))
     lengths = documents.words_per_document
     with_words = np.flatnonzero(lengths)
     if len(with_words) == 0:
@@ -202,7 +210,12 @@ def faithfulness_report(
     # The documents left out have no words, so `flat` needs no selection.
     read = documents[with_words]
     predict, decide = model.predict_proba, model.fitted.target.top_label
-    whole = predict(read)
+    whole, are_texts = predict(read), model.are_raw_texts(X)
+    texts = [sources[i] for i in with_words]
+
+    def keep(kept: NDArray[np.bool_]) -> DocumentArray:
+        return model.fitted.keep_words(read, texts, kept) if are_texts else read.keep_words(kept)
+
     values: dict[str, dict[str, NDArray[np.float64]]] = {}
     seconds: dict[str, float] = {}
     for name, method in chosen.items():
@@ -217,9 +230,9 @@ def faithfulness_report(
         rank = ranked(read, flat)
         removals = np.full((3, len(documents)), np.nan)
         removals[:2, with_words] = comprehensiveness_and_sufficiency(
-            predict, read, whole, rank, shares, decide
+            predict, read, whole, rank, shares, decide, keep
         )
-        removals[2, with_words] = flip_shares(predict, read, whole, rank, decide)
+        removals[2, with_words] = flip_shares(predict, read, whole, rank, decide, keep)
         for metric, of_documents in zip(METRICS, removals, strict=True):
             values.setdefault(metric, {})[name] = of_documents
     return FaithfulnessReport(

@@ -14,6 +14,7 @@ from sk_han._model.fitted_model import FittedModel, Source
 from sk_han._parts import Pool
 from sk_han._parts.ngram_model import NgramAttributions
 from sk_han._parts.ngrams import keyed_ngrams
+from sk_han._parts.pool import NETWORK, VECTORS
 from sk_han._utils.containers import rows_of
 from sk_han._utils.messages import check_count, random_source
 from sk_han.inspection._explanations import (
@@ -306,18 +307,15 @@ def _attributions(
     document_of = np.repeat(np.arange(len(documents)), documents.words_per_document)
     factors = score.gradient(logits)
     values: dict[Part, Values] = {}
-    beside, by_network = score.pool.beside_vectors, attribution.words
-    if isinstance(documents, SentenceArray):  # no word has a share of its own in a vector
-        by_network = beside.attributions(documents, factors)
-    if beside.parts or not isinstance(documents, SentenceArray):
-        keys, words, _ = keyed_ngrams(documents, (1, 1))
-        values["network"] = Values(document_of[words], keys, by_network[words])
+    keys, words, _ = keyed_ngrams(documents, (1, 1))
+    values["network"] = Values(document_of[words], keys, attribution.words[words])
     parts: dict[str, Any] = dict(with_ngrams.parts)
     by_ngrams = [
         part.ngram_attributions(documents, with_ngrams.scales[name] * factors)
         for name, part in parts.items()
     ]
-    by_words = score.pool.linear.without(with_ngrams.parts)
+    # No word has a share of its own in the vector of a sentence.
+    by_words = score.pool.without({NETWORK, VECTORS, *with_ngrams.parts})
     if by_words.parts:  # such as characters, whose contributions are those of words
         keys, first, sizes = keyed_ngrams(documents, (1, 1))
         brought = by_words.attributions(documents, factors)[first]

@@ -13,19 +13,18 @@ from numpy.typing import NDArray
 from sk_han._documents import DocumentArray
 from sk_han._model.fitted_model import FittedModel
 from sk_han._parts.ngram_model import NgramModel
-from sk_han._parts.pool import NETWORK_SCHEMAS
 from sk_han._storage.model_file import Arrays, model_file, read_model
-from sk_han._storage.schema import fields_of
+from sk_han._storage.schema import check, fields_of
 from sk_han._targets import Target
 from sk_han._text.analyzer import TOKEN_PATTERNS
 from sk_han._text.reader import DocumentReader, DocumentSpans, words_of
+from sk_han._text.sentence_encoder import EMBEDDER
 from sk_han._text.vocabulary import stored_tokenizer
 from sk_han._utils.containers import records_of
 from sk_han._utils.messages import counted
 from sk_han._validation.documents import as_list, check_texts, holds_word_ids
 from sk_han.serving._stored_model import (
     ESTIMATOR,
-    NO_SENTENCE_VECTORS,
     ServedNetwork,
     check_all_taken,
     fitted_state,
@@ -128,29 +127,35 @@ class Scorer:
 
     table: dict[str, Any] | None = None
 
-    def __init__(self, state: dict[str, Any], tokenizer: ServedTokenizer | None) -> None:
-        model = FittedModel.from_state(state, dict.fromkeys(NETWORK_SCHEMAS, ServedNetwork))
+    def __init__(
+        self, state: dict[str, Any], tokenizer: ServedTokenizer | None, encoder: Any = None
+    ) -> None:
+        model = FittedModel.from_state(state, ServedNetwork)
         # Only `partial_fit` needs `counts`.
         parts = {
             name: replace(part, counts=None) if isinstance(part, NgramModel) else part
             for name, part in model.pool.parts.items()
         }
         pool = replace(model.pool, parts=parts)
-        self.model_ = replace(model, pool=pool, tokenizer=tokenizer or model.tokenizer)
+        model = replace(model, pool=pool, tokenizer=tokenizer or model.tokenizer)
+        self.model_ = model.with_encoder(encoder)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Scorer:
+    def load(cls, path: str | os.PathLike[str], *, encoder: Any = None) -> Scorer:
         """Load a classifier, or a Pipeline of tokenizer and classifier, that `sk_han.save` wrote.
 
         Parameters
         ----------
         path : str or path-like
+        encoder : object or str, default=None
+            The encoder of sentences that the model was fitted with, as for `sk_han.load`.
 
         Raises
         ------
         ModelFormatError
             If the file is empty, cut off, damaged, no file of `sk_han.save`, of another format,
-            or holds a tokenizer alone or another network. It is a ValueError.
+            holds a tokenizer alone or another network, or needs an encoder or another one. It is a
+            ValueError.
         OSError
             If the file cannot be read; FileNotFoundError if there is none.
         """
@@ -158,9 +163,11 @@ class Scorer:
             description, arrays = read_model(file)
             pipeline, steps = stored_steps(description)
             (_, first), (_, model), tokenizer = steps[0], steps[-1], None
-            if pipeline is not None:
-                if first.get("class") == "SentenceEmbedder":
-                    raise ValueError(NO_SENTENCE_VECTORS)
+            if pipeline is not None and first.get("class") == "SentenceEmbedder":
+                embedder = fitted_state(first.get("fitted"), arrays, ServedTokenizer)
+                check(EMBEDDER, embedder)
+                tokenizer = embedder["tokenizer"]
+            elif pipeline is not None:
                 tokenizer = ServedTokenizer(first, arrays)
             if not isinstance(model, dict) or model.get("class") != "HANClassifier":
                 raise ValueError("it holds no classifier")
@@ -168,7 +175,7 @@ class Scorer:
             state = fitted_state(fields["fitted"], arrays, ServedTokenizer)
             arrays.pop("embedding_init", None)  # a parameter, which `load` checks as all others
             check_all_taken(arrays)
-            scorer = cls(state, tokenizer)
+            scorer = cls(state, tokenizer, encoder)
             scorer.table = stored_table(description)
             return scorer
 

@@ -76,12 +76,16 @@ class _Model(NamedTuple):
 class _Source:
     """The model of a Scorer or of a file, read anew when another one has replaced the file."""
 
-    def __init__(self, model: Scorer | str | os.PathLike[str], threshold: float | None) -> None:
+    def __init__(
+        self, model: Scorer | str | os.PathLike[str], threshold: float | None, encoder: Any
+    ) -> None:
         self.path = None if isinstance(model, Scorer) else os.fspath(model)
-        self.threshold = threshold
+        self.threshold, self._encoder = threshold, encoder
         self._stamp = self._stamp_of_file()
         self._loading = threading.Lock()
-        self._model = self._prepared(model if isinstance(model, Scorer) else Scorer.load(model))
+        self._model = self._prepared(
+            model if isinstance(model, Scorer) else Scorer.load(model, encoder=encoder)
+        )
 
     def model(self) -> _Model:
         """Return the model; while one request reads a new one, others get the earlier."""
@@ -90,7 +94,7 @@ class _Source:
             return self._model
         try:
             self._stamp = stamp
-            self._model = self._prepared(Scorer.load(str(self.path)))
+            self._model = self._prepared(Scorer.load(str(self.path), encoder=self._encoder))
             tell(f"{self.path} was replaced, and the new model is served.")
         except Exception as error:  # such as a MemoryError: the earlier model still answers
             tell(f"{self.path} was replaced, and the earlier model is served: {error!r}")
@@ -116,7 +120,11 @@ class _Source:
 
 
 def create_app(
-    model: Scorer | str | os.PathLike[str], threshold: float | None = None, dependencies: Any = ()
+    model: Scorer | str | os.PathLike[str],
+    threshold: float | None = None,
+    *,
+    encoder: Any = None,
+    dependencies: Any = (),
 ) -> FastAPI:
     """Create a FastAPI app that predicts and explains; it can be mounted in another app.
 
@@ -130,6 +138,9 @@ def create_app(
         A loaded model, or a file of `sk_han.save`, which is read anew when it is replaced.
     threshold : float, default=None
         A document is accepted if its largest probability is at least this.
+    encoder : object or str, default=None
+        The encoder of sentences of a model in a file, as for `sk_han.load`. One request at a time
+        calls it.
     dependencies : sequence of fastapi.Depends, default=()
         Called before a request is answered, such as to check a key. FastAPI does not call those of
         the app in which this one is mounted.
@@ -175,7 +186,7 @@ def create_app(
     ``uvicorn module:app`` then answers ``POST /reviews/predict``.
     """
     app = FastAPI(openapi_url=None, redirect_slashes=False, dependencies=dependencies)
-    app.state.source = _Source(model, threshold)
+    app.state.source = _Source(model, threshold, encoder)
     # Short requests do not wait for long ones. joblib knows the processors of a container.
     app.state.slots = [asyncio.Semaphore(cpu_count()) for _ in range(2)]
     app.include_router(_ROUTER)

@@ -90,7 +90,6 @@ def check_all_taken(arrays: Arrays) -> None:
 
 
 _MOST_WORDS = 8_192  # that are encoded at once, if they are more than a sentence
-NO_SENTENCE_VECTORS = "it reads sentence vectors, which a Scorer does not: sk_han.load reads it"
 
 
 class ServedNetwork(NetworkPart):
@@ -102,8 +101,6 @@ class ServedNetwork(NetworkPart):
     batch_size = 64
 
     def __init__(self, state: Mapping[str, Any]) -> None:
-        if state["reads"] != "words":
-            raise ValueError(NO_SENTENCE_VECTORS)
         self._state = state
         options, weights = NetworkOptions.from_plain(state["options"]), state["weights"]
         if options.recurrent != RNN() or type(options.attention) is not Attention:

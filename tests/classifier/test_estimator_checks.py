@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sklearn.base import clone
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
@@ -14,6 +15,7 @@ from sk_han import (
     SequenceTagger,
 )
 from tests.checks_table import results_of, table
+from tests.encoders_of_sentences import NAMED
 from tests.row_documents import explained_failures, row_estimators, sentence_estimator
 
 # What the vectors of training documents are good for is not the question here.
@@ -40,11 +42,11 @@ WITHOUT_NUMBERS = [
 ]
 
 OF_TEXT = [
-    AttentionTranslator,
-    HANClassifier,
-    HierarchicalTokenizer,
-    SentenceEmbedder,
-    SequenceTagger,
+    AttentionTranslator(),
+    HANClassifier(),
+    HierarchicalTokenizer(),
+    SentenceEmbedder(NAMED),
+    SequenceTagger(),
 ]
 
 
@@ -80,6 +82,7 @@ class TestOnRows:
 
 class TestOnSentenceVectors:
     @pytest.mark.thorough
+    @pytest.mark.filterwarnings("ignore:The network is useless")  # it finds no known words
     @pytest.mark.filterwarnings("ignore:n_iter_no_change=20 has no effect:UserWarning")
     def test_every_check_holds(self, monkeypatch):
         monkeypatch.setenv("SCIPY_ARRAY_API", "1")
@@ -89,7 +92,7 @@ class TestOnSentenceVectors:
 
 
 class TestOnText:
-    @pytest.mark.parametrize("estimator", OF_TEXT)
+    @pytest.mark.parametrize("estimator", OF_TEXT, ids=lambda estimator: type(estimator).__name__)
     @pytest.mark.parametrize("name", WITHOUT_NUMBERS)
     def test_checks_without_numbers_hold(self, estimator, name):
-        getattr(estimator_checks, name)(estimator.__name__, estimator())
+        getattr(estimator_checks, name)(type(estimator).__name__, clone(estimator))

@@ -142,6 +142,7 @@ class TestExplain:
         assert code == 1
         assert "--against: 'neutral' is no class of the model; it has 'neg', 'pos'. Give" in told
 
+    @pytest.mark.filterwarnings("ignore:method='attention' shows the network alone")
     def test_target_and_method_are_those_of_explain(self, run, model, table):
         _, output, _ = run(
             *("explain", model, table(), "--rows", 1, "--target", "neg", "--method", "attention")

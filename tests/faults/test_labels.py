@@ -273,7 +273,7 @@ class TestParameters:
             tiny(tokenizer=HierarchicalTokenizer(**params)).fit(TEXTS, LABELS)
 
     def test_a_parameter_of_a_wrong_type_is_named_in_fit(self):
-        for name in HANClassifier._parameter_constraints:
+        for name in HANClassifier._parameter_constraints.keys() - {"encoder"}:
             message = f"The '{name}' parameter of HANClassifier must be"
             with pytest.raises(ValueError, match=message):
                 tiny(**{name: object()}).fit(TEXTS, LABELS)

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 import sk_han
 from sk_han import RNN, Attention, MultiHopAttention
+from tests.encoders_of_sentences import NAMED
 from tests.golden.expected import LABELS, TEXTS, UNSEEN, WORD_IDS, documents_of, expected_of
 
 HERE = Path(__file__).parent
@@ -84,8 +85,15 @@ def word_ids():
     return classifier.fit(documents, np.array([7, -2, 7, 40, -2] * 3, dtype=np.int16))
 
 
+def encoder():
+    """A model of sentence vectors; the encoder is in no file."""
+    classifier = sk_han.HANClassifier(**SMALL | {"max_epochs": 1}, encoder=NAMED)
+    return classifier.fit(TEXTS * 3, LABELS * 3)
+
+
 MODELS = {
     "classifier": classifier,
+    "encoder": encoder,
     "labels": labels,
     "pipeline": pipeline,
     "tokenizer": tokenizer,

@@ -24,6 +24,8 @@ LABELS = ["pos", "neg", "so so"] * 8
 TWO = [label for label in LABELS if label != "so so"]
 OF_TWO = [text for text, label in zip(TEXTS, LABELS, strict=True) if label != "so so"]
 
+pytestmark = pytest.mark.filterwarnings("ignore:method='attention' shows the network alone")
+
 tiny = partial(tiny_models.tiny, max_epochs=2, linear_ngrams=None, embedding_init="random")
 
 

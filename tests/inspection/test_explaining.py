@@ -30,6 +30,8 @@ from tests.html_page import Page
 TEXTS = ["A good film. We laughed a lot!", "Bad, long and dull. We left."] * 8
 LABELS = ["pos", "neg"] * 8
 
+# Tiny networks have a small share of the scores, of which attention warns.
+pytestmark = pytest.mark.filterwarnings("ignore:method='attention' shows the network alone")
 METHODS = ("shapley", "gradient_attention", "attention", "random")
 SHOUT = FunctionTransformer(lambda texts: [text.upper() for text in texts])
 

@@ -11,6 +11,8 @@ from scipy.stats import ttest_1samp
 from sk_han import explain, faithfulness_report
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, fitted_pipeline, tiny
 
+pytestmark = pytest.mark.filterwarnings("ignore:method='attention' shows the network alone")
+
 
 @pytest.fixture(scope="module")
 def classifier():

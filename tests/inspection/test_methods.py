@@ -16,6 +16,8 @@ from sk_han.serving import Scorer
 from tests.by_hand import by_all_orders
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny, with_model
 
+# Tiny networks have a small share of the scores, of which attention warns.
+pytestmark = pytest.mark.filterwarnings("ignore:method='attention' shows the network alone")
 METHODS = ("shapley", "gradient_attention", "attention", "random")
 THREE = np.array(["a", "b", "c"] * 6)
 

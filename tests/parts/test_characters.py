@@ -10,6 +10,9 @@ from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.serving import Scorer
 from tests.inflected_texts import inflected
 
+# Tiny networks have a small share of the scores, of which attention warns.
+pytestmark = pytest.mark.filterwarnings("ignore:method='attention' shows the network alone")
+
 TINY = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "max_epochs": 1}
 TINY |= {"batch_size": 64, "random_state": 0}
 
@@ -52,7 +55,7 @@ class TestScores:
         assert fitted.character_scale_ > fitted.ngram_scale_
 
     def test_directions_of_characters_tell_what_few_labels_mean(self, latent, others):
-        assert [*latent.pool_.linear.parts] == ["characters", "latent_characters"]
+        assert [*latent.pool_.without(["network"]).parts] == ["characters", "latent_characters"]
         assert latent.latent_character_scale_ > 0
         alone = latent.pool_.only(["latent_characters"])
         documents = latent.tokenizer_.transform(others[0])

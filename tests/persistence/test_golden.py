@@ -8,13 +8,14 @@ import pytest
 from sk_han import load, save
 from sk_han.serving import Scorer
 from tests.crafted_files import GOLDEN
+from tests.encoders_of_sentences import NAMED
 from tests.golden.expected import documents_of, expected_of, params_of
 
 NAMES = sorted(path.stem for path in GOLDEN.glob("*.han"))
 
 
 def golden(name):
-    return load(GOLDEN / f"{name}.han")
+    return load(GOLDEN / f"{name}.han", encoder=NAMED)
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -59,16 +60,18 @@ class TestEveryFile:
 
     def test_saved_anew_it_gives_the_same(self, name, loaded, found, tmp_path):
         save(loaded, tmp_path / "anew.han")
-        assert expected_of(load(tmp_path / "anew.han"), documents_of(name)) == found
+        assert expected_of(load(tmp_path / "anew.han", encoder=NAMED), documents_of(name)) == found
 
 
 def test_there_is_a_file_of_each_kind():
-    assert NAMES == ["classifier", "labels", "pipeline", "tokenizer", "word_ids"]
+    assert NAMES == ["classifier", "encoder", "labels", "pipeline", "tokenizer", "word_ids"]
 
 
-def test_a_scorer_gives_the_stored_numbers():
-    stored = json.loads((GOLDEN / "labels.json").read_text("utf-8"))["probabilities"]
-    proba = Scorer.load(GOLDEN / "labels.han").predict_proba(documents_of("labels"))
+@pytest.mark.parametrize("name", ["encoder", "labels"])
+def test_a_scorer_gives_the_stored_numbers(name):
+    stored = json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))["probabilities"]
+    scorer = Scorer.load(GOLDEN / f"{name}.han", encoder=NAMED)
+    proba = scorer.predict_proba(documents_of(name))
     np.testing.assert_allclose(proba, stored, rtol=0, atol=1e-5)
 
 

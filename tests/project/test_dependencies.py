@@ -20,9 +20,9 @@ else:
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 # The benchmarks and the pages are made with one set of releases alone, those of constraints.txt;
-# neighbours are tested with the newest. Of sentence-transformers one method is called, `encode`,
-# which tests have of their own.
-NOT_TESTED = {"benchmarks", "docs", "neighbours", "sentence"}
+# neighbours are tested with the newest. Of an encoder one method is called, `encode`, which tests
+# have of their own.
+NOT_TESTED = {"benchmarks", "docs", "encoder", "neighbours"}
 
 
 def lower_bounds(lines: list[str]) -> dict[str, Version]:

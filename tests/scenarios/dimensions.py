@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 from skorch.callbacks import EpochScoring
 
 from sk_han import (
@@ -23,6 +26,8 @@ from sk_han import (
     StopAfter,
     StopOnInterrupt,
 )
+from tests.encoders_of_sentences import NAMED, SessionEncoder
+from tests.opinions import Thesaurus
 from tests.scenarios import corpus, doors
 from tests.scenarios.drawing import Scenario
 
@@ -34,6 +39,7 @@ class Data(NamedTuple):
     classes: list[Any]  # distinct labels, the first document's first; or those of the columns
     tokenizer: HierarchicalTokenizer  # not fitted
     embedding_dim: int
+    folder: str
 
 
 class Made(NamedTuple):
@@ -77,8 +83,24 @@ def without_accents(word: str) -> str:
     return word.replace("é", "e")
 
 
+ENCODERS = {
+    "object": "tests.opinions:Thesaurus",
+    "object that cannot be pickled once used": "tests.encoders_of_sentences:SessionEncoder",
+    "module:Name": NAMED,
+}
+
 # Of HANClassifier. Layers have other sizes each, so that none is taken for another.
 PARAMETERS: dict[str, dict[str, Any]] = {
+    "encoder": {
+        "None": None,
+        "object": Thesaurus(),
+        "object that cannot be pickled once used": Made(lambda data: SessionEncoder()),
+        "module:Name": NAMED,
+        "fitted transformer": make_pipeline(
+            TfidfVectorizer(analyzer="char"), TruncatedSVD(2, random_state=0)
+        ),
+    },
+    "encoder_memory": {"None": None, "folder": Made(lambda data: data.folder)},
     "embedding_dim": _named(7, 1),
     "embedding_init": {
         "cooccurrence": "cooccurrence",
@@ -286,6 +308,7 @@ NOT_PLAIN = [
     when(tokenizer__word_tokenizer=_others("tokenizer__word_tokenizer", "None")),
 ]
 PORTIONS = {"partial_fit", "partial_fit behind fit"}
+WITH_ENCODER = _others("encoder", "None")
 WEIGHTED = _others("weights", "None")
 VALIDATED = _others("validation", "None")
 WITH_UNLABELLED = _others("unlabelled", "None")
@@ -334,6 +357,9 @@ ILLEGAL: dict[str, list[Rule]] = {
     "documented refusal": [
         when(learning=PORTIONS, class_weight="balanced"),
         when(learning=PORTIONS, priors=_others("priors", "None")),
+        when(learning=PORTIONS, encoder=WITH_ENCODER),
+        when(learning=PORTIONS, estimator="sentence vectors"),
+        when(encoder=WITH_ENCODER, estimator=OF_WORD_IDS),
     ],
     "others have no validation documents, and folds may lack their classes": [
         when(validation=VALIDATED) | IN_PIPELINE
@@ -497,9 +523,8 @@ _AS_IN_PYTORCH = r"and a Scorer computes rnn='gru' .* alone: sk_han\.load reads"
 _WITHOUT_WORDS = "word ids without their words"
 REFUSALS: list[Refusal] = [
     Refusal(FITS, when(tokenizer__min_df={"2", "0.05"}), "no terms remain"),
-    Refusal(FITS, _VECTORS | when(net_params="max_words"), "unexpected .* argument 'max_words'"),
     Refusal("ask faithfulness_report", _VECTORS, "words cannot be left out"),
-    Refusal("keep .*", _VECTORS, "reads? sentence vectors"),
+    Refusal("keep .*", when(encoder="fitted transformer"), "is fitted to sentences"),
     Refusal(FITS, when(linear_chars=_CHARACTERS, estimator="padded word ids"), _WITHOUT_WORDS),
     Refusal(
         FITS,
@@ -618,6 +643,10 @@ WARNINGS: list[Expected] = [
     Expected(when(estimator="vectors beside numbers"), "The network has memorized the documents"),
     # scikit-learn's regression behind the vectors is sure of weights of 1e6.
     Expected(when(estimator="vectors beside numbers", weights="wide"), "divide by zero encounter"),
+    *(
+        Expected(rule, "method='attention' shows the network alone")
+        for rule in (when(explained="attention"), when(kept={"Scorer", "command line"}))
+    ),
     Expected(when(door="plot"), "Glyph .* missing from font"),
     Expected(when(tokenizer__output="padded"), _PADDED),
     Expected(when(estimator="padded word ids"), _PADDED),

@@ -269,7 +269,7 @@ def _saved(trial: Trial) -> Path:
 
 
 def _save(trial: Trial) -> None:
-    loaded = sk_han.load(_saved(trial))
+    loaded = sk_han.load(_saved(trial), encoder=trial.classifier.encoder)
     _same(trial, loaded)
     assert str(loaded.get_params(deep=False).keys()) == str(
         trial.estimator.get_params(deep=False).keys()
@@ -277,7 +277,7 @@ def _save(trial: Trial) -> None:
 
 
 def _scorer(trial: Trial) -> None:
-    scorer = Scorer.load(_saved(trial))
+    scorer = Scorer.load(_saved(trial), encoder=trial.classifier.encoder)
     _same(trial, scorer, atol=1e-6)
     frame = scorer.predict_frame(trial.some)
     n_classes = len(scorer.classes_)
@@ -353,7 +353,9 @@ def table_of(texts: list[str], labels: list[Any], path: Path) -> Path:
 
 def _evaluated(model: Path, table: Path, trial: Trial) -> dict[str, float]:
     """Return the scores that the command line prints."""
-    found = json.loads(run_cli("evaluate", model, table, "--json", *trial.separator))
+    found = json.loads(
+        run_cli("evaluate", model, table, "--json", *trial.separator, *trial.encoder)
+    )
     scores: dict[str, float] = found["scores"]["model"]
     return scores
 
@@ -363,7 +365,11 @@ def _command_line(trial: Trial) -> None:
     # A row without text would be skipped by whoever reads the table.
     table = table_of(trial.texts_of_some, trial.y_of_some, trial.folder / "data.csv")
     rows = list(
-        csv.reader(io.StringIO(run_cli("predict", model, table, "--proba", *trial.separator)))
+        csv.reader(
+            io.StringIO(
+                run_cli("predict", model, table, "--proba", *trial.separator, *trial.encoder)
+            )
+        )
     )
     probabilities = np.array([row[1:] for row in rows[1:]], dtype=float)
     np.testing.assert_allclose(probabilities, trial.probabilities, atol=2e-6)
@@ -371,11 +377,13 @@ def _command_line(trial: Trial) -> None:
     predicted = trial.estimator.predict(trial.some)
     if trial.has is None:
         accuracy, right = scores["accuracy"], predicted == np.array(trial.y_of_some)
-        run_cli("explain", model, table, "--label", "label", "--method", "attention")
+        run_cli(
+            "explain", model, table, "--label", "label", "--method", "attention", *trial.encoder
+        )
     else:
         accuracy = scores["subset_accuracy"]
         right = (predicted == trial.has_of_some).all(axis=1)
-        run_cli("explain", model, table, "--method", "attention")
+        run_cli("explain", model, table, "--method", "attention", *trial.encoder)
     assert abs(accuracy - right.mean()) < 1e-9
 
 
@@ -383,9 +391,11 @@ def _command_line_report(trial: Trial) -> None:
     model = _saved(trial)
     table = table_of(trial.texts, trial.labels, trial.folder / "data.csv")
     page = trial.folder / "report.html"
-    run_cli("report", model, table, "-o", page, *trial.separator)
+    run_cli("report", model, table, "-o", page, *trial.separator, *trial.encoder)
     assert page.stat().st_size > 1000
-    found = json.loads(run_cli("evaluate", model, model, table, "--json", *trial.separator))
+    found = json.loads(
+        run_cli("evaluate", model, model, table, "--json", *trial.separator, *trial.encoder)
+    )
     assert found["gain"][0] == 0
 
 
@@ -394,13 +404,15 @@ def _command_line_fit(trial: Trial) -> None:
     table = table_of(trial.texts, trial.labels, trial.folder / "data.csv")
     rest, model = trial.folder / "another.test.csv", trial.folder / "another.han"
     small = [f"--set={name}=2" for name in ("embedding_dim", "word_hidden", "max_epochs")]
-    run_cli("fit", table, "-o", model, "--hold-out", 0.3, *small, *trial.separator)
+    run_cli("fit", table, "-o", model, "--hold-out", 0.3, *small, *trial.separator, *trial.encoder)
     with rest.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert 0 < len(rows) < len(trial.texts)
     assert {row["text"] for row in rows} <= set(trial.texts)
     if trial.has is None:
-        scores = run_cli("cross-validate", table, "--folds", 2, *small).splitlines()[1]
+        scores = run_cli(
+            "cross-validate", table, "--folds", 2, *small, *trial.encoder
+        ).splitlines()[1]
         assert 0 <= float(scores.split()[1]) <= 1
     scores = _evaluated(model, rest, trial)
     assert 0 <= scores["accuracy" if trial.has is None else "subset_accuracy"] <= 1

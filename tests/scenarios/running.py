@@ -38,6 +38,7 @@ from tests.encoders_of_sentences import HashEncoder
 from tests.scenarios import corpus
 from tests.scenarios.dimensions import (
     ALONE,
+    ENCODERS,
     NAMES,
     OF_COLUMNS,
     OF_WORD_IDS,
@@ -197,11 +198,13 @@ class Trial:
             texts = texts + self.unlabelled
         embedding_dim = int(self.scenario["embedding_dim"])
         found = {name: values[self.scenario[prefix + name]] for name, values in table.items()}
+        data = Data(texts, self.classes, tokenizer, embedding_dim, str(self.folder / "vectors"))
         for name, value in found.items():
             if isinstance(value, Made):
-                data = Data(texts, self.classes, clone(tokenizer), embedding_dim)
-                found[name] = value.of(data)
-        return copy.deepcopy(found)
+                found[name] = value.of(data._replace(tokenizer=clone(tokenizer)))
+            else:
+                found[name] = copy.deepcopy(value)
+        return found
 
     def given(self, texts: list[str], container: str | None = None) -> Any:
         """Return texts in the container of the scenario, as the estimator takes them."""
@@ -353,6 +356,7 @@ class Trial:
         """Return all parameters as text, but not estimators, whose parameters are among them."""
         params = self.estimator.get_params()
         values = {name: str(value) for name, value in params.items() if not hasattr(value, "fit")}
+        values.pop("encoder", None)  # a copy may have the name of one that cannot be pickled
         shown = {n: v for n, v in values.items() if "HANClassifier(" not in v}
         return re.sub(" at 0x[0-9a-fA-F]+", "", str(shown))
 
@@ -457,6 +461,12 @@ class Trial:
         """The classifier in the estimator, if it is its last step."""
         last = self.estimator[-1] if isinstance(self.estimator, Pipeline) else self.estimator
         return last if isinstance(last, HANClassifier) else None
+
+    @property
+    def encoder(self) -> list[str]:
+        """Return the options of the command line that name the sentence encoder."""
+        name = ENCODERS.get(self.scenario["encoder"])
+        return [] if name is None else ["--encoder", name]
 
     @property
     def a_label_each(self) -> Any:

@@ -29,6 +29,7 @@ import sk_han
 from sk_han.serving import Scorer, create_app
 from sk_han.serving import _service as service
 from sk_han.serving._service import Service
+from tests.encoders_of_sentences import HashEncoder
 from tests.html_page import Page
 from tests.tiny_models import GOOD, LABELS, TEXTS, fitted_classifier, tiny, with_classes
 
@@ -98,8 +99,8 @@ def mounted(app):
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
-def serving(path, threshold=None, host="127.0.0.1", allowed_hosts=()):
-    started = Service(create_app(path, threshold), host, 0, allowed_hosts)
+def serving(path, threshold=None, host="127.0.0.1", allowed_hosts=(), encoder=None):
+    started = Service(create_app(path, threshold, encoder=encoder), host, 0, allowed_hosts)
     return running(started, started.listener)
 
 
@@ -218,6 +219,20 @@ class TestApp:
         assert item["properties"]["amount"]["description"] == "number"
         assert item["required"] == ["body"]
         assert "loan" not in json.dumps(paths)  # no training value
+
+    def test_an_encoder_is_given_and_reads_each_request(self, tmp_path):
+        model = fitted_classifier(encoder=HashEncoder())
+        sk_han.save(model, tmp_path / "model.han")
+        with pytest.raises(sk_han.ModelFormatError, match="encoder HashEncoder of tests makes"):
+            create_app(tmp_path / "model.han")
+        encoder = HashEncoder()
+        with serving(tmp_path / "model.han", encoder=encoder) as started:
+            answer = post(started, "/predict", texts=["A good zebra."]).json()
+            assert encoder.calls[-1] == ["A good zebra."]
+            assert post(started, "/explain", texts=["A bad zebra."]).status == 200
+            assert encoder.calls[-1] == ["A bad zebra."]
+        expected = model.predict_proba(["A good zebra."])[0]
+        np.testing.assert_allclose(answer["probabilities"][0], expected, atol=1e-6)
 
     def test_it_can_be_mounted_in_an_app_of_the_user(self, folder):
         with mounted(create_app(Scorer.load(folder / "texts.han"), THRESHOLD)) as url:

@@ -14,49 +14,36 @@ from sk_han._text import vocabulary as tokenizer_state
 from sk_han._utils.compat import validate_parameter_constraints
 from sk_han.nn import HierarchicalAttentionNetwork, NetworkOptions
 from sk_han.nn._encoders import shapes_of
-from sk_han.sentence_vectors._network import SentenceNetwork
-from sk_han.sentence_vectors._training import TrainedSentenceNetwork
 from sk_han.serving._stored_model import ServedNetwork, weight_shapes
 
 OPTIONS = NetworkOptions(embedding_dim=5, word_hidden=3, sentence_hidden=2)
-SIZES: dict[str, dict[str, Any]] = {
-    "words": {"vocabulary_size": 11, "max_words": 7},
-    "vectors": {"input_size": 13, "recurrent": True},
-}
-NETWORKS = {"words": HierarchicalAttentionNetwork, "vectors": SentenceNetwork}
+SIZES = {"vocabulary_size": 11, "n_classes": 2}
 TARGET = OneOfClasses(np.array(["no", "yes"]))
 
 
-def state_of(reads: str) -> dict[str, Any]:
-    shapes = shapes_of(NETWORKS[reads], **SIZES[reads], n_classes=2, **vars(OPTIONS))
+def state() -> dict[str, Any]:
+    shapes = shapes_of(HierarchicalAttentionNetwork, **SIZES, **vars(OPTIONS))
     return {
-        "reads": reads,
-        **SIZES[reads],
-        "n_classes": 2,
+        **SIZES,
+        "max_words": 7,
         "valid_batch_size": 1,
         "options": OPTIONS.to_plain(),
         "weights": {name: np.zeros(shape, np.float32) for name, shape in shapes.items()},
     }
 
 
-@pytest.mark.parametrize(
-    ("part", "reads"),
-    [(TrainedNetwork, "words"), (ServedNetwork, "words"), (TrainedSentenceNetwork, "vectors")],
-)
-def test_sizes_that_its_weights_do_not_have_are_refused(part: Any, reads: str) -> None:
-    part.from_state(state_of(reads), TARGET, "cpu")
-    for name, size in (SIZES[reads] | {"n_classes": 2}).items():
-        if name == "max_words":
-            continue
-        state = state_of(reads) | {name: not size if size is True else size + 1}
+@pytest.mark.parametrize("part", [TrainedNetwork, ServedNetwork])
+def test_sizes_that_its_weights_do_not_have_are_refused(part: Any) -> None:
+    part.from_state(state(), TARGET, "cpu")
+    for name, size in SIZES.items():
         with pytest.raises(ValueError, match=r"must have|too many"):
-            part.from_state(state, TARGET, "cpu")
+            part.from_state(state() | {name: size + 1}, TARGET, "cpu")
 
 
 @pytest.mark.parametrize("pooling", ["attention", Attention(size=4, per_label=True)])
 def test_a_scorer_knows_the_shapes_of_its_network(pooling: Any) -> None:
     options = {**vars(OPTIONS), "pooling": pooling}
-    shapes = shapes_of(HierarchicalAttentionNetwork, vocabulary_size=11, n_classes=2, **options)
+    shapes = shapes_of(HierarchicalAttentionNetwork, **SIZES, **options)
     assert dict(weight_shapes(11, 2, NetworkOptions(**options))) == shapes
 
 

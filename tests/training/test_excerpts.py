@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from skorch.callbacks import Callback
 
-from sk_han import DocumentArray, SentenceArray
+from sk_han import DocumentArray
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 sentences = st.lists(st.integers(1, 9), min_size=1, max_size=7)
@@ -145,12 +145,3 @@ def test_documents_are_read_whole_where_none_is_longer() -> None:
 def test_other_fits_read_excerpts_too(fit: Any) -> None:
     fit(excerpt_model(max_epochs=1))
     assert longest_read() < 12
-
-
-def test_networks_over_sentence_vectors_read_all() -> None:
-    rng = np.random.default_rng(0)
-    documents = SentenceArray.from_vectors([rng.normal(size=(5, 3)) for _ in LABELS])
-    plain, same = (
-        tiny(net_params=params).fit(documents, LABELS) for params in (None, {"excerpt_words": 1})
-    )
-    np.testing.assert_array_equal(same.predict_proba(documents), plain.predict_proba(documents))

@@ -76,7 +76,7 @@ def test_each_door_tells_of_an_order():
         report(model, X, labels, X_train=X, y_train=labels[::-1], baseline=None)
     for explains in (explain, explain_classes):
         with told("X and y_true"):
-            explains(model, X, y_true=labels[::-1], method="attention")
+            explains(model, X, y_true=labels[::-1], method="gradient_attention")
 
 
 def test_a_fit_warns_of_a_table_at_the_line_of_the_user():

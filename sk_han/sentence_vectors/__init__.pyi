@@ -1,2 +1,0 @@
-from sk_han.sentence_vectors._embedder import SentenceEmbedder as SentenceEmbedder
-from sk_han.sentence_vectors._network import SentenceNetwork as SentenceNetwork
