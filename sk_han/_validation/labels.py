@@ -324,7 +324,7 @@ def document_weights(
         )
     except (ValueError, OverflowError) as error:
         if "string to float" in str(error):  # of the texts in its place, which it quotes
-            raise TypeError(
+            raise ValueError(
                 "sample_weight, the third argument, has a number for each document; got strings. "
                 "Name the other arguments: fit(X, y, X_unlabelled=texts)."
             ) from None

@@ -325,7 +325,8 @@ def predictions(
     p = probability_array(classifier, X)
     if model is not None:
         target = model.fitted.target
-        decided = target.decide_by_proba(p) if t.ndim == 2 else target.top_label(p)
+        is_one = target.has_one_label and t.ndim == 1
+        decided = target.top_label(p) if is_one else target.decide_by_proba(p)
     else:
         decided = classifier.predict(X)
         decided = np.asarray(decided.toarray() if hasattr(decided, "toarray") else decided)

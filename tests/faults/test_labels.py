@@ -119,7 +119,7 @@ REFUSED = {
 WEIGHTS = {
     "zero throughout": ([0.0] * 12, "zero"),
     "two columns": (np.ones((12, 2)), "1D array"),
-    "text": (["heavy"] * 12, "could not convert string"),
+    "text": (["heavy"] * 12, "a number for each document; got strings"),
 }
 
 

@@ -66,6 +66,7 @@ FAULTS = {
         lr=1e-9,
         validation_fraction=0.2,
     ),
+    "a parameter of Keras": lambda: fit(epochs=3),
     "a GPU that is not there": lambda: fit(device="cuda"),
     "not fitted": lambda: HANClassifier().predict(TEXTS),
     "a file that is cut off": lambda: sk_han.load("model.han"),

@@ -52,8 +52,8 @@ def test_a_state_of_another_format_is_refused(estimator, change, message):
 
 
 def test_a_state_holds_parameters_and_what_was_learnt(estimator):
-    learnt = {"_fitted", "vocabulary_"} & estimator.__getstate__().keys()
-    assert len(learnt) == 1
+    learnt = {"_fitted", "vocabulary_", "reading_"} & estimator.__getstate__().keys()
+    assert learnt in ({"_fitted"}, {"vocabulary_", "reading_"})
     known = {"_state_format", "_sklearn_version", *estimator.get_params(deep=False)}
     assert estimator.__getstate__().keys() - known == learnt
     unfitted = {k: v for k, v in estimator.__getstate__().items() if k not in learnt}

@@ -64,7 +64,7 @@ def test_bad_sample_weights_are_refused(sample_weight: Any, message: str) -> Non
 
 def test_texts_in_their_place_are_not_quoted() -> None:
     text = "A secret."
-    with pytest.raises(TypeError, match=r"the third argument.*X_unlabelled=texts") as caught:
+    with pytest.raises(ValueError, match=r"the third argument.*X_unlabelled=texts") as caught:
         weights_of([text] * 5)
     assert text not in "".join(traceback.format_exception(caught.value))
 
