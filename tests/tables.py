@@ -2,6 +2,7 @@
 
 import json
 
+import narwhals
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -49,6 +50,7 @@ CONTAINERS = {
         pl.col(pl.Datetime(time_zone="UTC")).dt.convert_time_zone("America/Bogota")
     ),
     "Arrow": arrow,
+    "narwhals": lambda c: narwhals.from_native(arrow(c)),
     "dicts": rows,
     "mapping": dict,
     "mapping of arrays": lambda c: {n: pd.Series(v).to_numpy() for n, v in c.items()},

@@ -409,9 +409,10 @@ def is_table(X: Any) -> bool:
 def _is_frame(X: Any) -> bool:
     if isinstance(X, (list, np.ndarray, DocumentArray)):
         return False
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
-    return nw.dependencies.is_into_dataframe(X)
+    # It knows frames of its own namespace alone, and a user's may be of another.
+    return nw.dependencies.is_into_dataframe(nw.to_native(X, pass_through=True))
 
 
 def columns_of(X: Any, name: str = "X", chosen: Sequence[str] | None = None) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def read_column(
         elif column.dtype.kind == "M":
             column = column.astype("datetime64[us]")
     elif not isinstance(column, (list, tuple)):
-        import narwhals as nw
+        import narwhals.stable.v2 as nw
 
         series = nw.from_native(column, allow_series=True, pass_through=True)
         if isinstance(series, nw.Series):

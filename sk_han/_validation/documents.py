@@ -332,7 +332,7 @@ def as_list(X: Any, name: str = "X") -> list[Any]:
         )
     kind = a_kind(X)
     if not isinstance(X, (tuple, np.ndarray)):
-        import narwhals as nw
+        import narwhals.stable.v2 as nw
 
         X = nw.from_native(X, allow_series=True, pass_through=True)
         if isinstance(X, nw.LazyFrame):
