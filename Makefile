@@ -1,4 +1,4 @@
-# Everything starts here: each target makes what it needs, on a machine with Python 3.10+ and make.
+# Everything starts here: each target makes what it needs, on a machine with Python 3.11+ and make.
 PYTHON ?= python3
 # Where an environment has its commands: on Windows, with make and a shell such as Git's, in another folder.
 COMMANDS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
@@ -8,7 +8,7 @@ IMPORTED := .venv/.imported
 # Both ends of what pyproject.toml allows, Python included; make test-newest NEWEST_PYTHON=python3.13 ...
 OLDEST := .venv-oldest/$(COMMANDS)
 OLDEST_READY := .venv-oldest/.ready
-OLDEST_PYTHON ?= python3.10
+OLDEST_PYTHON ?= python3.11
 NEWEST := .venv-newest/$(COMMANDS)
 NEIGHBOURS := .venv-neighbours/$(COMMANDS)
 NEWEST_PYTHON ?= $(PYTHON)

@@ -9,7 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ def save(name: str, rows: list[dict[str, Any]]) -> None:
         "command": command(),
         "commit": commit(),
         "processor": processor(),
-        "date": datetime.now(timezone.utc).date().isoformat(),
+        "date": datetime.now(UTC).date().isoformat(),
         "rows": rows,
     }
     FOLDER.mkdir(exist_ok=True)

@@ -49,7 +49,7 @@ def _number_of(
     mask: int,
     distinct: NDArray[np.int32],
     n_distinct: int,
-) -> int:
+) -> int | np.int64:
     """Return the number of a column among the distinct ones; a new one gets `n_distinct`.
 
     The table holds such numbers, and -1 where it is free.

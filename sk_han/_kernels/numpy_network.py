@@ -197,7 +197,7 @@ class LabelAttention(NamedTuple):
         """Divide the sums (N, 2L) over the sentences of documents, (D, L); 0 for an empty one."""
         summed = sums_of_sequences(sums, sentences_per_document)
         below, above = np.split(summed, 2, axis=1)
-        return above / np.maximum(below, np.finfo(np.float32).tiny)
+        return np.divide(above, np.maximum(below, np.finfo(np.float32).tiny))
 
     def attributions(
         self,

@@ -153,7 +153,7 @@ def _ends_after_word(
         return UNDECIDED
     if length <= 3 and kinds[end - 1] & DECIMAL:  # an ordinal
         return UNDECIDED
-    slot = 0
+    slot = np.int64(0)
     for i in range(word, end):
         code = np.int64(codes[i])
         slot = 31 * slot + (np.int64(lower[code]) if code < len(lower) else code)
@@ -383,7 +383,7 @@ def number_words(
                     break
             slot = (slot + 1) & mask
         if number < 0:
-            number = n_types
+            number = np.int64(n_types)
             n_types += 1
             slots[slot] = number
             type_hashes[number] = hashes[word]

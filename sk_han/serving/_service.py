@@ -250,7 +250,7 @@ async def _body(request: Request) -> AsyncIterator[bytes]:
                 getattr(ctypes.CDLL(None), "malloc_trim", id)(0)
     except ClientDisconnect as error:  # nobody reads the answer
         raise HTTPException(400, "The body was not sent whole.") from error
-    except (asyncio.TimeoutError, asyncio.CancelledError) as error:  # busy, or about to end
+    except (TimeoutError, asyncio.CancelledError) as error:  # busy, or about to end
         raise HTTPException(503, "Busy: try again in a second.", {"Retry-After": "1"}) from error
 
 

@@ -43,7 +43,7 @@ def kinds_of_labels():
 KINDS = {name: values for name, *values in kinds_of_labels()}
 
 
-class Colour(str, Enum):
+class Colour(str, Enum):  # noqa: UP042 - str() of a member of a StrEnum would be its value
     RED = "red"
     GREEN = "green"
 

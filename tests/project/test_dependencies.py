@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
-
-# pytest brings packaging, and tomli where Python has no tomllib.
-if sys.version_info < (3, 11):
-    import tomli as tomllib
-else:
-    import tomllib
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
