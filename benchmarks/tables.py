@@ -34,7 +34,6 @@ REMOVED = {"sentence_alone", "integrated_gradients", "occlusion"}  # methods tha
 PEERS = {
     "han": "`HANClassifier`",
     "han-texts": "with texts without labels",
-    "han-vectors": "with MiniLM's sentence vectors",
     "tfidf": "TF-IDF(1-2) + LR",
     "characters": "TF-IDF of characters + LR",
     "svc": "TF-IDF(1-2) + LinearSVC",
