@@ -159,7 +159,11 @@ MultiHopAttention, default="attention"
     max_epochs : int or "auto", default="auto"
         Passes over the training documents. "auto" takes as many as make 400 steps of 16 documents,
         500 of 32 or 600 of 64, at least 2 and at most 20; training ends early, after the first
-        epoch whose loss is under a twentieth of that of the class frequencies.
+        epoch whose loss is under a twentieth of that of the class frequencies. A second cycle of
+        as many epochs, at most 20 in all, follows if the network is better than the n-grams on
+        held-out documents by two standard errors, or if its training loss is above .7 of that of
+        the class frequencies; not with `callbacks`, a constant rate, another loss, pre-training or
+        a warm start.
     batch_size : int or "auto", default="auto"
         Documents a step. "auto" takes 16 up to 2,500 training documents, 32 up to 5,000 and 64
         above.

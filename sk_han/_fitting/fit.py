@@ -15,7 +15,7 @@ from sk_han._fitting.linear import (
     fit_teacher,
 )
 from sk_han._fitting.network import fit_network
-from sk_han._fitting.scales import scale_parts
+from sk_han._fitting.scales import FittedNgrams, scale_parts
 from sk_han._fitting.sources import ngram_sources
 from sk_han._fitting.summary import reference_of, summary_of, warn_of_a_useless_network
 from sk_han._model.fitted_model import FittedModel
@@ -43,8 +43,11 @@ def fit_model(
     teacher = fit_teacher(fit, sources)
 
     # The network learns from the training documents alone. The linear models learn from held-out
-    # ones too: these are scored by cross-fitting, by models that have not seen them.
-    fitted = [fit_network(fit, teacher), *fit_linear_models(fit, sources, teacher)]
+    # ones too: these are scored by cross-fitting, by models that have not seen them. They come
+    # first, because a network that is better than they are is trained longer.
+    linear = fit_linear_models(fit, sources, teacher)
+    ngrams = [parts.held_out for parts in linear if isinstance(parts, FittedNgrams)]
+    fitted = [fit_network(fit, teacher, *ngrams), *linear]
 
     # The weight of each is calibrated on held-out documents, and so are the probabilities.
     with stages("scales"):

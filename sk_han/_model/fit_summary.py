@@ -10,6 +10,7 @@ from sk_han._storage.schema import ByName, Field, Schema
 # Why training ended, in words.
 ENDS = {
     "all epochs": "max_epochs reached",
+    "two cycles": "a second cycle included",
     "no improvement": "stopped early because held-out {unit}s no longer improved",
     "all learnt": "stopped early because the training {unit}s are learnt by heart",
     "a callback": "stopped by a callback",

@@ -153,26 +153,25 @@ def new_net(
     `learnt_loss`. `make_net` makes the net, such as `document_net`; `loss` are the parameters of
     its loss and measures.
     """
-    n_steps = max_epochs * math.ceil(n_documents / batch_size)
+    n_batches = math.ceil(n_documents / batch_size)
     clips, callbacks, has_schedule = _checked_callbacks(clone(list(callbacks or ()), safe=False))
     own_callbacks: list[Any] = []
     if lr_schedule == "one_cycle" and not has_schedule:
         one_cycle = LRScheduler(
             torch.optim.lr_scheduler.OneCycleLR,
             max_lr=lr,
-            total_steps=n_steps + 1,  # skorch advances once more after the last step
+            total_steps=max_epochs * n_batches + 1,  # skorch advances once more after the last step
             cycle_momentum=False,
             step_every="batch",
         )
         own_callbacks.append(("lr_schedule", one_cycle))
     if frozen_epochs > 0:
         own_callbacks.append(("freezer", Freezer("*embedding.weight")))
-        if frozen_epochs < max_epochs:
+        if frozen_epochs < math.inf:
             at = int(frozen_epochs) + 1
             own_callbacks.append(("unfreezer", Unfreezer("*embedding.weight", at=at)))
     if verbose:
-        progress = TrainingProgress(n_steps, max_epochs, with_rates=verbose > 1)
-        own_callbacks.append(("progress", progress))
+        own_callbacks.append(("progress", TrainingProgress(n_batches, with_rates=verbose > 1)))
     own_callbacks += callbacks
     if keep_best:  # after the user's callbacks, which may change weights
         own_callbacks.append(("early_stopping", EarlyStopping(n_iter_no_change)))

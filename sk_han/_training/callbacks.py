@@ -35,9 +35,8 @@ class TrainingProgress(Callback):
     rewritten, one line several times a second.
     """
 
-    def __init__(self, n_steps: int, n_epochs: int, *, with_rates: bool) -> None:
-        self.n_epochs, self.n_batches = n_epochs, n_steps // n_epochs
-        self.with_rates = with_rates
+    def __init__(self, n_batches: int, *, with_rates: bool) -> None:
+        self.n_batches, self.with_rates = n_batches, with_rates
 
     def on_train_begin(self, net: Any, X: Any = None, **kwargs: Any) -> None:
         """Compile the kernels, and start the clock."""
@@ -54,7 +53,7 @@ class TrainingProgress(Callback):
         longest = _SILENCE_ON_TERMINAL if rewrites_lines() else _LONGEST_SILENCE
         if training and seconds_since_message() > longest:
             number, n_done = len(net.history), len(net.history[-1]["batches"])
-            line = f"epoch {number} of {self.n_epochs}: {n_done:,} of {self.n_batches:,} batches"
+            line = f"epoch {number} of {net.max_epochs}: {n_done:,} of {self.n_batches:,} batches"
             tell(line, end=line_end())
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
@@ -66,10 +65,10 @@ class TrainingProgress(Callback):
             parts.append(f"{self.n_documents_ / epoch['dur']:,.0f} documents/s")
             if self.n_words_ is not None:
                 parts.append(f"{self.n_words_ / epoch['dur']:,.0f} words/s")
-        if number < self.n_epochs:
-            left = (perf_counter() - self.start_) / number * (self.n_epochs - number)
+        if number < net.max_epochs:
+            left = (perf_counter() - self.start_) / number * (net.max_epochs - number)
             parts.append(f"{duration(left)} of training left")
-        tell(f"epoch {number} of {self.n_epochs}: {', '.join(parts)}")
+        tell(f"epoch {number} of {net.max_epochs}: {', '.join(parts)}")
 
 
 def _scores_of(net: Any) -> dict[str, float]:
@@ -128,10 +127,9 @@ class StopAfter(_Stopping):
     """Stop training after some seconds, and keep the best epoch so far.
 
     The limit applies to the training of the network, whatever the number of epochs; reading texts
-    before it and fitting the linear models after it are not included. The last epoch ends when the
-    time is over, and is scored like any other. The learning rate schedule advances by the share of
-    the time that has passed, where that is more than the share of the steps, so that training ends
-    at its low rates.
+    and fitting the linear models are not included. The last epoch ends when the time is over, and
+    is scored like any other. The learning rate schedule advances by the share of the time that has
+    passed, where that is more than the share of the steps, so that training ends at its low rates.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from joblib import cpu_count
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from skorch import NeuralNet
-from skorch.callbacks import PassthroughScoring
+from skorch.callbacks import LRScheduler, PassthroughScoring
 from skorch.dataset import Dataset
 from skorch.helper import predefined_split
 from torch import Tensor
@@ -252,8 +252,10 @@ class Net(ClassifierMixin, NeuralNet):
         self.valid_batch_size = valid_batch_size
         self.excerpt_words = excerpt_words
 
-    def train(self, training: Any, validation: Any) -> Net:
-        """Train for `max_epochs`.
+    def train(
+        self, training: Any, validation: Any, more: Callable[[Net], int] | None = None
+    ) -> Net:
+        """Train for `max_epochs`, and then for `more` of them in another cycle of learning rates.
 
         Raise FloatingPointError if the loss, a weight or a logit is not a finite number.
         """
@@ -270,6 +272,11 @@ class Net(ClassifierMixin, NeuralNet):
                     stack.enter_context(callback.watching())
             with contextlib.suppress(StopTraining), self._own_settings():
                 self.fit_loop(training)
+                if more is not None and (n_epochs := more(self)):
+                    self._restart_schedule()
+                    self.max_epochs += n_epochs
+                    self.fit_loop(training, epochs=n_epochs)
+                    self.ended_by = "two cycles"
         self.notify("on_train_end", **data)
         for name, weight in self.module_.named_parameters():
             self._check_finite(weight, f"the weight {name}")
@@ -277,6 +284,12 @@ class Net(ClassifierMixin, NeuralNet):
         some = training.inputs[: self.valid_batch_size]
         self._check_finite(torch.from_numpy(self.outputs(some)), "a logit")
         return self
+
+    def _restart_schedule(self) -> None:
+        """Begin another cycle of learning rates."""
+        for _, callback in self.callbacks_:
+            if isinstance(callback, LRScheduler):
+                callback.lr_scheduler_ = callback.policy_(self.optimizer_, **callback.kwargs)
 
     def prepare_to_predict(self) -> None:
         """Switch dropout off, and on the CPU make the table of projected words."""

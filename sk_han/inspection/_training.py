@@ -65,12 +65,12 @@ class FitSummary(SummaryOfFit):
         Epochs of this fit.
     kept_epoch : int or None
         The epoch whose weights were kept, from 1; None for the last one, without scores.
-    ended : {"all epochs", "no improvement", "all learnt", "a callback", "the time", \
-"an interrupt", "one portion"}
+    ended : {"all epochs", "two cycles", "no improvement", "all learnt", "a callback", \
+"the time", "an interrupt", "one portion"}
         Why training ended: `max_epochs` or `n_iter_no_change` was reached, the training loss was
         almost 0 (with ``max_epochs="auto"``), or a callback stopped it, such as `StopAfter` or
-        `StopOnInterrupt`. "one portion": this was `partial_fit`, and all values refer to its last
-        portion.
+        `StopOnInterrupt`. "two cycles": all epochs, after ``max_epochs="auto"`` had added a second
+        cycle. "one portion": this was `partial_fit`, and all values refer to its last portion.
     n_scored : int
         Number of documents used for the scores.
     accuracy, loss : float or None

@@ -36,15 +36,15 @@ def test_a_log_announces_each_stage_in_order(capsys):
         for line in told(capsys, linear_ngrams=(1, 2), linear_chars=(1, 3)).splitlines()
         if line.endswith(" ...") or line.startswith(("Read ", "epoch 1 ", "Fitted "))
     ]
-    assert re.fullmatch(r"epoch 1 of 4: .*", lines.pop(5))
+    assert re.fullmatch(r"epoch 1 of 4: .*", lines.pop(6))
     assert re.fullmatch(r"Fitted to 18 documents of 2 classes in .*", lines.pop())
     assert lines == [
         "texts ...",
         "Read 18 documents of 2 classes: 138 words in 36 sentences; 2 are held out",
+        "linear models ...",
         "set-up ...",
         "word vectors ...",
         "network ...",
-        "linear models ...",
         "scales ...",
     ]
 
