@@ -163,7 +163,8 @@ MultiHopAttention, default="attention"
         as many epochs, at most 20 in all, follows if the network is better than the n-grams on
         held-out documents by two standard errors, or if its training loss is above .7 of that of
         the class frequencies; not with `callbacks`, a constant rate, another loss, pre-training or
-        a warm start.
+        a warm start. With 16 documents a step, the first cycle has only 300 steps where a second
+        one, then of 600, may follow.
     batch_size : int or "auto", default="auto"
         Documents a step. "auto" takes 16 up to 2,500 training documents, 32 up to 5,000 and 64
         above.

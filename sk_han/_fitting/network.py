@@ -53,7 +53,9 @@ _LEARNT = 0.05
 # words, at most 1.5 on five corpora. It also follows if the training loss is above this share of
 # that of the class frequencies, since such a network has learnt too little to be compared.
 _BETTER, _UNLEARNT = 2.0, 0.7
-_MOST_EPOCHS = 20  # of both cycles
+# With 16 documents a step, the first cycle is so much shorter if a second one, twice as long, may
+# follow. Both together have at most so many epochs.
+_SHORT, _MOST_EPOCHS = 3 / 4, 20
 _SMALLEST_SCALE = 0.01  # smallest median of a prior that an earlier fit gives
 
 
@@ -80,10 +82,11 @@ def _trained(fit: FitState, teacher: Pool | None, ngrams: HeldOutLogits | None) 
     """Train from word vectors and pre-training, or from the network of an earlier fit."""
     params = fit.params
     frozen = epochs_frozen(params.freeze_embedding)
+    first, second = _cycles(fit, teacher, ngrams)
     with fit.stages("set-up"):  # PyTorch's own optimizers load its compiler
         net = _new_net(
             fit,
-            teacher,
+            max_epochs=first,
             lr=params.lr if teacher is None else params.lr * _FINE_TUNING_LR,
             noise=float(params.adversarial_noise),
             frozen_epochs=frozen - len(fit.earlier_history),
@@ -108,22 +111,16 @@ def _trained(fit: FitState, teacher: Pool | None, ngrams: HeldOutLogits | None) 
         with fit.stages("pre-training"):
             _pretrain(net, fit, teacher)
     with fit.stages("network"):
-        further = partial(_n_further, fit, teacher, ngrams)
-        return net.train(fit.training_data, fit.validation, further)
+        return net.train(fit.training_data, fit.validation, partial(_n_more, fit, ngrams, second))
 
 
-def _n_further(fit: FitState, teacher: Pool | None, ngrams: HeldOutLogits | None, net: Net) -> int:
-    """Return the number of epochs of a second cycle, 0 where it does not pay.
+def _n_more(fit: FitState, ngrams: HeldOutLogits | None, n_epochs: int, net: Net) -> int:
+    """Return the number of epochs of a second cycle, 0 where it does not pay or may not follow.
 
     If the classes depend on the order of words, the network is better than the n-grams, and gains
     from more epochs. Elsewhere it is not, and does not.
     """
-    n_epochs, learnt, params = net.max_epochs, _learnt_loss(fit), fit.params
-    is_first = teacher is None and fit.warm_start_from is None
-    is_default = learnt and params.lr_schedule == "one_cycle" and not params.callbacks
-    if not is_first or not is_default or net.max_epochs + n_epochs > _MOST_EPOCHS:
-        return 0
-    if fit.validation is None or ngrams is None or not len(ngrams.rows):
+    if n_epochs == 0 or fit.validation is None or ngrams is None:
         return 0
     data = fit.validation[ngrams.rows]
     scored = data.targets, data.weights
@@ -132,10 +129,10 @@ def _n_further(fit: FitState, teacher: Pool | None, ngrams: HeldOutLogits | None
     gains = np.subtract(*(fit.target.loss(z, *scored)[0] for z in scaled))
     # With equal losses, the norm is the standard error of the sum.
     is_better = gains.sum() > _BETTER * np.linalg.norm(gains)
-    if not is_better and net.history[-1, "train_loss"] <= _UNLEARNT / _LEARNT * learnt:
+    if not is_better and net.history[-1, "train_loss"] <= _UNLEARNT / _LEARNT * _learnt_loss(fit):
         return 0
     why = "is better than the n-grams" if is_better else "has learnt little so far"
-    tell(f"The network {why}: {n_epochs} epochs more", quiet=not params.verbose)
+    tell(f"The network {why}: {n_epochs} epochs more", quiet=not fit.params.verbose)
     return n_epochs
 
 
@@ -147,15 +144,24 @@ def _learnt_loss(fit: FitState) -> float:
     return _LEARNT * fit.target.prior_loss(data.targets, data.weights)
 
 
-def _n_epochs(fit: FitState, teacher: Pool | None) -> int:
-    """Return the number of epochs of a network, fewer after pre-training."""
-    max_epochs = 1 if fit.is_partial else fit.params.max_epochs
-    n_documents = len(fit.training)
-    n = epochs_for(max_epochs, n_documents, batch_size_for(fit.params.batch_size, n_documents))
-    return n if teacher is None or max_epochs != "auto" else math.ceil(n * _FINE_TUNING_EPOCHS)
+def _cycles(fit: FitState, teacher: Pool | None, ngrams: HeldOutLogits | None) -> tuple[int, int]:
+    """Return the numbers of epochs of the first cycle, and of a second one that may follow."""
+    params, n_documents = fit.params, len(fit.training)
+    batch_size = batch_size_for(params.batch_size, n_documents)
+    n = epochs_for(1 if fit.is_partial else params.max_epochs, n_documents, batch_size)
+    if teacher is not None and params.max_epochs == "auto":
+        return math.ceil(n * _FINE_TUNING_EPOCHS), 0
+    is_default = _learnt_loss(fit) and params.lr_schedule == "one_cycle" and not params.callbacks
+    is_comparable = fit.warm_start_from is None and ngrams is not None and len(ngrams.rows) > 0
+    if not is_default or not is_comparable:
+        return n, 0
+    short = max(round(_SHORT * n), 2)
+    if batch_size <= 16 and 3 * short <= _MOST_EPOCHS:
+        return short, 2 * short
+    return n, n if 2 * n <= _MOST_EPOCHS else 0
 
 
-def _new_net(fit: FitState, teacher: Pool | None, **changes: Any) -> Net:
+def _new_net(fit: FitState, **changes: Any) -> Net:
     """Create a net with initial weights, which minimizes the loss of the target.
 
     `changes` are the arguments of `new_net` that differ from training on labelled documents. A loss
@@ -166,7 +172,6 @@ def _new_net(fit: FitState, teacher: Pool | None, **changes: Any) -> Net:
     del network["embedding_dropout"]  # net_params may have it
     training = {
         "n_documents": len(fit.training),
-        "max_epochs": _n_epochs(fit, teacher),
         "batch_size": batch_size_for(params.batch_size, len(fit.training)),
         "lr_schedule": "constant" if fit.is_partial else params.lr_schedule,
         "keep_best": fit.validation is not None,
@@ -231,7 +236,6 @@ def _pretrain(net: Net, fit: FitState, teacher: Pool) -> None:
     batch_size = PRETRAINING_BATCH_SIZE
     pretrained = _new_net(
         fit,
-        teacher,
         n_documents=len(soft),
         max_epochs=epochs_of(PRETRAINING_STEPS, len(soft), batch_size, least=1, most=20),
         batch_size=batch_size,

@@ -273,8 +273,7 @@ class Net(ClassifierMixin, NeuralNet):
             with contextlib.suppress(StopTraining), self._own_settings():
                 self.fit_loop(training)
                 if more is not None and (n_epochs := more(self)):
-                    self._restart_schedule()
-                    self.max_epochs += n_epochs
+                    self._restart_schedule(n_epochs)
                     self.fit_loop(training, epochs=n_epochs)
                     self.ended_by = "two cycles"
         self.notify("on_train_end", **data)
@@ -285,11 +284,14 @@ class Net(ClassifierMixin, NeuralNet):
         self._check_finite(torch.from_numpy(self.outputs(some)), "a logit")
         return self
 
-    def _restart_schedule(self) -> None:
-        """Begin another cycle of learning rates."""
+    def _restart_schedule(self, n_epochs: int) -> None:
+        """Begin another cycle of learning rates, after the epochs of the first."""
         for _, callback in self.callbacks_:
             if isinstance(callback, LRScheduler):
-                callback.lr_scheduler_ = callback.policy_(self.optimizer_, **callback.kwargs)
+                n_steps = n_epochs * (callback.kwargs["total_steps"] - 1) // self.max_epochs
+                schedule = callback.kwargs | {"total_steps": n_steps + 1}
+                callback.lr_scheduler_ = callback.policy_(self.optimizer_, **schedule)
+        self.max_epochs += n_epochs
 
     def prepare_to_predict(self) -> None:
         """Switch dropout off, and on the CPU make the table of projected words."""

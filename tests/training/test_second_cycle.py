@@ -28,10 +28,10 @@ def fitted(**params):
 
 def test_it_follows_if_the_network_is_better_than_the_ngrams(capsys):
     model = fitted(linear_ngrams=(2, 2), verbose=1, **LEARNS)
-    assert (model.n_iter_, model.fit_summary_.ended) == (4, "two cycles")
-    assert "4 epochs, a second cycle included" in str(model.fit_summary_)
+    assert (model.n_iter_, model.fit_summary_.ended) == (6, "two cycles")
+    assert "6 epochs, a second cycle included" in str(model.fit_summary_)
     log = capsys.readouterr().err
-    assert "The network is better than the n-grams: 2 epochs more\nepoch 3 of 4: " in log
+    assert "The network is better than the n-grams: 4 epochs more\nepoch 3 of 6: " in log
 
 
 def test_elsewhere_the_fit_is_that_of_one_cycle():
@@ -42,8 +42,8 @@ def test_elsewhere_the_fit_is_that_of_one_cycle():
 
 def test_it_follows_if_the_network_has_learnt_little(capsys):
     model = fitted(verbose=1, **STANDS_STILL)
-    assert (model.n_iter_, model.fit_summary_.ended) == (4, "two cycles")
-    assert "The network has learnt little so far: 2 epochs more" in capsys.readouterr().err
+    assert (model.n_iter_, model.fit_summary_.ended) == (6, "two cycles")
+    assert "The network has learnt little so far: 4 epochs more" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -77,3 +77,8 @@ def test_none_follows_a_warm_start_or_a_portion():
 def test_word_vectors_are_frozen_into_it():
     net = fitted(freeze_embedding=3, **STANDS_STILL).net_
     assert net.module_.embedding.weight.requires_grad
+
+
+@pytest.mark.parametrize(("params", "n_epochs"), [({}, 6 + 12), ({"callbacks": [Callback()]}, 8)])
+def test_the_first_cycle_is_shorter_where_a_second_one_may_follow(params, n_epochs):
+    assert fitted(**STANDS_STILL | {"batch_size": 4} | params).n_iter_ == n_epochs
