@@ -56,7 +56,8 @@ class VectorLearner:
     def choose_strength(self, folds: Sequence[Integers]) -> None:
         """Choose the strength of the lowest loss on folds, whose logits get the best scale."""
         rows = np.arange(len(self.points))
-        folds = [fold for fold in folds if len(fold)][: 1 if len(rows) >= _ENOUGH else None]
+        folds = [fold for fold in folds if 0 < len(fold) < len(rows)]
+        folds = folds[: 1 if len(rows) >= _ENOUGH else None]
         if not folds:
             return
         scored, lowest = np.concatenate(folds), np.inf
@@ -78,7 +79,7 @@ class VectorLearner:
 
     def fit(self, rows: Integers) -> VectorModel | None:
         """Fit to the documents of these rows; None if a class or label has none or all of them."""
-        if not self.target.is_learnable(self.data.targets[rows]):
+        if not len(rows) or not self.target.is_learnable(self.data.targets[rows]):
             return None
         with threadpool_limits(1, user_api="blas"):
             solution = self._solve(rows, self.strength, None)

@@ -152,20 +152,13 @@ def _load(name: str, requested: str) -> ModuleType | None:
     try:
         if import_module("numba").config.DISABLE_JIT:
             raise RuntimeError("NUMBA_DISABLE_JIT switches its compiler off")
-        try:
-            return import_module(f"sk_han._kernels.{name}")
-        except RuntimeError as error:
-            if "no locator available" not in str(error):  # Numba's message of a read-only cache
-                raise
-            # Files that are there can be read; Numba asks of the folder that it can write, too.
-            import_module("numba.core.caching")._CacheLocator.ensure_cache_path = lambda self: None
-            return import_module(f"sk_han._kernels.{name}")
+        return import_module(f"sk_han._kernels.{name}")
     except Exception as error:
         repair = (
             "If files of Numba's cache are damaged, delete sk_han/_kernels/__pycache__ or "
             "NUMBA_CACHE_DIR."
         )
-        if isinstance(error, OSError) or "no locator available" in str(error):
+        if "no locator available" in str(error):  # Numba's message where it may write no cache
             repair = "Set NUMBA_CACHE_DIR to a folder that can be written."
         _warn(
             f"its kernels cannot be compiled or loaded ({type(error).__name__}: {error})",

@@ -24,15 +24,6 @@ def warned_fit():
         return fit(), caught
 """
 
-# The superuser, who runs tests in containers, can write to any folder.
-READ_ONLY = """
-import numba.core.caching
-def refuse(*args, **kwargs):
-    raise PermissionError('read-only')
-numba.core.caching.tempfile.TemporaryFile = refuse
-numba.core.caching.IndexDataCacheFile._open_for_write = refuse
-"""
-
 
 def run(code, cache, **environment):
     """Run code after `FIT` with a cache of its own; return what it prints."""
@@ -75,10 +66,9 @@ class TestProcesses:
             # As if no folder could be written to.
             ("from numba.core.caching import CacheImpl as C\nC._locator_classes = []\n", {},
              "Set NUMBA_CACHE_DIR to a folder"),
-            (READ_ONLY, {}, "Set NUMBA_CACHE_DIR to a folder"),
             ("", {"NUMBA_DISABLE_JIT": "1"}, "NUMBA_DISABLE_JIT"),
         ],
-        ids=["no cache", "read-only cold cache", "compiler off"],
+        ids=["unwritable cache", "compiler off"],
     )  # fmt: skip
     def test_what_cannot_compile_means_pytorch_and_one_warning(
         self, tmp_path, setup, environment, repair
@@ -92,10 +82,6 @@ class TestProcesses:
         assert said.startswith("torch RuntimeWarning: ")
         assert said.count("RuntimeWarning") == 1
         assert repair in said
-
-    def test_a_cache_that_is_read_only_and_warm_is_used(self, filled):
-        code = READ_ONLY + "model, caught = warned_fit()\nprint(model.engine_, *caught)"
-        assert run(code, filled[0]).strip() == "numba"
 
     def test_the_engine_of_pytorch_imports_no_numba(self, tmp_path):
         code = (

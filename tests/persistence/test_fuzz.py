@@ -24,6 +24,7 @@ from tests.crafted_files import (
     with_text,
     without,
 )
+from tests.encoders_of_sentences import NAMED
 from tests.tiny_models import fitted_classifier
 
 FILES = [path.read_bytes() for path in sorted(GOLDEN.glob("*.han"))]
@@ -132,7 +133,7 @@ def test_a_changed_file_is_refused_or_sound(change, tmp_path):
     path = tmp_path / "model.han"
     for content in FILES:  # what is imported late is there now
         path.write_bytes(content)
-        assert np.isfinite(numbers_of(load(path))).all()
+        assert np.isfinite(numbers_of(load(path, encoder=NAMED))).all()
     for number in range(N_FLOODS if change is with_a_flood else N_OF_A_KIND):
         whole = draw.choice(FILES)
         content = change(draw, whole)
@@ -141,7 +142,7 @@ def test_a_changed_file_is_refused_or_sound(change, tmp_path):
         path.write_bytes(content)
         tracemalloc.start()
         try:
-            model = load(path)
+            model = load(path, encoder=NAMED)
         except ModelFormatError:
             model = None
         finally:
@@ -151,7 +152,7 @@ def test_a_changed_file_is_refused_or_sound(change, tmp_path):
         if model is None:
             if change is not with_another_value:  # a Scorer does not read parameters: `UNREAD`
                 with pytest.raises(ModelFormatError):
-                    Scorer.load(path)
+                    Scorer.load(path, encoder=NAMED)
             continue
         assert change not in DAMAGES, number
         assert np.isfinite(numbers_of(model)).all(), number
