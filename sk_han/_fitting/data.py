@@ -503,7 +503,7 @@ def _check_encoder(X: Any, encoder: Any, warm_start_from: FittedModel | None) ->
             f"encoder= reads raw texts, and X is {a_kind(X)}. Give texts, or leave encoder= out "
             "and put a SentenceEmbedder with the encoder before the classifier."
         )
-    if warm_start_from is not None and warm_start_from.part(VECTORS) is None:
+    if warm_start_from is not None and warm_start_from.encoder is None:
         raise ValueError(
             "encoder= was set after the first fit, and a warm start adds no part. Fit anew with "
             "warm_start=False."

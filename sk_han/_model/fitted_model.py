@@ -399,8 +399,6 @@ def _check_linear_models(state: Mapping[str, Any], where: str, sizes: Sizes) -> 
         part = state["parts"].get(name)
         if part is not None and part["kind"] != kind:
             raise ValueError(f"its part {name} is of the kind {part['kind']}")
-    if state["encoder"] is not None and VECTORS not in state["parts"]:
-        raise ValueError("it has an encoder of sentences, and no part that reads their vectors")
     for name, (reads_characters, is_latent) in _LINEAR.items():
         part = state["parts"].get(name)
         if part is None:

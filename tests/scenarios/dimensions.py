@@ -436,6 +436,9 @@ ILLEGAL: dict[str, list[Rule]] = {
     "documented: an order is for one class a document": [
         *_of_several(ordered="True"),
     ],
+    "documented: scikit-learn's calibration sorts strings": [
+        when(estimator="calibration", y=_IN_ORDER, ordered="True")
+    ],
     "an Enum is of strings": [when(y="polars Enum", labels=_others("labels", *_STRINGS))],
     "documented: they are for several labels": [
         *(rule | one for rule in _FOR_LABELS for one in _OF_ONE),
@@ -519,10 +522,19 @@ class Refusal(NamedTuple):
 
 _ERRORS = (AttributeError, RuntimeError, TypeError, ValueError)
 _ALONE = "no other class can be suggested"
+_BY_SCORER = r"keep (Scorer|command line( report)?)"
 _AS_IN_PYTORCH = r"and a Scorer computes rnn='gru' .* alone: sk_han\.load reads"
 _WITHOUT_WORDS = "word ids without their words"
 REFUSALS: list[Refusal] = [
     Refusal(FITS, when(tokenizer__min_df={"2", "0.05"}), "no terms remain"),
+    # A column may happen to have the labels of few documents, or of one class.
+    Refusal(FITS, when(estimator="table", classes={"one", "two documents"}), "holds the labels"),
+    # Of two documents the first portion may be the empty one.
+    Refusal(
+        FITS,
+        when(learning="partial_fit", classes="two documents", documents="some empty"),
+        "empty vocabulary",
+    ),
     Refusal("ask faithfulness_report", _VECTORS, "words cannot be left out"),
     Refusal("keep .*", when(encoder="fitted transformer"), "is fitted to sentences"),
     Refusal(FITS, when(linear_chars=_CHARACTERS, estimator="padded word ids"), _WITHOUT_WORDS),
@@ -584,8 +596,10 @@ REFUSALS: list[Refusal] = [
     Refusal(
         f"{FITS}|keep learn on", when(embedding_init="mapping"), "No word of the vocabulary has"
     ),
-    Refusal("keep (Scorer|command line)", when(rnn=_others("rnn", "gru")), _AS_IN_PYTORCH),
-    Refusal("keep (Scorer|command line)", when(pooling=_NOT_SERVED), _AS_IN_PYTORCH),
+    Refusal(
+        "keep (Scorer|command line( report)?)", when(rnn=_others("rnn", "gru")), _AS_IN_PYTORCH
+    ),
+    Refusal(_BY_SCORER, when(pooling=_NOT_SERVED), _AS_IN_PYTORCH),
     *(Refusal("keep .*", rule, "cannot be saved") for rule in NOT_PLAIN),
 ]
 

@@ -356,8 +356,12 @@ class Trial:
         """Return all parameters as text, but not estimators, whose parameters are among them."""
         params = self.estimator.get_params()
         values = {name: str(value) for name, value in params.items() if not hasattr(value, "fit")}
-        values.pop("encoder", None)  # a copy may have the name of one that cannot be pickled
-        shown = {n: v for n, v in values.items() if "HANClassifier(" not in v}
+        shown = {
+            name: value
+            for name, value in values.items()
+            # A copy may have the name of an encoder that cannot be pickled.
+            if "HANClassifier(" not in value and not name.endswith("encoder")
+        }
         return re.sub(" at 0x[0-9a-fA-F]+", "", str(shown))
 
     def _fit(self, **extras: Any) -> None:
