@@ -654,7 +654,7 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
             With the defaults ``2 * sentence_hidden`` features, all zeros for an empty document.
         """
         check_is_fitted(self)
-        model = self._reading()
+        model = self.model_.of_words()  # which is all that the network reads
         with self._computing():
             vectors: NDArray[np.float32] = model.pool.network.vectors(model.read(X))
         return vectors
@@ -796,10 +796,10 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
 
     def _reading(self) -> FittedModel:
         """Return the fitted model with the encoder of the parameters, if it is that of the fit."""
-        before, given = self.model_, (self.encoder, self.encoder_memory)
+        fitted = self.model_
         with self._computing():  # a named encoder is made with these threads
-            model = before.read_with(*given, quiet=not self.verbose)
-        if model is not before and self.model_ is before:  # no fit of another thread is undone
+            model = fitted.read_with(self.encoder, self.encoder_memory, quiet=not self.verbose)
+        if model is not fitted and self.model_ is fitted:  # no fit of another thread is undone
             self.model_ = model
         return model
 

@@ -132,7 +132,7 @@ class SentenceEmbedder(SharesEncoder, DocumentTransformer, BaseEstimator):
         def sentences() -> list[str]:
             return list(dict.fromkeys(sentences_of(texts, tokenizer.spans(texts))))
 
-        encoder = SentenceEncoder.from_given(self.encoder, learn_from=sentences)
+        encoder = SentenceEncoder.from_parameter(self.encoder, learn_from=sentences)
         self.tokenizer_, self.identity_, self._encoder = tokenizer, encoder.identity, encoder
         return self
 
@@ -209,12 +209,12 @@ class SentenceEmbedder(SharesEncoder, DocumentTransformer, BaseEstimator):
         check_is_fitted(self)
         self._validate_params()  # they may be set after the fit
         encoder = vars(self).get("_encoder")
-        if encoder is None or encoder.given is not self.encoder:
+        if encoder is None or encoder.parameter is not self.encoder:
             if self.encoder is None:
                 raise ValueError(
                     f"This SentenceEmbedder is not complete: {asking_for(self.identity_)}"
                 )
-            encoder = SentenceEncoder.from_given(self.encoder, expected=self.identity_)
+            encoder = SentenceEncoder.from_parameter(self.encoder, expected=self.identity_)
             self._encoder = encoder
         return SentenceReader(
             self.tokenizer_, replace(encoder, memory=self.memory, quiet=not self.verbose)

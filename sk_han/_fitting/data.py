@@ -518,7 +518,7 @@ def _fitted_encoder(params: Any, tokenizer: HierarchicalTokenizer, X: Any) -> Se
         return list(dict.fromkeys(sentences_of(texts, tokenizer.spans(texts))))
 
     quiet = not params.verbose
-    return SentenceEncoder.from_given(
+    return SentenceEncoder.from_parameter(
         params.encoder, params.encoder_memory, quiet=quiet, learn_from=sentences
     )
 

@@ -175,12 +175,14 @@ class FittedModel:
         own = self.sentence_encoder
         if self.encoder is None or self.tokenizer is None or encoder is None:
             return self
-        if own is not None and (own.given is encoder or own.fitted is not None):
+        if own is not None and (own.parameter is encoder or own.fitted is not None):
             memory = None if own.fitted is not None else memory
             if (own.memory, own.quiet) == (memory, quiet):
                 return self
             return replace(self, sentence_encoder=replace(own, memory=memory, quiet=quiet))
-        encoder = SentenceEncoder.from_given(encoder, memory, quiet=quiet, expected=self.encoder)
+        encoder = SentenceEncoder.from_parameter(
+            encoder, memory, quiet=quiet, expected=self.encoder
+        )
         return replace(self, sentence_encoder=encoder)
 
     @property
@@ -193,6 +195,11 @@ class FittedModel:
         if self.needs_encoder and encoder is None:
             raise ValueError(asking_for(self.encoder))
         return self.read_with(encoder)
+
+    def of_words(self) -> FittedModel:
+        """Return the model without the part of sentence vectors, which encodes no sentence."""
+        pool = self.pool.without({VECTORS})
+        return replace(self, pool=pool, encoder=None, sentence_encoder=None)
 
     def known(self, documents: DocumentArray) -> DocumentArray:
         """Return documents without words beyond the vocabulary.

@@ -9,4 +9,4 @@ __all__ = ["PARTS", "Part", "Pool"]
 
 # Kinds of parts, by their names in files. The class of a network depends on what computes it:
 # `trained_network.TrainedNetwork`, or that of `sk_han.serving`.
-PARTS: dict[str, type[Part]] = {each.kind: each for each in (NgramModel, ColumnModel, VectorModel)}
+PARTS: dict[str, type[Part]] = {part.kind: part for part in (NgramModel, ColumnModel, VectorModel)}

@@ -72,19 +72,19 @@ _CAN_BE_GIVEN = (
 class SentenceEncoder:
     """A user's encoder of sentences, its identity, and where its vectors are kept.
 
-    Create one with `from_given`.
+    Create one with `from_parameter`.
     """
 
-    given: Any  # the encoder, or the string that names it
+    parameter: Any  # what the user set: the encoder, or the string that names it
     encoder: Any  # what is called
     identity: EncoderIdentity
     memory: Any = None
     quiet: bool = True
 
     @classmethod
-    def from_given(
+    def from_parameter(
         cls,
-        given: Any,
+        parameter: Any,
         memory: Any = None,
         *,
         quiet: bool = True,
@@ -95,7 +95,7 @@ class SentenceEncoder:
 
         A ValueError is raised if the identity is not the `expected` one.
         """
-        encoder = cls.check(given)
+        encoder = cls.check(parameter)
         if learn_from is not None and is_to_be_fitted(encoder):
             from sklearn.base import clone
 
@@ -106,17 +106,17 @@ class SentenceEncoder:
         identity = EncoderIdentity(_name(encoder), probes)
         if expected is not None:
             expected.check(identity)
-        return cls(given, encoder, identity, memory, quiet)
+        return cls(parameter, encoder, identity, memory, quiet)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a pickle holds, such as that of a Scorer: see `in_pickle`."""
-        given = in_pickle(self.given, self.identity)
-        return {**vars(self), "given": given, "encoder": self.fitted}
+        parameter = in_pickle(self.parameter, self.identity)
+        return {**vars(self), "parameter": parameter, "encoder": self.fitted}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if self.encoder is None:
-            self.__dict__["encoder"] = resolved(self.given)
+            self.__dict__["encoder"] = resolved(self.parameter)
 
     @property
     def fitted(self) -> Any:
@@ -124,9 +124,9 @@ class SentenceEncoder:
         return self.encoder if is_to_be_fitted(self.encoder) else None
 
     @staticmethod
-    def check(given: Any) -> Any:
-        """Return the encoder that is given or named; raise a TypeError if it is none."""
-        encoder = resolved(given)
+    def check(parameter: Any) -> Any:
+        """Return the encoder that is set or named; raise a TypeError if it is none."""
+        encoder = resolved(parameter)
         _method(encoder)
         return encoder
 
@@ -317,8 +317,8 @@ def in_pickle(encoder: Any, identity: EncoderIdentity | None) -> Any:
         return encoder
     kind, name = type(encoder), f"{type(encoder).__module__}:{type(encoder).__qualname__}"
     try:
-        known = identity or SentenceEncoder.from_given(encoder).identity
-        SentenceEncoder.from_given(name, expected=known)
+        known = identity or SentenceEncoder.from_parameter(encoder).identity
+        SentenceEncoder.from_parameter(name, expected=known)
     except Exception as error:  # such as that of a download
         if identity is not None:
             return None

@@ -174,6 +174,7 @@ def read(model: ExplainedModel | None, X: Any) -> ReadDocuments:
         return ReadDocuments(texts, texts, n_words)
     words: list[str] = []
     lengths: list[int] = []
+    model = replace(model, fitted=model.fitted.of_words())
     hashes, compared = model.fitted.text_hashes, [np.empty(0, dtype=bool)]
     learnt_from = compared.copy()
     for documents, sources in model.batches(X):

@@ -193,9 +193,17 @@ def test_a_crafted_state_is_refused(models, change, message):
     state = models["classifier"].to_state()
     with pytest.raises(ModelFormatError, match=message):
         HANClassifier().from_state(state | change)
-    parts = {name: part for name, part in state["parts"].items() if name != "vectors"}
-    with pytest.raises(ModelFormatError, match="an encoder of sentences, and no part that reads"):
-        HANClassifier().from_state(state | {"parts": parts})
+
+
+@pytest.mark.filterwarnings("ignore:The labels hold a single class")
+def test_a_model_whose_classes_left_no_vectors_to_learn_keeps_its_encoder(path):
+    model = quick(encoder=HashEncoder(size=5), warm_start=True).fit(TEXTS, ["one"] * len(TEXTS))
+    assert model.vector_model_ is None
+    save(model, path)
+    found = load(path, encoder=HashEncoder(size=5))
+    np.testing.assert_array_equal(
+        found.predict(UNSEEN), model.fit(TEXTS, ["one"] * 120).predict(UNSEEN)
+    )
 
 
 @pytest.mark.parametrize("name", ["probes", "center", "weights", "intercept"])
