@@ -34,10 +34,11 @@ class EncoderIdentity(NamedTuple):
 
     def check(self, other: EncoderIdentity, given: str = "encoder=") -> None:
         """Raise a ValueError unless another encoder gives the same vectors."""
-        sizes, difference = [each.probes.shape[1] for each in (other, self)], "in size"
+        expected, probes = (identity.probes.astype(np.float64) for identity in (self, other))
+        sizes, difference = [probes.shape[1], expected.shape[1]], "in size"
         if sizes[0] == sizes[1]:
-            length = max(np.linalg.norm(self.probes, axis=1).mean(), np.finfo(np.float32).tiny)
-            change = np.linalg.norm(other.probes - self.probes, axis=1).max() / length
+            length = max(np.linalg.norm(expected, axis=1).mean(), np.finfo(np.float32).tiny)
+            change = np.linalg.norm(probes - expected, axis=1).max() / length
             if change <= _TOLERANCE:
                 return
             difference = f"by up to {100 * change:.3g} % of their length"
