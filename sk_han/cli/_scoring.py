@@ -18,7 +18,6 @@ import numpy as np
 from sk_han._utils.containers import listed
 from sk_han._utils.messages import counted, import_optional, warn_user
 from sk_han._utils.progress import Progress, Stages, tell
-from sk_han._validation.cells import is_blank
 from sk_han._validation.labels import ClassNames
 from sk_han.cli._program import STANDARD, UsageError
 from sk_han.cli._tables import (
@@ -34,7 +33,6 @@ from sk_han.cli._tables import (
     writing,
     writing_rows,
 )
-from sk_han.datasets._tables import texts_of
 from sk_han.inspection._class_mix import with_priors
 from sk_han.inspection._drift import drift as compare
 from sk_han.inspection._results.collection import ExplanationList
@@ -75,20 +73,20 @@ def predict(arguments: argparse.Namespace) -> None:
     kinds = [] if part is None else [coding.kind for coding in part.encoder.codings.values()]
     is_sheet = str(arguments.output).lower().endswith(".xlsx")  # which has numbers
     written = _with_comma if "decimal comma" in kinds and not is_sheet else _rounded
-    blank: list[Any] = []  # the lines of texts without anything to read, which get no label
+    blank: list[Any] = []  # the lines of texts without words, which get no label
     with (
         _progress("Predicted", arguments) as progress,
         writing_rows(arguments.output, arguments.sep, first.attrs["encoding"]) as write,
     ):
         for frame in chain([first], batches):
-            documents = documents_of(frame, features, arguments)
+            documents = scorer.model_.read(documents_of(frame, features, arguments))
             result = scorer.predict_frame(documents, threshold=least).astype(object)
             decided = result.to_numpy()[:, : 1 if sets is None else n_classes]
             rest = result.iloc[:, decided.shape[1] :]
             if not arguments.proba:
                 rest = rest.iloc[:, : int(least is not None)]
             labels = decided[:, 0] if sets is None else map(sets.written, decided == 1)
-            are_blank = [*map(is_blank, texts_of(frame, arguments.text))]
+            are_blank = documents.words_per_document == 0
             blank += frame.index[are_blank].tolist()
             kept, shares = frame[arguments.keep].to_numpy().tolist(), rest.to_numpy().tolist()
             write([[*arguments.keep, "prediction", *rest.columns]] * (frame is first))

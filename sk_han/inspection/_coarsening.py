@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 
 from sk_han._utils.containers import listed
 from sk_han._utils.messages import nearest_name
-from sk_han.inspection._estimators import probability_array, reader_of, texts_of
+from sk_han.inspection._estimators import probability_array, read_documents, reader_of
 from sk_han.inspection._reporting import classes_of, with_length
 from sk_han.inspection._results.selective import SelectiveThreshold
 from sk_han.inspection._selecting import (
@@ -235,10 +235,9 @@ class CoarserClassifier:
         """
         X = with_length(X)
         answers = self._nodes.answers(self.predict_proba(X), self.selection_.threshold)
-        model = reader_of(self.estimator)
-        texts = texts_of(X if model is None else model.fitted.with_columns(X))
-        if texts is not None:
-            answers[[not text.strip() for text in texts]] = -1
+        n_words = read_documents(reader_of(self.estimator), X).n_words
+        if n_words is not None:
+            answers[n_words == 0] = -1
         names: NDArray[Any] = np.array([*self.nodes_, None], dtype=object)[answers]
         return names
 

@@ -166,7 +166,7 @@ def reader_of(estimator: Any) -> ExplainedModel | None:
         return None
 
 
-def read(model: ExplainedModel | None, X: Any) -> ReadDocuments:
+def read_documents(model: ExplainedModel | None, X: Any) -> ReadDocuments:
     """Read documents as their model does, or as plain texts."""
     if model is None:
         texts = texts_of(X)
@@ -197,4 +197,4 @@ def words_of(model: ExplainedModel | None, X: Any, name: str) -> Sequence[str] |
     """Return documents as texts: raw texts as they are, others as the model reads them."""
     if model is not None and model.are_raw_texts(X) and not model.steps:
         return model.fitted.texts(X, name)
-    return read(model, X).words
+    return read_documents(model, X).words

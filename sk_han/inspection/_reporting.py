@@ -47,7 +47,7 @@ from sk_han.inspection._estimators import (
     opened,
     own_results,
     probability_array,
-    read,
+    read_documents,
     reader_of,
     refuse_label_lists,
     words_of,
@@ -230,7 +230,7 @@ def report(
 
     if model is not None:
         evaluation.notes.extend(note_on_mix(model.fitted, evaluation.fields["probabilities"]))
-    held_out = read(model, X)
+    held_out = read_documents(model, X)
     words_train = None if X_train is None else words_of(model, X_train, "X_train")
     if baseline is None or isinstance(baseline, str):
         training = words_train, t_train
@@ -526,7 +526,7 @@ def _compared(
             f"None of the labels of the baseline, {listed(classes.tolist())}, is a label of the "
             f"model or of y: {listed(labels)}."
         )
-    learnt = None if reader is None else read(reader, X).learnt_from
+    learnt = None if reader is None else read_documents(reader, X).learnt_from
     told = ""
     if learnt is not None and len(learnt):
         told = f" {len(learnt):,} of these have the words of one of its training documents."

@@ -14,11 +14,7 @@ from scipy.special import bdtr, betaincinv
 from sk_han._rendering.blocks import percent
 from sk_han._utils.messages import agreeing, counted
 from sk_han._validation.labels import said_of_unknown, warn_of_order
-from sk_han.inspection._estimators import (
-    read,
-    reader_of,
-    texts_of,
-)
+from sk_han.inspection._estimators import read_documents, reader_of
 from sk_han.inspection._reporting import (
     classes_of,
     encoded_labels,
@@ -43,8 +39,8 @@ def selective_threshold(
     """Find the probability from which predictions are wrong at most as often as `max_error`.
 
     Selective classification with guaranteed risk [1]_: predictions whose largest probability
-    reaches the threshold are accepted, and the other documents go to a person. A blank text is
-    never accepted, as by `Scorer.predict_frame`, the service and the command line.
+    reaches the threshold are accepted, and the other documents go to a person. A blank text, one
+    without words, is never accepted, as by `Scorer.predict_frame`, service and command line.
 
     Parameters
     ----------
@@ -184,11 +180,11 @@ def read_held_out(
     labels, targets, _ = encoded_labels(classes, model, X, y)
     probabilities, predicted = predictions(estimator, model, X, labels, targets)
     several, classes = targets.ndim == 2, np.array(labels[: probabilities.shape[1]])
-    seen = None if model is None else read(model, X).learnt_from
+    documents = read_documents(model, X)
+    seen, n_words = documents.learnt_from, documents.n_words
     kept = np.ones(len(targets), dtype=bool)
     kept[[] if seen is None else seen] = False
-    texts = texts_of(X if model is None else model.fitted.with_columns(X))
-    has_text = kept if texts is None else kept & [bool(text.strip()) for text in texts]
+    has_text = kept if n_words is None else kept & (n_words > 0)
     needed = math.ceil(math.log(1 - confidence_level) / math.log(1 - max_error))
     n = int(kept.sum())
     if n < len(kept) / 2:

@@ -83,6 +83,14 @@ def check_threshold(threshold: Any, target: Target) -> None:
         raise ValueError(f"threshold must be a probability, such as 0.9; got {threshold!r}.")
 
 
+def accepted(
+    documents: DocumentArray, probabilities: NDArray[np.float64], threshold: float
+) -> NDArray[np.bool_]:
+    """Return which predictions reach a threshold, (D,); that of a blank document never does."""
+    has_words = documents.words_per_document > 0
+    return has_words & (probabilities.max(axis=1) >= threshold)
+
+
 class Scorer:
     """A fitted classifier in a file of `sk_han.save`, without PyTorch, scikit-learn and SciPy.
 
@@ -249,7 +257,8 @@ class Scorer:
             As in `predict`; may be empty.
         threshold : float, default=None
             Adds a column ``accepted``: whether the largest probability reaches this, such as the
-            threshold of `selective_threshold`; never of a blank text. For one label per document.
+            threshold of `selective_threshold`; never of a blank text, one without words. For one
+            label per document.
 
         Returns
         -------
@@ -273,15 +282,10 @@ class Scorer:
 
         index = X.index if isinstance(X, (pandas.Series, pandas.DataFrame)) else None
         X = records_of(X)
-        if not holds_word_ids(X):
-            X = (
-                as_list(X)
-                if self.model_.pool.columns is None
-                else self.model_.texts(X)
-                if len(X)
-                else []
-            )
-        z = self.model_.logits(X) if len(X) > 0 else np.empty((0, len(self.classes_)))
+        if not holds_word_ids(X) and self.model_.pool.columns is None:
+            X = as_list(X)  # of an iterator, too
+        documents = self.model_.read(X) if len(X) else DocumentArray.from_nested([])
+        z = self.model_.pool.logits(documents) if len(X) else np.empty((0, len(self.classes_)))
         decided, p = self.target.decode(self.target.decide(z)), self.target.probabilities(z)
         if self.target.has_one_label:
             names = ["prediction"]
@@ -295,11 +299,8 @@ class Scorer:
             predictions = pandas.DataFrame(decided, index)
         columns = [predictions]
         if threshold is not None:
-            has_text = np.array(
-                [not isinstance(each, str) or bool(each.strip()) for each in X], bool
-            )
             names.append("accepted")
-            columns.append(pandas.Series(has_text & (p.max(axis=1) >= threshold), index))
+            columns.append(pandas.Series(accepted(documents, p, threshold), index))
         names += [f"probability_{label}" for label in self.classes_]
         found = pandas.concat([*columns, pandas.DataFrame(p, index)], axis=1)
         found.columns = pandas.Index(names, dtype=object)  # UTF-8 does not hold every name

@@ -37,7 +37,7 @@ from sk_han._utils.progress import tell
 from sk_han._validation.cells import read_column
 from sk_han._validation.labels import ClassNames
 from sk_han.inspection._contributions import METHODS
-from sk_han.serving._scorer import Scorer, check_threshold
+from sk_han.serving._scorer import Scorer, accepted, check_threshold
 
 MAX_BODY = 2**20  # bytes of a request
 MAX_DOCUMENTS = 100  # of a request
@@ -294,7 +294,8 @@ def _predict(request: Request, body: _Body) -> Response:
     source: _Source = request.app.state.source
     model = source.model()
     X, _ = _sent(request, body, model)
-    p = _computed(model, model.scorer.predict_proba, X)
+    documents = _computed(model, model.scorer.model_.read, X)
+    p = model.scorer.predict_proba(documents)
     classes = plain(model.scorer.classes_)
     decided = model.scorer.target.decide_by_proba(p)
     if model.scorer.target.has_one_label:
@@ -302,9 +303,9 @@ def _predict(request: Request, body: _Body) -> Response:
     else:
         labels = [[classes[i] for i in row.nonzero()[0]] for row in decided]
     answer = {"classes": classes, "labels": labels, "probabilities": p.tolist()}
-    if source.threshold is not None:  # a person reads blank texts
-        has_text = [bool((x if isinstance(x, str) else x[model.text_column]).strip()) for x in X]
-        answer["accepted"] = (has_text & (p.max(axis=1) >= source.threshold)).tolist()
+    answer["blank"] = (documents.words_per_document == 0).tolist()
+    if source.threshold is not None:
+        answer["accepted"] = accepted(documents, p, source.threshold).tolist()
     return _Answer(answer)
 
 
@@ -397,7 +398,7 @@ def _result(model: _Model, form: Mapping[str, str], threshold: float | None) -> 
     sure = "" if explanation.labels is not None else f", {percent(p)}"
     blocks: list[Block] = [Heading(["Predicted ", *named(explanation.answer), sure])]
     if threshold is not None:
-        is_accepted = explanation.probabilities.max() >= threshold
+        is_accepted = bool(explanation.words) and explanation.probabilities.max() >= threshold
         relation = "Accepted: at least" if is_accepted else "Hand over to a person: below"
         decision = Span(f"{relation} the threshold of {threshold:g}.", "strong")
         blocks.append(Sentence([decision], "han-lead"))

@@ -75,7 +75,7 @@ class TestPredict:
 
     @pytest.mark.filterwarnings("always")
     def test_blank_texts_get_no_label_and_are_named(self, run, model, table):
-        path = table([(0, "Good.", ""), (1, " \n", ""), (2, "", "")])
+        path = table([(0, "Good.", ""), (1, " \n", ""), (2, "\u2192", "")])  # an arrow is no word
         code, output, told = run("predict", model, path, "--keep", "id", "--proba")
         assert code == 0
         assert [row[:2] for row in rows_of(output)[2:]] == [["1", ""], ["2", ""]]

@@ -246,7 +246,7 @@ def test_a_threshold_marks_the_documents_that_are_accepted(scorer):
     assert found["accepted"].tolist() == (confidence >= threshold).tolist()
     assert found["accepted"].nunique() == 2
     assert not scorer.predict_frame(UNSEEN, threshold=np.inf)["accepted"].any()
-    blank = scorer.predict_frame(["Good.", " ", "", "\t"], threshold=0.0)
+    blank = scorer.predict_frame(["Good.", " ", "", "\u2192\t"], threshold=0.0)  # an arrow
     assert blank["accepted"].tolist() == [True, False, False, False]
     none = scorer.predict_frame([], threshold=threshold)
     assert none.dtypes.tolist() == found.dtypes.tolist()

@@ -174,6 +174,11 @@ class TestAnswers:
         assert found["labels"] == scorer.predict(given).tolist()
         np.testing.assert_allclose(found["probabilities"], p, atol=1e-6)
 
+    def test_a_text_without_words_is_marked_and_not_accepted(self, texts):
+        found = post(texts, "/predict", texts=["Good.", " ", "\u2192"]).json()
+        assert found["blank"] == [False, True, True]
+        assert not any(found["accepted"][1:])
+
     def test_documents_below_the_threshold_are_not_accepted(self, texts):
         found = post(texts, "/predict", texts=[*TEXTS, "A good zebra. Bad!", ""]).json()
         assert found["accepted"] == [max(row) >= THRESHOLD for row in found["probabilities"]]
