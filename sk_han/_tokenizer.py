@@ -365,7 +365,7 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
         for texts, documents in zip_longest((portions, further), kept):
             for portion in texts:
                 if given is None:
-                    read = counts.add(*reader.read(portion)[:2])
+                    read = counts.add(*reader.tokenize(portion)[:2])
                 elif kept:
                     read = reader.documents(portion, given)
                 if kept:

@@ -29,7 +29,7 @@ from sk_han._model.class_mix import check_priors
 from sk_han._model.fitted_model import FittedModel
 from sk_han._options import NetworkOptions
 from sk_han._parts import Pool
-from sk_han._parts.columns import ColumnEncoder, is_table
+from sk_han._parts.columns import ColumnEncoder, ReadTable, is_table
 from sk_han._parts.ngrams import check_ngram_range
 from sk_han._parts.pool import VECTORS
 from sk_han._targets import Target, check_same_kind, fit_target
@@ -56,7 +56,6 @@ from sk_han._validation.documents import (
     warn_of_features,
     warn_of_missing,
     warn_of_no_words,
-    with_columns,
     within_vocabulary,
 )
 from sk_han._validation.labels import (
@@ -84,15 +83,24 @@ class FitInput(NamedTuple):
     groups: Any = None
 
 
+class Tables(NamedTuple):
+    """The documents of `FitInput`, of which tables are read: texts and encoded columns."""
+
+    encoder: ColumnEncoder | None  # of a table
+    X: ReadTable
+    X_val: ReadTable
+    X_unlabelled: Any
+
+
 class CheckedData(NamedTuple):
     """Checked data: labels are encoded, texts not yet tokenized; letters as for `Target`."""
 
     target: Target
+    tables: Tables
     X: Any
     targets: NDArray[Any]  # encoded labels of D documents
     weights: Floats  # (D,) with those of classes, at most 1, so that sums are finite
     groups: Integers | None  # (D,)
-    X_unlabelled: Any
     validation: tuple[Any, NDArray[Any], Floats] | None  # as X, targets and weights
 
     @property
@@ -209,9 +217,9 @@ def read_data(
         # Checks come before the texts are tokenized, which may take minutes.
         if is_partial:
             _check_portion(data, params, warm_start_from)
-        data, column_encoder = _read_tables(data, params)
+        tables = _read_tables(data, params)
         options = _check_parameters(params, warm_start_from)
-        checked = _check_data(data, params, warm_start_from)
+        checked = _check_data(data, tables, params, warm_start_from)
         target = checked.target
         if warm_start_from is None:
             options = options.decided(target.attends_per_label)
@@ -220,8 +228,7 @@ def read_data(
         )
         is_reader = isinstance(reader, SentenceReader)
         tokenizer = reader.tokenizer if is_reader else reader
-        known = within_vocabulary(with_columns(documents, checked.X), vocabulary_size)
-        labelled, conflicting = _labelled(known, checked)
+        labelled, conflicting = _labelled(within_vocabulary(documents, vocabulary_size), checked)
         validation = _validation(checked, reader, vocabulary_size)
         training, held_out = np.arange(len(labelled)), None
         if validation is None and not is_partial and params.validation_fraction is not None:
@@ -232,7 +239,7 @@ def read_data(
                 labelled.groups,
             )
             training, held_out = hold_out(*split)
-        descriptions = None if column_encoder is None else column_encoder.described(data.X)
+        descriptions = None if tables.encoder is None else tables.encoder.described(tables.X)
         fit = FitState(
             params=params,
             network_options=options,
@@ -251,7 +258,7 @@ def read_data(
             held_out=held_out,
             user_validation=validation,
             unlabelled=unlabelled,
-            column_encoder=column_encoder,
+            column_encoder=tables.encoder,
             column_descriptions=descriptions,
             n_conflicting=len(conflicting),
         )
@@ -263,24 +270,24 @@ def read_data(
     return fit
 
 
-def _read_tables(data: FitInput, params: Any) -> tuple[FitInput, ColumnEncoder | None]:
-    """Return the data with texts in place of tables, and what reads the other columns."""
+def _read_tables(data: FitInput, params: Any) -> Tables:
+    """Learn to read the columns of X, and read all tables; other documents are as given."""
     if params.text_column is None:
         if params.columns is not None:
             raise ValueError("columns needs text_column, the name of the column of the texts.")
-        return data, None
+        return Tables(None, ReadTable(data.X), ReadTable(data.X_val), data.X_unlabelled)
     encoder = ColumnEncoder.from_table(data.X, data.y, params.text_column, params.columns)
-    X_val = None if data.X_val is None else encoder.read(data.X_val, "X_val")
+    X_val = ReadTable(None) if data.X_val is None else encoder.encode(data.X_val, "X_val")
     X_unlabelled = data.X_unlabelled
     if is_table(X_unlabelled):
         X_unlabelled = encoder.texts(X_unlabelled, "X_unlabelled")
-    X = encoder.read(data.X)
+    X = encoder.encode(data.X)
     kinds = params.columns if isinstance(params.columns, dict) else {}
     for (name, coding), values in zip(encoder.codings.items(), X.values, strict=True):
         is_guess = coding.kind == "category" and kinds.get(name) is None
         if is_guess and (doubt := doubt_about(values[values != ""].tolist())):
             warn_user(f"Column {name!r} is read as categories, and {doubt}.")
-    return data._replace(X=X, X_val=X_val, X_unlabelled=X_unlabelled), encoder
+    return Tables(encoder, X, X_val, X_unlabelled)
 
 
 def _data_line(fit: FitState) -> str:
@@ -413,16 +420,18 @@ def _check_parameters(params: Any, warm_start_from: FittedModel | None) -> Netwo
     return options
 
 
-def _check_data(data: FitInput, params: Any, warm_start_from: FittedModel | None) -> CheckedData:
+def _check_data(
+    data: FitInput, tables: Tables, params: Any, warm_start_from: FittedModel | None
+) -> CheckedData:
     """Check the user's data, encode labels, and weigh documents."""
-    X = check_documents(data.X)
+    X = check_documents(tables.X.texts)
     if warm_start_from is None:
         warn_of_features(X)
     elif isinstance(X, SentenceArray) and warm_start_from.part(VECTORS) is None:
         X = X.words()  # no part of the earlier fit reads vectors
     if params.encoder is not None:
         _check_encoder(X, params.encoder, warm_start_from)
-    check_unlabelled(data.X_unlabelled, X)
+    check_unlabelled(tables.X_unlabelled, X)
     if warm_start_from is None:
         target, targets = fit_target(data.y, len(X), data.classes, ordered=params.ordered)
     else:
@@ -438,7 +447,7 @@ def _check_data(data: FitInput, params: Any, warm_start_from: FittedModel | None
     has_ids = (
         warm_start_from is not None or getattr(params.tokenizer, "vocabulary", None) is not None
     )
-    X_val, validation = check_validation(data.X_val, data.y_val, X, has_ids), None
+    X_val, validation = check_validation(tables.X_val.texts, data.y_val, X, has_ids), None
     if X_val is not None:
         targets_val = target.encode(data.y_val, len(X_val), "y_val")
         warn_of_order(data.X_val, data.y_val, "y_val", "X_val")
@@ -452,7 +461,7 @@ def _check_data(data: FitInput, params: Any, warm_start_from: FittedModel | None
             "epoch are kept, and scales are typical values."
         )
     weights = weights / weights.max()  # only ratios matter
-    return CheckedData(target, X, targets, weights, groups, data.X_unlabelled, validation)
+    return CheckedData(target, tables, X, targets, weights, groups, validation)
 
 
 def _tokenized(
@@ -463,14 +472,16 @@ def _tokenized(
     It is a tokenizer, a `SentenceReader` or None. A new tokenizer, and an encoder that is to be
     fitted, are fitted to the rows of positive weight only. Texts without labels are not encoded.
     """
-    X, X_unlabelled, rows = checked.X, checked.X_unlabelled, checked.rows
+    X, X_unlabelled, rows = checked.X, checked.tables.X_unlabelled, checked.rows
+    columns = checked.tables.X.rows
     tokenizer = reader = unlabelled = None
     if warm_start_from is not None or holds_word_ids(X):
         if warm_start_from is not None:
             tokenizer, reader = warm_start_from.tokenizer, warm_start_from.reader
-        documents = as_documents(X, reader)  # raises an error for texts without a tokenizer
+        # An error for texts without a tokenizer.
+        documents = as_documents(X, reader, columns)
         if warm_start_from is not None:
-            documents = warm_start_from.known(with_columns(documents, X))
+            documents = warm_start_from.known(documents)
         if X_unlabelled is not None and holds_word_ids(X):
             unlabelled = as_documents(X_unlabelled, None)
         elif X_unlabelled is not None:
@@ -486,6 +497,7 @@ def _tokenized(
             reader = SentenceReader(tokenizer, _fitted_encoder(params, tokenizer, counting))
         if reader is not tokenizer or counting is not X:
             documents = as_documents(X, reader)
+        documents.columns = columns
     if warm_start_from is not None:
         size = warm_start_from.vocabulary_size
     else:
@@ -547,7 +559,8 @@ def _validation(
     X_val, targets, weights = checked.validation
     if reader is None:
         check_word_ids(X_val, "X_val", "X_val=True, y_val=True")
-    documents = within_vocabulary(as_documents(X_val, reader), vocabulary_size)
+    columns = checked.tables.X_val.rows
+    documents = within_vocabulary(as_documents(X_val, reader, columns), vocabulary_size)
     if isinstance(reader, SentenceReader):
         identity = reader.encoder.identity
         check_sentence_vectors(documents, identity.probes.shape[1], identity, "X_val")

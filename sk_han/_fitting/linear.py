@@ -95,7 +95,7 @@ def fit_latent_spaces(fit: FitState, sources: Sequence[TextSource]) -> list[Text
         for source in sources:
             text, _ = fit.text
             if source.table is not None:
-                text = source.table.read(sampled_text(text, _MOST_CHARACTER_WORDS, fit.rng))
+                text = source.table.spell(sampled_text(text, _MOST_CHARACTER_WORDS, fit.rng))
             n_problems = fit.target.n_problems
             space = fit_latent_space(text, source.ngram_range, fit.rng, n_problems)
             if space is not None:

@@ -200,7 +200,7 @@ def check_memory(
         return
     repair = "linear_ngrams=None leaves this model out, and (1, 1) has fewer n-grams"
     if source.table is not None:
-        documents = source.table.read(documents)
+        documents = source.table.spell(documents)
         repair = "linear_chars=None leaves the model of characters out"
     n_bytes = 100 * documents.n_words + 20 * n_classes * len(documents)
     if n_known is not None:

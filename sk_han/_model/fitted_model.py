@@ -15,7 +15,7 @@ from sk_han._model.class_mix import MIX_FIELDS, Reference, check_priors, shift_o
 from sk_han._model.fit_summary import FIT_SUMMARY
 from sk_han._options import InstanceOf
 from sk_han._parts import PARTS, Pool
-from sk_han._parts.columns import ColumnModel
+from sk_han._parts.columns import ColumnModel, ReadTable
 from sk_han._parts.ngram_model import NgramModel
 from sk_han._parts.pool import (
     CHARACTERS,
@@ -55,7 +55,6 @@ from sk_han._validation.documents import (
     check_sentence_vectors,
     check_texts,
     holds_word_ids,
-    with_columns,
     within_vocabulary,
 )
 
@@ -146,18 +145,20 @@ class FittedModel:
         return [columns.encoder.text, *columns.encoder.codings]
 
     def texts(self, X: Any, name: str = "X") -> list[str]:
-        """Return raw texts as a list; those of a table with what the model reads of its columns."""
-        return check_texts(self.with_columns(X), name=name)
+        """Return raw texts, also those of a table, as a list."""
+        return check_texts(self._table(X).texts, name=name)
 
-    def with_columns(self, X: Any) -> Any:
-        """Return a table as texts with what the parts read of it; any other X as it is."""
-        for part in self.pool.parts.values():
-            X = part.read(X)
-        return X
+    def _table(self, X: Any) -> ReadTable:
+        """Return a user's table with its columns encoded; documents and texts have none."""
+        columns = self.pool.columns
+        if columns is None or isinstance(X, DocumentArray):
+            return ReadTable(X)
+        return columns.encode(X)
 
     def read(self, X: Any) -> DocumentArray:
         """Return texts, word ids or sentence vectors as documents that the model knows."""
-        return self.known(as_documents(self.with_columns(X), self.reader))
+        table = self._table(X)
+        return self.known(as_documents(table.texts, self.reader, table.rows))
 
     @property
     def reader(self) -> Any:
@@ -244,7 +245,8 @@ class FittedModel:
 
     def located(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
         """Yield documents that the model knows and their texts, at most `size` at a time."""
-        X = self.with_columns(X)
+        table = self._table(X)
+        X = table.texts
         if holds_word_ids(X) or self.tokenizer is None:
             documents = as_documents(X, self.reader)
             for first in range(0, len(documents), size):
@@ -252,13 +254,13 @@ class FittedModel:
                 yield self.known(batch), list(self._sources_of_ids(batch))
             return
         texts = check_texts(X)
+        values: list[Any] = [*zip(*table.values, strict=True)] or len(texts) * [()]
         for first in range(0, len(texts), size):
-            portion = texts[first : first + size]
-            documents, spans = self.reader.locate(portion)
-            with_columns(documents, portion)
-            rows: list[Any] = [*zip(*getattr(portion, "values", ()), strict=True)]
+            portion = slice(first, first + size)
+            documents, spans = self.reader.locate(texts[portion])
+            documents.columns = None if table.rows is None else table.rows[portion]
             sources = []
-            for text, places, row in zip(portion, spans, rows or len(portion) * [()], strict=True):
+            for text, places, row in zip(texts[portion], spans, values[portion], strict=True):
                 edges = places.word_spans.ravel()  # starts and ends
                 is_plain = (edges[1:] >= edges[:-1]).all() and (edges[1::2] > edges[::2]).all()
                 source = Source(text, *places)._replace(column_values=row)

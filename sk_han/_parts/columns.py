@@ -27,7 +27,7 @@ from sk_han._validation.cells import (
     read_column,
     written,
 )
-from sk_han._validation.documents import TableTexts, as_list, check_texts, row_names
+from sk_han._validation.documents import as_list, check_texts, row_names
 
 _BINS = 10  # of a number
 _UNSEEN = -1  # the row of a value that the fit has not seen
@@ -169,8 +169,16 @@ def _written_apart(numbers: Floats) -> list[str]:
     return texts
 
 
+class ReadTable(NamedTuple):
+    """The texts of a table, and the rows of weights that its other columns have."""
+
+    texts: Any
+    rows: Any = None  # (D, M) of int32, as `DocumentArray.columns`
+    values: Sequence[NDArray[Any]] = ()  # of each column (D,), as in a `Column`
+
+
 class ColumnEncoder(NamedTuple):
-    """Reads tables: the column of texts, and those whose values become rows of weights."""
+    """Encodes tables: the column of texts, and those whose values become rows of weights."""
 
     text: str
     codings: Mapping[str, Coding]
@@ -203,10 +211,8 @@ class ColumnEncoder(NamedTuple):
             codings[name] = Coding.from_column(column)
         return cls(text, codings, columns is not None)
 
-    def read(self, X: Any, name: str = "X") -> TableTexts:
-        """Read texts and the values of columns; errors name the column."""
-        if isinstance(X, TableTexts):
-            return X
+    def encode(self, X: Any, name: str = "X") -> ReadTable:
+        """Return texts with the rows and values of columns; errors name the column."""
         known = [self.text, *self.codings]
         is_rows = isinstance(X, (list, tuple))  # one by one: what a dict lacks is missing
         table = columns_of(X, name, known if self.is_choice and not is_rows else None)
@@ -242,8 +248,7 @@ class ColumnEncoder(NamedTuple):
             coded = coding.rows(read)
             rows.append(np.where(coded < 0, _UNSEEN, start + coded).astype(np.int32))
             values.append(read.values)
-        index = getattr(X, "index", None)
-        return TableTexts(texts, np.concatenate(rows, axis=1), values, index)
+        return ReadTable(texts, np.concatenate(rows, axis=1), values)
 
     def texts(self, X: Any, name: str) -> list[str]:
         """Return the texts of a table, whose other columns may be missing."""
@@ -277,9 +282,9 @@ class ColumnEncoder(NamedTuple):
             for (_, coding, start, place), value in zip(self.places(), values, strict=True)
         )
 
-    def described(self, texts: TableTexts) -> dict[str, str]:
+    def described(self, table: ReadTable) -> dict[str, str]:
         """Describe each column by its kind and its number of values."""
-        pairs = zip(self.codings.items(), texts.values, strict=True)
+        pairs = zip(self.codings.items(), table.values, strict=True)
         return {name: coding.described(values) for (name, coding), values in pairs}
 
 
@@ -363,23 +368,18 @@ class ColumnModel(Part):
         """Return the weights of rows (D, M), (D, M, K); 0 of unseen values."""
         return np.append(self.weights, np.zeros((1, len(self.intercept))), axis=0)[rows]
 
-    def read(self, X: Any) -> Any:
-        """Return a table as texts with the columns that are read; any other X as it is.
-
-        Warn of values that the fit has not seen, which have no weights.
-        """
-        if isinstance(X, (TableTexts, DocumentArray)):
-            return X
-        texts = self.encoder.read(X)
+    def encode(self, X: Any) -> ReadTable:
+        """Encode a table; warn of values that the fit has not seen, which have no weights."""
+        table = self.encoder.encode(X)
         for name, coding, _, place in self.encoder.places():
             is_category = not coding.n_bins and len(coding.values) > 0
-            if is_category and (n_unseen := int((texts.columns[:, place] < 0).sum())):
+            if is_category and (n_unseen := int((table.rows[:, place] < 0).sum())):
                 warn_user(
                     f"Column {name!r} has {counted(n_unseen, 'value')} that no two training "
                     "documents have; they count for no class.",
                     once=True,
                 )
-        return texts
+        return table
 
     def to_state(self) -> dict[str, Any]:
         """Return the names of the columns, bins and values, and weights."""

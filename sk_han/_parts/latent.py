@@ -113,7 +113,7 @@ class LatentLearner:
         self.space, self.target, self.table = space, target, table
         self.rows = _sample(target.codes(data.targets))
         documents = data.documents[self.rows]
-        self.vectors = space.vectors(documents if table is None else table.read(documents))
+        self.vectors = space.vectors(documents if table is None else table.spell(documents))
         self.targets, self.weights = data.targets[self.rows], data.weights[self.rows]
 
     def fit(self, rows: Integers) -> NgramModel | None:
@@ -158,7 +158,7 @@ def partial_fit_latent_model(
 
     The directions are no longer known: weights of n-grams move as in `partial_fit_ngram_model`.
     """
-    documents = data.documents if model.table is None else model.table.read(data.documents)
+    documents = data.documents if model.table is None else model.table.spell(data.documents)
     present = count_ngrams(documents, model.ngram_range, model.buckets)
     coefficients, intercept = coefficients_of(model), model.intercept.astype(np.float64)
     strength = n_documents / (_C_OF_PORTIONS * len(data))

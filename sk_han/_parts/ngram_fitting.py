@@ -125,7 +125,7 @@ class NgramLearner:
         table: WordTable | None = None,
     ) -> None:
         if table is not None:
-            data = replace(data, documents=table.read(data.documents))
+            data = replace(data, documents=table.spell(data.documents))
         self.data, self.target, self.table = data, target, table
         self.is_tfidf = target.n_problems > MOST_DENSE
         smallest, largest = ngram_range
@@ -279,7 +279,7 @@ def partial_fit_ngram_model(
         return None
     if model is not None:
         ngram_range, table = model.ngram_range, model.table
-    documents = data.documents if table is None else table.read(data.documents)
+    documents = data.documents if table is None else table.spell(data.documents)
     of_portion, present = frequent_ngrams(documents, ngram_range, 1)
     in_class = target.problems(data.targets)
     n_scores = in_class.shape[1]

@@ -243,7 +243,7 @@ class NgramModel(Part):
             scores = self._scores(documents)
         else:
             some = divided(documents, _WORDS_AT_ONCE)
-            scores = np.concatenate([self._scores(self.table.read(each)) for each in some])
+            scores = np.concatenate([self._scores(self.table.spell(each)) for each in some])
         # (D, B) -> (D, K)
         return self.target.expand(scores + self.intercept).astype(np.float64, copy=False)
 
@@ -254,7 +254,7 @@ class NgramModel(Part):
         occurrence among its words. A word has those of its characters. The intercept belongs to no
         word.
         """
-        read = documents if self.table is None else self.table.read(documents)
+        read = documents if self.table is None else self.table.spell(documents)
         compiled = kernels("ngrams") if self.problems is None else None
         if compiled is not None:
             found = self._scores_by_kernel(compiled, read, self.target.restrict(factors))[1]

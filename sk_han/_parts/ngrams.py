@@ -109,7 +109,7 @@ class WordTable(NamedTuple):
             of_id[number] = word[:LONGEST_WORD]
         return cls(*code_points(of_id))
 
-    def read(self, documents: DocumentArray) -> DocumentArray:
+    def spell(self, documents: DocumentArray) -> DocumentArray:
         """Return the documents with words in place of sentences, and characters in place of words.
 
         The n-grams of the result are those of characters within words, as in scikit-learn's

@@ -59,10 +59,6 @@ class Part(ABC):
         """
         return False
 
-    def read(self, X: Any) -> Any:
-        """Return a user's data with what the part reads in it besides words, such as columns."""
-        return X
-
     def check(self, documents: DocumentArray) -> None:  # noqa: B027  (most read word ids alone)
         """Check that a user's documents hold what the part reads, or raise a ValueError."""
 

@@ -86,11 +86,11 @@ class DocumentReader:
 
     def documents(self, texts: list[str], vocabulary: Mapping[str, int]) -> DocumentArray:
         """Return texts as documents of word ids, with the spelling of words that have no id too."""
-        types, words, _ = self.read(texts)
+        types, words, _ = self.tokenize(texts)
         found = map(vocabulary.get, words, repeat(UNKNOWN_ID))  # a generator takes twice the time
         return types.documents(np.fromiter(found, np.int32, len(words)), words)
 
-    def read(
+    def tokenize(
         self, texts: list[str], *, located: bool = False
     ) -> tuple[WordTypes, list[str], NDArray[np.bool_]]:
         """Return types of the kept words, the word of each type, and whether texts are cut (D,).
@@ -113,7 +113,7 @@ class DocumentReader:
         self, texts: list[str], vocabulary: Mapping[str, int]
     ) -> tuple[DocumentArray, list[DocumentSpans]]:
         """Return the documents of texts, and the positions of their sentences and words."""
-        types, words, truncated = self.read(texts, located=True)
+        types, words, truncated = self.tokenize(texts, located=True)
         assert types.word_spans is not None
         assert types.sentence_spans is not None
         ids = [vocabulary.get(word, UNKNOWN_ID) for word in words]

@@ -34,36 +34,6 @@ _MANY_IDS = 1 << 23  # with the default embedding_dim their vectors and moments 
 _FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1  # gaps: share of the rows with words
 
 
-class TableTexts(list[str]):
-    """The texts of a table, with what a fitted model reads of its other columns."""
-
-    def __init__(
-        self,
-        texts: Iterable[str],
-        columns: NDArray[np.int32],
-        values: Sequence[NDArray[Any]],
-        index: Any = None,
-    ) -> None:
-        super().__init__(texts)
-        self.columns = columns  # (D, M), as in a DocumentArray
-        self.values = values  # of each column (D,), as in a `Column`
-        self.index: Any = index  # of pandas, if any; in place of the method of lists
-
-    @property
-    def shape(self) -> tuple[int]:
-        """The number of texts: rows are chosen as those of an array."""
-        return (len(self),)
-
-    def __getitem__(self, rows: Any) -> Any:
-        if not isinstance(rows, (slice, np.ndarray)):
-            return super().__getitem__(rows)
-        if isinstance(rows, slice):
-            texts = super().__getitem__(rows)
-        else:
-            texts = [self[row] for row in rows.tolist()]
-        return TableTexts(texts, self.columns[rows], [values[rows] for values in self.values])
-
-
 def holds_word_ids(X: Any) -> bool:
     """Return whether X is tokenized, a DocumentArray or an array of integers, and not raw text."""
     return isinstance(X, DocumentArray) or (
@@ -82,8 +52,11 @@ def check_documents(
     return X
 
 
-def as_documents(X: Any, tokenizer: Any) -> DocumentArray:
-    """Return X, of word ids or D raw texts for a fitted tokenizer, as documents (D,)."""
+def as_documents(X: Any, tokenizer: Any, columns: NDArray[np.int32] | None = None) -> DocumentArray:
+    """Return X, of word ids or D raw texts for a fitted tokenizer, as documents (D,).
+
+    `columns` are those of texts that stand in a table, as `DocumentArray.columns`.
+    """
     if not holds_word_ids(X):
         if tokenizer is None:
             raise TypeError(
@@ -92,17 +65,11 @@ def as_documents(X: Any, tokenizer: Any) -> DocumentArray:
                 "training data makes of X, or fit it on raw text."
             )
         documents: DocumentArray = tokenizer.transform_ragged(X)
-        return with_columns(documents, X)
+        documents.columns = columns
+        return documents
     if len(X) == 0:
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
     return X if isinstance(X, DocumentArray) else DocumentArray.from_padded(X)
-
-
-def with_columns(documents: DocumentArray, texts: Any) -> DocumentArray:
-    """Give new documents the columns of their texts, if these are of a table."""
-    if isinstance(texts, TableTexts):
-        documents.columns = texts.columns
-    return documents
 
 
 def check_sentence_vectors(

@@ -113,13 +113,13 @@ class TaggingNet(Net):
 
     def predict(self, X: LabelledSentences) -> NDArray[np.int64]:
         """Return the decoded classes of all tokens, for skorch's scoring callbacks."""
-        return self.read(X.inputs, "decode")
+        return self.in_batches(X.inputs, "decode")
 
     def predict_proba(self, X: LabelledSentences) -> NDArray[np.float64]:
         """Return the probabilities of the classes of all tokens, for the same."""
-        return self.read(X.inputs, "probabilities")
+        return self.in_batches(X.inputs, "probabilities")
 
-    def read(self, sentences: Sentences, name: str) -> NDArray[Any]:
+    def in_batches(self, sentences: Sentences, name: str) -> NDArray[Any]:
         """Call "decode" (T,) or "probabilities" (T, C) of the network in batches."""
         read, found = getattr(self.module_, name), []
         for start in range(0, max(len(sentences), 1), self.valid_batch_size):
@@ -340,7 +340,7 @@ def _warn_of_one_label(
 ) -> None:
     """Warn if all tokens of up to 1,000 training sentences get one label, and have several."""
     some = training[np.linspace(0, len(training) - 1, min(len(training), 1_000)).astype(np.int64)]
-    predicted = np.unique(net.read(some.inputs, "decode")).tolist()
+    predicted = np.unique(net.in_batches(some.inputs, "decode")).tolist()
     if len(predicted) == 1 and len(np.unique(some.targets)) > 1:
         label = classes.tolist()[predicted[0]]
         warn_user(

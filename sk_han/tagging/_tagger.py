@@ -351,5 +351,6 @@ mapping of word to vector, default="random"
         """Return what a method of the network gives for all tokens, divided by sentences."""
         kinds = token_kinds(as_sentences(X, model["n_columns_"]))
         with self._computing():
-            values = model["net_"].read(encoded_sentences(kinds, model["vocabularies_"]), name)
+            sentences = encoded_sentences(kinds, model["vocabularies_"])
+            values = model["net_"].in_batches(sentences, name)
         return np.split(values, np.cumsum(kinds.lengths)[:-1]) if len(kinds.lengths) else []

@@ -20,7 +20,7 @@ class TestWordTable:
         tokenizer = HierarchicalTokenizer()
         documents = tokenizer.fit_transform(TEXTS)
         vectorizer = CountVectorizer(analyzer="char_wb", ngram_range=(2, 5))
-        ngrams_of, read = vectorizer.build_analyzer(), WordTable.of({}, 2).read(documents)
+        ngrams_of, read = vectorizer.build_analyzer(), WordTable.of({}, 2).spell(documents)
         for number, sentences in enumerate(tokenizer.inverse_transform(documents)):
             expected = {ngram for words in sentences for word in words for ngram in ngrams_of(word)}
             keys, _, _ = keyed_ngrams(read[number : number + 1], (2, 5))
@@ -33,17 +33,17 @@ class TestWordTable:
         table = WordTable.of(words_by_id(documents), len(tokenizer.vocabulary_) + 2)
         of_ids = DocumentArray.from_nested(documents.to_nested())
         assert of_ids.spelling is None
-        assert table.read(of_ids).to_nested() == table.read(documents).to_nested()
+        assert table.spell(of_ids).to_nested() == table.spell(documents).to_nested()
         new = tokenizer.transform(["filming"])
-        assert [len(word) for word in table.read(new).to_nested()[0]] == [9]
+        assert [len(word) for word in table.spell(new).to_nested()[0]] == [9]
         of_ids = DocumentArray.from_nested(new.to_nested())
-        assert [len(word) for word in table.read(of_ids).to_nested()[0]] == [2]  # its boundaries
+        assert [len(word) for word in table.spell(of_ids).to_nested()[0]] == [2]  # its boundaries
 
     def test_words_are_read_up_to_a_limit(self):
         tokenizer = HierarchicalTokenizer()
         long = tokenizer.fit_transform(["x" * 100_000])
         table = WordTable.of(tokenizer.vocabulary_, 3)
-        assert table.read(long).n_words == 1_002
+        assert table.spell(long).n_words == 1_002
         assert table.lengths.tolist() == [0, 0, 1_000]
 
 

@@ -88,7 +88,7 @@ def fit_part(table, labels):
     table = table | {"text": len(labels) * ["a"]}
     encoder = ColumnEncoder.from_table(table, labels, "text", None)
     documents = DocumentArray.from_nested([[] for _ in labels])
-    documents.columns = encoder.read(table).columns
+    documents.columns = encoder.encode(table).rows
     target, targets = fit_target(labels, len(labels), None)
     data = LabelledDocuments(documents, targets, np.ones(len(labels)))
     return ColumnLearner(encoder, data, target).fit(np.arange(len(labels))), documents, target
