@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from numbers import Integral
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +22,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han._fitting.data import FitInput
 from sk_han._fitting.fit import fit_model
-from sk_han._kernels.engine import ENGINES, engine_in_use, using_engine
+from sk_han._kernels.engine import engine_in_use, using_engine
 from sk_han._model.fitted_model import FittedModel
-from sk_han._options import NetworkOptions
 from sk_han._parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NETWORK, NGRAMS, VECTORS
 from sk_han._parts.trained_network import TrainedNetwork
+from sk_han._storage.description import CLASSIFIER
 from sk_han._targets import Target
 from sk_han._text.sentence_encoder import SharesEncoder, in_pickle
 from sk_han._tokenizer import HierarchicalTokenizer
@@ -36,11 +35,7 @@ from sk_han._training.fitted_state import getstate, restoring, setstate
 from sk_han._training.net import available_devices, computing
 from sk_han._utils.compat import (
     FRACTION,
-    LEARNING_RATE,
-    NOT_NEGATIVE,
-    POSITIVE,
     HasMethods,
-    Interval,
     StrOptions,
     check_nested_params,
     fit_context,
@@ -55,8 +50,6 @@ from sk_han.inspection._training import FitSummary
 
 if TYPE_CHECKING:
     from sk_han.inspection._results.collection import ExplanationList
-
-_OPTIONS = {name: of_option(c) for name, c in NetworkOptions.constraints().items()}
 
 
 def _fitted(read: Callable[[FittedModel], Any], doc: str) -> property:
@@ -354,43 +347,15 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
 
     _newest_format = 4
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
+        **{name: of_option(constraint) for name, constraint in CLASSIFIER.items()},
         "tokenizer": [HierarchicalTokenizer, None],
-        "text_column": [str, None],
-        "columns": [list, dict, None],
         "encoder": "no_validation",  # SentenceEncoder checks it
         "encoder_memory": [str, os.PathLike, HasMethods("cache"), None],
-        "embedding_dim": _OPTIONS["embedding_dim"],
         # HasMethods accepts strings too; check_embedding_init checks the names.
         "embedding_init": [np.ndarray, HasMethods("__getitem__")],
-        "freeze_embedding": ["boolean", Interval(Integral, 0, None, closed="left")],
-        "word_hidden": _OPTIONS["word_hidden"],
-        "sentence_hidden": _OPTIONS["sentence_hidden"],
-        "rnn": _OPTIONS["rnn"],
-        "pooling": _OPTIONS["pooling"],
-        "dropout": _OPTIONS["dropout"],
-        "word_dropout": _OPTIONS["word_dropout"],
-        "adversarial_noise": [NOT_NEGATIVE],
-        "linear_ngrams": [tuple, None],
-        "linear_chars": [tuple, StrOptions({"auto"}), None],
         "optimizer": [StrOptions(set(OPTIMIZERS)), type],
-        "lr": [LEARNING_RATE],
-        "lr_schedule": [StrOptions({"one_cycle", "constant"})],
-        "max_epochs": [POSITIVE, StrOptions({"auto"})],
-        "batch_size": [POSITIVE, StrOptions({"auto"})],
-        "class_weight": [dict, list, StrOptions({"balanced"}), None],
         "threshold": [FRACTION, "array-like", StrOptions({"f1"})],
-        "priors": [dict, None],
-        "ordered": ["boolean"],
-        "validation_fraction": [FRACTION, None],
-        "n_iter_no_change": [POSITIVE, None],
-        "warm_start": ["boolean"],
         "random_state": ["random_state"],
-        "device": [str],
-        "callbacks": [list, None],
-        "net_params": [dict, None],
-        "engine": [StrOptions(set(ENGINES))],
-        "n_threads": [POSITIVE, None],
-        "verbose": ["verbose"],
     }
 
     @suggesting_names
@@ -786,7 +751,6 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
         with self._computing(), gradients, stages.heartbeat():
             model = fit_model(self, data, stages, earlier, is_partial=is_partial)
         self.model_ = model  # one assignment: another thread reads the earlier fit or this one
-        self.__dict__.pop("_table", None)  # of the command line, which describes an earlier fit
         tell(self.fit_summary_, quiet=not self.verbose)
         return self
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,32 +17,29 @@ from sklearn.utils.validation import check_is_fitted
 
 import sk_han
 from sk_han._classifier import HANClassifier
+from sk_han._storage.description import (
+    ESTIMATORS,
+    check_all_taken,
+    fitted_state,
+    stored_estimator,
+    stored_model,
+)
 from sk_han._storage.model_file import (
     Arrays,
-    from_plain,
     model_file,
     packed_words,
     read_model,
-    taken,
     to_plain,
     write_model,
 )
-from sk_han._storage.schema import fields_of
 from sk_han._text.reader import READING
 from sk_han._text.sentence_encoder import check_storable
-from sk_han._text.vocabulary import stored_tokenizer, tokenizer_params
+from sk_han._text.vocabulary import stored_tokenizer
 from sk_han._tokenizer import HierarchicalTokenizer
 from sk_han._utils.compat import validate_parameter_constraints
 from sk_han._utils.files import check_replaceable, replacing
 from sk_han._utils.messages import a_kind
 from sk_han.inspection._estimators import inner_model
-from sk_han.serving._stored_model import (
-    ESTIMATOR,
-    check_all_taken,
-    fitted_state,
-    stored_steps,
-    stored_table,
-)
 
 if TYPE_CHECKING:
     from sk_han._embedder import SentenceEmbedder
@@ -57,15 +54,6 @@ if TYPE_CHECKING:
         | AttentionTranslator
     )
 
-
-# Names in `sk_han`, which loads each of them on first use.
-ESTIMATORS = (
-    "HANClassifier",
-    "HierarchicalTokenizer",
-    "SentenceEmbedder",
-    "SequenceTagger",
-    "AttentionTranslator",
-)
 
 # Parameters that no file holds: an encoder, and folders of this machine.
 _NOT_STORED = ("encoder", "encoder_memory", "memory", "steps")
@@ -113,19 +101,8 @@ def load(path: str | os.PathLike[str], *, encoder: Any = None) -> Saved | Pipeli
 
 def restored(description: Any, arrays: Arrays, encoder: Any) -> Any:
     """Create the estimator that a file describes; errors are those of `model_file`."""
-    pipeline, steps = stored_steps(description)
-    kinds = [each.get("class") if isinstance(each, dict) else None for _, each in steps]
-    if pipeline is None and kinds[0] not in ESTIMATORS:
-        raise ValueError(
-            f"it holds a model of the class {kinds[0]!r}, which sk_han.save does not write"
-        )
-    if pipeline is not None and kinds[0] not in ("HierarchicalTokenizer", "SentenceEmbedder"):
-        raise ValueError(f"it has {kinds[0]!r} where a HierarchicalTokenizer should be")
-    if pipeline is not None and kinds[1] != "HANClassifier":
-        raise ValueError(f"it has {kinds[1]!r} where a HANClassifier should be")
+    pipeline, steps, _ = stored_model(description)
     estimators = [(name, _estimator(each, arrays, encoder)) for name, each in steps]
-    if (table := stored_table(description)) is not None:
-        estimators[-1][1]._table = table
     check_all_taken(arrays)
     if pipeline is None:
         return estimators[0][1]
@@ -137,23 +114,15 @@ def _estimator(data: Any, arrays: Arrays, encoder: Any) -> Any:
     kind = data["class"]
     if kind == "HierarchicalTokenizer":
         return _tokenizer(data, arrays)
-    cls = getattr(sk_han, kind)
+    params, requests, fitted = stored_estimator(data, arrays)
     if kind == "SentenceEmbedder":
-        fields = fields_of(data, "the SentenceEmbedder", ["class", "params", "fitted"])
-        what = "params of the SentenceEmbedder"
-        params = _params(fields["params"], what, ("tokenizer", "verbose"), arrays)
-        embedder = _with_params(cls, {"encoder": encoder, **params})
-        return embedder.from_state(fitted_state(fields["fitted"], arrays, _tokenizer))
-    fields = fields_of(data, f"the {kind}", ESTIMATOR)
-    params = _params(fields["params"], f"params of the {kind}", cls._parameter_constraints, arrays)
-    estimator = _with_params(cls, params)
-    methods = [m for m in ("fit", "partial_fit", "score") if hasattr(estimator, m)]
-    requests = fields_of(from_plain(fields["requests"]), "the metadata requests", [], methods)
+        params["encoder"] = encoder
+    estimator = _with_params(getattr(sk_han, kind), params)
     with config_context(enable_metadata_routing=True):
         for method, requested in requests.items():
-            if fields_of(requested, f"the requests of {method}", [], requested):
+            if requested:
                 getattr(estimator, f"set_{method}_request")(**requested)
-    estimator.from_state(fitted_state(fields["fitted"], arrays, _tokenizer))
+    estimator.from_state(fitted_state(fitted, arrays, _tokenizer))
     if kind == "HANClassifier" and estimator.model_.needs_encoder:
         estimator.encoder = encoder
         with estimator._computing():
@@ -166,28 +135,6 @@ def _tokenizer(data: Any, arrays: Arrays) -> HierarchicalTokenizer:
     tokenizer: HierarchicalTokenizer = _with_params(HierarchicalTokenizer, stored.params)
     tokenizer.vocabulary_, tokenizer.reading_ = stored.vocabulary, READING
     return tokenizer
-
-
-def _params(stored: Any, what: str, names: Iterable[str], arrays: Arrays) -> dict[str, Any]:
-    """Return described parameters: plain values, an array, and of a tokenizer its parameters."""
-    params: dict[str, Any] = {}
-    for name, value in fields_of(stored, what, [], names).items():
-        match value:
-            case {"class": "HierarchicalTokenizer"} if name.endswith("tokenizer"):
-                fields = fields_of(value, f"the parameter {name}", ["class", "params"])
-                params[name] = tokenizer_params(fields["params"], f"params.{name}")
-            case {"array": "embedding_init"} if name == "embedding_init":
-                params[name] = taken(arrays, name)
-                if params[name].dtype.kind not in "iuf":
-                    kind = params[name].dtype
-                    raise ValueError(f"the array {name!r} holds {kind}, which are not numbers")
-            case _:
-                params[name] = from_plain(value)
-                if name.endswith("tokenizer") and value is not None:
-                    raise ValueError(
-                        f"its params.{name} must be None or the parameters of a tokenizer"
-                    )
-    return params
 
 
 def _with_params(cls: Any, params: dict[str, Any]) -> Any:
@@ -234,6 +181,7 @@ def save(
     *,
     text_hashes: bool = False,
     overwrite: bool = False,
+    table: dict[str, Any] | None = None,
 ) -> None:
     """Save a fitted estimator to a file that contains data only.
 
@@ -256,6 +204,9 @@ def save(
         among them.
     overwrite : bool, default=False
         Whether a file that is not a model is replaced too.
+    table : dict, default=None
+        How the table of the fit was read, for the command line to read others alike; as
+        `sk_han.serving.Scorer.table`.
 
     Raises
     ------
@@ -306,8 +257,7 @@ def save(
         "python": platform.python_version(),
     }
     description = {"versions": versions, "model": _described(estimator, arrays, text_hashes)}
-    classifier = estimator[-1] if type(estimator) is Pipeline else estimator
-    if (table := getattr(classifier, "_table", None)) is not None:
+    if table is not None:
         description["table"] = to_plain(table)
     with replacing(path) as file:
         write_model(file, description, arrays)

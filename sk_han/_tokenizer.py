@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain, zip_longest
-from numbers import Integral
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han._documents import DocumentArray
+from sk_han._storage.description import TOKENIZER
 from sk_han._text.analyzer import TOKEN_PATTERNS, compile_token_pattern
 from sk_han._text.reader import READING, DocumentReader, DocumentSpans, words_of
 from sk_han._text.vocabulary import WordCounts, check_vocabulary, in_normal_form
@@ -22,8 +22,8 @@ from sk_han._utils.compat import (
     HasMethods,
     Interval,
     RealNotInt,
-    StrOptions,
     fit_context,
+    of_option,
     validate_parameter_constraints,
 )
 from sk_han._utils.files import checked_state
@@ -148,20 +148,12 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's name and type)
-        "lowercase": ["boolean"],
-        "strip_accents": [StrOptions({"ascii", "unicode"}), callable, None],
-        "tokens": [StrOptions(set(TOKEN_PATTERNS))],
-        "token_pattern": [str, None],
-        "stop_words": [StrOptions({"english"}), list, None],
+        **{name: of_option(constraint) for name, constraint in TOKENIZER.items()},
+        "strip_accents": [*of_option(TOKENIZER["strip_accents"]), callable],
         "min_df": [Interval(RealNotInt, 0, 1, closed="both"), POSITIVE],
-        "max_features": [POSITIVE, None],
-        "max_sentences": [POSITIVE, None],
-        "max_words": [POSITIVE, None],
         "vocabulary": [Mapping, HasMethods("__iter__"), None],
         "sentence_splitter": [callable, None],
         "word_tokenizer": [callable, None],
-        "n_jobs": [Integral, None],
-        "output": [StrOptions({"ragged", "padded"})],
     }
 
     def __init__(

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from itertools import repeat
 from numbers import Integral
-from reprlib import repr as brief  # a value from a file may be as long as the file
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sk_han._documents import UNKNOWN_ID, DocumentArray
-from sk_han._options import Choice, Constraint, Either, InstanceOf, Range
-from sk_han._storage.model_file import Arrays, from_plain, unpacked_words
+from sk_han._options import Choice, InstanceOf
+from sk_han._storage.description import stored_estimator
+from sk_han._storage.model_file import Arrays, unpacked_words
 from sk_han._storage.schema import Field, ListOf, Schema, Sizes, check, fields_of
-from sk_han._text.analyzer import TOKEN_PATTERNS, compile_token_pattern
+from sk_han._text.analyzer import compile_token_pattern
 from sk_han._text.reader import READING, Numbering, WordTypes, plain_form
 from sk_han._utils.messages import counted
 
@@ -143,40 +142,6 @@ _LONGEST_PATTERN = 20_000  # it takes 150 bytes for each character, and our own 
 _MOST_CLASSES, _MOST_RANGES_IGNORING_CASE = 500, 50
 _IGNORES_CASE = re.compile(r"\(\?[a-zA-Z]*i")
 _MOST_SLOTS = 1 << 26  # 256 MB for a document
-_NONE = Choice((None,))
-_LIMIT = Either((Range(Integral, 1), _NONE))
-
-# Constraints on HierarchicalTokenizer's parameters in a file, without scikit-learn; a test compares
-# them with its own.
-PARAMETERS: dict[str, Constraint] = {
-    "lowercase": Choice((True, False)),
-    "strip_accents": Choice(("ascii", "unicode", None)),
-    "tokens": Choice(tuple(TOKEN_PATTERNS)),
-    "token_pattern": Either((InstanceOf(str), _NONE)),
-    "stop_words": Either((InstanceOf(list), Choice(("english", None)))),
-    "min_df": Either((Range(Integral, 1), Range(float, 0, 1), Choice((1.0,)))),
-    "max_features": _LIMIT,
-    "max_sentences": _LIMIT,
-    "max_words": _LIMIT,
-    "vocabulary": Either((InstanceOf(dict), InstanceOf(list), InstanceOf(tuple), _NONE)),
-    "sentence_splitter": _NONE,
-    "word_tokenizer": _NONE,
-    "n_jobs": Either((Range(Integral, -math.inf), _NONE)),
-    "output": Choice(("ragged", "padded")),
-}
-
-# Defaults of parameters that older files lack.
-DEFAULTS: dict[str, Any] = {
-    "lowercase": True,
-    "strip_accents": None,
-    "tokens": "words+marks",
-    "token_pattern": None,
-    "stop_words": None,
-    "max_sentences": None,
-    "max_words": None,
-    "n_jobs": None,
-    "output": "ragged",
-}
 
 
 @dataclass(frozen=True)
@@ -215,23 +180,13 @@ _FITTED = Schema(
     may_lack=True,
 )
 
-_PARAMS = Schema(tuple(Field(*each) for each in PARAMETERS.items()), may_lack=True)
-
 
 class StoredTokenizer(NamedTuple):
     """A fitted tokenizer of a file, with the words that ``stop_words="english"`` means."""
 
-    params: dict[str, Any]
+    params: dict[str, Any]  # those that an older release did not have are missing
     vocabulary: dict[str, int]
     stop_words: list[str] | None
-
-
-def tokenizer_params(stored: Any, where: str) -> dict[str, Any]:
-    """Return described parameters of a tokenizer, checked one by one."""
-    stored = fields_of(stored, "params of the tokenizer", [], PARAMETERS)
-    params = {name: from_plain(value) for name, value in stored.items()}
-    check(_PARAMS, params, where)
-    return params
 
 
 def stored_tokenizer(data: Any, arrays: Arrays) -> StoredTokenizer:
@@ -239,27 +194,24 @@ def stored_tokenizer(data: Any, arrays: Arrays) -> StoredTokenizer:
 
     A ValueError reports a description that is wrong, or of a tokenizer that could not read texts.
     """
-    fields = fields_of(data, "the tokenizer", ["class", "params", "fitted"])
-    if fields["class"] != "HierarchicalTokenizer":
-        raise ValueError(f"it has {brief(fields['class'])} where a HierarchicalTokenizer should be")
-    params = DEFAULTS | tokenizer_params(fields["params"], "tokenizer.params")
+    params, _, fitted = stored_estimator(data, arrays)
     _check_reading(params)
     required = ["vocabulary", "stop_words"]
-    fitted = fields_of(fields["fitted"], "the fitted tokenizer", required, ["reading"])
+    fitted = fields_of(fitted, "the fitted tokenizer", required, ["reading"])
     match fitted["vocabulary"]:
         case {"words": str(name)}:
             fitted = fitted | {"vocabulary": unpacked_words(arrays, name)}
         case _:
             raise ValueError("the vocabulary of its tokenizer does not name arrays")
     check(_FITTED, fitted, "tokenizer")
-    if params["stop_words"] == "english" and fitted["stop_words"] is None:
+    if params.get("stop_words") == "english" and fitted["stop_words"] is None:
         raise ValueError("its tokenizer lacks the words that stop_words='english' means")
     return StoredTokenizer(params, fitted["vocabulary"], fitted["stop_words"])
 
 
 def _check_reading(params: Mapping[str, Any]) -> None:
     """Check parameters from a file, which would else fail, or take gigabytes, at the first text."""
-    pattern, stop_words = params["token_pattern"], params["stop_words"]
+    pattern, stop_words = params.get("token_pattern"), params.get("stop_words")
     if pattern is not None:
         if len(pattern) > _LONGEST_PATTERN:
             raise ValueError(f"its token_pattern has {len(pattern)} characters")
@@ -274,11 +226,12 @@ def _check_reading(params: Mapping[str, Any]) -> None:
     for word in stop_words or ():
         if not isinstance(word, str):
             raise ValueError(f"its stop_words holds {word!r}, a {type(word).__name__}")
-    if params["n_jobs"] == 0:
+    if params.get("n_jobs") == 0:
         raise ValueError("its n_jobs is 0; it must be None, or another integer")
-    slots = (params["max_sentences"] or 1) * (params["max_words"] or 1)
-    if params["output"] == "padded" and slots > _MOST_SLOTS:
+    most = params.get("max_sentences"), params.get("max_words")
+    slots = (most[0] or 1) * (most[1] or 1)
+    if params.get("output") == "padded" and slots > _MOST_SLOTS:
         raise ValueError(
             f"its output='padded' has {slots} numbers for every document, by its max_sentences="
-            f"{params['max_sentences']} and max_words={params['max_words']}"
+            f"{most[0]} and max_words={most[1]}"
         )

@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import (
 # scikit-learn 1.6 to 1.9: recommended to third parties, but still with an underscore.
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
-from sk_han._options import Choice, Range
+from sk_han._options import Constraint, Either, InstanceOf, Range
 from sk_han._utils.messages import in_one_line
 
 __all__ = [
@@ -35,13 +35,21 @@ __all__ = [
 ]
 
 
-def of_option(constraint: Choice | Range) -> list[Any]:
+def of_option(constraint: Constraint) -> list[Any]:
     """Return the constraint of an option as constraints of scikit-learn."""
+    if isinstance(constraint, Either):
+        return [each for inner in constraint.constraints for each in of_option(inner)]
+    if isinstance(constraint, InstanceOf):
+        return [constraint.kind]
     if isinstance(constraint, Range):
         closed = "left" if constraint.includes_low else "neither"
         high = None if constraint.high == float("inf") else constraint.high
-        return [Interval(constraint.kind, constraint.low, high, closed=closed)]
-    return [StrOptions(set(constraint.values)), *constraint.classes]
+        kind = RealNotInt if constraint.kind is float else constraint.kind
+        return [Interval(kind, constraint.low, high, closed=closed)]
+    strings = {value for value in constraint.values if isinstance(value, str)}
+    found = [*constraint.classes, *[StrOptions(strings)] * bool(strings)]
+    found += ["boolean"] * (True in constraint.values) + [None] * (None in constraint.values)
+    return found
 
 
 POSITIVE = Interval(Integral, 1, None, closed="left")

@@ -85,13 +85,12 @@ def fit(arguments: argparse.Namespace) -> None:
         X = pd.Series(X, frame.index[rows])
     model.fit(X, rows_of(labels, rows), **more)
     model.set_params(verbose=0)  # who loads the file has not asked for lines
-    model._table = table_options(arguments)
 
     from sk_han import save
 
     with replacing_together():  # no model lies next to the tables of another
         _write_parts(frame, parts, arguments)
-        save(model, arguments.output, overwrite=arguments.force)
+        save(model, arguments.output, overwrite=arguments.force, table=table_options(arguments))
     size = os.path.getsize(arguments.output) / 1e6
     seconds = duration(time.monotonic() - started)
     tell(f"Saved {in_one_line(arguments.output)}, {size:.1f} MB, after {seconds}.", quiet=quiet)

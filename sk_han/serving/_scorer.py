@@ -13,8 +13,14 @@ from numpy.typing import NDArray
 from sk_han._documents import DocumentArray
 from sk_han._model.fitted_model import FittedModel
 from sk_han._parts.ngram_model import NgramModel
+from sk_han._storage.description import (
+    check_all_taken,
+    fitted_state,
+    stored_estimator,
+    stored_model,
+)
 from sk_han._storage.model_file import Arrays, model_file, read_model
-from sk_han._storage.schema import check, fields_of
+from sk_han._storage.schema import check
 from sk_han._targets import Target
 from sk_han._text.analyzer import TOKEN_PATTERNS
 from sk_han._text.reader import DocumentReader, DocumentSpans, words_of
@@ -23,14 +29,7 @@ from sk_han._text.vocabulary import stored_tokenizer
 from sk_han._utils.containers import records_of
 from sk_han._utils.messages import counted
 from sk_han._validation.documents import as_list, check_texts, holds_word_ids
-from sk_han.serving._stored_model import (
-    ESTIMATOR,
-    ServedNetwork,
-    check_all_taken,
-    fitted_state,
-    stored_steps,
-    stored_table,
-)
+from sk_han.serving._network import ServedNetwork
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -45,13 +44,12 @@ class ServedTokenizer:
     def __init__(self, data: Any, arrays: Arrays) -> None:
         stored = stored_tokenizer(data, arrays)
         self.vocabulary_, params = stored.vocabulary, stored.params
-        if params["stop_words"] == "english":
-            params["stop_words"] = stored.stop_words
-        pattern = params["token_pattern"]
-        names = ["lowercase", "strip_accents", "max_sentences", "max_words"]
+        tokens, pattern = params.get("tokens", "words+marks"), params.get("token_pattern")
+        stop_words = params.get("stop_words")
+        names = {"lowercase", "strip_accents", "max_sentences", "max_words"} & params.keys()
         self._reader = DocumentReader(
-            token_pattern=TOKEN_PATTERNS[params["tokens"]] if pattern is None else pattern,
-            stop_words=params["stop_words"] or (),
+            token_pattern=TOKEN_PATTERNS[tokens] if pattern is None else pattern,
+            stop_words=(stored.stop_words if stop_words == "english" else stop_words) or (),
             **{name: params[name] for name in names},
         )
 
@@ -108,8 +106,9 @@ class Scorer:
     feature_names_in_ : ndarray of shape (n_columns,)
         Names of the columns that are read, the text column first; only of a fit to a table.
     table : dict or None
-        How the command line read the table that it fitted this model to: "text", a list of columns,
-        "label", "separator" (of columns), "encoding", "labels_separator"; None of other fits.
+        How the table of the fit was read, if the command line or `sk_han.save` has stored it:
+        "text", a list of columns, "label", "separator" (of columns), "encoding",
+        "labels_separator".
 
     Notes
     -----
@@ -169,22 +168,21 @@ class Scorer:
         """
         with model_file(path) as file:
             description, arrays = read_model(file)
-            pipeline, steps = stored_steps(description)
+            _, steps, table = stored_model(description)
             (_, first), (_, model), tokenizer = steps[0], steps[-1], None
-            if pipeline is not None and first.get("class") == "SentenceEmbedder":
-                embedder = fitted_state(first.get("fitted"), arrays, ServedTokenizer)
+            if model["class"] != "HANClassifier":
+                raise ValueError("it holds no classifier")
+            if first["class"] == "SentenceEmbedder":
+                embedder = fitted_state(stored_estimator(first, arrays)[2], arrays, ServedTokenizer)
                 check(EMBEDDER, embedder)
                 tokenizer = embedder["tokenizer"]
-            elif pipeline is not None:
+            elif first is not model:
                 tokenizer = ServedTokenizer(first, arrays)
-            if not isinstance(model, dict) or model.get("class") != "HANClassifier":
-                raise ValueError("it holds no classifier")
-            fields = fields_of(model, "the classifier", ESTIMATOR)
-            state = fitted_state(fields["fitted"], arrays, ServedTokenizer)
-            arrays.pop("embedding_init", None)  # a parameter, which `load` checks as all others
+            # Parameters and requests are checked, and not used.
+            state = fitted_state(stored_estimator(model, arrays)[2], arrays, ServedTokenizer)
             check_all_taken(arrays)
             scorer = cls(state, tokenizer, encoder)
-            scorer.table = stored_table(description)
+            scorer.table = table
             return scorer
 
     def __repr__(self) -> str:

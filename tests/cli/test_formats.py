@@ -144,14 +144,14 @@ class TestRemembered:
         assert "--sep ';'" in told
         assert "columns seem to be separated by ','" in told
 
-    def test_it_is_in_the_file_and_stays_there(self, remembering, tmp_path, model):
+    def test_it_is_in_the_file_and_not_in_the_estimator(self, remembering, tmp_path, model):
         table = {"text": ["meldung"], "label": "urteil", "separator": ";", "encoding": "cp1252"}
         table |= {"labels_separator": None}
         assert Scorer.load(remembering).table == table
         again = sk_han.load(remembering)
-        sk_han.save(again, tmp_path / "again.han")
+        sk_han.save(again, tmp_path / "again.han", table=table)
         assert Scorer.load(tmp_path / "again.han").table == table
-        sk_han.save(again.fit(TEXTS, LABELS), tmp_path / "again.han")
+        sk_han.save(again, tmp_path / "again.han")
         assert Scorer.load(tmp_path / "again.han").table is None
         assert Scorer.load(model).table is None
 

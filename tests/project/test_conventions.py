@@ -341,7 +341,8 @@ def test_a_constructor_only_stores_and_its_parameters_are_documented_and_constra
     estimator: type,
 ) -> None:
     parameters, described = inspect.signature(estimator).parameters, documented(estimator.__doc__)
-    assert list(described) == list(estimator._parameter_constraints) == list(parameters)
+    assert list(described) == list(parameters)
+    assert estimator._parameter_constraints.keys() == parameters.keys()
     has_default = [name for name, text in described.items() if "default=" in text]
     assert has_default == [name for name, p in parameters.items() if p.default is not p.empty]
     # As scikit-learn's own do, one that wraps another object takes that one by position.

@@ -7,8 +7,8 @@ import pytest
 
 from sk_han import RNN, Attention, DocumentArray, MultiHopAttention
 from sk_han._training.builder import net_to_state
-from sk_han.serving import _stored_model as network
-from sk_han.serving._stored_model import ServedNetwork
+from sk_han.serving import _network as network
+from sk_han.serving._network import ServedNetwork
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 pytestmark = pytest.mark.usefixtures("engine")

@@ -11,8 +11,9 @@ from sklearn.pipeline import make_pipeline
 
 import sk_han
 from sk_han import Attention, HierarchicalTokenizer, ModelFormatError, MultiHopAttention
+from sk_han._storage.description import CLASSIFIER
 from sk_han.serving import Scorer
-from tests.crafted_files import WHOLE
+from tests.crafted_files import WHOLE, archive_of, golden_parts
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, tiny, with_classes
 
 ODD = [*UNSEEN, "\x00\u202e", "x" * 3000, "\ud800 bad", "Ünïcode.\n\n\n東京は晴れ。🙂"]
@@ -142,6 +143,28 @@ class TestRefused:
         (tmp_path / "model.han").write_bytes(WHOLE.replace(b"good", b"food"))
         with pytest.raises(ModelFormatError, match=r"model\.han cannot be loaded: it is damaged"):
             Scorer.load(tmp_path / "model.han")
+
+    def test_parameters_of_a_tokenizer_that_an_older_release_lacked_have_defaults(
+        self, served, two, tmp_path
+    ):
+        expected, path = served(two).predict_proba(ODD), tmp_path / "model.han"
+        description, arrays = golden_parts(path.read_bytes())
+        description["model"]["fitted"]["tokenizer"]["params"] = {}
+        path.write_bytes(archive_of(description, arrays))
+        np.testing.assert_array_equal(Scorer.load(path).predict_proba(ODD), expected)
+
+    @pytest.mark.parametrize("reads", [sk_han.load, Scorer.load])
+    def test_wrong_parameters_and_requests_are_refused_also_where_they_are_not_used(
+        self, reads, tmp_path
+    ):
+        description, arrays = golden_parts()
+        path, model = tmp_path / "model.han", description["model"]
+        requests = {name: {"requests": {"dict": [[name, -5]]}} for name in ("fit", "score")}
+        params = {name: {"params": model["params"] | {name: -5}} for name in CLASSIFIER}
+        for name, changed in (params | requests).items():  # none allows a negative number
+            path.write_bytes(archive_of(description | {"model": model | changed}, arrays))
+            with pytest.raises(ModelFormatError, match=rf"\b{name}\b"):
+                reads(path)
 
     def test_another_network_is_named_and_loads(self, served, tmp_path):
         classifier = fitted_classifier(pooling=MultiHopAttention(size=4))

@@ -1,8 +1,8 @@
-"""A classifier as it is stored, for prediction without PyTorch."""
+"""The network of a stored classifier, for prediction without PyTorch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,76 +18,10 @@ from sk_han._kernels.numpy_network import (
     attention_gradient,
     gru_gradient,
 )
-from sk_han._options import RNN, Attention, InstanceOf, NetworkOptions
+from sk_han._options import RNN, Attention, NetworkOptions
 from sk_han._parts.pool import Attribution, NetworkPart, Score
-from sk_han._storage.model_file import Arrays, from_plain, taken
-from sk_han._storage.schema import Field, ListOf, Schema, Shapes, check, check_weights, fields_of
+from sk_han._storage.schema import Shapes, check_weights
 from sk_han._targets import Target
-
-ESTIMATOR = "class", "params", "requests", "fitted"  # what describes one
-
-
-def stored_steps(description: Any) -> tuple[dict[str, Any] | None, list[tuple[str, Any]]]:
-    """Return the parameters of a described Pipeline and its steps, or None and another model."""
-    model = fields_of(description, "the description", ["versions", "model"], ["table"])["model"]
-    if not isinstance(model, dict) or model.get("class") != "Pipeline":
-        return None, [("", model)]
-    fields = fields_of(model, "the Pipeline", ["class", "params", "steps"])
-    match fields["steps"]:
-        case [[str(first), {} as tokenizer], [str(last), {} as classifier]] if first != last:
-            names = "transform_input", "verbose"
-            params = fields_of(fields["params"], "the Pipeline's params", [], names)
-            params = {name: from_plain(value) for name, value in params.items()}
-            return params, [(first, tokenizer), (last, classifier)]
-    raise ValueError("the Pipeline has other steps than a tokenizer and a classifier")
-
-
-_TABLE = Schema(
-    (Field("text", ListOf(InstanceOf(str))), Field("label", InstanceOf(str)))
-    + tuple(
-        Field(name, InstanceOf(str), optional=True)
-        for name in ("separator", "encoding", "labels_separator")
-    )
-)
-
-
-def stored_table(description: Any) -> dict[str, Any] | None:
-    """Return how the table was read that a described model was fitted to, if it was one."""
-    table: dict[str, Any] | None = from_plain(description.get("table"))
-    if table is not None:
-        check(_TABLE, table, "table")
-    return table
-
-
-def fitted_state(
-    stored: Any, arrays: Arrays, make_tokenizer: Callable[[Any, Arrays], Any]
-) -> dict[str, Any]:
-    """Return a described state, unchecked; its arrays are taken out."""
-    if not isinstance(stored, dict):
-        raise ValueError("its fitted state is not an object")
-
-    def decoded(data: Any) -> Any:
-        match data:
-            case {"state": dict(values)} if len(data) == 1:
-                return {name: decoded(value) for name, value in values.items()}
-            case {"array": str(name)} if len(data) == 1:
-                return taken(arrays, name)
-            case {"labels": list(labels)} if len(data) == 1:
-                array = np.empty(len(labels), dtype=object)
-                array[:] = from_plain(labels)
-                return array
-            case {"class": "HierarchicalTokenizer"}:
-                return make_tokenizer(data, arrays)
-        return from_plain(data)
-
-    return {name: decoded(value) for name, value in stored.items()}
-
-
-def check_all_taken(arrays: Arrays) -> None:
-    """Check that a model has named all arrays of its file."""
-    if arrays:
-        raise ValueError(f"it has arrays that its model does not name: {sorted(arrays)}")
-
 
 _MOST_WORDS = 8_192  # that are encoded at once, if they are more than a sentence
 
