@@ -213,8 +213,8 @@ MultiHopAttention, default="attention"
         Number of threads on the CPU, at most four for each core. None takes the number that
         PyTorch is set to (environment variable ``OMP_NUM_THREADS``), at most one for each core.
     verbose : int, default=0
-        1 shows on standard error what was read, the progress of each stage at least every ten
-        seconds, a line with scores after each epoch, and then ``fit_summary_``; `explain` shows its
+        1 shows on standard error what was read, each stage, the progress of an epoch every few
+        seconds, a line with scores after it, and then ``fit_summary_``; `explain` shows its
         progress, too. 2 adds words a second.
 
     Attributes
@@ -748,7 +748,7 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
         earlier = self._reading() if continues and "model_" in vars(self) else None
         stages = Stages(self.verbose)
         gradients = torch.inference_mode(mode=False)  # even inside of the caller's mode
-        with self._computing(), gradients, stages.heartbeat():
+        with self._computing(), gradients:
             model = fit_model(self, data, stages, earlier, is_partial=is_partial)
         self.model_ = model  # one assignment: another thread reads the earlier fit or this one
         tell(self.fit_summary_, quiet=not self.verbose)

@@ -32,7 +32,7 @@ from sk_han._text.reader import DocumentSpans
 from sk_han._text.vocabulary import FittedTokenizer
 from sk_han._utils.files import LARGEST_NUMBER
 from sk_han._utils.messages import a_kind, counted, refuse_masked
-from sk_han._utils.progress import Progress
+from sk_han._utils.progress import Stages
 from sk_han._validation.documents import text_portions
 
 Vectors = NDArray[np.float32]
@@ -158,7 +158,8 @@ class SentenceEncoder:
         self, vectors: Vectors, sentences: list[str], rows: NDArray[np.int64], kept: Any = None
     ) -> None:
         """Encode the sentences of some rows, and store their vectors batch by batch."""
-        with Progress("Encoded", what="sentence", quiet=self.quiet or not len(rows)) as progress:
+        stages = Stages(not self.quiet and len(rows) > 0)
+        with stages("Encoded", "sentence") as advance:
             for first in range(0, len(rows), _AT_ONCE):
                 batch = rows[first : first + _AT_ONCE]
                 with _LOCK:
@@ -174,7 +175,7 @@ class SentenceEncoder:
                     pairs = [(keys[row], vectors[row].tobytes()) for row in batch]
                     with store:
                         store.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", pairs)
-                progress.advance(len(batch))
+                advance(len(batch))
 
     def _keys(self, sentences: list[str]) -> list[bytes]:
         """Return the keys of sentences, which change with the encoder."""

@@ -17,15 +17,7 @@ from typing import Any, ClassVar
 from skorch.callbacks import Callback, LRScheduler
 
 from sk_han._kernels.engine import compile_kernels
-from sk_han._utils.progress import (
-    duration,
-    line_end,
-    rewrites_lines,
-    seconds_since_message,
-    tell,
-)
-
-_LONGEST_SILENCE, _SILENCE_ON_TERMINAL = 5.0, 0.2  # seconds
+from sk_han._utils.progress import duration, tell, tell_at_times
 
 
 class TrainingProgress(Callback):
@@ -50,11 +42,10 @@ class TrainingProgress(Callback):
 
     def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
         """Write the number of batches so far, if nothing was written for a while."""
-        longest = _SILENCE_ON_TERMINAL if rewrites_lines() else _LONGEST_SILENCE
-        if training and seconds_since_message() > longest:
+        if training:
             number, n_done = len(net.history), len(net.history[-1]["batches"])
-            line = f"epoch {number} of {net.max_epochs}: {n_done:,} of {self.n_batches:,} batches"
-            tell(line, end=line_end())
+            of_epoch = f"epoch {number} of {net.max_epochs}"
+            tell_at_times(f"{of_epoch}: {n_done:,} of {self.n_batches:,} batches")
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
         """Write the scores of the epoch, its time, and what is left."""

@@ -144,8 +144,7 @@ def cross_validate(arguments: argparse.Namespace) -> None:
         texts = [*_unlabelled_texts(arguments, unlabelled)]
         # scikit-learn splits what has as many entries as there are documents.
         more["X_unlabelled"] = texts + [""] * (len(texts) == len(frame))
-    stages = Stages(int(not arguments.quiet), "folds")
-    with stages.heartbeat(), stages("folds"):
+    with Stages(not arguments.quiet)("folds"):
         scores = model_selection.cross_validate(
             model.set_params(verbose=0),
             documents_of(frame, features, arguments),

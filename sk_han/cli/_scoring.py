@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import signal
+import sys
 import time
 from dataclasses import replace
 from itertools import chain
@@ -17,7 +18,7 @@ import numpy as np
 
 from sk_han._utils.containers import listed
 from sk_han._utils.messages import counted, import_optional, warn_user
-from sk_han._utils.progress import Progress, Stages, tell
+from sk_han._utils.progress import Stages, rewrites_lines, tell
 from sk_han._validation.labels import ClassNames
 from sk_han.cli._program import STANDARD, UsageError
 from sk_han.cli._tables import (
@@ -75,7 +76,7 @@ def predict(arguments: argparse.Namespace) -> None:
     written = _with_comma if "decimal comma" in kinds and not is_sheet else _rounded
     blank: list[Any] = []  # the lines of texts without words, which get no label
     with (
-        _progress("Predicted", arguments) as progress,
+        _counting("Predicted", arguments) as advance,
         writing_rows(arguments.output, arguments.sep, first.attrs["encoding"]) as write,
     ):
         for frame in chain([first], batches):
@@ -94,7 +95,7 @@ def predict(arguments: argparse.Namespace) -> None:
                 [*cells, "" if is_empty else label, *map(written, row)]
                 for cells, is_empty, label, row in zip(kept, are_blank, labels, shares, strict=True)
             )
-            progress.advance(len(frame))
+            advance(len(frame))
     if blank:
         lines = f"{first.index.name}{'s' * (len(blank) > 1)} {listed(blank, 10, str)}"
         warn_user(f"{counted(len(blank), 'blank text')} got no label: {lines}.")
@@ -127,13 +128,13 @@ def explain(arguments: argparse.Namespace) -> None:
         y_true = scorer.target.decode(targets)
     explanations: list[DocumentExplanation] = []
     numbers: list[int] = []  # of the document that each is about
-    with _progress("Explained", arguments) as progress:
+    with _counting("Explained", arguments) as advance:
         for start in range(0, len(documents), 16):
             batch = documents[start : start + 16]
             explained = scorer.explain(batch, **options, method=arguments.method)
             explanations += explained
             numbers += (explained.numbers + start).tolist()
-            progress.advance(len(batch))
+            advance(len(batch))
         y_true, ids = None if y_true is None else y_true[numbers], ids_of(frame, arguments)
         result = ExplanationList(explanations, y_true=y_true, numbers=numbers, ids=ids)
         with writing(arguments.output) as file:
@@ -231,12 +232,13 @@ def _reported(arguments: argparse.Namespace) -> Report:
         )
         name = os.path.basename(arguments.baseline)
         named |= {"baseline_name": name, "baseline_note": f"The baseline is {name}."}
-    stages = Stages(0 if arguments.quiet else 1, "report")
-    with stages.heartbeat(), stages("report"):
+    with Stages(not arguments.quiet)("report"):
         found = report_on(scorer, documents, labels, **options, ids=ids_of(frame, arguments))
     return replace(found, **named)
 
 
-def _progress(done: str, arguments: argparse.Namespace) -> Progress:
-    to_standard = arguments.output in (None, STANDARD)
-    return Progress(done, quiet=arguments.quiet, beside_rows=to_standard)
+def _counting(done: str, arguments: argparse.Namespace) -> Any:
+    """Count documents on standard error, unless rows on a terminal show how far it is."""
+    to_standard = arguments.output in (None, STANDARD) and rewrites_lines()
+    is_shown = to_standard and sys.stdout is not None and sys.stdout.isatty()
+    return Stages(not arguments.quiet and not is_shown)(done, "document")

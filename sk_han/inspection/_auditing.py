@@ -341,9 +341,7 @@ def audit_labels(
             model = clone(estimator).set_params(**no_priors)
             return model.fit(rows_of(X, rows), rows_of(y, rows), **params | own)
 
-    stages = Stages(verbose, "audit")
-    with stages.heartbeat():
-        held_out = _cross_predict(fitted, X, target, labels, numbers, counts, stages)
+    held_out = _cross_predict(fitted, X, target, labels, numbers, counts, Stages(verbose))
     judged = np.flatnonzero(held_out.known.any(axis=1))
     if not len(judged):
         raise ValueError(

@@ -26,7 +26,7 @@ from sk_han._utils.messages import (
     random_source,
     warn_user,
 )
-from sk_han._utils.progress import Progress
+from sk_han._utils.progress import Stages
 from sk_han._validation.documents import check_texts, holds_word_ids
 from sk_han._validation.labels import ClassNames, warn_of_order
 from sk_han.inspection._contributions import METHODS, Contributions, contributions_of
@@ -288,7 +288,7 @@ class ExplainedModel:
 
         def explained() -> Iterator[tuple[int, DocumentExplanation]]:
             n_read = 0
-            with Progress("Explained", quiet=self.quiet) as progress:
+            with Stages(not self.quiet)("Explained", "document") as advance:
                 for documents, sources in batches:
                     with self.computing():
                         batch = explain_batch(
@@ -302,7 +302,7 @@ class ExplainedModel:
                         )
                     yield from ((n_read + number, explanation) for number, explanation in batch)
                     n_read += len(documents)
-                    progress.advance(len(documents))
+                    advance(len(documents))
             classes.check_length(n_read)
 
         return explained()

@@ -124,6 +124,12 @@ class TestPredict:
         assert "data.csv, line 902: expected as many fields as column names, 3; got 2" in told
         assert (tmp_path / "out.csv").read_text() == "old"
 
+    def test_rows_on_a_terminal_show_how_far_it_is(self, run, model, table, tmp_path, monkeypatch):
+        for stream in (sys.stderr, sys.stdout):
+            monkeypatch.setattr(stream, "isatty", lambda: True)
+        assert run("predict", model, table())[2] == ""
+        assert "Predicted" in run("predict", model, table(), "-o", tmp_path / "out.csv")[2]
+
 
 class TestExplain:
     def test_a_page_has_the_first_documents(self, run, model, table, tmp_path):

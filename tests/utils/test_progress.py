@@ -1,14 +1,11 @@
-"""Progress and stages: a line that changes on a terminal, plain lines in a log."""
+"""Stages and what is counted in them: a line that changes on a terminal, plain lines in a log."""
 
-import re
 import sys
-import threading
-import time
 
 import pytest
 
 from sk_han._utils import progress
-from sk_han._utils.progress import Progress, Stages
+from sk_han._utils.progress import Stages
 
 
 @pytest.fixture
@@ -17,23 +14,26 @@ def clock(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(progress, "_last_told", 0.0)
     return now
 
 
-def counted(clock, seconds, **options):
-    with Progress("Predicted", **{"quiet": False, **options}) as shown:
+def counted(clock, seconds, verbose=1):
+    with Stages(verbose)("Predicted", "document") as advance:
         for second in seconds:
             clock[0] = second
-            shown.advance(1000)
+            advance(1000)
 
 
-def test_a_log_has_a_line_each_half_minute_and_at_the_end(clock, capsys):
-    counted(clock, range(1, 65))
+def test_a_log_has_a_line_after_eight_silent_seconds_and_at_the_end(clock, capsys):
+    counted(clock, range(1, 19))
     assert capsys.readouterr().err.splitlines() == [
-        "Predicted 30,000 documents in 30 s.",
-        "Predicted 60,000 documents in 60 s.",
-        "Predicted 64,000 documents in 64 s.",
+        "Predicted 8,000 documents in 8 s.",
+        "Predicted 16,000 documents in 16 s.",
+        "Predicted 18,000 documents in 18 s.",
     ]
+    counted(clock, range(20, 40), verbose=0)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_terminal_has_one_line_that_changes(clock, capsys, monkeypatch):
@@ -42,7 +42,6 @@ def test_a_terminal_has_one_line_that_changes(clock, capsys, monkeypatch):
     told = capsys.readouterr().err
     assert told.count("\n") == 1
     assert [line.rstrip() for line in told.split("\r")] == [
-        "",
         "Predicted 1,000 documents in 0.25 s.",
         "Predicted 2,000 documents in 2 s.",
         "Predicted 2,000 documents in 2 s.",
@@ -50,15 +49,7 @@ def test_a_terminal_has_one_line_that_changes(clock, capsys, monkeypatch):
     assert len({*map(len, told.rstrip("\n").split("\r")[1:])}) == 1  # no rest of a longer one
 
 
-def test_rows_on_a_terminal_show_how_far_it_is_and_quiet_says_nothing(clock, capsys, monkeypatch):
-    for stream in (sys.stderr, sys.stdout):
-        monkeypatch.setattr(stream, "isatty", lambda: True)
-    counted(clock, [1, 2], beside_rows=True)
-    counted(clock, [40], quiet=True)
-    assert capsys.readouterr().err == ""
-
-
-def test_an_error_comes_on_a_line_of_its_own(clock, capsys, monkeypatch):
+def test_the_line_of_an_error_takes_the_place_of_the_progress(clock, capsys, monkeypatch):
     def seconds():
         yield 1.0
         raise RuntimeError("bad row")
@@ -66,7 +57,9 @@ def test_an_error_comes_on_a_line_of_its_own(clock, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with pytest.raises(RuntimeError, match="bad row"):
         counted(clock, seconds())
-    assert capsys.readouterr().err.rstrip(" ") == f"\r{'Predicted 1,000 documents in 1 s.':<79}\n"
+    progress.tell("bad row")
+    line = "Predicted 1,000 documents in 1 s."
+    assert capsys.readouterr().err == f"{line}\r{'bad row':<{len(line)}}\n"
 
 
 class OnlyWrites:
@@ -82,9 +75,9 @@ class OnlyWrites:
 @pytest.mark.parametrize("stream", [None, OnlyWrites()])
 def test_no_work_is_lost_because_its_progress_cannot_be_written(stream, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stderr", stream)
-    for quiet in (False, True):
-        with Progress("Predicted", quiet=quiet) as shown:
-            shown.advance(1000)
+    for verbose in (0, 1):
+        with Stages(verbose)("Predicted", "document") as advance:
+            advance(1000)
     progress.tell("done")
     assert capsys.readouterr().out == ""
 
@@ -138,20 +131,3 @@ def test_a_terminal_has_one_line_of_a_stage(clock, capsys, monkeypatch):
     progress.tell("network ...")
     lines = capsys.readouterr().err.partition("\r")[2]
     assert lines == f"{'word vectors: 12 s':<25}\nnetwork ...\n"  # no rest of the longer line
-
-
-def test_a_long_stage_and_what_is_between_stages_are_not_silent(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "_LONGEST_SILENCE", 0.2)
-    timed = Stages(verbose=1)
-    with timed.heartbeat():
-        with timed("linear models"):
-            time.sleep(0.7)
-        time.sleep(0.5)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "linear models ..."
-    assert re.fullmatch(r"linear models: \d s so far", lines[1])
-    assert re.fullmatch(r"fit: \d s so far", lines[-1])
-    n_before = threading.active_count()
-    with timed.heartbeat():
-        assert threading.active_count() == n_before + 1
-    assert threading.active_count() == n_before
