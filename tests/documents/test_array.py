@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.model_selection import train_test_split
 
 from sk_han import DocumentArray, SentenceArray
 
@@ -33,22 +32,6 @@ def documents_and_rows(draw: st.DrawFn) -> tuple[Nested, list[int]]:
 
 
 # What it holds
-
-
-def test_arrays_and_cube_worked_by_hand() -> None:
-    X = DocumentArray.from_nested([[[2, 3], [4]], [], [[5, 2, 6]]])
-    assert X.word_ids.tolist() == [2, 3, 4, 5, 2, 6]
-    assert X.sentence_starts.tolist() == [0, 2, 3, 6]
-    assert X.document_starts.tolist() == [0, 2, 2, 3]
-    assert X.pad().tolist() == [[[2, 3, 0], [4, 0, 0]], [[0] * 3] * 2, [[5, 2, 6], [0, 0, 0]]]
-    assert X.pad().dtype == np.int32
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int64, np.uint64])
-def test_integers_of_any_size_come_in(dtype: type) -> None:
-    X = DocumentArray(np.array([2, 3], dtype), np.array([0, 1, 2], dtype), np.array([0, 2], dtype))
-    assert X.to_nested() == [[[2], [3]]]
-    assert X.word_ids.dtype == np.int32
 
 
 def test_sizes_are_counted_at_every_level(documents: DocumentArray) -> None:
@@ -149,13 +132,6 @@ def test_padding_cuts_off_at_the_end(nested: Nested, max_sentences: int, max_wor
     assert DocumentArray.from_padded(cube).to_nested() == cut
 
 
-def test_padding_in_the_middle_vanishes_and_a_matrix_has_single_sentences() -> None:
-    cube = [[[0, 2, 0], [0, 0, 0], [3, 0, 5]]]
-    assert DocumentArray.from_padded(cube).to_nested() == [[[2], [3, 5]]]
-    assert DocumentArray.from_padded([[2, 3, 0], [0, 0, 0]]).to_nested() == [[[2, 3]], []]
-    assert DocumentArray.from_nested([[[], [2], []], [[]]]).to_nested() == [[[2]], []]
-
-
 # Bad input
 
 
@@ -219,16 +195,6 @@ def test_only_arrays_of_documents_are_joined(parts: Any) -> None:
 
 
 # In the hands of scikit-learn and joblib
-
-
-def test_splitting_for_a_test_keeps_documents_with_their_labels(
-    documents: DocumentArray, nested_ids: Nested
-) -> None:
-    parts = train_test_split(documents, range(5), test_size=2, random_state=0)
-    X_train, X_test, numbers_train, numbers_test = parts
-    assert type(X_train) is type(X_test) is DocumentArray
-    assert X_train.to_nested() == [nested_ids[i] for i in numbers_train]
-    assert X_test.to_nested() == [nested_ids[i] for i in numbers_test]
 
 
 def test_copies_and_read_only_memory_maps_are_as_good_as_arrays(

@@ -32,13 +32,6 @@ def same(found: SentenceArray, expected: SentenceArray) -> bool:
     )
 
 
-def test_words_are_those_of_the_documents() -> None:
-    words = DocumentArray.from_nested(NESTED)
-    assert type(sentences().words()) is DocumentArray
-    assert sentences().words().to_nested() == NESTED
-    assert words.words() is words
-
-
 def test_chosen_rows_keep_words_and_vectors_together() -> None:
     assert np.array_equal(sentences().sentence_vectors(), VECTORS[NUMBERS])
     X = sentences()[[2, 0]]
