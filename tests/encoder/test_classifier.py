@@ -44,16 +44,6 @@ def n_distinct(texts):
 
 
 @pytest.fixture(scope="module")
-def encoder():
-    return HashEncoder(size=64)
-
-
-@pytest.fixture(scope="module")
-def fitted(encoder):
-    return quick(encoder=encoder).fit(TEXTS, LABELS)
-
-
-@pytest.fixture(scope="module")
 def embedder(encoder):
     return SentenceEmbedder(encoder).fit(TEXTS)
 

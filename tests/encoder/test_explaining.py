@@ -11,21 +11,10 @@ from sklearn.pipeline import make_pipeline
 
 from sk_han import SentenceEmbedder, explain, faithfulness_report, summarize
 from tests.by_hand import by_all_orders
-from tests.encoders_of_sentences import HashEncoder
 from tests.opinions import LABELS, TEXTS, UNSEEN, quick
 from tests.tiny_models import with_model
 
 SMALL_SHARE = "method='attention' shows the network alone"
-
-
-@pytest.fixture(scope="module")
-def encoder():
-    return HashEncoder(size=16)
-
-
-@pytest.fixture(scope="module")
-def fitted(encoder):
-    return quick(encoder=encoder).fit(TEXTS, LABELS)
 
 
 @pytest.fixture(scope="module")
