@@ -1,4 +1,4 @@
-"""Two thousand files, damaged by accident or crafted to do harm: none loads in silence."""
+"""A thousand files crafted to do harm: none loads in silence. Accidents: `test_damage.py`."""
 
 import random
 import re
@@ -32,31 +32,6 @@ TEXTS = ["It was a good day. The sun shone!", "", "A bad zebra; bad, bad. " * 20
 WORD_IDS = [[[2, 3], [4]], [], [[5, 2, 2, 1, 6, 7]]]
 TIMES, CONSTANT = 64, 4 << 20  # the promise of docs/reliability.md
 N_OF_A_KIND, N_FLOODS = 250, 10  # of which each takes a second
-
-
-def flipped(draw, content):
-    changed = bytearray(content)
-    changed[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
-    return bytes(changed)
-
-
-def cut_off(draw, content):
-    return content[: draw.randrange(len(content))]
-
-
-def swapped(draw, content):
-    a, b, c = sorted(draw.sample(range(len(content) + 1), 3))
-    return content[:a] + content[b:c] + content[a:b] + content[c:]
-
-
-def longer(draw, content):
-    more = draw.randbytes(draw.randint(1, 100))
-    return draw.choice([more + content, content + more])
-
-
-def zeroed(draw, content):
-    start, length = draw.randrange(len(content)), draw.randint(1, 4096)
-    return content[:start] + bytes(len(content[start : start + length])) + content[start + length :]
 
 
 def with_another_value(draw, content):
@@ -109,7 +84,6 @@ def with_a_flood(draw, content):
     return with_text(text, draw.choice(list(paths(golden_parts(content)[0]))), content)
 
 
-DAMAGES = [flipped, cut_off, swapped, longer, zeroed]
 MALICE = [with_another_value, with_another_array, with_another_header, with_a_flood]
 
 
@@ -127,7 +101,7 @@ def numbers_of(model):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("change", [*DAMAGES, *MALICE], ids=lambda change: change.__name__)
+@pytest.mark.parametrize("change", MALICE, ids=lambda change: change.__name__)
 def test_a_changed_file_is_refused_or_sound(change, tmp_path):
     draw = random.Random(change.__name__)
     path = tmp_path / "model.han"
@@ -153,7 +127,6 @@ def test_a_changed_file_is_refused_or_sound(change, tmp_path):
             with pytest.raises(ModelFormatError):
                 Scorer.load(path, encoder=NAMED)
             continue
-        assert change not in DAMAGES, number
         assert np.isfinite(numbers_of(model)).all(), number
 
 
