@@ -1,7 +1,5 @@
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 from sk_han import ExplanationList
@@ -35,14 +33,6 @@ def test_a_list_is_a_sequence_whose_slices_are_lists():
     assert explained("Number 3.") in explanations
     assert hash(explanations[:]) == hash(explanations)
     assert explanations != list(explanations)
-
-
-def test_a_list_as_text_says_how_many_it_leaves_out():
-    text = str(ExplanationList([explained()] * 13))
-    assert text.count("predicted") == 10
-    assert text.endswith("... and 3 more documents")
-    assert str(ExplanationList([explained()] * 11)).endswith("... and 1 more document")
-    assert repr(ExplanationList([explained()] * 3)) == "ExplanationList(3 documents)"
 
 
 CHOSEN = {
@@ -133,46 +123,3 @@ def test_mistakes_are_the_documents_with_another_true_label_the_surest_first():
     assert mistakes.numbers.tolist() == [2, 1]
     assert mistakes.y_true.tolist() == ["pos", "neg"]
     assert explanations.mistakes(["pos", "pos", "neg", "neg"]) == ExplanationList(y_true=[])
-
-
-@pytest.mark.parametrize(
-    "container",
-    [
-        np.array,
-        lambda labels: np.array(labels)[:, None],
-        pd.Series,
-        lambda labels: pd.DataFrame({"label": labels}),
-        pl.Series,
-        pa.array,
-    ],
-)
-def test_true_labels_come_in_any_container(container):
-    explanations = predicting("pos", "pos", y_true=container(["pos", "neg"]))
-    assert explanations.y_true.tolist() == ["pos", "neg"]
-    assert explanations.mistakes().numbers.tolist() == [1]
-
-
-def test_confidence_sorts_and_equal_ones_stay_in_order():
-    explanations = predicting("pos", "pos", "neg", "neg")
-    assert explanations.by_confidence().numbers.tolist() == [0, 2, 1, 3]
-    assert explanations.by_confidence(ascending=True).numbers.tolist() == [1, 3, 2, 0]
-
-
-@pytest.mark.parametrize(
-    "ids", [[("a", 1), ("b", 2)], ["r7", "r8"], [7, 8]], ids=["levels", "strings", "integers"]
-)
-@pytest.mark.parametrize("level", ["document", "sentence", "word"])
-def test_tables_name_documents_by_ids_of_any_kind(level, ids):
-    found = ExplanationList([explained(), signed()], ids=ids)
-    names = found.to_frame(level)["document"]
-    assert list(dict.fromkeys(names)) == ids
-    assert names.dtype == found.to_frame("document")["document"].dtype
-
-
-@pytest.mark.parametrize("level", ["document", "sentence", "word"])
-def test_the_table_of_no_documents_has_the_columns_of_others(level):
-    empty = ExplanationList().to_frame(level)
-    assert len(empty) == 0
-    assert list(empty) == list(ExplanationList([explained()]).to_frame(level))
-    with pytest.raises(ValueError, match="'document', 'sentence' or 'word'; got 'text'"):
-        ExplanationList().to_frame("text")

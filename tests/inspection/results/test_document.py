@@ -60,19 +60,6 @@ def with_another(name):
     return explained(**changes)
 
 
-def test_words_and_sentences_are_slices_of_the_text():
-    explanation = explained("Great film. I loved it!")
-    assert explanation.words == ("Great", "film", "I", "loved", "it")
-    assert explanation.sentences == ("Great film.", "I loved it!")
-
-
-def test_combined_attention_is_sentence_times_word():
-    explanation = explained("a b. c d e.")
-    expected = [1 / 3 * 1 / 3, 1 / 3 * 2 / 3, 2 / 3 * 1 / 6, 2 / 3 * 2 / 6, 2 / 3 * 3 / 6]
-    np.testing.assert_allclose(explanation.combined_attention, expected, rtol=1e-12)
-    assert explanation.combined_attention.sum() == pytest.approx(1)
-
-
 @pytest.mark.parametrize("name", ARRAYS)
 def test_arrays_are_read_only_also_in_copies_and_pickles(name):
     explanation = explained()
@@ -140,15 +127,6 @@ def test_data_and_table_of_words_have_every_field():
     result = explained(**changes | {"thresholds": [0.5, 0.25, 0.125]})
     data = {"data": result.to_dict(), "words": result.to_frame().to_dict("list")}
     assert_stored("every_field.json", json.dumps(rounded(data), indent=1) + "\n")
-
-
-@pytest.mark.parametrize("text", ["", " ... \n"])
-def test_a_document_without_words_is_well_formed(text):
-    explanation = explained(text)
-    assert explanation.words == explanation.sentences == ()
-    assert explanation.top() == explanation.top(level="sentence") == []
-    assert explanation.to_dict()["sentences"] == []
-    assert len(explanation.to_frame()) == len(explanation.to_frame(level="sentence")) == 0
 
 
 def test_no_label_sends_commands_to_the_terminal_by_repr():
