@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sk_han import HANClassifier, explain, summarize
+from sk_han import HANClassifier
 
 K = 37  # more than 30 problems have weights of TF-IDF
 NUMBERS = np.random.RandomState(0).permutation(np.arange(5 * K) % K)
@@ -15,13 +15,6 @@ def fitted():
     params = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "max_epochs": 1}
     classes = [f"class {number}" for number in NUMBERS]
     return HANClassifier(**params, random_state=0).fit(TEXTS, classes)
-
-
-def test_a_classifier_of_many_classes_has_it(fitted):
-    assert fitted.ngram_model_.is_tfidf
-    for method in ("shapley", "gradient_attention"):
-        assert np.isfinite(explain(fitted, TEXTS[:2], method=method)[0].contributions).all()
-    assert "topic" in summarize(fitted, TEXTS[:60], k=2).to_text()
 
 
 def test_it_stays_as_it_is_in_later_portions(fitted):

@@ -51,11 +51,6 @@ class TestHashing:
         # 60,000 balls fall into 2 ** 22 urns: 427 are expected to meet another.
         assert len(buckets) - len(np.unique(buckets)) < 600
 
-    @pytest.mark.parametrize(("nested", "n_ngrams"), [([], 0), ([[[7]]], 0), ([[[7, 8, 9]]], 3)])
-    def test_no_ngram_is_longer_than_a_sentence(self, nested, n_ngrams):
-        buckets, first_words = hash_ngrams(DocumentArray.from_nested(nested), (2, 10**12))
-        assert len(buckets) == len(first_words) == n_ngrams
-
 
 class TestLogits:
     @pytest.fixture
@@ -85,15 +80,6 @@ class TestLogits:
     def test_they_are_those_worked_by_hand(self, model, document, log_odds):
         logits = model.logits(DocumentArray.from_nested([document]))
         np.testing.assert_allclose(logits, [[-log_odds / 2, log_odds / 2]], rtol=1e-6)
-
-    def test_a_document_does_not_depend_on_its_neighbours(self, monkeypatch):
-        model = fit_ngram_model(labelled(), classes(2), (1, 2))
-        documents = DocumentArray.from_nested(NESTED)
-        together = model.logits(documents)
-        alone = [model.logits(documents[i : i + 1])[0] for i in range(len(documents))]
-        np.testing.assert_allclose(together, alone, rtol=1e-6)
-        monkeypatch.setattr("sk_han._parts.ngrams.BATCH_SIZE", 4)
-        np.testing.assert_array_equal(model.logits(documents), together)
 
 
 def checked(state, n_classes=2):
