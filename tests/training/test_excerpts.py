@@ -68,13 +68,6 @@ def test_every_word_of_a_giant_sentence_is_read() -> None:
     assert {tuple(words) for words in read} == {(i, i + 1, i + 2) for i in range(1, 10)}
 
 
-def test_nothing_is_drawn_where_no_document_is_long() -> None:
-    documents = DocumentArray.from_nested([[[2, 3], [4]], []])
-    random_state = np.random.RandomState(0)
-    assert documents.excerpts(3, random_state) is documents
-    assert random_state.randint(2**31) == np.random.RandomState(0).randint(2**31)
-
-
 def test_columns_stay_with_their_documents() -> None:
     documents = DocumentArray.from_nested([[[2, 3], [4]], [[5]]])
     documents.columns = np.array([[1], [2]], dtype=np.int32)
@@ -119,18 +112,6 @@ def test_training_reads_excerpts_and_validation_whole_documents() -> None:
     whole = model.tokenizer_.transform(LONG).words_per_document
     assert longest_read() < 12 < whole.min()
     assert {n for lengths in Read.documents[False] for n in lengths} <= set(whole.tolist())
-
-
-def test_epochs_read_different_excerpts() -> None:
-    excerpt_model(batch_size=100).fit(LONG, LABELS)
-    first, second = Read.sentences[True]
-    assert first != second
-
-
-def test_documents_are_read_whole_where_none_is_longer() -> None:
-    whole = tiny(**SETTINGS).fit(LONG, LABELS)
-    same = tiny(**SETTINGS, net_params={"excerpt_words": 1_000}).fit(LONG, LABELS)
-    np.testing.assert_array_equal(same.predict_proba(LONG), whole.predict_proba(LONG))
 
 
 @pytest.mark.parametrize(

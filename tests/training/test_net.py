@@ -12,9 +12,6 @@ from skorch.callbacks import Callback
 
 from sk_han import DocumentArray, MultiHopAttention
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
-from tests.tiny_sentences import X as SENTENCES
-from tests.tiny_sentences import Y as TAGS
-from tests.tiny_sentences import tiny_tagger
 
 FORKED = """
 import multiprocessing
@@ -99,12 +96,6 @@ def test_scores_of_an_epoch_are_those_of_all_held_out_documents():
     scores = [epoch["valid_accuracy"] for epoch in classifier.history_]
     is_best = [score > max(scores[:number], default=0) for number, score in enumerate(scores)]
     assert classifier.net_.history[:, "valid_accuracy_best"] == is_best
-
-
-def test_batches_count_by_their_targets():
-    tagger = tiny_tagger(max_epochs=1, validation_fraction=None).fit(SENTENCES, TAGS)
-    sizes = [batch["train_batch_size"] for batch in tagger.net_.history[0]["batches"]]
-    assert sum(sizes) == sum(map(len, TAGS))
 
 
 def test_the_penalty_of_attentions_is_part_of_the_loss():
