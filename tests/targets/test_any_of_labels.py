@@ -44,13 +44,6 @@ def test_pytorch_computes_the_same_loss(target):
     )
 
 
-def test_label_smoothing_takes_from_both_sides():
-    criterion = TARGET.criterion()(reduction="none", label_smoothing=0.2)
-    z = torch.tensor([[2.0]])
-    expected = 0.9 * np.log1p(np.exp(-2)) + 0.1 * np.log1p(np.exp(2))
-    assert float(criterion(z, torch.tensor([[True]]))) == pytest.approx(expected)
-
-
 def test_the_loss_of_frequencies_is_that_of_constant_scores():
     shares = (W @ T) / W.sum()
     z = np.tile(np.log(shares / (1 - shares)), (len(T), 1))
@@ -68,12 +61,6 @@ def test_balanced_weights_give_both_sides_of_a_label_half():
     of_problems = target.problem_weights(T, weights)
     np.testing.assert_allclose((of_problems * T).sum(axis=0), W.sum() / 2)
     np.testing.assert_allclose((of_problems * ~T).sum(axis=0), W.sum() / 2)
-
-
-def test_a_weight_by_name_is_that_of_documents_with_the_label():
-    target, weights = TARGET.weigh(T, None, {"good": 3.0})
-    expected = np.where(T * [0, 0, 1], 3.0, 1.0)
-    np.testing.assert_array_equal(target.problem_weights(T, weights), expected)
 
 
 def test_of_the_most_frequent_labels_all_documents_stay():
@@ -163,14 +150,6 @@ def test_what_probabilities_promise_counts_as_far_as_labels_keep_it(n_with, is_g
 def labels_of(n, seed=0):
     rng = np.random.RandomState(seed)
     return rng.rand(n, 5) < [0.5, 0.2, 0.1, 0.04, 0.02]
-
-
-def test_held_out_documents_have_their_share_of_each_label():
-    t = labels_of(1000)
-    training, held_out = hold_out(t, 0.1, np.random.RandomState(0))
-    assert sorted([*training, *held_out]) == list(range(1000))
-    assert abs(len(held_out) - 100) <= 2
-    np.testing.assert_allclose(t[held_out].sum(axis=0), 0.1 * t.sum(axis=0), atol=1.5)
 
 
 @pytest.mark.parametrize("size", [1, 2, 4])
