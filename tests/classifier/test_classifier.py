@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 import torch
 from scipy.special import log_softmax
-from sklearn.pipeline import make_pipeline
 from skorch.callbacks import Callback
 
-from sk_han import DocumentArray, HierarchicalTokenizer
+from sk_han import HierarchicalTokenizer
 from tests import tiny_models
 from tests.gpu import needs_gpu
 from tests.tiny_models import BAD, GOOD
@@ -49,12 +48,6 @@ class TestFitAndPredict:
         with pytest.raises(ValueError, match="class_weight is 0 for the classes of all documents"):
             model.fit(TEXTS, labels, X_val=TEXTS[:2], y_val=["pos", "pos"])
 
-    @pytest.mark.parametrize("output", ["ragged", "padded"])
-    def test_raw_text_and_pipeline_give_the_same_numbers(self, fitted, output):
-        tokenizer = HierarchicalTokenizer(output=output)
-        pipeline = make_pipeline(tokenizer, tiny()).fit(TEXTS, LABELS)
-        np.testing.assert_array_equal(pipeline.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
-
     def test_labels_log_probabilities_and_log_odds_are_those_of_the_probabilities(self, fitted):
         proba, log_proba = fitted.predict_proba(TEXTS), fitted.predict_log_proba(TEXTS)
         assert fitted.classes_.tolist() == ["neg", "pos"]
@@ -63,29 +56,6 @@ class TestFitAndPredict:
         np.testing.assert_allclose(log_proba, np.log(proba), atol=1e-12)
         log_odds = np.diff(log_proba, axis=1)[:, 0]
         np.testing.assert_allclose(fitted.decision_function(TEXTS), log_odds, atol=1e-9)
-
-    def test_two_dimensional_integers_are_documents_of_one_sentence(self):
-        X = np.array([[2, 3, 0], [4, 0, 0], [2, 0, 0], [4, 3, 3]] * 10)
-        y = np.array([0, 1, 0, 1] * 10)
-        cube = tiny().fit(X[:, np.newaxis, :], y).predict_proba(X[:, np.newaxis, :])
-        np.testing.assert_array_equal(tiny().fit(X, y).predict_proba(X), cube)
-
-    def test_ids_beyond_the_vocabulary_are_unknown_in_predictions_and_validation(self):
-        X = DocumentArray.from_nested(6 * [[[2, 3], [4]], [[3, 2]]])
-        y = np.array(6 * ["pos", "neg"])
-        results = []
-        for word in (99, 1):
-            X_val = DocumentArray.from_nested([[[2, word]], [[word, 4]]])
-            classifier = tiny().fit(X, y, X_val=X_val, y_val=["pos", "neg"])
-            assert classifier.vocabulary_size_ == 5
-            results.append(
-                (classifier.history_[-1]["valid_loss"], classifier.predict_proba(X_val).tolist())
-            )
-        assert results[0] == results[1]
-
-    def test_collections_too_small_to_split_are_trained_on_whole(self):
-        classifier = tiny().fit(TEXTS[:4], LABELS[[0, 1, 3, 4]])
-        assert "valid_loss" not in classifier.history_[0]
 
 
 class TestWeights:
@@ -96,23 +66,6 @@ class TestWeights:
         without = tiny().fit(texts[12:], LABELS[12:])
         assert weighted.tokenizer_.vocabulary_ == without.tokenizer_.vocabulary_
         np.testing.assert_array_equal(weighted.predict_proba(texts), without.predict_proba(texts))
-
-    def test_a_weight_of_two_equals_the_document_twice(self):
-        params = {
-            "batch_size": 99,
-            "validation_fraction": None,
-            "dropout": 0.0,
-            "word_dropout": 0.0,
-            "max_epochs": 4,
-            "linear_ngrams": None,
-        }
-        documents = HierarchicalTokenizer().fit_transform(TEXTS[:6])
-        weighted = tiny(**params).fit(documents, LABELS[:6], sample_weight=[2, 1, 1, 1, 1, 1])
-        twice = tiny(**params).fit(documents[[0, *range(6)]], LABELS[[0, *range(6)]])
-        # Four steps in single precision; without the weight the difference is 2e-3.
-        np.testing.assert_allclose(
-            weighted.predict_proba(documents), twice.predict_proba(documents), atol=1e-5
-        )
 
     @pytest.mark.parametrize(
         ("name", "meant"),
@@ -128,21 +81,6 @@ class TestWeights:
             tiny(**{name: 1})
         with pytest.raises(TypeError, match=r"no parameter 'validation_data'\. .* 'X_val'\?"):
             tiny().fit(TEXTS, LABELS, validation_data=(TEXTS, LABELS))
-
-    def test_class_weight_equals_sample_weight(self):
-        by_class = tiny(class_weight={"pos": 3.0, "neg": 1.0}, validation_fraction=None)
-        by_sample = tiny(validation_fraction=None)
-        np.testing.assert_array_equal(
-            by_class.fit(TEXTS, LABELS).predict_proba(TEXTS),
-            by_sample.fit(
-                TEXTS, LABELS, sample_weight=np.where(LABELS == "pos", 3.0, 1.0)
-            ).predict_proba(TEXTS),
-        )
-
-    @pytest.mark.parametrize("size", [1e-300, 1e300])
-    def test_only_ratios_of_weights_matter(self, fitted, size):
-        scaled = tiny().fit(TEXTS, LABELS, sample_weight=np.full(len(TEXTS), size))
-        np.testing.assert_array_equal(scaled.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
 
 
 class TestReproducibility:
@@ -348,50 +286,14 @@ class TestLinearModelInPortions:
         assert (classifier.network_scale_, classifier.ngram_scale_) == (scale, 0.0)
 
 
-class TestEmbedding:
-    def test_an_array_of_vectors_is_where_training_starts(self):
-        X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
-        vectors = np.arange(28, dtype=np.float32).reshape(4, 7) / 28
-        frozen = tiny(embedding_init=vectors, freeze_embedding=True).fit(X, [0, 1] * 10)
-        np.testing.assert_array_equal(frozen.net_.weights["embedding.weight"], vectors)
-
-    def test_a_mapping_is_aligned_with_the_vocabulary(self):
-        vectors = {"good": np.arange(7), "bad": -np.arange(7)}
-        classifier = tiny(embedding_init=vectors, freeze_embedding=True).fit(TEXTS, LABELS)
-        row = classifier.tokenizer_.vocabulary_["bad"]
-        np.testing.assert_array_equal(
-            classifier.net_.weights["embedding.weight"][row], -np.arange(7)
-        )
-
-    def test_an_array_may_hold_words_that_training_lacks(self):
-        X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
-        vectors = np.ones((6, 7), dtype=np.float32)
-        assert tiny(embedding_init=vectors).fit(X, [0, 1] * 10).vocabulary_size_ == 6
-
-
 class TestSaving:
-    def test_changed_parameters_do_not_hinder_loading(self, fitted):
-        classifier = copy(fitted).set_params(word_hidden=11)
-        assert pickle.loads(pickle.dumps(classifier)).predict(TEXTS[:1]).shape == (1,)
-
     def test_a_memory_mapped_model_predicts_the_same(self, fitted, tmp_path):
         joblib.dump(fitted, tmp_path / "model.joblib")
         loaded = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
         np.testing.assert_array_equal(loaded.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
 
-    def test_the_batch_size_of_predictions_is_kept(self):
-        classifier = tiny(net_params={"valid_batch_size": 3}).fit(TEXTS, LABELS)
-        assert pickle.loads(pickle.dumps(classifier)).net_.valid_batch_size == 3
-
 
 class TestNet:
-    @pytest.mark.parametrize(
-        "name", ["batch_size", "max_epochs", "callbacks", "module", "optimizer"]
-    )
-    def test_net_params_do_not_override_the_classifiers_own(self, name):
-        with pytest.raises(ValueError, match=name):
-            tiny(net_params={name: None}).fit(TEXTS, LABELS)
-
     def test_loaded_weights_replace_the_table_of_projected_words(self, fitted, tmp_path):
         first, second = fitted, tiny(random_state=1).fit(TEXTS, LABELS)
         first.net_.save_params(f_params=tmp_path / "weights.pt")

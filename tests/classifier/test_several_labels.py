@@ -1,14 +1,11 @@
 """HANClassifier with several labels a document, through every door."""
 
-import pickle
-
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score
 
 import sk_han
 from sk_han import HANClassifier, ModelFormatError
-from sk_han.serving import Scorer
 from tests.labelled_reviews import HAS, OPINIONS, SMALL, TEST, TRAIN, X, Y
 
 
@@ -39,17 +36,6 @@ def test_score_is_the_subset_accuracy_whatever_the_order_of_columns(fitted):
     expected = accuracy_score(Y[TEST], fitted.predict(X[TEST]))
     assert fitted.score(X[TEST], Y[TEST]) == expected
     assert fitted.score(X[TEST], Y[TEST][["good", "late", "broken"]]) == expected
-
-
-def test_files_pickles_and_the_scorer_give_the_same(fitted, tmp_path):
-    path = tmp_path / "model.han"
-    sk_han.save(fitted, path)
-    expected = fitted.predict_proba(X[TEST])
-    for model in (sk_han.load(path), pickle.loads(pickle.dumps(fitted))):
-        np.testing.assert_array_equal(model.predict_proba(X[TEST]), expected)
-    scorer = Scorer.load(path)
-    np.testing.assert_allclose(scorer.predict_proba(X[TEST]), expected, atol=1e-6)
-    np.testing.assert_array_equal(scorer.predict(X[TEST]), fitted.predict(X[TEST]))
 
 
 def test_the_network_counts_less_for_rare_labels_and_the_linear_model_more(fitted):
@@ -97,15 +83,6 @@ def test_portions_know_all_labels_by_name_or_number():
     assert model.predict(X[TEST]).shape == (40, 3)
     numbered = HANClassifier(**SMALL).partial_fit(X[TRAIN], Y[TRAIN].to_numpy(), classes=3)
     assert numbered.classes_.tolist() == [0, 1, 2]
-
-
-def test_a_warm_start_and_validation_documents_find_columns_by_name():
-    model = HANClassifier(**SMALL, max_epochs=1, warm_start=True).fit(X[TRAIN], Y[TRAIN])
-    other = ["broken", "good", "late"]
-    model.fit(X[TRAIN], Y[TRAIN][other], X_val=X[TEST], y_val=Y[TEST][other])
-    assert model.classes_.tolist() == ["late", "broken", "good"]
-    proba = model.predict_proba(X[TEST])
-    assert proba[HAS[TEST][:, 1], 1].mean() > proba[~HAS[TEST][:, 1], 1].mean()
 
 
 def test_a_fit_that_goes_on_keeps_the_kind_of_labels():

@@ -12,7 +12,6 @@ from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
 )
-from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import sk_han
 from sk_han import HierarchicalTokenizer, load, save
@@ -72,23 +71,6 @@ class TestPrediction:
         with pytest.warns(UserWarning, match="'product' has 80 values that no two training"):
             found = fitted.predict_proba(TEST.assign(product="new"))
         assert np.isfinite(found).all()
-
-    def test_several_labels_groups_weights_and_texts_without_labels(self):
-        several = np.stack([Y == "pos", RNG.rand(160) < 0.5], axis=1).astype(int)
-        classifier = tiny(text_column="body").fit(
-            TRAIN,
-            several,
-            sample_weight=np.r_[np.zeros(10), np.ones(150)],
-            groups=np.arange(160) // 2,
-            X_unlabelled=TEST[["body"]],
-        )
-        right = (classifier.predict(TEST)[:, 0] == (Y_TEST == "pos")).mean()
-        assert right > 0.8
-
-    def test_a_warm_start_learns_columns_anew(self):
-        classifier = tiny(text_column="body", warm_start=True).fit(TRAIN, Y)
-        assert classifier.fit(TRAIN[["body", "product"]], Y).n_features_in_ == 2
-        assert classifier.score(TEST[["body", "product"]], Y_TEST) > 0.8
 
 
 class TestFiles:
@@ -165,14 +147,6 @@ class TestErrors:
 
 
 class TestMetaEstimators:
-    def test_cross_validation_and_searches_take_the_table(self):
-        scores = cross_val_score(tiny(text_column="body"), FRAME, LABELS, cv=2)
-        assert scores.min() > 0.8
-        grid = {"columns": [["product"], ["amount"]]}
-        search = GridSearchCV(tiny(text_column="body"), grid, cv=2).fit(FRAME, LABELS)
-        assert search.best_params_ == {"columns": ["product"]}
-        assert search.feature_names_in_.tolist() == ["body", "product"]
-
     @pytest.mark.parametrize("meta", [BaggingClassifier, AdaBoostClassifier])
     def test_a_meta_estimator_that_makes_an_array_is_refused_with_the_reason(self, meta):
         message = r"shape \(160, 3\), whose columns have no names.* such as VotingClassifier"

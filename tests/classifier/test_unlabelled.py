@@ -1,14 +1,11 @@
 """Text without labels: what a fit learns from it, in every form it may have."""
 
-import pickle
-
 import numpy as np
 import pytest
 import sklearn
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-import sk_han
 from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
 
 TOPICS = [[f"{letter}{number}" for number in range(60)] for letter in "pn"]
@@ -51,25 +48,6 @@ def same(one, other):
 
 
 class TestWhatIsLearnt:
-    def test_the_vocabulary_has_the_words_of_all_texts(self, fitted):
-        every = HierarchicalTokenizer().fit([*LABELLED, *UNLABELLED])
-        assert fitted.tokenizer_.vocabulary_ == every.vocabulary_
-        assert fitted.vocabulary_size_ == len(every.vocabulary_) + 2
-
-    def test_the_word_vectors_are_those_of_all_texts(self, fitted):
-        alone = small(freeze_embedding=True).fit(LABELLED, Y)
-        given = small(freeze_embedding=True).fit(LABELLED, Y, X_unlabelled=UNLABELLED)
-        rows = [c.tokenizer_.vocabulary_["the"] for c in (alone, given)]
-        one, other = (
-            c.net_.module_.embedding.weight[row].numpy(force=True)
-            for c, row in zip((alone, given), rows, strict=True)
-        )
-        assert not np.allclose(one, other)
-
-    def test_a_latent_model_counts(self, fitted):
-        assert fitted.latent_model_ is not None
-        assert fitted.latent_scale_ > 0
-
     def test_without_ngrams_or_with_too_little_text_there_is_no_latent_model(self):
         classifier = small(linear_ngrams=None).fit(LABELLED, Y, X_unlabelled=UNLABELLED)
         assert (classifier.latent_model_, classifier.ngram_model_) == (None, None)
@@ -172,13 +150,3 @@ class TestLater:
         classifier.fit(LABELLED, Y, X_unlabelled=UNLABELLED[:300])
         assert classifier.latent_model_ is not model
         assert classifier.tokenizer_.vocabulary_ is vocabulary
-
-    def test_a_new_fit_forgets_it(self, fitted):
-        classifier = small().fit(LABELLED, Y, X_unlabelled=UNLABELLED).fit(LABELLED, Y)
-        assert classifier.latent_model_ is None
-
-    def test_it_is_saved(self, fitted, tmp_path):
-        sk_han.save(fitted, tmp_path / "model.han")
-        for loaded in (sk_han.load(tmp_path / "model.han"), pickle.loads(pickle.dumps(fitted))):
-            same(loaded, fitted)
-            assert loaded.latent_scale_ == fitted.latent_scale_
