@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 from sk_han import HANClassifier
-from sk_han._documents import LabelledDocuments
 from sk_han._fitting import network
-from sk_han._fitting.linear import NEXT_TO_WORDS, cross_fit
 from sk_han._fitting.scales import ScaledParts
-from sk_han._fitting.sources import TextSource
 from sk_han._fitting.summary import decisions, fault_in_validation
 from sk_han._model.fit_summary import FIT_SUMMARY
 from sk_han._parts import Pool
@@ -57,22 +54,6 @@ def test_held_out_documents_have_no_label_in_pretraining(monkeypatch):
     expected = np.delete((np.array(y[:60]) == "positive").astype(int), without)
     np.testing.assert_array_equal(np.delete(labels[:60, 1], without), expected)
     assert np.isnan(labels[60:]).all()
-
-
-def test_without_held_out_documents_the_scale_of_the_network_is_the_usual_one():
-    classifier = tiny(validation_fraction=None).fit(TEXTS, LABELS)
-    assert classifier.network_scale_ == network.OF_WORDS.median
-    targets = np.searchsorted(classifier.classes_, LABELS)
-    data = LabelledDocuments(classifier.tokenizer_.transform(TEXTS), targets, np.ones(18))
-    scale = cross_fit(data, classes(2), [TextSource((1, 3))]).pool.scales["ngrams"]
-    assert classifier.ngram_scale_ == pytest.approx(NEXT_TO_WORDS.median * scale)
-
-
-def test_of_portions_without_a_fit_before_scales_are_the_usual_ones():
-    classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
-    classifier.partial_fit(TEXTS, LABELS)
-    usual = [prior.median for prior in (network.OF_WORDS, NEXT_TO_WORDS)]
-    assert [classifier.network_scale_, classifier.ngram_scale_] == usual
 
 
 def test_a_model_of_infinite_logits_is_never_returned(monkeypatch):

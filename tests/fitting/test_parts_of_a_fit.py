@@ -23,24 +23,6 @@ def scales_of(classifier):
     return classifier.network_scale_, classifier.ngram_scale_
 
 
-def test_its_logits_are_the_scaled_sum(reviews):
-    texts, labels = reviews
-    classifier = small().fit(texts, labels)
-    documents = classifier.tokenizer_.transform(texts)
-    logits = classifier.network_scale_ * classifier.net_.outputs(documents).astype(float)
-    logits += classifier.ngram_scale_ * classifier.ngram_model_.logits(documents)
-    np.testing.assert_allclose(
-        classifier.predict_proba(texts), np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    )
-
-
-def test_without_an_ngram_model_there_is_a_temperature(reviews):
-    classifier = small(linear_ngrams=None).fit(*reviews)
-    assert classifier.ngram_model_ is None
-    assert classifier.ngram_scale_ == 0
-    assert classifier.network_scale_ != 1
-
-
 @pytest.mark.thorough
 def test_the_network_does_not_depend_on_the_ngram_model(reviews):
     texts, labels = reviews
