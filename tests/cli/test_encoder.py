@@ -20,9 +20,8 @@ def test_the_command_line_fits_with_an_encoder_and_asks_for_it_later(run, table,
     code, output, _ = run("predict", model, table, "--proba", "--encoder", NAMED)
     found = np.array([line.split(",")[1:] for line in output.splitlines()[1:]], dtype=float)
     np.testing.assert_allclose(found, scorer.predict_proba(TEXTS), rtol=0, atol=2e-6)
-    further = {"report": ["-o", tmp_path / "page.html", "--force"], "explain": ["--rows", 1]}
-    for command in ("evaluate", "explain", "drift", "report"):
-        options = further.get(command, [])
+    page = ["-o", tmp_path / "page.html", "--force"]
+    for command, options in {"evaluate": page, "explain": ["--rows", 1], "drift": []}.items():
         assert run(command, model, table, *options, "--encoder", NAMED)[0] == 0, command
         code, _, told = run(command, model, table, *options)
         assert code == 1

@@ -183,7 +183,7 @@ class TestHoldOut:
         learnt = rows_of(tmp_path / "m.train.csv")
         assert [row["text"] for row in learnt] == [TEXTS[i] for i in rest]
         code, printed, _ = run(
-            *("report", tmp_path / "m.han", held, "--train", tmp_path / "m.train.csv")
+            *("evaluate", tmp_path / "m.han", held, "--train", tmp_path / "m.train.csv")
         )
         assert code == 0
         assert f"fitted to the {len(rest)} training documents given." in printed
@@ -227,7 +227,7 @@ class TestColumns:
         assert code == 0
         assert all(label == prediction for label, prediction in rows)
         assert "product = POS" in run("explain", path, data, "--rows", 1)[1]
-        assert run("report", path, data)[0] == 0
+        assert run("evaluate", path, data)[0] == 0
 
     def test_validation_and_unlabelled_tables_have_the_columns_too(self, fit, table, data):
         rows = [(1, "A good day.", "pos", "POS", "3"), (2, "A bad day.", "neg", "NEG", "")]

@@ -118,7 +118,7 @@ class TestRemembered:
         assert said in told
         assert run("evaluate", remembering, german, "--json", "--quiet")[2] == ""
         assert run("explain", remembering, german, "--rows", 1)[0] == 0
-        assert run("report", remembering, german, "--train", german, "--quiet")[::2] == (0, "")
+        assert run("evaluate", remembering, german, "--train", german, "--quiet")[::2] == (0, "")
 
     def test_probabilities_have_the_decimal_comma_of_a_column(self, run, table, tmp_path):
         rows = [(i, *row, f"{i % 7},5") for i, row in enumerate(zip(TEXTS, LABELS, strict=True))]
@@ -260,7 +260,7 @@ class TestWhatTheTableOfTheFitWas:
     def test_its_rows_without_a_label_are_left_out_by_report_too(self, run, table, tmp_path):
         path, data = tmp_path / "m.han", table([*ROWS, *BLANK])
         assert run("fit", data, "-o", path, *SMALL)[0] == 0
-        code, _, told = run("report", path, table(ROWS, "test.csv"), "--train", data)
+        code, _, told = run("evaluate", path, table(ROWS, "test.csv"), "--train", data)
         assert code == 0, told
         assert "Left 2 of 20 documents of" in told
 

@@ -13,7 +13,7 @@ import sk_han
 from sk_han.serving import Scorer
 
 COMMANDS = ["fit", "predict", "explain", "evaluate", "serve"]
-SEPARATED = ["predict", "evaluate", "report"]
+SEPARATED = ["predict", "evaluate"]
 HOLD_OUT = "fit {data} -o {new} --hold-out"
 READ = "is read; write to another file"
 CLASSES = "this one gives each document one of its classes"
@@ -67,7 +67,6 @@ class TestUsage:
             # The table is not there yet; later it would be read, and hold what was held out.
             (f"{HOLD_OUT} 0.2 --validation {{part}}", READ),
             ("fit {data} -o {new} --set max_epochs", "takes name=value"),
-            ("evaluate {model} {model} {model} {data}", "compares two models; got 3."),
             ("fit {data} -o {new} --set epochs=5", "Did you mean 'max_epochs'?"),
             ("evaluate {model} {data} --text label", "'label' is both --text and --label"),
             ("fit {data} -o {new} --set min_df=2", "the tokenizer; set tokenizer__min_df"),
@@ -92,7 +91,7 @@ class TestErrors:
         "arguments",
         [
             "predict {model} {data} -o {old}",
-            "report {model} {data} -o {page}",
+            "evaluate {model} {data} -o {page}",
             "fit {data} -o {old} --set max_epochs=1",
             "fit {data} -o {new} --set max_epochs=1 --hold-out 0.3",
         ],
@@ -120,7 +119,10 @@ class TestErrors:
         ("arguments", "expected"),
         [
             ("predict no.han {data}", "no.han: No such file or directory"),
-            ("report {tokenizer} {data}", "{tokenizer} cannot be loaded: it holds no classifier."),
+            (
+                "evaluate {tokenizer} {data}",
+                "{tokenizer} cannot be loaded: it holds no classifier.",
+            ),
             ("predict {model} no.csv", "no.csv: No such file or directory"),
             ("predict {model} {data} --sep ;;", "sep must be one character"),
             ("predict {model} {data} --encoding utf-88", "unknown encoding: utf-88"),

@@ -128,7 +128,7 @@ def test_labels_that_the_model_does_not_know_are_missed_and_named(run, topics, s
         f1_score(true, decisions, average="micro")
     )
     assert found["labels"] == [*NAMES, "snow", "hail"]
-    assert said in " ".join(run("report", stored, path, *TOPICS)[1].split())
+    assert said in " ".join(run("evaluate", stored, path, *TOPICS)[1].split())
 
 
 @pytest.mark.parametrize(
@@ -163,6 +163,6 @@ def test_each_label_that_a_document_gets_is_explained(run, stored, topics):
 
 def test_the_report_is_that_of_python(run, topics, stored, tmp_path):
     page = tmp_path / "report.html"
-    assert run("report", stored, topics(), *TOPICS, "-o", page)[0] == 0
+    assert run("evaluate", stored, topics(), *TOPICS, "-o", page)[0] == 0
     found = replace(sk_han.report(Scorer.load(stored), TEXTS, Y), estimator="topics.han")
     assert page.read_text("utf-8") == found.to_html()

@@ -391,11 +391,10 @@ def _command_line_report(trial: Trial) -> None:
     model = _saved(trial)
     table = table_of(trial.texts, trial.labels, trial.folder / "data.csv")
     page = trial.folder / "report.html"
-    run_cli("report", model, table, "-o", page, *trial.separator, *trial.encoder)
+    options = ["--baseline", model, *trial.separator, *trial.encoder]
+    run_cli("evaluate", model, table, "-o", page, *options)
     assert page.stat().st_size > 1000
-    found = json.loads(
-        run_cli("evaluate", model, model, table, "--json", *trial.separator, *trial.encoder)
-    )
+    found = json.loads(run_cli("evaluate", model, table, "--json", *options))
     assert found["gain"][0] == 0
 
 
