@@ -289,7 +289,7 @@ class TestParameters:
         with pytest.raises(ValueError, match="The 'lr' parameter of HANClassifier"):
             tiny(lr=1e38).fit(TEXTS, LABELS)
         with pytest.raises(FloatingPointError, match="Lower lr"):
-            tiny(lr=1e36, max_epochs=3, net_params={"clip_norm": None}).fit(TEXTS, LABELS)
+            tiny(lr=9e35, max_epochs=3, net_params={"clip_norm": None}).fit(TEXTS, LABELS)
 
     @pytest.mark.parametrize(("net_params", "message"), NET_PARAMS.values(), ids=NET_PARAMS.keys())
     def test_wrong_parameters_of_the_net_are_named(self, net_params, message):
