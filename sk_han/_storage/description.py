@@ -106,7 +106,7 @@ _PIPELINE = _optional(transform_input=Either((_LIST, _NONE)), verbose=_FLAG)
 _TABLE = Schema(
     (
         *(Field("text", ListOf(_STRING)), Field("label", _STRING)),
-        *(Field(name, _STRING, True) for name in ("separator", "encoding", "labels_separator")),
+        *(Field(name, _STRING, True) for name in ("sep", "encoding", "separator")),
     )
 )
 

@@ -65,25 +65,19 @@ def check_files(
 
 _SEPARATOR = ";"  # of a model of several labels, if none is given
 
-# Options that say how a table is read: the name in a stored model, and the default.
-_OPTIONS: dict[str, tuple[str, Any]] = {
-    "text": ("text", ["text"]),
-    "label": ("label", "label"),
-    "sep": ("separator", None),
-    "encoding": ("encoding", "utf-8"),
-    "separator": ("labels_separator", None),
-}
+# Options that say how a table is read, as a stored model names them, and their defaults.
+_OPTIONS = {"text": ["text"], "label": "label", "sep": None, "encoding": "utf-8", "separator": None}
 
 
 def complete(arguments: argparse.Namespace, stored: Mapping[str, Any] | None = None) -> None:
     """Set the options of tables that are not given: those of the stored model, or the defaults."""
     taken = []
-    for option, (name, default) in _OPTIONS.items():
+    for option, default in _OPTIONS.items():
         # explain reads labels only if it is told to; JSON is in UTF-8, and .tsv has tabs, whatever
         # the table of the fit had.
         if getattr(arguments, option, "") is None and (arguments.command, option) != _OPTIONAL:
             is_other = _kind(arguments.data, arguments) == _OF_KIND.get(option)
-            value = default if stored is None or is_other else stored[name]
+            value = default if stored is None or is_other else stored[option]
             setattr(arguments, option, value)
             values = value if isinstance(value, list) else [value]
             taken += [f"--{option} {in_one_line(each)!r}" for each in values if value != default]
@@ -104,7 +98,7 @@ _OF_KIND = {"encoding": ".jsonl", "sep": ".tsv"}  # what a kind of table has of 
 
 def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return how the table of a fit was read, for its model to remember."""
-    return {name: getattr(arguments, option) for option, (name, _) in _OPTIONS.items()}
+    return {option: getattr(arguments, option) for option in _OPTIONS}
 
 
 def _kind(name: str, arguments: argparse.Namespace) -> str:

@@ -107,8 +107,7 @@ class Scorer:
         Names of the columns that are read, the text column first; only of a fit to a table.
     table : dict or None
         How the table of the fit was read, if the command line or `sk_han.save` has stored it:
-        "text", a list of columns, "label", "separator" (of columns), "encoding",
-        "labels_separator".
+        "text", a list of columns, "label", "sep", "encoding", and "separator" (of several labels).
 
     Notes
     -----
