@@ -69,12 +69,11 @@ CLASSIFIER: dict[str, Constraint] = {
 }
 del CLASSIFIER["embedding_dropout"]  # one of `net_params`
 
-EMBEDDER: dict[str, Constraint] = {"tokenizer": _NONE, "verbose": CLASSIFIER["verbose"]}
 # The constraints of the parameters of each class in `sk_han`. None: only its constructor has them.
-ESTIMATORS = {
+ESTIMATORS: dict[str, dict[str, Constraint] | None] = {
     "HANClassifier": CLASSIFIER,
     "HierarchicalTokenizer": TOKENIZER,
-    "SentenceEmbedder": EMBEDDER,
+    "SentenceEmbedder": {"tokenizer": _NONE, "verbose": CLASSIFIER["verbose"]},
     "SequenceTagger": None,
     "AttentionTranslator": None,
 }
