@@ -43,10 +43,6 @@ def test_weak_words_are_the_most_that_hold_no_more_than_their_share_together(val
         assert magnitudes[magnitudes <= weakest].sum() > WEAK_SHARE * magnitudes.sum()
 
 
-def test_words_of_one_strength_are_all_shaded():
-    assert not too_weak(np.full(40, 0.1)).any()
-
-
 @given(VALUES)
 def test_words_are_shaded_by_their_sign_unless_too_weak(values):
     frame = signed(" ".join("w" * len(values)) + "." * bool(len(values)), contributions=values)

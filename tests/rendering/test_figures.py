@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sk_han.inspection import plot_explanation, plot_history
 from tests.by_hand import explained, signed
 from tests.reports import made
-from tests.tiny_models import fitted_classifier, fitted_pipeline, tiny
+from tests.tiny_models import tiny
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -130,14 +130,6 @@ def test_epochs_without_a_score_are_left_out():
     history = [HISTORY[0], {"epoch": 2, "train_loss": 0.5, "valid_loss": None}]
     ax = plot_history(history, ax=Figure().subplots())
     assert [len(line.get_xdata()) for line in ax.lines] == [2, 1]
-
-
-@pytest.mark.parametrize("estimator", [fitted_classifier(), fitted_pipeline()])
-def test_a_fitted_estimator_brings_its_history(estimator):
-    classifier = estimator[-1] if hasattr(estimator, "steps") else estimator
-    ax = plot_history(estimator, ax=Figure().subplots())
-    losses = [epoch["train_loss"] for epoch in classifier.history_]
-    np.testing.assert_array_equal(ax.lines[0].get_ydata(), losses)
 
 
 def test_each_score_has_its_colour_and_marker():

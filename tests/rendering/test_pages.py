@@ -408,22 +408,6 @@ def test_any_text_is_shown_and_makes_a_whole_page(text):
     assert Page(results[0].to_html()).text == visible(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("a\x00b", "a␀b"),
-        ("a\x1bb", "a␛b"),
-        ("a\x7fb", "a␡b"),
-        ("a\ud800b", "a\ufffdb"),
-        ("a\x85b\uffff", "a\ufffdb\ufffd"),
-        ("a\tb\r\nc\rd", "a\tb\r\nc\rd"),
-        ("👨‍👩‍👧‍👦 עברית", "👨‍👩‍👧‍👦 עברית"),
-    ],
-)
-def test_only_controls_and_surrogates_are_replaced(text, shown):
-    assert Page(explained(text).to_html()).text == visible(text) == shown
-
-
 def test_what_turns_the_direction_of_writing_is_isolated_from_the_page():
     text, labels = f"One {RLO}two. Three {RLO}four. Five", {"classes": ["neg", RLO]}
     for explanation in (
