@@ -5,33 +5,14 @@ import pytest
 
 from sk_han import (
     DocumentArray,
-    HierarchicalTokenizer,
 )
-from sk_han._documents import LabelledDocuments
 from sk_han._parts.ngram_model import NgramModel
 from sk_han.inspection._contributions import _design
 from tests.by_hand import by_all_orders
 from tests.inspection.test_methods import ODD, large_error
-from tests.ngram_models import fit_ngram_model, hash_ngrams
+from tests.ngram_models import hash_ngrams
 from tests.tiny_models import LABELS, TEXTS, tiny
 from tests.tiny_targets import classes
-
-
-@pytest.mark.parametrize("targets", [[0, 1] * 9, [0, 1, 2] * 6], ids=["two", "three"])
-@pytest.mark.parametrize("ngram_range", [(1, 1), (1, 3), (2, 2)])
-def test_parts_of_the_words_sum_to_the_logit_less_the_intercept(targets, ngram_range):
-    documents = HierarchicalTokenizer().fit_transform(TEXTS)
-    C = max(targets) + 1
-    data = LabelledDocuments(documents, np.array(targets), np.ones(18))
-    model = fit_ngram_model(data, classes(C), ngram_range)
-    nothing = model.logits(DocumentArray.from_nested([[]]))[0]  # what the intercept gives
-    for c in range(C):
-        factors = np.tile(np.eye(C)[c], (18, 1))
-        parts = model.attributions(documents, factors)
-        sums = [p.sum() for p in np.split(parts, np.cumsum(documents.words_per_document)[:-1])]
-        np.testing.assert_allclose(
-            sums + nothing[c], model.logits(documents)[:, c], rtol=0, atol=1e-6
-        )
 
 
 def test_parts_of_ngrams_worked_by_hand():

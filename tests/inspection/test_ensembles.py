@@ -6,23 +6,17 @@ from sklearn.ensemble import VotingClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from sk_han import (
     HierarchicalTokenizer,
     explain,
-    faithfulness_report,
     report,
-    summarize,
 )
 from tests import tiny_models
 
 TEXTS = ["A good film. We laughed a lot!", "Bad, long and dull. We left.", "It was a film."] * 8
 LABELS = ["pos", "neg", "so so"] * 8
-TWO = [label for label in LABELS if label != "so so"]
-OF_TWO = [text for text, label in zip(TEXTS, LABELS, strict=True) if label != "so so"]
 
 pytestmark = pytest.mark.filterwarnings("ignore:method='attention' shows the network alone")
 
@@ -36,25 +30,6 @@ def same(found, expected):
         np.testing.assert_allclose(ours.probabilities, theirs.probabilities, atol=1e-6)
 
 
-@pytest.fixture(scope="module")
-def search():
-    return GridSearchCV(tiny(), {"lr": [0.01]}, cv=2).fit(OF_TWO, TWO)
-
-
-def test_a_search_is_explained_by_its_best_estimator():
-    pipeline = make_pipeline(HierarchicalTokenizer(), tiny())
-    found = GridSearchCV(pipeline, {"hanclassifier__lr": [0.01]}, cv=2).fit(TEXTS, LABELS)
-    same(explain(found, TEXTS[:3]), explain(found.best_estimator_, TEXTS[:3]))
-    search = RandomizedSearchCV(tiny(), {"lr": [0.01]}, cv=2, n_iter=1)
-    within = make_pipeline(FunctionTransformer(), search).fit(TEXTS, LABELS)
-    same(explain(within, TEXTS[:3]), explain(within[-1].best_estimator_, TEXTS[:3]))
-
-
-def test_a_frozen_classifier_is_explained_as_itself():
-    classifier = tiny().fit(TEXTS, LABELS)
-    same(explain(FrozenEstimator(classifier), TEXTS[:2]), explain(classifier, TEXTS[:2]))
-
-
 def linear(*names):
     return [(name, make_pipeline(TfidfVectorizer(), LogisticRegression())) for name in names]
 
@@ -66,31 +41,12 @@ def with_mistakes(estimator, texts):
     return report(estimator, texts, labels, baseline=None, n_mistakes=2)
 
 
-def test_a_report_explains_mistakes_of_a_search(search):
-    found = with_mistakes(search, OF_TWO)
-    worst = [OF_TWO[row] for row in found.mistake_rows]
-    same(found.mistakes, explain(search, worst))
-    assert len(found.mistakes) == 2
-    assert found.n_words[0] == 9  # as the models read it, with punctuation
-    assert found.to_html()
-
-
 def test_a_report_says_why_mistakes_are_not_explained():
     members = [("tiny", tiny()), *linear("linear")]
     vote = VotingClassifier(members, voting="soft").fit(TEXTS, LABELS)
     found = with_mistakes(vote, TEXTS)
     assert len(found.mistakes) == 0 < len(found.mistake_rows)
     assert any("not explained" in note and "named_estimators_" in note for note in found.notes)
-
-
-def test_a_search_is_summarized_and_measured_as_its_best_estimator(search):
-    best = search.best_estimator_
-    assert summarize(search, OF_TWO, k=2) == summarize(best, OF_TWO, k=2)
-    measured, alone = (
-        faithfulness_report(each, OF_TWO, methods=["attention"], random_state=0)
-        for each in (search, best)
-    )
-    assert measured.means == alone.means
 
 
 def test_a_frozen_tokenizer_tells_the_words():

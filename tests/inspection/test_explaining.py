@@ -62,12 +62,6 @@ def test_an_index_names_documents_if_it_tells_them_apart(fitted, tmp_path, by_sc
     assert model.explain(pd.Series(TEXTS[:4], index=[5, 5, 6, 7])).ids == [0, 1, 2, 3]
 
 
-def test_words_and_sentences_are_those_of_the_raw_text(fitted):
-    explanation = fitted.explain(["A good film. We laughed a lot!"])[0]
-    assert explanation.words == ("A", "good", "film", ".", "We", "laughed", "a", "lot", "!")
-    assert explanation.sentences == ("A good film.", "We laughed a lot!")
-
-
 def test_words_are_in_order_within_their_sentences(fitted):
     for explanation in fitted.explain([*TEXTS, "", "One. two\n\n  three?! 四。五"]):
         words, of_word = explanation.word_spans, explanation.sentence_of_word
@@ -94,15 +88,6 @@ def test_attention_over_very_many_sentences_sums_to_one(fitted):
 def test_unknown_words_are_marked(fitted):
     explanation = fitted.explain(["A good zyxxy."])[0]
     assert explanation.unknown.tolist() == [False, False, True, False]
-
-
-@pytest.mark.parametrize("text", ["", "  \n", "--"])
-def test_an_empty_document_has_an_empty_explanation(fitted, text):
-    explanation = fitted.explain([text, TEXTS[0]])[0]
-    assert explanation.words == ()
-    assert explanation.sentences == ()
-    assert np.isfinite(explanation.probabilities).all()
-    assert text.strip() in explanation.to_html()
 
 
 def test_what_a_limit_cut_off_is_told():
@@ -277,12 +262,6 @@ def test_each_document_is_explained_for_each_class(of_three):
     assert explanations.numbers.tolist() == [0, 0, 0, 1, 1, 1]
     alone = explain(of_three, TEXTS[1:2], target="so so")[0]
     np.testing.assert_allclose(explanations[5].contributions, alone.contributions, atol=1e-6)
-
-
-def test_chosen_classes_are_explained_in_their_order(of_three):
-    explanations = explain_classes(of_three, iter(TEXTS[:2]), classes=["so so", "neg"])
-    assert [e.target for e in explanations] == ["so so", "neg"] * 2
-    assert [e.target for e in explain_classes(of_three, TEXTS[:1], classes="pos")] == ["pos"]
 
 
 @pytest.mark.parametrize("container", [np.array, pd.Series, pd.Index, pl.Series, pa.array])

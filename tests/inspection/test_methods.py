@@ -9,12 +9,9 @@ import pytest
 from sk_han import (
     RNN,
     MultiHopAttention,
-    load,
-    save,
 )
-from sk_han.serving import Scorer
 from tests.by_hand import by_all_orders
-from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny, with_model
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
 
 # Tiny networks have a small share of the scores, of which attention warns.
 pytestmark = pytest.mark.filterwarnings("ignore:method='attention' shows the network alone")
@@ -34,18 +31,7 @@ def three():
     return tiny(max_epochs=3).fit(TEXTS, THREE)
 
 
-@pytest.fixture(params=["two", "three"])
-def either(request):
-    return request.getfixturevalue(request.param)
-
-
 # The n-gram model
-
-
-def test_unknown_words_have_no_part(two):
-    explanation = two.explain(["Zebra giraffe"])[0]
-    # "<unknown> <unknown>" is in no training document.
-    assert explanation.ngram_contributions.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("method", METHODS[1:])
@@ -55,18 +41,6 @@ def test_every_method_that_reads_documents_tells_what_the_ngrams_bring(two, meth
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one.ngram_contributions, other.ngram_contributions)
         assert np.any(one.ngram_contributions)
-
-
-def test_contributions_add_what_network_and_ngrams_bring(two):
-    how = {"method": "gradient_attention", "target": "pos"}
-    explanation = two.explain(TEXTS[:1], **how)[0]
-    pool = two.pool_
-    with_model(two, pool=pool.only(["network"]))
-    network = two.explain(TEXTS[:1], **how)[0].contributions
-    with_model(two, pool=pool)
-    np.testing.assert_allclose(
-        explanation.contributions, network + explanation.ngram_contributions, atol=1e-6
-    )
 
 
 # The score
@@ -83,19 +57,6 @@ def test_contributions_of_three_classes_weigh_the_others_by_their_probability(th
 
 
 # Sentences, attention, chance
-
-
-@pytest.mark.parametrize("method", ["shapley", "gradient_attention", "random"])
-def test_a_sentence_has_the_sum_of_its_words(two, method):
-    for e in two.explain(TEXTS[:3], method=method):
-        sums = np.bincount(e.sentence_of_word, e.contributions)
-        np.testing.assert_allclose(e.sentence_contributions, sums, atol=1e-12)
-
-
-def test_contributions_of_attention_are_the_combined_attention(two):
-    explanation = two.explain(TEXTS[:1], method="attention")[0]
-    np.testing.assert_allclose(explanation.contributions, explanation.combined_attention)
-    assert explanation.combined_attention.sum() == pytest.approx(1)
 
 
 def test_chance_depends_on_the_seed_alone_and_not_on_the_batch(two):
@@ -209,12 +170,6 @@ def test_values_sum_to_the_log_odds_less_those_without_words(classifier):
         np.testing.assert_allclose(found.sentence_contributions, of_words, atol=1e-12)
 
 
-def test_of_more_sentences_the_error_is_told(classifier):
-    *few, many = classifier.explain(TEXTS_OF_ALL_LENGTHS[1:7] + TEXTS_OF_ALL_LENGTHS[8:9])
-    assert all(not explanation.sentence_errors.any() for explanation in few)
-    assert many.sentence_errors.max() > 0
-
-
 def large_error(explanation):
     """Largest standard error, as a share of the largest contribution of a sentence."""
     return explanation.sentence_errors.max() / np.abs(explanation.sentence_contributions).max()
@@ -252,13 +207,3 @@ def test_a_label_of_no_document_has_values_of_0():
     for explanation in classifier.explain(TEXTS_OF_ALL_LENGTHS, target=2):
         assert not explanation.contributions.any()
         assert not explanation.sentence_contributions.any()
-
-
-def test_a_file_and_a_scorer_give_the_same_values(classifier, tmp_path):
-    save(classifier, tmp_path / "model.han")
-    expected = classifier.explain(TEXTS_OF_ALL_LENGTHS)
-    for other in (load(tmp_path / "model.han"), Scorer.load(tmp_path / "model.han")):
-        for found, wanted in zip(other.explain(TEXTS_OF_ALL_LENGTHS), expected, strict=True):
-            for name in ("contributions", "sentence_contributions", "sentence_errors"):
-                np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), atol=1e-4)
-            assert found.base_value == pytest.approx(wanted.base_value, abs=1e-5)

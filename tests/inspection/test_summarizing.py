@@ -7,7 +7,6 @@ import pytest
 
 from sk_han import DocumentArray, SentenceEmbedder, summarize
 from sk_han.datasets import make_reviews
-from tests import tiny_models
 from tests.encoders_of_sentences import HashEncoder
 from tests.tiny_models import LABELS, TEXTS, tiny
 
@@ -84,13 +83,6 @@ def test_weights_are_those_of_the_ngram_model(fitted, summary):
     assert max(weights.values()) == pytest.approx(largest, rel=1e-6)
     against = {term.text: term.weight for term in summary["neg"].terms if term.part == "ngrams"}
     assert against["good"] == -weights["good"]
-
-
-def test_with_two_classes_what_speaks_for_one_speaks_against_the_other(summary):
-    found = [{(t.part, t.text): t.contribution for t in c.terms} for c in summary.classes]
-    assert found[0].keys() == found[1].keys()
-    for term, value in found[0].items():
-        assert found[1][term] == pytest.approx(-value, abs=1e-9)
 
 
 def test_documents_of_a_term_and_those_that_it_decides_are_the_same(of_three):
@@ -191,16 +183,6 @@ def test_documents_may_be_any_that_explain_takes(fitted, given):
     assert found == summarize(fitted, TEXTS[:9], max_documents=6)
 
 
-def test_a_pipeline_is_summarized_as_its_classifier(fitted):
-    pipeline = tiny_models.fitted_pipeline()
-    found = summarize(pipeline, TEXTS, k=1000)
-    alone = summarize(pipeline[-1], pipeline[:-1].transform(TEXTS), k=1000)
-    # Without the tokenizer words are known by their ids.
-    values = [[t.contribution for t in s["pos"].terms] for s in (found, alone)]
-    np.testing.assert_allclose(*values, rtol=1e-12)
-    assert all(term.text.startswith("#") for term in alone["pos"].terms)
-
-
 def test_of_three_classes_each_document_speaks_for_the_likeliest_two(of_three):
     found = summarize(of_three, THREE * 2, k=1000)
     assert sum(c.n_predicted for c in found.classes) == 6
@@ -226,13 +208,6 @@ def test_a_class_that_no_document_is_near_to_has_no_terms(of_three):
     assert len(empty) == 1
     assert empty[0].terms == ()
     assert empty[0].removal is None
-
-
-def test_a_classifier_without_ngrams_has_words_of_the_network_alone():
-    fitted = tiny(linear_ngrams=None).fit(TEXTS, LABELS)
-    found = summarize(fitted, TEXTS)
-    assert {term.part for term in found["pos"].terms} == {"network"}
-    assert found["pos"].ngrams == 0
 
 
 def test_ngrams_of_chinese_are_written_without_blanks():
