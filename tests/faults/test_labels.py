@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
-from sk_han import HANClassifier, HierarchicalTokenizer, audit_labels, explain, report
+from sk_han import HierarchicalTokenizer, audit_labels, explain, report
 from tests.thorough import first_fast
 from tests.tiny_models import tiny
 
@@ -271,19 +271,6 @@ class TestParameters:
     def test_a_wrong_value_of_the_tokenizer_is_named(self, params, message):
         with pytest.raises(ValueError, match=message):
             tiny(tokenizer=HierarchicalTokenizer(**params)).fit(TEXTS, LABELS)
-
-    def test_a_parameter_of_a_wrong_type_is_named_in_fit(self):
-        for name in HANClassifier._parameter_constraints.keys() - {"encoder"}:
-            message = f"The '{name}' parameter of HANClassifier must be"
-            with pytest.raises(ValueError, match=message):
-                tiny(**{name: object()}).fit(TEXTS, LABELS)
-
-    def test_a_parameter_of_the_tokenizer_of_a_wrong_type_is_named_in_fit(self):
-        for name in HierarchicalTokenizer._parameter_constraints:
-            tokenizer = HierarchicalTokenizer(**{name: object()})
-            message = f"The '{name}' parameter of HierarchicalTokenizer"
-            with pytest.raises(ValueError, match=message):
-                tiny(tokenizer=tokenizer).fit(TEXTS, LABELS)
 
     def test_a_learning_rate_beyond_single_precision_is_named_and_the_largest_diverges(self):
         with pytest.raises(ValueError, match="The 'lr' parameter of HANClassifier"):

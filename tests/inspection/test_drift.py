@@ -9,7 +9,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 import sk_han
 from sk_han import HierarchicalTokenizer, drift
-from sk_han.serving import Scorer
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 
@@ -102,17 +101,6 @@ def test_a_warm_start_keeps_what_it_knows_of_its_vocabulary():
     model = tiny(warm_start=True).fit(TEXTS, LABELS)
     before = model.model_.reference.unknown
     np.testing.assert_array_equal(model.fit(TEXTS[:6], LABELS[:6]).model_.reference.unknown, before)
-
-
-def test_pipeline_and_scorer_say_the_same(fitted, tmp_path):
-    sk_han.save(fitted, tmp_path / "model.han")
-    expected = drift(fitted, GERMAN)
-    for model in (make_pipeline(fitted.tokenizer_, fitted), Scorer.load(tmp_path / "model.han")):
-        found = drift(model, GERMAN)
-        assert found.text == expected.text
-        pairs = zip(found.comparisons, expected.comparisons, strict=True)
-        for one, other in pairs:
-            np.testing.assert_allclose(one[1:5], other[1:5], atol=1e-6)
 
 
 def test_steps_that_pass_documents_through_and_blank_texts_change_nothing(fitted):
