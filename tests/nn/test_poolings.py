@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from sk_han import RNN, Attention, MultiHopAttention
+from sk_han import Attention
 from sk_han.nn import (
     AttentionPooling,
     HierarchicalAttentionNetwork,
@@ -175,57 +175,3 @@ def test_an_attention_per_label_that_is_asked_for_stays(by_default, per_label):
     network = HierarchicalAttentionNetwork(7, 2, pooling=pooling)
     pooling.size = 23
     assert network.options.pooling.size == 5  # a copy
-
-
-def poolings_of(**options):
-    """Return the poolings of words and of sentences that a network of these options has."""
-    network = HierarchicalAttentionNetwork(
-        7, 2, embedding_dim=2, word_hidden=3, sentence_hidden=3, **options
-    )
-    return network.word_attention, network.sentence_attention
-
-
-class TestWhichOne:
-    @pytest.mark.parametrize(
-        ("pooling", "kind", "size"),
-        [
-            (Attention(size=11), AttentionPooling, 6),
-            (MultiHopAttention(size=11, hops=1), AttentionPooling, 6),
-            (MultiHopAttention(size=11, hops=3), MultiHopPooling, 18),
-            ("attention", AttentionPooling, 6),
-            ("mean", MeanPooling, 6),
-            ("max", MaxPooling, 6),
-            ("last", LastPooling, 6),
-        ],
-    )
-    def test_both_levels_pool_alike(self, pooling, kind, size):
-        for level in poolings_of(pooling=pooling):
-            assert type(level) is kind
-            assert level.output_size == size
-            if not isinstance(pooling, str):
-                assert level.weight.shape == (11, 6)
-
-    @pytest.mark.parametrize(("bidirectional", "size"), [(True, 6), (False, 3)])
-    def test_last_states_are_those_of_the_directions(self, bidirectional, size):
-        for level in poolings_of(pooling="last", rnn=RNN(bidirectional=bidirectional)):
-            assert (level.forward_size, level.output_size) == (3, size)
-
-
-@pytest.mark.parametrize("lengths", [[0, 0], []])
-@pytest.mark.parametrize(
-    "pooling",
-    [
-        *POOLINGS,
-        AttentionPooling(2, 3),
-        MultiHopPooling(2, 3, hops=2),
-    ],
-    ids=lambda pooling: type(pooling).__name__,
-)
-def test_no_states_pool_to_zero_with_gradients(pooling, lengths, engine):
-    states = torch.empty(0, 2, requires_grad=True)
-    pooled, weights = pooling.pool(states, torch.tensor(lengths, dtype=torch.int64))
-    assert pooled.tolist() == [[0] * pooling.output_size] * len(lengths)
-    assert weights.shape[0] == 0
-    if lengths:
-        pooled.sum().backward()
-    assert all(p.grad is None or p.grad.eq(0).all() for p in pooling.parameters())

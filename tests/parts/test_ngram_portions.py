@@ -72,19 +72,6 @@ class TestCounts:
         for array, kept in zip((*first.counts, first.weights, first.ratios), before, strict=True):
             np.testing.assert_array_equal(array, kept)  # the earlier model stays as it was
 
-    def test_a_portion_counts_as_its_documents_whatever_the_size_of_its_weights(self):
-        small, large = labelled(SECOND, weights=4 * [1e-3]), labelled(SECOND, weights=4 * [1e3])
-        one, other = (learnt(labelled(FIRST), portion).counts for portion in (small, large))
-        for counts, expected in zip(one, other, strict=True):
-            np.testing.assert_allclose(counts, expected)
-
-    def test_those_worked_by_hand(self):
-        model = learnt(labelled(FIRST), labelled(SECOND))
-        assert model.counts.n_documents.tolist() == [8, 4]
-        row = row_of(model, 4)  # in a document of class 0 and one of class 1; then in one of 1
-        assert model.counts.n_seen[row] == 3
-        assert (model.counts.inside[row], model.counts.outside[row]) == (2, 1)
-
 
 class TestRareNgrams:
     def test_an_ngram_has_no_effect_until_it_is_seen_again(self):
@@ -99,28 +86,8 @@ class TestRareNgrams:
         assert model.counts.n_seen[row] == 2
         assert min(model.ratios[row], model.weights[row]) > 0  # both documents are of class 1
 
-    def test_an_ngram_that_a_fit_left_out_starts_from_nothing(self):
-        fitted = fit_ngram_model(labelled(FIRST), classes(2), (1, 2))
-        assert bucket_of(7) not in fitted.buckets
-        model = partial_fit_ngram_model(fitted, labelled(SECOND), classes(2), (1, 2))
-        assert model.counts.n_seen[row_of(model, 7)] == 1
-
 
 class TestGoingOn:
-    def test_classes_may_be_missing_in_a_portion(self):
-        of_one_class = (labelled(rows, [c] * 4) for c, rows in enumerate([FIRST, SECOND]))
-        model = learnt(*of_one_class, labelled(FIRST + SECOND, 4 * [0] + 4 * [1]))
-        logits = model.logits(DocumentArray.from_nested(FIRST + SECOND[:3]))
-        assert logits.argmax(axis=1).tolist() == [0, 0, 0, 0, 1, 1, 1]
-
-    @pytest.mark.parametrize("n_documents", [1, 10])
-    def test_a_portion_of_a_single_class_does_not_make_all_documents_of_it(self, n_documents):
-        data = labelled(FIRST * 50, np.tile(TARGETS, 50))
-        model = fit_ngram_model(data, classes(2), (1, 2))
-        portion = labelled(FIRST[2:3] * n_documents, [1] * n_documents)
-        found = partial_fit_ngram_model(model, portion, classes(2), (1, 2)).logits(data.documents)
-        assert found.argmax(axis=1).tolist() == data.targets.tolist()
-
     def test_a_portion_may_hold_no_words(self):
         empty = labelled([[], []], [0, 1])
         for portions in ([labelled(FIRST), empty], [empty, labelled(FIRST)]):
@@ -129,22 +96,8 @@ class TestGoingOn:
             logits = model.logits(DocumentArray.from_nested(FIRST))
             assert logits.argmax(axis=1).tolist() == TARGETS.tolist()
 
-    def test_later_portions_take_the_ngrams_of_the_model(self):
-        model = learnt(labelled(FIRST), ngram_range=(2, 2))
-        later = partial_fit_ngram_model(model, labelled(SECOND), classes(2), (1, 3))
-        assert later.ngram_range == (2, 2)
-
     def test_a_single_class_has_no_model(self):
         assert partial_fit_ngram_model(None, labelled(FIRST, [0] * 4), classes(1), (1, 2)) is None
-
-    def test_a_portion_of_many_documents_moves_weights_further_than_one_of_few(self):
-        start = learnt(labelled(FIRST * 20, np.tile(TARGETS, 20)))
-        against = labelled([[[2]]] * 40, [1] * 40)  # the word 2 speaks for class 0 until now
-        few = partial_fit_ngram_model(start, against[:2], classes(2), (1, 2))
-        many = partial_fit_ngram_model(start, against, classes(2), (1, 2))
-        word = DocumentArray.from_nested([[[2]]])
-        log_odds = [np.diff(model.logits(word))[0, 0] for model in (start, few, many)]
-        assert log_odds[0] < log_odds[1] < log_odds[2]
 
 
 def test_new_weights_minimize_the_loss_and_the_distance_to_the_earlier_ones():
@@ -165,24 +118,3 @@ def test_new_weights_minimize_the_loss_and_the_distance_to_the_earlier_ones():
         return np.logaddexp(0, -margins).sum() + distance / 2
 
     assert value(0) < min(value(-0.05), value(0.05))
-
-
-def test_five_portions_come_close_to_one_fit():
-    # Cue words with noise: each text has three words of its class and two of any.
-    rng = np.random.RandomState(0)
-    targets = rng.randint(3, size=1200)
-    of_class = 2 + 40 * targets[:, np.newaxis] + rng.randint(40, size=(1200, 3))
-    rows = np.hstack([of_class, 2 + rng.randint(120, size=(1200, 2))])
-    data = labelled(rows[:, np.newaxis].tolist(), targets)
-    training, held_out = data[:800], data[800:]
-    models = (
-        fit_ngram_model(training, classes(3), (1, 2)),
-        learnt(*(training[i::5] for i in range(5)), n_classes=3),
-        learnt(training[::5], n_classes=3),
-    )
-    whole, portions, one_fifth = (
-        (model.logits(held_out.documents).argmax(axis=1) == held_out.targets).mean()
-        for model in models
-    )
-    assert whole > 0.85
-    assert portions > max(whole - 0.03, one_fifth)
