@@ -73,20 +73,6 @@ def test_inner_options_are_named_with_two_underscores_and_set() -> None:
         options.set_params(pooling__gated=True)
 
 
-def test_scalars_of_numpy_become_those_of_python() -> None:
-    options = NetworkOptions(
-        embedding_dim=np.int64(3),
-        dropout=np.float64(0.5),
-        rnn=RNN(cell=np.str_("lstm"), num_layers=np.int32(2), bidirectional=np.bool_(False)),
-    )
-    copy = options.copy()
-    values = [copy.embedding_dim, copy.dropout, *copy.rnn.get_params().values()]
-    assert values == [3, 0.5, "lstm", 2, False]
-    assert [type(value) for value in values] == [int, float, str, int, bool]
-    assert type(options.embedding_dim) is np.int64
-    assert json.loads(json.dumps(options.to_plain())) == options.to_plain()
-
-
 @pytest.mark.parametrize(
     ("plain", "message"),
     [
@@ -107,11 +93,6 @@ def test_plain_values_that_are_no_options_are_refused(plain: Any, message: str) 
         plain = {"class": "NetworkOptions", **plain}
     with pytest.raises(ValueError, match=message):
         NetworkOptions.from_plain(plain)
-
-
-def test_a_class_reads_those_that_derive_from_it() -> None:
-    restored = Attention.from_plain({"class": "MultiHopAttention", "hops": 3})
-    assert restored == MultiHopAttention(hops=3)
 
 
 SIZE, SHARE = "an integer of at least 1", "a number of at least 0 and below 1"
@@ -151,15 +132,6 @@ def test_a_value_that_is_not_allowed_is_refused_with_its_name(
         message = rf"^The {name!r} parameter of {options.__name__} must be {re.escape(constraint)}"
         with pytest.raises(ValueError, match=f"{message}.* Got {re.escape(repr(value))} instead"):
             options(**{name: value}).check()
-
-
-def test_strings_stand_for_objects() -> None:
-    rnn, pooling = RNN(num_layers=3), MultiHopAttention(hops=3)
-    assert NetworkOptions(rnn="lstm").recurrent == RNN(cell="lstm")
-    assert NetworkOptions(rnn=rnn).recurrent is rnn
-    assert NetworkOptions().attention == Attention()
-    assert NetworkOptions(pooling=pooling).attention is pooling
-    assert NetworkOptions(pooling="mean").attention is None
 
 
 FITTED = {
@@ -205,12 +177,6 @@ def test_what_does_not_change_the_weights_may_change(changes: dict[str, Any]) ->
     fitted = NetworkOptions(**FITTED)
     NetworkOptions(**(FITTED | changes)).check_same_structure(fitted)
     assert fitted == NetworkOptions(**FITTED)
-
-
-def test_a_string_has_the_structure_of_its_object() -> None:
-    options = NetworkOptions(rnn=RNN(cell="lstm"), pooling=Attention())
-    NetworkOptions(rnn="lstm").check_same_structure(options)
-    options.check_same_structure(NetworkOptions(rnn="lstm"))
 
 
 def test_the_classifier_repeats_names_and_defaults() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from sk_han import (
     RNN,
-    DocumentArray,
     HierarchicalTokenizer,
     MultiHopAttention,
     load,
@@ -94,12 +93,6 @@ def test_every_way_brings_back_an_equal_state(classifier, restored):
     assert (restored.rnn, restored.pooling) == (classifier.rnn, classifier.pooling)
 
 
-def test_every_way_brings_back_equal_predictions(classifier, restored):
-    np.testing.assert_array_equal(restored.predict_proba(UNSEEN), classifier.predict_proba(UNSEEN))
-    np.testing.assert_array_equal(restored.transform(UNSEEN), classifier.transform(UNSEEN))
-    assert restored.explain(UNSEEN[:2]) == classifier.explain(UNSEEN[:2])
-
-
 @each_way
 def test_every_way_goes_on_learning_alike(classifier, way, tmp_path):
     found, expected = (
@@ -107,24 +100,6 @@ def test_every_way_goes_on_learning_alike(classifier, way, tmp_path):
         by_state(classifier, tmp_path).partial_fit(TEXTS[:4], LABELS[:4]),
     )
     np.testing.assert_array_equal(found.predict_proba(UNSEEN), expected.predict_proba(UNSEEN))
-
-
-@each_way
-def test_labels_of_objects_and_word_ids_come_back(way, tmp_path):
-    X = DocumentArray.from_nested([[[2, 3]], [[4], [5, 2]]] * 5)
-    fitted = tiny().fit(X, np.array(["a", "b"] * 5, dtype=object))
-    assert_equal(way(fitted, tmp_path).to_state(), fitted.to_state())
-
-
-def test_a_state_is_of_arrays_plain_values_and_the_tokenizer_alone(classifier):
-    def kinds(value):
-        if isinstance(value, (dict, list)):
-            inside = value.values() if isinstance(value, dict) else value
-            return set().union(*map(kinds, inside))
-        return {type(value)}
-
-    plain = {bool, int, float, str, type(None)}
-    assert kinds(classifier.to_state()) <= plain | {np.ndarray, HierarchicalTokenizer}
 
 
 @pytest.mark.parametrize("model", [fitted_classifier(), fitted_pipeline()], ids=["alone", "behind"])

@@ -49,21 +49,6 @@ def round_trip(estimator, path):
 
 
 class TestRoundTrip:
-    def test_a_tokenizer_gives_the_same_documents(self, path):
-        tokenizer = HierarchicalTokenizer(min_df=2, max_words=3, stop_words=["was"]).fit(TEXTS)
-        loaded = round_trip(tokenizer, path)
-        assert loaded.vocabulary_ == tokenizer.vocabulary_
-        assert loaded.transform(UNSEEN).to_nested() == tokenizer.transform(UNSEEN).to_nested()
-
-    def test_a_loaded_model_goes_on_from_its_weights(self, path):
-        warm = fitted_classifier(warm_start=True, lr=0.02, validation_fraction=None)
-        loaded = round_trip(warm, path).fit(TEXTS, LABELS)
-        np.testing.assert_allclose(
-            loaded.predict_proba(UNSEEN), warm.fit(TEXTS, LABELS).predict_proba(UNSEEN), rtol=1e-5
-        )
-        anew = fitted_classifier(lr=0.02, validation_fraction=None).predict_proba(UNSEEN)
-        assert np.abs(loaded.predict_proba(UNSEEN) - anew).max() > 1e-5
-
     def test_saving_again_gives_the_same_bytes(self, fitted, path, tmp_path):
         save(round_trip(fitted, path), tmp_path / "again.han")
         assert (tmp_path / "again.han").read_bytes() == path.read_bytes()
@@ -91,13 +76,6 @@ class TestParameters:
         loaded = round_trip(classifier, path)
         assert loaded.get_params() == classifier.get_params()
         assert (type(loaded.max_epochs), type(loaded.lr)) == (int, float)
-
-    def test_the_tokenizer_parameter_comes_back_unfitted(self, fitted, path):
-        classifier = copy(fitted).set_params(tokenizer=HierarchicalTokenizer(min_df=2))
-        loaded = round_trip(classifier, path)
-        assert loaded.tokenizer.min_df == 2
-        assert not hasattr(loaded.tokenizer, "vocabulary_")
-        assert "rain" in loaded.tokenizer_.vocabulary_
 
 
 class TestLabels:

@@ -1,6 +1,5 @@
 """The tagging network against one that reads a sentence at a time, in double precision."""
 
-import numpy as np
 import torch
 
 from sk_han.tagging import TaggingNetwork
@@ -47,35 +46,6 @@ def test_each_engine_has_the_same_gradients(engine):
         torch.testing.assert_close(
             found.grad.double(), expected.grad, rtol=1e-4, atol=1e-5, msg=name
         )
-
-
-def test_losses_without_a_chain_are_sums_of_cross_entropy():
-    module = network(crf=False)
-    logits = module(KINDS, ATTRIBUTES, LENGTHS)
-    losses = module.losses(logits, LABELS, LENGTHS)
-    each = -torch.log_softmax(logits, dim=1)[torch.arange(8), LABELS]
-    expected = [part.sum().item() for part in each.split(LENGTHS.tolist())]
-    np.testing.assert_allclose(losses.detach(), expected, rtol=1e-5)
-
-
-def test_a_chain_that_has_learnt_nothing_equals_no_chain():
-    chained, free = network(), network(crf=False)
-    logits = chained(KINDS, ATTRIBUTES, LENGTHS)
-    torch.testing.assert_close(
-        chained.losses(logits, LABELS, LENGTHS).float(), free.losses(logits, LABELS, LENGTHS)
-    )
-    torch.testing.assert_close(
-        chained.probabilities(logits, LENGTHS), free.probabilities(logits, LENGTHS)
-    )
-    assert torch.equal(chained.decode(logits, LENGTHS), free.decode(logits, LENGTHS))
-
-
-def test_a_dropped_word_is_the_unknown_one():
-    module = network(dropout=0.0, word_dropout=0.999999).train()
-    unknown = ATTRIBUTES.clone()
-    unknown[:, 0] = 1
-    dropped = module(KINDS, ATTRIBUTES, LENGTHS)
-    torch.testing.assert_close(dropped, module.eval()(KINDS, unknown, LENGTHS))
 
 
 def test_long_initial_vectors_keep_their_length_and_the_size_of_the_input():

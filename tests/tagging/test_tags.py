@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +6,6 @@ import torch
 from sk_han.tagging import TaggingNetwork, tagged_html, tagged_text
 from sk_han.tagging._tags import as_sentences, as_tags, chunks_of
 
-ANSI = re.compile("\x1b\\[[0-9;]*m")
 SENTENCE = ["New", "York", "City", "greets", "Anna"]
 LABELS = ["B-LOC", "I-LOC", "B-LOC", "O", "B-PER"]
 
@@ -36,12 +33,6 @@ def test_a_word_cannot_command_the_terminal():
     assert "\x1b[31m" not in text
     assert "\x1b[2J" not in text
     assert len(text.splitlines()) == 1
-
-
-def test_html_marks_chunks_with_their_label():
-    html = tagged_html([SENTENCE], [LABELS], full_page=False)
-    assert html.count("<mark") == 3
-    assert re.search(r'<mark class="\w+">New York</mark><sub[^>]*><bdi>LOC</bdi>', html)
 
 
 def test_html_escapes_words_and_labels():
