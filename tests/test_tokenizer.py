@@ -17,11 +17,6 @@ pytestmark = pytest.mark.usefixtures("engine")
 TEXTS = ["A fine film. Don't miss it!", "", "Dull. A dull film.", "  \n"]
 
 
-def words_of(tokenizer, texts):
-    """Documents of sentences of words, as the vocabulary has them."""
-    return tokenizer.inverse_transform(tokenizer.transform(texts))
-
-
 UNKNOWN_WORD = "<unknown>"
 
 
@@ -31,11 +26,6 @@ def read(texts, **params):
 
 
 # Ids and vocabulary
-
-
-def test_words_that_were_not_in_the_training_texts_are_unknown():
-    tokenizer = HierarchicalTokenizer().fit(["good film"])
-    assert tokenizer.transform(["A good film noir."]).to_nested() == [[[1, 3, 2, 1, 1]]]
 
 
 # Of each pair the second is another spelling of the first.
@@ -116,12 +106,6 @@ def test_ids_fall_with_frequency_and_then_follow_the_alphabet_up_to_max_features
         assert {type(i) for i in found.values()} == {int}
 
 
-def test_a_given_mapping_is_the_vocabulary():
-    tokenizer = HierarchicalTokenizer(vocabulary={"film": 7, "fine": 2}, min_df=3).fit(TEXTS)
-    assert tokenizer.vocabulary_ == {"film": 7, "fine": 2}
-    assert tokenizer.transform(["A fine film"]).to_nested() == [[[1, 2, 7]]]
-
-
 # Words and sentences
 
 
@@ -159,11 +143,6 @@ def test_words_of_a_text_are_those_that_the_parameters_ask_for(params, text, exp
     assert ["/".join(map(" ".join, document)) for document in read([text], **params)] == [expected]
 
 
-def test_words_that_differ_in_what_is_ignored_are_counted_together():
-    tokenizer = HierarchicalTokenizer(strip_accents="unicode", max_words=5)
-    assert tokenizer.fit(["b b É e E cut off"]).vocabulary_ == {"e": 2, "b": 3}
-
-
 def test_a_group_of_the_token_pattern_is_the_word_and_has_the_span():
     tokenizer = HierarchicalTokenizer(token_pattern=r"#(\w+)").fit(["see #one and #two"])
     assert tokenizer.vocabulary_ == {"one": 2, "two": 3}
@@ -188,15 +167,6 @@ def test_what_cannot_be_learnt_is_refused_and_the_vocabulary_stays(params, texts
         with pytest.raises((ValueError, TypeError), match=message):
             learn(X)
     assert tokenizer.vocabulary_ == {"a": 2, "b": 3}
-
-
-@pytest.mark.parametrize("method", ["transform", "spans"])
-@pytest.mark.parametrize(
-    ("X", "message"), [("text", "string object received"), (["a", 3], "Document 1 is an int")]
-)
-def test_faulty_documents_are_refused_by_every_method(method, X, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        getattr(HierarchicalTokenizer().fit(TEXTS), method)(X)
 
 
 # Shape of the output
@@ -234,11 +204,6 @@ def test_inverse_transform_takes_every_form_of_documents():
     for X in (documents, documents.pad(), documents.to_nested()):
         assert tokenizer.inverse_transform(X) == [[["a", UNKNOWN_WORD, "film"], ["dull"]]]
     assert tokenizer.inverse_transform([[[99]]]) == [[[UNKNOWN_WORD]]]
-
-
-def test_the_unknown_word_cannot_be_a_word_of_a_text():
-    assert words_of(HierarchicalTokenizer().fit(["a"]), [UNKNOWN_WORD]) == [[[UNKNOWN_WORD]]]
-    assert read([UNKNOWN_WORD]) == [[["unknown"]]]
 
 
 # Spans

@@ -57,16 +57,6 @@ def test_any_cuts_of_a_text_are_found(text, data):
     assert [text[a:b].split() for a, b in spans] == [p.split() for p in pieces if p.strip()]
 
 
-def test_words_are_not_found_inside_of_others():
-    assert locate_words("thinking in", ["in"]) == [(9, 11)]
-
-
-def test_words_are_found_in_their_own_sentence():
-    tokenizer = tokenizer_of(word_tokenizer=lambda _: ["I", "was"])
-    spans = tokenizer.spans(["I am, I was. As was I, I was."])[0].word_spans.tolist()
-    assert spans == [[0, 1], [8, 11], [20, 21], [25, 28]]
-
-
 # Words of a text as tokenizers return them, and what of the text is theirs.
 RETURNED = {
     "other case": ("The End", ["the", "end"], ["The", "End"]),

@@ -20,13 +20,6 @@ def test_words_get_ids_in_their_order_and_those_of_a_set_in_the_alphabet(words):
     assert vocabulary_of({"b", "a", "c"}) == {"a": 2, "b": 3, "c": 4}
 
 
-def test_words_are_spelled_as_texts_are_read():
-    words = ["cafe\u0301", "don’t", "l’or", "l'or"]
-    tokenizer = HierarchicalTokenizer(vocabulary=words).fit(["a"])
-    assert tokenizer.vocabulary_ == {"café": 2, "don't": 3, "l’or": 4, "l'or": 5}
-    assert tokenizer.transform(["Café don’t l’or"]).to_nested() == [[[2, 3, 5]]]
-
-
 @pytest.mark.parametrize(
     ("vocabulary", "error", "message"),
     [
