@@ -56,16 +56,6 @@ class TestLearnt:
         for later in (portion, first.fit(other, ["neg", "pos"])):
             np.testing.assert_array_equal(weights_of(later), learnt)
 
-    def test_a_weight_equals_repetition(self):
-        repeats = np.where(KINDS == "pos", 1, 3)
-        # Word ids follow the frequency, in which the tokenizer counts no weights.
-        X = HierarchicalTokenizer().fit_transform(OF_TWELVE)
-        weighted = vectors(X, KINDS, repeats, linear_ngrams=None)
-        rows = np.repeat(np.arange(len(X)), repeats)
-        repeated = vectors(X[rows], KINDS[rows], linear_ngrams=None)
-        assert abs(weighted - vectors()).max() > 1e-3
-        np.testing.assert_array_equal(weighted, repeated)
-
     def test_documents_of_weight_0_are_not_read(self):
         texts = [*OF_TWELVE, "quite another matter here"]
         labels, weights = np.append(KINDS, "pos"), np.append(np.ones(12), 0)

@@ -22,18 +22,6 @@ def served(fitted, tmp_path_factory):
     return Scorer.load(path)
 
 
-def test_classifier_and_scorer_read_and_score_through_it(fitted, served):
-    for holder in (fitted, served):
-        np.testing.assert_array_equal(
-            holder.model_.predict_proba(UNSEEN), holder.predict_proba(UNSEEN)
-        )
-    ids = [holder.model_.read(UNSEEN).to_nested() for holder in (fitted, served)]
-    assert ids[0] == ids[1] == fitted.tokenizer_.transform(UNSEEN).to_nested()
-    np.testing.assert_allclose(
-        served.model_.logits(UNSEEN), fitted.model_.logits(UNSEEN), atol=1e-5
-    )
-
-
 def test_located_documents_are_those_it_reads_a_few_at_a_time(fitted):
     batches = list(fitted.model_.located(UNSEEN, 3))
     assert [len(documents) for documents, _ in batches] == [3, 3, 2]

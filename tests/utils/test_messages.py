@@ -9,9 +9,6 @@ from sklearn.pipeline import make_pipeline
 
 from sk_han import HierarchicalTokenizer
 from sk_han._utils.messages import (
-    a_kind,
-    agreeing,
-    counted,
     import_optional,
     in_one_line,
     in_reading_order,
@@ -19,16 +16,6 @@ from sk_han._utils.messages import (
     visible,
 )
 from tests.tiny_models import TEXTS, tiny
-
-
-def test_nouns_verbs_and_articles_agree():
-    assert [counted(1), counted(1200, "label")] == ["1 document", "1,200 labels"]
-    assert [counted(1, "class"), counted(2, "class")] == ["1 class", "2 classes"]
-    verbs = "are", "have", "were", "stand"
-    assert [agreeing(1, verb) for verb in verbs] == ["is", "has", "was", "stands"]
-    assert agreeing(0, "have") == agreeing(2, "have") == "have"
-    kinds = [a_kind(value) for value in (3, [], None, object(), "")]
-    assert kinds == ["an int", "a list", "a NoneType", "an object", "a str"]
 
 
 def test_a_missing_package_is_named_with_its_command_and_a_broken_one_by_its_error(
