@@ -1,4 +1,4 @@
-"""Which engine computes, on which threads and in which memory; the kernels of the network."""
+"""Choice of the engine, its threads and memory, and the kernels of the network on arrays."""
 
 from __future__ import annotations
 
@@ -25,21 +25,22 @@ from numpy.typing import NDArray
 from sk_han._utils.messages import warn_user
 
 ENGINES = ("auto", "numba", "torch")
-_OF_TRAINING, _OTHERS = ("network", "ngrams"), ("vectors", "sparse", "text", "logistic")
+_FOR_TRAINING, _OTHERS = ("network", "ngrams"), ("vectors", "sparse", "text", "logistic")
 
-# The modules by name; None for one that failed to load in this process.
+# Modules by name. None stands for one that could not be loaded, which is not tried again.
 _LOADED: dict[str, ModuleType | None] = {}
 _LOCK = RLock()
 
 
 if hasattr(os, "register_at_fork"):
-    # A process forked while another thread loads kernels would wait for that thread for ever.
+    # A fork copies the lock but not the thread that holds it: a child forked while another thread
+    # loads kernels would wait for it forever.
     os.register_at_fork(
         before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
     )
 
 
-# The kinds of failures that this process has warned of.
+# Several modules usually fail for the same reason, so each kind of failure is reported once.
 _WARNED: set[str] = set()
 _DEFAULT = os.environ.get("SK_HAN_ENGINE", "auto")
 
@@ -53,13 +54,13 @@ _REQUESTED: ContextVar[str] = ContextVar("engine", default=_DEFAULT)
 
 @contextmanager
 def using_engine(name: str) -> Iterator[None]:
-    """Compute with an engine inside of the block, also a network without an estimator.
+    """Compute with this engine inside the block, for estimators and for networks of `sk_han.nn`.
 
     Parameters
     ----------
     name : {"auto", "numba", "torch"}
-        "auto" leaves the engine as it is: that of a block around this one, else that of the
-        environment variable ``SK_HAN_ENGINE``, else Numba where it is installed.
+        "auto" keeps the current engine: that of an enclosing block, else of the environment
+        variable ``SK_HAN_ENGINE``, else Numba if it is installed.
     """
     if name == "auto":
         yield
@@ -77,31 +78,31 @@ def engine_in_use() -> str:
 
 
 def compile_kernels() -> float:
-    """Load the kernels of training; return the seconds of compilation, 0 if they were cached."""
+    """Load the kernels of training; return the seconds of compilation, or 0 if all were cached."""
     start = perf_counter()
-    modules = [kernels(name) for name in _OF_TRAINING]
+    modules = [kernels(name) for name in _FOR_TRAINING]
     functions = (f for module in modules if module for f in vars(module).values())
     misses = (getattr(getattr(f, "stats", None), "cache_misses", None) for f in functions)
     return perf_counter() - start if any(misses) else 0.0
 
 
 def warm_up() -> float:
-    """Compile all kernels for Numba's cache, which later processes read; return the seconds."""
+    """Compile all kernels into Numba's cache, for later processes; return the seconds it took."""
     if _REQUESTED.get() == "torch":
-        raise RuntimeError("SK_HAN_ENGINE is 'torch', so that no kernels are used; unset it.")
+        raise RuntimeError("SK_HAN_ENGINE is 'torch', so no kernels are used; unset it.")
     start = perf_counter()
     with using_engine("numba"):
-        if None in [kernels(name) for name in _OF_TRAINING + _OTHERS]:
+        if None in [kernels(name) for name in _FOR_TRAINING + _OTHERS]:
             raise RuntimeError("No kernels can be compiled here; the warning above says why.")
     return perf_counter() - start
 
 
 def kernels(name: str, *, worth_loading: bool = True) -> ModuleType | None:
-    """Return a module of compiled kernels, or None where PyTorch or NumPy shall compute.
+    """Return a module of compiled kernels, or None if PyTorch or NumPy must be used.
 
-    Loading compiles the kernels, or reads them from Numba's cache. If this fails, there is one
-    warning, and the result is None from then on. Of work that is not worth the import of Numba it
-    is None where Numba is not imported yet, unless the engine "numba" is requested.
+    Loading compiles the kernels, or reads them from Numba's cache. If it fails, a warning is issued
+    once, and the result is None from then on. For work too small to be ``worth_loading`` Numba, the
+    result is None unless Numba is imported already or the engine "numba" is requested.
     """
     requested = _REQUESTED.get()
     if requested == "torch":
@@ -117,10 +118,10 @@ def kernels(name: str, *, worth_loading: bool = True) -> ModuleType | None:
 
 
 def gpu_kernels(device: Any) -> ModuleType | None:
-    """Return `sk_han._kernels.gpu`, or None where PyTorch shall compute, by cuDNN.
+    """Return `sk_han._kernels.gpu`, or None if PyTorch must be used, which calls cuDNN.
 
-    Triton, which comes with PyTorch for CUDA, compiles the kernels at the first call, for a test on
-    this device. If this fails, there is one warning.
+    Triton is installed with PyTorch for CUDA. The first call compiles the kernels and tests them on
+    this device; if that fails, a warning is issued once.
     """
     if _REQUESTED.get() == "torch":
         return None
@@ -135,8 +136,8 @@ def gpu_kernels(device: Any) -> ModuleType | None:
             except Exception as error:
                 warn_user(
                     f"Triton cannot compile kernels for the GPU ({type(error).__name__}: {error}). "
-                    "cuDNN computes instead, and a step of training takes several times as long. "
-                    "Triton needs a C compiler, such as gcc. engine='torch' avoids this warning.",
+                    "cuDNN computes instead, with steps several times slower. Install a C compiler, "
+                    "such as gcc, for Triton, or set engine='torch' to avoid this warning.",
                     RuntimeWarning,
                 )
         return _LOADED["gpu"]
@@ -147,8 +148,9 @@ def _load(name: str, requested: str) -> ModuleType | None:
         if requested == "numba":
             _warn("numba is not installed", "Install it: pip install numba.")
         return None
+    # Numba creates millions of small objects; garbage collection took 1/6 of the compilation time.
     collects = gc.isenabled()
-    gc.disable()  # Numba makes millions of small objects, and a sixth of its time was collection
+    gc.disable()
     try:
         if import_module("numba").config.DISABLE_JIT:
             raise RuntimeError("NUMBA_DISABLE_JIT switches its compiler off")
@@ -158,13 +160,14 @@ def _load(name: str, requested: str) -> ModuleType | None:
             "If files of Numba's cache are damaged, delete sk_han/_kernels/__pycache__ or "
             "NUMBA_CACHE_DIR."
         )
-        if "no locator available" in str(error):  # Numba's message where it may write no cache
+        # This is Numba's message if it has no folder to write its cache to.
+        if "no locator available" in str(error):
             repair = "Set NUMBA_CACHE_DIR to a folder that can be written."
         _warn(
             f"its kernels cannot be compiled or loaded ({type(error).__name__}: {error})",
-            "PyTorch or NumPy computes instead: a fit takes three to four times as long, a "
-            f"prediction up to seven times. {repair} engine='torch' avoids this warning.",
-            kind=type(error).__name__,  # several modules fail for one reason, each in its words
+            "PyTorch or NumPy is used: a fit takes three to four times as long, a prediction up to "
+            f"seven times. {repair} engine='torch' avoids this warning.",
+            kind=type(error).__name__,
         )
         return None
     finally:
@@ -178,27 +181,31 @@ def _warn(problem: str, repair: str, *, kind: str = "missing") -> None:
         warn_user(f"The engine 'numba' is not used, since {problem}. {repair}", RuntimeWarning)
 
 
-_MOST_PER_CORE = 4  # more wait for each other; thousands take the memory of the machine
+# More threads than this only wait for each other, and thousands exhaust the memory.
+_MOST_PER_CORE = 4
 _N_THREADS: ContextVar[int | None] = ContextVar("n_threads", default=None)
-_POOLS: dict[int, ThreadPoolExecutor] = {}  # by their number of threads
+# Thread pools by the number of threads that compute, of which the caller is one.
+_POOLS: dict[int, ThreadPoolExecutor] = {}
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_POOLS.clear)  # a fork copies no threads
+    # A fork copies the pools without their threads, so a child must create its own.
+    os.register_at_fork(after_in_child=_POOLS.clear)
 
 
 def at_most_per_core(number: int, n_cores: int) -> int:
-    """Return the number of threads or processes, or four for each core if that is less.
+    """Limit a number of threads or processes to four per core.
 
-    A model may have been saved on a larger machine, or a million may have been requested.
+    The number may come from a model saved on a larger machine, or be absurdly large.
     """
     return min(number, _MOST_PER_CORE * n_cores)
 
 
 def tasks_at_once() -> int | None:
-    """Return how many tasks run at once in the worker that runs this one; None outside of Dask."""
-    # In a task of its backend for Dask joblib counts the cores of the cluster.
-    module = sys.modules.get("distributed.worker")  # a task has it
+    """Return the number of threads of the Dask worker that runs this task; None outside Dask."""
+    # In a task of its Dask backend, joblib would count the cores of the whole cluster instead. A
+    # worker has imported this module, so that a process without it runs no task.
+    module = sys.modules.get("distributed.worker")
     if module is None:
         return None
     try:
@@ -210,7 +217,7 @@ def tasks_at_once() -> int | None:
 
 @contextmanager
 def using_threads(number: int) -> Iterator[None]:
-    """Run kernels on this number of threads inside of the block."""
+    """Run kernels on this number of threads inside the block."""
     token = _N_THREADS.set(number)
     try:
         yield
@@ -219,17 +226,17 @@ def using_threads(number: int) -> Iterator[None]:
 
 
 def n_threads(default: int = 1) -> int:
-    """Return the number of threads that kernels use here; `default` outside `using_threads`."""
+    """Return the number of threads set by `using_threads`, or the default outside such a block."""
     return _N_THREADS.get() or default
 
 
 def run_tasks(
     kernel: Callable[..., None], n_tasks: int, *arguments: Any, threads: int | None = None
 ) -> None:
-    """Run all tasks of a kernel, by default on the number of threads of `n_threads`.
+    """Run all tasks of a kernel, by default on `n_threads` threads.
 
-    ``kernel(counter, n_tasks, *arguments)``, compiled with ``nogil``, draws numbers of tasks from
-    ``counter[0]`` by `sk_han._kernels.vectors.draw`, until it gets `n_tasks`.
+    ``kernel(counter, n_tasks, *arguments)`` is compiled with ``nogil``. It draws task numbers from
+    ``counter[0]`` by `sk_han._kernels.vectors.draw` until the number is `n_tasks`.
     """
     counter = np.zeros(1, dtype=np.int64)
     number = min(threads or n_threads(), n_tasks)
@@ -238,54 +245,60 @@ def run_tasks(
         try:
             pool = _POOLS.get(number) or _POOLS.setdefault(number, ThreadPoolExecutor(number - 1))
             helpers = [pool.submit(kernel, counter, n_tasks, *arguments) for _ in range(number - 1)]
-        except RuntimeError:  # the interpreter shuts down and starts no thread
+        except RuntimeError:
+            # The interpreter is shutting down and starts no thread; this one does all tasks.
             pass
     kernel(counter, n_tasks, *arguments)
     for helper in helpers:
-        if not helper.cancel():  # a thread that has not begun has nothing left to do
+        # A thread that has not started finds no task left, so it need not start.
+        if not helper.cancel():
             helper.result()
 
 
+# Smaller arrays are cheap to allocate, and larger ones are too expensive to keep.
 SMALLEST_POOLED, LARGEST_POOLED = 1 << 18, 1 << 28  # bytes
 N_POOLED = 12
 
 
 @dataclass(eq=False, slots=True)
 class _Pooled:
-    """Memory that is free once the array on it is gone.
+    """Memory that can be reused once the array on it is garbage-collected.
 
-    Not by a callback of the reference: an interrupt that is raised in one is lost.
+    The reference has no callback, because an interrupt raised inside one would be lost.
     """
 
     memory: NDArray[np.uint8]
     array: weakref.ref[NDArray[np.float32]]
 
 
-# The latest used last. Each change of a list, and a copy, is one step for all threads.
+# The most recently used entry is the last. There is no lock: each append, remove, pop and copy of a
+# list is atomic.
 _POOL: list[_Pooled] = []
 
 
-def lasting(shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """Return uninitialized memory that is used again after the last array on it is gone.
+def empty_pooled(shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """Return an uninitialized array whose memory is reused after the array is garbage-collected.
 
-    For what a backward pass needs later: the memory belongs to the result alone. With new memory
-    for each batch a training step took a fifth longer.
+    Arrays that a backward pass needs later are allocated so: with fresh memory for each batch a
+    training step took a fifth longer.
     """
     n_bytes = 4 * math.prod(shape)
     if not SMALLEST_POOLED <= n_bytes <= LARGEST_POOLED:
         return np.empty(shape, dtype=np.float32)
-    for each in _POOL[:]:
-        if n_bytes <= len(each.memory) <= 4 * n_bytes and each.array() is None:
+    for pooled in _POOL[:]:
+        if n_bytes <= len(pooled.memory) <= 4 * n_bytes and pooled.array() is None:
             try:
-                _POOL.remove(each)
-            except ValueError:  # another thread took it
+                _POOL.remove(pooled)
+            except ValueError:
+                # Another thread has taken this entry since the list was copied.
                 continue
-            memory = each.memory
+            memory = pooled.memory
             break
     else:
         memory = np.empty(n_bytes + n_bytes // 8, dtype=np.uint8)
-    # A view keeps the array at the end of its chain of bases. That is `used`, since the base of
-    # `used` is not an array, but a view of a buffer.
+    # A NumPy view keeps a reference to the array at the end of its chain of bases. That is `used`,
+    # since the base of `used` is a buffer and not an array, so its weak reference tells when the
+    # last view is gone.
     used = np.frombuffer(memory.data, dtype=np.float32, count=math.prod(shape))
     _POOL.append(_Pooled(memory, weakref.ref(used)))
     if len(_POOL) > N_POOLED:
@@ -296,22 +309,22 @@ def lasting(shape: tuple[int, ...]) -> NDArray[np.float32]:
 Array = NDArray[np.float32]
 Positions = NDArray[np.int64]
 
-# With fewer rows a second thread costs more than it saves.
+# With fewer rows per thread, starting a thread costs more than it saves.
 _ROWS_A_THREAD = 256
 _NONE: Array = np.empty(0, dtype=np.float32)
 
 
 class Recurred(NamedTuple):
-    """States of a recurrence, and what their gradients need."""
+    """States of a GRU, and what `recur_gradients` needs."""
 
     states: Array  # (T, 2H)
     gates: Array | None  # (2, T, 4H)
-    # First token and length of the sequences that are not empty, the shortest first.
+    # First token and length of each sequence that is not empty, the shortest first.
     sequences: tuple[Positions, Positions]
 
 
 class Attended(NamedTuple):
-    """Results of an attention, and what their gradients need."""
+    """Results of attention pooling, and what `attend_gradients` needs."""
 
     pooled: Array  # (N, H)
     weights: Array  # (T,)
@@ -320,9 +333,10 @@ class Attended(NamedTuple):
     bounds: Positions  # first sequence of each chunk
 
 
-# What follows computes by the kernels of `sk_han._kernels.network`, which must be loaded, for `nn`
-# and `serving` alike. They read and write memory without a check, so ids and lengths are checked
-# here. Gradients of weights have one more axis in front: what each of n chunks of the work adds.
+# The functions below call the kernels of `sk_han._kernels.network`, which must be loaded; `nn` and
+# `serving` share them. Kernels access memory without bounds checks, so ids and lengths are checked
+# here. Gradients of weights have an additional first axis, one entry for each of n chunks of the
+# work, because threads must not add to the same memory; the caller sums over it.
 
 
 def project(
@@ -332,7 +346,7 @@ def project(
 ) -> Array:
     """Compute ``inputs @ weight[d].T + bias[d]`` for both directions ``d``, (2, U, G)."""
     (U, E), (_, G, _) = inputs.shape, weight.shape
-    projected, (threads, n) = lasting((2, U, G)), _division(U)
+    projected, (threads, n) = empty_pooled((2, U, G)), _division(U)
     _run("project", 2 * n, threads, E, G, inputs, weight, bias, projected)
     return projected
 
@@ -340,7 +354,7 @@ def project(
 def project_gradients(grad: Array, inputs: Array, weight: Array) -> tuple[Array, Array, Array]:
     """Compute the gradients of `project`: of inputs, weight (n, 2, G, E) and bias (n, 2, G)."""
     (U, E), (_, G, _), (threads, n) = inputs.shape, weight.shape, _division(len(inputs))
-    gradients = lasting((U, E)), lasting((n, 2, G, E)), lasting((n, 2, G))
+    gradients = empty_pooled((U, E)), empty_pooled((n, 2, G, E)), empty_pooled((n, 2, G))
     _run("project_gradients", n, threads, E, G, grad, inputs, weight, *gradients)
     return gradients
 
@@ -365,12 +379,13 @@ def recur(
     _check_lengths(T, lengths=lengths, index=index)
     if T and not 0 <= index.min() <= index.max() < U:
         raise IndexError(f"index holds {index.min()} to {index.max()}; there are {U} inputs.")
-    # The longest first, equal ones in their order; then the other way round.
+    # The longest sequences come last, since the kernel takes groups of sequences from the end.
+    # Empty ones are left out.
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)][::-1]
     sequences = (np.cumsum(lengths) - lengths)[order], lengths[order]
     threads, n_chunks = _division(T)
-    bounds = _bounds_of(sequences[1], n_chunks)
-    states, gates = lasting((T, 2 * H)), lasting((2, T, 4 * H)) if keep else None
+    bounds = _chunk_bounds(sequences[1], n_chunks)
+    states, gates = empty_pooled((T, 2 * H)), empty_pooled((2, T, 4 * H)) if keep else None
     read = projected, weight, bias, index, *sequences, bounds
     _run("recur", 2 * (len(bounds) - 1), threads, H, *read, states, gates)
     return Recurred(states, gates, sequences)
@@ -390,13 +405,14 @@ def recur_gradients(
     Return those of projections (n, 2, U, 3H), weight (n, 2, H, 3H) and bias (n, 2, H).
     """
     H, (threads, _) = weight.shape[1], _division(len(index))
-    # A chunk has gradients of its own for all distinct inputs.
-    bounds = _bounds_of(sequences[1], max(1, threads // 2))
+    # Each chunk has gradients of all distinct inputs, a large array, so there is one task a thread:
+    # half as many chunks as threads, since a task is one direction of a chunk.
+    bounds = _chunk_bounds(sequences[1], max(1, threads // 2))
     n = len(bounds) - 1
     gradients = (
-        lasting((n, 2, n_distinct, 3 * H)),
-        lasting((n, 2, H, 3 * H)),
-        lasting((n, 2, H)),
+        empty_pooled((n, 2, n_distinct, 3 * H)),
+        empty_pooled((n, 2, H, 3 * H)),
+        empty_pooled((n, 2, H)),
     )
     read = grad, states, gates, weight, index, *sequences, bounds
     _run("recur_gradients", 2 * n, threads, H, *read, *gradients)
@@ -415,9 +431,9 @@ def attend(
     (T, H), (A, _) = states.shape, weight.shape
     _check_lengths(T, lengths=lengths)
     (threads, n_chunks), starts = _division(T), np.append(0, np.cumsum(lengths))
-    bounds = _bounds_of(lengths, n_chunks)
-    pooled, weights = lasting((len(lengths), H)), lasting((T,))
-    hidden = lasting((T, A)) if keep else None
+    bounds = _chunk_bounds(lengths, n_chunks)
+    pooled, weights = empty_pooled((len(lengths), H)), empty_pooled((T,))
+    hidden = empty_pooled((T, A)) if keep else None
     read = states, weight, bias, context, starts, bounds
     _run("attend", len(bounds) - 1, threads, H, A, *read, pooled, weights, hidden)
     return Attended(pooled, weights, hidden, starts, bounds)
@@ -436,8 +452,14 @@ def attend_gradients(
 ) -> tuple[Array, Array, Array, Array]:
     """Compute the gradients of `attend`: states (T, H), weight (n, A, H), bias, context (n, A)."""
     (T, H), (A, _), n = states.shape, weight.shape, len(bounds) - 1
-    gradients = lasting((T, H)), lasting((n, A, H)), lasting((n, A)), lasting((n, A))
-    grad_weights = grad_weights.copy()  # the kernel adds to them
+    gradients = (
+        empty_pooled((T, H)),
+        empty_pooled((n, A, H)),
+        empty_pooled((n, A)),
+        empty_pooled((n, A)),
+    )
+    # The kernel adds to this array, which belongs to the caller.
+    grad_weights = grad_weights.copy()
     read = grad, grad_weights, states, weight, context, weights, hidden, starts, bounds
     _run("attend_gradients", n, _division(T)[0], H, A, *read, *gradients)
     return gradients
@@ -463,10 +485,11 @@ def update_rows(
 
 
 def _check_lengths(n_tokens: int, **positions: Positions) -> None:
-    """Refuse lengths that are not those of so many tokens."""
-    for name, each in positions.items():
-        if each.dtype != np.int64:  # the only type that kernels are compiled for
-            raise TypeError(f"{name} must be of int64; got {each.dtype}.")
+    """Raise an error unless positions are int64 and lengths sum to the number of tokens."""
+    for name, array in positions.items():
+        # Kernels are compiled for this type only.
+        if array.dtype != np.int64:
+            raise TypeError(f"{name} must be of int64; got {array.dtype}.")
     lengths = positions["lengths"]
     if lengths.sum() != n_tokens or lengths.min(initial=0) < 0:
         raise ValueError(
@@ -474,8 +497,8 @@ def _check_lengths(n_tokens: int, **positions: Positions) -> None:
         )
 
 
-def _bounds_of(lengths: Positions, n_chunks: int) -> Positions:
-    """Cut sequences into chunks of about the same number of tokens: first sequence of each."""
+def _chunk_bounds(lengths: Positions, n_chunks: int) -> Positions:
+    """Split sequences into chunks of about as many tokens; return the first sequence of each."""
     if n_chunks == 1:
         return np.array([0, len(lengths)])
     ends = np.cumsum(lengths)
@@ -484,16 +507,17 @@ def _bounds_of(lengths: Positions, n_chunks: int) -> Positions:
 
 
 def _division(n_rows: int) -> tuple[int, int]:
-    """Return how many threads are worth it, and the chunks that keep them busy if one is slow."""
+    """Return the number of threads worth starting, and of chunks: several a thread, for balance."""
     threads = max(1, min(n_threads(), n_rows // _ROWS_A_THREAD))
     return threads, 1 if threads == 1 else 4 * threads
 
 
 def _run(name: str, n_tasks: int, threads: int, *arguments: int | NDArray[Any] | None) -> None:
-    """Run a kernel on sizes and flat arrays, which share memory if they can; None is empty."""
+    """Run a kernel on sizes and flattened arrays; None becomes an empty array."""
     flat = [
-        _NONE if each is None else each if isinstance(each, int) else np.ravel(each)
-        for each in arguments
+        _NONE if value is None else value if isinstance(value, int) else np.ravel(value)
+        for value in arguments
     ]
-    # Whichever engine is requested by now: gradients are computed later.
+    # The module is not looked up by `kernels`: a backward pass may run outside the block that chose
+    # the engine, and must use the engine of its forward pass.
     run_tasks(getattr(_LOADED["network"], name), n_tasks, *flat, threads=threads)

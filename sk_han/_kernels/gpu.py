@@ -1,8 +1,8 @@
-"""Recurrence of a bidirectional GRU on a GPU, forwards and backwards, in kernels of Triton.
+"""A bidirectional GRU on a GPU, forward and backward pass, as Triton kernels.
 
-cuDNN starts several kernels at each step of a ragged recurrence, and a step of these small layers
-takes less time than their start. Here one kernel advances by all steps: a program keeps the weights
-of a direction and the states of some sequences of like length.
+cuDNN launches several kernels at each step of a ragged recurrence; for layers as small as ours a
+launch takes longer than the step. Here one kernel runs all steps: a program keeps in registers the
+weights of one direction and the states of 16 sequences of similar length.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-_SEQUENCES, _WARPS = 16, 4  # of a program, whose products take at least 16 rows
+# Sequences of a program: `tl.dot` needs at least 16 rows.
+_SEQUENCES, _WARPS = 16, 4
 
 
 @triton.jit
@@ -25,20 +26,21 @@ def _sigmoid(x):  # type: ignore[no-untyped-def]
 
 @triton.jit
 def _product(rows, square):  # type: ignore[no-untyped-def]
-    """Multiply as in single precision: Triton's default would round the factors to 10 bits."""
+    """Multiply in nearly single precision; Triton's default would round the factors to 10 bits."""
     return tl.dot(rows, square, input_precision="tf32x3")
 
 
 @triton.jit
-def _of_program(sequences, n, size: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Return starts and lengths (size,) of a program's sequences, and that of the longest."""
+def _program_sequences(sequences, n, size: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Return starts and lengths (size,) of a program's sequences, and its number of steps."""
     place = tl.program_id(0) * size + tl.arange(0, size)
     start = tl.load(sequences + place, mask=place < n, other=0)
     length = tl.load(sequences + n + place, mask=place < n, other=0)
     return start, length, tl.load(sequences + n + tl.program_id(0) * size)
 
 
-# Triton would compile kernels anew for numbers that are multiples of 16.
+# By default Triton compiles a kernel again for arguments that are 1 or multiples of 16, and batches
+# differ in both sizes.
 @triton.jit(do_not_specialize=["n", "T"])
 def forward(  # type: ignore[no-untyped-def]
     projected,  # (U, 6H)
@@ -56,11 +58,12 @@ def forward(  # type: ignore[no-untyped-def]
     keep: tl.constexpr,
 ):
     """Compute the states of some sequences in one direction, as `sk_han._kernels.engine.recur`."""
-    start, length, n_steps = _of_program(sequences, n, size)
+    start, length, n_steps = _program_sequences(sequences, n, size)
     backwards = tl.program_id(1)
     j, k = tl.arange(0, width), tl.arange(0, width)[:, None]
     within = (k < H) & (j < H)[None, :]
     square = weight + backwards * H * 3 * H + k * 3 * H + j[None, :]
+    # The weights are read once and stay in registers for all steps.
     v_r = tl.load(square, mask=within, other=0.0)
     v_z = tl.load(square + H, mask=within, other=0.0)
     v_n = tl.load(square + 2 * H, mask=within, other=0.0)
@@ -75,7 +78,8 @@ def forward(  # type: ignore[no-untyped-def]
         z = _sigmoid(tl.load(x + H, mask=mask, other=0.0) + _product(before, v_z))
         product = _product(before, v_n) + c_n[None, :]
         candidate = tl.load(x + 2 * H, mask=mask, other=0.0) + r * product
-        candidate = 2 * _sigmoid(2 * candidate) - 1  # tanh
+        # This is the hyperbolic tangent, which `tl` lacks.
+        candidate = 2 * _sigmoid(2 * candidate) - 1
         state = candidate + z * (before - candidate)
         tl.store(states + token[:, None] * 2 * H + backwards * H + j[None, :], state, mask=mask)
         if keep:
@@ -102,8 +106,8 @@ def backward(  # type: ignore[no-untyped-def]
     size: tl.constexpr,
     width: tl.constexpr,
 ):
-    """Compute the gradients of projections, and of the products of the state before."""
-    start, length, n_steps = _of_program(sequences, n, size)
+    """Compute the gradients of the projections and of the recurrent products of `forward`."""
+    start, length, n_steps = _program_sequences(sequences, n, size)
     backwards = tl.program_id(1)
     j, k = tl.arange(0, width), tl.arange(0, width)[:, None]
     within = (k < H) & (j < H)[None, :]
@@ -111,7 +115,8 @@ def backward(  # type: ignore[no-untyped-def]
     v_r = tl.load(transposed, mask=within, other=0.0)
     v_z = tl.load(transposed + H, mask=within, other=0.0)
     v_n = tl.load(transposed + 2 * H, mask=within, other=0.0)
-    of_state = tl.zeros((size, width), dtype=tl.float32)  # what later steps bring
+    # The gradient that later steps pass back to the state.
+    of_state = tl.zeros((size, width), dtype=tl.float32)
     for i in range(n_steps):
         step = n_steps - 1 - i
         mask = (step < length)[:, None] & (j < H)[None, :]
@@ -150,7 +155,7 @@ def gru_states(
 ) -> Tensor:
     """Compute the states (T, 2H) of a bidirectional GRU over sequences of distinct inputs.
 
-    No index is compared with the number of inputs: that would wait for the GPU.
+    Indices are not compared with the number of inputs, which would wait for the GPU.
     """
     order = torch.argsort(lengths, descending=True)[: int((lengths > 0).sum())]
     sequences = torch.stack([(torch.cumsum(lengths, 0) - lengths)[order], lengths[order]])
@@ -177,7 +182,7 @@ class _Recurrence(torch.autograd.Function):
         states = projected.new_empty(T, 2 * H)
         gates = projected.new_empty(2, T if keep else 0, 5 * H)
         if n:
-            read = (each.contiguous() for each in (projected, weight, bias, index, sequences))
+            read = (tensor.contiguous() for tensor in (projected, weight, bias, index, sequences))
             with torch.cuda.device_of(states):
                 forward[_grid(n)](*read, states, gates, n, T, keep=keep, **_tiles(H))
         ctx.save_for_backward(gates, weight, index, sequences)
@@ -191,10 +196,11 @@ class _Recurrence(torch.autograd.Function):
         H, T, n = weight.shape[1], len(index), sequences.shape[1]
         of_inputs, of_products = grad.new_empty(T, 6 * H), grad.new_empty(2, T, 3 * H)
         if n:
-            read = (each.contiguous() for each in (grad, gates, weight, sequences))
+            read = (tensor.contiguous() for tensor in (grad, gates, weight, sequences))
             with torch.cuda.device_of(grad):
                 backward[_grid(n)](*read, of_inputs, of_products, n, T, **_tiles(H))
-        # As the gradient of an embedding, which adds up in the same order each time.
+        # `index_add` would add in a different order each time; the backward pass of an embedding
+        # sums in a fixed one, so that a seed gives the same bits.
         of_projected = torch.ops.aten.embedding_dense_backward(
             of_inputs, index, ctx.n_distinct, -1, False
         )
@@ -213,16 +219,18 @@ def _tiles(hidden: int) -> dict[str, int]:
 
 
 def check(device: torch.device) -> None:
-    """Compile the kernels for a GPU, and compute a case that is worked by hand."""
+    """Compile the kernels for a GPU, and compare a tiny case with results worked by hand."""
     on_gpu: dict[str, Any] = {"device": device, "dtype": torch.float32}
     with torch.inference_mode(False), torch.enable_grad():
-        # Both gates are 1/2 and the candidate is 1/2: a state is the mean of 1/2 and that before.
+        # Both gates and the candidate are 1/2, so a state is the mean of 1/2 and the state before.
         weight, bias = torch.zeros(2, 1, 3, **on_gpu), torch.zeros(2, 1, **on_gpu)
         projected = torch.tensor([[0.0, 0.0, 0.5] * 2], **on_gpu).atanh().requires_grad_()
-        index, sequences = (torch.tensor(each, device=device) for each in ([0, 0], [[0], [2]]))
+        index, sequences = (
+            torch.tensor(numbers, device=device) for numbers in ([0, 0], [[0], [2]])
+        )
         states = _Recurrence.apply(projected, weight, bias, index, sequences)
         states.sum().backward()
     expected = torch.tensor([[0.25, 0.375], [0.375, 0.25]], device="cpu")
     result = states.detach().cpu()
     if not torch.allclose(result, expected, atol=1e-5):
-        raise RuntimeError(f"states are {result.tolist()} in place of {expected.tolist()}")
+        raise RuntimeError(f"states are {result.tolist()}, expected {expected.tolist()}")

@@ -1,4 +1,4 @@
-"""Kernel of one-vs-rest logistic regression: binary problems of sparse features."""
+"""Kernel of one-vs-rest logistic regression on sparse features."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ import numpy as np
 from numba import float32, float64, int8, int32, int64, uint32, uint64, void
 from numpy.typing import NDArray
 
-from sk_han._kernels.vectors import compiled, draw, inlined, readonly
+from sk_han._kernels.vectors import draw, inline_jit, jit, readonly
 
-_MULTIPLIER, _SUMMAND = np.uint64(6364136223846793005), np.uint64(1442695040888963407)  # Knuth's
+# Knuth's linear congruential generator shuffles the documents; only its high bits are random.
+_MULTIPLIER, _SUMMAND = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
 _HIGH = np.uint64(33)
-_MOST_STEPS = 60  # of Newton's method, or halvings of the interval
-_STEPS = 16  # of an intercept in a pass
 
-# One step at most: where all probabilities are near 0 or 1, curvatures are next to 0, and Newton's
-# steps far too long.
-_LONGEST = 1.0
+# A dual variable is solved for by Newton's method, with bisection where a step leaves the interval.
+# Low precision is enough, since later passes come back to the variable.
+_MOST_STEPS, _PRECISION = 60, 0.01
 
-# So many passes take the quicker steps, which forget what variables that were found before the last
-# steps have yet to answer: where classes are rare or documents short, these swing for ever.
+# The intercept is updated up to this often in a pass. If all probabilities are near 0 or 1, the
+# curvature is nearly 0 and Newton's step far too long, so a step is at most `_LONGEST`.
+_STEPS, _LONGEST = 16, 1.0
+
+# The first passes take undamped steps, which converge quickly, but may oscillate for ever if
+# classes are rare or documents short; later passes are damped.
 _FREE_PASSES = 10
-_PRECISION = 0.01  # of a dual variable, relatively; later passes come back to it
 
 
-@inlined(float64, float64, float64, float64, float64)
+@inline_jit(float64, float64, float64, float64, float64)
 def _best(start: float, margin: float, square: float, bound: float) -> float:
     """Solve ``a = bound / (1 + exp(margin + square * (a - start)))`` for a, the dual variable."""
     low, high, a = 0.0, bound, start
@@ -44,7 +46,7 @@ def _best(start: float, margin: float, square: float, bound: float) -> float:
     return a
 
 
-@inlined(float64, uint64, uint64, readonly(int32), readonly(float32), float64[::1])
+@inline_jit(float64, uint64, uint64, readonly(int32), readonly(float32), float64[::1])
 def _product(
     first: int,
     end: int,
@@ -52,9 +54,10 @@ def _product(
     values: NDArray[np.float32],
     weights: NDArray[np.float64],
 ) -> float:
-    """Multiply a sparse row with weights, in four sums that do not wait for each other.
+    """Compute the dot product of a sparse row and weights, in four independent sums.
 
-    Positions are unsigned, so that none is checked for counting from the end.
+    A single sum would wait for each addition. Positions are unsigned, so that Numba does not test
+    for negative indices, which count from the end.
     """
     a = b = c = d = 0.0
     k = first
@@ -70,7 +73,7 @@ def _product(
     return (a + b) + (c + d)
 
 
-@compiled(
+@jit(
     void,
     int64[::1],
     int64,
@@ -86,18 +89,18 @@ def solve(
     columns: NDArray[np.int32],  # (nnz,)
     values: NDArray[np.float32],  # (B, nnz), or (1, nnz) of all problems
     signs: NDArray[np.int8],  # (B, D)
-    bounds: NDArray[np.float64],  # (B, D) C times the weight of a document; of 0 it is left out
+    bounds: NDArray[np.float64],  # (B, D) C times the weight of a document, 0 to leave it out
     is_penalized: int,  # whether the intercept is, as in LIBLINEAR
     tolerance: float,
     most_passes: int,
     weights: NDArray[np.float64],  # (B, F + 1), zeros to be written; the intercept is the last
 ) -> None:
-    """Solve binary problems by dual coordinate descent (Yu, Huang and Lin, 2011); a task is one.
+    """Solve binary problems by dual coordinate descent (Yu, Huang and Lin, 2011), one a task.
 
-    A penalized intercept is a further feature, of 1. Without penalty the dual variables of both
-    sides have the same sum at the solution, and steps of Newton's method in between lead there. A
-    problem is solved when two numbers are below `tolerance` times the sum of the variables: how
-    much they changed in a pass, and how far the sums of both sides differ if they are to be equal.
+    A penalized intercept is the weight of a constant feature of 1. For an unpenalized one, the dual
+    variables of both classes have equal sums at the solution; Newton steps of the intercept between
+    the coordinate steps lead there. A problem has converged when the change of the variables in a
+    pass, and the difference of both sums, are below `tolerance` times the sum of all variables.
 
     The same algorithm in LIBLINEAR (``LogisticRegression(solver="liblinear", dual=True, tol=0.1)``,
     which penalizes the intercept) takes 1.3 to 2.3 times as long for these problems, and makes a
@@ -115,11 +118,13 @@ def solve(
             squares[d], order[d] = is_penalized, d
             for k in range(row_starts[d], row_starts[d + 1]):
                 squares[d] += float64(row_values[k]) ** 2
-        duals, state = np.zeros(D), uint64(0)  # whichever others there are
-        # Of the sum of the signed variables: the derivative in the intercept by each, and the
-        # intercept that it was found at.
+        # Each problem starts the generator anew, so its solution does not depend on the others.
+        duals, state = np.zeros(D), uint64(0)
+        # `excess` is the sum of the signed dual variables, which must become 0. For each variable
+        # `slopes` has the derivative of its summand by the intercept, and `places` the intercept at
+        # which it was computed; `curvature` and `moment` are sums over these.
         slopes, places = np.zeros(D), np.zeros(D)
-        excess = curvature = moment = 0.0  # that sum, and sums of derivatives
+        excess = curvature = moment = 0.0
         for turn in range(most_passes):
             for k in range(D - 1, 0, -1):
                 state = state * _MULTIPLIER + _SUMMAND
@@ -151,6 +156,8 @@ def solve(
                         solution[uint32(columns[k])] += change * row_values[k]
                 is_due = (turn > 0 and i % every == every - 1) or i == D - 1
                 if is_due and curvature > 0 and not is_penalized:
+                    # Variables solved at earlier intercepts have not reacted to its last steps yet.
+                    # Later passes subtract what is still to come, by the mean of those intercepts.
                     step = excess / curvature
                     if turn >= _FREE_PASSES:
                         step += moment / curvature - solution[last]

@@ -1,7 +1,9 @@
 """Kernels of the network: projection, GRU and attention with their gradients, and AdamW.
 
-Arrays are flat. What `sk_han._kernels.engine` computes in front of them, under the same names, has
-the shapes.
+Arrays are flat; their shapes are in comments. `sk_han._kernels.engine` has a function of the same
+name in front of each kernel, which allocates the results, and checks ids and lengths if there are
+any. A kernel copies weights into buffers whose rows are filled up to whole vectors, multiplies
+blocks of rows by `multiply_add`, and writes results without the filling (`store_within`).
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from sk_han._kernels.vectors import (
     ROWS,
     SIZE,
     buffer,
-    compiled,
     copy,
     draw,
+    jit,
     load,
     load_part,
     load_within,
@@ -35,15 +37,17 @@ from sk_han._kernels.vectors import (
     total,
 )
 
-# Rows whose products with the gradients are computed at once, from fast memory; those of the GRU,
-# whose rows are the states before, are more.
+# Rows that are collected before their product with the gradients is added to the gradients of
+# weights: few enough to stay in the cache. The rows of the GRU, its previous states, come a few at
+# a time, so that more are collected.
 _PRODUCT_ROWS, _GRU_ROWS = 128, 256
 
-# Terms of a sum of sums: a small term added to a large sum would be lost.
+# A long sum is computed as a sum of partial sums: in single precision, small terms added to a large
+# sum would be lost.
 _SUM_ROWS = 256
 
 
-@compiled(types.void, POSITIONS, *(SIZE,) * 3, *(NUMBERS,) * 4)
+@jit(types.void, POSITIONS, *(SIZE,) * 3, *(NUMBERS,) * 4)
 def project(
     counter: Any,
     n_tasks: int,  # two a chunk
@@ -80,7 +84,7 @@ def project(
                     store_within(projected, o, load(sums, r * row + at), G - at)
 
 
-@compiled(types.void, POSITIONS, *(SIZE,) * 3, *(NUMBERS,) * 6)
+@jit(types.void, POSITIONS, *(SIZE,) * 3, *(NUMBERS,) * 6)
 def project_gradients(
     counter: Any,
     n_tasks: int,
@@ -138,7 +142,7 @@ def project_gradients(
                 store_within(grad_bias, o, load(of_bias, d * of_bias_row + at), G - at)
 
 
-@compiled(types.void, POSITIONS, *(SIZE,) * 2, *(NUMBERS,) * 3, *(POSITIONS,) * 4, *(NUMBERS,) * 2)
+@jit(types.void, POSITIONS, *(SIZE,) * 2, *(NUMBERS,) * 3, *(POSITIONS,) * 4, *(NUMBERS,) * 2)
 def recur(
     counter: Any,
     n_tasks: int,  # two a chunk
@@ -185,7 +189,8 @@ def recur(
                     token = starts[s] + (lengths[s] - 1 - t if d else t)
                     p = tables + index[token] * G
                     copy(projected, p, sums, r * row, 2 * H)
-                    for at in range(0, H, 16):  # what it writes too far, the next row overwrites
+                    # A vector may reach beyond the row; the next row overwrites that.
+                    for at in range(0, H, 16):
                         store(sums, r * row + 2 * H + at, load(added, at))
                 if t > 0:
                     multiply_add(active, sums, 0, row, h, 0, Hs, 1, packed, 0, row, H, wide)
@@ -194,7 +199,8 @@ def recur(
                     token = starts[s] + (lengths[s] - 1 - t if d else t)
                     p, o = tables + index[token] * G + 2 * H, token * 2 * H + d * H
                     g = (d * T + token) * 4 * H
-                    # From the last vector on: what a vector writes too far, a later one overwrites.
+                    # The last vector is computed first: what it writes beyond H belongs to the next
+                    # gate, whose vectors are written later.
                     for v in range(narrow - 1, -1, -1):
                         at = 16 * v
                         left = H - at
@@ -212,7 +218,7 @@ def recur(
                             store_within(gates, g + 3 * H + at, scaled, left)
 
 
-@compiled(types.void, POSITIONS, *(SIZE,) * 2, *(NUMBERS,) * 4, *(POSITIONS,) * 4, *(NUMBERS,) * 3)
+@jit(types.void, POSITIONS, *(SIZE,) * 2, *(NUMBERS,) * 4, *(POSITIONS,) * 4, *(NUMBERS,) * 3)
 def recur_gradients(
     counter: Any,
     n_tasks: int,
@@ -247,7 +253,8 @@ def recur_gradients(
         for at in range(0, U * G, 16):
             store_within(grad_projected, part + at, splat(0), U * G - at)
         sums, of_bias = buffer(H * row), buffer(Hs)
-        # Gradients before the activations, and the states before them, of the last rows.
+        # Gradients at the gates' arguments and the previous states of the last rows, collected for
+        # one product.
         delta = buffer((_GRU_ROWS + ROWS) * row + 64)
         before = buffer((_GRU_ROWS + ROWS) * Hs)
         filled, carried = 0, buffer(ROWS * Hs)
@@ -268,7 +275,8 @@ def recur_gradients(
                     p, o = part + index[token] * G, token * 2 * H + d * H
                     o_before = o + (2 * H if d else -2 * H)
                     g, at_delta = (d * T + token) * 4 * H, (filled + r) * row
-                    # As in `recur`. Numbers beyond H are those of neighbours, and go nowhere.
+                    # The order is as in `recur`. Numbers beyond H belong to neighbouring gates;
+                    # what is computed from them reaches no result.
                     for v in range(narrow - 1, -1, -1):
                         at = 16 * v
                         left = H - at
@@ -315,7 +323,7 @@ def recur_gradients(
             store_within(grad_bias, part * H + at, load(of_bias, at), H - at)
 
 
-@compiled(types.void, POSITIONS, *(SIZE,) * 3, *(NUMBERS,) * 4, *(POSITIONS,) * 2, *(NUMBERS,) * 3)
+@jit(types.void, POSITIONS, *(SIZE,) * 3, *(NUMBERS,) * 4, *(POSITIONS,) * 2, *(NUMBERS,) * 3)
 def attend(
     counter: Any,
     n_tasks: int,
@@ -361,8 +369,8 @@ def attend(
                         store_within(u, (token + r) * A + at, x, A - at)
                 weights[token + r] = total(score)
         for s in range(first, end):
-            # Softmax of the scores.
-            largest, divisor = np.float32(-np.inf), 0.0  # in double precision
+            # The softmax of the scores, without overflow, and with a sum in double precision.
+            largest, divisor = np.float32(-np.inf), 0.0
             for token in range(starts[s], starts[s + 1]):
                 largest = max(largest, weights[token])
             for token in range(starts[s], starts[s + 1]):
@@ -380,7 +388,7 @@ def attend(
                 store_part(pooled, s * H + at, mean, H - at)
 
 
-@compiled(types.void, POSITIONS, *(SIZE,) * 3, *(NUMBERS,) * 7, *(POSITIONS,) * 2, *(NUMBERS,) * 4)
+@jit(types.void, POSITIONS, *(SIZE,) * 3, *(NUMBERS,) * 7, *(POSITIONS,) * 2, *(NUMBERS,) * 4)
 def attend_gradients(
     counter: Any,
     n_tasks: int,
@@ -417,9 +425,11 @@ def attend_gradients(
         sums, of_pooled = buffer(_PRODUCT_ROWS * row), buffer(row)
         filled, filled_from = 0, starts[bounds[task]]
         for s in range(bounds[task], bounds[task + 1]):
-            # The softmax: a weight's gradient less their weighted mean.
-            mean = 0.0  # in double precision
-            copy(grad, s * H, of_pooled, 0, H)  # with zeros, so that no product goes too far
+            # Softmax: the gradient at a score is the weight times the difference of the gradient at
+            # the weight and its weighted mean over the sequence, which is summed in double
+            # precision. The copy is filled up with zeros, so that whole vectors can be multiplied.
+            mean = 0.0
+            copy(grad, s * H, of_pooled, 0, H)
             for token in range(starts[s], starts[s + 1]):
                 product = splat(0)
                 for at in range(0, H, 16):
@@ -460,7 +470,7 @@ def attend_gradients(
             store_part(grad_context, task * A + at, load(of_context, at), A - at)
 
 
-@compiled(types.void, POSITIONS, *(SIZE,) * 2, *(NUMBERS,) * 3, POSITIONS, *(NUMBERS,) * 2)
+@jit(types.void, POSITIONS, *(SIZE,) * 2, *(NUMBERS,) * 3, POSITIONS, *(NUMBERS,) * 2)
 def update_rows(
     counter: Any,
     n_tasks: int,

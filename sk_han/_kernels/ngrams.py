@@ -1,7 +1,8 @@
-"""Kernel of the n-gram model: scores of documents, and the words' shares of them.
+"""Kernel of the n-gram model: scores of documents, and the contributions of words to them.
 
-It looks up all n-grams of a sentence and a size before it examines any of them: the loads from a
-table larger than the cache then overlap. `sk_han._parts.ngram_model` computes the same by NumPy.
+All n-grams of one size in a sentence are looked up before any is used, so that loads from the
+table, which is larger than the cache, overlap. `sk_han._parts.ngram_model` computes the same in
+NumPy.
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ import numpy as np
 from numba import float32, float64, int32, int64, uint64, void
 from numpy.typing import NDArray
 
-from sk_han._kernels.vectors import compiled, draw, inner, readonly
+from sk_han._kernels.vectors import draw, inner_jit, jit, readonly
 
-# As in `sk_han._parts.ngrams`; stored models know n-grams by these hash values.
+# The hash function is that of `sk_han._parts.ngrams`. It must not change: stored models identify
+# n-grams by their hash values.
 _MIX_1 = np.uint64(0x9E3779B97F4A7C15)
 _MIX_2 = np.uint64(0xBF58476D1CE4E5B9)
 _SHIFT_OF_SLOT = np.uint64(32)
 _SHIFT_1, _SHIFT_2, _SHIFT_OF_BUCKET = np.uint64(29), np.uint64(31), np.uint64(64 - 22)
 
 
-@inner(void, readonly(int32), int64, int64, int64, readonly(int32), uint64[::1], int32[::1])
+@inner_jit(void, readonly(int32), int64, int64, int64, readonly(int32), uint64[::1], int32[::1])
 def _look_up(
     word_ids: NDArray[np.int32],
     start: int,
@@ -29,7 +31,7 @@ def _look_up(
     hashes: NDArray[np.uint64],
     columns: NDArray[np.int32],
 ) -> None:
-    """Extend the hash values of n - 1 words, from each word of a sentence on; find the columns."""
+    """Extend the hash values of n - 1 words by the n-th, and look up columns; -1 is unknown."""
     for i in range(n_ngrams):
         mixed = np.uint64(word_ids[start + i + n - 1]) * _MIX_1
         mixed ^= mixed >> _SHIFT_1
@@ -41,8 +43,8 @@ def _look_up(
         columns[i] = column_table[(hashes[i] * _MIX_1) >> _SHIFT_OF_BUCKET] - 1
 
 
-@inner(int64, int32, uint64, int32[::1], int64, int32[::1], int64)
-def _number_of(
+@inner_jit(int64, int32, uint64, int32[::1], int64, int32[::1], int64)
+def _distinct_number(
     column: int,
     factor: int,
     table: NDArray[np.int32],
@@ -50,9 +52,10 @@ def _number_of(
     distinct: NDArray[np.int32],
     n_distinct: int,
 ) -> int | np.int64:
-    """Return the number of a column among the distinct ones; a new one gets `n_distinct`.
+    """Return the number of a column among the distinct ones of a document.
 
-    The table holds such numbers, and -1 where it is free.
+    A new column gets the number `n_distinct`. `table` is a hash table of such numbers with linear
+    probing, and -1 in free slots.
     """
     slot = np.int64((np.uint64(column) * factor) >> _SHIFT_OF_SLOT) & mask
     while table[slot] >= 0:
@@ -64,7 +67,7 @@ def _number_of(
     return n_distinct
 
 
-@compiled(
+@jit(
     void,
     int64[::1],
     *(int64,) * 2,
@@ -98,10 +101,10 @@ def scores(
     factors: NDArray[np.float64],  # (D, S), or (0, S) where no contributions are wanted
     contributions: NDArray[np.float64],  # (n_words,) zeros; ``factors @ result`` is added
 ) -> None:
-    """Score documents without the intercept, and divide a score among the words where wanted.
+    """Compute scores of documents without the intercept, and on request contributions of words.
 
-    `factor` is a random odd number of 64 bits. It changes where a table holds an n-gram, and no
-    result: nobody can write a document whose n-grams all fall into one place.
+    `factor` is a random odd number of 64 bits, which decides on the slots of the hash table and
+    changes no result. Nobody can write a document whose n-grams all collide.
     """
     n_documents, n_scores = result.shape
     n_ratios = ratios.shape[1]
@@ -122,12 +125,16 @@ def scores(
                 break
             first, last = document_starts[document], document_starts[document + 1]
             n_words = sentence_starts[last] - sentence_starts[first]
-            size = 16  # of the part of the table that is used
+            # A short document uses, and clears, only the beginning of the table.
+            size = 16
             while size < 2 * n_words * (largest - smallest + 1) and size < full_size:
                 size *= 2
             for i in range(size):
                 table[i] = -1
             n_distinct = 0
+            # The first pass collects the distinct n-grams and computes the scores. The second
+            # divides the contribution of an n-gram among its occurrences, and these among their
+            # words.
             for turn in range(n_passes):
                 for sentence in range(first, last):
                     start = sentence_starts[sentence]
@@ -141,7 +148,7 @@ def scores(
                         for i in range(n_ngrams):
                             if columns[i] < 0:
                                 continue
-                            number = _number_of(
+                            number = _distinct_number(
                                 columns[i], factor, table, size - 1, distinct, n_distinct
                             )
                             if number == n_distinct:

@@ -1,4 +1,7 @@
-"""The default network in NumPy alone, where Numba is missing."""
+"""The default network in NumPy: for a Scorer, and for gradients without autograd.
+
+Where Numba is installed, the GRU and attention call its kernels instead.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,18 @@ Lengths = NDArray[np.int64]
 
 
 class NumpyGRU(NamedTuple):
-    """One layer; its two directions are the first axis of all arrays."""
+    """Weights of a bidirectional GRU of one layer, both directions on the first axis of each."""
 
     inputs: Array  # (2, 3H, input_size)
-    input_bias: Array  # (2, 3H), with the bias of the states but for this one:
-    candidate_bias: Array  # (2, H), which the reset gate scales
+    # The recurrent biases of both gates are added to those of the inputs. The candidate's is not:
+    # the reset gate scales it.
+    input_bias: Array  # (2, 3H)
+    candidate_bias: Array  # (2, H)
     states: Array  # (2, H, 3H)
 
     @classmethod
-    def of(cls, weights: Mapping[str, Array], name: str) -> NumpyGRU:
-        """Return the encoder of this name."""
+    def from_weights(cls, weights: Mapping[str, Array], name: str) -> NumpyGRU:
+        """Take the weights of the encoder of this name, from all weights of a network."""
 
         def both(kind: str) -> Array:
             return np.stack([weights[f"{name}.gru.{kind}_l0{way}"] for way in ("", "_reverse")])
@@ -50,14 +55,15 @@ class NumpyGRU(NamedTuple):
     def steps(
         self, inputs: Array, index: NDArray[Any], lengths: Lengths
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield the tokens (2, n) that each step reads, fewer and fewer, and its results.
+        """Yield for each step the tokens (2, n) that are read, and six arrays (2, n, H).
 
-        These are (2, n, H) each: the states, the reset and update gate, the candidate, what the
-        reset gate scales in it, and the states before.
+        These are the states, the reset gate, the update gate, the candidate, the part of its
+        argument that the reset gate scales, and the previous states. n falls as sequences end.
         """
         projected = inputs @ self.inputs.transpose(0, 2, 1) + self.input_bias[:, None]  # (2, U, 3H)
         starts = np.cumsum(lengths) - lengths
-        order = np.argsort(-lengths, kind="stable")  # those that go on are the first ones
+        # Sorted by falling length, the sequences that have not ended are always the first n.
+        order = np.argsort(-lengths, kind="stable")
         starts, lengths = starts[order], lengths[order]
         first = np.stack([starts, starts + lengths - 1])
         active = np.searchsorted(-lengths, -np.arange(lengths.max(initial=0)))
@@ -67,7 +73,7 @@ class NumpyGRU(NamedTuple):
             tokens, before = first[:, :n] + np.array([[1], [-1]]) * t, states[:, :n]
             x, m = projected[directions, index[tokens]], before @ self.states  # (2, n, 3H)
             scaled = m[:, :, 2 * H :] + self.candidate_bias[:, None]
-            # The sigmoid; its exponential would overflow.
+            # The sigmoid, written with tanh since its exponential could overflow.
             gates = 0.5 * np.tanh(0.5 * (x[:, :, : 2 * H] + m[:, :, : 2 * H])) + 0.5
             r, z = gates[:, :, :H], gates[:, :, H:]
             candidate = np.tanh(x[:, :, 2 * H :] + r * scaled)
@@ -83,9 +89,9 @@ class AttentionPooling(NamedTuple):
     context: Array  # (A,)
 
     @classmethod
-    def of(cls, weights: Mapping[str, Array], name: str) -> AttentionPooling:
-        """Return the pooling of this name."""
-        # Copies: kernels take no read-only arrays.
+    def from_weights(cls, weights: Mapping[str, Array], name: str) -> AttentionPooling:
+        """Take the weights of the pooling of this name, from all weights of a network."""
+        # Weights of a file are read-only, which the types of kernels do not allow; hence copies.
         return cls(*(weights[f"{name}.{field}"].copy() for field in cls._fields))
 
     def pool(self, states: Array, lengths: Lengths) -> tuple[Array, Array]:
@@ -101,9 +107,9 @@ class AttentionPooling(NamedTuple):
 def sums_of_sequences(values: Array, lengths: Lengths) -> Array:
     """Sum the rows of each sequence, (N, H); zero for an empty one."""
     sums = np.zeros((len(lengths), *values.shape[1:]), dtype=values.dtype)
-    filled, starts = _filled(lengths)
+    filled, starts = _nonempty(lengths)
     if len(filled):
-        # In double precision, since it adds one row after the other, thousands perhaps.
+        # `reduceat` adds row after row, perhaps thousands, so the sum is in double precision.
         sums[filled] = np.add.reduceat(values, starts, axis=0, dtype=np.float64)
     return sums
 
@@ -112,7 +118,7 @@ def _softmax(scores: Array, lengths: Lengths) -> Array:
     """Turn the scores (T,) of each sequence into weights that sum to 1."""
     if not len(scores):
         return scores
-    filled, starts = _filled(lengths)
+    filled, starts = _nonempty(lengths)
     lengths = lengths[filled]
     z = scores - np.repeat(np.maximum.reduceat(scores, starts), lengths)
     with np.errstate(under="ignore"):
@@ -121,7 +127,7 @@ def _softmax(scores: Array, lengths: Lengths) -> Array:
         return (exponential / np.repeat(total, lengths)).astype(np.float32)
 
 
-def _filled(lengths: Lengths) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _nonempty(lengths: Lengths) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the sequences that are not empty, and their first tokens."""
     filled = np.flatnonzero(lengths)
     return filled, (np.cumsum(lengths) - lengths)[filled]
@@ -147,11 +153,12 @@ def attention_gradient(
 
 
 def gru_gradient(layer: NumpyGRU, inputs: Array, lengths: Lengths, gradient: Array) -> Array:
-    """Return the gradient at a GRU's inputs (T, input_size) of that at its states, (T, 2 * H)."""
+    """Backpropagate a gradient with respect to a GRU's states (T, 2H) to its inputs (T, E)."""
     _, H, _ = layer.states.shape
     by_direction = gradient.reshape(len(inputs), 2, H)
     of_projected = np.zeros((2, len(inputs), 3 * H), dtype=np.float32)
-    later = np.zeros((2, 0, H), dtype=np.float32)  # of the states before the step that came later
+    # The gradient that the following step passes back to its previous states.
+    later = np.zeros((2, 0, H), dtype=np.float32)
     directions = np.arange(2)[:, None]
     steps = list(layer.steps(inputs, np.arange(len(inputs)), lengths))
     for tokens, _, r, z, candidate, scaled, before in reversed(steps):
@@ -167,24 +174,26 @@ def gru_gradient(layer: NumpyGRU, inputs: Array, lengths: Lengths, gradient: Arr
     return of_inputs
 
 
-BOUND = np.float32(10)  # of scores, as in `sk_han.nn._poolings`
-_NUMBERS_AT_ONCE = 1 << 18  # of words times labels
+# Bound of the scores, as in `sk_han.nn._poolings`.
+BOUND = np.float32(10)
+# Words times labels that are computed at once, which bounds the memory.
+_NUMBERS_AT_ONCE = 1 << 18
 
 
 class LabelAttention(NamedTuple):
-    """Queries and values (L, H) of L labels."""
+    """Queries and values (L, H) of L labels, see `sk_han.nn.LabelAttention`."""
 
     query: Array
     value: Array
 
     @classmethod
-    def of(cls, weights: Mapping[str, Array]) -> LabelAttention:
-        """Return that of the weights of a network."""
+    def from_weights(cls, weights: Mapping[str, Array]) -> LabelAttention:
+        """Take the queries and values from all weights of a network."""
         return cls(weights["label_attention.query"], weights["label_attention.value"])
 
     def sums(self, states: Array, words_per_sentence: Lengths) -> Array:
         """Add up ``exp(s)`` and ``exp(s) v . h`` of the states (T, H) of sentences, (N, 2L)."""
-        # A sentence whose words are in two portions adds up in both.
+        # A sentence may be divided between two portions, so each adds its part of the sum.
         sentence = np.repeat(np.arange(len(words_per_sentence)), words_per_sentence)
         summed = np.zeros((len(words_per_sentence), 2 * len(self.query)), dtype=np.float32)
         for rows in self._portions(len(states)):
@@ -194,7 +203,7 @@ class LabelAttention(NamedTuple):
         return summed
 
     def scores(self, sums: Array, sentences_per_document: Lengths) -> Array:
-        """Divide the sums (N, 2L) over the sentences of documents, (D, L); 0 for an empty one."""
+        """Compute scores (D, L) from the sums (N, 2L) of sentences; 0 for an empty document."""
         summed = sums_of_sequences(sums, sentences_per_document)
         below, above = np.split(summed, 2, axis=1)
         return np.divide(above, np.maximum(below, np.finfo(np.float32).tiny))
@@ -207,7 +216,10 @@ class LabelAttention(NamedTuple):
         words_per_sentence: Lengths,
         sentences_per_document: Lengths,
     ) -> Array:
-        """Return what each word (T,) brings to scores of `factors` (D, L), at fixed attention."""
+        """Return the contribution of each word (T,) to ``sum(factors * scores)``, factors (D, L).
+
+        Attention is held fixed.
+        """
         below = np.split(sums_of_sequences(sums, sentences_per_document), 2, axis=1)[0]
         of_above = factors / np.maximum(below, np.finfo(np.float32).tiny)
         document = np.repeat(np.arange(len(factors)), sentences_per_document)

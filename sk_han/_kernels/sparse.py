@@ -10,18 +10,19 @@ from sk_han._kernels.vectors import (
     NUMBERS,
     POSITIONS,
     SIZE,
-    compiled,
     draw,
+    jit,
     load,
     readonly,
     splat,
     store_within,
 )
 
-PANEL = 64  # columns whose sums stay in registers
+# Columns that are computed at once, so that their sums stay in registers.
+PANEL = 64
 
 
-@compiled(types.void, POSITIONS, SIZE, SIZE, *(readonly(int32),) * 2, *(NUMBERS,) * 3)
+@jit(types.void, POSITIONS, SIZE, SIZE, *(readonly(int32),) * 2, *(NUMBERS,) * 3)
 def product(
     counter: Any,
     n_tasks: int,
@@ -32,10 +33,10 @@ def product(
     dense: Any,  # (n_panels, N, PANEL)
     result: Any,  # (M, width), written
 ) -> None:
-    """Multiply a matrix of compressed rows with a dense one; a task is a range of rows of a panel.
+    """Multiply a CSR matrix with a dense one; a task is a range of rows and a panel of columns.
 
-    There is the same number of ranges for each panel of columns, and panels come one after the
-    other, so that what is read again and again is small.
+    All ranges of one panel come before the next panel, so that the panel of `dense`, which is read
+    again and again, stays in the cache.
     """
     N = len(dense) // PANEL // ((width + PANEL - 1) // PANEL)
     M, n_ranges = len(row_starts) - 1, n_tasks // ((width + PANEL - 1) // PANEL)

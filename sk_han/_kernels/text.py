@@ -1,9 +1,10 @@
-"""Kernels that find the words and sentences of texts and number the words.
+"""Kernels that find the words and sentences of texts, and number the words.
 
-They find the words of "words" and "words+marks" of `sk_han._text.analyzer`, and decide the usual
-ends of sentences. Where `sk_han._text.sentences` knows an exception, the text is left undecided,
-and those rules find its sentences. A text is a piece of an array of code points, `codes`; positions
-count from the start of that array. What Python knows of each character is in the bits of `kinds`.
+They find the same words as the patterns "words" and "words+marks" of `sk_han._text.analyzer`, and
+the sentence ends that need no exception. Where `sk_han._text.sentences` has exceptions, such as
+abbreviations, a kernel returns `UNDECIDED`, and the rules in Python split the rest of the text. A
+text is a slice of `codes`, an array of code points, and positions count from the start of that
+array. `kinds` has the properties of each character as bits.
 """
 
 from __future__ import annotations
@@ -12,16 +13,20 @@ import numpy as np
 from numba import boolean, int32, int64, uint64, void
 from numpy.typing import NDArray
 
-from sk_han._kernels.vectors import compiled, draw, inner, readonly
+from sk_han._kernels.vectors import draw, inner_jit, jit, readonly
 
-# Bits of a character. `sk_han._text.scanning` finds the characters of each.
-WORD, CHARACTER_WORD, MARK, JOINER, VIRAMA = 1, 2, 4, 8, 16  # of "words"
-MARK_WORD, EMOJI_WORD = 32, 64  # of "words+marks"; no other table has them
-WEAK, STRONG, LINE_END, TAG_OPENER = 128, 256, 512, 1024  # where a sentence could end
+# Bits of a character's properties, which `sk_han._text.scanning` sets in its table. The first are
+# those of the pattern "words", then those that "words+marks" adds.
+WORD, CHARACTER_WORD, MARK, JOINER, VIRAMA = 1, 2, 4, 8, 16
+MARK_WORD, EMOJI_WORD = 32, 64
+# A sentence can only end at one of these.
+WEAK, STRONG, LINE_END, TAG_OPENER = 128, 256, 512, 1024
 SPACE, CLOSER, LATE_CLOSER, OPENER = 1 << 11, 1 << 12, 1 << 13, 1 << 14
 FRENCH_SPACE, ITEM_OPENER = 1 << 15, 1 << 16
 LOWER, ALPHA, DECIMAL = 1 << 17, 1 << 18, 1 << 19  # str.islower, str.isalpha, str.isdecimal
-AMBIGUOUS = 1 << 20  # both in words and at ends: some marks of Brahmi and Chakma
+# Some marks of Brahmi and Chakma are parts of words and terminators; their texts are read in
+# Python.
+AMBIGUOUS = 1 << 20
 IGNORED = 1 << 21  # a run of these may stand inside a word
 LONGEST_ABBREVIATION = 8
 _STOP, _CRY, _DASH, _SLASH, _GREATER, _BRACKET, _GUILLEMET = map(ord, ".!-/>)»")
@@ -35,27 +40,29 @@ Integers = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
 
-@inner(int64, int64, int64, _CODES)
-def _end_of_word(word: int, last: int, kinds: Integers) -> int:
+@inner_jit(int64, int64, int64, _CODES)
+def _word_end(word: int, last: int, kinds: Integers) -> int:
     """Return where the word of letters that starts at `word` ends."""
     place = word + 1
     while place < last:
         kind = kinds[place]
         if kinds[word] & WORD:
-            beside = place + 1 < last and kinds[place - 1] & kinds[place + 1] & WORD
-            goes_on = kind & (WORD | IGNORED) or (kind & JOINER and beside)
+            between = place + 1 < last and kinds[place - 1] & kinds[place + 1] & WORD
+            continues = kind & (WORD | IGNORED) or (kind & JOINER and between)
         else:
+            # After a virama the next letter is written below this one.
             below = kind & CHARACTER_WORD and kinds[place - 1] & VIRAMA
-            goes_on = kind & MARK or below
-        if not goes_on:
+            continues = kind & MARK or below
+        if not continues:
             break
         place += 1
-    while kinds[place - 1] & IGNORED:  # none ends a word
+    # Ignored characters are part of a word only between its letters.
+    while kinds[place - 1] & IGNORED:
         place -= 1
     return place
 
 
-@inner(int64, int64, int64, *_CHARACTERS, uint64, int32[:, ::1], uint64[::1])
+@inner_jit(int64, int64, int64, *_CHARACTERS, uint64, int32[:, ::1], uint64[::1])
 def _find_words(
     first: int,
     last: int,
@@ -65,13 +72,13 @@ def _find_words(
     words: Integers,
     hashes: NDArray[np.uint64],
 ) -> int:
-    """Find the words of a text, whatever its sentences are; return their number."""
+    """Find the words of a text, regardless of sentences; return their number."""
     n_words, place = first, first
     while place < last:
         word, kind = place, kinds[place]
         place += 1
         if kind & (WORD | CHARACTER_WORD):
-            place = _end_of_word(word, last, kinds)
+            place = _word_end(word, last, kinds)
         elif kind & MARK_WORD:
             while place < last and codes[place] == codes[word]:
                 place += 1
@@ -86,9 +93,9 @@ def _find_words(
     return n_words - first
 
 
-@inner(int64, int64, int64, *_CHARACTERS)
-def _end_of_marks(place: int, last: int, codes: Integers, kinds: Integers) -> int:
-    """Return where the marks at the end of a sentence, and what they close, end."""
+@inner_jit(int64, int64, int64, *_CHARACTERS)
+def _marks_end(place: int, last: int, codes: Integers, kinds: Integers) -> int:
+    """Return the end of a run of terminators and of the quotes and brackets that close after it."""
     while place < last and kinds[place] & (WEAK | STRONG):
         place += 1
     while place < last and kinds[place] & CLOSER:
@@ -100,9 +107,12 @@ def _end_of_marks(place: int, last: int, codes: Integers, kinds: Integers) -> in
     return place
 
 
-@inner(int64, int64, int64, *_CHARACTERS)
-def _end_of_tag(place: int, last: int, codes: Integers, kinds: Integers) -> int:
-    """Return where "<br>" or "<br />" ends behind its "<"; 0 where there can be no tag."""
+@inner_jit(int64, int64, int64, *_CHARACTERS)
+def _tag_end(place: int, last: int, codes: Integers, kinds: Integers) -> int:
+    """Return where a "<br>" or "<br />" ends whose "<" is before `place`; 0 if this is no tag.
+
+    Any other tag is UNDECIDED.
+    """
     if place >= last or not (kinds[place] & ALPHA or codes[place] == _SLASH):
         return 0
     is_break = place + 2 < last and codes[place] == _B and codes[place + 1] == _R
@@ -114,7 +124,7 @@ def _end_of_tag(place: int, last: int, codes: Integers, kinds: Integers) -> int:
     return place + 1 if codes[place] == _GREATER else UNDECIDED
 
 
-@inner(int64, int64, int64, int64, *_CHARACTERS)
+@inner_jit(int64, int64, int64, int64, *_CHARACTERS)
 def _starts_anew(begin: int, end: int, last: int, codes: Integers, kinds: Integers) -> int:
     """Return whether a paragraph or list item starts after the space: 1, 0 or UNDECIDED."""
     n_feeds, n_returns, n_breaks = 0, 0, 0
@@ -132,11 +142,11 @@ def _starts_anew(begin: int, end: int, last: int, codes: Integers, kinds: Intege
     return UNDECIDED if may_be_item else 0
 
 
-@inner(int64, int64, int64, *_CHARACTERS, *_TABLES)
+@inner_jit(int64, int64, int64, *_CHARACTERS, *_TABLES)
 def _ends_after_word(
     start: int, begin: int, codes: Integers, kinds: Integers, lower: Integers, abbreviations: Flags
 ) -> int:
-    """Return 1 if the full stop at `begin` can be none of an abbreviation, else UNDECIDED."""
+    """Return 1 if the full stop at `begin` cannot follow an abbreviation, else UNDECIDED."""
     lowest = max(start, begin - 2 * LONGEST_ABBREVIATION)
     end = begin
     while end > lowest and kinds[end - 1] & SPACE:
@@ -149,10 +159,12 @@ def _ends_after_word(
     length = end - word
     if length == 0 or length > LONGEST_ABBREVIATION:
         return 1
-    if length == 1 or codes[end - 2] == _STOP:  # an initial, an acronym
+    # An initial or acronym, such as "U.S.", or an ordinal, such as "3."
+    if length == 1 or codes[end - 2] == _STOP:
         return UNDECIDED
-    if length <= 3 and kinds[end - 1] & DECIMAL:  # an ordinal
+    if length <= 3 and kinds[end - 1] & DECIMAL:
         return UNDECIDED
+    # The table has the hash values of all abbreviations; a few other words share one.
     slot = np.int64(0)
     for i in range(word, end):
         code = np.int64(codes[i])
@@ -160,7 +172,7 @@ def _ends_after_word(
     return UNDECIDED if abbreviations[slot % len(abbreviations)] else 1
 
 
-@inner(int64, int64, int64, int64, int64, int64, int64, *_CHARACTERS, *_TABLES)
+@inner_jit(int64, int64, int64, int64, int64, int64, int64, *_CHARACTERS, *_TABLES)
 def _ends_sentence(
     first: int,
     last: int,
@@ -187,21 +199,25 @@ def _ends_sentence(
     if strong:
         return UNDECIDED if codes[stop - 1] == _QUOTE or codes[stop - 1] == _DOUBLE_QUOTE else 1
     following = kinds[end]
-    if stop == end:  # in a number, an address
+    # Without a space after it, the mark is part of a number or an address, unless the language puts
+    # no spaces (Chinese and Japanese) or the writer forgot one.
+    if stop == end:
         if ellipsis:
             return 0
-        if codes[end] >= 0x3040 and codes[end] <= 0x9FFF:  # Chinese and Japanese
+        if codes[end] >= 0x3040 and codes[end] <= 0x9FFF:
             return UNDECIDED
         forgotten = begin > first and kinds[begin - 1] & following & ALPHA
         return UNDECIDED if forgotten and not following & LOWER else 0
     starts_anew = _starts_anew(stop, end, last, codes, kinds)
     if starts_anew != 0:
         return starts_anew
-    if following & WEAK:  # the marks go on
+    # The terminators continue after a space, as in ". . ."
+    if following & WEAK:
         return 0
     if full_stop:
         return _ends_after_word(start, begin, codes, kinds, lower, abbreviations)
-    if stop == begin + 1 and codes[begin] == _CRY and following & LOWER:  # of a name
+    # A "!" before a small letter may belong to a name, as in "Yahoo! in the spring".
+    if stop == begin + 1 and codes[begin] == _CRY and following & LOWER:
         return UNDECIDED
     if kinds[stop - 1] & WEAK and not ellipsis:
         return 1
@@ -210,7 +226,7 @@ def _ends_sentence(
     return (following & LOWER) == 0
 
 
-@inner(int64, int64, int64, *_CHARACTERS, *_TABLES, int32[:, ::1])
+@inner_jit(int64, int64, int64, *_CHARACTERS, *_TABLES, int32[:, ::1])
 def _find_sentences(
     first: int,
     last: int,
@@ -222,7 +238,8 @@ def _find_sentences(
 ) -> int:
     """Find the sentences of a text; return their number.
 
-    If one is undecided, write its start alone, and return UNDECIDED less the number before it.
+    If the end of one is undecided, write only its start, and return UNDECIDED minus the number of
+    sentences before it.
     """
     place = first
     while place < last and kinds[place] & SPACE:
@@ -233,15 +250,15 @@ def _find_sentences(
         place += 1
         ends = 1
         if kind & (WEAK | STRONG):
-            place = _end_of_marks(place, last, codes, kinds)
+            place = _marks_end(place, last, codes, kinds)
         elif kind & TAG_OPENER:
-            end_of_tag = _end_of_tag(place, last, codes, kinds)
-            if end_of_tag == 0:
+            tag_end = _tag_end(place, last, codes, kinds)
+            if tag_end == 0:
                 continue
-            if end_of_tag == UNDECIDED:
+            if tag_end == UNDECIDED:
                 ends = UNDECIDED
             else:
-                place = end_of_tag
+                place = tag_end
         elif not kind & LINE_END:
             continue
         stop = place
@@ -275,7 +292,7 @@ def _find_sentences(
     return n_sentences - first
 
 
-@compiled(
+@jit(
     void,
     int64[::1],
     int64,
@@ -306,10 +323,10 @@ def scan(
 ) -> None:
     """Find the words and the sentences of texts, `task_size` texts a task.
 
-    Text `i` lies in `codes` from ``starts[i]`` to ``starts[i + 1]``. From the row ``starts[i]``
-    on it fills `words` (n_codes, 2) and `sentences` (n_codes, 2) with starts and ends, and
-    `hashes` (n_codes,) with the words' hash values by the odd number `factor`; ``counts[i]`` has
-    its number of words, and what `_find_sentences` returns.
+    Text `i` is ``codes[starts[i]:starts[i + 1]]``. Its results begin at row ``starts[i]``, which
+    leaves room for a word of each character: `words` and `sentences` (n_codes, 2) get starts and
+    ends, `hashes` (n_codes,) the hash values of the words by the odd number `factor`.
+    ``counts[i]`` gets the number of words, and the result of `_find_sentences`.
     """
     n_texts = len(starts) - 1
     while True:
@@ -324,9 +341,9 @@ def scan(
             )
 
 
-@compiled(void, int32[::1], readonly(uint64))
+@jit(void, int32[::1], readonly(uint64))
 def place_types(slots: Integers, hashes: NDArray[np.uint64]) -> None:
-    """Enter types of these hash values into an empty hash table; its size is a power of two."""
+    """Fill an empty hash table, whose size is a power of two, with types of these hash values."""
     mask = len(slots) - 1
     for number in range(len(hashes)):
         slot = np.int64(hashes[number]) & mask
@@ -335,7 +352,7 @@ def place_types(slots: Integers, hashes: NDArray[np.uint64]) -> None:
         slots[slot] = number
 
 
-@compiled(
+@jit(
     int64,
     _CODES,
     readonly(int32, 2),
@@ -360,10 +377,12 @@ def number_words(
     type_codes: Integers,
     n_types: int,
 ) -> int:
-    """Number the types of the words of `rows` (T,) into `numbers` (T,); return their number.
+    """Write the type numbers of the words of `rows` (T,) into `numbers` (T,), and add new types.
 
-    The hash table `slots` has the number of a type, or -1; each type has a hash value, and starts
-    in `type_codes` where `type_starts` says. All have place for as many new types as words.
+    Return the number of types. The hash table `slots` holds type numbers, or -1. Type `n` has the
+    hash value ``type_hashes[n]`` and the characters
+    ``type_codes[type_starts[n]:type_starts[n+1]]``. All arrays have room for as many new types as
+    there are words.
     """
     mask = len(slots) - 1
     for i_word in range(len(rows)):

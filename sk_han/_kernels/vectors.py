@@ -1,11 +1,11 @@
 """Vectors of 16 float32 numbers for kernels, and a product of small matrices.
 
-Numba compiles plain loops to vector instructions only in lucky cases. An index of unknown sign, or
-more than about eight arrays that might overlap, cost a factor of three here. So kernels load,
-compute and store vectors explicitly. LLVM divides them where the processor's registers are
+Numba vectorizes plain loops only in some cases: an index of unknown sign, or more than about eight
+arrays that might overlap, made a loop three times slower here. So kernels load, compute and store
+vectors explicitly, as LLVM instructions. LLVM splits a vector if the processor's registers are
 smaller.
 
-Numba's cache looks at the file of a kernel alone: after a change of this file, delete
+Numba's cache only notices a change of the kernel's own file. After a change of this file, delete
 ``sk_han/_kernels/__pycache__``.
 """
 
@@ -27,32 +27,32 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 NUMBERS, POSITIONS, SIZE = types.float32[::1], types.int64[::1], types.int64
 
 
-def compiled(result: Any, *arguments: Any, **options: Any) -> Callable[[_Function], _Function]:
-    """Compile a function for these types when its module is loaded, or read it from the cache."""
+def jit(result: Any, *arguments: Any, **options: Any) -> Callable[[_Function], _Function]:
+    """Compile a function for these types when its module is imported, or load it from the cache."""
     decorate: Callable[[_Function], _Function] = njit(
         result(*arguments), cache=True, nogil=True, error_model="numpy", **options
     )
     return decorate
 
 
-def inner(result: Any, *arguments: Any, **options: Any) -> Callable[[_Function], _Function]:
-    """Compile a function that only kernels call, without what Python needs to call it."""
-    return compiled(result, *arguments, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+def inner_jit(result: Any, *arguments: Any, **options: Any) -> Callable[[_Function], _Function]:
+    """Compile a function that only kernels call, without a wrapper for calls from Python."""
+    return jit(result, *arguments, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
 
 
-def inlined(result: Any, *arguments: Any) -> Callable[[_Function], _Function]:
+def inline_jit(result: Any, *arguments: Any) -> Callable[[_Function], _Function]:
     """Compile a small function into each kernel that calls it."""
-    return inner(result, *arguments, forceinline=True)
+    return inner_jit(result, *arguments, forceinline=True)
 
 
 def readonly(dtype: Any, ndim: int = 1) -> Any:
-    """Return the type of an array that is not written: it may be a read-only memory map."""
+    """Return the type of an array that is only read, and so may be a read-only memory map."""
     return types.Array(dtype, ndim, "C", readonly=True)
 
 
 @intrinsic
 def draw(typing: Any, counter: Any) -> Any:
-    """Return ``counter[0]`` and add 1 to it, in one step that no thread can divide."""
+    """Return ``counter[0]`` and add 1 to it, as one atomic operation."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -65,14 +65,16 @@ def draw(typing: Any, counter: Any) -> Any:
 LANES = 16
 _HAS_AVX512 = "+avx512f" in cpu_target.target_context.codegen().magic_tuple()[2]
 
-# Rows and vectors of a block of a product whose sums stay in registers. AVX-512 has 32 registers
-# of a vector each; other processors have registers for 8 vectors (AVX2) or less.
+# Rows and vectors of a block of `multiply_add`, small enough that its sums stay in registers.
+# AVX-512 has 32 registers of one vector each; other processors have registers for 8 vectors (AVX2)
+# or less.
 ROWS, BLOCK = (5, 5) if _HAS_AVX512 else (6, 1)
 
-# Sums and products may be contracted or reordered; NaN and infinity are kept, unlike by "fast".
+# LLVM may contract or reorder sums and products. Its flag "fast" would also assume that there is no
+# NaN or infinity, but diverged training is recognized by them.
 _FLAGS = ("contract", "reassoc", "nsz", "arcp")
 
-# Since LLVM 22 the alignment is no argument of masked loads and stores.
+# Since LLVM 22 masked loads and stores no longer take the alignment as an argument.
 _ALIGNMENT_IS_ARGUMENT = binding.llvm_version_info[0] < 22
 _FLOAT, _I32, _I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 _VECTOR = ir.VectorType(_FLOAT, LANES)
@@ -188,7 +190,7 @@ def store_part(typing: Any, array: Any, position: Any, vector: Any, n: Any) -> A
     return types.void(array, types.intp, vector_type, types.intp), generate
 
 
-@inlined(vector_type, NUMBERS, SIZE)
+@inline_jit(vector_type, NUMBERS, SIZE)
 def load_within(array: Any, position: int) -> Any:
     """Return the 16 numbers from a position on; zeros beyond the end of the array."""
     if position + LANES <= len(array):
@@ -196,7 +198,7 @@ def load_within(array: Any, position: int) -> Any:
     return load_part(array, position, len(array) - position)
 
 
-@inlined(types.void, NUMBERS, SIZE, vector_type, SIZE)
+@inline_jit(types.void, NUMBERS, SIZE, vector_type, SIZE)
 def store_within(array: Any, position: int, vector: Any, n: int) -> None:
     """Write the first `n` numbers of a vector; all of them if `n` is 16 or more."""
     if n >= LANES:
@@ -220,14 +222,14 @@ def total(typing: Any, vector: Any) -> Any:
     """Return the sum of the 16 numbers."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        given = ir.Constant(_FLOAT, 0.0), arguments[0]
+        terms = ir.Constant(_FLOAT, 0.0), arguments[0]
         name = "vector.reduce.fadd.v16f32"
-        return _call(builder, name, _FLOAT, *given, fastmath=("reassoc",))
+        return _call(builder, name, _FLOAT, *terms, fastmath=("reassoc",))
 
     return types.float32(vector_type), generate
 
 
-# 2 ** f is the sum of these times f ** k; for |f| <= 0.5 it is exact to 1e-8.
+# Coefficients of the Taylor series of 2 ** f, which is exact to 1e-8 for |f| <= 0.5.
 _POWER_OF_2 = [math.log(2) ** k / math.factorial(k) for k in range(8)]
 
 
@@ -237,10 +239,14 @@ def _square_root(builder: Any, x: Any) -> Any:
 
 def _sigmoid(builder: Any, x: Any) -> Any:
     """Compute ``1 / (1 + exp(-x))``; a NaN stays one."""
+    # Beyond these limits the exponential is not a normal number. The comparison is false for a NaN,
+    # which therefore stays.
     for sign, limit in ((">", 87.0), ("<", -87.0)):
         outside = builder.fcmp_ordered(sign, x, _constant(limit))
         x = builder.select(outside, _constant(limit), x)
     y = builder.fmul(x, _constant(-1 / math.log(2)), flags=_FLAGS)
+    # exp(-x) = 2 ** y is computed as a power of the fraction, whose exponent bits are then raised
+    # by the whole part.
     whole = _call(builder, "rint.v16f32", _VECTOR, y)
     fraction = builder.fsub(y, whole)
     power = _constant(_POWER_OF_2[-1])
@@ -258,8 +264,8 @@ def _tanh(builder: Any, x: Any) -> Any:
     return _multiply_add(builder, s, _constant(2), _constant(-1))
 
 
-def _of_each_number(compute: Callable[[Any, Any], Any]) -> Any:
-    """Return the intrinsic of a function of one vector."""
+def _elementwise(compute: Callable[[Any, Any], Any]) -> Any:
+    """Return an intrinsic that applies a function to a vector."""
 
     @intrinsic
     def function(typing: Any, vector: Any) -> Any:
@@ -271,7 +277,7 @@ def _of_each_number(compute: Callable[[Any, Any], Any]) -> Any:
     return function
 
 
-square_root, sigmoid, tanh = map(_of_each_number, (_square_root, _sigmoid, _tanh))
+square_root, sigmoid, tanh = map(_elementwise, (_square_root, _sigmoid, _tanh))
 
 
 def _operation(python_operator: Callable[..., Any], name: str) -> None:
@@ -282,9 +288,10 @@ def _operation(python_operator: Callable[..., Any], name: str) -> None:
 
         return vector_type(vector_type, vector_type), generate
 
-    # Numba compares the names of both signatures, annotations included.
+    # Numba requires the signature of the implementation to be exactly that of this function, so
+    # neither has annotations.
     @overload(python_operator)
-    def of_vectors(x, y):  # type: ignore[no-untyped-def]
+    def overloaded(x, y):  # type: ignore[no-untyped-def]
         if isinstance(x, _VectorType) and isinstance(y, _VectorType):
             return lambda x, y: operation(x, y)
         return None
@@ -302,22 +309,22 @@ _operation(operator.mul, "fmul")
 _operation(operator.truediv, "fdiv")
 
 
-@compiled(NUMBERS, SIZE)
+@jit(NUMBERS, SIZE)
 def buffer(size: int) -> Any:
-    """Return zeros at an address that 64 divides: other vectors would lie in two cache lines."""
+    """Return zeros at an address divisible by 64, so that no vector crosses a cache line."""
     memory = np.zeros(size + LANES, dtype=np.float32)
     return memory[((64 - (memory.ctypes.data & 63)) & 63) >> 2 :]
 
 
-@inlined(SIZE, SIZE)
+@inline_jit(SIZE, SIZE)
 def n_vectors(size: int) -> int:
-    """Return the number of vectors that hold so many numbers."""
+    """Return the number of vectors needed for `size` numbers."""
     return (size + 15) >> 4
 
 
-@inlined(types.void, NUMBERS, SIZE, NUMBERS, SIZE, SIZE)
+@inline_jit(types.void, NUMBERS, SIZE, NUMBERS, SIZE, SIZE)
 def copy(source: Any, start: int, target: Any, target_start: int, size: int) -> None:
-    """Copy numbers; the target has room for whole vectors, and gets zeros there."""
+    """Copy numbers, and fill up the last vector of the target with zeros."""
     whole = size & ~15
     for at in range(0, whole, 16):
         store(target, target_start + at, load(source, start + at))
@@ -326,7 +333,7 @@ def copy(source: Any, start: int, target: Any, target_start: int, size: int) -> 
 
 
 def _block_product(rows: int, width: int) -> Any:
-    """Return an intrinsic that adds a product of `rows` rows to `width` vectors of each row."""
+    """Return an intrinsic of `multiply_add` for a block of `rows` rows and `width` vectors."""
 
     @intrinsic
     def block_product(
@@ -361,7 +368,7 @@ def _block_product(rows: int, width: int) -> Any:
             first_right = at(7, right, right_at)
             sum_rows = [moved(first_sum, sums_row, row) for row in range(rows)]
             left_rows = [moved(first_left, left_row, row) for row in range(rows)]
-            # LLVM keeps these in registers.
+            # LLVM promotes these stack slots to registers.
             registers = [
                 [cgutils.alloca_once(builder, _VECTOR) for _ in range(width)] for _ in range(rows)
             ]
@@ -400,7 +407,7 @@ _block_4, _row_4 = _block_product(ROWS, min(4, BLOCK)), _block_product(1, 4)
 _block_5 = _block_product(ROWS, min(5, BLOCK))
 
 
-@compiled(types.void, SIZE, NUMBERS, *(SIZE,) * 2, NUMBERS, *(SIZE,) * 3, NUMBERS, *(SIZE,) * 4)
+@jit(types.void, SIZE, NUMBERS, *(SIZE,) * 2, NUMBERS, *(SIZE,) * 3, NUMBERS, *(SIZE,) * 4)
 def multiply_add(
     n_rows: int,
     sums: Any,
@@ -416,7 +423,7 @@ def multiply_add(
     n: int,
     width: int,
 ) -> None:
-    """Add a product of matrices to sums, all of them flat arrays.
+    """Add the product of two matrices to `sums`; all are flat arrays.
 
     For each row ``r < n_rows`` and ``j < 16 * width``::
 
@@ -425,6 +432,8 @@ def multiply_add(
 
     Rows of `sums` and of `right` have room for `width` whole vectors.
     """
+    # Rows are taken in blocks of `ROWS`, and the rest one by one. Six vectors are taken as 3 + 3,
+    # not as 5 + 1, because a block of one vector uses few of the registers.
     row = 0
     while row < n_rows:
         v = 0

@@ -165,8 +165,8 @@ class _Level:
 
     def __init__(self, name: str, weights: dict[str, Array], gradients: dict[str, Array]) -> None:
         self.name, self.gradients = name, gradients
-        self.gru = NumpyGRU.of(weights, f"{name}_encoder")
-        self.attention = AttentionPooling.of(weights, f"{name}_attention")
+        self.gru = NumpyGRU.from_weights(weights, f"{name}_encoder")
+        self.attention = AttentionPooling.from_weights(weights, f"{name}_attention")
 
     def forward(self, inputs: Array, index: Positions, lengths: Positions) -> Array:
         """Pool sequences (N,) of distinct inputs (U, E), which tokens (T,) refer to: (N, H)."""

@@ -46,11 +46,11 @@ class ServedNetwork(NetworkPart):
         check_weights(weights, weight_shapes(state["vocabulary_size"], state["n_classes"], options))
         self._vectors: Floats = weights["embedding.weight"]
         self._output = weights["output.weight"], weights["output.bias"]
-        self._word_encoder = NumpyGRU.of(weights, "word_encoder")
-        self._sentence_encoder = NumpyGRU.of(weights, "sentence_encoder")
-        self._word_attention = AttentionPooling.of(weights, "word_attention")
-        self._sentence_attention = AttentionPooling.of(weights, "sentence_attention")
-        self._labels = LabelAttention.of(weights) if options.attends_per_label else None
+        self._word_encoder = NumpyGRU.from_weights(weights, "word_encoder")
+        self._sentence_encoder = NumpyGRU.from_weights(weights, "sentence_encoder")
+        self._word_attention = AttentionPooling.from_weights(weights, "word_attention")
+        self._sentence_attention = AttentionPooling.from_weights(weights, "sentence_attention")
+        self._labels = LabelAttention.from_weights(weights) if options.attends_per_label else None
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], target: Target, device: str) -> ServedNetwork:
