@@ -39,11 +39,11 @@ from sk_han._utils.compat import (
     StrOptions,
     check_nested_params,
     fit_context,
-    of_option,
+    to_sklearn,
     validate_parameter_constraints,
 )
 from sk_han._utils.messages import suggesting_names, warn_user
-from sk_han._utils.metrics import padded
+from sk_han._utils.metrics import pad_labels
 from sk_han._utils.progress import Stages, tell
 from sk_han.inspection._explanations import ExplainedModel
 from sk_han.inspection._training import FitSummary
@@ -347,7 +347,7 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
 
     _newest_format = 4
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
-        **{name: of_option(constraint) for name, constraint in CLASSIFIER.items()},
+        **{name: to_sklearn(constraint) for name, constraint in CLASSIFIER.items()},
         "tokenizer": [HierarchicalTokenizer, None],
         "encoder": "no_validation",  # SentenceEncoder checks it
         "encoder_memory": [str, os.PathLike, HasMethods("cache"), None],
@@ -659,7 +659,7 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
         target, logits = self._scored(X)
         true, predicted = target.known(y), target.decide(logits)
         if predicted.ndim > 1:
-            predicted = padded(predicted, true.shape[1])
+            predicted = pad_labels(predicted, true.shape[1])
         return float(accuracy_score(true, predicted, sample_weight=sample_weight))
 
     def set_params(self, **params: Any) -> HANClassifier:

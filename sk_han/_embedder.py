@@ -20,7 +20,7 @@ from sk_han._text.sentence_encoder import (
     SharesEncoder,
     asking_for,
     in_pickle,
-    sentences_of,
+    sentence_texts,
 )
 from sk_han._tokenizer import DocumentTransformer, HierarchicalTokenizer
 from sk_han._utils.compat import HasMethods, fit_context
@@ -130,7 +130,7 @@ class SentenceEmbedder(SharesEncoder, DocumentTransformer, BaseEstimator):
         tokenizer.set_params(output="ragged").fit(texts)
 
         def sentences() -> list[str]:
-            return list(dict.fromkeys(sentences_of(texts, tokenizer.spans(texts))))
+            return list(dict.fromkeys(sentence_texts(texts, tokenizer.spans(texts))))
 
         encoder = SentenceEncoder.from_parameter(self.encoder, learn_from=sentences)
         self.tokenizer_, self.identity_, self._encoder = tokenizer, encoder.identity, encoder

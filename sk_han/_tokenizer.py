@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from sk_han._documents import DocumentArray
 from sk_han._storage.description import TOKENIZER
 from sk_han._text.analyzer import TOKEN_PATTERNS, compile_token_pattern
-from sk_han._text.reader import READING, DocumentReader, DocumentSpans, words_of
+from sk_han._text.reader import READING, DocumentReader, DocumentSpans, to_words
 from sk_han._text.vocabulary import WordCounts, check_vocabulary, in_normal_form
 from sk_han._utils.compat import (
     POSITIVE,
@@ -23,10 +23,10 @@ from sk_han._utils.compat import (
     Interval,
     RealNotInt,
     fit_context,
-    of_option,
+    to_sklearn,
     validate_parameter_constraints,
 )
-from sk_han._utils.files import checked_state
+from sk_han._utils.files import unpack_state
 from sk_han._utils.messages import a_kind
 from sk_han._validation.documents import check_texts, text_portions
 
@@ -59,7 +59,7 @@ class DocumentTransformer(TransformerMixin):
         return {**super().__getstate__(), "_state_format": self._newest_format}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(checked_state(state, self, newest=self._newest_format))
+        super().__setstate__(unpack_state(state, self, newest=self._newest_format))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -148,8 +148,8 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's name and type)
-        **{name: of_option(constraint) for name, constraint in TOKENIZER.items()},
-        "strip_accents": [*of_option(TOKENIZER["strip_accents"]), callable],
+        **{name: to_sklearn(constraint) for name, constraint in TOKENIZER.items()},
+        "strip_accents": [*to_sklearn(TOKENIZER["strip_accents"]), callable],
         "min_df": [Interval(RealNotInt, 0, 1, closed="both"), POSITIVE],
         "vocabulary": [Mapping, HasMethods("__iter__"), None],
         "sentence_splitter": [callable, None],
@@ -310,7 +310,7 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
             documents = DocumentArray.from_padded(documents)
         if not isinstance(documents, DocumentArray):
             documents = DocumentArray.from_nested(documents)
-        return words_of(documents, self.vocabulary_)
+        return to_words(documents, self.vocabulary_)
 
     def spans(self, texts: Any) -> list[DocumentSpans]:
         """Find the sentences and words that `transform` returns in the texts.

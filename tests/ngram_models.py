@@ -9,14 +9,14 @@ import numpy as np
 from sk_han._documents import DocumentArray, LabelledDocuments
 from sk_han._parts.ngram_fitting import NgramLearner
 from sk_han._parts.ngram_model import NgramModel
-from sk_han._parts.ngrams import buckets_of, keyed_ngrams
+from sk_han._parts.ngrams import keyed_ngrams, to_buckets
 from sk_han._targets import Target
 
 
 def hash_ngrams(documents: DocumentArray, ngram_range: tuple[int, int]) -> tuple[Any, Any]:
     """Return the bucket of every n-gram, and the position of its first word."""
     keys, first_words, _ = keyed_ngrams(documents, ngram_range)
-    return buckets_of(keys), first_words
+    return to_buckets(keys), first_words
 
 
 def fit_ngram_model(

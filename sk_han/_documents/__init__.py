@@ -1,17 +1,17 @@
-"""Tokenized documents: word ids with the offsets of sentences and documents."""
+"""Tokenized documents: flat arrays of word ids with the offsets of sentences and documents."""
 
 from sk_han._documents.array import (
     PADDING_ID,
     UNKNOWN_ID,
     DocumentArray,
     Spelling,
+    chunk_slices,
     code_points,
     concatenated_ranges,
-    divided,
+    document_chunks,
     normal_form,
-    normalized,
-    packed,
-    starts_of,
+    normalize,
+    to_offsets,
 )
 from sk_han._documents.repeated import LabelledDocuments
 from sk_han._documents.sentences import (
@@ -30,12 +30,12 @@ __all__ = [
     "LabelledDocuments",
     "SentenceArray",
     "Spelling",
+    "chunk_slices",
     "code_points",
     "concatenated_ranges",
-    "divided",
+    "document_chunks",
     "each_sentence_alone",
     "normal_form",
-    "normalized",
-    "packed",
-    "starts_of",
+    "normalize",
+    "to_offsets",
 ]

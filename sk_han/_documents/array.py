@@ -20,17 +20,17 @@ LARGEST_ID = int(np.iinfo(np.int32).max)
 def as_integers(array: ArrayLike, name: str, ndim: tuple[int, ...] = (1,)) -> NDArray[Any]:
     """Return an array of integers; raise TypeError or ValueError for anything else."""
     refuse_masked(array, name)
-    found = np.asarray(array)
-    if found.dtype.kind not in "iu":
-        raise TypeError(f"{name} must hold integers; got dtype {found.dtype}.")
-    if found.ndim not in ndim:
+    integers = np.asarray(array)
+    if integers.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold integers; got dtype {integers.dtype}.")
+    if integers.ndim not in ndim:
         dimensions = " or ".join(map(str, ndim))
-        raise ValueError(f"{name} must have {dimensions} dimensions; got shape {found.shape}.")
-    return found
+        raise ValueError(f"{name} must have {dimensions} dimensions; got shape {integers.shape}.")
+    return integers
 
 
 def as_starts(array: ArrayLike, end: int, name: str, pieces: str) -> NDArray[np.int64]:
-    """Return offsets, which must rise from 0 to the end of what they divide."""
+    """Return offsets as int64, after checking that they rise from 0 to `end`."""
     starts = as_integers(array, name).astype(np.int64, copy=False)
     if len(starts) == 0 or starts[0] != 0 or starts[-1] != end or np.any(np.diff(starts) < 0):
         raise ValueError(
@@ -40,33 +40,32 @@ def as_starts(array: ArrayLike, end: int, name: str, pieces: str) -> NDArray[np.
 
 
 def check_ids(ids: NDArray[Any]) -> None:
-    """Check that word ids are those of words."""
+    """Raise a ValueError if a word id is the padding, negative or beyond int32."""
     if not len(ids) or (ids.min() >= UNKNOWN_ID and ids.max() <= LARGEST_ID):
         return
     wrong = np.flatnonzero((ids < UNKNOWN_ID) | (ids > LARGEST_ID))[0]
     raise ValueError(
         f"Word {wrong} has the id {ids[wrong]}; ids run from {UNKNOWN_ID} (unknown word) to "
-        f"2**31 - 1, and {PADDING_ID} is the padding, which a DocumentArray does not hold "
-        "(DocumentArray.from_padded takes it off)."
+        f"2**31 - 1. {PADDING_ID} is the padding; DocumentArray.from_padded takes it off."
     )
 
 
-def starts_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the offsets of consecutive pieces of these lengths: ``[0, 2, 5]`` of ``[2, 3]``."""
+def to_offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the offsets of consecutive pieces of these lengths: ``[0, 2, 5]`` for ``[2, 3]``."""
     starts = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=starts[1:])
     return starts
 
 
 def concatenated_ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.int64]:
-    """Concatenate ``range(start, start + length)`` of all pieces."""
-    shift = starts - starts_of(lengths)[:-1]
+    """Concatenate the ranges ``start, ..., start + length - 1`` of all pieces."""
+    shift = starts - to_offsets(lengths)[:-1]
     return np.repeat(shift, lengths) + np.arange(int(lengths.sum()))
 
 
-def packed(sizes: NDArray[np.int64], most: int) -> Iterator[slice]:
-    """Yield runs of consecutive pieces of at most `most` in all, or of one larger piece."""
-    ends, first = starts_of(sizes), 0
+def chunk_slices(sizes: NDArray[np.int64], most: int) -> Iterator[slice]:
+    """Yield slices of consecutive pieces of at most `most` in total, or of one larger piece."""
+    ends, first = to_offsets(sizes), 0
     while first < len(sizes):
         fitting = int(np.searchsorted(ends, ends[first] + most, side="right")) - 1
         last = max(fitting, first + 1)
@@ -77,17 +76,18 @@ def packed(sizes: NDArray[np.int64], most: int) -> Iterator[slice]:
 def sampled_rows(
     words_per_document: NDArray[np.int64], n_words: int, random_state: np.random.RandomState
 ) -> NDArray[np.int64]:
-    """Draw rows in random order until their documents have `n_words` words, or all rows."""
+    """Draw rows in random order until their documents have `n_words` words; else draw all."""
     order = random_state.permutation(len(words_per_document))
     reached = np.cumsum(words_per_document[order])
     return order[: np.searchsorted(reached, n_words) + 1]
 
 
-NOT_KNOWN = -1  # the type of a word whose spelling is not known
+# The type of a word whose spelling is not known.
+NOT_KNOWN = -1
 
 
 class Spelling(NamedTuple):
-    """The words of documents by their types; selected documents share the list."""
+    """How each word of some documents is written; selections of documents share the list."""
 
     types: NDArray[np.int32]  # (n_words,), the position of each word in the list, or `NOT_KNOWN`
     words: list[str]
@@ -96,23 +96,23 @@ class Spelling(NamedTuple):
         """Return the spelling of some of the words, by position or marked."""
         return Spelling(self.types[chosen], self.words)
 
-    def used(self) -> Spelling:
-        """Return the same spelling with a list of the words in use only."""
-        known = self.types >= 0
-        rows, found = np.unique(self.types[known], return_inverse=True)
+    def compact(self) -> Spelling:
+        """Return the same spelling without the words of the list that no type refers to."""
+        has_type = self.types >= 0
+        rows, numbers = np.unique(self.types[has_type], return_inverse=True)
         if len(rows) == len(self.words):
             return self
         types = np.full(len(self.types), NOT_KNOWN, dtype=np.int32)
-        types[known] = found
+        types[has_type] = numbers
         return Spelling(types, [self.words[row] for row in rows.tolist()])
 
     @staticmethod
-    def joined(parts: Sequence[Spelling | None], lengths: Sequence[int]) -> Spelling | None:
-        """Return the spelling of several arrays' words, in order; None if none has one."""
+    def concatenate(parts: Sequence[Spelling | None], lengths: Sequence[int]) -> Spelling | None:
+        """Concatenate the spellings of several arrays of these lengths; None if none has one."""
         lists = {id(part.words): part.words for part in parts if part is not None}
         if not lists:
             return None
-        starts = starts_of(np.array([len(words) for words in lists.values()])).astype(np.int32)
+        starts = to_offsets(np.array([len(words) for words in lists.values()])).astype(np.int32)
         start_of = dict(zip(lists, starts[:-1], strict=True))
         types = [
             np.full(length, NOT_KNOWN, dtype=np.int32)
@@ -125,20 +125,20 @@ class Spelling(NamedTuple):
 
 
 def code_points(words: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the characters of words as numbers, one word after the other, and their lengths."""
-    # A lone surrogate, as broken texts have, is a character too.
+    """Return the concatenated code points of words, and the length of each word."""
+    # Broken texts may hold lone surrogates, which are code points too.
     text = "".join(words).encode("utf-32-le", "surrogatepass")
     lengths = np.fromiter(map(len, words), np.int32, len(words))
     return np.frombuffer(text, "<i4").astype(np.int32, copy=False), lengths
 
 
-# `unicodedata.normalize` takes quadratic time in a run of combining marks: it reads so many
-# characters at once, and hardly a word has more.
+# `unicodedata.normalize` takes quadratic time for a run of combining marks, so it gets pieces of
+# this length. Hardly any word is longer.
 _PIECE = 256
 
 
-def normalized(form: Literal["NFC", "NFKD"], word: str) -> str:
-    """Return a word in a normal form of Unicode, in linear time; a long one piece by piece."""
+def normalize(form: Literal["NFC", "NFKD"], word: str) -> str:
+    """Return a word in a normal form of Unicode, in linear time, a long word piece by piece."""
     if len(word) <= _PIECE:
         return unicodedata.normalize(form, word)
     pieces = (word[i : i + _PIECE] for i in range(0, len(word), _PIECE))
@@ -146,10 +146,10 @@ def normalized(form: Literal["NFC", "NFKD"], word: str) -> str:
 
 
 def normal_form(word: str) -> str:
-    """Return the one spelling of a word that may be written in several: NFC, apostrophes as "'"."""
+    """Return the canonical spelling of a word: Unicode's form NFC, with "'" as apostrophe."""
     if word.isascii():
         return word
-    return normalized("NFC", word.replace("’", "'").replace("\u02bc", "'"))
+    return normalize("NFC", word.replace("’", "'").replace("\u02bc", "'"))
 
 
 class DocumentArray:
@@ -163,8 +163,8 @@ class DocumentArray:
     Parameters
     ----------
     word_ids : array-like of int, shape (n_words,)
-        Vocabulary ids of all words in reading order, kept as int32. 1 is the unknown word; 0, the
-        padding, does not occur.
+        Vocabulary ids of all words in reading order, kept as int32. 1 is the unknown word; 0, which
+        is the padding elsewhere, does not occur.
     sentence_starts : array-like of int, shape (n_sentences + 1,)
         Position in `word_ids` at which each sentence starts, then ``n_words``; kept as int64.
     document_starts : array-like of int, shape (n_documents + 1,)
@@ -182,9 +182,9 @@ class DocumentArray:
     -----
     ``X.shape`` is ``(n_documents,)`` and ``X[rows]`` takes slices, index arrays and boolean
     masks, so scikit-learn's splitters and searches select documents without unpacking them.
-    The arrays may be read-only memory maps, as joblib hands them to its workers. Documents that a
-    `HierarchicalTokenizer` made also know how their words are written, even those that its
-    vocabulary lacks, for a model of characters.
+    The arrays may be read-only memory maps, as joblib passes them to its workers. Documents from a
+    `HierarchicalTokenizer` also store how their words are written, including those that are not in
+    its vocabulary, for models of characters.
 
     Examples
     --------
@@ -220,7 +220,7 @@ class DocumentArray:
         self.columns: NDArray[np.int32] | None = None  # (D, M), of a table; see `parts.columns`
 
     @staticmethod
-    def _checked(
+    def _from_arrays(
         word_ids: NDArray[np.int32],
         sentence_starts: NDArray[np.int64],
         document_starts: NDArray[np.int64],
@@ -237,19 +237,19 @@ class DocumentArray:
 
     @classmethod
     def concatenate(cls, parts: Sequence[DocumentArray]) -> DocumentArray:
-        """Put the documents of several arrays into one, in order.
+        """Concatenate the documents of several arrays.
 
         Parameters
         ----------
         parts : sequence of DocumentArray
-            Their ids must mean the same words.
+            Their ids must be of the same vocabulary.
         """
         if isinstance(parts, DocumentArray) or not all(
             isinstance(part, DocumentArray) for part in parts
         ):
             raise TypeError(
-                "parts must be a list of DocumentArrays. DocumentArray.from_nested makes one of "
-                "lists of word ids."
+                "parts must be a list of DocumentArrays. DocumentArray.from_nested converts lists "
+                "of word ids."
             )
         if len(parts) == 1:
             return parts[0]
@@ -257,16 +257,18 @@ class DocumentArray:
 
         of_sentences = [part for part in parts if isinstance(part, SentenceArray)]
         if of_sentences and len(of_sentences) == len(parts):
-            return SentenceArray._joined(of_sentences)
+            return SentenceArray._concatenate(of_sentences)
         if of_sentences:
             raise TypeError("Documents with sentence vectors and without them cannot be joined.")
         none = np.empty(0, dtype=np.int64)
         columns = [part.columns for part in parts if part.columns is not None]
-        return DocumentArray._checked(
+        return DocumentArray._from_arrays(
             np.concatenate([none.astype(np.int32), *(part.word_ids for part in parts)]),
-            starts_of(np.concatenate([none, *(part.words_per_sentence for part in parts)])),
-            starts_of(np.concatenate([none, *(part.sentences_per_document for part in parts)])),
-            Spelling.joined([part.spelling for part in parts], [part.n_words for part in parts]),
+            to_offsets(np.concatenate([none, *(part.words_per_sentence for part in parts)])),
+            to_offsets(np.concatenate([none, *(part.sentences_per_document for part in parts)])),
+            Spelling.concatenate(
+                [part.spelling for part in parts], [part.n_words for part in parts]
+            ),
             np.concatenate(columns) if len(columns) == len(parts) > 0 else None,
         )
 
@@ -285,14 +287,14 @@ class DocumentArray:
             for sentence in document:
                 if isinstance(sentence, (int, np.integer)):
                     raise TypeError(
-                        "Documents are lists of sentences, and these of word ids, such as "
+                        "Documents are lists of sentences, which are lists of word ids, such as "
                         f"[[2, 3], [4]]; got an integer in document {len(document_starts) - 1}."
                     )
                 if len(sentence):
                     word_ids.extend(sentence)
                     sentence_starts.append(len(word_ids))
             document_starts.append(len(sentence_starts) - 1)
-        # An empty list would become an array of floats.
+        # NumPy would convert an empty list to an array of floats.
         ids = np.asarray(word_ids) if word_ids else np.empty(0, dtype=np.int32)
         return cls(ids, sentence_starts, document_starts)
 
@@ -304,8 +306,7 @@ class DocumentArray:
         ----------
         padded : array-like of int, shape (n_documents, n_sentences, n_words) or \
                 (n_documents, n_words)
-            A two-dimensional array is read as documents of one sentence. The padding may stand
-            anywhere in the cube.
+            Documents of a two-dimensional array have one sentence. Padding may be anywhere.
         """
         cube = as_integers(padded, "padded", ndim=(2, 3))
         if cube.ndim == 2:
@@ -315,8 +316,8 @@ class DocumentArray:
         sentences_per_document = (words_per_sentence > 0).sum(axis=1)  # (D,)
         return cls(
             cube[real],
-            starts_of(words_per_sentence[words_per_sentence > 0]),
-            starts_of(sentences_per_document),
+            to_offsets(words_per_sentence[words_per_sentence > 0]),
+            to_offsets(sentences_per_document),
         )
 
     def pad(self, max_sentences: int | None = None, max_words: int | None = None) -> NDArray[Any]:
@@ -326,7 +327,8 @@ class DocumentArray:
         ----------
         max_sentences, max_words : int, optional
             Size of the second and third axis; what does not fit is cut off at the end. By default
-            the longest document and sentence: in real reviews, 20 to 30 slots for each word.
+            that of the longest document and sentence, which for real reviews gives 20 to 30 entries
+            per word.
 
         Returns
         -------
@@ -350,12 +352,9 @@ class DocumentArray:
         return self
 
     def with_word_ids(self, word_ids: NDArray[np.int32]) -> DocumentArray:
-        """Return the same documents with other ids of their words, shape (n_words,).
-
-        Their words have no spelling.
-        """
+        """Return the same documents with other word ids, shape (n_words,), and without spelling."""
         check_ids(word_ids)
-        return DocumentArray._checked(
+        return DocumentArray._from_arrays(
             word_ids, self.sentence_starts, self.document_starts, columns=self.columns
         )
 
@@ -367,33 +366,34 @@ class DocumentArray:
         kept : ndarray of bool, shape (n_words,)
             Sentences that lose all their words are dropped; documents stay, perhaps empty.
         """
-        sentence_starts = starts_of(kept)[self.sentence_starts]
+        sentence_starts = to_offsets(kept)[self.sentence_starts]
         has_words = np.diff(sentence_starts) > 0
-        return DocumentArray._checked(
+        return DocumentArray._from_arrays(
             self.word_ids[kept],
             np.append(0, sentence_starts[1:][has_words]),
-            starts_of(has_words)[self.document_starts],
+            to_offsets(has_words)[self.document_starts],
             self.spelling and self.spelling.at(kept),
             self.columns,
         )
 
     def excerpts(self, most_words: int, random_state: np.random.RandomState) -> DocumentArray:
-        """Return a run of whole sentences of each document of more than `most_words` words.
+        """Return a random excerpt of each document that has more than `most_words` words.
 
-        It begins at a random sentence and ends with the one that reaches so many words; after the
-        last sentence comes the first. Sentences stay in their order. A sentence of more words is
-        cut to so many, from a random word on. Nothing is drawn if no document is longer.
+        An excerpt is a run of whole sentences from a random one on, up to the sentence that reaches
+        `most_words`; the first sentence follows the last, but the original order is kept. A
+        sentence of more words is cut to `most_words` words from a random one on. If no document is
+        longer, no random number is drawn.
         """
         if self.words_per_document.max(initial=0) <= most_words:
             return self
         sentences, words = self.sentences_per_document, self.words_per_sentence
-        kept_words = np.minimum(words, most_words)  # (N,) of a sentence, if it is kept
+        kept_words = np.minimum(words, most_words)  # (N,) words of a sentence that is kept
         first = (random_state.random_sample(len(self)) * sentences).astype(np.int64)  # (D,)
         cut = random_state.random_sample(len(words)) * (words - kept_words + 1)
         document = np.repeat(np.arange(len(self)), sentences)  # (N,)
         place = np.arange(self.n_sentences) - self.document_starts[document]
         order = np.lexsort(((place - first[document]) % sentences[document], document))
-        before = starts_of(kept_words[order])[:-1]  # (N,) words of earlier sentences of the run
+        before = to_offsets(kept_words[order])[:-1]  # (N,) words of earlier sentences of the run
         before -= before[self.document_starts[document]]
         kept_words[order[before >= most_words]] = 0
         row = concatenated_ranges(-cut.astype(np.int64), words)  # (T,) from the first word kept
@@ -445,7 +445,7 @@ class DocumentArray:
         return (self._document(i) for i in range(len(self)))
 
     def __getitem__(self, rows: Any) -> Any:
-        # scikit-learn indexes whatever has a shape with the tuple (rows, ...).
+        # scikit-learn indexes objects that have a shape with the tuple (rows, ...).
         if isinstance(rows, tuple):
             if len(rows) != 2 or rows[1] is not Ellipsis:
                 raise IndexError(
@@ -478,9 +478,10 @@ class DocumentArray:
         counts = {"document": len(self), "sentence": self.n_sentences, "word": self.n_words}
         return f"DocumentArray({', '.join(counted(n, name) for name, n in counts.items())})"
 
-    def __getstate__(self) -> tuple[None, dict[str, Any]]:  # None for __dict__, and the slots
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        # A pickle of a class with slots has a pair: the __dict__, which is None, and the slots.
         state = {name: getattr(self, name) for name in DocumentArray.__slots__}
-        return None, state | {"spelling": self.spelling and self.spelling.used()}
+        return None, state | {"spelling": self.spelling and self.spelling.compact()}
 
     def _document(self, i: int) -> list[NDArray[np.int32]]:
         first, last = self.document_starts[i], self.document_starts[i + 1]
@@ -493,22 +494,22 @@ class DocumentArray:
         )
         words_per_sentence = self.sentence_starts[sentences + 1] - self.sentence_starts[sentences]
         words = concatenated_ranges(self.sentence_starts[sentences], words_per_sentence)
-        return DocumentArray._checked(
+        return DocumentArray._from_arrays(
             self.word_ids[words],
-            starts_of(words_per_sentence),
-            starts_of(self.sentences_per_document[rows]),
+            to_offsets(words_per_sentence),
+            to_offsets(self.sentences_per_document[rows]),
             self.spelling and self.spelling.at(words),
             None if self.columns is None else self.columns[rows],
         )
 
 
-def divided(documents: DocumentArray, most_words: int) -> Iterator[DocumentArray]:
-    """Yield documents in order, in portions of up to `most_words` words, or of one longer document.
+def document_chunks(documents: DocumentArray, most_words: int) -> Iterator[DocumentArray]:
+    """Yield documents in chunks of up to `most_words` words, or of one longer document.
 
-    If one portion is enough, the documents are yielded as they are, even if there are none.
+    If one chunk is enough, the array itself is yielded, even if it has no document.
     """
     if len(documents) <= 1 or documents.n_words <= most_words:
         yield documents
         return
-    for rows in packed(documents.words_per_document, most_words):
+    for rows in chunk_slices(documents.words_per_document, most_words):
         yield documents[rows]

@@ -1,6 +1,6 @@
-"""Documents with the same words as another one, found by word ids or by text.
+"""Duplicates: documents with the same words as another one, found by word ids or by text.
 
-Training documents are compared by word ids, since a fit may have no texts. Held-out ones are
+Training documents are compared by word ids, since a fit may have no texts. Held-out documents are
 compared by text, since all unknown words have the same id.
 """
 
@@ -20,16 +20,19 @@ from sk_han._documents.array import UNKNOWN_ID, DocumentArray
 
 _WORDS = re.compile(r"\w+")
 
-# Documents with the same words stay together in a split: a held-out copy would have been memorized.
-# But if most documents are copies and few differ, too few could be held out.
+# Documents with the same words stay together in a split, since the model would have memorized a
+# held-out copy. But if most documents are copies and few differ, too few could be held out.
 _MOST_COPIES, _ENOUGH_DIFFERENT = 0.5, 50
-_SHARE_HASHED = 0.5  # of a document's words; more of them must be known
+
+# A document is hashed only if more than this share of its words is known. Documents of mostly
+# unknown words would get equal hashes.
+_SHARE_HASHED = 0.5
 
 
 def first_of_same_words(documents: DocumentArray) -> NDArray[np.int64]:
-    """For each document, return the row of the first one with the same words in order, (D,).
+    """Return, for each document, the row of the first one with the same sequence of words, (D,).
 
-    Where sentences end does not matter. A document without a known word equals no other.
+    Sentence boundaries do not matter. A document without a known word equals no other.
     """
     return _first_of_same(_digests(documents))
 
@@ -44,14 +47,14 @@ def text_key(text: str) -> str:
 
 
 def first_of_same_text(texts: Iterable[str]) -> NDArray[np.int64]:
-    """For each text, return the row of the first one with the same words, (D,).
+    """Return, for each text, the row of the first one with the same words, (D,).
 
     A blank text equals no other.
     """
     return _first_of_same(text_key(text) or None for text in texts)
 
 
-def groups_of_same(keys: Iterable[str]) -> list[list[int]]:
+def duplicate_groups(keys: Iterable[str]) -> list[list[int]]:
     """Return the positions of each key that occurs more than once; empty keys are never equal."""
     groups: dict[int, list[int]] = {}
     for row, first in enumerate(_first_of_same(key or None for key in keys).tolist()):
@@ -60,21 +63,24 @@ def groups_of_same(keys: Iterable[str]) -> list[list[int]]:
 
 
 def groups_by_label(groups: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Renumber groups (D,) so that groups of one label are neighbours, which folds then share."""
+    """Renumber groups (D,) so that groups of one label have consecutive numbers.
+
+    Folds that are dealt out in this order get similar shares of each label.
+    """
     by_label = np.argsort(codes, kind="stable")
     _, first, of_row = np.unique(groups[by_label], return_index=True, return_inverse=True)
-    found = np.empty(len(codes), dtype=np.int64)
-    found[by_label] = first[of_row]
-    return found
+    renumbered = np.empty(len(codes), dtype=np.int64)
+    renumbered[by_label] = first[of_row]
+    return renumbered
 
 
-def groups_of_copies(
+def copy_groups(
     first_of_same: NDArray[np.int64], codes: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
-    """Return a group for each document (D,) that its copies share; None without copies.
+    """Return the group of each document (D,), which it shares with its copies, for splits.
 
-    `first_of_same` comes from `first_of_same_words` or `first_of_same_text`; `codes` number the
-    targets.
+    `first_of_same` comes from `first_of_same_words` or `first_of_same_text`; `codes` (D,) are the
+    numbers of the targets. The result is None if there is no copy, or too few documents differ.
     """
     n_copies = int((first_of_same != np.arange(len(codes))).sum())
     n_different = len(codes) - n_copies
@@ -86,30 +92,31 @@ def groups_of_copies(
 def conflicting_rows(
     first_of_same: NDArray[np.int64], targets: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Find the rows, ascending, of documents with the words of one with a different target."""
+    """Return the rows, sorted, of documents that have the words of one with another target."""
     differs = targets != targets[first_of_same]
     return np.flatnonzero(np.isin(first_of_same, first_of_same[differs]))
 
 
 class TextHashes(NamedTuple):
-    """Salted hashes of the words of documents, to find others with the same words."""
+    """Salted hashes of the words of documents, which recognize documents with the same words."""
 
     salt: NDArray[np.uint8]  # (16,)
     hashes: NDArray[np.uint64]  # (n,), rising
 
     @classmethod
-    def of(cls, documents: DocumentArray, salt: NDArray[np.uint8]) -> TextHashes:
+    def from_documents(cls, documents: DocumentArray, salt: NDArray[np.uint8]) -> TextHashes:
         """Hash documents; those with half or more of their words unknown get no hash."""
-        found = [each for each in _salted(documents, salt) if each is not None]
-        return cls(salt, np.unique(np.array(found, dtype=np.uint64)))
+        keys = [key for key in _salted_keys(documents, salt) if key is not None]
+        return cls(salt, np.unique(np.array(keys, dtype=np.uint64)))
 
-    def and_of(self, documents: DocumentArray) -> TextHashes:
-        """Return these and the hashes of further documents."""
-        return self._replace(hashes=np.union1d(self.hashes, self.of(documents, self.salt).hashes))
+    def union(self, documents: DocumentArray) -> TextHashes:
+        """Return these hashes together with those of further documents."""
+        further = self.from_documents(documents, self.salt).hashes
+        return self._replace(hashes=np.union1d(self.hashes, further))
 
-    def known(self, documents: DocumentArray) -> NDArray[np.bool_]:
+    def contain(self, documents: DocumentArray) -> NDArray[np.bool_]:
         """Return whether each document (D,) has the words of one that was hashed."""
-        keys = [0 if each is None else each for each in _salted(documents, self.salt)]
+        keys = [key or 0 for key in _salted_keys(documents, self.salt)]
         return np.isin(np.array(keys, dtype=np.uint64), self.hashes)
 
     def are_compared(self, documents: DocumentArray) -> NDArray[np.bool_]:
@@ -117,7 +124,8 @@ class TextHashes(NamedTuple):
         return _are_known(documents, _SHARE_HASHED)
 
 
-def _salted(documents: DocumentArray, salt: NDArray[np.uint8]) -> Iterator[int | None]:
+def _salted_keys(documents: DocumentArray, salt: NDArray[np.uint8]) -> Iterator[int | None]:
+    # 0 is left free: it stands for a document without a hash.
     for digest in _digests(documents, salt.tobytes(), _SHARE_HASHED):
         yield None if digest is None else max(int.from_bytes(digest[:8], "little"), 1)
 
@@ -134,29 +142,29 @@ def _first_of_same(keys: Iterable[Hashable]) -> NDArray[np.int64]:
 def _digests(
     documents: DocumentArray, salt: bytes = b"", share_known: float = 0.0
 ) -> Iterator[bytes | None]:
-    """Yield digests of documents, whose words would take the memory of the collection again.
+    """Yield a digest of each document, or None unless more than this share of its words is known.
 
-    None for a document unless more than this share of its words is known.
+    As keys of a dict, the words themselves would take the memory of the whole collection again.
     """
     ids = np.ascontiguousarray(documents.word_ids, dtype=np.int32).view(np.uint8).data
     is_known = _are_known(documents, share_known)
-    for known, (start, stop) in zip(is_known, pairwise(4 * documents.word_starts), strict=True):
-        yield blake2b(ids[start:stop], digest_size=16, salt=salt).digest() if known else None
+    for is_hashed, (start, stop) in zip(is_known, pairwise(4 * documents.word_starts), strict=True):
+        yield blake2b(ids[start:stop], digest_size=16, salt=salt).digest() if is_hashed else None
 
 
 def _are_known(documents: DocumentArray, share_known: float) -> NDArray[np.bool_]:
     """Return whether more than this share of the words of each document (D,) is known."""
     starts = documents.word_starts
     n_known = np.append(0, np.cumsum(documents.word_ids > UNKNOWN_ID))[starts]
-    found: NDArray[np.bool_] = np.diff(n_known) > share_known * np.diff(starts)
-    return found
+    are_known: NDArray[np.bool_] = np.diff(n_known) > share_known * np.diff(starts)
+    return are_known
 
 
 @dataclass(frozen=True)
 class LabelledDocuments:
     """D documents with encoded targets, positive weights in the loss, and groups (D,).
 
-    Documents of one group are held out and dealt out to folds together.
+    Documents of a group stay together in splits and folds.
     """
 
     documents: DocumentArray
@@ -166,14 +174,14 @@ class LabelledDocuments:
 
     @property
     def inputs(self) -> DocumentArray:
-        """The documents, under the name that all kinds of training data share."""
+        """The documents; `Net` expects this name of all kinds of training data."""
         return self.documents
 
     def __len__(self) -> int:
         return len(self.documents)
 
     def excerpts(self, most_words: int, random_state: np.random.RandomState) -> LabelledDocuments:
-        """Return the same with excerpts of the longer documents."""
+        """Return the same data with excerpts of the longer documents."""
         return replace(self, documents=self.documents.excerpts(most_words, random_state))
 
     def __getitem__(self, rows: Any) -> LabelledDocuments:

@@ -12,28 +12,30 @@ from numpy.typing import ArrayLike, NDArray
 from sk_han._documents.array import (
     UNKNOWN_ID,
     DocumentArray,
+    chunk_slices,
     concatenated_ranges,
-    packed,
-    starts_of,
+    to_offsets,
 )
 from sk_han._utils.files import LARGEST_NUMBER
 from sk_han._utils.messages import counted, refuse_masked
 
 _ROWS_AT_ONCE = 1 << 14
-_TOLERANCE = 1e-3  # of the length of a probe's vector; other threads and batches change 1e-6
+# Tolerance relative to the length of a probe's vector. Another number of threads or batch size
+# changes vectors by about 1e-6.
+_TOLERANCE = 1e-3
 
 
 class EncoderIdentity(NamedTuple):
-    """Which encoder made sentence vectors: its name, and its vectors of fixed probe sentences.
+    """Fingerprint of a sentence encoder: its name, and its vectors of fixed probe sentences.
 
-    Two encoders of one class may differ in their weights or options, which only vectors show.
+    Encoders of one class may differ in their weights or options, which only vectors show.
     """
 
     name: str  # class, package and version
     probes: NDArray[np.float32]  # (P, d)
 
-    def check(self, other: EncoderIdentity, given: str = "encoder=") -> None:
-        """Raise a ValueError unless another encoder gives the same vectors."""
+    def check(self, other: EncoderIdentity, name: str = "encoder=") -> None:
+        """Raise a ValueError unless another encoder gives the same vectors; `name` is its name."""
         expected, probes = (identity.probes.astype(np.float64) for identity in (self, other))
         sizes, difference = [probes.shape[1], expected.shape[1]], "in size"
         if sizes[0] == sizes[1]:
@@ -43,7 +45,7 @@ class EncoderIdentity(NamedTuple):
                 return
             difference = f"by up to {100 * change:.3g} % of their length"
         raise ValueError(
-            f"{given} is {other.name} with vectors of {counted(sizes[0], 'number')}, and the fit "
+            f"{name} is {other.name} with vectors of {counted(sizes[0], 'number')}, and the fit "
             f"had {self.name} with {sizes[1]:,}: their vectors of the same sentences differ "
             f"{difference}. Give the encoder of the fit, or fit again."
         )
@@ -52,9 +54,9 @@ class EncoderIdentity(NamedTuple):
 class SentenceArray(DocumentArray):
     """Documents of sentence vectors, and of the words of the same sentences.
 
-    It is a `DocumentArray`, so that models of words, such as the n-gram model of `HANClassifier`,
-    read it as they read documents of word ids. In addition, each sentence has a vector: that of
-    sentence ``j`` is ``vectors[sentence_numbers[j]]``. Selected rows share `vectors`.
+    It is a `DocumentArray`, so models of words, such as the n-gram model of `HANClassifier`, can
+    read it. In addition, sentence ``j`` has the vector ``vectors[sentence_numbers[j]]``. Selections
+    of rows share `vectors`.
 
     Parameters
     ----------
@@ -63,9 +65,9 @@ class SentenceArray(DocumentArray):
     vectors : array-like of float, shape (n_vectors, d)
         Vectors of the distinct sentences, kept as float32.
     sentence_numbers : array-like of int, shape (n_sentences,), default=None
-        The row of `vectors` of each sentence; None if there is one for each sentence, in order.
+        The row of `vectors` of each sentence; None if row ``j`` belongs to sentence ``j``.
     encoder : EncoderIdentity, default=None
-        Which encoder made the vectors, as `SentenceEmbedder` sets it; None if it is not known.
+        Fingerprint of the encoder of the vectors, set by `SentenceEmbedder`; None if unknown.
 
     Raises
     ------
@@ -77,8 +79,8 @@ class SentenceArray(DocumentArray):
 
     Notes
     -----
-    ``joblib.dump(X, path)`` stores it, and ``joblib.load(path, mmap_mode="r")`` opens it with the
-    vectors on the disk: a batch reads its own. A pickle of chosen rows holds their vectors only.
+    ``joblib.dump(X, path)`` stores it, and ``joblib.load(path, mmap_mode="r")`` opens it without
+    reading the vectors into memory. A pickle of selected rows holds only their vectors.
 
     Examples
     --------
@@ -102,7 +104,7 @@ class SentenceArray(DocumentArray):
         encoder: EncoderIdentity | None = None,
     ) -> None:
         n = documents.n_sentences
-        found = _finite_vectors(vectors)
+        table = _finite_vectors(vectors)
         numbers = np.arange(n) if sentence_numbers is None else np.asarray(sentence_numbers)
         if numbers.dtype.kind not in "iu" and numbers.size:
             raise TypeError(f"sentence_numbers must be integers; got dtype {numbers.dtype}.")
@@ -111,12 +113,12 @@ class SentenceArray(DocumentArray):
                 f"sentence_numbers must have one number for each of {counted(n, 'sentence')}; got "
                 f"shape {numbers.shape}."
             )
-        if n and not 0 <= numbers.min() <= numbers.max() < len(found):
+        if n and not 0 <= numbers.min() <= numbers.max() < len(table):
             raise ValueError(
                 f"Sentences have the vectors {numbers.min()} to {numbers.max()}, and there are "
-                f"{counted(len(found), 'vector')} for {counted(n, 'sentence')}."
+                f"{counted(len(table), 'vector')} for {counted(n, 'sentence')}."
             )
-        self._fill(documents, found, numbers.astype(np.int64, copy=False), encoder)
+        self._fill(documents, table, numbers.astype(np.int64, copy=False), encoder)
 
     @classmethod
     def from_vectors(cls, documents: Iterable[ArrayLike]) -> SentenceArray:
@@ -132,22 +134,22 @@ class SentenceArray(DocumentArray):
         SentenceArray of shape (n_documents,)
             Each sentence has one unknown word, which carries no information for the n-gram model.
         """
-        each = []
+        arrays = []
         for vectors in documents:
             refuse_masked(vectors, "An array of sentence vectors")
-            each.append(np.atleast_2d(np.asarray(vectors)))
-        dimensions = {vectors.shape[-1] for vectors in each}
+            arrays.append(np.atleast_2d(np.asarray(vectors)))
+        dimensions = {vectors.shape[-1] for vectors in arrays}
         if len(dimensions) != 1:
             raise ValueError(
-                "All sentence vectors need the same number of entries; got "
+                "All sentence vectors must have the same size; got "
                 f"{sorted(dimensions) or 'no documents'}."
             )
-        starts = starts_of(np.array([len(vectors) for vectors in each]))
+        starts = to_offsets(np.array([len(vectors) for vectors in arrays]))
         words = np.full(starts[-1], UNKNOWN_ID, dtype=np.int32)
-        return cls(DocumentArray(words, np.arange(starts[-1] + 1), starts), np.concatenate(each))
+        return cls(DocumentArray(words, np.arange(starts[-1] + 1), starts), np.concatenate(arrays))
 
     def _with(self, documents: DocumentArray, numbers: NDArray[np.int64]) -> SentenceArray:
-        """Return other documents with the same vectors, without a second check."""
+        """Return other documents with the same vectors, without checking the vectors again."""
         array = object.__new__(SentenceArray)
         array._fill(documents, self.vectors, numbers, self.encoder)
         return array
@@ -169,7 +171,7 @@ class SentenceArray(DocumentArray):
 
     def words(self) -> DocumentArray:
         """Return the documents as words alone."""
-        return DocumentArray._checked(
+        return DocumentArray._from_arrays(
             self.word_ids, self.sentence_starts, self.document_starts, self.spelling, self.columns
         )
 
@@ -187,12 +189,12 @@ class SentenceArray(DocumentArray):
             If a sentence loses some of its words, since its vector represents the whole sentence.
         """
         words = super().keep_words(kept)
-        n_kept = np.diff(starts_of(kept)[self.sentence_starts])
+        n_kept = np.diff(to_offsets(kept)[self.sentence_starts])
         stays = n_kept > 0
         if np.any(stays & (n_kept < self.words_per_sentence)):
             raise ValueError(
-                "A sentence vector belongs to the whole sentence, so words cannot be left out of "
-                "it. Leave whole sentences out, or transform changed texts by the SentenceEmbedder."
+                "A sentence vector belongs to the whole sentence, so single words cannot be left "
+                "out. Leave out whole sentences, or transform changed texts by SentenceEmbedder."
             )
         return self._with(words, self.sentence_numbers[stays])
 
@@ -216,14 +218,14 @@ class SentenceArray(DocumentArray):
         return self._with(super()._take(rows), self.sentence_numbers[sentences])
 
     @staticmethod
-    def _joined(parts: Sequence[SentenceArray]) -> SentenceArray:
-        """Put the documents of several arrays into one, in order."""
+    def _concatenate(parts: Sequence[SentenceArray]) -> SentenceArray:
+        """Concatenate the documents of several arrays."""
         first = parts[0]
         encoder = next((part.encoder for part in parts if part.encoder is not None), None)
         for part in parts[1:]:
             check_same_encoder(encoder, first.dimension, part, "the documents before it")
         tables = {id(part.vectors): part.vectors for part in parts}
-        starts = starts_of(np.array([len(table) for table in tables.values()]))
+        starts = to_offsets(np.array([len(table) for table in tables.values()]))
         start_of = dict(zip(tables, starts[:-1], strict=True))
         joined = first._with(
             DocumentArray.concatenate([part.words() for part in parts]),
@@ -250,35 +252,35 @@ def check_same_encoder(
 
 def _finite_vectors(vectors: ArrayLike) -> NDArray[np.float32]:
     refuse_masked(vectors, "An array of sentence vectors")
-    found = np.asarray(vectors)
-    if found.dtype.kind not in "biuf":
-        raise TypeError(f"Sentence vectors must be numbers; got dtype {found.dtype}.")
-    if found.ndim != 2 or found.shape[1] == 0:
+    array = np.asarray(vectors)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"Sentence vectors must be numbers; got dtype {array.dtype}.")
+    if array.ndim != 2 or array.shape[1] == 0:
         raise ValueError(
-            f"Sentence vectors must be an array of shape (n_vectors, d); got shape {found.shape}."
+            f"Sentence vectors must be an array of shape (n_vectors, d); got shape {array.shape}."
         )
-    if found.dtype != np.float32:
+    if array.dtype != np.float32:
         with np.errstate(over="ignore"):
-            found = found.astype(np.float32)
-    for start in range(0, len(found), _ROWS_AT_ONCE):
-        wrong = rows_beyond_limit(found[start : start + _ROWS_AT_ONCE])
+            array = array.astype(np.float32)
+    for start in range(0, len(array), _ROWS_AT_ONCE):
+        wrong = rows_beyond_limit(array[start : start + _ROWS_AT_ONCE])
         if len(wrong):
             raise ValueError(
                 f"Sentence vector {start + wrong[0]} holds NaN, infinity or a number beyond "
                 f"{LARGEST_NUMBER:g}, which no model file can hold."
             )
-    return found
+    return array
 
 
 def rows_beyond_limit(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return which vectors (n, d) hold NaN, infinity or a number beyond `LARGEST_NUMBER`."""
+    """Return the rows of vectors (n, d) with NaN, infinity or a number beyond `LARGEST_NUMBER`."""
     return np.flatnonzero(~(np.abs(vectors) <= LARGEST_NUMBER).all(axis=1))
 
 
 def each_sentence_alone(documents: DocumentArray) -> DocumentArray:
     """Return each sentence as a document of its own, shape (N,)."""
     starts = np.arange(documents.n_sentences + 1)
-    alone = DocumentArray._checked(
+    alone = DocumentArray._from_arrays(
         documents.word_ids, documents.sentence_starts, starts, documents.spelling
     )
     if isinstance(documents, SentenceArray):
@@ -294,15 +296,15 @@ class Coalitions:
     lengths: NDArray[np.int64]  # (M,), sentences of each set
 
     def documents(self, source: DocumentArray) -> DocumentArray:
-        """Return a document of each set, shape (M,); `source` has the sentences."""
+        """Return a document for each set, shape (M,), with the sentences of `source`."""
         chosen: DocumentArray = each_sentence_alone(source)[self.sentences]
-        chosen.document_starts = starts_of(self.lengths)
+        chosen.document_starts = to_offsets(self.lengths)
         return chosen
 
     def portions(self, sizes: NDArray[np.int64], most: int) -> Iterator[Coalitions]:
-        """Yield runs of sets whose sentences have sizes (N,) of up to `most` in all, or one set."""
-        starts = starts_of(self.lengths)
-        of_sets = np.diff(starts_of(sizes[self.sentences])[starts])
-        for sets in packed(of_sets, most):
+        """Yield runs of sets whose sentences, of sizes (N,), sum to at most `most`, or one set."""
+        starts = to_offsets(self.lengths)
+        of_sets = np.diff(to_offsets(sizes[self.sentences])[starts])
+        for sets in chunk_slices(of_sets, most):
             sentences = self.sentences[starts[sets.start] : starts[sets.stop]]
             yield Coalitions(sentences, self.lengths[sets])

@@ -22,8 +22,8 @@ from sk_han._documents import (
 from sk_han._documents.repeated import (
     TextHashes,
     conflicting_rows,
+    copy_groups,
     first_of_same_words,
-    groups_of_copies,
 )
 from sk_han._model.class_mix import check_priors
 from sk_han._model.fitted_model import FittedModel
@@ -34,11 +34,11 @@ from sk_han._parts.ngrams import check_ngram_range
 from sk_han._parts.pool import VECTORS
 from sk_han._targets import Target, check_same_kind, fit_target
 from sk_han._targets.splits import hold_out
-from sk_han._text.sentence_encoder import SentenceEncoder, SentenceReader, sentences_of
+from sk_han._text.sentence_encoder import SentenceEncoder, SentenceReader, sentence_texts
 from sk_han._tokenizer import HierarchicalTokenizer
 from sk_han._training.builder import check_net_params, check_optimizer
 from sk_han._training.net import resolve_device
-from sk_han._utils.containers import Floats, Integers, rows_of
+from sk_han._utils.containers import Floats, Integers, take_rows
 from sk_han._utils.messages import a_kind, agreeing, counted, in_one_line, warn_user
 from sk_han._utils.progress import Stages, tell
 from sk_han._validation.cells import doubt_about
@@ -239,7 +239,7 @@ def read_data(
                 labelled.groups,
             )
             training, held_out = hold_out(*split)
-        descriptions = None if tables.encoder is None else tables.encoder.described(tables.X)
+        descriptions = None if tables.encoder is None else tables.encoder.describe(tables.X)
         fit = FitState(
             params=params,
             network_options=options,
@@ -350,8 +350,8 @@ def _warn_of_none_held_out(
 
 def _warn_of_learnt_from(validation: DocumentArray, training: DocumentArray) -> None:
     """Warn if many validation documents have the words of training documents."""
-    hashes = TextHashes.of(training.words(), np.zeros(16, dtype=np.uint8))
-    n, n_shared = len(validation), int(hashes.known(validation.words()).sum())
+    hashes = TextHashes.from_documents(training.words(), np.zeros(16, dtype=np.uint8))
+    n, n_shared = len(validation), int(hashes.contain(validation.words()).sum())
     if n_shared >= _MANY_SHARED and n_shared > _MOST_SHARED * n:
         warn_user(
             f"{n_shared:,} of {n:,} validation documents are training documents, too, so accuracy "
@@ -490,7 +490,7 @@ def _tokenized(
     else:
         unfitted = params.tokenizer
         tokenizer = HierarchicalTokenizer() if unfitted is None else clone(unfitted)
-        counting = X if len(rows) == len(X) else rows_of(X, rows)
+        counting = X if len(rows) == len(X) else take_rows(X, rows)
         documents, unlabelled = tokenizer.fit_transform_both(counting, X_unlabelled=X_unlabelled)
         reader = tokenizer
         if params.encoder is not None:
@@ -527,7 +527,7 @@ def _fitted_encoder(params: Any, tokenizer: HierarchicalTokenizer, X: Any) -> Se
 
     def sentences() -> list[str]:
         texts = check_texts(X)
-        return list(dict.fromkeys(sentences_of(texts, tokenizer.spans(texts))))
+        return list(dict.fromkeys(sentence_texts(texts, tokenizer.spans(texts))))
 
     quiet = not params.verbose
     return SentenceEncoder.from_parameter(
@@ -545,7 +545,7 @@ def _labelled(documents: DocumentArray, checked: CheckedData) -> tuple[LabelledD
     codes = checked.target.codes(labelled.targets)
     first_of_same = first_of_same_words(labelled.documents.words())
     if labelled.groups is None:
-        labelled = replace(labelled, groups=groups_of_copies(first_of_same, codes))
+        labelled = replace(labelled, groups=copy_groups(first_of_same, codes))
     conflicting = conflicting_rows(first_of_same, codes)
     return labelled, conflicting if documents.columns is None else conflicting[:0]
 

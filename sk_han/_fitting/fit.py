@@ -72,6 +72,6 @@ def fit_model(
 def _text_hashes(fit: FitState) -> TextHashes:
     """Hash the labelled documents, so that a report can tell them from new ones."""
     if fit.warm_start_from is not None and fit.warm_start_from.text_hashes is not None:
-        return fit.warm_start_from.text_hashes.and_of(fit.labelled.documents)
+        return fit.warm_start_from.text_hashes.union(fit.labelled.documents)
     salt = np.frombuffer(copy.deepcopy(fit.rng).bytes(16), dtype=np.uint8)
-    return TextHashes.of(fit.labelled.documents, salt)
+    return TextHashes.from_documents(fit.labelled.documents, salt)

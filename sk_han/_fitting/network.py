@@ -21,8 +21,8 @@ from sk_han._training.builder import (
     batch_size_for,
     document_net,
     epochs_for,
+    epochs_for_steps,
     epochs_frozen,
-    epochs_of,
     new_net,
 )
 from sk_han._training.net import Net
@@ -237,7 +237,7 @@ def _pretrain(net: Net, fit: FitState, teacher: Pool) -> None:
     pretrained = _new_net(
         fit,
         n_documents=len(soft),
-        max_epochs=epochs_of(PRETRAINING_STEPS, len(soft), batch_size, least=1, most=20),
+        max_epochs=epochs_for_steps(PRETRAINING_STEPS, len(soft), batch_size, least=1, most=20),
         batch_size=batch_size,
         lr=fit.params.lr,
         lr_schedule="one_cycle",

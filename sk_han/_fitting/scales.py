@@ -134,7 +134,7 @@ def _usual_factors(fitted: Sequence[FittedParts]) -> Floats:
 def _with_factors(fitted: Sequence[FittedParts], factors: Sequence[Scale]) -> Pool:
     """Return the pool of all parts, their scales multiplied by the factors."""
     pairs = zip(fitted, factors, strict=True)
-    return reduce(Pool.combined_with, [parts.pool.scaled(factor) for parts, factor in pairs])
+    return reduce(Pool.combined_with, [parts.pool.rescale(factor) for parts, factor in pairs])
 
 
 def _by_label(

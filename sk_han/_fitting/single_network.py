@@ -25,9 +25,9 @@ from sk_han._storage.schema import (
     check_best_epoch,
     network_of,
 )
-from sk_han._training.builder import end_of, new_net, predicting_net, training_attributes
+from sk_han._training.builder import new_net, predicting_net, stop_reason, training_attributes
 from sk_han._training.fitted_state import (
-    device_of,
+    available_device,
     getstate,
     restoring,
     setstate,
@@ -133,7 +133,7 @@ class SingleNetworkEstimator(BaseEstimator):
                 self._make_net,
                 self._options.from_plain(network["options"]),
                 network["weights"],
-                device_of(state),
+                available_device(state),
                 **{f"module__{name}": value for name, value in sizes.items()},
             )
             self.model_ = {
@@ -184,7 +184,7 @@ def trained_attributes(
         "n_scored": 0 if validation is None else len(validation),
         "n_epochs": attributes["n_iter_"],
         "kept_epoch": attributes["best_epoch_"],
-        "ended": end_of(net),
+        "ended": stop_reason(net),
         "accuracy": attributes["best_score_"],
         "seconds": dict(stages.seconds),
         "total_seconds": stages.total,

@@ -120,7 +120,7 @@ def _sources(fit: FitState, earlier: Mapping[str, Any]) -> list[TextSource]:
         vocabulary = words_by_id(documents)
         if fit.unlabelled is not None:
             vocabulary = {**words_by_id(fit.unlabelled), **vocabulary}
-    characters = TextSource(sizes, WordTable.of(vocabulary, fit.vocabulary_size))
+    characters = TextSource(sizes, WordTable.from_vocabulary(vocabulary, fit.vocabulary_size))
     if is_auto:
         with fit.stages("trial of characters"):
             pays = characters_pay(fit.labelled, fit.target, words[0], characters)

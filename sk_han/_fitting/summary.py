@@ -16,7 +16,7 @@ from sk_han._model.fit_summary import SCORES
 from sk_han._parts.pool import NETWORK, Pool
 from sk_han._targets import Target
 from sk_han._targets.splits import folds_of
-from sk_han._training.builder import best_of, end_of
+from sk_han._training.builder import best_epoch, stop_reason
 from sk_han._utils.messages import warn_user
 from sk_han._utils.metrics import averages
 
@@ -44,8 +44,8 @@ def summary_of(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
         n_classes=fit.n_classes,
         n_conflicting=fit.n_conflicting,
         n_epochs=len(net.history),
-        kept_epoch=best_of(net)["best_epoch_"],
-        ended="one portion" if fit.is_partial else end_of(net),
+        kept_epoch=best_epoch(net)["best_epoch_"],
+        ended="one portion" if fit.is_partial else stop_reason(net),
         **_scores(scaled, fit),
         seconds=dict(fit.stages.seconds),
         total_seconds=fit.stages.total,

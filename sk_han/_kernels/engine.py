@@ -136,8 +136,8 @@ def gpu_kernels(device: Any) -> ModuleType | None:
             except Exception as error:
                 warn_user(
                     f"Triton cannot compile kernels for the GPU ({type(error).__name__}: {error}). "
-                    "cuDNN computes instead, with steps several times slower. Install a C compiler, "
-                    "such as gcc, for Triton, or set engine='torch' to avoid this warning.",
+                    "cuDNN computes instead, and a step takes several times as long. Install a "
+                    "C compiler for Triton, or set engine='torch' to avoid this warning.",
                     RuntimeWarning,
                 )
         return _LOADED["gpu"]
@@ -276,7 +276,7 @@ class _Pooled:
 _POOL: list[_Pooled] = []
 
 
-def empty_pooled(shape: tuple[int, ...]) -> NDArray[np.float32]:
+def allocate(shape: tuple[int, ...]) -> NDArray[np.float32]:
     """Return an uninitialized array whose memory is reused after the array is garbage-collected.
 
     Arrays that a backward pass needs later are allocated so: with fresh memory for each batch a
@@ -346,7 +346,7 @@ def project(
 ) -> Array:
     """Compute ``inputs @ weight[d].T + bias[d]`` for both directions ``d``, (2, U, G)."""
     (U, E), (_, G, _) = inputs.shape, weight.shape
-    projected, (threads, n) = empty_pooled((2, U, G)), _division(U)
+    projected, (threads, n) = allocate((2, U, G)), _division(U)
     _run("project", 2 * n, threads, E, G, inputs, weight, bias, projected)
     return projected
 
@@ -354,7 +354,7 @@ def project(
 def project_gradients(grad: Array, inputs: Array, weight: Array) -> tuple[Array, Array, Array]:
     """Compute the gradients of `project`: of inputs, weight (n, 2, G, E) and bias (n, 2, G)."""
     (U, E), (_, G, _), (threads, n) = inputs.shape, weight.shape, _division(len(inputs))
-    gradients = empty_pooled((U, E)), empty_pooled((n, 2, G, E)), empty_pooled((n, 2, G))
+    gradients = allocate((U, E)), allocate((n, 2, G, E)), allocate((n, 2, G))
     _run("project_gradients", n, threads, E, G, grad, inputs, weight, *gradients)
     return gradients
 
@@ -385,7 +385,7 @@ def recur(
     sequences = (np.cumsum(lengths) - lengths)[order], lengths[order]
     threads, n_chunks = _division(T)
     bounds = _chunk_bounds(sequences[1], n_chunks)
-    states, gates = empty_pooled((T, 2 * H)), empty_pooled((2, T, 4 * H)) if keep else None
+    states, gates = allocate((T, 2 * H)), allocate((2, T, 4 * H)) if keep else None
     read = projected, weight, bias, index, *sequences, bounds
     _run("recur", 2 * (len(bounds) - 1), threads, H, *read, states, gates)
     return Recurred(states, gates, sequences)
@@ -410,9 +410,9 @@ def recur_gradients(
     bounds = _chunk_bounds(sequences[1], max(1, threads // 2))
     n = len(bounds) - 1
     gradients = (
-        empty_pooled((n, 2, n_distinct, 3 * H)),
-        empty_pooled((n, 2, H, 3 * H)),
-        empty_pooled((n, 2, H)),
+        allocate((n, 2, n_distinct, 3 * H)),
+        allocate((n, 2, H, 3 * H)),
+        allocate((n, 2, H)),
     )
     read = grad, states, gates, weight, index, *sequences, bounds
     _run("recur_gradients", 2 * n, threads, H, *read, *gradients)
@@ -432,8 +432,8 @@ def attend(
     _check_lengths(T, lengths=lengths)
     (threads, n_chunks), starts = _division(T), np.append(0, np.cumsum(lengths))
     bounds = _chunk_bounds(lengths, n_chunks)
-    pooled, weights = empty_pooled((len(lengths), H)), empty_pooled((T,))
-    hidden = empty_pooled((T, A)) if keep else None
+    pooled, weights = allocate((len(lengths), H)), allocate((T,))
+    hidden = allocate((T, A)) if keep else None
     read = states, weight, bias, context, starts, bounds
     _run("attend", len(bounds) - 1, threads, H, A, *read, pooled, weights, hidden)
     return Attended(pooled, weights, hidden, starts, bounds)
@@ -452,12 +452,7 @@ def attend_gradients(
 ) -> tuple[Array, Array, Array, Array]:
     """Compute the gradients of `attend`: states (T, H), weight (n, A, H), bias, context (n, A)."""
     (T, H), (A, _), n = states.shape, weight.shape, len(bounds) - 1
-    gradients = (
-        empty_pooled((T, H)),
-        empty_pooled((n, A, H)),
-        empty_pooled((n, A)),
-        empty_pooled((n, A)),
-    )
+    gradients = (allocate((T, H)), allocate((n, A, H)), allocate((n, A)), allocate((n, A)))
     # The kernel adds to this array, which belongs to the caller.
     grad_weights = grad_weights.copy()
     read = grad, grad_weights, states, weight, context, weights, hidden, starts, bounds

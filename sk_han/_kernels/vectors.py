@@ -128,7 +128,7 @@ def _first_lanes(builder: Any, n: Any) -> Any:
     return builder.icmp_signed("<", lanes, _splat(builder, builder.trunc(n, _I32)))
 
 
-def _masked(builder: Any, name: str, result: Any, before: list[Any], *mask: Any) -> Any:
+def _call_masked(builder: Any, name: str, result: Any, before: list[Any], *mask: Any) -> Any:
     """Call LLVM's masked load or store; the last argument before the mask is a pointer."""
     alignment = [ir.Constant(_I32, 4)] if _ALIGNMENT_IS_ARGUMENT else []
     return _call(builder, f"masked.{name}.v16f32.p0", result, *before, *alignment, *mask)
@@ -159,7 +159,9 @@ def load_part(typing: Any, array: Any, position: Any, n: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, position, n = arguments
         source = _vector_at(context, builder, signature.args[0], array, position)
-        return _masked(builder, "load", _VECTOR, [source], _first_lanes(builder, n), _constant(0))
+        return _call_masked(
+            builder, "load", _VECTOR, [source], _first_lanes(builder, n), _constant(0)
+        )
 
     return vector_type(array, types.intp, types.intp), generate
 
@@ -184,7 +186,7 @@ def store_part(typing: Any, array: Any, position: Any, vector: Any, n: Any) -> A
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, position, vector, n = arguments
         target = _vector_at(context, builder, signature.args[0], array, position)
-        _masked(builder, "store", ir.VoidType(), [vector, target], _first_lanes(builder, n))
+        _call_masked(builder, "store", ir.VoidType(), [vector, target], _first_lanes(builder, n))
         return context.get_dummy_value()
 
     return types.void(array, types.intp, vector_type, types.intp), generate
@@ -291,7 +293,7 @@ def _operation(python_operator: Callable[..., Any], name: str) -> None:
     # Numba requires the signature of the implementation to be exactly that of this function, so
     # neither has annotations.
     @overload(python_operator)
-    def overloaded(x, y):  # type: ignore[no-untyped-def]
+    def implement(x, y):  # type: ignore[no-untyped-def]
         if isinstance(x, _VectorType) and isinstance(y, _VectorType):
             return lambda x, y: operation(x, y)
         return None
@@ -357,29 +359,29 @@ def _block_product(rows: int, width: int) -> Any:
             def at(kind: int, array: Any, position: Any) -> Any:
                 return _address(context, builder, signature.args[kind], array, position)
 
-            def moved(address: Any, stride: Any, number: int) -> Any:
+            def advance(address: Any, stride: Any, number: int) -> Any:
                 return builder.gep(address, [builder.mul(stride, ir.Constant(_I64, number))])
 
-            def vector_of(address: Any, number: int) -> Any:
+            def vector_at(address: Any, number: int) -> Any:
                 offset = ir.Constant(_I64, LANES * number)
                 return _as_vector(builder, builder.gep(address, [offset]))
 
             first_sum, first_left = at(0, sums, sums_at), at(3, left, left_at)
             first_right = at(7, right, right_at)
-            sum_rows = [moved(first_sum, sums_row, row) for row in range(rows)]
-            left_rows = [moved(first_left, left_row, row) for row in range(rows)]
+            sum_rows = [advance(first_sum, sums_row, row) for row in range(rows)]
+            left_rows = [advance(first_left, left_row, row) for row in range(rows)]
             # LLVM promotes these stack slots to registers.
             registers = [
                 [cgutils.alloca_once(builder, _VECTOR) for _ in range(width)] for _ in range(rows)
             ]
             for row in range(rows):
                 for v in range(width):
-                    start = builder.load(vector_of(sum_rows[row], v), align=4)
+                    start = builder.load(vector_at(sum_rows[row], v), align=4)
                     builder.store(start, registers[row][v])
             with cgutils.for_range(builder, n, intp=_I64) as loop:
                 left_offset = builder.mul(loop.index, left_k)
                 right_row = builder.gep(first_right, [builder.mul(loop.index, right_k)])
-                vectors = [builder.load(vector_of(right_row, v), align=4) for v in range(width)]
+                vectors = [builder.load(vector_at(right_row, v), align=4) for v in range(width)]
                 for row in range(rows):
                     number = builder.load(builder.gep(left_rows[row], [left_offset]))
                     factor = _splat(builder, number)
@@ -390,7 +392,7 @@ def _block_product(rows: int, width: int) -> Any:
             for row in range(rows):
                 for v in range(width):
                     result = builder.load(registers[row][v])
-                    builder.store(result, vector_of(sum_rows[row], v), align=4)
+                    builder.store(result, vector_at(sum_rows[row], v), align=4)
             return context.get_dummy_value()
 
         size = types.intp

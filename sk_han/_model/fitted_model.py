@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han._documents import DocumentArray, EncoderIdentity, SentenceArray, starts_of
+from sk_han._documents import DocumentArray, EncoderIdentity, SentenceArray, to_offsets
 from sk_han._documents.repeated import TextHashes
 from sk_han._model.class_mix import MIX_FIELDS, Reference, check_priors, shift_of
 from sk_han._model.fit_summary import FIT_SUMMARY
@@ -213,7 +213,7 @@ class FittedModel:
             if self.needs_encoder and not isinstance(documents, SentenceArray):
                 raise ValueError(f"This model is not complete: {asking_for(self.encoder)}")
             check_sentence_vectors(documents, len(vectors.center), self.encoder)
-        return self.pool.checked(within_vocabulary(documents, self.vocabulary_size))
+        return self.pool.validate(within_vocabulary(documents, self.vocabulary_size))
 
     def logits(self, X: Any) -> Floats:
         """Compute the logits of all parts together, (D, K), for the wanted mix of classes."""
@@ -292,7 +292,7 @@ class FittedModel:
             ends = np.cumsum(lengths + 1) - 1  # one space or line break after each word
             word_spans = np.stack([ends - lengths, ends], axis=1)
             n_words = np.array([len(sentence) for sentence in document], dtype=int)
-            starts = starts_of(n_words)
+            starts = to_offsets(n_words)
             sentence_spans = np.stack(
                 [word_spans[starts[:-1], 0], word_spans[starts[1:] - 1, 1]], axis=1
             )

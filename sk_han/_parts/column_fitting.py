@@ -1,4 +1,4 @@
-"""Training of the part of columns: regression on bins, values, months and weekdays."""
+"""Training of the part of columns: regularized regression on bins, values, months and weekdays."""
 
 from __future__ import annotations
 
@@ -16,35 +16,36 @@ from sk_han._parts.pool import COLUMNS
 from sk_han._targets import Target
 from sk_han._utils.containers import Floats, Integers
 
-# Strength of the L2 penalty at first, and how often the fit and the strengths of all columns are
-# computed in turn: chosen by cross-validation on 150 and 500 training documents of the corpora of
-# benchmarks/text_beside_numbers.py. Ten useless columns then cost 0.001 nats.
+# Initial strength of the L2 penalty, and number of rounds in which weights and strengths are
+# updated in turn. Both were chosen by cross-validation on 150 and 500 training documents of the
+# corpora of benchmarks/text_beside_numbers.py, where ten useless columns cost 0.001 nats.
 _STRENGTH, _ROUNDS = 100.0, 8
-_STRENGTHS = 0.1, 1e4  # the smallest and the largest one of a column
+# Limits of the strength of a column.
+_STRENGTHS = 0.1, 1e4
 
 
 class ColumnSource(NamedTuple):
-    """The columns of a table, which a linear model reads."""
+    """The columns of a table as the source of a linear part; see `sk_han._fitting.sources`."""
 
     encoder: ColumnEncoder
 
     @property
     def name(self) -> str:
-        """The name of the model in the pool."""
+        """Name of the part in the pool."""
         return COLUMNS
 
     def learner(self, data: LabelledDocuments, target: Target) -> ColumnLearner:
-        """Return what fits the model to all documents, and to some of them."""
+        """Return a learner, which fits the part to all documents or to some of them."""
         return ColumnLearner(self.encoder, data, target)
 
 
 class ColumnLearner:
-    """Fits the part of columns to all documents, and to some of them.
+    """Fits the part of columns to all documents, or to some of them.
 
-    The weights of values have an L2 penalty, and of bins the steps from one to the next. Each
-    column has a strength of its own, which maximizes the evidence (MacKay, 1992): that of a useless
-    column grows until it has no weights. The logits are what the columns change in those of the
-    class frequencies, which the other parts include.
+    Weights of values have an L2 penalty; weights of bins have one on the steps between neighbours.
+    The strength of each column's penalty maximizes the evidence (automatic relevance determination,
+    MacKay, 1992), so a useless column shrinks to 0. Logits are offsets to those of the class prior,
+    which the other parts include.
     """
 
     def __init__(self, encoder: ColumnEncoder, data: LabelledDocuments, target: Target) -> None:
@@ -55,15 +56,18 @@ class ColumnLearner:
         entries = np.ones(len(document)), (document, rows[document, place])
         self.present = csr_matrix(entries, shape=(len(data), encoder.starts[-1]))
         codings = [*encoder.codings.values()]
-        # The weights of rows are sums of coefficients: bins add a step to the one before.
+        # The weight of a row is a sum of coefficients, since a bin adds its step to the bin before
+        # it.
         self.steps = csr_matrix(
             block_diag([_steps(coding) for coding in codings] or [csr_matrix((0, 0))])
         )
-        sizes = np.array([each.n_rows - min(each.n_bins, 1) for each in codings], dtype=int)
+        sizes = np.array([coding.n_rows - min(coding.n_bins, 1) for coding in codings], dtype=int)
         self.column_of = np.repeat(np.arange(len(codings)), sizes)  # of each coefficient, (F,)
-        first = np.cumsum(sizes) - sizes + 1  # a missing value has the one before
-        n_steps = np.array([max(each.n_bins - 1, 0) for each in codings], dtype=int)
-        self.step_blocks = [  # the steps of columns with as many steps, (C, S)
+        # The first coefficient of a column is for missing values; its steps come next. Columns with
+        # the same number of steps form a block of indices, (C, S), for batched eigenvalues.
+        first = np.cumsum(sizes) - sizes + 1
+        n_steps = np.array([max(coding.n_bins - 1, 0) for coding in codings], dtype=int)
+        self.step_blocks = [
             first[n_steps == n, np.newaxis] + np.arange(n) for n in np.unique(n_steps)
         ]
 
@@ -74,8 +78,10 @@ class ColumnLearner:
         weights = weights / weights.mean()
         prior = prior_logits(target, targets, weights)
         strengths = np.full(len(self.encoder.codings), _STRENGTH)
-        coefficients = np.zeros((n + 1, target.n_scores))  # the intercepts last
-        deviations = np.ones((n + 1, 1))  # of coefficients before the fit; L-BFGS divides by them
+        coefficients = np.zeros((n + 1, target.n_scores))  # intercepts in the last row
+        # Prior standard deviations. L-BFGS works on coefficients divided by them, which all have
+        # the same penalty.
+        deviations = np.ones((n + 1, 1))
 
         def logits(coefficients: Floats) -> Floats:
             z: Floats = prior + present @ (steps @ coefficients[:n]) + coefficients[n]
@@ -99,14 +105,14 @@ class ColumnLearner:
                 start = (coefficients / deviations).ravel()
                 solution = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", tol=1e-5)
                 coefficients = deviations * solution.x.reshape(coefficients.shape)
-        shares = present.T @ (weights / weights.sum())  # of each row
+        shares = present.T @ (weights / weights.sum())  # weighted share of documents with each row
         return self._model(steps @ coefficients[:n], coefficients[n], shares)
 
     def _strengths(self, strengths: Floats, curvature: Floats, coefficients: Floats) -> Floats:
-        """Return the number of well-determined coefficients of each column, by their squares.
+        """Update strengths by MacKay's rule: well-determined coefficients over the sum of squares.
 
-        The curvature (F, K) of the loss along values becomes its eigenvalues for steps: documents
-        above both of two steps determine them together.
+        For steps, the curvature (F, K) of the loss is replaced by eigenvalues of its matrix, since
+        documents above two steps determine both together.
         """
         for block in self.step_blocks:
             later = np.maximum.outer(*2 * [np.arange(block.shape[1])])
@@ -114,33 +120,34 @@ class ColumnLearner:
             curvature[block] = np.linalg.eigvalsh(matrices).clip(0).swapaxes(1, 2)
         determined = curvature / (curvature + strengths[self.column_of, np.newaxis])
         n_determined, size = (
-            np.bincount(self.column_of, each.sum(axis=1), len(strengths))
-            for each in (determined, coefficients**2)
+            np.bincount(self.column_of, values.sum(axis=1), len(strengths))
+            for values in (determined, coefficients**2)
         )
         return np.clip(n_determined / np.maximum(size, 1e-12), *_STRENGTHS)
 
     def _model(self, of_rows: Floats, intercept: Floats, shares: Floats) -> ColumnModel:
-        """Return the part, with weights relative to the average document: unseen values have 0."""
+        """Return the part, with weights relative to the average document; unseen values have 0."""
         intercept = intercept.copy()
         for _, coding, first, _ in self.encoder.places():
             rows = slice(first, first + coding.n_rows)
             mean = shares[rows] @ of_rows[rows]
             intercept += mean
             is_centred = shares[rows][coding.exclusive] > 0
-            is_centred[1 : 1 + coding.n_bins] = True  # bins follow from their neighbours
+            # A bin without documents has a weight too, which follows from its neighbours.
+            is_centred[1 : 1 + coding.n_bins] = True
             of_rows[rows][coding.exclusive] -= np.outer(is_centred, mean)
         return ColumnModel(self.encoder, of_rows, intercept)
 
 
 def prior_logits(target: Target, targets: NDArray[Any], weights: Floats) -> Floats:
-    """Return the logits of the class frequencies, (K,)."""
+    """Return the logits of the class prior, (K,), from the frequencies of classes."""
     share = np.average(target.soft(targets), axis=0, weights=weights).clip(1e-12, 1 - 1e-7)
-    found: Floats = np.log(share) - (0 if target.has_one_label else np.log1p(-share))
-    return found
+    logits: Floats = np.log(share) - (0 if target.has_one_label else np.log1p(-share))
+    return logits
 
 
 def _steps(coding: Coding) -> Any:
-    """Return which coefficients sum to the weight of each row of a column."""
+    """Return the sparse matrix that maps coefficients of a column to the weights of its rows."""
     n_bins, others = coding.n_bins, coding.n_rows - 1 - coding.n_bins
     bins = np.tri(n_bins, max(n_bins - 1, 0), -1)
     return block_diag([eye(1), csr_matrix(bins), eye(others)])

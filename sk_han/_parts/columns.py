@@ -1,4 +1,4 @@
-"""The part of columns: a linear model of what stands next to the text in a table."""
+"""The part of columns: a linear model of the other columns of a table with a text column."""
 
 from __future__ import annotations
 
@@ -29,28 +29,29 @@ from sk_han._validation.cells import (
 )
 from sk_han._validation.documents import as_list, check_texts, row_names
 
-_BINS = 10  # of a number
-_UNSEEN = -1  # the row of a value that the fit has not seen
+# Most bins of a numeric column, and the row of values that do not occur in the training documents.
+_BINS, _UNSEEN = 10, -1
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 _Rows = NDArray[np.int32]
 
 
 class Coding(NamedTuple):
-    """How values of a column become rows of its weights; the first row is for missing values.
+    """Encoding of the values of a column as rows of weights; the first row is for missing values.
 
-    A number has a row for each bin, a category for each value of two documents or more. A date has
-    rows for bins of its year, for 12 months and for 7 weekdays.
+    A numeric column has a row for each bin, a category for each value of two documents or more, and
+    a date for bins of its year, 12 months and 7 weekdays.
     """
 
-    kind: str  # of `KINDS`, or `EMPTY`
-    edges: Floats  # (q,), the largest number of each bin but the last
-    # (v,), the values of a category, sorted; the last of few whole numbers, which have a bin each
+    kind: str  # one of `KINDS`, or `EMPTY`
+    edges: Floats  # (q,), upper edges of all bins but the last
+    # Sorted values of a category, (v,). For a few whole numbers, each of which has its own bin, it
+    # only holds the last number, so that the last bin can be named.
     values: NDArray[Any]
 
     @property
     def is_date(self) -> bool:
-        """Whether a value has three rows: year, month and weekday."""
+        """Whether a value is encoded as three rows: year, month and weekday."""
         return self.kind in DATES
 
     @property
@@ -60,17 +61,17 @@ class Coding(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Number of rows of a value."""
+        """Number of rows of one value."""
         return 3 if self.is_date else 1
 
     @property
     def exclusive(self) -> slice:
-        """The rows of which a value has exactly one, unless the fit has not seen it."""
+        """The one-hot block: each value that was seen in the fit sets exactly one of these rows."""
         return slice(0, 1 + (self.n_bins or len(self.values)))
 
     @property
     def offered(self) -> list[str]:
-        """The values that a form offers: those of a category."""
+        """The values that a form suggests: those of a category."""
         return [] if self.n_bins else self.values.tolist()
 
     @property
@@ -80,30 +81,31 @@ class Coding(NamedTuple):
 
     @classmethod
     def from_column(cls, column: Column) -> Coding:
-        """Learn the bins or the values of a column."""
-        known = column.values[~column.missing]
-        values, counts = np.unique(known, return_counts=True)
+        """Learn the bins or values of a column."""
+        present = column.values[~column.missing]
+        values, counts = np.unique(present, return_counts=True)
         if column.kind not in (*NUMBERS, *DATES):
             both = ["False", "True"]
             kept = both if column.kind == "boolean" else values[counts > 1]
             return cls(column.kind, np.empty(0), np.array(kept, dtype=np.str_))
         if column.kind in DATES:
-            known = known.astype("datetime64[Y]").astype(int) + 1970.0
-            values = np.unique(known)
+            present = present.astype("datetime64[Y]").astype(int) + 1970.0
+            values = np.unique(present)
         if 0 < len(values) <= _BINS and np.all(values == np.floor(values)):
             return cls(column.kind, values[:-1], np.array([written(values[-1])]))
         edges = np.empty(0)
-        if len(known):
+        if len(present):
             ranks = np.linspace(0, 1, _BINS + 1)[1:-1]
-            edges = np.unique(np.quantile(known, ranks, method="inverted_cdf"))
-        edges = edges[edges < known.max(initial=-np.inf)]
+            edges = np.unique(np.quantile(present, ranks, method="inverted_cdf"))
+        edges = edges[edges < present.max(initial=-np.inf)]
         return cls(column.kind, edges, np.empty(0, dtype="U1"))
 
     def rows(self, column: Column) -> _Rows:
-        """Return the rows of the values of a column, (D, 1), of dates (D, 3)."""
+        """Encode the values of a column as rows, (D, 1), or (D, 3) for dates."""
         values, missing = column.values, column.missing
         if not self.n_bins:
-            for value, alias in (("True", "1"), ("False", "0")):  # True == 1 == 1.0
+            # Another table may hold 1 and 0 in place of booleans, or the reverse.
+            for value, alias in (("True", "1"), ("False", "0")):
                 for absent, present in ((value, alias), (alias, value)):
                     if present in self.values and absent not in self.values:
                         values = np.where(values == absent, present, values)
@@ -122,19 +124,19 @@ class Coding(NamedTuple):
         coded[missing] = [0, *[_UNSEEN] * (len(rows) - 1)]
         return coded
 
-    def written(self, rows: _Rows, value: Any) -> str:
-        """Write the value of a document and, beside it, the bins that are its rows."""
+    def format(self, rows: _Rows, value: Any) -> str:
+        """Format the value of a document, with its bins in brackets."""
         names = self.names()
         bins = ", ".join(names[row] for row in rows[::-1] if row >= 0) or "unseen"
         shown = written(value)
         return bins if shown in ("", bins) or bins == f'"{shown}"' else f"{shown} ({bins})"
 
     def names(self) -> list[str]:
-        """Return what each row stands for; no two are the same."""
+        """Return the distinct names of the rows."""
         if not self.n_bins:
             others = ("missing", "unseen")
             return ["missing", *(f'"{v}"' if v in others else v for v in self.values.tolist())]
-        bounds = _written_apart(self.edges)
+        bounds = _format_distinctly(self.edges)
         if len(self.values):
             bins = [*bounds, *self.values.tolist()]
         elif bounds:
@@ -143,11 +145,11 @@ class Coding(NamedTuple):
         else:
             bins = ["any"]
         if self.is_date:
-            return ["missing", *(f"year {each}" for each in bins), *_MONTHS, *_WEEKDAYS]
+            return ["missing", *(f"year {years}" for years in bins), *_MONTHS, *_WEEKDAYS]
         return ["missing", *bins]
 
-    def described(self, values: NDArray[Any]) -> str:
-        """Describe the values of training documents, and how many have a row."""
+    def describe(self, values: NDArray[Any]) -> str:
+        """Describe the values of training documents, and how many of them have a row."""
         column = Column(self.kind, values)
         n_values, n_missing = len(np.unique(values[~column.missing])), int(column.missing.sum())
         facts = [self.kind, counted(n_values, "value")]
@@ -158,8 +160,8 @@ class Coding(NamedTuple):
         return ", ".join([*facts, *[f"{n_missing:,} missing"] * bool(n_missing)])
 
 
-def _written_apart(numbers: Floats) -> list[str]:
-    """Write rising numbers with as few digits as tell them apart, whole ones as they are."""
+def _format_distinctly(numbers: Floats) -> list[str]:
+    """Format sorted numbers with as few digits as keep them distinct, whole numbers in full."""
     if np.all(numbers == np.floor(numbers)) and np.all(np.abs(numbers) < 1e15):
         return [str(int(number)) for number in numbers.tolist()]
     for digits in range(6, 18):
@@ -170,7 +172,7 @@ def _written_apart(numbers: Floats) -> list[str]:
 
 
 class ReadTable(NamedTuple):
-    """The texts of a table, and the rows of weights that its other columns have."""
+    """The texts of a table, and its other columns encoded as rows of weights."""
 
     texts: Any
     rows: Any = None  # (D, M) of int32, as `DocumentArray.columns`
@@ -178,18 +180,19 @@ class ReadTable(NamedTuple):
 
 
 class ColumnEncoder(NamedTuple):
-    """Encodes tables: the column of texts, and those whose values become rows of weights."""
+    """Encodes a table: its text column, and the columns whose values become rows of weights."""
 
     text: str
     codings: Mapping[str, Coding]
-    is_choice: bool  # whether a table may have other columns, which are not read
+    # Whether columns were chosen by name, so that a table may have others, which are not read.
+    is_choice: bool
 
     @classmethod
     def from_table(
         cls, X: Any, y: Any, text: str, columns: Sequence[str] | Mapping[str, str | None] | None
     ) -> ColumnEncoder:
-        """Learn from a table of training documents with labels y; None takes all columns."""
-        table = columns_of(X, chosen=None if columns is None else [text, *columns])
+        """Learn the codings from a table with labels y; None for `columns` takes all."""
+        table = to_columns(X, chosen=None if columns is None else [text, *columns])
         chosen = [name for name in table if name != text] if columns is None else [*columns]
         _check_present([text, *chosen], X, table)
         if text in chosen:
@@ -203,7 +206,8 @@ class ColumnEncoder(NamedTuple):
                     f"columns[{name!r}] is {kinds[name]!r}; give one of {listed(KINDS, 9)}, or "
                     "None for what its values look like."
                 )
-            name.encode()  # half of a surrogate pair is an error, since no file could hold it
+            # A lone surrogate in a name raises an error here, since no file could hold it.
+            name.encode()
             column = read_column(table[name], name, kinds.get(name), row)
             is_full = 0 < len(column.values) == len(labels) and not column.missing.any()
             if is_full and all(map(eq, map(written, column.values), labels)):
@@ -213,30 +217,34 @@ class ColumnEncoder(NamedTuple):
 
     def encode(self, X: Any, name: str = "X") -> ReadTable:
         """Return texts with the rows and values of columns; errors name the column."""
-        known = [self.text, *self.codings]
-        is_rows = isinstance(X, (list, tuple))  # one by one: what a dict lacks is missing
-        table = columns_of(X, name, known if self.is_choice and not is_rows else None)
+        expected = [self.text, *self.codings]
+        # In a list of dicts, a key that a dict lacks is a missing value.
+        is_rows = isinstance(X, (list, tuple))
+        table = to_columns(X, name, expected if self.is_choice and not is_rows else None)
         if is_rows:
-            _refuse_misspelt(X, known, name)
-            table = dict.fromkeys(known, [None] * len(X)) | table
-        new = [] if self.is_choice else [each for each in table if each not in known]
+            _refuse_misspelt(X, expected, name)
+            table = dict.fromkeys(expected, [None] * len(X)) | table
+        new = [] if self.is_choice else [column for column in table if column not in expected]
         faults = {
             "unseen at fit time": new,
-            "seen at fit time, yet now missing": [each for each in known if each not in table],
+            "seen at fit time, yet now missing": [
+                column for column in expected if column not in table
+            ],
         }
-        if any(faults.values()):  # in the words of scikit-learn
+        # The message is that of scikit-learn's own estimators.
+        if any(faults.values()):
             parts = [
-                f"Feature names {what}:\n" + "".join(f"- {each}\n" for each in names)
+                f"Feature names {what}:\n" + "".join(f"- {column}\n" for column in names)
                 for what, names in faults.items()
                 if names
             ]
             raise ValueError(
                 f"The feature names of {name} should match those that were passed during fit.\n"
                 + "".join(parts)
-                + "".join(nearest_name(each, known)[1:] for each in new[:1])
+                + "".join(nearest_name(column, expected)[1:] for column in new[:1])
             )
         row = row_names(X)
-        texts = self._checked(table[self.text], name, row)
+        texts = self._check_texts(table[self.text], name, row)
         rows, values = [np.empty((len(texts), 0), dtype=np.int32)], []
         for (column, coding), start in zip(self.codings.items(), self.starts, strict=False):
             read = read_column(table[column], column, coding.kind, row)
@@ -252,45 +260,45 @@ class ColumnEncoder(NamedTuple):
 
     def texts(self, X: Any, name: str) -> list[str]:
         """Return the texts of a table, whose other columns may be missing."""
-        table = columns_of(X, name, [self.text])
+        table = to_columns(X, name, [self.text])
         _check_present([self.text], X, table, name)
-        return self._checked(table[self.text], name, row_names(X))
+        return self._check_texts(table[self.text], name, row_names(X))
 
-    def _checked(self, texts: Any, name: str, row: Callable[[int], str]) -> list[str]:
+    def _check_texts(self, texts: Any, name: str, row: Callable[[int], str]) -> list[str]:
         return check_texts(texts, name=name, called=lambda i: f"Column {self.text!r}, {row(i)},")
 
     @property
     def starts(self) -> list[int]:
-        """The first row of each column among those of all, the end last."""
-        return [*accumulate((each.n_rows for each in self.codings.values()), initial=0)]
+        """The first row of each column in the rows of all columns, and their number at the end."""
+        return [*accumulate((coding.n_rows for coding in self.codings.values()), initial=0)]
 
     def places(self) -> Iterator[tuple[str, Coding, int, slice]]:
-        """Yield name, coding, first row, and place among the rows of a document, of each column."""
+        """Yield name, coding, first row, and place within a document's rows, for each column."""
         place = 0
         for (name, coding), start in zip(self.codings.items(), self.starts, strict=False):
             yield name, coding, start, slice(place, place + coding.width)
             place += coding.width
 
-    def names_of_rows(self) -> list[str]:
-        """Return column and value of each row of weights."""
+    def row_labels(self) -> list[str]:
+        """Return the name of each row of weights: column and value."""
         return [f"{name} = {v}" for name, coding in self.codings.items() for v in coding.names()]
 
-    def written(self, rows: _Rows, values: Sequence[Any]) -> tuple[str, ...]:
-        """Write the value of each column of a document, whose rows are (M,)."""
+    def format(self, rows: _Rows, values: Sequence[Any]) -> tuple[str, ...]:
+        """Format the value of each column of a document, whose rows are (M,)."""
         return tuple(
-            coding.written(np.where(rows[place] < 0, _UNSEEN, rows[place] - start), value)
+            coding.format(np.where(rows[place] < 0, _UNSEEN, rows[place] - start), value)
             for (_, coding, start, place), value in zip(self.places(), values, strict=True)
         )
 
-    def described(self, table: ReadTable) -> dict[str, str]:
+    def describe(self, table: ReadTable) -> dict[str, str]:
         """Describe each column by its kind and its number of values."""
         pairs = zip(self.codings.items(), table.values, strict=True)
-        return {name: coding.described(values) for (name, coding), values in pairs}
+        return {name: coding.describe(values) for (name, coding), values in pairs}
 
 
 def _check_rows(state: Any, where: str, sizes: Sizes) -> None:
-    codings = [Coding(**each) for each in state["columns"].values()]
-    if sum(each.n_rows for each in codings) != sizes["r"]:
+    codings = [Coding(**coding) for coding in state["columns"].values()]
+    if sum(coding.n_rows for coding in codings) != sizes["r"]:
         raise ValueError(f"its {where}.weights are not those of its columns")
 
 
@@ -299,7 +307,7 @@ class ColumnModel(Part):
     """A fitted part of columns: each value of a column has a weight for each class or label."""
 
     encoder: ColumnEncoder
-    weights: Floats  # (R, K); those of a column are 0 on average over the training documents
+    weights: Floats  # (R, K), whose mean over the training documents is 0 for each column
     intercept: Floats  # (K,)
 
     kind = "columns"
@@ -326,7 +334,7 @@ class ColumnModel(Part):
     )
 
     def check(self, documents: DocumentArray) -> None:
-        """Check that documents come from a table."""
+        """Raise a TypeError unless documents come from a table."""
         if documents.columns is None:
             raise TypeError(
                 f"This HANClassifier reads tables: X needs the columns "
@@ -335,13 +343,13 @@ class ColumnModel(Part):
             )
 
     def logits(self, documents: DocumentArray) -> Floats:
-        """Score documents, shape (D, K); without columns all get the intercept."""
+        """Score documents, shape (D, K); without columns the score is the intercept."""
         if documents.columns is None:
             return np.tile(self.intercept, (len(documents), 1))
-        return self.intercept + self._weights_of(documents.columns).sum(axis=1)
+        return self.intercept + self._take_weights(documents.columns).sum(axis=1)
 
     def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> Floats:
-        """Score sets of sentences, (M, K): they have no columns."""
+        """Score sets of sentences, (M, K), which have no columns."""
         return np.tile(self.intercept, (len(coalitions.lengths), 1))
 
     def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
@@ -351,25 +359,25 @@ class ColumnModel(Part):
     def contributions(self, documents: DocumentArray, factors: Floats) -> Floats:
         """Divide a linear score of the logits, by factors (D, K), among the columns, (D, C)."""
         assert documents.columns is not None
-        weights = np.einsum("dmk,dk->dm", self._weights_of(documents.columns), factors)
-        found = [weights[:, place].sum(axis=1) for *_, place in self.encoder.places()]
-        return np.stack(found, axis=1) if found else np.empty((len(documents), 0))
+        weights = np.einsum("dmk,dk->dm", self._take_weights(documents.columns), factors)
+        columns = [weights[:, place].sum(axis=1) for *_, place in self.encoder.places()]
+        return np.stack(columns, axis=1) if columns else np.empty((len(documents), 0))
 
     def row_contributions(
         self, documents: DocumentArray, factors: Floats
     ) -> tuple[NDArray[np.intp], _Rows, Floats]:
-        """Return the document, the row of weights, and the contribution of each known value."""
+        """Return document, row of weights and contribution of each value seen in the fit."""
         assert documents.columns is not None
-        found = np.einsum("dmk,dk->dm", self._weights_of(documents.columns), factors)
+        contributions = np.einsum("dmk,dk->dm", self._take_weights(documents.columns), factors)
         document, place = np.nonzero(documents.columns >= 0)
-        return document, documents.columns[document, place], found[document, place]
+        return document, documents.columns[document, place], contributions[document, place]
 
-    def _weights_of(self, rows: _Rows) -> Floats:
-        """Return the weights of rows (D, M), (D, M, K); 0 of unseen values."""
+    def _take_weights(self, rows: _Rows) -> Floats:
+        """Return the weights (D, M, K) of rows (D, M); 0 for unseen values."""
         return np.append(self.weights, np.zeros((1, len(self.intercept))), axis=0)[rows]
 
     def encode(self, X: Any) -> ReadTable:
-        """Encode a table; warn of values that the fit has not seen, which have no weights."""
+        """Encode a table; warn of values that were not seen in the fit, which have no weights."""
         table = self.encoder.encode(X)
         for name, coding, _, place in self.encoder.places():
             is_category = not coding.n_bins and len(coding.values) > 0
@@ -386,7 +394,7 @@ class ColumnModel(Part):
         return {
             "text": self.encoder.text,
             "is_choice": self.encoder.is_choice,
-            "columns": {name: each._asdict() for name, each in self.encoder.codings.items()},
+            "columns": {name: coding._asdict() for name, coding in self.encoder.codings.items()},
             "weights": self.weights,
             "intercept": self.intercept,
         }
@@ -394,7 +402,7 @@ class ColumnModel(Part):
     @classmethod
     def from_state(cls, state: Any, target: Target, device: str) -> ColumnModel:
         """Restore a part."""
-        codings = {name: Coding(**each) for name, each in state["columns"].items()}
+        codings = {name: Coding(**coding) for name, coding in state["columns"].items()}
         encoder = ColumnEncoder(state["text"], codings, state["is_choice"])
         return cls(encoder, state["weights"].copy(), state["intercept"].copy())
 
@@ -411,14 +419,14 @@ def _is_frame(X: Any) -> bool:
         return False
     import narwhals.stable.v2 as nw
 
-    # It knows frames of its own namespace alone, and a user's may be of another.
+    # Narwhals does not recognize its own frames of another API version, so they are unwrapped.
     return nw.dependencies.is_into_dataframe(nw.to_native(X, pass_through=True))
 
 
-def columns_of(X: Any, name: str = "X", chosen: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return columns by name of a frame (pandas, polars, Arrow), a mapping, or a list of dicts.
+def to_columns(X: Any, name: str = "X", chosen: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return the columns by name of a frame (pandas, polars, Arrow), a mapping, or a list of dicts.
 
-    None chooses all; of those chosen, some may be lacking.
+    None for `chosen` takes all columns. Chosen columns that do not exist are left out.
     """
     if isinstance(X, Mapping):
         table = dict(X)
@@ -428,45 +436,43 @@ def columns_of(X: Any, name: str = "X", chosen: Sequence[str] | None = None) -> 
         table = {key: [row.get(key) for row in X] for key in names}
     elif _is_frame(X):
         names = [*(X.column_names if hasattr(X, "to_pylist") else X.columns)]
-        table = {each: X[each] for each in names if names.count(each) == 1}
+        table = {column: X[column] for column in names if names.count(column) == 1}
     elif isinstance(X, np.ndarray) and X.ndim == 2:
         raise TypeError(
             f"text_column reads a table, and {name} is an array of shape {X.shape}, whose columns "
-            "have no names: BaggingClassifier, AdaBoostClassifier and passthrough=True make one of "
-            "a frame. Give the frame to HANClassifier itself, or to a meta-estimator that passes "
-            "it on, such as VotingClassifier, StackingClassifier and MultiOutputClassifier."
+            "have no names (BaggingClassifier, AdaBoostClassifier and passthrough=True convert a "
+            "frame to one). Give the frame to HANClassifier itself, or to a meta-estimator that "
+            "passes it on, such as VotingClassifier."
         )
     else:
         raise TypeError(
             f"text_column reads a table, and {name} is {a_kind(X)}. Give a frame of pandas, polars "
-            "(after collect()) or Arrow, a mapping of columns, or a list with a dict for each "
-            "document; a tokenizer goes into HANClassifier(tokenizer=...), and not before it."
+            "(after collect()) or Arrow, a mapping of columns, or a list of dicts; a tokenizer "
+            "goes into HANClassifier(tokenizer=...)."
         )
-    for each in names if chosen is None else chosen:
-        if not isinstance(each, str) or names.count(each) > 1:
-            raise ValueError(
-                f"Columns of {name} need names of their own that are strings; got {names}."
-            )
-    return {each: table[each] for each in (names if chosen is None else chosen) if each in table}
+    chosen = names if chosen is None else chosen
+    if any(not isinstance(column, str) or names.count(column) > 1 for column in chosen):
+        raise ValueError(f"Columns of {name} need names of their own, strings; got {names}.")
+    return {column: table[column] for column in chosen if column in table}
 
 
 def _check_present(
     chosen: Sequence[str], X: Any, table: Mapping[str, Any], name: str = "X"
 ) -> None:
-    if lacking := [each for each in chosen if each not in table]:
-        names = listed([*columns_of(X, name)], 20)
-        hint = nearest_name(str(lacking[0]), map(str, columns_of(X, name)))
+    if lacking := [column for column in chosen if column not in table]:
+        names = listed([*to_columns(X, name)], 20)
+        hint = nearest_name(str(lacking[0]), map(str, to_columns(X, name)))
         raise ValueError(f"{name} has no column {listed(lacking)}; its columns are {names}.{hint}")
 
 
-def _refuse_misspelt(X: Sequence[Mapping[str, Any]], known: Sequence[str], name: str) -> None:
-    """Refuse a dict with a key that is nearly that of a column which it lacks."""
-    # Many have the same keys.
+def _refuse_misspelt(X: Sequence[Mapping[str, Any]], expected: Sequence[str], name: str) -> None:
+    """Raise a ValueError if a dict lacks a column, but has a key of nearly the same name."""
+    # Most dicts have the same keys, so each set of keys is checked once.
     first = {frozenset(row): i for i, row in reversed([*enumerate(X)])}
     for keys, i in first.items():
-        for column in [each for each in known if each not in keys]:
-            if hint := nearest_name(column, map(str, keys.difference(known))):
+        for column in [c for c in expected if c not in keys]:
+            if hint := nearest_name(column, map(str, keys.difference(expected))):
                 raise ValueError(
                     f"{name}[{i}] has no {column!r}.{hint} The columns of the fit are "
-                    f"{listed(known, 20)}."
+                    f"{listed(expected, 20)}."
                 )

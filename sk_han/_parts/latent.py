@@ -1,4 +1,4 @@
-"""The latent model: logistic regression on directions learnt from text without labels."""
+"""Latent models: logistic regression on directions learned from unlabelled text."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from sk_han._documents import DocumentArray, LabelledDocuments, divided
+from sk_han._documents import DocumentArray, LabelledDocuments, document_chunks
 from sk_han._documents.array import sampled_rows
-from sk_han._parts.ngram_fitting import coefficients_of, count_ngrams, document_counts
+from sk_han._parts.ngram_fitting import count_ngrams, document_counts, ratio_coefficients
 from sk_han._parts.ngram_model import NgramModel
 from sk_han._parts.ngrams import WordTable
 from sk_han._parts.one_vs_rest import Features, dense_one_vs_rest, update_problems
@@ -20,19 +20,22 @@ from sk_han._utils.containers import Integers
 from sk_han.embeddings._cooccurrence import left_singular_vectors, sparse_product
 
 _RANK = 400
-_MIN_DOCUMENTS = 5  # of an n-gram; rarer ones add nothing to the directions
-_MOST_NGRAMS = 1 << 18  # those of the most documents; more make the model larger and slower
-_MOST_WEIGHTS = 1 << 24  # of n-grams for all classes; they are 64 MB
-_MOST_WORDS = 1 << 25  # words learnt from in all; it bounds the memory to 4 GB or so
-_WORDS_AT_ONCE = 1 << 22  # of documents whose vectors are computed
-_MOST_DOCUMENTS = 1 << 17  # with labels; 400 coefficients need no more, and vectors are 0.6 GB
-_FEWEST_OF_CLASS = 20  # documents of a class that its sample has at least, if there are so many
-_C = 10.0  # inverse strength of the L2 regularization, for vectors of a mean length of about 1
-_C_OF_PORTIONS = 1.0  # the same for the portions of `partial_fit`; not tuned
+# Rarer n-grams add nothing to the directions. Of the others the most frequent are taken: more would
+# make the model larger and slower. The weights for all classes take up to 64 MB.
+_MIN_DOCUMENTS, _MOST_NGRAMS, _MOST_WEIGHTS = 5, 1 << 18, 1 << 24
+# Words from which directions are learned, which limits the memory to about 4 GB, and words of the
+# documents that are projected at once.
+_MOST_WORDS, _WORDS_AT_ONCE = 1 << 25, 1 << 22
+# Labelled documents: 400 coefficients need no more, whose vectors take 0.6 GB. The sample has at
+# least so many documents of each class, if they exist.
+_MOST_DOCUMENTS, _FEWEST_OF_CLASS = 1 << 17, 20
+# Inverse strength of the L2 penalty, for vectors of a mean length of about 1; the one for portions
+# of `partial_fit` has not been tuned.
+_C, _C_OF_PORTIONS = 10.0, 1.0
 
 
 class LatentSpace(NamedTuple):
-    """Directions in which documents differ most, as combinations of n-grams."""
+    """Directions of latent semantic analysis, as linear combinations of n-grams."""
 
     ngram_range: tuple[int, int]
     buckets: Integers  # (F,), in rising order
@@ -42,11 +45,11 @@ class LatentSpace(NamedTuple):
     def vectors(self, documents: DocumentArray) -> NDArray[np.float32]:
         """Project documents, (D, R)."""
         present = (
-            count_ngrams(some, self.ngram_range, self.buckets)
-            for some in divided(documents, _WORDS_AT_ONCE)
+            count_ngrams(chunk, self.ngram_range, self.buckets)
+            for chunk in document_chunks(documents, _WORDS_AT_ONCE)
         )
-        features = (Features(each, self.ratios).of_problem(0) for each in present)
-        return np.concatenate([sparse_product(each, self.projection) for each in features])
+        features = (Features(counts, self.ratios).of_problem(0) for counts in present)
+        return np.concatenate([sparse_product(rows, self.projection) for rows in features])
 
 
 def fit_latent_space(
@@ -55,12 +58,12 @@ def fit_latent_space(
     random_state: np.random.RandomState,
     n_problems: int = 1,
 ) -> LatentSpace | None:
-    """Learn the directions in which documents differ most; None if too few n-grams are in 5.
+    """Learn the directions in which documents differ most: latent semantic analysis.
 
-    This is latent semantic analysis (Deerwester et al., 1990). An n-gram counts once a document, by
-    the square of its inverse document frequency. The square, and directions times singular values,
-    are what helps with few labels (docs/what_was_tried.md). 100,000 reviews of 26 million words
-    take 4.5 GB of memory, and 60 s on two threads.
+    As in Deerwester et al. (1990), but an n-gram counts once per document, weighted by its squared
+    inverse document frequency, and directions are multiplied by their singular values: both help
+    with few labels (docs/what_was_tried.md). 100,000 reviews of 26 million words take 4.5 GB of
+    memory, and 60 s on two threads. The result is None if too few n-grams occur in 5 documents.
     """
     documents = sampled_text(documents, _MOST_WORDS, random_state)
     counts = document_counts(documents, ngram_range)
@@ -71,7 +74,7 @@ def fit_latent_space(
     ratios = (np.log(len(documents) / counts[buckets]) ** 2).astype(np.float32)[:, np.newaxis]
     rows = Features(count_ngrams(documents, ngram_range, buckets), ratios).of_problem(0)
     directions, values = left_singular_vectors(rows.T.tocsr(), rank, random_state)
-    # The mean square of the documents' lengths is then 1.
+    # With this scale the mean squared length of the documents' vectors is 1, as `_C` expects.
     scale = float(np.sqrt(np.sum(values.astype(np.float64) ** 4) / len(documents)))
     if scale == 0:
         return None
@@ -81,7 +84,7 @@ def fit_latent_space(
 def sampled_text(
     documents: DocumentArray, most_words: int, random_state: np.random.RandomState
 ) -> DocumentArray:
-    """Return all documents, or a random sample of so many words."""
+    """Return all documents, or a random sample of about `most_words` words."""
     if documents.n_words <= most_words:
         return documents
     rows = sampled_rows(documents.words_per_document, most_words, random_state)
@@ -89,18 +92,19 @@ def sampled_text(
 
 
 def _least_documents(counts: Integers, n_problems: int) -> int:
-    """Return the document frequency from which on there are not too many n-grams."""
+    """Return the lowest document frequency at which the number of n-grams is within its limits."""
     most = max(1, min(_MOST_NGRAMS, _MOST_WEIGHTS // n_problems))
-    enough = counts[counts >= _MIN_DOCUMENTS]  # counts are mostly 0
+    # Most counts are 0, so sorting the rest is much faster.
+    enough = counts[counts >= _MIN_DOCUMENTS]
     if len(enough) <= most:
         return _MIN_DOCUMENTS
     return int(np.partition(enough, -most - 1)[-most - 1]) + 1
 
 
 class LatentLearner:
-    """Fits latent models to some of the labelled documents, whose vectors are computed once.
+    """Fits latent models to labelled documents, or to some of them; vectors are computed once.
 
-    With a `table` the directions are those of characters.
+    With a `table` the n-grams are those of characters.
     """
 
     def __init__(
@@ -117,12 +121,12 @@ class LatentLearner:
         self.targets, self.weights = data.targets[self.rows], data.weights[self.rows]
 
     def fit(self, rows: Integers) -> NgramModel | None:
-        """Fit logistic regression to the documents of these rows; None if it cannot learn."""
-        known, target, space = np.isin(self.rows, rows), self.target, self.space
-        targets, weights = self.targets[known], self.weights[known]
+        """Fit a model to the documents of these rows; None if nothing can be learned."""
+        in_sample, target, space = np.isin(self.rows, rows), self.target, self.space
+        targets, weights = self.targets[in_sample], self.weights[in_sample]
         if not target.is_learnable(targets):
             return None
-        in_class, points = target.problems(targets), self.vectors[known].astype(np.float64)
+        in_class, points = target.problems(targets), self.vectors[in_sample].astype(np.float64)
         sample_weight = target.problem_weights(targets, weights / weights.mean())
         coefficients, intercept = dense_one_vs_rest(points, in_class, sample_weight, _C)
         with threadpool_limits(1, user_api="blas"):
@@ -139,7 +143,7 @@ class LatentLearner:
 
 
 def _sample(targets: Integers) -> Integers:
-    """Return rows of at most 131,072 documents: all of rare classes, an equal share of others."""
+    """Sample at most 131,072 rows: all of rare classes, and an equal share of the others."""
     if len(targets) <= _MOST_DOCUMENTS:
         return np.arange(len(targets))
     order = np.random.RandomState(0).permutation(len(targets))
@@ -154,13 +158,14 @@ def _sample(targets: Integers) -> Integers:
 def partial_fit_latent_model(
     model: NgramModel, data: LabelledDocuments, n_documents: float
 ) -> NgramModel:
-    """Learn from one more portion; `n_documents` are those so far, by their weights.
+    """Update a latent model by a portion of documents; `n_documents` is the total weight so far.
 
-    The directions are no longer known: weights of n-grams move as in `partial_fit_ngram_model`.
+    The model does not store its directions, so the weights of n-grams are updated, as in
+    `partial_fit_ngram_model`.
     """
     documents = data.documents if model.table is None else model.table.spell(data.documents)
     present = count_ngrams(documents, model.ngram_range, model.buckets)
-    coefficients, intercept = coefficients_of(model), model.intercept.astype(np.float64)
+    coefficients, intercept = ratio_coefficients(model), model.intercept.astype(np.float64)
     strength = n_documents / (_C_OF_PORTIONS * len(data))
     features = Features(present, model.ratios)
     update_problems(features, data, model.target, coefficients, intercept, strength)

@@ -1,4 +1,4 @@
-"""The linear model of n-grams: its scores, their division among words, and its stored state."""
+"""The n-gram model: its scores, the contributions of words to them, and its stored state."""
 
 from __future__ import annotations
 
@@ -12,38 +12,39 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han._documents import DocumentArray, concatenated_ranges, divided, starts_of
+from sk_han._documents import DocumentArray, concatenated_ranges, document_chunks, to_offsets
 from sk_han._kernels.engine import kernels, run_tasks
 from sk_han._parts.ngrams import (
     BITS,
     LONGEST_WORD,
     WordTable,
     batches,
-    buckets_of,
     check_ngram_range,
     column_table,
     keyed_ngrams,
     knows_words,
+    to_buckets,
 )
 from sk_han._parts.pool import Part
 from sk_han._storage.schema import Array, Field, Schema, Sizes
 from sk_han._targets import Target
 from sk_han._utils.containers import Flags, Floats, Integers
 
-_TASK_SIZE = 64  # documents that a thread takes at once
-_WORDS_AT_ONCE = 1 << 17  # of documents whose characters are in memory
+# Documents of a task of the kernel, and words whose characters are in memory at once.
+_TASK_SIZE, _WORDS_AT_ONCE = 64, 1 << 17
 
-# Random odd 64-bit multiplier of the hash table of a document's n-grams, new in each process, so
-# that no input can be crafted to collide.
+# Multiplier of the hash table of a document's n-grams. It is random in each process, so that no
+# document can be crafted whose n-grams collide.
 _FACTOR = np.uint64(secrets.randbits(64) | 1)
 
-# Returns an array as kernels read it: without gaps, numbers at multiples of their size.
-_in_one_piece = partial(np.require, requirements=["C", "A"])
+# Kernels read arrays that are C-contiguous and aligned.
+_contiguous = partial(np.require, requirements=["C", "A"])
 
-_LARGEST_SIZE = 1 << 31  # words of an n-gram that a document can have
+# Documents cannot have n-grams of more words.
+_LARGEST_SIZE = 1 << 31
 
-# Far beyond what fits find: ratios are logarithms of counts, or their squares. Sums of these and of
-# their squares over the n-grams of a document stay within single precision.
+# Limits for files, far beyond the results of fits, whose ratios are logarithms of counts or their
+# squares. Sums of these and of their squares over a document stay within single precision.
 _LARGEST_RATIO, _LARGEST_WEIGHT = 1e6, 1e12
 
 
@@ -53,9 +54,9 @@ class NgramCounts(NamedTuple):
     n_seen: NDArray[np.float32]  # (F,), documents with the n-gram
     inside: NDArray[np.float32]  # (F, B), the sum of their weights in each class
     outside: NDArray[np.float32]  # (F, B), and outside of it
-    n_documents: Floats  # (1 + B,), weights of all, and of each class
+    n_documents: Floats  # (1 + B,), sums of the weights of all documents, and of each class
 
-    def of(self, features: Flags) -> NgramCounts:
+    def select(self, features: Flags) -> NgramCounts:
         """Return the counts of some of the n-grams, marked in an array (F,)."""
         n_seen, inside, outside = (counts[features] for counts in self[:3])
         return NgramCounts(n_seen, inside, outside, self.n_documents)
@@ -81,7 +82,7 @@ class _Terms(NamedTuple):
 
 
 def _check_range(value: Any, where: str, sizes: Sizes) -> None:
-    # The value is not shown: it may be as long as the file.
+    # The message does not show the value, which may be as long as the file.
     is_pair = isinstance(value, list) and [type(n) for n in value] == [int, int]
     if not is_pair or value[0] > _LARGEST_SIZE:
         raise ValueError(f"its {where} is no range: it must be two numbers of words")
@@ -129,9 +130,9 @@ def _check_weighting(state: Mapping[str, Any], where: str, sizes: Sizes) -> None
 
 @dataclass(frozen=True)
 class NgramModel(Part):
-    """A linear classifier on the n-grams of a document: its score is a sum over them.
+    """A linear classifier whose score of a document is a sum over its n-grams.
 
-    An n-gram is `n` neighbouring words of a sentence or, with a `table`, characters of a word. With
+    An n-gram is `n` consecutive words of a sentence or, with a `table`, characters of a word. With
     values ``x`` of the known n-grams ``g`` of a document, the score of problem ``b`` is
     ``intercept[b] + sum_g(x[g] * weights[g, b]) / sqrt(sum_g((x[g] * ratios[g, b]) ** 2))``, where
     weights are ratios times the coefficients of logistic regression. There are three weightings:
@@ -140,10 +141,10 @@ class NgramModel(Part):
       `counts` are what `partial_fit_ngram_model` continues from.
     - latent: `ratios` (F, 1) are squared inverse document frequencies, and x is 1.
     - TF-IDF, of more than 30 problems: `ratios` (F, 1) are inverse document frequencies, and x is 1
-      plus the logarithm of the count. Most weights are zero. The others are stored n-gram by
-      n-gram, as in a sparse matrix: `n_weights` of each, and the number of the problem of each.
+      plus the logarithm of the count. Most weights are zero. The others are stored as in a CSR
+      matrix: `n_weights` has their number for each n-gram, and `problems` their columns.
 
-    Characters are read of words that a vocabulary does not know: inflections, compounds, typos.
+    Models of characters also read out-of-vocabulary words: inflections, compounds, typos.
     """
 
     target: Target
@@ -198,7 +199,7 @@ class NgramModel(Part):
 
     @property
     def is_tfidf(self) -> bool:
-        """Whether it has the vectors of TF-IDF, and sparse weights."""
+        """Whether it uses TF-IDF, with sparse weights."""
         return self.problems is not None
 
     @property
@@ -207,7 +208,7 @@ class NgramModel(Part):
         return self.table is None
 
     def to_state(self) -> dict[str, Any]:
-        """Return the learnt state as arrays and plain values."""
+        """Return the fitted state as arrays and plain values."""
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         del state["target"]
         groups = {name: state[name] and state[name]._asdict() for name in ("counts", "table")}
@@ -217,7 +218,7 @@ class NgramModel(Part):
     def from_state(
         cls, state: Mapping[str, Any], target: Target, device: str = "cpu"
     ) -> NgramModel:
-        """Create a model from the result of `to_state`, which has been checked by `SCHEMA`."""
+        """Create a model from the result of `to_state`, after a check by `SCHEMA`."""
         learnt: dict[str, Any] = {**state, "ngram_range": tuple(state["ngram_range"])}
         for name, value in state.items():
             if isinstance(value, np.ndarray):
@@ -228,13 +229,12 @@ class NgramModel(Part):
         return cls(target, **learnt)
 
     def check(self, documents: DocumentArray) -> None:
-        """Check that the spelling of all words is known, if it reads characters."""
+        """Raise a ValueError if the model reads characters and lacks the spelling of a word."""
         if self.table is not None and not knows_words(documents):
             raise ValueError(
                 "The documents have words that the vocabulary lacks, and do not hold how these are "
-                "written, as word ids alone do not. This model reads the characters of all words. "
-                "Give raw texts, or what the tokenizer makes of them; or fit with "
-                "linear_chars=None."
+                "written, but this model reads characters. Give raw texts or the tokenizer's "
+                "documents instead of word ids, or fit with linear_chars=None."
             )
 
     def logits(self, documents: DocumentArray) -> Floats:
@@ -242,8 +242,8 @@ class NgramModel(Part):
         if self.table is None:
             scores = self._scores(documents)
         else:
-            some = divided(documents, _WORDS_AT_ONCE)
-            scores = np.concatenate([self._scores(self.table.spell(each)) for each in some])
+            chunks = document_chunks(documents, _WORDS_AT_ONCE)
+            scores = np.concatenate([self._scores(self.table.spell(chunk)) for chunk in chunks])
         # (D, B) -> (D, K)
         return self.target.expand(scores + self.intercept).astype(np.float64, copy=False)
 
@@ -251,61 +251,61 @@ class NgramModel(Part):
         """Divide a linear score of the logits, by factors (D, K), among the words, exactly, (T,).
 
         The contribution of an n-gram is divided evenly among its occurrences, and that of an
-        occurrence among its words. A word has those of its characters. The intercept belongs to no
-        word.
+        occurrence among its words; for n-grams of characters, a word gets the sum of its
+        characters. The intercept belongs to no word.
         """
         read = documents if self.table is None else self.table.spell(documents)
         compiled = kernels("ngrams") if self.problems is None else None
         if compiled is not None:
-            found = self._scores_by_kernel(compiled, read, self.target.restrict(factors))[1]
+            contributions = self._scores_by_kernel(compiled, read, self.target.restrict(factors))[1]
         else:
             pairs = zip(batches(read), batches(factors), strict=True)
-            found = np.concatenate(
+            contributions = np.concatenate(
                 [_over_words(self.ngram_attributions(*pair), pair[0].n_words) for pair in pairs]
             )
         if self.table is None or not documents.n_words:
-            return found
-        return np.add.reduceat(found, read.sentence_starts[:-1])
+            return contributions
+        return np.add.reduceat(contributions, read.sentence_starts[:-1])
 
     def ngram_attributions(self, documents: DocumentArray, factors: Floats) -> NgramAttributions:
-        """Divide a linear score of the logits of a batch among the occurrences of n-grams."""
+        """Divide a linear score of a batch's logits among the occurrences of n-grams."""
         keys, first_words, sizes = keyed_ngrams(documents, self.ngram_range)
-        cells, known = self._cells(documents, keys, first_words)
+        cells, is_known = self._cells(documents, keys, first_words)
         terms, number = self._terms(cells, len(documents))
-        owner, problems, weights = self._weights_of(terms.columns)
+        owner, problems, weights = self._take_weights(terms.columns)
         rows = terms.rows[owner]
         factors = self.target.restrict(factors) / terms.lengths  # (D, K) -> (D, B)
         shares = np.bincount(owner, weights * factors[rows, problems], len(terms.rows))
         values = (terms.values * shares / terms.counts)[number]
-        return NgramAttributions(keys[known], first_words[known], sizes[known], values)
+        return NgramAttributions(keys[is_known], first_words[is_known], sizes[is_known], values)
 
     def class_weights(self, keys: NDArray[np.uint64]) -> NDArray[np.float32]:
-        """Return the weights of n-grams for each class, (n_keys, K); zeros for unknown ones.
+        """Return the weights of n-grams for each class, (n_keys, K); zeros for unknown n-grams.
 
-        With two classes, those of the log-odds of each.
+        With two classes, these are the weights of the log-odds of each class.
         """
-        columns = self._column_table[buckets_of(keys)] - 1
-        known = np.flatnonzero(columns >= 0)
-        owner, problems, found = self._weights_of(columns[known])
+        columns = self._column_table[to_buckets(keys)] - 1
+        rows = np.flatnonzero(columns >= 0)
+        owner, problems, values = self._take_weights(columns[rows])
         weights = np.zeros((len(keys), len(self.intercept)), dtype=np.float32)
-        weights[known[owner], problems] = found
+        weights[rows[owner], problems] = values
         one_of_two = weights.shape[1] < self.target.n_scores
         return np.hstack([-weights, weights]) if one_of_two else weights
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out look-up tables, which are made again in a moment and are large."""
+        """Leave out lookup tables, which are large and quickly recomputed."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def _column_table(self) -> NDArray[np.int32]:
-        """Look-up table of `column_table`; a binary search took a third of the time."""
+        """Lookup table of hash values; a binary search took a third of the time of a prediction."""
         return column_table(self.buckets)
 
     @cached_property
     def _starts(self) -> Integers:
         """Where the sparse weights of each n-gram start."""
         assert self.n_weights is not None
-        return starts_of(self.n_weights)[:-1]
+        return to_offsets(self.n_weights)[:-1]
 
     def _scores(self, documents: DocumentArray) -> Floats:
         """Return scores without the intercept, (D, B)."""
@@ -317,7 +317,7 @@ class NgramModel(Part):
     def _scores_by_kernel(
         self, compiled: ModuleType, documents: DocumentArray, factors: Floats | None = None
     ) -> tuple[Floats, Floats]:
-        """Return scores without the intercept, and the words' shares of ``factors @ scores``."""
+        """Return scores without the intercept, and words' contributions to ``factors @ scores``."""
         n_scores = len(self.intercept)
         smallest, largest = self.ngram_range
         longest = int(documents.words_per_sentence.max(initial=0))
@@ -330,19 +330,19 @@ class NgramModel(Part):
             compiled.scores,
             -(-len(documents) // _TASK_SIZE),
             _TASK_SIZE,
-            _in_one_piece(documents.word_ids),
-            _in_one_piece(documents.sentence_starts),
-            _in_one_piece(documents.document_starts),
+            _contiguous(documents.word_ids),
+            _contiguous(documents.sentence_starts),
+            _contiguous(documents.document_starts),
             smallest,
             largest,
             self._column_table,
             _FACTOR,
-            _in_one_piece(self.ratios),
-            _in_one_piece(self.weights),
+            _contiguous(self.ratios),
+            _contiguous(self.weights),
             longest,
             most_ngrams,
             scores,
-            np.empty((0, n_scores)) if factors is None else _in_one_piece(factors),
+            np.empty((0, n_scores)) if factors is None else _contiguous(factors),
             contributions,
         )
         return scores, contributions
@@ -351,7 +351,7 @@ class NgramModel(Part):
         """Return scores without the intercept by NumPy, (D, B)."""
         keys, first_words, _ = keyed_ngrams(documents, self.ngram_range)
         terms, _ = self._terms(self._cells(documents, keys, first_words)[0], len(documents))
-        owner, problems, weights = self._weights_of(terms.columns)
+        owner, problems, weights = self._take_weights(terms.columns)
         D, B = len(documents), len(self.intercept)
         values = terms.values[owner] * weights
         sums = np.bincount(terms.rows[owner] * B + problems, values, D * B).reshape(D, B)
@@ -360,14 +360,14 @@ class NgramModel(Part):
     def _cells(
         self, documents: DocumentArray, keys: NDArray[np.uint64], first_words: Integers
     ) -> tuple[Integers, Flags]:
-        """Return the row and column of known n-grams as one number, and which are known."""
-        columns = self._column_table[buckets_of(keys)] - 1
-        known: Flags = columns >= 0
+        """Return row and column of known n-grams as one number, and flags of known n-grams."""
+        columns = self._column_table[to_buckets(keys)] - 1
+        is_known: Flags = columns >= 0
         rows = np.repeat(np.arange(len(documents)), documents.words_per_document)
-        return rows[first_words[known]] * len(self.buckets) + columns[known], known
+        return rows[first_words[is_known]] * len(self.buckets) + columns[is_known], is_known
 
     def _terms(self, cells: Integers, n_documents: int) -> tuple[_Terms, Integers]:
-        """Return the distinct n-grams of occurrences, and the number of each occurrence's."""
+        """Return the distinct n-grams of each document, and their number for each occurrence."""
         distinct, number, counts = np.unique(cells, return_inverse=True, return_counts=True)
         rows, columns = np.divmod(distinct, max(len(self.buckets), 1))
         values = 1 + np.log(counts) if self.is_tfidf else np.ones(len(counts))
@@ -376,10 +376,10 @@ class NgramModel(Part):
         lengths = np.sqrt(np.stack(sums, axis=1))  # (D, B) or (D, 1)
         return _Terms(rows, columns, counts, values, np.where(lengths > 0, lengths, 1)), number
 
-    def _weights_of(
+    def _take_weights(
         self, columns: NDArray[np.integer[Any]]
     ) -> tuple[Integers, NDArray[np.integer[Any]], NDArray[np.float32]]:
-        """Return the weights of n-grams: position of the n-gram, problem, and weight of each."""
+        """Return the weights of these n-grams: position in `columns`, problem, and weight."""
         if self.problems is None or self.n_weights is None:
             B = len(self.intercept)
             owner, problems = np.divmod(np.arange(len(columns) * B), B)
@@ -390,11 +390,11 @@ class NgramModel(Part):
         return owner, self.problems[entries], self.weights[entries]
 
 
-def _over_words(found: NgramAttributions, n_words: int) -> Floats:
-    """Divide the contributions of n-grams evenly among their words, (T,)."""
-    word_values = found.values / found.sizes
+def _over_words(ngrams: NgramAttributions, n_words: int) -> Floats:
+    """Divide the contribution of each n-gram evenly among its words; return sums, (T,)."""
+    word_values = ngrams.values / ngrams.sizes
     contributions = np.zeros(n_words)
-    for k in range(int(found.sizes.max(initial=0))):
-        reaches = found.sizes > k
-        contributions += np.bincount(found.first_words[reaches] + k, word_values[reaches], n_words)
+    for k in range(int(ngrams.sizes.max(initial=0))):
+        reaches = ngrams.sizes > k
+        contributions += np.bincount(ngrams.first_words[reaches] + k, word_values[reaches], n_words)
     return contributions

@@ -1,4 +1,4 @@
-"""Logistic regression of binary problems on sparse vectors: one against the rest, each alone."""
+"""One-vs-rest logistic regression: independent binary problems on sparse or dense vectors."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from sk_han._kernels.engine import kernels, n_threads, run_tasks
 from sk_han._targets import Target
 from sk_han._utils.containers import Flags, Floats
 
-# With a third of it the loss of other documents is the same; with three times it varies by 3 %.
-_TOLERANCE = 0.01
-_MOST_PASSES = 1000
-# A third of L-BFGS' time for rare labels, and its intercept is penalized.
+# A third of this tolerance gives the same loss on other documents; with three times as much, the
+# loss varies by 3 %.
+_TOLERANCE, _MOST_PASSES = 0.01, 1000
+# For rare labels liblinear takes a third of the time of L-BFGS, but it penalizes the intercept.
 _LIBLINEAR: dict[str, Any] = {"solver": "liblinear", "dual": True, "tol": 0.1, "random_state": 0}
-# Of L-BFGS, by which scikit-learn solves dense problems.
+# Options with which scikit-learn's `LogisticRegression` calls L-BFGS.
 _AS_SCIKIT_LEARN = {"maxiter": 1000, "maxls": 50, "gtol": 1e-4, "ftol": 64 * np.finfo(float).eps}
-# Numbers (weights and own values) of a batch of problems: the first size is always allowed, and up
-# to the second size a batch has a problem for each thread.
+# Problems are solved in batches, whose weights and values are in memory together. A batch may
+# always have the first number of entries, and up to the second it has a problem for each thread.
 _NUMBERS_AT_ONCE, _MOST_NUMBERS = 4_000_000, 64_000_000
 
 
 class Features:
     """Vectors of documents: values of n-grams (D, F) times ratios, normalized to length 1.
 
-    Ratios are (F, B), so that each problem has vectors of its own, or (F, 1).
+    With ratios (F, B) each problem has its own vectors; with ratios (F, 1) all share them.
     """
 
     def __init__(self, values: csr_matrix, ratios: NDArray[np.float32]) -> None:
-        # Shares the index arrays with `values`; the data array is replaced.
+        # The matrix shares the index arrays of `values`; only its data array is replaced.
         self.matrix = csr_matrix((values.data, values.indices, values.indptr), values.shape)
         self.ratios, self.n_own, self._unweighted = ratios, ratios.shape[1], values.data
         squares = csr_matrix((values.data**2, values.indices, values.indptr), values.shape)
@@ -53,7 +53,7 @@ class Features:
         return self.matrix
 
     def values(self, problems: slice) -> NDArray[np.float32]:
-        """Return the values of the vectors of some problems, (n, nnz); (1, nnz) if all have one."""
+        """Return the entries of the vectors of n problems, (n, nnz), or (1, nnz) if shared."""
         rows = range(self.n_own)[problems if self.n_own > 1 else slice(1)]
         values = np.empty((len(rows), self.matrix.nnz), dtype=np.float32)
         for row, b in zip(values, rows, strict=True):
@@ -76,18 +76,18 @@ def one_vs_rest(
     *,
     is_penalized: bool = False,
 ) -> Iterator[tuple[Floats, float]]:
-    """Yield the coefficients (F,) and the intercept of each problem of (D, B) in turn.
+    """Yield the coefficients (F,) and the intercept of each of B problems.
 
-    By a kernel on several threads, or by scikit-learn, a problem after the other. The kernel takes
-    a fourth to a tenth of the time of scikit-learn's L-BFGS, and half of that of its LIBLINEAR
-    (docs/what_was_tried.md). Whether the intercept is penalized, as by LIBLINEAR, matters where
-    labels are rare.
+    They are computed by a kernel on several threads or, without Numba, by scikit-learn. The kernel
+    takes a fourth to a tenth of the time of scikit-learn's L-BFGS, and half the time of its
+    LIBLINEAR (docs/what_was_tried.md). A penalized intercept, as in LIBLINEAR, makes a difference
+    for rare labels.
     """
     compiled = kernels("logistic")
     if compiled is None:
         options = _LIBLINEAR if is_penalized else {}
-        # BLAS adds vectors here, for which its threads wait for each other: where other work keeps
-        # the cores busy, two took twenty times as long as one.
+        # BLAS only adds vectors here, and its threads wait for each other: with other work on the
+        # cores, two threads took twenty times as long as one.
         with threadpool_limits(1, user_api="blas"):
             for b in range(is_positive.shape[1]):
                 problem = features.of_problem(b), is_positive[:, b], weights[:, b]
@@ -100,6 +100,7 @@ def one_vs_rest(
     for start in range(0, is_positive.shape[1], size):
         group = slice(start, start + size)
         sides, counts = is_positive[:, group].T > 0, weights[:, group].T > 0
+        # A problem whose documents are all on one side has no finite solution.
         one_sided = ~((sides & counts).any(axis=1) & (~sides & counts).any(axis=1))
         solved = np.zeros((len(sides), matrix.shape[1] + 1))
         bounds = np.where(one_sided, 0, strength * weights[:, group]).T
@@ -118,8 +119,8 @@ def one_vs_rest(
         )
         for b in np.flatnonzero(one_sided).tolist():
             solved[b, -1] = _log_odds(sides[b, counts[b]])
-        for found in solved:
-            yield found[:-1], float(found[-1])
+        for solution in solved:
+            yield solution[:-1], float(solution[-1])
 
 
 def logistic_regression(
@@ -129,17 +130,18 @@ def logistic_regression(
     strength: float,
     **options: Any,
 ) -> tuple[Floats, float]:
-    """Return the coefficients (F,) and the intercept by scikit-learn.
+    """Compute the coefficients (F,) and the intercept of a problem with scikit-learn.
 
-    If all documents that count are on one side, the intercept is the log-odds of their numbers, and
-    the coefficients are 0.
+    If all documents of positive weight are on one side, the intercept is the log-odds of their
+    number, and the coefficients are 0.
     """
     sides = is_positive > 0
     counting = sides[weights > 0]
     if counting.all() or not counting.any():
         return np.zeros(points.shape[1]), _log_odds(counting)
     with warnings.catch_warnings():
-        # Weights of all sizes take more steps, and a solution nearby is as good on other documents.
+        # Weights of very different size need more steps, but the solution so far is as good on
+        # other documents.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = LogisticRegression(C=strength, max_iter=1000, **options)
         model.fit(points, sides, weights)
@@ -149,16 +151,16 @@ def logistic_regression(
 def dense_one_vs_rest(
     points: Floats, is_positive: NDArray[np.float32], weights: Floats, strength: float
 ) -> tuple[Floats, Floats]:
-    """Return the coefficients (F, B) and the intercepts (B,) of problems of dense points (D, F).
+    """Compute the coefficients (F, B) and the intercepts (B,) of problems on dense points (D, F).
 
-    Objective, steps and tolerances are those of scikit-learn's `LogisticRegression`, whose checks
+    Objective, solver and tolerances are those of scikit-learn's `LogisticRegression`, whose checks
     and conversions for each problem would take as long as the solution.
     """
     coefficients = np.zeros((points.shape[1], is_positive.shape[1]))
     intercept = np.empty(is_positive.shape[1])
     start = np.zeros(points.shape[1] + 1)
     is_penalized = np.append(np.ones(points.shape[1]), 0)  # the intercept is not
-    # The order of sums depends on the number of BLAS's threads.
+    # The order of sums, and so the last bits, depend on the number of BLAS's threads.
     with threadpool_limits(1, user_api="blas"):
         for b in range(is_positive.shape[1]):
             sides, total = is_positive[:, b] > 0, weights[:, b].sum()
@@ -187,16 +189,16 @@ def update_problems(
     strength: float,
     places: Any = slice(None),
 ) -> None:
-    """Update the coefficients (F, B) at some places, and the intercepts (B,), by a portion.
+    """Update the coefficients (F, B) at some places, and the intercepts (B,), by a portion of data.
 
-    They minimize the loss of the portion plus half of `strength` times the squared distance to the
-    previous ones (implicit online learning, Kulis and Bartlett, 2010).
+    The new ones minimize the loss of the portion plus half of `strength` times the squared distance
+    to the previous ones (implicit online learning, Kulis and Bartlett, 2010).
     """
     is_positive = target.problems(data.targets)  # (D, B)
     sample_weight = target.problem_weights(data.targets, data.weights / data.weights.mean())
     for b in range(is_positive.shape[1]):
         start = np.append(coefficients[places, b], intercept[b])
-        # The penalty includes the intercept: with documents of one class it would grow for ever.
+        # The intercept is penalized too. With documents of one class it would grow without limit.
         loss = _penalized_loss(
             features.of_problem(b), is_positive[:, b], sample_weight[:, b], start, strength
         )
@@ -211,7 +213,7 @@ def _penalized_loss(
     start: Floats,
     strength: float | Floats,
 ) -> Callable[[Floats], tuple[float, Floats]]:
-    """Return the loss, with its gradient, by the coefficients and the intercept (F + 1,).
+    """Return a function of coefficients and intercept (F + 1,): penalized loss and its gradient.
 
     The penalty is half of `strength`, a number or (F + 1,), times the squared distance to `start`.
     """

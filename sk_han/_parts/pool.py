@@ -1,4 +1,4 @@
-"""Parts of a model, which score documents, and the pool that adds up their scores."""
+"""Base class of the parts of a model, and the pool that adds up their scores."""
 
 from __future__ import annotations
 
@@ -29,27 +29,33 @@ from sk_han._utils.containers import Floats
 if TYPE_CHECKING:
     from sk_han._parts.columns import ColumnModel
 
-Scale = float | Floats  # one for all labels, or one for each, (K,)
+# A scale is one number for all labels, or one for each, (K,).
+Scale = float | Floats
 
-# Names of parts: the network, and linear models.
+# Names of parts in a pool: the network, and linear models, of which `VECTORS` reads sentence
+# vectors of an encoder and `COLUMNS` the columns of a table.
 NETWORK = "network"
 NGRAMS, CHARACTERS = "ngrams", "characters"
 LATENT, LATENT_CHARACTERS = "latent", "latent_characters"
-VECTORS = "vectors"  # of sentences, by an encoder
-COLUMNS = "columns"  # of a table next to its texts
+VECTORS = "vectors"
+COLUMNS = "columns"
 
-_WORDS_AT_ONCE = 1 << 18  # of the documents made from coalitions
-_LARGEST_SCALE = 1e6  # far beyond those of fits; products with logits stay finite
+# Words of the documents that are made from coalitions at once, which limits the memory.
+_WORDS_AT_ONCE = 1 << 18
+# Limit for scales in a file, far beyond those of fits, so that products with logits stay finite.
+_LARGEST_SCALE = 1e6
 
 
 class Part(ABC):
-    """A model that scores documents; a `Pool` adds up the scores of its parts.
+    """A fitted model that scores documents; a `Pool` adds up the scores of its parts.
 
-    A fitted part does not change. Loading one loads neither PyTorch nor SciPy.
+    It is immutable. Its module must not import PyTorch or SciPy when it is loaded.
     """
 
-    kind: ClassVar[str]  # its name in files
-    SCHEMA: ClassVar[Schema]  # of its state; letters: K scores, B binary problems
+    # Name in files, and schema of the state, in which K is the number of scores and B that of
+    # binary problems.
+    kind: ClassVar[str]
+    SCHEMA: ClassVar[Schema]
 
     @property
     def sums_ngrams(self) -> bool:
@@ -60,7 +66,7 @@ class Part(ABC):
         return False
 
     def check(self, documents: DocumentArray) -> None:  # noqa: B027  (most read word ids alone)
-        """Check that a user's documents hold what the part reads, or raise a ValueError."""
+        """Raise an error if a user's documents lack what the part reads."""
 
     @abstractmethod
     def logits(self, documents: DocumentArray) -> Floats:
@@ -69,7 +75,7 @@ class Part(ABC):
     def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> Floats:
         """Score sets of sentences of the documents, shape (M, K)."""
         portions = coalitions.portions(documents.words_per_sentence, _WORDS_AT_ONCE)
-        return np.concatenate([self.logits(some.documents(documents)) for some in portions])
+        return np.concatenate([self.logits(sets.documents(documents)) for sets in portions])
 
     @abstractmethod
     def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
@@ -94,13 +100,13 @@ class Attribution(NamedTuple):
     words: Floats  # contributions (T,) to a score; zeros without one
 
 
-# Takes logits (n, K) of the network and the rows of their documents in the batch; returns the
-# factor of each logit in a score, or in its slope at these logits, (n, K).
+# A function of the network's logits (n, K) and of the rows of their documents in the batch, which
+# returns the factor of each logit in a linear score, or in the gradient of another one, (n, K).
 Score = Callable[[Floats, Any], Floats]
 
 
 class NetworkPart(Part):
-    """A network of words, sentences and documents, which pools them by attention."""
+    """The hierarchical network: its scores come with attention weights of words and sentences."""
 
     kind = "network"
     SCHEMA = NETWORK_STATE
@@ -108,7 +114,7 @@ class NetworkPart(Part):
     @property
     @abstractmethod
     def batch_size(self) -> int:
-        """Number of documents that it reads at once."""
+        """Number of documents of a batch."""
 
     @abstractmethod
     def attend(self, documents: DocumentArray) -> Attribution:
@@ -116,7 +122,7 @@ class NetworkPart(Part):
 
     @abstractmethod
     def gradient_attention(self, documents: DocumentArray, score: Score) -> Attribution:
-        """Multiply the attention by the gradient of a score at it."""
+        """Multiply attention by the gradient of a score with respect to it."""
 
     def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
         """Divide a linear score of the logits among the words; see `Part.attributions`."""
@@ -125,12 +131,12 @@ class NetworkPart(Part):
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Parts, their scales, and the target: a logarithmic opinion pool (Heskes, 1998)."""
+    """A logarithmic opinion pool (Heskes, 1998): parts, their scales, and the target."""
 
     target: Target
     parts: Mapping[str, Part]
     scales: Mapping[str, Scale]  # at least 0
-    shift: Floats | float = 0.0  # added to the logits for other shares of the classes, (K,)
+    shift: Floats | float = 0.0  # (K,), added to the logits to adjust to other class priors
 
     @property
     def network(self) -> Any:
@@ -145,7 +151,7 @@ class Pool:
 
     @property
     def columns_scale(self) -> Scale:
-        """The factor of the logits of columns; 0 without them."""
+        """The scale of the part that reads a table; 0 without it."""
         return self.scales.get(COLUMNS, 0.0)
 
     @property
@@ -162,8 +168,8 @@ class Pool:
         """Return a pool of the other parts."""
         return self.only([name for name in self.parts if name not in names])
 
-    def scaled(self, factor: Scale) -> Pool:
-        """Return the same parts with scales that are `factor` times as large."""
+    def rescale(self, factor: Scale) -> Pool:
+        """Return the same parts with scales multiplied by `factor`."""
         scales = {name: scale * factor for name, scale in self.scales.items()}
         return Pool(self.target, self.parts, scales)
 
@@ -172,8 +178,8 @@ class Pool:
         parts, scales = {**self.parts, **other.parts}, {**self.scales, **other.scales}
         return Pool(self.target, parts, scales)
 
-    def checked(self, documents: DocumentArray) -> DocumentArray:
-        """Return a user's documents if all parts can read them, or raise a ValueError."""
+    def validate(self, documents: DocumentArray) -> DocumentArray:
+        """Return a user's documents; raise an error if a part cannot read them."""
         for part in self.parts.values():
             part.check(documents)
         return documents
@@ -181,21 +187,21 @@ class Pool:
     def logits(self, documents: DocumentArray) -> Floats:
         """Compute the sum of the scaled logits, shape (D, K)."""
         total = np.zeros((len(documents), len(self.target.names))) + self.shift
-        for name, part in self._counting.items():
+        for name, part in self._weighted_parts.items():
             total += self.scales[name] * part.logits(documents).astype(np.float64)
         return total
 
     def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> Floats:
         """Compute the sums for sets of sentences of documents, shape (M, K)."""
         total = np.zeros((len(coalitions.lengths), len(self.target.names))) + self.shift
-        for name, part in self._counting.items():
+        for name, part in self._weighted_parts.items():
             total += self.scales[name] * part.coalitions(documents, coalitions)
         return total
 
     def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
         """Divide a linear score of the pooled logits among the words, shape (n_words,)."""
         contributions = np.zeros(documents.n_words)
-        for name, part in self._counting.items():
+        for name, part in self._weighted_parts.items():
             contributions += part.attributions(documents, self.scales[name] * factors)
         return contributions
 
@@ -213,7 +219,7 @@ class Pool:
     def from_state(
         cls, state: Mapping[str, Any], kinds: Mapping[str, type[Part]], device: str = "cpu"
     ) -> Pool:
-        """Restore a checked pool; `kinds` are the classes of parts by the names of their kinds."""
+        """Restore a pool from a checked state; `kinds` are the classes of parts by kind."""
         target, parts, scales = target_from_state(state["target"]), {}, {}
         for name, stored in state["parts"].items():
             parts[name] = kinds[stored["kind"]].from_state(stored["learnt"], target, device)
@@ -221,13 +227,13 @@ class Pool:
         return cls(target, parts, scales)
 
     @property
-    def _counting(self) -> dict[str, Part]:
-        """The parts whose scale is not 0; others need not be computed."""
+    def _weighted_parts(self) -> dict[str, Part]:
+        """The parts whose scale is not 0; the others need not be computed."""
         return {name: part for name, part in self.parts.items() if np.any(self.scales[name])}
 
 
 def pool_fields(parts: Mapping[str, Kind], targets: Mapping[str, Schema]) -> tuple[Field, ...]:
-    """Return the fields of a stored pool, given the schemas of parts and of targets."""
+    """Return the fields of a stored pool, from the schemas of its parts and targets."""
     of_parts = {
         kind: Schema((Field("scale", _check_scale), Field("learnt", fitted)))
         for kind, fitted in parts.items()
@@ -239,7 +245,7 @@ def pool_fields(parts: Mapping[str, Kind], targets: Mapping[str, Schema]) -> tup
 
 
 def _check_scale(value: Any, where: str, sizes: Sizes) -> None:
-    """Check a number, or one for each label."""
+    """Check a scale: a number, or an array with a number for each label."""
     one = Range(Real, 0, _LARGEST_SCALE)
     check(
         Array("float64", "K", 0, _LARGEST_SCALE) if isinstance(value, np.ndarray) else one,

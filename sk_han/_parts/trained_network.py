@@ -15,11 +15,12 @@ from sk_han._training.builder import net_to_state, stored_net
 from sk_han._training.net import Net
 from sk_han._utils.containers import Floats
 
-_SENTENCES_AT_ONCE = 1 << 16  # of sets of them
+# Sentences of the sets that are scored at once, which limits the memory.
+_SENTENCES_AT_ONCE = 1 << 16
 
 
 class TrainedNetwork(NetworkPart):
-    """A fitted network of words."""
+    """The network part with its PyTorch module; see `NetworkPart`."""
 
     def __init__(self, net: Net) -> None:
         self.net = net
@@ -39,12 +40,12 @@ class TrainedNetwork(NetworkPart):
         return self.net.outputs(documents).astype(np.float64)
 
     def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> Floats:
-        """Score sets of sentences, (M, K); words are read once."""
+        """Score sets of sentences, (M, K); the words of each sentence are encoded once."""
         vectors = self.net.compute("sentence_vectors", documents).vectors
         one_each = np.ones(len(vectors), dtype=np.int64)
         logits = [
-            self.net.read_sentences(vectors, some)
-            for some in coalitions.portions(one_each, _SENTENCES_AT_ONCE)
+            self.net.read_sentences(vectors, sets)
+            for sets in coalitions.portions(one_each, _SENTENCES_AT_ONCE)
         ]
         return np.concatenate(logits).astype(np.float64)
 
@@ -54,11 +55,11 @@ class TrainedNetwork(NetworkPart):
 
     def attend(self, documents: DocumentArray) -> Attribution:
         """Return logits and attention, without contributions."""
-        found = self.net.compute("attend", documents)
+        output = self.net.compute("attend", documents)
         return Attribution(
-            _array(found.logits),
-            _array(found.word_attention),
-            _array(found.sentence_attention),
+            _array(output.logits),
+            _array(output.word_attention),
+            _array(output.sentence_attention),
             np.zeros(documents.n_words),
         )
 

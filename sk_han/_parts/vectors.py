@@ -8,22 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han._documents import Coalitions, DocumentArray, SentenceArray, packed
+from sk_han._documents import Coalitions, DocumentArray, SentenceArray, chunk_slices
 from sk_han._parts.pool import Part
 from sk_han._storage.schema import Array, Field, Schema
 from sk_han._targets import Target
 from sk_han._utils.containers import Floats
 
-# A long sentence says more than a short one, and less than its share of the words: on training
-# documents of four corpora, the fourth root had a lower loss than equal weights.
+# A sentence is weighted by the fourth root of its number of words: a long sentence says more than a
+# short one, but less than its share of the words. On training documents of four corpora the loss
+# was lower than with equal weights.
 _POWER = 0.25
 _SENTENCES_AT_ONCE = 1 << 14
-_SMALLEST = 1e-12  # length of a sum of vectors, against a division by 0
+# Lower limit of the length of a sum of vectors, which avoids a division by 0.
+_SMALLEST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class VectorModel(Part):
-    """A linear classifier of document vectors (`document_vectors`), less their mean."""
+    """A linear classifier of centered document vectors; see `document_vectors`."""
 
     center: Floats  # (E,), mean of the training documents
     weights: Floats  # (E, K)
@@ -39,14 +41,14 @@ class VectorModel(Part):
     )
 
     def logits(self, documents: DocumentArray) -> Floats:
-        """Score documents, (D, K); one without sentences has the intercept."""
+        """Score documents, (D, K); the score of one without sentences is the intercept."""
         z: Floats = self.intercept + centred_vectors(documents, self.center) @ self.weights
         return z
 
     def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> Floats:
         """Score sets of sentences, (M, K), from the scores and inner products of sentences.
 
-        The vector of a set is a sum, so nothing is encoded.
+        The vector of a set is a normalized sum, so no text is encoded again.
         """
         scores = np.tile(self.intercept, (len(coalitions.lengths), 1))
         set_of = np.repeat(np.arange(len(scores)), coalitions.lengths)
@@ -68,10 +70,10 @@ class VectorModel(Part):
         return scores
 
     def attributions(self, documents: DocumentArray, factors: Floats) -> Floats:
-        """Divide a linear score of the logits, less that of no sentence, among words, (T,).
+        """Divide a linear score of the logits, minus that of an empty document, among words, (T,).
 
-        With the length of the sum of a document held fixed, the score is a sum over its sentences;
-        the center is subtracted from each by its weight. Words share alike.
+        With the length of the document's sum held fixed, the score is a sum over its sentences,
+        each less its weighted share of the center. Words of a sentence get equal parts.
         """
         n = documents.sentences_per_document
         document = np.repeat(np.arange(len(documents)), n)
@@ -100,18 +102,18 @@ class VectorModel(Part):
 
 
 def centred_vectors(documents: DocumentArray, center: Floats) -> Floats:
-    """Return document vectors less a center, (D, E); zeros for documents without sentences."""
+    """Return document vectors minus the center, (D, E); zeros for documents without sentences."""
     vectors = document_vectors(documents) - center
     vectors[documents.sentences_per_document == 0] = 0
     return vectors
 
 
 def document_vectors(documents: DocumentArray) -> Floats:
-    """Return the weighted sum of the sentence vectors of each document, of length 1, (D, E)."""
+    """Return the weighted sum of each document's sentence vectors, of length 1, (D, E)."""
     assert isinstance(documents, SentenceArray)
     sums = np.zeros((len(documents), documents.dimension))
     n = documents.sentences_per_document
-    for rows in packed(n, _SENTENCES_AT_ONCE):
+    for rows in chunk_slices(n, _SENTENCES_AT_ONCE):
         starts = documents.document_starts[rows.start : rows.stop + 1]
         has_any = np.flatnonzero(n[rows])
         vectors = weighted_vectors(documents, slice(starts[0], starts[-1]))
@@ -122,7 +124,7 @@ def document_vectors(documents: DocumentArray) -> Floats:
 
 
 def weighted_vectors(documents: DocumentArray, sentences: slice) -> NDArray[np.float64]:
-    """Return the vectors of a run of sentences, times roots of their numbers of words, (n, E)."""
+    """Return the vectors of a slice of sentences, multiplied by their weights, (n, E)."""
     assert isinstance(documents, SentenceArray)
     weights = documents.words_per_sentence[sentences] ** _POWER
     vectors = documents.vectors[documents.sentence_numbers[sentences]].astype(np.float64)

@@ -1,19 +1,19 @@
-"""Colours of pages and figures, light and dark, and the style sheet made of them."""
+"""Colours of pages and figures for light and dark themes, and the style sheet of pages."""
 
 from __future__ import annotations
 
 from importlib.resources import files
 from typing import NamedTuple
 
-# Shades on each side of zero: about as many as readers can distinguish side by side.
+# Shades on each side of zero, about as many as readers can distinguish side by side.
 LEVELS = 8
-# Attention has one hue. Blue (for) and orange (against) differ for every colour vision.
-# The letter names the CSS classes of a scale, and is short since every word has a class.
+# Attention has one hue. Blue (for) and orange (against) can be told apart with every colour vision.
+# CSS classes begin with the letter of their scale; they are short since every word has one.
 SCALES = {"attention": "w", "toward": "p", "against": "m"}
 
 
 class Theme(NamedTuple):
-    """Colours of one theme; a scale is its strongest shade and the colour of its lines."""
+    """Colours of one theme; a scale has its strongest shade and the colour of its underlines."""
 
     page: str
     text: str
@@ -73,7 +73,7 @@ def _variables(theme: Theme) -> str:
         colors[scale] = getattr(theme, scale)[1]
         for level, color in enumerate(shades(theme, scale), start=1):
             colors[f"{scale}-{level}"] = color
-            # Weak words have weak lines, or a page of them would be a page of lines.
+            # Weakly shaded words get faint underlines, so that a page does not look striped.
             share = 1 / 3 + 2 / 3 * level / LEVELS
             colors[f"{scale}-line-{level}"] = _mix(theme.page, colors[scale], share)
     return " ".join(f"--{name}: {color};" for name, color in colors.items())

@@ -14,23 +14,23 @@ from sk_han._rendering.shading import (
     Explained,
     Shading,
     comparison,
+    make_shading,
     prediction,
-    shading_of,
 )
-from sk_han._utils.messages import import_optional, in_one_line, shortened_apart
+from sk_han._utils.messages import import_optional, in_one_line, shorten_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_SENTENCES = 20
-LONGEST = 50  # characters of a sentence
-LONGEST_NAME = 40  # characters of a label
-INCHES_PER_ROW = 0.3
-LARGEST_FIGURE = 40.0  # inches: beyond it, names of giants are drawn smaller
+# Longest beginning of a sentence, and longest label, in characters.
+LONGEST, LONGEST_NAME = 50, 40
+# Sizes in inches. A matrix of more rows than fit into the largest figure has smaller cells.
+INCHES_PER_ROW, LARGEST_FIGURE = 0.3, 40.0
 
 
-def theme_of(ax: Axes) -> Theme:
-    """Choose the theme of a figure by its background."""
+def choose_theme(ax: Axes) -> Theme:
+    """Return the theme that fits the background of a figure."""
     from matplotlib.colors import to_rgb
 
     return DARK if sum(to_rgb(ax.figure.get_facecolor())) < 1.5 else LIGHT
@@ -39,9 +39,9 @@ def theme_of(ax: Axes) -> Theme:
 def themed_axes(
     ax: Axes | None, caller: str, size: Sequence[float] | None = None
 ) -> tuple[Axes, Theme]:
-    """Return these axes, or those of a new figure in inches, with their theme.
+    """Return the axes and their theme; without axes, create a figure of this size in inches.
 
-    `caller` is named if matplotlib is missing.
+    `caller` is the function that an error names if matplotlib is missing.
     """
     pyplot = import_optional("matplotlib.pyplot", "plot", caller)
     if ax is None:
@@ -50,17 +50,18 @@ def themed_axes(
 
     if not isinstance(ax, Axes):
         got = type(ax).__name__
-        if hasattr(ax, "flat"):  # of plt.subplots(1, 2)
+        # The result of plt.subplots(1, 2) is a likely mistake.
+        if hasattr(ax, "flat"):
             got = f"an array of {ax.size}. Choose one of them, such as ax=axes.flat[0]"
         raise TypeError(f"ax must be one matplotlib.axes.Axes; got {got}.")
-    return ax, theme_of(ax)
+    return ax, choose_theme(ax)
 
 
 def plot_explanation(explanation: Explained, ax: Axes | None = None) -> Axes:
     """Draw the contribution of each sentence as a bar next to the beginning of its text.
 
-    Of a long document, the 20 sentences of the largest contributions are drawn. Words are shaded on
-    the page of an explanation (`DocumentExplanation.to_html`), not in a figure.
+    For a long document, the 20 sentences with the largest contributions are drawn. Words are only
+    shaded on pages (`DocumentExplanation.to_html`).
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def plot_explanation(explanation: Explained, ax: Axes | None = None) -> Axes:
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; by default those of a new figure.
     """
-    shading = shading_of(explanation)
+    shading = make_shading(explanation)
     order = np.argsort(-np.abs(shading.sentences), kind="stable")
     shown = np.sort(order[:MOST_SENTENCES])
     size = 8, 1.2 + INCHES_PER_ROW * max(len(shown), 1)
@@ -79,7 +80,7 @@ def plot_explanation(explanation: Explained, ax: Axes | None = None) -> Axes:
     bars = ax.barh(np.arange(len(shown)), values, color=colors, height=0.7)
     for bar, i in zip(bars, shown, strict=True):
         bar.set_alpha(0.35 if shading.is_unclear(i) else 1.0)
-    ax.bar_label(bars, [shading.written(i) for i in shown], padding=3, size="small")
+    ax.bar_label(bars, [shading.format_value(i) for i in shown], padding=3, size="small")
     sentences = explanation.sentences
     beginnings = [_beginning(sentences[i]) for i in shown]
     ax.set_yticks(np.arange(len(shown)), beginnings, size="small", parse_math=False)
@@ -98,7 +99,7 @@ def _beginning(sentence: str) -> str:
 
 
 def _meaning(explanation: Explained, shading: Shading, n_shown: int) -> str:
-    """Return what the bars are, and how many sentences are left out."""
+    """Return the label of the axis: the meaning of the bars, and how many of them are shown."""
     n = len(shading.sentences)
     if not n:
         return NO_WORDS
@@ -115,7 +116,7 @@ def _meaning(explanation: Explained, shading: Shading, n_shown: int) -> str:
 def plot_matrix(matrix: Matrix, ax: Axes | None, caller: str) -> Axes:
     """Draw shares as shades, counts as numbers in them, and the names of rows and columns."""
     rows, columns = matrix.rows, matrix.columns
-    shown = shortened_apart([in_one_line(name) for name in (*columns, *rows)], LONGEST_NAME)
+    shown = shorten_apart([in_one_line(name) for name in (*columns, *rows)], LONGEST_NAME)
     margin = 1.5 + 0.1 * max(map(len, shown), default=0)  # inches, for names next to the shades
     size = [min(margin + INCHES_PER_ROW * len(names), LARGEST_FIGURE) for names in (columns, rows)]
     ax, theme = themed_axes(ax, caller, size)
@@ -146,7 +147,7 @@ def plot_faithfulness(report: Any, ax: Axes | None) -> Axes:
     size = 8, 1.2 + 0.4 * len(report.methods)
     ax, theme = themed_axes(ax, "FaithfulnessReport.plot", size)
     rows = np.arange(len(report.methods))
-    # Marker and offset distinguish the two without colour.
+    # The two metrics also differ in marker and offset, for readers who do not see the colours.
     for metric, color, marker, shift, better in (
         ("comprehensiveness", theme.toward[1], "o", -0.12, "higher"),
         ("sufficiency", theme.against[1], "s", 0.12, "lower"),

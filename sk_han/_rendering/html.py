@@ -1,4 +1,4 @@
-"""Blocks as HTML, without scripts and outside assets, by one template that escapes."""
+"""Blocks as HTML, without scripts or external files, by one template that escapes every text."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from sk_han._rendering.blocks import (
     Row,
     Shaded,
     names,
-    parts_of,
     plain_text,
+    text_parts,
     with_minus,
 )
 from sk_han._rendering.colors import LEVELS, SCALES, stylesheet
-from sk_han._rendering.shading import folded
+from sk_han._rendering.shading import fold_runs
 from sk_han._utils.messages import counted, in_one_line, visible
 
+# Sentences of a long document that are not folded, and characters shown of text that was not read.
 OPEN_SENTENCES = 30
-REST_SHOWN = 2000  # characters after what was read
+REST_SHOWN = 2000
 
 
 def page(blocks: Iterable[Block], *, full_page: bool) -> str:
-    """Return blocks as a page, or with the style sheet as a fragment of one."""
+    """Return blocks as a whole page, or as a fragment with its style sheet."""
     content = list(blocks)
     options: dict[str, Any] = {"content": content, "styles": stylesheet()}
     if full_page:
@@ -40,32 +41,32 @@ def page(blocks: Iterable[Block], *, full_page: bool) -> str:
 
 
 def markup(blocks: Iterable[Block]) -> str:
-    """Return blocks as markup within an element of the class ``sk-han``."""
+    """Return blocks as markup, for an element of the class ``sk-han``."""
     return str(_template().render(content=list(blocks)))
 
 
-def escaped(text: Any) -> str:
-    """Return text, or the `str` of a label, escaped for HTML, as characters that UTF-8 can hold."""
-    # A parser turns a raw carriage return into a line feed, and offsets would be wrong.
+def escape_text(text: Any) -> str:
+    """Escape text, or the `str` of a label, for HTML, and replace what UTF-8 cannot encode."""
+    # HTML parsers convert a raw carriage return to a line feed, which would shift offsets.
     return escape(visible(str(text))).replace("\r", "&#13;")
 
 
 @cache
 def _template() -> Any:
-    """Compile the template when the first page is written: a prediction does not load Jinja2."""
+    """Return the compiled template. Jinja2 is imported here, so that predictions do not load it."""
     from jinja2 import Environment, PackageLoader
     from markupsafe import Markup
 
     environment = Environment(
         loader=PackageLoader("sk_han", "_rendering"),
         autoescape=True,
-        finalize=lambda text: text if isinstance(text, Markup) else Markup(escaped(text)),
+        finalize=lambda text: text if isinstance(text, Markup) else Markup(escape_text(text)),
     )
     environment.tests["shade"] = _is_shade
     environment.globals.update(
         kind_of=lambda block: type(block).__name__,
         names=names,
-        parts_of=parts_of,
+        text_parts=text_parts,
         percentage=lambda share: f"{100 * min(1, max(0, share)):.1f}%",
         rest_shown=REST_SHOWN,
         rests_of=_rests,
@@ -94,26 +95,26 @@ def _matrix_rows(matrix: Matrix) -> Iterator[tuple[Any, list[tuple[str, str, str
             level = round(LEVELS * share / (1 if right else worst))
             kind = f"{scale}{max(1, level)}" if level or share else "han-none"
             labels = (matrix.rows[i], matrix.columns[j])
-            said = ", ".join(in_one_line(label, LONGEST_SPAN) for label in labels)
+            title = ", ".join(in_one_line(label, LONGEST_SPAN) for label in labels)
             if matrix.counts is None:
-                cells.append((kind, f"{said}: {share:.2f}", ""))
+                cells.append((kind, f"{title}: {share:.2f}", ""))
             elif count := int(matrix.counts[i, j]):
-                cells.append((kind, f"{said}: {counted(count)}", f"{count:,}"))
+                cells.append((kind, f"{title}: {counted(count)}", f"{count:,}"))
             else:
                 cells.append((kind, "", "\N{MIDDLE DOT}"))
         yield name, cells
 
 
 def _runs(document: Shaded) -> Iterator[tuple[str, list[Iterable[dict[str, Any]]]]]:
-    """Yield rows of sentences, those of little weight with the title of their fold; then columns.
+    """Yield runs of sentences, each with the title of its fold or "", and then the columns.
 
-    A row has a cell for each class that the document is explained for.
+    A row has a cell for each class that is explained.
     """
     first, alone = document.shadings[0], len(document.shadings) == 1
     marks = [_marks(shading, document.unknown) for shading in document.shadings]
     read = [row for row in document.rows if row.place is not None]
     largest = np.abs([shading.sentences for shading in document.shadings]).max(axis=0)
-    for run, is_folded in folded(largest, OPEN_SENTENCES):
+    for run, is_folded in fold_runs(largest, OPEN_SENTENCES):
         title = first.fold_note(run) if alone else f"{len(run)} sentences"
         yield title * is_folded, [_cells(document, read[i], marks) for i in run]
     yield "", [_cells(document, row, marks) for row in document.table]
@@ -126,7 +127,7 @@ def _cells(
     n_sentences = len(document.shadings[0].sentences)
     what = f"sentence {place + 1}" if place < n_sentences else row.pieces[0].text
     for i, (shading, of_words) in enumerate(zip(document.shadings, marks, strict=True)):
-        number = with_minus(shading.written(place))
+        number = with_minus(shading.format_value(place))
         yield {
             "name": document.names[i] if document.names else "",
             "pale": " han-pale" * shading.is_unclear(place),
@@ -140,7 +141,7 @@ def _cells(
 
 
 def _rests(document: Shaded) -> Iterator[tuple[list[tuple[str, str, str]], bool, int]]:
-    """Yield the text outside of all sentences that were read, and its length."""
+    """Yield text outside of all sentences: its pieces, whether it was not read, and its length."""
     for row in document.rows:
         if row.place is None:
             length = sum(len(piece.text) for piece in row.pieces)
@@ -148,7 +149,7 @@ def _rests(document: Shaded) -> Iterator[tuple[list[tuple[str, str, str]], bool,
 
 
 def _pieces(row: Row, marks: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
-    """Return the texts of a row, each with the class and the title of its mark, if it has one."""
+    """Return the pieces of a row: text, and class and title of its mark, or ""."""
     return [
         (piece.text, "han-unread", "not read") if piece.unread
         else (piece.text, *(("", "") if piece.word is None else marks[piece.word]))
@@ -157,7 +158,7 @@ def _pieces(row: Row, marks: list[tuple[str, str]]) -> list[tuple[str, str, str]
 
 
 def _marks(shading: Any, unknown: Any) -> list[tuple[str, str]]:
-    """Return class and title of the mark of each word; none for a known word without a shade."""
+    """Return class and title of the mark of each word; "" for a known word without a shade."""
     marks = [("", "")] * len(shading.levels)
     for i, (level, is_unknown) in enumerate(zip(shading.levels, unknown.tolist(), strict=True)):
         if level or is_unknown:

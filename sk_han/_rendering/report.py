@@ -1,4 +1,4 @@
-"""A report as blocks: scores, confusion, calibration, accuracy by length, mistakes."""
+"""Blocks of a report: scores, confusion matrix, calibration, accuracy by length, mistakes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,16 @@ from sk_han._rendering.blocks import (
     points,
     with_minus,
 )
-from sk_han._rendering.shading import comparison, document_blocks, legend, named, shading_of
+from sk_han._rendering.shading import comparison, document_blocks, label_spans, legend, make_shading
 from sk_han._utils.containers import document_name
 from sk_han._utils.messages import agreeing, counted
 
-Reported: TypeAlias = Any  # a Report, whose class is above this module
+# A `Report`, whose class imports this module.
+Reported: TypeAlias = Any
+# Labels of the matrix, and of the table of labels: those up to which it is open, and all rows.
 MATRIX_LABELS = 25
 LABELS_OPEN, LABELS_SHOWN = 12, 100
-# The scores in the order of their rows; others, of the page alone, come last.
+# Scores in the order of their rows, with their meaning; further scores of a page follow them.
 MEANINGS = {
     "accuracy": "the share of documents whose label is predicted right, with its 95 % confidence "
     "interval over {units}.",
@@ -62,22 +64,24 @@ MEANINGS = {
     "recall": "of the documents that have a label, the share predicted to have it.",
     "average_precision": "the area under the curve of precision by recall, of one label.",
 }
-MISTAKES = {"page": 100, "notebook": 5, "terminal": 5}  # those shown
-LONGEST = {"page": 1500, "notebook": 400, "terminal": 400}  # characters of one without explanation
-LINES = 4  # kinds of mistakes in a terminal, and half the number of labels
+# Mistakes that are shown, and characters of the text of a mistake without explanation.
+MISTAKES = {"page": 100, "notebook": 5, "terminal": 5}
+LONGEST = {"page": 1500, "notebook": 400, "terminal": 400}
+# Kinds of mistakes in a terminal, where twice as many labels are shown.
+LINES = 4
 
 
 def report_blocks(report: Reported, extent: str) -> Iterator[Block]:
-    """Yield the blocks of a page or a notebook, or the short form for a terminal."""
+    """Yield the blocks of a page or notebook, or the short form for a terminal."""
     in_terminal = extent == "terminal"
     on = f"{counted(report.n_documents)}, {counted(len(report.labels), 'label')}"
     yield Heading(f"Evaluation of {report.estimator}: {on}", 1)
     yield Sentence(_trained_note(report))
     notes = [*report.notes, *_duplicates_note(report)]
     yield from (Sentence(note, "han-note") for note in notes)
-    said = [_gain_note(report), "" if report.several_labels else _confidence_note(report)]
-    if any(said):
-        yield Sentence(" ".join(filter(None, said)), "han-lead")
+    lead = [_gain_note(report), "" if report.several_labels else _confidence_note(report)]
+    if any(lead):
+        yield Sentence(" ".join(filter(None, lead)), "han-lead")
     confusion = "Missed and wrong labels" if report.several_labels else "Confusion matrix"
     sections = {
         "Scores": [*_score_blocks(report, in_terminal), *_labels_table(report, extent)],
@@ -94,7 +98,7 @@ def report_blocks(report: Reported, extent: str) -> Iterator[Block]:
 
 
 def _trained_note(report: Reported) -> str:
-    """Return a sentence on whether the model was fitted to these documents."""
+    """Return a sentence on how many of the documents are known to be training documents."""
     if report.trained_on is None:
         return (
             "It is not known whether the model was fitted to these documents. If it was, its "
@@ -102,14 +106,14 @@ def _trained_note(report: Reported) -> str:
         )
     n = len(report.trained_on)
     if n:
-        # Unknown words and those beyond the tokenizer's limits cannot be compared.
-        found = f"{counted(n)} {agreeing(n, 'have')} the same words as a training document"
-        return f"{found}, as far as the model reads them, so the scores may be too high."
+        # Words that the vocabulary lacks or a limit cuts off cannot be compared.
+        copies = f"{counted(n)} {agreeing(n, 'have')} the same words as a training document"
+        return f"{copies}, as far as the model reads them, so the scores may be too high."
     return "No document is known to have the same words as a training document."
 
 
 def _duplicates_note(report: Reported) -> Iterator[str]:
-    """Yield a sentence on documents with the same words as another one."""
+    """Yield a sentence on duplicates among the documents, if there are any."""
     groups = report.duplicates
     if groups:
         n_conflicts = sum(map(report.has_conflict, groups))
@@ -119,7 +123,7 @@ def _duplicates_note(report: Reported) -> Iterator[str]:
 
 
 def _gain_note(report: Reported) -> str:
-    """Return a sentence that compares model and baseline."""
+    """Return a sentence that compares the model with the baseline."""
     if report.gain is None:
         return ""
     gain, low, high = report.gain
@@ -135,7 +139,7 @@ def _gain_note(report: Reported) -> str:
 
 
 def _confidence_note(report: Reported) -> str:
-    """Return a sentence that compares mean confidence and accuracy."""
+    """Return a sentence that compares mean confidence with accuracy."""
     confidence, accuracy = float(report.confidence.mean()), float(report.right.mean())
     scores = report.scores["model"]
     verdict = "overconfident" if confidence > accuracy else "underconfident"
@@ -148,7 +152,7 @@ def _confidence_note(report: Reported) -> str:
 
 
 def _score_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
-    """Yield the scores of the model, the baseline and the most frequent label, as columns."""
+    """Yield a table with a column for the model, the baseline and the most frequent label."""
     heads: dict[str, Text] = {
         "model": "model",
         "baseline": f"baseline: {report.baseline_name}",
@@ -159,7 +163,7 @@ def _score_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
         further = (key for key in report.scores["model"] if key.endswith(("_precision", "_recall")))
         shown = [*dict.fromkeys([*shown, *further])]
     rows = [
-        [_measure(key), *(_with_interval(found, key) for found in report.scores.values())]
+        [_measure(key), *(_with_interval(scores, key) for scores in report.scores.values())]
         for key in shown
     ]
     yield Table(rows, ["", *(heads[key] for key in report.scores)], "scores")
@@ -183,34 +187,34 @@ def _measure(key: str) -> str:
 
 
 def _labels_table(report: Reported, extent: str) -> Iterator[Block]:
-    """Yield the scores of each label, the lowest F1 first, labels without F1 last."""
+    """Yield a table of the scores by label, sorted by F1; labels without F1 come last."""
     in_terminal = extent == "terminal"
-    found = sorted(report.class_scores, key=lambda each: 2.0 if each.f1 is None else each.f1)
-    shown = found[: 2 * LINES if in_terminal else LABELS_SHOWN]
+    ranked = sorted(report.class_scores, key=lambda label: 2.0 if label.f1 is None else label.f1)
+    shown = ranked[: 2 * LINES if in_terminal else LABELS_SHOWN]
     head = ["label (worst first)", "documents", "precision", "recall", "F1", "average precision"]
     head += ["threshold"] * (report.thresholds is not None)
     rows = [
-        [name, f"{each.n_documents:,}", *map(decimal, each[3 : 1 + len(head)])]
-        for name, each in zip(names(each.label for each in shown), shown, strict=True)
+        [name, f"{scores.n_documents:,}", *map(decimal, scores[3 : 1 + len(head)])]
+        for name, scores in zip(names(scores.label for scores in shown), shown, strict=True)
     ]
-    blocks = [Table(rows, head), *more(len(found) - len(shown), "label")]
+    blocks = [Table(rows, head), *more(len(ranked) - len(shown), "label")]
     if in_terminal:
         yield Heading("Scores by label")
         yield from blocks
     else:
-        yield Fold("Scores by label", blocks, len(found) <= LABELS_OPEN)
+        yield Fold("Scores by label", blocks, len(ranked) <= LABELS_OPEN)
 
 
 def _labels_shown(report: Reported) -> list[int]:
-    """Return the positions of labels to show: those with the most mistakes."""
-    last = [len(report.labels)] * report.several_labels  # none
+    """Return the positions of the labels with the most mistakes; with several labels, also none."""
+    last = [len(report.labels)] * report.several_labels
     counts = report.confusion[: len(report.labels), : len(report.labels)]
     wrong = report.confusion - np.diag(np.diag(report.confusion))
     n_wrong = (wrong.sum(axis=0) + wrong.sum(axis=1))[: len(counts)]
     n_documents = counts.sum(axis=0) + counts.sum(axis=1)
-    found = np.lexsort((-n_documents, -n_wrong))[:MATRIX_LABELS]
-    occurring = (n_wrong[found] > 0) | (n_documents[found] > 0) | (found < report.n_classes)
-    return [*sorted(found[occurring].tolist()), *last]
+    ranked = np.lexsort((-n_documents, -n_wrong))[:MATRIX_LABELS]
+    occurring = (n_wrong[ranked] > 0) | (n_documents[ranked] > 0) | (ranked < report.n_classes)
+    return [*sorted(ranked[occurring].tolist()), *last]
 
 
 def confusion_matrix(report: Reported) -> Matrix:
@@ -228,17 +232,17 @@ def confusion_matrix(report: Reported) -> Matrix:
 
 
 def _confusion_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
-    """Yield the matrix or, in a terminal, the most frequent mistakes."""
+    """Yield the confusion matrix or, in a terminal, the most frequent mistakes."""
     mixed, n = report.mixed_up(), len(report.labels)
     if not mixed:
         yield Sentence("There are no mistakes.")
     if in_terminal:
-        written = [*names(report.labels), "none"]
+        label_names = [*names(report.labels), "none"]
         first, joint = ("missed: ", ", wrongly predicted: ")
         if not report.several_labels:
             first, joint = "", " predicted as "
         for i, j, count in mixed[:LINES]:
-            yield Sentence([f"{count:>5,}  {first}", written[i], joint, written[j]])
+            yield Sentence([f"{count:>5,}  {first}", label_names[i], joint, label_names[j]])
         return
     meaning = "Rows are true labels, columns predicted labels; the blue diagonal is right."
     if report.several_labels:
@@ -267,7 +271,7 @@ def _confusion_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
 
 
 def _accuracy_tables(report: Reported) -> Iterator[Block]:
-    """Yield the share of right predictions by probability and by length."""
+    """Yield tables of accuracy by probability, by coverage and by length."""
     tables = [
         (
             "Bar: share of right predictions, with its 95 % interval. Tick: mean probability of "
@@ -296,8 +300,8 @@ def _accuracy_tables(report: Reported) -> Iterator[Block]:
             ],
         ),
     ]
-    for meaning, name, found in tables:
-        if found:
+    for meaning, name, bins in tables:
+        if bins:
             rows: list[list[Text]] = [
                 [
                     of_bin,
@@ -305,19 +309,19 @@ def _accuracy_tables(report: Reported) -> Iterator[Block]:
                     _interval(b.accuracy, b.low, b.high),
                     f"{b.n_documents:,}",
                 ]
-                for of_bin, b, tick in found
+                for of_bin, b, tick in bins
             ]
             yield Table(rows, [name, "", "right", "documents"], "classes")
             yield Sentence(meaning, "han-small")
 
 
 def _at_least(share: float) -> str:
-    written = percent(share, 1)
-    return written if written.startswith("above") else f"at least {written}"
+    percentage = percent(share, 1)
+    return percentage if percentage.startswith("above") else f"at least {percentage}"
 
 
 def _mistakes(report: Reported, extent: str) -> Iterator[Block]:
-    """Yield the worst mistakes, each with the sentence that misled the model."""
+    """Yield the most confident mistakes, each with the sentence that misled the model."""
     in_terminal = extent == "terminal"
     rows = report.mistake_rows[: MISTAKES[extent]].tolist()
     if not rows and not in_terminal:
@@ -331,7 +335,7 @@ def _mistakes(report: Reported, extent: str) -> Iterator[Block]:
             yield entry(title, text, longest=LONGEST[extent])
             continue
         yield Heading(title, 4)
-        yield _misled(report, place)
+        yield _misleading_part(report, place)
         if in_terminal:
             continue
         if not report.several_labels and row in report.suspects:
@@ -353,28 +357,27 @@ def _mistakes(report: Reported, extent: str) -> Iterator[Block]:
 
 def _verdict(report: Reported, row: int, place: int) -> list[Any]:
     """Return the predicted and the true label of a mistake, and which label is most wrong."""
-    answer, marked = (named(each(row)) for each in (report.answer, report.marked))
+    answer, marked = label_spans(report.answer(row)), label_spans(report.marked(row))
     sure = "" if report.several_labels else f" ({percent(float(report.confidence[row]))})"
-    said = ["predicted ", *answer, sure, ", labelled ", *marked]
+    verdict = ["predicted ", *answer, sure, ", labelled ", *marked]
     if report.mistake_labels is None:
-        return said
+        return verdict
     label = int(report.mistake_labels[place])
     kind = "missed" if report.targets[row, label] else "wrongly predicted"
     p = percent(float(report.probabilities[row, label]))
-    return [Span(report.labels[label]), f" {kind} ({p}); ", *said]
+    return [Span(report.labels[label]), f" {kind} ({p}); ", *verdict]
 
 
-def _misled(report: Reported, place: int) -> Sentence:
-    """Return what misled most: for a wrongly predicted label, or against a missed one."""
+def _misleading_part(report: Reported, place: int) -> Sentence:
+    """Return the part that speaks most for a wrongly predicted label, or against a missed one."""
     explanation, sign = report.mistakes[place], 1
     if report.mistake_labels is not None:
         missed = report.targets[report.mistake_rows[place], report.mistake_labels[place]]
         sign = -1 if missed else 1
-    shading = shading_of(explanation)
+    shading = make_shading(explanation)
     if (sign * shading.values).max(initial=0.0) <= 0:
         side = "for" if sign > 0 else "against"
-        said = [f"Nothing speaks {side} ", *comparison(explanation)]
-        return Sentence([*said, "."], "han-small")
+        return Sentence([f"Nothing speaks {side} ", *comparison(explanation), "."], "han-small")
     best = int((sign * shading.values).argmax())
     column = best - len(shading.sentences)
     if column >= 0:
@@ -382,17 +385,17 @@ def _misled(report: Reported, place: int) -> Sentence:
     else:
         text = " ".join(explanation.sentences[best].split())
         what = f"\N{LEFT DOUBLE QUOTATION MARK}{text}\N{RIGHT DOUBLE QUOTATION MARK}"
-    value = with_minus(shading.written(best))
+    value = with_minus(shading.format_value(best))
     return Sentence(["Misled by ", Span(what), f" ({value})"], "han-misled")
 
 
-def _with_interval(found: Mapping[str, float], key: str) -> Text:
-    """Return a score and its 95 % interval, or a dash if there is none."""
-    if key not in found:
+def _with_interval(scores: Mapping[str, float], key: str) -> Text:
+    """Return a score, with its 95 % interval if it has one; "" for a missing score."""
+    if key not in scores:
         return ""
-    if f"{key}_low" not in found:
-        return decimal(found[key])
-    return _interval(found[key], found[f"{key}_low"], found[f"{key}_high"])
+    if f"{key}_low" not in scores:
+        return decimal(scores[key])
+    return _interval(scores[key], scores[f"{key}_low"], scores[f"{key}_high"])
 
 
 def _interval(value: float, low: float, high: float) -> Text:

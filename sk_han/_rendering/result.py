@@ -17,27 +17,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from sk_han._rendering.blocks import Block
 from sk_han._rendering.html import page
-from sk_han._rendering.text import lines_of
+from sk_han._rendering.text import format_lines
 from sk_han._utils.files import replacing
 
 Extent = Literal["page", "notebook", "terminal"]
 _SURROGATES = re.compile("[\ud800-\udfff]")
-# Of an array: lengths, None for any, and the type.
+# Expected shape and dtype of an array; None stands for any length or dtype.
 Shape = tuple[tuple[int | None, ...], type[np.generic] | None]
-# Kinds of dtype that convert to the expected one without loss.
+# Kinds of dtypes that may be converted to the expected dtype.
 _KINDS: dict[type[np.generic], str] = {np.int64: "iu", np.float64: "fiu", np.bool_: "b"}
 
 
 class Result(ABC):
-    """What an inspection has found: data, which can be shown as a page or as text."""
+    """Base class of results: data that is rendered as a page or as text, and serialized as JSON."""
 
     __slots__ = ()
 
     def to_dict(self) -> Any:
-        """Return all data as dicts, lists, strings and numbers, which JSON can hold.
+        """Return all data as dicts, lists, strings and numbers, which JSON can represent.
 
-        Labels of other types become their `str`, and numbers that are not finite None; halves of
-        surrogate pairs become U+FFFD, so that offsets count the same characters.
+        Labels of other types are converted by `str`, and numbers that are not finite become None.
+        Lone surrogates become U+FFFD, so that offsets still count the same characters.
         """
         return _plain_fields(self)
 
@@ -47,9 +47,10 @@ class Result(ABC):
         Parameters
         ----------
         path : path-like, optional
-            ASCII, with every other character escaped, so that no encoding can change it.
+            File to write. It is ASCII with other characters escaped, so its encoding is never in
+            doubt.
         """
-        return written(json.dumps(self.to_dict(), allow_nan=False), path)
+        return write_or_return(json.dumps(self.to_dict(), allow_nan=False), path)
 
     def to_text(self, *, width: int | None = None) -> str:
         """Return the result as lines of text, as `print` shows it.
@@ -57,16 +58,16 @@ class Result(ABC):
         Parameters
         ----------
         width : int, optional
-            Columns of a line; by default those of the terminal.
+            Number of columns of a line; by default that of the terminal.
         """
-        return lines_of(self._blocks("terminal"), width=width)
+        return format_lines(self._blocks("terminal"), width=width)
 
     def to_html(
         self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True
     ) -> str | Any:
         """Return the result as HTML; with a path, write it to the file and return None.
 
-        It has no scripts and loads no files. The page is light or dark like the reader's system.
+        It has no scripts and loads no files. A page is light or dark as the reader's system is.
 
         Parameters
         ----------
@@ -75,28 +76,28 @@ class Result(ABC):
         full_page : bool, default=True
             Whether it is a whole page, or a fragment of one.
         """
-        return self._written_page(path, full_page)
+        return self._render_page(path, full_page)
 
-    def _written_page(
+    def _render_page(
         self, path: str | os.PathLike[str] | None, full_page: bool, **options: Any
     ) -> str | Any:
-        """Return a page or a fragment, or write it to the file of a path."""
+        """Return a page or a fragment, or write it to a file."""
         blocks = self._blocks("page" if full_page else "notebook", **options)
-        return written(page(blocks, full_page=full_page), path)
+        return write_or_return(page(blocks, full_page=full_page), path)
 
     @abstractmethod
     def _blocks(self, extent: Extent, **options: Any) -> Iterable[Block]:
-        """Return what is shown on a page, in a notebook, or in short in a terminal."""
+        """Return the blocks of a page, of a notebook, or the short form for a terminal."""
 
     def _repr_html_(self) -> str | Any:
-        return self._written_page(None, full_page=False)
+        return self._render_page(None, full_page=False)
 
     def __str__(self) -> str:
         return self.to_text()
 
 
 class ReadOnlyResult(Result):
-    """A result whose arrays cannot be written to, in copies and pickles of it neither."""
+    """A result with read-only arrays, also in its copies and pickles."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]  # children are dataclasses
@@ -112,14 +113,15 @@ class ReadOnlyResult(Result):
 
 
 def plain(value: Any) -> Any:
-    """Return nested data as types that JSON has; see `Result.to_dict`."""
+    """Convert nested data to types of JSON; see `Result.to_dict`."""
     if isinstance(value, Result):
         return value.to_dict()
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, str):  # a reader of JSON joins two halves, and offsets would shift
+    if isinstance(value, str):
+        # A JSON parser would join two adjacent surrogates to one character, which shifts offsets.
         return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", value)
     if value is None or isinstance(value, int):
         return value
@@ -140,14 +142,14 @@ def _plain_fields(value: Any) -> dict[str, Any]:
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only copy, which the results that hold it share."""
+    """Return a read-only copy, which several results may share."""
     copied = array.copy()
     copied.setflags(write=False)
     return copied
 
 
 def freeze(result: Any, shapes: Mapping[str, Shape]) -> None:
-    """Give a frozen dataclass read-only arrays in place of those of these that are not None."""
+    """Replace arrays of a frozen dataclass, unless they are None, by checked read-only ones."""
     for name, (shape, dtype) in shapes.items():
         value = getattr(result, name)
         if value is not None:
@@ -157,9 +159,9 @@ def freeze(result: Any, shapes: Mapping[str, Shape]) -> None:
 def _frozen(
     value: ArrayLike, name: str, shape: tuple[int | None, ...], dtype: type[np.generic] | None
 ) -> NDArray[Any]:
-    """Return a read-only array of this dtype (None: any) and shape (None: any length).
+    """Return a read-only array, after checking its dtype and shape, where None stands for any.
 
-    It is a copy, but of a read-only array that owns its numbers: many results share class names.
+    It is a copy, unless the array is read-only and owns its data: many results share class names.
     """
     is_frozen = type(value) is np.ndarray and value.base is None and not value.flags.writeable
     array = np.asarray(value) if is_frozen else np.array(value)
@@ -168,7 +170,7 @@ def _frozen(
     elif dtype is not None and array.dtype.kind not in _KINDS[dtype]:
         raise TypeError(f"{name} must hold {dtype.__name__}; got dtype {array.dtype}.")
     if len(shape) != array.ndim or any(
-        wanted not in (None, found) for wanted, found in zip(shape, array.shape, strict=True)
+        wanted not in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
     ):
         wanted = ", ".join("any" if length is None else str(length) for length in shape)
         raise ValueError(f"{name} must have the shape ({wanted}); got {array.shape}.")
@@ -179,14 +181,15 @@ def _frozen(
     return array
 
 
-def written(content: str, path: str | os.PathLike[str] | None) -> str | None:
+def write_or_return(content: str, path: str | os.PathLike[str] | None) -> str | None:
     """Return the content; with a path, write it to the file in UTF-8 and return None.
 
-    The last line of a cell or a session would show what it returns, of a page 100,000 characters.
+    Notebooks display the result of a cell's last line, which would be 100,000 characters of a page.
     """
     if path is None:
         return content
-    target = Path(path)  # maybe /dev/stdout
+    # A device, such as /dev/stdout, cannot be replaced by a new file.
+    target = Path(path)
     is_stream = target.exists() and not target.is_file() and not target.is_dir()
     with target.open("wb") if is_stream else replacing(target) as file:
         file.write(content.encode("utf-8"))

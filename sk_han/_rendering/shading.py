@@ -1,4 +1,4 @@
-"""An explanation as blocks: its prediction, shaded words, the meaning of colours and numbers."""
+"""Blocks of an explanation: prediction, shaded words, and a legend of colours and numbers."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ from sk_han._rendering.blocks import (
     Text,
     brief,
     number,
-    parts_of,
     percent,
+    text_parts,
 )
 from sk_han._rendering.colors import LEVELS
 from sk_han._utils.messages import in_one_line
 
 Level = Literal["word", "sentence"]
-Explained: TypeAlias = Any  # a DocumentExplanation, whose class is above this module
-# Words that together hold no more than this share of a document's contributions are not shaded: the
-# largest of the shares measured at which taking all of them out at once, four of five words,
-# changes at most 4 of 100 decisions (docs/benchmarks.md).
+# A `DocumentExplanation`, whose class imports this module.
+Explained: TypeAlias = Any
+# The weakest words, which together have up to this share of a document's contributions, are not
+# shaded. Of the shares that were measured it is the largest at which removing all of these words,
+# four of five, changes at most 4 % of the decisions (docs/benchmarks.md).
 WEAK_SHARE = 0.2
 CLASSES_SHOWN = 5
 NO_WORDS = "No words of this document were read."
@@ -71,31 +72,34 @@ TOKENS = "[In brackets]: words of the tokenizer without a place of their own in 
 
 @dataclass(frozen=True, eq=False)
 class Shading:
-    """Values to draw of words, (n_words,), of sentences, (n_sentences,), and of columns, (C,)."""
+    """Values of the words (n_words,), sentences (n_sentences,) and columns (C,) of a document."""
 
     words: NDArray[np.float64]
     sentences: NDArray[np.float64]
     columns: NDArray[np.float64]
     signed: bool
-    title: Callable[[int], str]  # of a word: its numbers
+    title: Callable[[int], str]  # returns the tooltip of a word
     errors: NDArray[np.float64] | None = None  # standard errors of sentences, (n_sentences,)
-    base: float | None = None  # from which contributions start, where they add up to what is shown
-    others: tuple[Shading, ...] = ()  # of the same document, for other classes
+    # The log-odds of an empty document; None if contributions do not add up to those of the
+    # document.
+    base: float | None = None
+    # Shadings of the same document for other classes, which share the colour scale.
+    others: tuple[Shading, ...] = ()
 
     @cached_property
     def word_limit(self) -> float:
         """Largest magnitude of a word in the document: the end of the colour scale."""
-        return max(float(np.abs(each.words).max(initial=0.0)) for each in (self, *self.others))
+        return max(float(np.abs(s.words).max(initial=0.0)) for s in (self, *self.others))
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
-        """Values of sentences, then of columns, which have one scale of bars."""
+        """Values of sentences, then of columns; their bars have a common scale."""
         return np.concatenate([self.sentences, self.columns])
 
     @cached_property
     def limit(self) -> float:
         """Largest magnitude of a sentence or column in the document: the length of a full bar."""
-        return max(float(np.abs(each.values).max(initial=0.0)) for each in (self, *self.others))
+        return max(float(np.abs(s.values).max(initial=0.0)) for s in (self, *self.others))
 
     @cached_property
     def levels(self) -> list[int]:
@@ -117,15 +121,15 @@ class Shading:
             return False
         return bool(abs(self.values[place]) < 2 * self.errors[place])
 
-    def written(self, place: int) -> str:
-        """Return the value of a sentence or column, without decimals if it is unclear."""
+    def format_value(self, place: int) -> str:
+        """Format the value of a sentence or column, without decimals if it is unclear."""
         value = float(self.values[place])
         if self.is_unclear(place):
             return f"\N{ALMOST EQUAL TO}{value:+.0f}" if round(value) else "\N{ALMOST EQUAL TO}0"
         return number(value, self.signed)
 
     def sum_note(self) -> str:
-        """Say what the values add up to, and from where; nothing where they do not add up."""
+        """Return a sentence on what the values add up to, or "" if they do not add up."""
         if self.base is None:
             return ""
         with_words = self.base + float(self.sentences.sum())
@@ -149,19 +153,20 @@ class Shading:
 def too_weak(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return which words are too weak to matter, shape (n_words,).
 
-    They are the weakest ones, as many as together hold no more than `WEAK_SHARE` of the sum of
-    all magnitudes; words of equal magnitude are all weak, or none is.
+    They are the weakest words whose magnitudes sum to at most `WEAK_SHARE` of the total. Of words
+    with equal magnitude, all are weak or none is.
     """
     magnitudes = np.abs(values)
     rising = np.sort(magnitudes)
     n_weak = int((np.cumsum(rising) <= WEAK_SHARE * magnitudes.sum()).sum())
-    if n_weak == len(values):  # all are zero
+    # Only if all values are zero can all be weak.
+    if n_weak == len(values):
         return np.ones(n_weak, dtype=bool)
     return magnitudes < rising[n_weak]
 
 
-def shading_of(explanation: Explained) -> Shading:
-    """Return the values of an explanation to draw."""
+def make_shading(explanation: Explained) -> Shading:
+    """Return the values of an explanation that are shown."""
     signed, words = explanation.signed, explanation.contributions
     combined = explanation.combined_attention
 
@@ -174,25 +179,25 @@ def shading_of(explanation: Explained) -> Shading:
         return f"contribution {brief(words[word], True)}, {attention}" if signed else attention
 
     sentences, columns = explanation.sentence_contributions, explanation.column_contributions
-    adds_up = len(sentences) > 0 and len(explanation.classes) > 1  # one class has no log-odds
+    # A single class has no log-odds that contributions could add up to.
+    adds_up = len(sentences) > 0 and len(explanation.classes) > 1
     base = explanation.base_value if adds_up else None
     return Shading(words, sentences, columns, signed, title, explanation.sentence_errors, base)
 
 
 def side_by_side(explanations: Sequence[Explained]) -> list[Shading]:
-    """Return the values of one document for several classes, with one colour scale for all."""
-    shadings = tuple(map(shading_of, explanations))
+    """Return shadings of one document for several classes, with a common colour scale."""
+    shadings = tuple(map(make_shading, explanations))
     return [replace(shading, others=shadings) for shading in shadings]
 
 
-def rows_of(explanation: Explained) -> list[Row]:
-    """Cut the text of an explanation into rows; their pieces, joined, are the whole text.
+def text_rows(explanation: Explained) -> list[Row]:
+    """Split the text of an explanation into rows, whose concatenated pieces are the whole text.
 
-    Words that are not in the text, or stand in others that are before them, are listed in brackets
-    before the next word.
-    Text between two sentences belongs to the row of the first one, text before the first sentence
-    to its row. In a truncated document, the text after the last sentence that was read is a row
-    of its own.
+    Words without a position of their own, such as lemmas, are shown in brackets before the next
+    word. Text between two sentences belongs to the row of the first one, and text before the first
+    sentence to its row. In a truncated document, the text after the last sentence that was read is
+    a row of its own.
     """
     text, spans = explanation.text, explanation.sentence_spans.tolist()
     if not spans:
@@ -224,11 +229,11 @@ def rows_of(explanation: Explained) -> list[Row]:
     return rows
 
 
-def folded(weights: NDArray[Any], n_open: int) -> list[tuple[range, bool]]:
-    """Split sentences into runs, each with whether it is folded.
+def fold_runs(weights: NDArray[Any], n_open: int) -> list[tuple[range, bool]]:
+    """Split sentences into runs; return each run, and whether it is folded.
 
-    The `n_open` of the largest magnitude stay open; the runs between them are folded. A run of one
-    or two stays open too, since a fold takes as much room.
+    The `n_open` sentences of largest magnitude stay open, and the runs between them are folded.
+    Runs of one or two sentences stay open too, since a fold takes as much space.
     """
     closed = np.ones(len(weights), dtype=bool)
     closed[np.argsort(-np.abs(weights), kind="stable")[:n_open]] = False
@@ -241,12 +246,12 @@ def folded(weights: NDArray[Any], n_open: int) -> list[tuple[range, bool]]:
 
 
 def _is_unread(explanation: Explained, rest: str) -> bool:
-    """Return whether this end of a sentence or text has words that a limit cut off."""
+    """Return whether the rest of a sentence or text has words that a limit cut off."""
     return explanation.truncated and any(map(str.isalnum, rest))
 
 
-def named(answer: Any) -> list[Any]:
-    """Name a class, or the labels of a document that may have several, a tuple."""
+def label_spans(answer: Any) -> list[Any]:
+    """Return spans for a class, or for a tuple of labels."""
     if not isinstance(answer, tuple):
         return [Span(answer)]
     parts: list[Any] = []
@@ -256,7 +261,7 @@ def named(answer: Any) -> list[Any]:
 
 
 def explains_its_answer(explanation: Explained) -> bool:
-    """Return whether an explanation is for what is predicted, and for nothing less."""
+    """Return whether an explanation is for exactly the predicted class or labels."""
     if explanation.expected is not None:
         return False
     if explanation.labels is None:
@@ -265,15 +270,15 @@ def explains_its_answer(explanation: Explained) -> bool:
 
 
 def comparison(explanation: Explained) -> list[Any]:
-    """Name the class that an explanation is for, and the one that it is compared with."""
+    """Return the name of the explained class, and of the class that it is compared with."""
     if explanation.expected is not None:
         return [f"the expected number, {explanation.expected:.2f}"]
     rival = explanation.against
     return [Span(explanation.target), *([] if rival is None else [" rather than ", Span(rival)])]
 
 
-def target_of(explanations: Sequence[Explained]) -> list[Any]:
-    """Name the class that explanations are for, in words if they are for several."""
+def target_name(explanations: Sequence[Explained]) -> list[Any]:
+    """Return the name of the explained class, or a description if explanations differ in it."""
     targets = [comparison(explanation) for explanation in explanations]
     if all(target == targets[0] for target in targets):
         return targets[0]
@@ -285,24 +290,27 @@ def target_of(explanations: Sequence[Explained]) -> list[Any]:
     return [f"the {'class' if is_class else 'label'} named above them"]
 
 
-def probability_of(explanation: Explained, i: int) -> str:
-    """Write the probability of a label, and whether it reaches the threshold, if there is one."""
+def format_probability(explanation: Explained, i: int) -> str:
+    """Format the probability of a label, and compare it with its threshold, if there is one.
+
+    Both get as many decimals as are needed to tell them apart.
+    """
     probability, thresholds = explanation.probabilities[i], explanation.thresholds
     if thresholds is None:
         return f"{probability:.3f}"
     threshold = thresholds[i]
     sign = "\N{GREATER-THAN OR EQUAL TO}" if probability >= threshold else "<"
     for decimals in (3, 4, 5, 6):
-        written = f"{probability:.{decimals}f}", f"{threshold:.{decimals}f}"
-        if probability == threshold or written[0] != written[1]:
+        texts = f"{probability:.{decimals}f}", f"{threshold:.{decimals}f}"
+        if probability == threshold or texts[0] != texts[1]:
             break
-    return f" {sign} ".join(written)
+    return f" {sign} ".join(texts)
 
 
-def classes_of(explanation: Explained, n: int, true: Any, *, with_target: bool) -> list[int]:
-    """Return the numbers of the n likeliest labels, of those given or true, and of the target.
+def select_classes(explanation: Explained, n: int, true: Any, *, with_target: bool) -> list[int]:
+    """Return the numbers of the labels to show: n likeliest, predicted and true ones, and target.
 
-    An expected number needs all classes, in their order.
+    For an expected number, all classes are shown in their order.
     """
     if explanation.expected is not None:
         return [*range(len(explanation.classes))]
@@ -314,8 +322,8 @@ def classes_of(explanation: Explained, n: int, true: Any, *, with_target: bool) 
     return [*shown, target] if with_target and target not in shown else shown
 
 
-def mistaken(explanation: Explained, i: int, true: Any) -> str:
-    """Say whether a label is missed or wrongly given, if the labels that are true are known."""
+def mistake_kind(explanation: Explained, i: int, true: Any) -> str:
+    """Return "missed" or "wrongly given" for a wrong label; "" if right, or truth is unknown."""
     if explanation.labels is None or not isinstance(true, tuple):
         return ""
     label = explanation.classes[i]
@@ -325,36 +333,36 @@ def mistaken(explanation: Explained, i: int, true: Any) -> str:
 
 
 def prediction(explanation: Explained, true: Any = None) -> list[Any]:
-    """Return what is predicted, and the likeliest probabilities, in one line of a terminal."""
-    shown = classes_of(explanation, 3, true, with_target=True)
+    """Return the prediction and the highest probabilities, as one line for a terminal."""
+    shown = select_classes(explanation, 3, true, with_target=True)
     classes = ", ".join(
-        f"{in_one_line(explanation.classes[i])} {probability_of(explanation, i)} "
-        f"{mistaken(explanation, i, true)}".rstrip()
+        f"{in_one_line(explanation.classes[i])} {format_probability(explanation, i)} "
+        f"{mistake_kind(explanation, i, true)}".rstrip()
         for i in shown
     )
-    head = ["predicted ", *named(explanation.answer), f" ({classes})"]
+    head = ["predicted ", *label_spans(explanation.answer), f" ({classes})"]
     explained = [", explained ", *comparison(explanation)]
     return head if explains_its_answer(explanation) else head + explained
 
 
 def document_blocks(explanations: Sequence[Explained], true: Any = None) -> list[Block]:
-    """Return prediction, probabilities and shaded text of one document, without a legend.
+    """Return probabilities and shaded text of one document, without a legend.
 
-    Several explanations are for several classes: their columns have one scale of colours. Of
-    several labels `true` are those that the document has, a tuple.
+    Several explanations are for several classes, side by side with a common colour scale. With
+    several labels per document, `true` is the tuple of its true labels.
     """
     first, alone = explanations[0], len(explanations) == 1
-    shown = classes_of(first, CLASSES_SHOWN, true, with_target=alone)
+    shown = select_classes(first, CLASSES_SHOWN, true, with_target=alone)
     rows = []
     for i in shown:
         threshold = None if first.thresholds is None else float(first.thresholds[i])
-        verdict = mistaken(first, i, true)
+        verdict = mistake_kind(first, i, true)
         rows.append(
             [
                 Span(first.classes[i]),
                 Bar(float(first.probabilities[i]), "", threshold),
                 [
-                    Span(probability_of(first, i), "number"),
+                    Span(format_probability(first, i), "number"),
                     *([" ", Span(verdict, "verdict")] if verdict else []),
                 ],
             ]
@@ -365,15 +373,15 @@ def document_blocks(explanations: Sequence[Explained], true: Any = None) -> list
         blocks.append(Sentence(f"and {left_out} more", "han-small"))
     if alone and not explains_its_answer(first):
         blocks.append(Sentence(["explained: ", *comparison(first)], "han-small"))
-    return [*blocks, shaded(explanations)]
+    return [*blocks, shade_document(explanations)]
 
 
-def shaded(explanations: Sequence[Explained]) -> Shaded:
-    """Return the shaded text and the columns of one document, once for each explanation of it."""
+def shade_document(explanations: Sequence[Explained]) -> Shaded:
+    """Return the shaded text and columns of one document, once for each of its explanations."""
     first, shadings = explanations[0], side_by_side(explanations)
     heads: list[Text] = []
     for e in explanations if len(explanations) > 1 else ():
-        p = probability_of(e, e.classes.tolist().index(e.target))
+        p = format_probability(e, e.classes.tolist().index(e.target))
         heads.append([*comparison(e), " ", Span(p, "number")])
     largest = np.abs([shading.columns for shading in shadings]).max(axis=0)  # (C,)
     table = [
@@ -384,22 +392,22 @@ def shaded(explanations: Sequence[Explained]) -> Shaded:
         for i in np.argsort(-largest, kind="stable").tolist()
         if largest.any()
     ]
-    return Shaded(rows_of(first), shadings, first.unknown, heads, table)
+    return Shaded(text_rows(first), shadings, first.unknown, heads, table)
 
 
 def legend(explanations: Sequence[Explained], *, on_page: bool = True) -> list[Block]:
-    """Return what colours and numbers mean: of fixed sentences those that apply."""
+    """Return the sentences on the meaning of colours and numbers that apply to explanations."""
     read = [e for e in explanations if len(e.word_spans)]
     if not read:
         return [Sentence(NO_WORDS, "han-small")] if explanations and on_page else []
     methods = {e.method for e in read}
     of_class = [e for e in read if e.method in methods - {"attention", "random"}]
     is_exact = any(e.base_value is not None and len(e.sentence_spans) for e in of_class)
-    shadings = [shading_of(e) for e in of_class]
+    shadings = [make_shading(e) for e in of_class]
     with_columns = any(shading.columns.any() for shading in shadings)
     shares = [e.network_share for e in read]
     network = " to ".join(dict.fromkeys(map(percent, (min(shares), max(shares)))))
-    target = target_of(of_class) if of_class else []
+    target = target_name(of_class) if of_class else []
     score = "log-odds" if read[0].expected is None else "expected number"
     sentences: list[tuple[Any, Text]] = [
         (
@@ -412,7 +420,7 @@ def legend(explanations: Sequence[Explained], *, on_page: bool = True) -> list[B
         ("attention" in methods and min(shares) < 1, NETWORK.format(share=network)),
         (of_class, ODDS if read[0].expected is None else EXPECTED),
         (is_exact, (SUM_OF_COLUMNS if with_columns else SUM).format(score)),
-        (any(each.is_unclear(i) for each in shadings for i in range(len(each.values))), UNCLEAR),
+        (any(s.is_unclear(i) for s in shadings for i in range(len(s.values))), UNCLEAR),
         (on_page and any(e.thresholds is not None for e in explanations), THRESHOLDS),
         (on_page and len(explanations) > 1, "Compare shades within a document, not between them."),
         (
@@ -422,6 +430,5 @@ def legend(explanations: Sequence[Explained], *, on_page: bool = True) -> list[B
         (on_page and any(e.truncated for e in read), [Span("hatched", "unread"), ": not read."]),
         (any(e.tokens is not None for e in read), TOKENS),
     ]
-    said = [text for applies, text in sentences if applies]
-    parts = [part for text in said for part in (*parts_of(text), " ")]
+    parts = [part for applies, text in sentences if applies for part in (*text_parts(text), " ")]
     return [Sentence(parts[:-1], "han-legend han-small")]

@@ -22,28 +22,32 @@ from sk_han._rendering.blocks import (
     Table,
     Text,
     number,
-    parts_of,
     plain_text,
+    text_parts,
 )
-from sk_han._rendering.shading import NO_WORDS, Shading, folded
+from sk_han._rendering.shading import NO_WORDS, Shading, fold_runs
 from sk_han._utils.messages import counted, in_one_line, in_reading_order
 
-OPEN_SENTENCES = 20
-BAR_CELLS = 6
+# Sentences of a long document that are not folded, and cells of a bar.
+OPEN_SENTENCES, BAR_CELLS = 20, 6
+# A terminal narrower than this is treated as one of this width.
 NARROWEST = 30
-MOST_CHARACTERS, FEWEST_CHARACTERS = 6_000, 120  # of a document, and of a sentence that is cut
+# Characters of a document are divided among its sentences, but none is cut to fewer than the
+# second.
+MOST_CHARACTERS, FEWEST_CHARACTERS = 6_000, 120
+# Number and longest length of the strongest words below a document.
 WORDS, LONGEST_WORD = 5, 40
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
-def lines_of(blocks: Iterable[Block], *, width: int | None = None) -> str:
-    """Return blocks as text in lines as wide as the terminal, or of `width` columns.
+def format_lines(blocks: Iterable[Block], *, width: int | None = None) -> str:
+    """Return blocks as lines of text, as wide as the terminal or of `width` columns.
 
-    Rows of tables are broken at a given width alone. A matrix has no text, and a closed fold only
-    its title.
+    Rows of tables are wrapped only to an explicit width. A matrix is left out, and a closed fold
+    shows only its title.
     """
-    found = "\n".join(_lines(blocks, line_width(width), width is None))
-    return found.replace("\N{NO-BREAK SPACE}", " ").strip("\n")
+    text = "\n".join(_lines(blocks, line_width(width), width is None))
+    return text.replace("\N{NO-BREAK SPACE}", " ").strip("\n")
 
 
 def _lines(blocks: Iterable[Block], width: int, wide_tables: bool) -> Iterator[str]:
@@ -72,60 +76,58 @@ def _lines(blocks: Iterable[Block], width: int, wide_tables: bool) -> Iterator[s
 def _cell(text: Text) -> str:
     return in_one_line("".join(
         "" if isinstance(part, Bar) else str(part.text) if isinstance(part, Span) else part
-        for part in parts_of(text)
+        for part in text_parts(text)
     ))  # fmt: skip
 
 
 def table_lines(
     head: Sequence[str], rows: Iterable[Sequence[str]], is_facts: bool = False
 ) -> list[str]:
-    """Return a table as lines: the first column starts at the left, the others end at the right.
-
-    Columns of facts start at the left.
-    """
+    """Return the lines of a table, its columns after the first aligned right, except for facts."""
     cells = [*([head] if head else []), *rows]
     widths = [max(map(columns, column)) for column in zip_longest(*cells, fillvalue="")]
-    found = []
+    lines = []
     for row in cells:
         padded = []
         for place, (cell, width) in enumerate(zip(row, widths, strict=False)):
             blanks = " " * (width - columns(cell))
-            if width:  # a column of bars is empty
+            # A column of bars has no text, so it is left out.
+            if width:
                 padded.append(cell + blanks if is_facts or not place else blanks + cell)
-        found.append(f"{'  ' * is_facts}{'  '.join(padded)}".rstrip())
-    return found
+        lines.append(f"{'  ' * is_facts}{'  '.join(padded)}".rstrip())
+    return lines
 
 
 def _hanging(line: str, width: int) -> Iterator[str]:
-    """Yield a line of a table, the rest of a long one indented."""
+    """Yield a line of a table, wrapped with a hanging indent."""
     if columns(line) <= width:
         yield line
         return
     first, *rest = prose(line, width - 4)
     yield f"  {first}" if line.startswith(" ") else first
-    yield from (f"    {each}" for each in rest)
+    yield from (f"    {continuation}" for continuation in rest)
 
 
 def _document(document: Shaded, width: int) -> Iterator[str]:
-    """Yield the sentences and columns of a document for its first class, and its strongest words.
+    """Yield sentences, columns and strongest words of a document, for its first explained class.
 
-    Of a long document the sentences of the largest values are shown, of a long sentence the first
-    characters.
+    For a long document only the sentences with the largest values are shown, and long sentences are
+    cut.
     """
     shading: Shading = document.shadings[0]
-    runs = folded(shading.sentences, OPEN_SENTENCES)
+    runs = fold_runs(shading.sentences, OPEN_SENTENCES)
     read = [row for row in document.rows if row.place is not None]
     shown = [read[i] for run, is_folded in runs if not is_folded for i in run]
     room = max(FEWEST_CHARACTERS, MOST_CHARACTERS // max(len(shown), 1))
     numbers = max(
-        (len(shading.written(row.place or 0)) for row in (*shown, *document.table)), default=0
+        (len(shading.format_value(row.place or 0)) for row in (*shown, *document.table)), default=0
     )
 
     def lines(row: Row) -> Iterator[str]:
         place = row.place or 0
         bar = _bar(0.0 if shading.is_unclear(place) else shading.share(place))
-        margin = f"{shading.written(place):<{numbers}} {bar} "
-        text = _written(row, room)
+        margin = f"{shading.format_value(place):<{numbers}} {bar} "
+        text = _row_text(row, room)
         for line in prose(text, width - len(margin)):
             yield margin + line
             margin = " " * len(margin)
@@ -139,12 +141,12 @@ def _document(document: Shaded, width: int) -> Iterator[str]:
     yield from prose(shading.sum_note(), width) if shading.sum_note() else ()
     for row in document.rows:
         if row.place is None:
-            yield from prose(_written(row, room), width)
+            yield from prose(_row_text(row, room), width)
     yield from prose(strongest_words(document), width) if len(shading.words) else [NO_WORDS]
 
 
 def strongest_words(document: Shaded) -> str:
-    """Return the words of the largest values with these, in the order of the text."""
+    """Return the words with the largest values, with these values, in the order of the text."""
     shading: Shading = document.shadings[0]
     order = np.argsort(-np.abs(shading.words), kind="stable")[:WORDS]
     texts = {piece.word: piece.text for row in document.rows for piece in row.pieces}
@@ -156,8 +158,8 @@ def strongest_words(document: Shaded) -> str:
     return f"Strongest words: {', '.join(words)}" if words else ""
 
 
-def _written(row: Row, room: int) -> str:
-    """Return the first characters of a row; what is left out, and what was not read, is counted."""
+def _row_text(row: Row, room: int) -> str:
+    """Return the first `room` characters of a row, and how many are left out or were not read."""
     text = "".join(piece.text for piece in row.pieces if not piece.unread)
     n_unread = sum(len(piece.text) for piece in row.pieces if piece.unread)
     rest = f" \N{HORIZONTAL ELLIPSIS} {counted(len(text) - room, 'more character')}"
@@ -171,12 +173,12 @@ def _bar(share: float) -> str:
 
 
 def line_width(width: int | None) -> int:
-    """Return a width, by default that of the terminal, or the narrowest if that is wider."""
+    """Return a width, by default that of the terminal, but at least `NARROWEST`."""
     return max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
 
 
 def prose(text: str, width: int) -> Iterator[str]:
-    """Yield the lines of a text, broken at its blanks; a word wider than a line breaks anywhere."""
+    """Wrap a text at blanks; a word wider than a line is broken anywhere."""
     line, used = "", 0
     for word in text.split():
         length = columns(word)
@@ -194,7 +196,7 @@ def prose(text: str, width: int) -> Iterator[str]:
 
 
 def columns(text: str) -> int:
-    """Count the terminal cells of a text: an ideograph takes two, an accent none."""
+    """Return the width of a text in terminal cells: an ideograph takes two, an accent none."""
     if text.isascii():
         return len(text)
     return sum(

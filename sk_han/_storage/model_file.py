@@ -50,7 +50,7 @@ from safetensors.numpy import save
 
 from sk_han._options import Options
 from sk_han._utils.files import ModelFormatError
-from sk_han._utils.messages import shortened
+from sk_han._utils.messages import shorten
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -130,7 +130,7 @@ def model_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield Path(path)
     except (ValueError, TypeError, OverflowError) as error:
-        reason = shortened(str(error).rstrip("."), 1000)  # a value may be as long as the file
+        reason = shorten(str(error).rstrip("."), 1000)  # a value may be as long as the file
         raise ModelFormatError(f"{path} cannot be loaded: {reason}.") from error
     except RecursionError as error:
         raise ModelFormatError(f"{path} cannot be loaded: it is nested too deeply.") from error

@@ -1,1 +1,1 @@
-"""Raw text to words: sentences, words with their offsets, word types, vocabulary."""
+"""From raw text to words: sentences, words with offsets, word types, vocabularies, encoders."""

@@ -1,4 +1,4 @@
-"""Words and sentences of texts, with their offsets."""
+"""Sentences and words of texts, with their offsets."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from sk_han._utils.messages import a_kind
 
 JOINERS = "'’·׳״\\u200c\\u200d"
 
-# Default-ignorable characters of Unicode, which are not visible: soft hyphen, zero-width space,
-# word joiner, directions of writing, variation selectors, tags. Those that Mongolian, Khmer and
-# Hangul are written with are left out, as are the joiners, which change the letters beside them.
+# Unicode's default-ignorable characters, which are invisible: soft hyphen, zero-width space, word
+# joiner, directions of writing, variation selectors, tags. Those needed to write Mongolian, Khmer
+# and Hangul are left out, and so are joiners, which change the letters next to them.
 IGNORED = (
     "\\u00ad\\u061c\\u200b\\u200e-\\u200f\\u202a-\\u202e\\u2060-\\u206f"
     "\\ufe00-\\ufe0f\\ufeff\\U000e0000-\\U000e0fff"
 )
 _INSIDE = f"(?:[{JOINERS}]|[{IGNORED}]+)"
 
-# A word of a script with spaces. Inside it may stand apostrophes (don't), the point of Catalan,
-# geresh and gershayim of Hebrew, the joiners of Persian and Indic scripts, and what is ignored.
-# In other scripts, one character with its marks; after U+1039 and U+17D2 (virama, coeng) the
-# next letter stands below this one.
+# In scripts with spaces, a word may contain apostrophes (don't), the point of Catalan, geresh and
+# gershayim of Hebrew, the joiners of Persian and Indic scripts, and ignored characters. In other
+# scripts, each character with its marks is a word; after U+1039 and U+17D2 (virama, coeng) the next
+# letter is written below this one and belongs to it.
 _WORDS = (
     f"[{WORD_CHARACTERS}]+(?:{_INSIDE}[{WORD_CHARACTERS}]+)*"
     f"|[{CHARACTER_WORDS}](?:[{CHARACTER_MARKS}]|(?<=[\\u1039\\u17d2])[{CHARACTER_WORDS}])*"
@@ -35,8 +35,8 @@ _WORDS = (
 
 _ASCII_WORDS = r"[0-9A-Za-z]+(?:'[0-9A-Za-z]+)*"
 
-# A word is also a run of one and the same mark, or an emoji. The n-gram model learns pairs of
-# words, and so finds ": )", "# fail" and "$ 50".
+# With "words+marks", a run of the same mark and an emoji are words too. The n-gram model learns
+# pairs of words, and so also learns ": )", "# fail" and "$ 50".
 MARKS = '!?.,;:()"@#$%&*/…“”„«»！？。，、；：（）「」؟،؛€£¥'
 
 EMOJI = (
@@ -51,8 +51,9 @@ def _runs(marks: str) -> str:
 _MARKS = f"|{_runs(MARKS)}|[{EMOJI}]"
 _ASCII_MARKS = "|" + _runs("".join(filter(str.isascii, MARKS)))
 
-# Signs that belong together, tried before words: an emoticon, a heart, a language, a hashtag or
-# mention, a number with its currency, a word with masked letters, emoji with what joins them.
+# Sequences that "web" reads as one word, tried before words: emoticons, hearts, programming
+# languages, hashtags and mentions, numbers with a currency, words with masked letters, joined
+# emoji.
 _TOGETHER = (
     r"(?<![0-9A-Za-z])(?:[:;=8xX][-o*']?[()\[\]dDpP/\\|3*]+(?![0-9A-Za-z])|<3+|[cC]\+\+|[cCfF]#)"
     f"|[#@][{WORD_CHARACTERS}{CHARACTER_WORDS}{CHARACTER_MARKS}_]+"
@@ -76,9 +77,9 @@ _ASCII_PATTERNS = {
 
 @lru_cache
 def compile_token_pattern(token_pattern: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Compile a pattern with at most one group, which is the word: for text in ASCII, and for any.
+    """Compile a pattern, whose group, if it has one, is the word; return it for ASCII and any text.
 
-    Both find the same words in ASCII text. For "words" the first is 1.5 times as fast.
+    Both patterns find the same words in ASCII text. For "words" the first is 1.5 times as fast.
     """
     try:
         pattern = re.compile(token_pattern)
@@ -89,7 +90,7 @@ def compile_token_pattern(token_pattern: str) -> tuple[re.Pattern[str], re.Patte
     if pattern.groups > 1:
         raise ValueError(
             f"token_pattern may have one group, which is the word; {token_pattern!r} has "
-            f"{pattern.groups}. Write the others as (?:...)."
+            f"{pattern.groups}. Write other groups as (?:...)."
         )
     in_ascii = _ASCII_PATTERNS.get(token_pattern)
     return (pattern if in_ascii is None else re.compile(in_ascii)), pattern
@@ -99,14 +100,15 @@ Span: TypeAlias = tuple[int, int]
 _VISIBLE = re.compile(r"\S+")
 _SIGN, _LETTER = re.compile(r"\S"), re.compile(r"\w")
 
-# By which tokenizers of pieces mark where words begin or go on.
+# Subword tokenizers mark pieces at the beginning or in the middle of words by these signs.
 _PIECE_SIGNS = re.compile(r"^(?:▁|Ġ|##)(?=.)|(?<=.)(?:@@|</w>)$", re.DOTALL)
-_REACH = 64  # characters in which the next word is looked for
+# Number of characters in which the next word is searched.
+_REACH = 64
 
 
-def strings_of(returned: Any, parameter: str) -> list[str]:
-    """Check what a callable returned and return it as a list."""
-    # The order of a set differs between processes.
+def to_strings(returned: Any, parameter: str) -> list[str]:
+    """Return the result of a user's callable as a list, after checking that it holds strings."""
+    # Sets are refused because their order differs between processes.
     if isinstance(returned, Iterable) and not isinstance(returned, (str, bytes, set, frozenset)):
         pieces = list(returned)
         kinds = {type(piece) for piece in pieces if not isinstance(piece, str)}
@@ -122,9 +124,10 @@ def strings_of(returned: Any, parameter: str) -> list[str]:
 
 
 def locate_sentences(text: str, sentences: Iterable[str]) -> list[Span]:
-    """Find sentences in the text they were cut from; return their spans in order.
+    """Find the spans of sentences, in order, in the text from which they were taken.
 
-    Text may be left out between them, and their white space may differ. Blank ones are left out.
+    Text between sentences may be missing, and their white space may differ. Blank sentences are
+    left out.
     """
     spans: list[Span] = []
     squeezed: _Squeezed | None = None
@@ -145,7 +148,7 @@ def locate_sentences(text: str, sentences: Iterable[str]) -> list[Span]:
 
 
 class _Squeezed:
-    """A text without its white space, and where its characters stand in the raw text."""
+    """A text without white space, and the positions of its characters in the raw text."""
 
     def __init__(self, text: str) -> None:
         self.text = "".join(text.split())
@@ -153,7 +156,7 @@ class _Squeezed:
 
     def find(self, sentence: str, position: int) -> Span:
         wanted = "".join(sentence.split())
-        # A search that fails scans the rest of the text, but it is also the last one.
+        # A failed search scans the rest of the text, but since it raises an error, it is the last.
         start = self.text.find(wanted, bisect_left(self.places, position))
         if start < 0:
             raise ValueError(
@@ -165,22 +168,24 @@ class _Squeezed:
 
 
 def locate_words(text: str, sentence: Span, words: list[str]) -> list[Span]:
-    """Return a span for each word of a sentence, empty if the word does not stand there.
+    """Return a span for each word of a sentence, which is empty if the word is not in the text.
 
-    A word stands where the one before it ends, as pieces of words do, or else at the next place
-    where it is a whole word, in order and up to case. Where a word with letters, such as a stem or
-    a lemma, has no place, a later one may have that of another: then no word of the sentence has.
+    A word is searched where the previous one ends, as for pieces of words, and then at the next
+    place where it is a whole word, ignoring case. If a word with letters is not found, such as a
+    stem or a lemma, later words might be found at wrong places, so all words of the sentence get
+    empty spans.
     """
     start, end = sentence
-    written = text[start:end]
-    lower = written.lower()
-    if len(lower) == len(written):  # "İ" has two characters in lower case
-        written, words = lower, [word.lower() for word in words]
+    raw = text[start:end]
+    lower = raw.lower()
+    # Some letters, such as "İ", become two characters in lower case, which would shift offsets.
+    if len(lower) == len(raw):
+        raw, words = lower, [word.lower() for word in words]
     at, spans = 0, []
     for word in (_PIECE_SIGNS.sub("", word) for word in words):
-        sign = _SIGN.search(written, at)
-        place = sign.start() if sign and written.startswith(word, sign.start()) else -1
-        if place < 0 and (match := _whole_word(word).search(written, at, at + _REACH + len(word))):
+        sign = _SIGN.search(raw, at)
+        place = sign.start() if sign and raw.startswith(word, sign.start()) else -1
+        if place < 0 and (match := _whole_word(word).search(raw, at, at + _REACH + len(word))):
             place = match.start()
         if place < 0 and _LETTER.search(word):
             return len(words) * [(start, start)]
@@ -205,14 +210,14 @@ class LocatedSentence(NamedTuple):
 
 @dataclass(frozen=True)
 class TextAnalyzer:
-    """Splits texts into sentences of words, by patterns or by the callables of a user."""
+    """Splits texts into sentences and words, by patterns or by the user's callables."""
 
     token_pattern: str
     sentence_splitter: Callable[[str], Iterable[str]] | None = None
     word_tokenizer: Callable[[str], Iterable[str]] | None = None
 
     def analyze(self, text: str) -> list[list[str]]:
-        """Return the words of each sentence; skip sentences without words."""
+        """Return the words of each sentence; sentences without words are left out."""
         if self.word_tokenizer is not None:
             words = [self._words(text[start:end]) for start, end in self._sentences(text)]
         else:
@@ -221,7 +226,7 @@ class TextAnalyzer:
         return list(filter(None, words))
 
     def locate(self, text: str) -> Iterator[LocatedSentence]:
-        """Yield the same sentences with the offsets of sentences and words."""
+        """Yield the same sentences with their offsets and those of their words."""
         pattern = compile_token_pattern(self.token_pattern)[not text.isascii()]
         for start, end in self._sentences(text):
             if self.word_tokenizer is not None:
@@ -237,9 +242,9 @@ class TextAnalyzer:
     def _sentences(self, text: str) -> list[Span]:
         if self.sentence_splitter is None:
             return sentence_spans(text)
-        sentences = strings_of(self.sentence_splitter(text), "sentence_splitter")
+        sentences = to_strings(self.sentence_splitter(text), "sentence_splitter")
         return locate_sentences(text, sentences)
 
     def _words(self, sentence: str) -> list[str]:
         assert self.word_tokenizer is not None
-        return strings_of(self.word_tokenizer(sentence), "word_tokenizer")
+        return to_strings(self.word_tokenizer(sentence), "word_tokenizer")

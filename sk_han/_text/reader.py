@@ -1,4 +1,4 @@
-"""Reading texts: sentences and words by their types, word ids, and offsets."""
+"""Reading texts as sentences of words: word types, word ids and offsets."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from sk_han._documents import (
     Spelling,
     concatenated_ranges,
     normal_form,
-    normalized,
-    starts_of,
+    normalize,
+    to_offsets,
 )
 from sk_han._kernels.engine import at_most_per_core, kernels, tasks_at_once, using_threads
 from sk_han._text.analyzer import IGNORED, TextAnalyzer
@@ -31,14 +31,17 @@ from sk_han._text.scanning import COMPILED_PATTERNS, count_marked, scan_texts
 
 UNKNOWN_WORD = "<unknown>"
 
-# By which rules letters are read; a fitted tokenizer has it. Files from before it have none.
+# Version of the rules for letters (`plain_form`), which a fitted tokenizer stores. Older files lack
+# it.
 READING = 2
 
-# With fewer documents a second process costs more than it saves.
+# With fewer documents per process, starting one costs more than it saves.
 _SMALLEST_CHUNK = 500
-# Importing Numba and loading kernels takes 0.2 to 0.3 s, as long as 2,500 reviews in Python.
-_WORTH_KERNELS = 2000  # texts
-_MOST_CODES = 1 << 30  # characters of a text; kernels count them in 32 bits
+# Importing Numba and loading kernels takes 0.2 to 0.3 s, as long as reading 2,500 reviews in
+# Python, so that it is not worth it for fewer texts than this.
+_WORTH_KERNELS = 2000
+# Kernels count the characters of a text in 32 bits.
+_MOST_CODES = 1 << 30
 
 
 class DocumentSpans(NamedTuple):
@@ -51,13 +54,12 @@ class DocumentSpans(NamedTuple):
     word_spans : ndarray of int64, shape (n_words, 2)
         Start and end of each word.
     sentence_of_word : ndarray of int64, shape (n_words,)
-        Number of the sentence in which each word stands.
+        Number of the sentence of each word.
     truncated : bool
         Whether `max_sentences` or `max_words` cut something off.
     words : list of str
-        The words as they stand in the text, before they become words of the vocabulary. Of a
-        custom tokenizer, those that do not stand in the text have empty spans, and words may
-        overlap.
+        The words as written in the text, before lowercasing and other normalization. With a custom
+        tokenizer, words that are not in the text have empty spans, and words may overlap.
     """
 
     sentence_spans: NDArray[np.int64]
@@ -69,9 +71,9 @@ class DocumentSpans(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentReader:
-    """Reads raw texts as word types, and turns these into word ids.
+    """Reads raw texts as word types, and converts these to word ids.
 
-    `lowercase` and `strip_accents` apply to stop words as they do to the text.
+    `lowercase` and `strip_accents` also apply to the stop words.
     """
 
     token_pattern: str
@@ -85,22 +87,23 @@ class DocumentReader:
     n_jobs: int | None = None
 
     def documents(self, texts: list[str], vocabulary: Mapping[str, int]) -> DocumentArray:
-        """Return texts as documents of word ids, with the spelling of words that have no id too."""
+        """Convert texts to documents of word ids, including the spelling of unknown words."""
         types, words, _ = self.tokenize(texts)
-        found = map(vocabulary.get, words, repeat(UNKNOWN_ID))  # a generator takes twice the time
-        return types.documents(np.fromiter(found, np.int32, len(words)), words)
+        # A generator expression would take twice the time of `map`.
+        ids = map(vocabulary.get, words, repeat(UNKNOWN_ID))
+        return types.documents(np.fromiter(ids, np.int32, len(words)), words)
 
     def tokenize(
         self, texts: list[str], *, located: bool = False
     ) -> tuple[WordTypes, list[str], NDArray[np.bool_]]:
-        """Return types of the kept words, the word of each type, and whether texts are cut (D,).
+        """Return word types, the normalized word of each type, and flags of truncated texts (D,).
 
         Stop words and words beyond the limits are left out.
         """
         analyzer = TextAnalyzer(self.token_pattern, self.sentence_splitter, self.word_tokenizer)
         types = read_word_types(texts, analyzer, located=located, n_jobs=self.n_jobs)
-        words = self.normalised(types.types)
-        left_out = {"", *self.normalised(self.stop_words)}
+        words = self.normalize_words(types.types)
+        left_out = {"", *self.normalize_words(self.stop_words)}
         if not left_out.isdisjoint(words):
             stays = np.array([word not in left_out for word in words], dtype=bool)
             types = types.where(stays[types.numbers])
@@ -118,14 +121,14 @@ class DocumentReader:
         assert types.sentence_spans is not None
         ids = [vocabulary.get(word, UNKNOWN_ID) for word in words]
         documents = types.documents(np.array(ids, dtype=np.int32), words)
-        starts, found = documents.sentence_starts, types.numbers.tolist()
+        starts, numbers = documents.sentence_starts, types.numbers.tolist()
         spans = [
             DocumentSpans(
                 types.sentence_spans[first:last],
                 types.word_spans[starts[first] : starts[last]],
                 np.repeat(np.arange(last - first), types.words_per_sentence[first:last]),
                 cut,
-                [types.types[number] for number in found[starts[first] : starts[last]]],
+                [types.types[number] for number in numbers[starts[first] : starts[last]]],
             )
             for (first, last), cut in zip(
                 pairwise(documents.document_starts), truncated.tolist(), strict=True
@@ -133,8 +136,8 @@ class DocumentReader:
         ]
         return documents, spans
 
-    def normalised(self, words: Iterable[str]) -> list[str]:
-        """Return words in one normal form, as `lowercase` and `strip_accents` change them."""
+    def normalize_words(self, words: Iterable[str]) -> list[str]:
+        """Normalize words: canonical form, then `lowercase` and `strip_accents`."""
         words = map(plain_form, words, repeat(self.lowercase))
         strip = self.strip_accents
         if isinstance(strip, str):
@@ -152,18 +155,20 @@ class DocumentReader:
 
 _FORM = re.compile("<(compat|font|wide|narrow|isolated|initial|medial|final)>(?!.* 0020)")
 _IGNORED = re.compile(f"[{IGNORED}\\u034f]")
-_MOST_MARKS = 64  # the time of `is_normalized` grows with the square of those on one letter
+# `is_normalized` takes quadratic time in the number of marks on one letter.
+_MOST_MARKS = 64
 _OTHER = re.compile(f"[{IGNORED}\\u034f\\u200c\\u200d’\u02bc]")
 
 
 def plain_form(word: str, lowercase: bool = False) -> str:
-    """Return the normal form of a word of plain letters, without characters that are not visible.
+    """Replace variant forms of letters by plain letters, and remove invisible characters.
 
-    Forms of letters are those of full and half width, ligatures, presentation forms and letters of
-    formulas. Joiners stay in scripts whose letters they change; up to Armenian they change none.
+    Variants are full and half width, ligatures, presentation forms and mathematical letters.
+    Joiners are kept in scripts whose letters they change, which are those after Armenian.
     """
     plain = word.lower() if lowercase else word
-    # Nearly all words are plain, and the rest would take half of the time of reading them.
+    # Nearly all words are plain already; without this test the rest would take half of the time of
+    # reading texts.
     if plain.isascii() or (
         len(plain) < _MOST_MARKS and is_normalized("NFKC", plain) and not _OTHER.search(plain)
     ):
@@ -176,8 +181,8 @@ def plain_form(word: str, lowercase: bool = False) -> str:
 
 @cache
 def _plain_letter(character: str) -> str:
-    # NFKC also changes what letters are: two Korean letters of a message become a syllable, and
-    # x² becomes x2.
+    # Normalization by NFKC would change the meaning: two Korean letters in a chat message would
+    # become a syllable, and x² would become x2.
     parts = unicodedata.decomposition(character)
     if _FORM.match(parts) and character.isalnum() and not "\u3131" <= character <= "\u318e":
         return "".join(_plain_letter(chr(int(part, 16))) for part in parts.split()[1:])
@@ -185,19 +190,19 @@ def _plain_letter(character: str) -> str:
 
 
 def _without_accents(word: str) -> str:
-    """Remove the marks of a word, and keep all letters."""
+    """Remove the accents of a word, and keep all letters."""
     if word.isascii():
         return word
-    parts = normalized("NFKD", word)
+    parts = normalize("NFKD", word)
     return "".join(part for part in parts if not unicodedata.combining(part))
 
 
 def _in_ascii(word: str) -> str:
-    """Remove marks, then all characters that are not ASCII."""
-    return normalized("NFKD", word).encode("ascii", "ignore").decode("ascii")
+    """Remove accents, then all characters that are not ASCII."""
+    return normalize("NFKD", word).encode("ascii", "ignore").decode("ascii")
 
 
-# The names and rules of scikit-learn's CountVectorizer, which a Scorer has to do without.
+# The names and rules are those of scikit-learn's CountVectorizer, which a Scorer cannot import.
 ACCENT_STRIPPERS: dict[str, Callable[[str], str]] = {
     "ascii": _in_ascii,
     "unicode": _without_accents,
@@ -206,7 +211,7 @@ ACCENT_STRIPPERS: dict[str, Callable[[str], str]] = {
 
 @dataclass(frozen=True)
 class WordTypes:
-    """Documents as numbers of word types. Every sentence has at least one word."""
+    """Documents as numbers of word types; every sentence has at least one word."""
 
     types: list[str]
     numbers: NDArray[np.int32]  # (n_words,), index into types
@@ -218,14 +223,14 @@ class WordTypes:
     @property
     def word_starts(self) -> NDArray[np.int64]:
         """Position of the first word of each document, shape (n_documents + 1,), the end last."""
-        return starts_of(self.words_per_sentence)[starts_of(self.sentences_per_document)]
+        return to_offsets(self.words_per_sentence)[to_offsets(self.sentences_per_document)]
 
     def documents(self, ids: NDArray[np.int32], words: list[str]) -> DocumentArray:
-        """Return documents, given the id and the word of each type."""
-        return DocumentArray._checked(
+        """Convert to documents, from the id and the word of each type."""
+        return DocumentArray._from_arrays(
             ids[self.numbers],
-            starts_of(self.words_per_sentence),
-            starts_of(self.sentences_per_document),
+            to_offsets(self.words_per_sentence),
+            to_offsets(self.sentences_per_document),
             Spelling(self.numbers, words),
         )
 
@@ -245,7 +250,7 @@ class WordTypes:
         return self if kept.all() else self.where(kept)
 
     def where(self, kept: NDArray[np.bool_]) -> WordTypes:
-        """Keep the marked words, and the sentences that have some."""
+        """Keep the marked words, and the sentences that have any."""
         words = count_marked(kept, self.words_per_sentence)  # (n_sentences,)
         remains = words > 0
         return replace(
@@ -261,10 +266,11 @@ class WordTypes:
 def read_word_types(
     texts: list[str], analyzer: TextAnalyzer, *, located: bool = False, n_jobs: int | None = None
 ) -> WordTypes:
-    """Split texts into words and number their types in the order in which they first occur.
+    """Split texts into words, and number word types in order of their first occurrence.
 
-    Spans, if `located`, take about twice the time. `n_jobs` processes, or threads of compiled
-    kernels, change nothing but time; in a task of Dask it is one.
+    With `located`, spans are computed too, which takes about twice the time. The number of
+    processes, or of threads of kernels, is `n_jobs`, and 1 in a task of Dask; it does not change
+    the result.
     """
     compiled = None
     calls_user = analyzer.sentence_splitter is not None or analyzer.word_tokenizer is not None
@@ -273,18 +279,19 @@ def read_word_types(
         compiled = kernels("text", worth_loading=len(texts) >= _WORTH_KERNELS)
     if compiled is not None:
         with nullcontext() if n_jobs is None else using_threads(_n_workers(n_jobs)):
-            found = scan_texts(compiled, texts, analyzer.token_pattern, located=located)
-        if found is not None:
-            return WordTypes(*found)
+            scanned = scan_texts(compiled, texts, analyzer.token_pattern, located=located)
+        if scanned is not None:
+            return WordTypes(*scanned)
     n_chunks = len(texts) // _SMALLEST_CHUNK
-    if n_chunks > 1:  # counting cores takes longer than reading a text
+    # Counting the cores takes longer than reading a text, so it is avoided for few texts.
+    if n_chunks > 1:
         n_chunks = min(n_chunks, _n_workers(n_jobs))
     if n_chunks < 2:
         return _read_chunk(texts, analyzer, located)
     from joblib import Parallel, delayed
 
     bounds = [len(texts) * i // n_chunks for i in range(n_chunks + 1)]
-    return joined(
+    return concatenate_types(
         Parallel(n_jobs=n_chunks)(
             delayed(_read_chunk)(texts[start:end], analyzer, located)
             for start, end in pairwise(bounds)
@@ -293,15 +300,17 @@ def read_word_types(
 
 
 def _n_workers(n_jobs: int | None) -> int:
-    if tasks_at_once() is not None:  # a task owns one thread of its worker
+    # A task of Dask owns one thread of its worker.
+    if tasks_at_once() is not None:
         return 1
-    from joblib import cpu_count, effective_n_jobs  # a Scorer may read few texts without joblib
+    # A Scorer that reads few texts does not need joblib.
+    from joblib import cpu_count, effective_n_jobs
 
     return at_most_per_core(effective_n_jobs(n_jobs), cpu_count())
 
 
 class Numbering(dict[str, int]):
-    """A dict that numbers a new key when it is looked up, which is faster than a loop here."""
+    """A dict that numbers new keys when they are looked up, which is faster than a loop."""
 
     def __missing__(self, word_type: str) -> int:
         number = self[word_type] = len(self)
@@ -310,14 +319,14 @@ class Numbering(dict[str, int]):
 
 def _read_chunk(texts: list[str], analyzer: TextAnalyzer, located: bool) -> WordTypes:
     number_of = Numbering()
-    # Arrays of numbers: a list of the words would take fifteen times the memory.
+    # A list of the words would take fifteen times the memory of an array of their numbers.
     numbers, words_per_sentence, sentences_per_document = array("i"), array("q"), array("q")
     word_spans, sentence_spans = array("q"), array("q")
     for text in texts:
         if located:
-            found = list(analyzer.locate(text))
-            sentences = [sentence.words for sentence in found]
-            for sentence in found:
+            located_sentences = list(analyzer.locate(text))
+            sentences = [sentence.words for sentence in located_sentences]
+            for sentence in located_sentences:
                 sentence_spans.extend(sentence.span)
                 word_spans.extend(chain.from_iterable(sentence.word_spans))
         else:
@@ -326,8 +335,8 @@ def _read_chunk(texts: list[str], analyzer: TextAnalyzer, located: bool) -> Word
         words_per_sentence.extend(map(len, sentences))
         numbers.extend(map(number_of.__getitem__, chain.from_iterable(sentences)))
     spans = [
-        np.array(each, dtype=np.int64).reshape(-1, 2) if located else None
-        for each in (word_spans, sentence_spans)
+        np.array(bounds, dtype=np.int64).reshape(-1, 2) if located else None
+        for bounds in (word_spans, sentence_spans)
     ]
     return WordTypes(
         list(number_of),
@@ -338,8 +347,8 @@ def _read_chunk(texts: list[str], analyzer: TextAnalyzer, located: bool) -> Word
     )
 
 
-def joined(chunks: list[WordTypes]) -> WordTypes:
-    """Put the documents of several readings into one."""
+def concatenate_types(chunks: list[WordTypes]) -> WordTypes:
+    """Concatenate documents, and number their types together."""
     number_of = Numbering()
     numbers = [
         np.fromiter(map(number_of.__getitem__, chunk.types), np.int32, len(chunk.types))[
@@ -359,8 +368,8 @@ def joined(chunks: list[WordTypes]) -> WordTypes:
     )
 
 
-def words_of(documents: DocumentArray, vocabulary: Mapping[str, int]) -> list[list[list[str]]]:
-    """Return the words of documents; ids that the vocabulary does not have are `UNKNOWN_WORD`."""
+def to_words(documents: DocumentArray, vocabulary: Mapping[str, int]) -> list[list[list[str]]]:
+    """Return the words of documents as nested lists; unknown ids become `UNKNOWN_WORD`."""
     word_of = {i: word for word, i in vocabulary.items()}
     return [
         [[word_of.get(i, UNKNOWN_WORD) for i in sentence] for sentence in document]

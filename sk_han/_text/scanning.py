@@ -1,4 +1,4 @@
-"""Read texts with compiled kernels, and the tables of characters that these need."""
+"""Reading texts with compiled kernels, and the tables of characters that these need."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han._documents import code_points, concatenated_ranges, packed, starts_of
+from sk_han._documents import chunk_slices, code_points, concatenated_ranges, to_offsets
 from sk_han._kernels.engine import run_tasks
 from sk_han._text import sentences
 from sk_han._text.analyzer import EMOJI, IGNORED, JOINERS, MARKS, TOKEN_PATTERNS
@@ -28,18 +28,20 @@ from sk_han._text.sentences import (
     sentence_spans,
 )
 
-# Patterns whose words the kernels find too.
+# Patterns that the kernels implement.
 COMPILED_PATTERNS = frozenset(TOKEN_PATTERNS[kind] for kind in ("words", "words+marks"))
 _N_CODES = 0x110000
 
-# Characters beyond are neither letters, digits nor spaces; asking about all of them would take a
-# new process 35 ms more.
+# Characters from here on are no letters, digits or spaces; testing all of them would take 35 ms
+# more in each new process.
 _WITH_PROPERTIES = 0x40000
 
-# Lower case is looked up for characters below it. No abbreviation has a character beyond, nor
-# one that is the lower case of a character beyond.
+# The table of lower case ends here, since no abbreviation has a character beyond it, or one whose
+# upper case is beyond it.
 _LOWER_CODES = 0x3000
-_N_SLOTS = 1 << 18  # one word in a thousand shares the place of an abbreviation
+# Size of the hash table of abbreviations, in which one word in a thousand collides with one of
+# them.
+_N_SLOTS = 1 << 18
 
 
 class Tables(NamedTuple):
@@ -52,7 +54,7 @@ class Tables(NamedTuple):
 
 @cache
 def tables(compiled: ModuleType, token_pattern: str = TOKEN_PATTERNS["words"]) -> Tables:
-    """Return the tables for the module of kernels, which names the bits, and a pattern."""
+    """Return the tables for a pattern; the module of kernels defines the bits."""
     if token_pattern == TOKEN_PATTERNS["words"]:
         lower = [ord(chr(code).lower()[0]) for code in range(_LOWER_CODES)]
         return Tables(_bits(compiled), np.array(lower, dtype=np.int32), _abbreviations())
@@ -108,7 +110,7 @@ def _bits(compiled: ModuleType) -> NDArray[np.int32]:
 
 
 def _ranges(character_class: str) -> list[tuple[int, int]]:
-    """Return the code points between the brackets of a pattern as ranges."""
+    """Return the ranges of code points of a character class, given without its brackets."""
     one = r"(\\u.{4}|\\U.{8}|[^\\-])"
     return [
         (_code(first), _code(last or first))
@@ -130,58 +132,62 @@ def _abbreviations() -> NDArray[np.bool_]:
     return may_be
 
 
-# Characters, with about 32 bytes each. With 1 << 20, beyond the cache, it took 1.1 times as long.
-_CODES_AT_ONCE = 1 << 17
-_TASK_SIZE = 8  # texts that a thread takes at once
+# Characters that are scanned at once, of about 32 bytes each, so that they fit into the cache: with
+# 1 << 20 it took 1.1 times as long. A task is this number of texts.
+_CODES_AT_ONCE, _TASK_SIZE = 1 << 17, 8
 
-# Drawn once per process, so that nobody can craft a text whose words share a hash value.
+# Factor of the hash function, random in each process, so that nobody can craft a text whose words
+# collide.
 _FACTOR = random.SystemRandom().getrandbits(64) | 1
 
 
 def scan_texts(
     compiled: ModuleType, texts: list[str], token_pattern: str, *, located: bool
 ) -> tuple[Any, ...] | None:
-    """Find the words and sentences of texts, with spans if `located`: the fields of `WordTypes`.
+    """Find the words and sentences of texts; return the fields of `WordTypes`, or None.
 
-    `compiled` is `sk_han._kernels.text`, and `token_pattern` one of `COMPILED_PATTERNS`.
-    Return None if a text has characters for which only Python's patterns are exact.
+    `compiled` is the module `sk_han._kernels.text`, and `token_pattern` one of `COMPILED_PATTERNS`.
+    Spans are included if `located`. The result is None if a text has characters for which only the
+    patterns of Python are exact.
     """
-    types, known = _Types(), tables(compiled, token_pattern)
+    types, character_tables = _Types(), tables(compiled, token_pattern)
     parts = []
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-    for rows in packed(lengths, _CODES_AT_ONCE) if texts else [slice(0)]:
-        part = _scan_chunk(compiled, texts[rows], known, types, located)
+    for rows in chunk_slices(lengths, _CODES_AT_ONCE) if texts else [slice(0)]:
+        part = _scan_chunk(compiled, texts[rows], character_tables, types, located)
         if part is None:
             return None
         parts.append(part)
-    joined = [
+    columns = [
         column[0] if len(parts) == 1 else np.concatenate(column)
         for column in zip(*parts, strict=True)
     ]
-    return types.strings(), *joined
+    return types.strings(), *columns
 
 
 def count_marked(marked: NDArray[np.bool_], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the marked values in each of consecutive pieces of these lengths."""
-    return np.diff(starts_of(marked)[starts_of(lengths)])
+    """Count the marked values in consecutive pieces of these lengths."""
+    return np.diff(to_offsets(marked)[to_offsets(lengths)])
 
 
 def _scan_chunk(
-    compiled: ModuleType, texts: list[str], known: Tables, types: _Types, located: bool
+    compiled: ModuleType, texts: list[str], tables: Tables, types: _Types, located: bool
 ) -> tuple[NDArray[Any], ...] | None:
     codes, lengths = code_points(texts)
-    kinds = known.bits.take(codes)
+    kinds = tables.bits.take(codes)
     if (kinds & compiled.AMBIGUOUS).any():
         return None
-    starts = starts_of(lengths)
+    starts = to_offsets(lengths)
     words = np.empty((len(codes), 2), dtype=np.int32)
     hashes = np.empty(len(codes), dtype=np.uint64)
     sentences = np.empty((len(codes), 2), dtype=np.int32)
     counts = np.empty((len(texts), 2), dtype=np.int64)
-    read = starts, codes, kinds, known.lower, known.abbreviations, _FACTOR
-    written = words, hashes, sentences, counts
-    run_tasks(compiled.scan, -(-len(texts) // _TASK_SIZE), _TASK_SIZE, *read, *written)
-    for i in np.flatnonzero(counts[:, 1] < 0).tolist():  # undecided after some sentences
+    inputs = starts, codes, kinds, tables.lower, tables.abbreviations, _FACTOR
+    results = words, hashes, sentences, counts
+    run_tasks(compiled.scan, -(-len(texts) // _TASK_SIZE), _TASK_SIZE, *inputs, *results)
+    # Where the kernel could not decide on the end of a sentence, Python splits the rest of the
+    # text.
+    for i in np.flatnonzero(counts[:, 1] < 0).tolist():
         origin, n_decided = starts[i], compiled.UNDECIDED - counts[i, 1]
         row = origin + n_decided
         spans = sentence_spans(texts[i], start=sentences[row, 0] - origin)
@@ -191,20 +197,21 @@ def _scan_chunk(
     sentences = sentences[concatenated_ranges(starts[:-1], counts[:, 1])]  # (N, 2)
     first, beyond = np.searchsorted(words[rows, 0], sentences.T)  # (N,)
     n_words = beyond - first
-    if n_words.sum() < len(rows):  # the others stand in tags
+    # Words outside of sentences are those inside tags.
+    if n_words.sum() < len(rows):
         rows = rows[concatenated_ranges(first, n_words)]
     wordy = n_words > 0
     n_words = n_words[wordy]
     numbers = types.number(compiled, codes, words, hashes, rows)
-    found = numbers, n_words, count_marked(wordy, counts[:, 1])
+    counted = numbers, n_words, count_marked(wordy, counts[:, 1])
     if not located:
-        return found
+        return counted
     origins = np.repeat(starts[:-1], counts[:, 1])[wordy, np.newaxis]  # (N, 1), of their texts
-    return *found, words[rows] - np.repeat(origins, n_words, axis=0), sentences[wordy] - origins
+    return *counted, words[rows] - np.repeat(origins, n_words, axis=0), sentences[wordy] - origins
 
 
 class _Types:
-    """Word types so far, in the arrays of a hash table."""
+    """The word types found so far, in the arrays of a hash table."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -221,7 +228,7 @@ class _Types:
         hashes: NDArray[np.uint64],
         rows: NDArray[np.int64],
     ) -> NDArray[np.int32]:
-        """Return the numbers (T,) of the types of the words of `rows`, and learn the new ones."""
+        """Return the type numbers (T,) of the words of `rows`, and add new types."""
         if self.n + len(rows) > len(self.hashes):
             most = 1 << (2 * (self.n + len(rows))).bit_length()
             self.hashes = _longer(self.hashes, most)
@@ -240,11 +247,12 @@ class _Types:
         """Return the types as strings."""
         starts = self.starts[: self.n + 1].tolist()
         text = self.codes[: starts[-1]].astype("<i4", copy=False).tobytes()
-        joined = text.decode("utf-32-le", "surrogatepass")
-        return [joined[start:end] for start, end in pairwise(starts)]
+        words = text.decode("utf-32-le", "surrogatepass")
+        return [words[start:end] for start, end in pairwise(starts)]
 
 
 def _longer(array: NDArray[Any], length: int) -> NDArray[Any]:
-    longer = np.empty(length, dtype=array.dtype)  # `resize` would write zeros
+    # `resize` would fill the array with zeros first.
+    longer = np.empty(length, dtype=array.dtype)
     longer[: len(array)] = array
     return longer

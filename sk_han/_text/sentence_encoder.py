@@ -1,7 +1,8 @@
-"""Sentence encoders of other libraries: called on distinct sentences, recognized, and kept apart.
+"""Sentence encoders of other libraries: how they are called, identified, cached and pickled.
 
-A fit with an encoder stores which one it was (`EncoderIdentity`), and neither the encoder nor how
-to import it. Whoever predicts gives the encoder again, and it is compared by its vectors.
+A fit stores the fingerprint of its encoder (`EncoderIdentity`), but neither the encoder nor how to
+import it. For predictions from a file the user passes the encoder again, and it must give the same
+vectors for the probe sentences.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han._documents import DocumentArray, EncoderIdentity, SentenceArray, starts_of
+from sk_han._documents import DocumentArray, EncoderIdentity, SentenceArray, to_offsets
 from sk_han._documents.sentences import rows_beyond_limit
 from sk_han._kernels.engine import n_threads
 from sk_han._options import InstanceOf
@@ -37,7 +38,8 @@ from sk_han._validation.documents import text_portions
 
 Vectors = NDArray[np.float32]
 
-# Sentences that tell encoders apart: several scripts, numbers, capitals, a single character.
+# Probe sentences, by whose vectors encoders are compared: several scripts, numbers, capitals, a
+# single character.
 PROBES = (
     "The film was not as good as the book.",
     "NOT GOOD AT ALL!",
@@ -54,11 +56,13 @@ ENCODER_IDENTITY = Schema(
         Field("probes", Array("float32", f"{len(PROBES)} E", -LARGEST_NUMBER, LARGEST_NUMBER)),
     )
 )
-# V words of documents.
+# V is the number of word ids.
 EMBEDDER = Schema((Field("tokenizer", FittedTokenizer("V")), Field("identity", ENCODER_IDENTITY)))
-_AT_ONCE = 1024  # distinct sentences of one call of the encoder, which may divide them further
-_KEYS_AT_ONCE = 500  # of a query; SQLite takes 999 and more
-# Encoders need not be safe for threads, as those of a service, and are made once.
+# Distinct sentences of one call of the encoder, which may divide them further, and keys of one
+# query, of which old versions of SQLite accept 999.
+_AT_ONCE, _KEYS_AT_ONCE = 1024, 500
+# Encoders need not be thread-safe, so that threads, as of a service, take turns; each named encoder
+# is created once.
 _LOCK, _MAKING = threading.Lock(), threading.RLock()
 
 _CAN_BE_GIVEN = (
@@ -70,13 +74,13 @@ _CAN_BE_GIVEN = (
 
 @dataclass(frozen=True, eq=False)
 class SentenceEncoder:
-    """A user's encoder of sentences, its identity, and where its vectors are kept.
+    """A user's sentence encoder with its fingerprint and the cache of its vectors.
 
     Create one with `from_parameter`.
     """
 
-    parameter: Any  # what the user set: the encoder, or the string that names it
-    encoder: Any  # what is called
+    parameter: Any  # the user's parameter: the encoder, or a string that names it
+    encoder: Any  # the encoder itself
     identity: EncoderIdentity
     memory: Any = None
     quiet: bool = True
@@ -91,47 +95,48 @@ class SentenceEncoder:
         learn_from: Callable[[], list[str]] | None = None,
         expected: EncoderIdentity | None = None,
     ) -> SentenceEncoder:
-        """Make the encoder if it is named, fit it if it is to be fitted, and encode the probes.
+        """Create the encoder if it is named, fit it if it is a transformer, and encode the probes.
 
-        A ValueError is raised if the identity is not the `expected` one.
+        A ValueError is raised if its fingerprint is not the `expected` one.
         """
         encoder = cls.check(parameter)
         if learn_from is not None and is_to_be_fitted(encoder):
             from sklearn.base import clone
 
             encoder = clone(encoder).fit(learn_from())
-            memory = None  # another fit has other vectors
+            # Vectors change with each fit, so they are not cached.
+            memory = None
         with _LOCK:
-            probes = _encoded(encoder, list(PROBES))
+            probes = _encode(encoder, list(PROBES))
         identity = EncoderIdentity(_name(encoder), probes)
         if expected is not None:
             expected.check(identity)
         return cls(parameter, encoder, identity, memory, quiet)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a pickle holds, such as that of a Scorer: see `in_pickle`."""
+        """Return the state of a pickle, such as that of a Scorer; see `in_pickle`."""
         parameter = in_pickle(self.parameter, self.identity)
         return {**vars(self), "parameter": parameter, "encoder": self.fitted}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if self.encoder is None:
-            self.__dict__["encoder"] = resolved(self.parameter)
+            self.__dict__["encoder"] = resolve_encoder(self.parameter)
 
     @property
     def fitted(self) -> Any:
-        """The encoder if the fit has fitted it, which only a pickle holds; else None."""
+        """The encoder if `fit` has fitted it, which only a pickle stores; else None."""
         return self.encoder if is_to_be_fitted(self.encoder) else None
 
     @staticmethod
     def check(parameter: Any) -> Any:
-        """Return the encoder that is set or named; raise a TypeError if it is none."""
-        encoder = resolved(parameter)
+        """Return the encoder that a parameter is or names; raise a TypeError if there is none."""
+        encoder = resolve_encoder(parameter)
         _method(encoder)
         return encoder
 
     def encode(self, sentences: list[str]) -> Vectors:
-        """Encode distinct sentences, (n, d), those that the memory lacks."""
+        """Return the vectors (n, d) of distinct sentences; those in the cache are not encoded."""
         if self.encoder is None:
             raise ValueError(f"This model is not complete: {asking_for(self.identity)}")
         vectors = np.empty((len(sentences), self.identity.probes.shape[1]), dtype=np.float32)
@@ -140,7 +145,8 @@ class SentenceEncoder:
             self._fill(vectors, sentences, np.arange(len(sentences)))
             return vectors
         try:
-            with suppress(OSError):  # which SQLite names
+            # If the folder cannot be created, SQLite raises the error that is reported.
+            with suppress(OSError):
                 os.makedirs(folder, exist_ok=True)
             path = os.path.join(folder, "sentence_vectors.sqlite")
             with closing(sqlite3.connect(path, timeout=60)) as store:
@@ -157,13 +163,13 @@ class SentenceEncoder:
     def _fill(
         self, vectors: Vectors, sentences: list[str], rows: NDArray[np.int64], kept: Any = None
     ) -> None:
-        """Encode the sentences of some rows, and store their vectors batch by batch."""
+        """Encode the sentences of these rows, and cache their vectors batch by batch."""
         stages = Stages(not self.quiet and len(rows) > 0)
         with stages("Encoded", "sentence") as advance:
             for first in range(0, len(rows), _AT_ONCE):
                 batch = rows[first : first + _AT_ONCE]
                 with _LOCK:
-                    encoded = _encoded(self.encoder, [sentences[row] for row in batch])
+                    encoded = _encode(self.encoder, [sentences[row] for row in batch])
                 if encoded.shape[1] != vectors.shape[1]:
                     raise ValueError(
                         f"The encoder {self.identity.name} gave vectors of {vectors.shape[1]} "
@@ -178,29 +184,33 @@ class SentenceEncoder:
                 advance(len(batch))
 
     def _keys(self, sentences: list[str]) -> list[bytes]:
-        """Return the keys of sentences, which change with the encoder."""
+        """Return cache keys of sentences, which also depend on the encoder.
+
+        Vectors of the probes are rounded, since they vary slightly with threads and batch sizes.
+        """
         name, probes = self.identity
         lengths = np.linalg.norm(probes, axis=1) + np.finfo(np.float32).tiny
         direction = np.random.RandomState(0).normal(size=probes.shape[1])
-        seen = np.round(probes @ direction / lengths, 3) + 0.0  # +0.0 turns -0.0 into 0.0
+        # Adding 0.0 converts -0.0, whose text differs, to 0.0.
+        projections = np.round(probes @ direction / lengths, 3) + 0.0
         size = float(f"{lengths.mean():.2g}")
-        encoder = hashlib.blake2b(f"{name} {size} {seen.tolist()}".encode(), digest_size=16)
+        encoder = hashlib.blake2b(f"{name} {size} {projections.tolist()}".encode(), digest_size=16)
 
         def key(sentence: str) -> bytes:
-            each = encoder.copy()
-            each.update(sentence.encode("utf-8", "surrogatepass"))
-            return each.digest()
+            digest = encoder.copy()
+            digest.update(sentence.encode("utf-8", "surrogatepass"))
+            return digest.digest()
 
         return list(map(key, sentences))
 
 
 def _read(store: sqlite3.Connection, keys: list[bytes], vectors: Vectors) -> NDArray[np.int64]:
-    """Fill in the vectors that are stored, and return the rows of the others."""
+    """Fill in the cached vectors, and return the rows of the others."""
     row_of, lacking = {key: row for row, key in enumerate(keys)}, np.ones(len(keys), dtype=bool)
     for first in range(0, len(keys), _KEYS_AT_ONCE):
-        some = keys[first : first + _KEYS_AT_ONCE]
-        query = f"SELECT key, v FROM vectors WHERE key IN ({','.join('?' * len(some))})"
-        for key, stored in store.execute(query, some):
+        batch = keys[first : first + _KEYS_AT_ONCE]
+        query = f"SELECT key, v FROM vectors WHERE key IN ({','.join('?' * len(batch))})"
+        for key, stored in store.execute(query, batch):
             if len(stored) == 4 * vectors.shape[1]:
                 vectors[row_of[key]] = np.frombuffer(stored, dtype=np.float32)
                 lacking[row_of[key]] = False
@@ -208,21 +218,21 @@ def _read(store: sqlite3.Connection, keys: list[bytes], vectors: Vectors) -> NDA
 
 
 class SentenceReader:
-    """A fitted tokenizer and an encoder: raw texts to documents of words and sentence vectors."""
+    """Converts texts to documents of words and sentence vectors, by a tokenizer and an encoder."""
 
     def __init__(self, tokenizer: Any, encoder: SentenceEncoder) -> None:
         self.tokenizer, self.encoder = tokenizer, encoder
 
     def transform_ragged(self, X: Any, name: str = "X") -> SentenceArray:
-        """Turn texts into documents; `name` is that of the argument in errors."""
+        """Convert texts to documents; `name` is the name of the argument in errors."""
         return self.locate(X, name)[0]
 
     def keep_words(
         self, documents: DocumentArray, sources: Sequence[Any], kept: NDArray[np.bool_]
     ) -> SentenceArray:
-        """Return documents of these words alone, (T,); changed sentences are encoded anew."""
+        """Return documents with only the marked words (T,); changed sentences are encoded again."""
         assert isinstance(documents, SentenceArray)
-        n_kept = np.diff(starts_of(kept)[documents.sentence_starts])
+        n_kept = np.diff(to_offsets(kept)[documents.sentence_starts])
         is_changed = n_kept < documents.words_per_sentence
         spans = np.concatenate([source.sentence_spans for source in sources])
         word_spans = np.concatenate([source.word_spans for source in sources])
@@ -255,7 +265,7 @@ class SentenceReader:
             portion, places = self.tokenizer.locate(texts)
             documents.append(portion)
             spans += places
-            for sentence in sentences_of(texts, places):
+            for sentence in sentence_texts(texts, places):
                 numbers.append(number_of.setdefault(sentence, len(number_of)))
         return (
             SentenceArray(
@@ -268,7 +278,7 @@ class SentenceReader:
         )
 
 
-def sentences_of(texts: list[str], spans: list[DocumentSpans]) -> list[str]:
+def sentence_texts(texts: list[str], spans: list[DocumentSpans]) -> list[str]:
     """Return the sentences of texts, in order."""
     return [
         text[start:end]
@@ -277,13 +287,13 @@ def sentences_of(texts: list[str], spans: list[DocumentSpans]) -> list[str]:
     ]
 
 
-def resolved(encoder: Any) -> Any:
-    """Return an encoder as it is, or the one that a string "module:Name" makes, once a process."""
+def resolve_encoder(encoder: Any) -> Any:
+    """Return an encoder as it is; for a string "module:Name", create it once per process."""
     if not isinstance(encoder, str):
         return encoder
     try:
         with _MAKING:
-            return _made(encoder)
+            return _create(encoder)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise ValueError(
             f"encoder={encoder!r} makes no encoder: {error}. Name a class or function without "
@@ -292,35 +302,38 @@ def resolved(encoder: Any) -> Any:
 
 
 @cache
-def _made(name: str) -> Any:
+def _create(name: str) -> Any:
     module, colon, attribute = name.partition(":")
     if not (module and colon and attribute):
         raise ValueError("it is not of the form 'module:Name'")
     make = getattr(importlib.import_module(module), attribute)
-    # USE and fastembed start threads of their own, as many on one core as on many.
+    # USE and fastembed start their own threads, whose number does not depend on that of the cores.
     takes_threads = "threads" in inspect.signature(make).parameters
     return make(threads=n_threads()) if takes_threads else make()
 
 
 def in_pickle(encoder: Any, identity: EncoderIdentity | None) -> Any:
-    """Return what a pickle holds of an encoder that may be one that cannot be pickled.
+    """Return what a pickle stores for an encoder.
 
-    Of such a one it is the string that makes another of the same vectors; without one None for a
-    fitted estimator, which knows the `identity` and asks for the encoder, and else a TypeError.
+    An encoder that cannot be pickled is replaced by a string "module:Name", if that creates one
+    with the same vectors. Otherwise a fitted estimator, which has an `identity`, stores None and
+    asks for the encoder when it predicts; without an identity, a TypeError is raised.
     """
     if encoder is None or isinstance(encoder, str):
         return encoder
     try:
         pickle.dumps(encoder)
-    except Exception:  # whatever a foreign __reduce__ raises
+    except Exception:
+        # A foreign __reduce__ may raise anything.
         pass
     else:
         return encoder
     kind, name = type(encoder), f"{type(encoder).__module__}:{type(encoder).__qualname__}"
     try:
-        known = identity or SentenceEncoder.from_parameter(encoder).identity
-        SentenceEncoder.from_parameter(name, expected=known)
-    except Exception as error:  # such as that of a download
+        expected = identity or SentenceEncoder.from_parameter(encoder).identity
+        SentenceEncoder.from_parameter(name, expected=expected)
+    except Exception as error:
+        # Creating the encoder may also fail, for example at a download.
         if identity is not None:
             return None
         raise TypeError(
@@ -331,7 +344,7 @@ def in_pickle(encoder: Any, identity: EncoderIdentity | None) -> Any:
 
 
 def asking_for(encoder: Any) -> str:
-    """Return the end of the message of a model that has no encoder to read texts with."""
+    """Return the second part of the message that a model lacks its encoder."""
     return (
         f"it reads vectors of {encoder.probes.shape[1]} numbers that the encoder {encoder.name} "
         "makes of sentences, which no file and not every pickle holds. Give it as encoder= of load "
@@ -340,7 +353,7 @@ def asking_for(encoder: Any) -> str:
 
 
 def check_storable(encoder: Any) -> None:
-    """Raise a TypeError for an encoder that a fit has fitted, or will fit."""
+    """Raise a TypeError for an encoder that `fit` fits, which files cannot store."""
     if is_to_be_fitted(encoder):
         raise TypeError(
             f"the encoder {type(encoder).__name__} is fitted to sentences, and files hold no such "
@@ -349,9 +362,9 @@ def check_storable(encoder: Any) -> None:
 
 
 class SharesEncoder:
-    """An estimator whose clones have the same encoder, which may be large or impossible to copy.
+    """Mixin for estimators whose clones share the encoder, which may be large or not copyable.
 
-    An encoder that is to be fitted is cloned as usual.
+    An encoder that `fit` fits is cloned as usual.
     """
 
     encoder: Any
@@ -370,20 +383,20 @@ class SharesEncoder:
 
 
 def is_to_be_fitted(encoder: Any) -> bool:
-    """Return whether an encoder is a transformer of scikit-learn, and not one that is ready."""
+    """Return whether an encoder is a transformer that must be fitted, and not a pretrained one."""
     is_ready = any(callable(getattr(encoder, name, None)) for name in ("encode", "embed"))
     can_learn = hasattr(encoder, "fit") and hasattr(encoder, "transform")
     return can_learn and not is_ready and not isinstance(encoder, type)
 
 
 def _method(encoder: Any) -> Callable[[list[str]], Any]:
-    """Return the method of an encoder that takes sentences."""
+    """Return the method of an encoder that encodes sentences; raise a TypeError if it has none."""
     if not isinstance(encoder, type):
         for name in ("encode", "embed", "transform"):
             method = getattr(encoder, name, None)
             if callable(method):
-                found: Callable[[list[str]], Any] = method
-                return found
+                encode: Callable[[list[str]], Any] = method
+                return encode
     repair = ""
     if isinstance(encoder, type):
         repair = f" Make the encoder first: {encoder.__name__}()."
@@ -392,16 +405,16 @@ def _method(encoder: Any) -> Callable[[list[str]], Any]:
 
 
 def _name(encoder: Any) -> str:
-    """Return class, package and version of an encoder, as far as they are known."""
+    """Return class, package and, if known, version of an encoder."""
     package = type(encoder).__module__.partition(".")[0]
     version = getattr(sys.modules.get(package), "__version__", None)
     return f"{type(encoder).__name__} of {package}{f' {version}' * isinstance(version, str)}"
 
 
-def _encoded(encoder: Any, sentences: list[str]) -> Vectors:
-    """Return the vectors of sentences, checked: one for each, finite, as float32."""
-    # Halves of characters, which no UTF-8 has, are refused by tokenizers of others.
-    encodable = [each.encode("utf-8", "replace").decode("utf-8") for each in sentences]
+def _encode(encoder: Any, sentences: list[str]) -> Vectors:
+    """Return the vectors of sentences as float32, after checking their number and values."""
+    # Tokenizers of other libraries refuse lone surrogates, which UTF-8 cannot represent.
+    encodable = [sentence.encode("utf-8", "replace").decode("utf-8") for sentence in sentences]
     result, name = _method(encoder)(encodable), type(encoder).__name__
     if hasattr(result, "tocsr"):
         raise TypeError(
@@ -409,10 +422,11 @@ def _encoded(encoder: Any, sentences: list[str]) -> Vectors:
             "model needs short vectors: put TruncatedSVD after it, in a Pipeline."
         )
     if not hasattr(result, "__len__") and hasattr(result, "__iter__"):
-        result = list(result)  # fastembed yields them one by one
+        # fastembed yields vectors one by one.
+        result = list(result)
     are_listed = isinstance(result, (list, tuple))
-    for each in result if are_listed else [result]:
-        refuse_masked(each, f"An array of the encoder {name}")
+    for array in result if are_listed else [result]:
+        refuse_masked(array, f"An array of the encoder {name}")
     tensors = are_listed and any(hasattr(vector, "cpu") for vector in result)
     try:
         vectors = np.asarray(list(map(_on_cpu, result)) if tensors else _on_cpu(result))
@@ -428,7 +442,8 @@ def _encoded(encoder: Any, sentences: list[str]) -> Vectors:
     if vectors.ndim != 2 or len(vectors) != n or vectors.shape[1] == 0:
         raise ValueError(f"The encoder {name} must give {expected}; got shape {vectors.shape}.")
     with np.errstate(over="ignore"):
-        vectors = vectors.astype(np.float32)  # a copy: the encoder may fill its array again
+        # This copies, since an encoder may reuse its array.
+        vectors = vectors.astype(np.float32)
     wrong = rows_beyond_limit(vectors)
     if len(wrong):
         raise ValueError(
@@ -439,5 +454,5 @@ def _encoded(encoder: Any, sentences: list[str]) -> Vectors:
 
 
 def _on_cpu(result: Any) -> Any:
-    """Return a tensor, perhaps of a GPU or in half precision, as NumPy can read it."""
+    """Convert a tensor, perhaps on a GPU or in half precision, so that NumPy can read it."""
     return result.detach().cpu().float() if hasattr(result, "cpu") else result

@@ -1,4 +1,4 @@
-"""Sentences of texts: where they end, by characters, abbreviations and what follows."""
+"""Sentence boundaries: rules on terminators, abbreviations and the text that follows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 
 
 def _character_class(ranges: str) -> str:
-    """Write code points and their ranges for use between the brackets of a pattern."""
+    """Convert code points and ranges to the inside of a character class of a pattern."""
     return "".join(
-        "-".join(_escaped(int(bound, 16)) for bound in span.split("-")) for span in ranges.split()
+        "-".join(_escape(int(bound, 16)) for bound in span.split("-")) for span in ranges.split()
     )
 
 
@@ -18,7 +18,7 @@ def _characters(ranges: str) -> str:
     return "".join(chr(code) for span in bounds for code in range(span[0], span[-1] + 1))
 
 
-def _escaped(code: int) -> str:
+def _escape(code: int) -> str:
     if code < 0x80:
         return chr(code)
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
@@ -44,8 +44,8 @@ WORD_CHARACTERS = _character_class("""
     1FBF0-1FBF9
 """)
 
-# Letters and digits of scripts that do not: Han, kana, Thai, Lao, Burmese, Khmer, Tai, Yi,
-# Tangut. Finding words there takes a dictionary, so each character is a word.
+# Letters and digits of scripts without spaces: Han, kana, Thai, Lao, Burmese, Khmer, Tai, Yi,
+# Tangut. Splitting them into words would take a dictionary, so each character is a word.
 CHARACTER_WORDS = _character_class("""
     E01-E30 E32-E33 E40-E46 E50-E59 E81-EB0 EB2-EB3 EBD-EC6 ED0-EDF 1000-102A 103F-1049
     1050-1055 105A-105D 1061 1065-1066 106E-1070 1075-1081 108E 1090-1099 1780-17B3 17D7 17DC
@@ -55,17 +55,17 @@ CHARACTER_WORDS = _character_class("""
     FF66-FF6F FF71-FF9D 16F00-16F4A 17000-18D08 1AFF0-1B167 20000-323AF
 """)
 
-# Marks that follow one of these characters: vowel signs, tones, voicing and length marks.
+# Marks that follow such a character: vowel signs, tones, voicing and length marks.
 CHARACTER_MARKS = _character_class("""
     E31 E34-E3A E47-E4E EB1 EB4-EBC EC8-ECE 102B-103E 1056-1059 105E-1060 1062-1064 1067-106D
     1071-1074 1082-108D 108F 109A-109D 17B4-17D3 17DD 1A55-1A7F 302A-302F 3099-309A 30FC A9E5
     AA7B-AA7D AAB0 AAB2-AAB4 AAB7-AAB8 AABE-AABF AAC1 FF70 FF9E-FF9F 16F4F-16F92 16FE4-16FF1
 """)
 
-# These end a sentence only before white space or at the end of the text.
+# Terminators that end a sentence only before white space or at the end of the text.
 WEAK_TERMINATORS = ".!?…‥‼⁇⁈⁉‽"
 
-# These end a sentence wherever they stand: the sentence terminals of Unicode (STerm) for Greek,
+# Terminators that always end a sentence: the sentence terminals of Unicode (STerm) for Greek,
 # Armenian, Arabic, Syriac, N'Ko, Samaritan; Devanagari and related ones, Sinhala, Thai; Tibetan,
 # Burmese, Ethiopic, Canadian syllabics, Tagalog, Khmer, Mongolian, Limbu, Tai Tham, Balinese,
 # Lepcha, Ol Chiki; CJK; Lisu, Vai, Bamum, Phags-pa, Saurashtra, Kayah Li, Javanese, Cham,
@@ -84,8 +84,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Titles and connectives: something always follows them, whatever its first letter. Those with a
-# capital count only as written, since "sen" and "hon" are words that end sentences in Swedish.
+# Titles and connectives never end a sentence, whether or not a capital follows. Those with a
+# capital are case-sensitive, since "sen" and "hon" are words that end sentences in Swedish.
 BEFORE_NAME = _words("""
     mr mrs ms messrs mme mlle mmes dr dra drs prof st ste mt capt cpt cmdr lt sgt cpl supt insp
     Gen Col Maj Adm Rev Hon Pres Gov Sen Rep Fr Ft Sig Ing Dipl Hr Hrn Frl Ste Mgr
@@ -96,7 +96,7 @@ BEFORE_NAME = _words("""
     т.е ул проф акад напр π.χ δηλ د डॉ
 """)
 
-# These may end a sentence. If they do, a capital follows.
+# Abbreviations that may end a sentence, which is assumed if a capital follows.
 MAY_END = _words("""
     etc inc ltd co corp bros jr esq dept assn univ ave blvd rd gmbh bhd pty llc
     jan feb aug sept oct okt nov dec dez mon tue tues wed thu thur thurs fri
@@ -105,13 +105,13 @@ MAY_END = _words("""
     cir temp min sec hrs hr yr yrs mos oz lb lbs ft tsp tbsp cm km kg
 """)
 
-# Abbreviations only before a number: "no. 7", but "She said no."
+# Words that are abbreviations only before a number: "no. 7", but "She said no."
 BEFORE_NUMBER = _words("""
     no nos nr fig figs p pp vol vols ch art sec eq eqs ed pt op opp par pos cap col abs kap lit
     mar apr jun jul sun sat ver kl č str стр c г n º n° nº № gem
 """)
 
-# Words after the German "gem." (according to), and after no English "a gem."
+# Words that follow the German "gem." (according to), but not the English "a gem."
 AFTER_GEM = _words("""
     abs absprache anlage art artikel gesetz nr ordnung plan protokoll satz satzung vertrag ziff
     der dem den des dieser diesem diesen ihrer ihrem unserer unserem
@@ -123,7 +123,7 @@ MONTHS = _words("""
     jan feb mär mrz apr jun jul aug sept okt nov dez
 """)
 
-# After initials and acronyms ("the U.S. The") only these begin a new sentence.
+# After initials and acronyms ("the U.S. The") only these words start a new sentence.
 STARTERS = _words("""
     The This That These Those There Then They He She It We You His Her Its Our Their My Your
     When Where While What Why How If But And Or So Yet However Although Because Since After
@@ -150,11 +150,10 @@ _TAG = f"/?(?:{TAG_NAMES})\\b[^<>]*>"
 
 
 def _break_pattern(terminators: str, closers: str, line_ends: str) -> re.Pattern[str]:
-    # The pattern begins with one class of characters, so that the engine finds the next
-    # candidate quickly. The branches for terminators and line ends cannot fail, and the engine
-    # does not read their characters again, so that the time is linear. Group 1 is where the
-    # sentence would end. German closes with “ and «, which open elsewhere; French puts a space
-    # before ».
+    # The pattern begins with a single character class, so that the engine finds the next candidate
+    # quickly. The branches for terminators and line ends cannot fail, so that there is no
+    # backtracking and the time is linear. Group 1 ends where the sentence would end. German closes
+    # quotations with “ and «, which open them elsewhere, and French puts a space before ».
     marks = f"(?<=[{terminators}])[{terminators}]*[{re.escape(closers)}]*"
     late_closer = "(?:[“«‹](?=\\s)|[ \xa0\u202f]»(?=\\s))?"
     line_end = f"(?<=[{line_ends}])"
@@ -166,30 +165,31 @@ def _break_pattern(terminators: str, closers: str, line_ends: str) -> re.Pattern
 BREAK = _break_pattern(WEAK_TERMINATORS + STRONG_TERMINATORS, ALL_CLOSERS, LINE_ENDS)
 _ASCII_BREAK = _break_pattern(".!?", _CLOSERS, "\n\r\v\f")
 
-# Start of a line that begins a new item of a list, or is a rule of dashes.
+# Beginning of a line that starts an item of a list or is a horizontal rule.
 _ITEM = re.compile(r"[-*+•‣◦·–—][^\S\n]|\(?\d{1,3}[.)]\s|\(?[A-Za-z]\)\s|[-=_*~#]{3}")
 _ITEM_NUMBER = re.compile(r"([0-9]{1,3})\.\s")
 OPENERS = "\"'([{“‘«‹„‚¿¡「『（《"
 CHINESE_DIGITS = "〇零一二三四五六七八九十百千"
 _LONGEST_ABBREVIATION = 8
-_LONGEST_NAME = 24  # with some space before it
+# Characters before an exclamation mark in which a name is looked for.
+_LONGEST_NAME = 24
 _ADDRESS_SIGNS = frozenset("@/\\:_.<>=&")
 _STRONG = frozenset(STRONG_TERMINATORS)
 _LINE_END_SET = frozenset(LINE_ENDS)
 
 
 def sentence_spans(text: str, start: int = 0) -> list[tuple[int, int]]:
-    """Find the sentences of a text; return (start, end) of each, without white space around it.
+    """Split a text into sentences; return (start, end) of each, without surrounding white space.
 
-    Only white space and HTML tags that break lines lie between sentences. The first one begins at
-    `start`; earlier text is only context.
+    Between sentences there are only white space and HTML tags that break lines. The first one
+    begins at `start`; earlier text is context.
 
     Sentences end at the terminators of Latin, Greek, Cyrillic, CJK, Arabic, Indic, Armenian,
     Ethiopic, Burmese, Khmer, Tibetan and other scripts, together with the quotes and brackets
     that close there; at blank lines, before the items of a list, and at HTML breaks such as ``<br
     />`` and ``</p>``. They do not end after common abbreviations and initials, in numbers,
-    addresses and ellipses, or at the end of a line alone, which may be a wrapped one. Thai and
-    Lao mark the ends of sentences by spaces, as they do for clauses; these are left whole.
+    addresses and ellipses, or at the mere end of a line, which may be wrapped. Thai and Lao
+    separate sentences by spaces, but clauses too, so they are not split.
     """
     spans = []
     breaks = (_ASCII_BREAK if text.isascii() else BREAK).finditer(text, start)
@@ -229,7 +229,7 @@ def _starts_anew(text: str, begin: int, end: int) -> bool:
 
 
 def _start_of_item(text: str, start: int, begin: int, stop: int) -> int:
-    """Return where "2." starts that ends at `stop`, if the sentence began with "1.", else 0."""
+    """Return the start of "2.", which ends at `stop`, if the sentence began with "1.", else 0."""
     if stop != begin + 1 or text[begin] != "." or not text[begin - 1 : begin].isdecimal():
         return 0
     first = _ITEM_NUMBER.match(text, start)
@@ -251,12 +251,14 @@ def _ends_sentence(text: str, start: int, begin: int, stop: int, end: int) -> bo
         return True
     marks = text[begin:stop]
     if marks == "." and text[stop:end] == " " and following not in WEAK_TERMINATORS:
-        return not _abbreviates(text, start, begin, end)  # by far the most frequent case
+        # This is by far the most frequent case.
+        return not _abbreviates(text, start, begin, end)
     if not _STRONG.isdisjoint(marks):
         # Japanese continues after a quoted sentence: 「はい。」と言った。
         return not (marks[-1] in "」』" and "ぁ" <= following <= "ゖ")
     ellipsis = ".." in marks or "…" in marks or "‥" in marks
-    if stop == end:  # in a number, an address; but Chinese and Japanese put no space
+    # Without a space the mark is part of a number or an address, except in Chinese and Japanese.
+    if stop == end:
         if begin > 0 and following in CHINESE_DIGITS and text[begin - 1] in CHINESE_DIGITS:
             return False  # 五.一, the first of May
         is_end = "\u3040" <= following <= "\u9fff" or _lacks_space(text, begin, end)
@@ -278,7 +280,7 @@ def _ends_sentence(text: str, start: int, begin: int, stop: int, end: int) -> bo
 def _is_of_name(text: str, start: int, begin: int, end: int) -> bool:
     """Return whether an exclamation mark belongs to a name ("he left Yahoo! in the spring").
 
-    The first word of a sentence may be a cry ("Wow! in the end"), and is not taken for a name.
+    The first word of a sentence is not taken for a name, since it may be a cry ("Wow! in the end").
     """
     before = text[max(start, begin - _LONGEST_NAME) : begin].split()
     if len(before) < 2 or text[begin - 1].isspace():
@@ -289,9 +291,9 @@ def _is_of_name(text: str, start: int, begin: int, end: int) -> bool:
 
 
 def _lacks_space(text: str, begin: int, end: int) -> bool:
-    """Return whether the writer forgot a space ("so it goes.The next"), and it is not an address.
+    """Return whether a space is missing ("so it goes.The next") outside of an address.
 
-    Three IMDB reviews in a hundred forget it, some of them everywhere.
+    Three of a hundred IMDB reviews lack spaces, some of them everywhere.
     """
     before, after = text[max(0, begin - 2) : begin], text[end : end + 2]
     if not (before.islower() and after.istitle() and (before + after).isalpha()):
@@ -313,10 +315,10 @@ def _abbreviates(text: str, start: int, begin: int, end: int) -> bool:
         return False
     following = text[end]
     lower = word.lower()
-    known = lower in BEFORE_NAME or word in BEFORE_NAME
+    is_abbreviation = lower in BEFORE_NAME or word in BEFORE_NAME
     if text[begin - 1].isspace():  # tokens set apart by spaces: "mr . smith", ". . . and"
-        return known or (word == "." and following.islower())
-    if known:
+        return is_abbreviation or (word == "." and following.islower())
+    if is_abbreviation:
         return True
     if word.isdecimal():
         return _is_ordinal(text, start, begin, end, word)

@@ -1,4 +1,4 @@
-"""Vocabularies: counted in texts, passed by users, and stored with the state of a tokenizer."""
+"""Vocabularies: counting words, checking users' vocabularies, and stored tokenizers."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _FIRST_ID = UNKNOWN_ID + 1
 
 
 class WordCounts:
-    """How often each word occurs, exactly; at most 300 bytes a distinct word.
+    """Exact counts of words, in at most 300 bytes per distinct word.
 
-    Words are numbered from 1, in the order in which they first occur.
+    Words are numbered from 1 in order of their first occurrence.
     """
 
     def __init__(self, min_df: float) -> None:
         self.min_df, self.n_documents = min_df, 0
         self.number_of = Numbering()
-        # For each word; 0 for words that were left out.
+        # The count of each word; it is 0 for words that were left out.
         self.occurrences: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         counts_documents = min_df > 1 if isinstance(min_df, Integral) else min_df > 0
         self.documents = self.occurrences if counts_documents else None
 
     def add(self, types: WordTypes, words: list[str]) -> DocumentArray:
-        """Count the words of a portion of texts; `words` has that of each type, or types share one.
+        """Count the words of a portion of texts; `words` has the normalized word of each type.
 
-        Return its documents, with numbers of words for ids; see `ids`.
+        Return the documents, with numbers of words in place of ids, which `ids` converts.
         """
         number = np.fromiter(map(self.number_of.__getitem__, words), np.int64, len(words))
         numbers = number[types.numbers]  # (n_words,)
@@ -61,11 +61,12 @@ class WordCounts:
         return total
 
     def vocabulary(self, max_features: int | None) -> dict[str, int]:
-        """Number frequent enough words from 2, by falling frequency, then alphabetically."""
+        """Number sufficiently frequent words from 2, by falling frequency, then alphabetically."""
         least = self.min_df
         if not isinstance(least, Integral):
             least = least * self.n_documents
-        kept = self.occurrences > 0  # stop words and words beyond a limit have a type, but no count
+        # Stop words and words beyond a limit have a type, but no count.
+        kept = self.occurrences > 0
         if not kept.any():
             raise ValueError(
                 "empty vocabulary; perhaps the documents are blank, only contain stop words, or "
@@ -83,15 +84,15 @@ class WordCounts:
         return {words[i]: rank for rank, i in enumerate(by_rank, start=_FIRST_ID)}
 
     def ids(self, vocabulary: Mapping[str, int]) -> NDArray[np.int32]:
-        """Return the id of the word of each number, at the index of the number."""
-        found = map(vocabulary.get, self.number_of, repeat(UNKNOWN_ID))
-        ids = np.empty(len(self.number_of) + 1, dtype=np.int32)
-        ids[0], ids[1:] = UNKNOWN_ID, np.fromiter(found, np.int32, len(self.number_of))
-        return ids
+        """Return the array that maps numbers of words to their ids."""
+        ids = map(vocabulary.get, self.number_of, repeat(UNKNOWN_ID))
+        id_of = np.empty(len(self.number_of) + 1, dtype=np.int32)
+        id_of[0], id_of[1:] = UNKNOWN_ID, np.fromiter(ids, np.int32, len(self.number_of))
+        return id_of
 
 
 def check_vocabulary(vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
-    """Return a given vocabulary as a checked dict: ids by word, words in order, or a sorted set."""
+    """Check a user's vocabulary, a mapping, sequence or set of words, and return it as a dict."""
     if isinstance(vocabulary, str):
         raise TypeError(f"vocabulary must hold words; got the string {vocabulary!r}.")
     if isinstance(vocabulary, Mapping):
@@ -101,7 +102,8 @@ def check_vocabulary(vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str,
         ids = list(range(_FIRST_ID, _FIRST_ID + len(words)))
     if not words:
         raise ValueError("empty vocabulary; leave it out (None) to learn it from the documents.")
-    largest = np.iinfo(np.int32).max  # outside of the loop: a model file has 80,000 words
+    # This is outside of the loop, since a model file may have 80,000 words.
+    largest = np.iinfo(np.int32).max
     for word, i in zip(words, ids, strict=True):
         if not isinstance(word, str):
             raise TypeError(f"vocabulary has {word!r} of type {type(word).__name__} for a word.")
@@ -114,31 +116,32 @@ def check_vocabulary(vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str,
             )
         if int(i) > largest:
             raise ValueError(f"vocabulary gives {word!r} the id {i}, which is beyond 2**31 - 1.")
-    checked = {word: int(i) for word, i in zip(words, ids, strict=True)}
-    if len(checked) < len(words):
-        raise ValueError(f"Duplicate term in vocabulary: {_repeated(words)!r}.")
+    id_of = {word: int(i) for word, i in zip(words, ids, strict=True)}
+    if len(id_of) < len(words):
+        raise ValueError(f"Duplicate term in vocabulary: {_first_duplicate(words)!r}.")
     if len(set(ids)) < len(ids):
-        raise ValueError(f"vocabulary gives the id {_repeated(ids)!r} to several words.")
-    return checked
+        raise ValueError(f"vocabulary gives the id {_first_duplicate(ids)!r} to several words.")
+    return id_of
 
 
 def in_normal_form(vocabulary: Mapping[str, int]) -> dict[str, int]:
-    """Return a vocabulary with its words spelled as texts have them, unless another word is so."""
-    found: dict[str, int] = {}
+    """Return a vocabulary with its words in plain form, unless another word has that form."""
+    normalized: dict[str, int] = {}
     for word, i in vocabulary.items():
         normal = plain_form(word)
-        found[word if normal in vocabulary or normal in found else normal] = i
-    return found
+        normalized[word if normal in vocabulary or normal in normalized else normal] = i
+    return normalized
 
 
-def _repeated(values: list[object]) -> object:
+def _first_duplicate(values: list[object]) -> object:
     seen: set[object] = set()
     return next(value for value in values if value in seen or seen.add(value))  # type: ignore[func-returns-value]
 
 
-_LONGEST_PATTERN = 20_000  # it takes 150 bytes for each character, and our own have up to 9,000
+# A compiled pattern takes 150 bytes for each character; our own have up to 9,000 characters.
+_LONGEST_PATTERN = 20_000
 
-# To compile a class of characters takes up to 3 ms, and a range that ignores case 15 ms.
+# Compiling a character class takes up to 3 ms, and a range that ignores case 15 ms.
 _MOST_CLASSES, _MOST_RANGES_IGNORING_CASE = 500, 50
 _IGNORES_CASE = re.compile(r"\(\?[a-zA-Z]*i")
 _MOST_SLOTS = 1 << 26  # 256 MB for a document
@@ -146,9 +149,9 @@ _MOST_SLOTS = 1 << 26  # 256 MB for a document
 
 @dataclass(frozen=True)
 class FittedTokenizer:
-    """Kind of a schema: a fitted tokenizer, whose ids are below the number of a letter.
+    """Kind of a schema: a fitted tokenizer whose number of ids is at most the size of a letter.
 
-    The letter is bound to the number of ids, if it is not bound before.
+    If the letter has no size yet, it gets the number of ids.
     """
 
     letter: str
@@ -170,7 +173,7 @@ def words(value: Any, where: str, sizes: Sizes) -> None:
     check_vocabulary(value)
 
 
-# Fitted state of a tokenizer in a file; stop words are those that its parameters only name.
+# Fitted state of a tokenizer in a file. It has the stop words if the parameters only name them.
 _FITTED = Schema(
     (
         Field("vocabulary", words),
@@ -182,7 +185,7 @@ _FITTED = Schema(
 
 
 class StoredTokenizer(NamedTuple):
-    """A fitted tokenizer of a file, with the words that ``stop_words="english"`` means."""
+    """A fitted tokenizer from a file, with the words that ``stop_words="english"`` stands for."""
 
     params: dict[str, Any]  # those that an older release did not have are missing
     vocabulary: dict[str, int]
@@ -190,9 +193,9 @@ class StoredTokenizer(NamedTuple):
 
 
 def stored_tokenizer(data: Any, arrays: Arrays) -> StoredTokenizer:
-    """Return a described tokenizer, checked; its vocabulary is taken out of the arrays.
+    """Return a checked tokenizer from its description; its vocabulary is removed from the arrays.
 
-    A ValueError reports a description that is wrong, or of a tokenizer that could not read texts.
+    A ValueError is raised if the description is invalid, or the tokenizer could not read texts.
     """
     params, _, fitted = stored_estimator(data, arrays)
     _check_reading(params)

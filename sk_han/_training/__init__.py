@@ -1,1 +1,1 @@
-"""Training with skorch: the net, its batches, its builder and its callbacks."""
+"""Training with skorch: the net and its batches, its construction, callbacks, and fitted state."""

@@ -1,4 +1,4 @@
-"""Create a net: to train with the parameters of an estimator, or to predict with stored weights."""
+"""Create nets, to train with the parameters of an estimator or to predict with stored weights."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from sk_han._training.callbacks import (
 )
 from sk_han._training.net import Net, document_tensors, torch_threads
 from sk_han.nn import HierarchicalAttentionNetwork
-from sk_han.nn._encoders import shapes_of
+from sk_han.nn._encoders import parameter_shapes
 from sk_han.nn._training import RowwiseAdamW
 
 OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
@@ -40,14 +40,11 @@ OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "sgd": torch.optim.SGD,
 }
 
-# Defaults that net_params may replace.
-CLIP_NORM = 1.0
-WEIGHT_DECAY = 0.0001
+# Defaults that `net_params` may replace. Adversarial noise in every other step costs half as much
+# as in every step, and helps as much (docs/what_was_tried.md).
+CLIP_NORM, WEIGHT_DECAY, NOISE_EVERY = 1.0, 0.0001, 2
 
-# Noise in every other step costs half as much and helps as much (docs/what_was_tried.md).
-NOISE_EVERY = 2
-
-# Parameters that the estimator sets itself, besides those that `new_net` passes on.
+# Parameters that the estimator sets, so that `net_params` must not.
 _OWN_PARAMS = {
     "batch_size",
     "callbacks",
@@ -71,7 +68,7 @@ _OWN_PARAMS = {
     *(f"module__{n}" for n in NetworkOptions.constraints() if n != "embedding_dropout"),
 }
 
-# Parameters without effect, since the net makes its own batches.
+# Parameters that would have no effect, since the net makes its own batches.
 _UNUSED_PARAMS = {
     "dataset",
     "iterator_train",
@@ -95,9 +92,9 @@ _CONSTRAINTS: dict[str, Range] = {
 
 
 def batch_size_for(batch_size: int | str, n_documents: int) -> int:
-    """Return the number of documents a step.
+    """Return the number of documents per step.
 
-    With "auto", small data sets get small batches, because the number of steps matters most.
+    With "auto", small datasets get small batches, because the number of steps matters most.
     """
     if batch_size != "auto":
         return int(batch_size)
@@ -105,20 +102,22 @@ def batch_size_for(batch_size: int | str, n_documents: int) -> int:
 
 
 def epochs_for(max_epochs: int | str, n_documents: int, batch_size: int) -> int:
-    """Return the number of epochs: with "auto" 400 steps of 16 documents or 600 of 64."""
+    """Return the number of epochs; "auto" gives about 400 steps of 16 documents or 600 of 64."""
     if max_epochs != "auto":
         return int(max_epochs)
-    return epochs_of(100 * math.log2(batch_size), n_documents, batch_size, least=2, most=20)
+    return epochs_for_steps(100 * math.log2(batch_size), n_documents, batch_size, least=2, most=20)
 
 
-def epochs_of(n_steps: float, n_samples: int, batch_size: int, *, least: int, most: int) -> int:
+def epochs_for_steps(
+    n_steps: float, n_samples: int, batch_size: int, *, least: int, most: int
+) -> int:
     """Return the number of epochs for about `n_steps` steps, between `least` and `most`."""
     steps_per_epoch = max(math.ceil(n_samples / batch_size), 1)
     return min(max(round(n_steps / steps_per_epoch), least), most)
 
 
 def epochs_frozen(freeze_embedding: bool | int) -> float:
-    """Return the number of epochs that `freeze_embedding` means: True means all epochs, not one."""
+    """Return the number of epochs with frozen word vectors; True means all epochs, not one."""
     if isinstance(freeze_embedding, (bool, np.bool_)):
         return math.inf if freeze_embedding else 0
     return freeze_embedding
@@ -146,21 +145,22 @@ def new_net(
     loss: Mapping[str, Any] | None = None,
     net_params: Mapping[str, Any] | None = None,
 ) -> Net:
-    """Create a net with initial weights, from the arguments of its network and of `HANClassifier`.
+    """Create a net with initial weights, from parameters of `HANClassifier` and of its network.
 
-    The number of documents gives the length of the schedule, and the random state initial weights,
-    dropout and the order of documents. Training ends after an epoch with a loss below
-    `learnt_loss`. `make_net` makes the net, such as `document_net`; `loss` are the parameters of
-    its loss and measures.
+    `make_net` creates the net, such as `document_net`, and `loss` has the parameters of its loss
+    and measures. The length of the learning rate schedule follows from the number of documents.
+    The random state decides on initial weights, dropout and the order of documents. Training ends
+    after an epoch whose loss is below `learnt_loss`.
     """
     n_batches = math.ceil(n_documents / batch_size)
-    clips, callbacks, has_schedule = _checked_callbacks(clone(list(callbacks or ()), safe=False))
+    clips, callbacks, has_schedule = _sort_callbacks(clone(list(callbacks or ()), safe=False))
     own_callbacks: list[Any] = []
     if lr_schedule == "one_cycle" and not has_schedule:
         one_cycle = LRScheduler(
             torch.optim.lr_scheduler.OneCycleLR,
             max_lr=lr,
-            total_steps=max_epochs * n_batches + 1,  # skorch advances once more after the last step
+            # skorch advances the schedule once more after the last step.
+            total_steps=max_epochs * n_batches + 1,
             cycle_momentum=False,
             step_every="batch",
         )
@@ -173,9 +173,11 @@ def new_net(
     if verbose:
         own_callbacks.append(("progress", TrainingProgress(n_batches, with_rates=verbose > 1)))
     own_callbacks += callbacks
-    if keep_best:  # after the user's callbacks, which may change weights
+    # The weights are kept after the user's callbacks, which may change them, and training ends only
+    # after the last epoch could be kept.
+    if keep_best:
         own_callbacks.append(("early_stopping", EarlyStopping(n_iter_no_change)))
-    if learnt_loss:  # after the epoch is kept, if it is the best
+    if learnt_loss:
         own_callbacks.append(("learnt", StopWhenLearnt(learnt_loss)))
 
     generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
@@ -196,7 +198,8 @@ def new_net(
     clip_norm = min(clips, default=CLIP_NORM)
     defaults: dict[str, Any] = {"clip_norm": clip_norm, "noise_every": NOISE_EVERY, **(loss or {})}
     if optimizer is RowwiseAdamW:
-        defaults["optimizer__fused"] = True  # one kernel for all small weights
+        # A fused step is one kernel for all small weights.
+        defaults["optimizer__fused"] = True
     if "weight_decay" in inspect.signature(optimizer).parameters:
         defaults["optimizer__weight_decay"] = WEIGHT_DECAY
     further: dict[str, Any] = clone(dict(net_params or {}), safe=False)
@@ -209,11 +212,12 @@ def new_net(
     return net
 
 
-def _checked_callbacks(callbacks: list[Any]) -> tuple[list[float], list[Any], bool]:
+def _sort_callbacks(callbacks: list[Any]) -> tuple[list[float], list[Any], bool]:
     """Return norms to clip gradients to, the other callbacks, and whether one sets the rates."""
     clips, others, has_schedule = [], [], False
-    for given in callbacks:
-        callback = given[1] if isinstance(given, (tuple, list)) else given  # with a name
+    for entry in callbacks:
+        # As in skorch, an entry may be a pair of a name and a callback.
+        callback = entry[1] if isinstance(entry, (tuple, list)) else entry
         if not isinstance(callback, Callback) and not isinstance(callback, type):
             raise TypeError(
                 "callbacks must hold skorch callbacks, such as sk_han.StopAfter(seconds=60); got "
@@ -221,11 +225,11 @@ def _checked_callbacks(callbacks: list[Any]) -> tuple[list[float], list[Any], bo
             )
         if isinstance(callback, LoadInitState):
             raise ValueError(
-                "LoadInitState cannot be used: a checkpoint lacks the vocabulary by which its "
-                "weights were trained. Train in one fit, or continue a fitted HANClassifier by "
-                "warm_start=True."
+                "LoadInitState cannot be used: a checkpoint lacks the vocabulary of its weights. "
+                "Train in one fit, or continue a fitted HANClassifier by warm_start=True."
             )
-        if isinstance(callback, GradientNormClipping):  # PyTorch's clips no sparse gradients
+        # PyTorch's function, which this callback uses, cannot clip sparse gradients; ours can.
+        if isinstance(callback, GradientNormClipping):
             if callback.gradient_clip_norm_type != 2:
                 raise ValueError(
                     "GradientNormClipping must have gradient_clip_norm_type=2; got "
@@ -234,16 +238,16 @@ def _checked_callbacks(callbacks: list[Any]) -> tuple[list[float], list[Any], bo
             clips += [callback.gradient_clip_value or math.inf]
             continue
         has_schedule |= isinstance(callback, LRScheduler) or callback is LRScheduler
-        others.append(given)
+        others.append(entry)
     return clips, others, has_schedule
 
 
-# Creates a net whose network classifies documents.
+# Creates a net for `HierarchicalAttentionNetwork`.
 document_net = partial(Net, HierarchicalAttentionNetwork, to_tensors=document_tensors)
 
 
 def check_optimizer(optimizer: Any) -> type[torch.optim.Optimizer]:
-    """Return the class of an optimizer; TypeError if it is neither a name nor a class of one."""
+    """Return the class of an optimizer from its name or class; raise a TypeError for others."""
     kind = OPTIMIZERS.get(optimizer, optimizer) if isinstance(optimizer, str) else optimizer
     if not isinstance(kind, type) or not issubclass(kind, torch.optim.Optimizer):
         raise TypeError(f"optimizer must be a name or a torch.optim.Optimizer; got {optimizer}.")
@@ -251,21 +255,21 @@ def check_optimizer(optimizer: Any) -> type[torch.optim.Optimizer]:
 
 
 def check_net_params(net_params: Mapping[str, Any]) -> None:
-    """Refuse parameters that the estimator sets, that would have no effect, or of a wrong value."""
+    """Raise a ValueError for parameters set by the estimator, without effect, or of wrong value."""
     names = [name for name in net_params if not isinstance(name, str)]
     if names:
         raise ValueError(f"net_params={dict(net_params)} has a key that is no name: {names[0]!r}.")
     refused = sorted(_OWN_PARAMS & net_params.keys())
     if refused:
         raise ValueError(
-            f"net_params holds {refused}, which the estimator sets itself. Use its own parameters "
-            "(max_epochs, batch_size, lr, optimizer, callbacks, ...)."
+            f"net_params holds {refused}, which the estimator sets itself. Use the estimator's "
+            "parameters (max_epochs, batch_size, lr, optimizer, callbacks, ...)."
         )
     unused = [n for n in net_params if n in _UNUSED_PARAMS or n.startswith(_UNUSED_PREFIXES)]
     if unused:
         raise ValueError(
-            f"net_params holds {unused}, which would have no effect: batches are made in another "
-            "way, and callbacks are added by the parameter `callbacks`."
+            f"net_params holds {unused}, which would have no effect, since the net makes its own "
+            "batches. Add callbacks by the parameter `callbacks`."
         )
     for name, constraint in _CONSTRAINTS.items():
         value = net_params.get(name)
@@ -274,14 +278,15 @@ def check_net_params(net_params: Mapping[str, Any]) -> None:
             raise ValueError(f"{name} in net_params must be {constraint}; got {value!r}.")
 
 
-# Entries of a state other than the sizes of its network.
+# Entries of a state that are no sizes of its network.
 _NO_SIZES = {"options", "valid_batch_size", "weights"}
 
 
 def net_to_state(net: Net) -> dict[str, Any]:
     """Return what prediction needs: sizes, plain options, and the weights by name."""
     plain = net.module_.to_plain()
-    plain.pop("unknown_id", None)  # the same in all documents
+    # The id of the unknown word is the same for all vocabularies.
+    plain.pop("unknown_id", None)
     return {
         **plain,
         "valid_batch_size": int(net.valid_batch_size),
@@ -320,7 +325,7 @@ def predicting_net(
         **{f"module__{name}": value for name, value in network.items()},
         **params,
     )
-    check_weights(weights, shapes_of(net.module, **net.get_params_for("module")))
+    check_weights(weights, parameter_shapes(net.module, **net.get_params_for("module")))
     net.initialize()
     own = {name: torch.tensor(weight, device="cpu") for name, weight in weights.items()}
     net.module_.load_state_dict(own)
@@ -331,11 +336,11 @@ def predicting_net(
 def training_attributes(net: Net, epochs_before: Sequence[dict[str, float]] = ()) -> dict[str, Any]:
     """Return the fitted attributes of a trained net; its epochs follow those of earlier fits."""
     history = [*epochs_before, *plain_history(net, first_epoch=len(epochs_before) + 1)]
-    return {"net_": net, "history_": history, "n_iter_": len(history), **best_of(net)}
+    return {"net_": net, "history_": history, "n_iter_": len(history), **best_epoch(net)}
 
 
-def best_of(net: Net) -> dict[str, Any]:
-    """Return the epoch of the kept weights, and its accuracy on the held-out data."""
+def best_epoch(net: Net) -> dict[str, Any]:
+    """Return the epoch of the kept weights, and its accuracy on the held-out data; or None."""
     for _, callback in net.callbacks_:
         if isinstance(callback, EarlyStopping) and callback.best_epoch_:
             epoch, score = callback.best_epoch_, float(callback.best_score_[0])
@@ -343,7 +348,7 @@ def best_of(net: Net) -> dict[str, Any]:
     return {"best_epoch_": None, "best_score_": None}
 
 
-def end_of(net: Net) -> str:
+def stop_reason(net: Net) -> str:
     """Return why training ended, as `FitSummary.ended` has it."""
     n_epochs = len(net.history)
     if net.ended_by is not None:
@@ -359,7 +364,7 @@ def end_of(net: Net) -> str:
 
 
 def plain_history(net: Net, first_epoch: int = 1) -> list[dict[str, float]]:
-    """Return the recorded numbers of each epoch, without those of its batches."""
+    """Return the numbers recorded for each epoch, without those of its batches."""
     return [
         {"epoch": number}
         | {

@@ -1,4 +1,4 @@
-"""Callbacks of a training: the best epoch, progress, stopping."""
+"""Callbacks: progress, early stopping, and stopping by time or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from sk_han._utils.progress import duration, tell, tell_at_times
 
 
 class TrainingProgress(Callback):
-    """Write a line of scores on standard error after each epoch, perhaps with rates.
+    """Write a line with scores after each epoch on standard error, optionally with rates.
 
-    Within an epoch, a line every few seconds shows how many batches are done; where lines can be
-    rewritten, one line several times a second.
+    Within an epoch, a line every few seconds shows the number of batches so far. In a terminal this
+    line is rewritten several times a second.
     """
 
     def __init__(self, n_batches: int, *, with_rates: bool) -> None:
@@ -38,7 +38,7 @@ class TrainingProgress(Callback):
                 f"Compiled the kernels in {seconds:.1f} s; later processes read them from a cache."
             )
         self.start_ = perf_counter()
-        self.n_documents_, self.n_words_ = len(X), _words_of(net, X)
+        self.n_documents_, self.n_words_ = len(X), _n_words(net, X)
 
     def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
         """Write the number of batches so far, if nothing was written for a while."""
@@ -48,9 +48,9 @@ class TrainingProgress(Callback):
             tell_at_times(f"{of_epoch}: {n_done:,} of {self.n_batches:,} batches")
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """Write the scores of the epoch, its time, and what is left."""
+        """Write the scores of the epoch, its duration, and the remaining time."""
         number, epoch = len(net.history), net.history[-1]
-        parts = [f"{name} {score:.3f}" for name, score in _scores_of(net).items()]
+        parts = [f"{name} {score:.3f}" for name, score in _last_scores(net).items()]
         parts.append(duration(epoch["dur"]))
         if self.with_rates:
             parts.append(f"{self.n_documents_ / epoch['dur']:,.0f} documents/s")
@@ -62,15 +62,15 @@ class TrainingProgress(Callback):
         tell(f"epoch {number} of {net.max_epochs}: {', '.join(parts)}")
 
 
-def _scores_of(net: Any) -> dict[str, float]:
+def _last_scores(net: Any) -> dict[str, float]:
     """Return loss and measures of the last epoch."""
     epoch = net.history[-1]
     names = ["train_loss", "valid_loss", *net.measures]
     return {name: epoch[name] for name in names if name in epoch}
 
 
-def _words_of(net: Any, data: Any) -> int | None:
-    """Return about how many words an epoch reads; None for data without words."""
+def _n_words(net: Any, data: Any) -> int | None:
+    """Return the approximate number of words that an epoch reads; None for data without words."""
     inputs: Any = getattr(data, "inputs", None)
     if net.excerpt_words is None:
         return getattr(inputs, "n_words", None)
@@ -78,33 +78,34 @@ def _words_of(net: Any, data: Any) -> int | None:
 
 
 class EpochTimer(Callback):
-    """Record the seconds of each epoch as "dur", by a clock that, unlike skorch's, is monotonic."""
+    """Record the duration of each epoch as "dur", with a monotonic clock, unlike skorch's timer."""
 
     def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
         """Start the clock."""
         self.start_ = perf_counter()
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """Stop it."""
+        """Record the seconds since the start."""
         net.history.record("dur", perf_counter() - self.start_)
 
 
-class StopTraining(Exception):  # noqa: N818  (no error: training is over)
+class StopTraining(Exception):  # noqa: N818  (it is not an error)
     """Raised by a callback to end training; the current weights are kept."""
 
 
 class _Stopping(Callback, ABC):
-    """End a training after a step; its epoch is scored."""
+    """Base class of callbacks that end training after a step; the last epoch is still scored."""
 
-    reason: ClassVar[str]  # as `FitSummary.ended` has it
+    # The reason in `FitSummary.ended`.
+    reason: ClassVar[str]
 
     def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
-        """End the epoch if it is time."""
+        """End the epoch if training is to end."""
         if training and net.ended_by is None and self.is_due(net):
             net.ended_by = self.reason
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """End the training if the epoch was ended, or if it is time now."""
+        """End training if the epoch was ended, or if training is to end now."""
         if net.ended_by is not None or self.is_due(net):
             net.ended_by = net.ended_by or self.reason
             raise StopTraining
@@ -117,10 +118,10 @@ class _Stopping(Callback, ABC):
 class StopAfter(_Stopping):
     """Stop training after some seconds, and keep the best epoch so far.
 
-    The limit applies to the training of the network, whatever the number of epochs; reading texts
-    and fitting the linear models are not included. The last epoch ends when the time is over, and
-    is scored like any other. The learning rate schedule advances by the share of the time that has
-    passed, where that is more than the share of the steps, so that training ends at its low rates.
+    The limit is for training the network, without reading texts and fitting the linear models. The
+    last epoch ends when the time is over, and is scored like any other. If the share of the time
+    that has passed exceeds the share of the steps, the learning rate schedule advances to the
+    former, so that training ends with its low rates.
 
     Parameters
     ----------
@@ -158,7 +159,8 @@ class StopAfter(_Stopping):
         """Start the clock."""
         self.start_ = time.monotonic()
         self.first_step_: float | None = None
-        self.is_ahead_ = False  # of the schedule by steps alone
+        # Whether the schedule is ahead of the one by steps.
+        self.is_ahead_ = False
 
     def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
         """Advance the schedule, and end the epoch if the time is over."""
@@ -167,12 +169,12 @@ class StopAfter(_Stopping):
         super().on_batch_end(net, training, **kwargs)
 
     def is_due(self, net: Any) -> bool:
-        """Return whether the time is over, or the schedule."""
-        ends = [each.last_epoch >= each.total_steps - 1 for each in _one_cycles(net)]
+        """Return whether the time or the schedule is over."""
+        ends = [s.last_epoch >= s.total_steps - 1 for s in _one_cycles(net)]
         return (self.is_ahead_ and any(ends)) or time.monotonic() - self.start_ >= self.seconds
 
     def _follow_schedule(self, net: Any) -> None:
-        """Advance to the share of the time that has passed since the first step."""
+        """Advance the schedule to the share of the time that has passed since the first step."""
         now = time.monotonic()
         if self.first_step_ is None:
             self.first_step_ = now
@@ -185,12 +187,12 @@ class StopAfter(_Stopping):
 
 
 class StopOnInterrupt(_Stopping):
-    """Stop training at Ctrl-C, and keep the best epoch so far; a second Ctrl-C gives up.
+    """Stop training at Ctrl-C, and keep the best epoch so far; a second Ctrl-C aborts the fit.
 
-    The epoch ends after the current step, and is scored like any other. Then the fit completes,
-    including linear models and scales, and ``fit_summary_.ended`` is ``"an interrupt"``. Without
-    this callback Ctrl-C ends the fit with `KeyboardInterrupt` and changes nothing, as it does
-    before and after the training of the network.
+    The epoch ends after the current step, and is scored like any other. The fit then goes on with
+    linear models and scales, and ``fit_summary_.ended`` is ``"an interrupt"``. Without this
+    callback, and before and after the training of the network, Ctrl-C ends the fit with
+    `KeyboardInterrupt`, and the estimator does not change.
 
     Only the main thread of a process receives Ctrl-C.
 
@@ -209,7 +211,7 @@ class StopOnInterrupt(_Stopping):
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Note the first Ctrl-C within the block; further ones do what they did before."""
+        """Record the first Ctrl-C within the block; further ones have their usual effect."""
         self.is_interrupted_ = False
 
         def handle(interrupt: Callable[[], None]) -> None:
@@ -221,23 +223,23 @@ class StopOnInterrupt(_Stopping):
             yield
 
     def is_due(self, net: Any) -> bool:
-        """Return whether Ctrl-C was pressed; say what happens."""
+        """Return whether Ctrl-C was pressed, after telling the user what happens."""
         if self.is_interrupted_ and net.ended_by is None:
             tell("\nInterrupted: the best epoch so far is kept. Ctrl-C again gives up.")
         return self.is_interrupted_
 
 
 def _one_cycles(net: Any) -> list[Any]:
-    """Return the schedules of learning rates that have an end."""
+    """Return the learning rate schedules with a fixed number of steps."""
     schedules = [c.lr_scheduler_ for _, c in net.callbacks_ if isinstance(c, LRScheduler)]
     return [schedule for schedule in schedules if hasattr(schedule, "total_steps")]
 
 
 class EarlyStopping(Callback):
-    """Keep the epoch of the highest accuracy, then the lowest loss, and stop if none improves.
+    """Keep the epoch with the highest accuracy, and stop after some epochs without improvement.
 
-    The loss of a network rises long before its accuracy falls, so that it decides only between
-    equal accuracies. Epochs count from 1; a score is the measure, and minus the validation loss.
+    Among epochs of equal accuracy the lowest validation loss decides; on its own, the loss would
+    rise long before the accuracy falls. Epochs are counted from 1.
     """
 
     def __init__(self, n_iter_no_change: int | None) -> None:
@@ -250,7 +252,7 @@ class EarlyStopping(Callback):
         self.best_weights_: dict[str, Any] = {}
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """Copy the weights of a better epoch, or stop the training."""
+        """Copy the weights of a better epoch, or stop training."""
         epoch = net.history[-1]
         score = (epoch["valid_accuracy"], -epoch["valid_loss"])
         if score > self.best_score_:
@@ -260,7 +262,7 @@ class EarlyStopping(Callback):
             raise StopTraining
 
     def has_stopped(self, epoch: int) -> bool:
-        """Return whether training ends at this epoch, since the best one was too long ago."""
+        """Return whether training ends at this epoch, because the best one was too long ago."""
         return epoch - self.best_epoch_ >= (self.n_iter_no_change or math.inf)
 
     def on_train_end(self, net: Any, **kwargs: Any) -> None:
@@ -270,16 +272,16 @@ class EarlyStopping(Callback):
 
 
 class StopWhenLearnt(Callback):
-    """End a training whose documents are learnt by heart: its loss in an epoch is below a bound.
+    """End training after an epoch whose training loss is below a bound.
 
-    Then hardly a gradient is left, and what further epochs change is chance.
+    The documents are then memorized, gradients are nearly 0, and further epochs only add noise.
     """
 
     def __init__(self, loss: float) -> None:
         self.loss = loss
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """Stop the training."""
+        """Stop training."""
         if self.has_stopped(net):
             raise StopTraining
 
@@ -290,9 +292,9 @@ class StopWhenLearnt(Callback):
 
 @contextmanager
 def handling_ctrl_c(handle: Callable[[Callable[[], None]], None]) -> Iterator[None]:
-    """Call `handle` at Ctrl-C within the block, with a function that does what it did before.
+    """Call `handle` at Ctrl-C within the block, with a function that calls the previous handler.
 
-    Only the main thread receives Ctrl-C.
+    Only the main thread receives Ctrl-C, so in other threads nothing changes.
     """
     before: Any = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
@@ -306,5 +308,6 @@ def handling_ctrl_c(handle: Callable[[Callable[[], None]], None]) -> Iterator[No
     try:
         yield
     finally:
-        if signal.getsignal(signal.SIGINT) is handler:  # no other one was set meanwhile
+        # If the block has set another handler, that one stays.
+        if signal.getsignal(signal.SIGINT) is handler:
             signal.signal(signal.SIGINT, before)

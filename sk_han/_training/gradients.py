@@ -1,10 +1,11 @@
-"""The losses and gradients of a default network on the CPU, by kernels instead of autograd.
+"""Losses and gradients of the default network on the CPU, computed by kernels without autograd.
 
-The modules of `sk_han.nn` define the network; autograd through them serves GPUs, other layers,
-double precision, other losses and optimizers. Here a step is written out for a bidirectional GRU of
-one layer and softmax attention at both levels, with cross-entropies, over `sk_han._kernels.engine`:
-for short documents most of a step was autograd, sparse gradients and small tensors. Random numbers
-are drawn in the order of the modules, so that results differ by rounding alone.
+The modules of `sk_han.nn` define the network. Autograd through them is used on GPUs, and for other
+layers, double precision, losses and optimizers. For short documents, most of the time of such a
+step is the overhead of autograd, sparse gradients and small tensors. So a step of the default
+network (bidirectional GRU of one layer and softmax attention at both levels, cross-entropy) is
+written out here over `sk_han._kernels.engine`. Random numbers are drawn in the same order as by the
+modules, so results differ only by rounding.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from sk_han.nn._training import BinaryLosses, RowwiseAdamW
 
 
 def kernels_train(net: Any, documents: Any) -> bool:
-    """Return whether `set_gradients` covers a net and a batch of documents."""
+    """Return whether `set_gradients` supports a net and a batch of documents."""
     network, criterion = net.module_, net.criterion_
     if (
         type(network) is not HierarchicalAttentionNetwork
@@ -36,14 +37,14 @@ def kernels_train(net: Any, documents: Any) -> bool:
         return False
     table = network.embedding.weight
     gru, attention = encoders.BidirectionalGRU, poolings.AttentionPooling
-    trained = (each for group in net.optimizer_.param_groups for each in group["params"])
+    trained = (weight for group in net.optimizer_.param_groups for weight in group["params"])
     return (
         encoders.kernels_cover(table)
         and type(network.word_encoder) is type(network.sentence_encoder) is gru
         and type(network.word_attention) is type(network.sentence_attention) is attention
         and network.options.embedding_dropout == 0
         and documents.n_words <= network.max_words
-        and all(each.requires_grad or each is table for each in trained)
+        and all(weight.requires_grad or weight is table for weight in trained)
         and (
             type(criterion) is BinaryLosses
             or (
@@ -56,14 +57,15 @@ def kernels_train(net: Any, documents: Any) -> bool:
 
 
 class Gradients(NamedTuple):
-    """What `set_gradients` computes besides the gradients of the parameters."""
+    """Result of `set_gradients`, besides the gradients of the parameters."""
 
-    losses: Tensor  # of the batch, then with noise, if any
+    losses: Tensor  # of the batch without noise, then with noise, if any
     logits: Tensor  # (D, K), without noise
     arrays: list[Array]  # the memory of all gradients
 
 
-@np.errstate(all="ignore")  # numbers that are not finite are found in the losses
+# Numbers that are not finite are noticed in the losses, so NumPy need not warn of them.
+@np.errstate(all="ignore")
 def set_gradients(
     network: HierarchicalAttentionNetwork,
     criterion: nn.Module,
@@ -74,12 +76,12 @@ def set_gradients(
 ) -> Gradients:
     """Set the gradients of a batch.
 
-    With noise, half of them are those at word vectors moved along their gradient, as in
-    `sk_han.nn._training.adversarial_noise`, with dropout of its own.
+    With noise, they are the mean of the gradients without noise and with adversarial noise, as in
+    `sk_han.nn._training.adversarial_noise`; dropout is drawn for each.
     """
     options, generator, labels = network.options, network.generator, network.label_attention
     parameters = dict(network.named_parameters())
-    weights = {name: each.detach().numpy() for name, each in parameters.items()}
+    weights = {name: p.detach().numpy() for name, p in parameters.items()}
     table = weights.pop("embedding.weight")
     flat = np.zeros(sum(weight.size for weight in weights.values()), dtype=np.float32)
     gradients, end = {}, 0
@@ -91,14 +93,15 @@ def set_gradients(
     output, bias = weights["output.weight"], weights["output.bias"]
 
     word_ids, words_per_sentence, sentences_per_document = documents
-    # The unknown word is appended, since dropout may put it anywhere.
+    # Word dropout may replace any word by the unknown one, so this must be among the distinct
+    # words.
     with_unknown = torch.cat([word_ids, word_ids.new_tensor([network.unknown_id])])
     distinct, index = encoders.distinct_words(with_unknown, len(table))
     index, unknown = index[:-1], int(index[-1])
     vectors = table[distinct.numpy()]  # (U, E)
 
     def add_gradients(vectors: Array, part: float) -> tuple[float, Array, Array, NDArray[np.bool_]]:
-        """Return loss, logits, the gradient of the vectors (U, E), and whether each occurs (U,)."""
+        """Return loss, logits, gradient of vectors (U, E), and flags of those that occur (U,)."""
         kept = encoders.word_dropout(index, options.word_dropout, unknown, generator).numpy()
         pooled = words.forward(vectors, kept, words_per_sentence.numpy())  # (N, H)
         factors = _dropout_factors(pooled, options.dropout, generator)
@@ -107,7 +110,8 @@ def set_gradients(
         factors_read = _dropout_factors(read, options.dropout, generator)
         read = read * factors_read  # (D, H)
         logits = read @ output.T + bias  # (D, K)
-        if labels is not None:  # one more layer by autograd, whose few arrays are large
+        # Label attention is computed by autograd, whose overhead does not matter for large arrays.
+        if labels is not None:
             states = torch.from_numpy(words.recurred.states).requires_grad_()  # (T, H)
             sums = labels.sums(states, words_per_sentence)
             scores = labels.scores(sums, sentences_per_document)
@@ -143,7 +147,7 @@ def set_gradients(
             distinct[torch.from_numpy(occurs)][np.newaxis],
             torch.from_numpy(arrays[1]),
             table.shape,
-            device="cpu",  # whatever torch.set_default_device says
+            device="cpu",  # despite torch.set_default_device
             is_coalesced=True,
             check_invariants=False,
         )
@@ -153,11 +157,11 @@ def set_gradients(
 
 @np.errstate(all="ignore")
 def clip_arrays(arrays: list[Array], max_norm: float) -> None:
-    """Scale arrays down to a common norm of at most `max_norm`."""
-    norm = math.sqrt(sum(float(np.vdot(each, each)) for each in arrays))
+    """Clip the common norm of arrays to `max_norm`, in place."""
+    norm = math.sqrt(sum(float(np.vdot(array, array)) for array in arrays))
     if norm > max_norm:
-        for each in arrays:
-            each *= np.float32(max_norm / norm)
+        for array in arrays:
+            array *= np.float32(max_norm / norm)
 
 
 class _Level:
@@ -169,7 +173,7 @@ class _Level:
         self.attention = AttentionPooling.from_weights(weights, f"{name}_attention")
 
     def forward(self, inputs: Array, index: Positions, lengths: Positions) -> Array:
-        """Pool sequences (N,) of distinct inputs (U, E), which tokens (T,) refer to: (N, H)."""
+        """Encode and pool N sequences of distinct inputs (U, E), by an index (T,), to (N, H)."""
         gru, self.inputs, self.index = self.gru, inputs, index
         projected = engine.project(inputs, gru.inputs, gru.input_bias)  # (2, U, 3H/2)
         recurrent = gru.states, gru.candidate_bias
@@ -180,8 +184,8 @@ class _Level:
     def backward(self, of_pooled: Array, of_states: Tensor | None = None) -> Array:
         """Add the gradients of the weights, and return those of the distinct inputs (U, E).
 
-        They follow from those of the pooled vectors (N, H), and of the states (T, H) apart from
-        these.
+        Arguments are the gradients of the pooled vectors (N, H), and of the states (T, H) if
+        something other than the pooling reads them.
         """
         gru, attention, (states, gates, sequences) = self.gru, self.attention, self.recurred
         _, shares, hidden, starts, bounds = self.attended
@@ -196,9 +200,9 @@ class _Level:
         recurred = engine.recur_gradients(
             attended, states, gates, gru.states, self.index, sequences, len(self.inputs)
         )
-        of_projected, of_recurrent, of_candidate_bias = map(_summed, recurred)
+        of_projected, of_recurrent, of_candidate_bias = map(_sum_chunks, recurred)
         of_inputs, *projected = engine.project_gradients(of_projected, self.inputs, gru.inputs)
-        of_weight, of_bias = map(_summed, projected)
+        of_weight, of_bias = map(_sum_chunks, projected)
 
         H = gru.states.shape[1]  # of one direction
         for d, way in enumerate(("", "_reverse")):
@@ -207,12 +211,12 @@ class _Level:
             for kind, gradient in zip(encoders.WEIGHTS, own, strict=True):
                 self.gradients[f"{self.name}_encoder.gru.{kind}_l0{way}"] += gradient
         for kind, gradient in zip(attention._fields, of_attention, strict=True):
-            self.gradients[f"{self.name}_attention.{kind}"] += _summed(gradient)
+            self.gradients[f"{self.name}_attention.{kind}"] += _sum_chunks(gradient)
         return of_inputs
 
 
-def _summed(gradient: Array) -> Array:
-    """Add up the gradients of the chunks of the work."""
+def _sum_chunks(gradient: Array) -> Array:
+    """Add up the gradients that the chunks of the work contribute."""
     return gradient[0] if len(gradient) == 1 else gradient.sum(axis=0)
 
 
@@ -224,7 +228,7 @@ def _dropout_factors(vectors: Array, p: float, generator: torch.Generator | None
 def _losses(
     criterion: Any, logits: Array, targets: NDArray[Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Compute the loss of each document (D,), and its gradient at the logits (D, K)."""
+    """Compute the loss of each document (D,), and its gradient by the logits (D, K)."""
     z, smoothing = logits.astype(np.float64), criterion.label_smoothing
     if isinstance(criterion, BinaryLosses):
         truths = targets * (1 - smoothing) + smoothing / 2

@@ -1,6 +1,6 @@
-"""The skorch net that trains a network, and the device, engine and threads it computes with.
+"""The skorch net that trains a network, and its device, engine and threads.
 
-Only this file overrides skorch's template methods.
+Only this file overrides template methods of skorch.
 """
 
 from __future__ import annotations
@@ -42,16 +42,21 @@ from sk_han._training.gradients import clip_arrays, kernels_train, set_gradients
 from sk_han._utils.compat import POSITIVE, StrOptions, validate_parameter_constraints
 from sk_han.nn._training import adversarial_noise, clip_gradient_norm
 
-_FORKED_WITHOUT_EXEC = 0x40  # PF_FORKNOEXEC of Linux
+# Linux's flag PF_FORKNOEXEC: the process was forked and has not executed another program since.
+_FORKED_WITHOUT_EXEC = 0x40
 
 
-def _came_by_fork(imported: Sequence[str]) -> bool:
-    """Whether a parent may have used PyTorch before the fork, by the order of imports."""
+def _may_be_forked(imported: Sequence[str]) -> bool:
+    """Return whether a parent process may have used PyTorch before it forked this one.
+
+    If sk_han was imported before PyTorch, this process has imported PyTorch itself.
+    """
     if imported.index("sk_han") < imported.index("torch"):
         return False
     try:
         status = Path("/proc/self/stat").read_text("utf-8", "replace")
-    except OSError:  # not Linux: elsewhere new processes are not forked, unless one asks for it
+    except OSError:
+        # Other systems than Linux do not fork new processes by default.
         return False
     flags = int(status.rpartition(")")[2].split()[6])
     return bool(flags & _FORKED_WITHOUT_EXEC)
@@ -62,23 +67,24 @@ _CONSTRAINTS: dict[str, Any] = {
     "n_threads": [POSITIVE, None],
 }
 
-# The process that imported PyTorch; None if it was a parent of this one.
-_IMPORTED_IN = None if _came_by_fork(list(sys.modules)) else os.getpid()
+# The id of the process that imported PyTorch; None if that may be a parent of this process.
+_IMPORTED_IN = None if _may_be_forked(list(sys.modules)) else os.getpid()
 
-# Cached, since joblib reads files of the operating system.
+# The result is cached, because joblib reads files of the operating system each time.
 _n_cores = cache(cpu_count)
 
 
 @contextlib.contextmanager
 def computing(engine: str = "auto", threads: int | None = None) -> Iterator[None]:
-    """Compute with an engine on a number of threads inside of the block; both are checked.
+    """Compute with an engine on a number of threads inside the block; both are checked.
 
-    By default an enclosing block gives the number; without one it is PyTorch's setting or the
-    number of cores that this process may use, whichever is lower, and 1 in a forked process. Tasks
-    that a Dask worker runs at once share the cores. There are at most four threads per core.
+    The default number of threads is that of an enclosing block. Without one it is PyTorch's
+    setting, or the number of cores that this process may use if that is lower, and 1 in a forked
+    process. Tasks that run at once in a Dask worker share the cores. At most four threads per core
+    are used.
     """
-    given = {"engine": engine, "n_threads": threads}
-    validate_parameter_constraints(_CONSTRAINTS, given, caller_name="the estimator")
+    settings = {"engine": engine, "n_threads": threads}
+    validate_parameter_constraints(_CONSTRAINTS, settings, caller_name="the estimator")
     if threads is None:
         own_cores = max(_n_cores() // (tasks_at_once() or 1), 1)
         usual = min(torch.get_num_threads(), own_cores) if os.getpid() == _IMPORTED_IN else 1
@@ -88,7 +94,8 @@ def computing(engine: str = "auto", threads: int | None = None) -> Iterator[None
         try:
             yield
         except RuntimeError as error:
-            # Recognized by its message, which names the allocator and "allocate 82534400 bytes".
+            # PyTorch has no class for this error. Its message names the allocator and the size:
+            # "allocate 82534400 bytes".
             if "DefaultCPUAllocator" not in str(error):
                 raise
             match = re.search(r"allocate (\d+) bytes", str(error))
@@ -101,13 +108,15 @@ def computing(engine: str = "auto", threads: int | None = None) -> Iterator[None
 
 @contextlib.contextmanager
 def torch_threads(number: int | None = None, *, of_kernels: bool = False) -> Iterator[None]:
-    """Let PyTorch use this number of threads inside of the block, and one in a forked process.
+    """Let PyTorch use this number of threads inside the block, and one in a forked process.
 
-    A fork does not copy the threads of PyTorch's pool, and would wait for them for ever
-    (pytorch#17199). Where kernels do the work, threads that wait actively would take their cores.
+    A fork does not copy the threads of PyTorch's pool, and would wait for them forever
+    (pytorch#17199). If kernels do most of the work, PyTorch gets one thread too, since its idle
+    threads wait actively and would take the cores of the kernels.
     """
     before = torch.get_num_threads()
-    number = before if number is None else int(number)  # PyTorch refuses a bool
+    # PyTorch does not accept a bool.
+    number = before if number is None else int(number)
     if os.getpid() != _IMPORTED_IN or (of_kernels and number > 1 and engine_in_use() == "numba"):
         number = 1
     if number == before:
@@ -131,13 +140,13 @@ def available_devices() -> list[str]:
 
 
 def resolve_device(device: str) -> str:
-    """Return a device that is present: for "auto" CUDA if there is one, else the CPU."""
+    """Return the device; "auto" gives CUDA if there is one, else the CPU. It must be present."""
     present = available_devices()
     if device == "auto":
         return "cuda" if "cuda" in present else "cpu"
     if device not in present:
-        known = re.fullmatch(r"cpu|cuda(:\d+)?|mps", device)
-        why = "available here" if known else "one of 'cpu', 'cuda', 'cuda:1', ..., 'mps'"
+        is_name = re.fullmatch(r"cpu|cuda(:\d+)?|mps", device)
+        why = "available here" if is_name else "one of 'cpu', 'cuda', 'cuda:1', ..., 'mps'"
         raise ValueError(
             f"device={device!r} is not {why}; this machine has {present}. "
             "device='auto' takes CUDA where there is one, else the CPU."
@@ -147,23 +156,24 @@ def resolve_device(device: str) -> str:
 
 @dataclass(frozen=True)
 class Batches:
-    """Batches of labelled data, in a new order each time with a `shuffle`.
+    """Batches of labelled data; with `shuffle`, each iteration has a new random order.
 
-    With a `net`, they end when a callback has ended its epoch.
+    With a `net`, iteration stops after a callback has ended its epoch.
     """
 
-    data: Any  # inputs, targets and weights, such as `LabelledDocuments`; it can be sliced
+    data: Any  # sliceable, with inputs, targets and weights, such as `LabelledDocuments`
     batch_size: int
     shuffle: np.random.RandomState | None = None
     net: Net | None = None
-    excerpt_words: int | None = None  # the length of excerpts, new ones each time
+    excerpt_words: int | None = None  # length of the excerpts, which are drawn anew each time
 
     def __iter__(self) -> Iterator[tuple[Any, NDArray[Any]]]:
         """Yield pairs that skorch expects: the data of a batch, and its targets."""
         n = len(self.data)
         if self.shuffle is None:
             order = np.arange(n)
-        elif hasattr(self.data, "order"):  # batches of similar length
+        elif hasattr(self.data, "order"):
+            # Data may choose batches of similar length.
             order = self.data.order(self.batch_size, self.shuffle)
         else:
             order = self.shuffle.permutation(n)
@@ -186,8 +196,9 @@ def document_tensors(documents: DocumentArray, device: str) -> tuple[Tensor, Ten
 
 
 def weighted_mean(values: Tensor, weights: NDArray[np.float64]) -> Tensor:
-    """Compute the mean of values, such as losses, by their weights, shape ()."""
-    shares = weights / weights.sum()  # in double precision, whatever the weights' size
+    """Compute the weighted mean of values, such as losses, shape ()."""
+    # Shares are computed in double precision, so that weights may have any magnitude.
+    shares = weights / weights.sum()
     return (values * torch.from_numpy(shares).to(values)).sum()
 
 
@@ -200,24 +211,24 @@ MEASURES = {"valid_accuracy": accuracy}
 
 
 class Net(ClassifierMixin, NeuralNet):
-    """skorch net for networks over ragged batches, for any estimator and any targets.
+    """skorch net for networks over ragged batches, shared by all estimators.
 
     The network is a module with word vectors ``embedding`` (or None), a last layer ``output``, a
-    ``generator`` of random numbers, ``start_from`` if its word vectors are set, and ``attend``,
+    ``generator`` of random numbers, ``start_from`` if its word vectors can be set, and ``attend``,
     which takes the tensors of a batch and returns a named tuple with ``logits`` and ``penalty``
-    (one for each target, or a single one). Training data have ``inputs`` that can be sliced,
-    ``targets`` with a row for each row of the logits, and positive ``weights``.
+    (one for each target, or a single one). Training data have sliceable ``inputs``, ``targets``
+    with a row for each row of the logits, and positive ``weights``.
 
-    `to_tensors` takes inputs and a device, and returns the arguments of ``attend``. `measures`, by
-    their names in the history, take logits and targets of a validation batch as arrays; higher is
-    better. `decide` takes logits and returns targets, by default the number of the highest. `noise`
-    is the length of the adversarial noise relative to that of the word vectors, in one of every
-    `noise_every` steps of an epoch; half of the loss of such a step is with noise. Each epoch reads
-    new excerpts of documents of more than `excerpt_words` words; predictions and scores read all of
-    them. Without an optimizer (None), the net only predicts.
+    Parameters beyond skorch's: `to_tensors` converts inputs, for a device, to the arguments of
+    ``attend``. `measures` are functions of the logits and targets of a validation batch, by their
+    names in the history; higher is better. `decide` converts logits to targets, by default to the
+    number of the highest. `noise` is the length of adversarial noise relative to the word vectors;
+    it is added in one of every `noise_every` steps, for half of the loss. In each epoch documents
+    of more than `excerpt_words` words are replaced by new random excerpts, but not in predictions
+    and scores. Without an optimizer (None), the net can only predict.
     """
 
-    # What ended training early, within an epoch: "the time", "an interrupt".
+    # The reason why training ended early, such as "the time" or "an interrupt".
     ended_by: str | None = None
 
     def __init__(
@@ -255,9 +266,9 @@ class Net(ClassifierMixin, NeuralNet):
     def train(
         self, training: Any, validation: Any, more: Callable[[Net], int] | None = None
     ) -> Net:
-        """Train for `max_epochs`, and then for `more` of them in another cycle of learning rates.
+        """Train for `max_epochs`, and then for `more` epochs in another cycle of learning rates.
 
-        Raise FloatingPointError if the loss, a weight or a logit is not a finite number.
+        A FloatingPointError is raised if the loss, a weight or a logit is not a finite number.
         """
         held_out = validation if validation is None else self.get_dataset(validation)
         self.train_split = None if held_out is None else predefined_split(held_out)
@@ -280,12 +291,12 @@ class Net(ClassifierMixin, NeuralNet):
         for name, weight in self.module_.named_parameters():
             self._check_finite(weight, f"the weight {name}")
         self.prepare_to_predict()
-        some = training.inputs[: self.valid_batch_size]
-        self._check_finite(torch.from_numpy(self.outputs(some)), "a logit")
+        first_inputs = training.inputs[: self.valid_batch_size]
+        self._check_finite(torch.from_numpy(self.outputs(first_inputs)), "a logit")
         return self
 
     def _restart_schedule(self, n_epochs: int) -> None:
-        """Begin another cycle of learning rates, after the epochs of the first."""
+        """Start another cycle of learning rates, of `n_epochs` epochs."""
         for _, callback in self.callbacks_:
             if isinstance(callback, LRScheduler):
                 n_steps = n_epochs * (callback.kwargs["total_steps"] - 1) // self.max_epochs
@@ -294,7 +305,7 @@ class Net(ClassifierMixin, NeuralNet):
         self.max_epochs += n_epochs
 
     def prepare_to_predict(self) -> None:
-        """Switch dropout off, and on the CPU make the table of projected words."""
+        """Switch to evaluation mode, and on the CPU project all words once (`tabulate`)."""
         self._set_training(False)
         if self.device == "cpu" and hasattr(self.module_, "tabulate"):
             with self._own_settings():
@@ -304,16 +315,18 @@ class Net(ClassifierMixin, NeuralNet):
     def weights(self) -> dict[str, NDArray[Any]]:
         """All weights of the network as arrays on the CPU."""
         return {
-            name.removeprefix("_orig_mod."): weight.numpy(force=True)  # the prefix is compile's
+            # torch.compile adds this prefix to names.
+            name.removeprefix("_orig_mod."): weight.numpy(force=True)
             for name, weight in self.module_.state_dict().items()
         }
 
     def continue_from(self, other: Net, *, with_moments: bool) -> None:
-        """Copy the weights of a net, and the moments of its optimizer, which restored nets lack."""
+        """Copy the weights of another net, and on request the moments of its optimizer."""
         self.module_.load_state_dict(other.module_.state_dict())
-        earlier: Any = getattr(other, "optimizer_", None)  # a restored net only predicts
+        # A net restored from a file has no optimizer.
+        earlier: Any = getattr(other, "optimizer_", None)
         if with_moments and type(earlier) is type(self.optimizer_) and earlier.state:
-            # A copy, since load_state_dict does not copy; learning rates are those of this net.
+            # `load_state_dict` does not copy moments. Learning rates stay those of this net.
             state = copy.deepcopy(earlier.state_dict()["state"])
             groups = self.optimizer_.state_dict()["param_groups"]
             self.optimizer_.load_state_dict({"state": state, "param_groups": groups})
@@ -324,16 +337,16 @@ class Net(ClassifierMixin, NeuralNet):
             inputs[start : start + self.valid_batch_size]
             for start in range(0, len(inputs), self.valid_batch_size)
         )
-        # NumPy joins them: PyTorch would use threads that a forked process does not have.
+        # NumPy concatenates, since PyTorch would use threads that a forked process does not have.
         return np.concatenate(
             [getattr(self.compute("attend", batch), name).numpy(force=True) for batch in batches]
         )
 
     def compute(self, method: str, inputs: Any, score: Any = None, rows: Any = None) -> Any:
-        """Call a method of the network on one batch or, if a GPU has too little memory, on halves.
+        """Call a method of the network on a batch or, if a GPU has too little memory, on halves.
 
-        The method may take the gradient of a score: of logits (n, K) and the rows of their
-        documents, both arrays, `score` returns the factor of each logit.
+        If the method needs the gradient of a score, `score` is a function of logits (n, K) and of
+        the rows of their documents, both arrays, that returns the factor of each logit.
         """
         rows = np.arange(len(inputs)) if rows is None else rows
 
@@ -349,11 +362,12 @@ class Net(ClassifierMixin, NeuralNet):
                 if len(inputs) == 1:
                     raise MemoryError(
                         f"A document of {len(tensors[0])} words does not fit into the memory of "
-                        f"{self.device}. Lower net_params={{'module__max_words': ...}}, shorten "
-                        "documents with the tokenizer's max_sentences or max_words, or predict "
-                        "with a pickled copy on a machine without a GPU."
+                        f"{self.device}. Lower net_params={{'module__max_words': ...}} or the "
+                        "tokenizer's max_sentences or max_words, or predict with a pickled copy on "
+                        "a machine without a GPU."
                     ) from error
-            # Not in the handler, since the error keeps references to the memory of this attempt.
+            # This is outside the handler, since the error refers to the memory of the failed
+            # attempt.
             del tensors
             half = len(inputs) // 2
             halves = [
@@ -364,7 +378,7 @@ class Net(ClassifierMixin, NeuralNet):
             return type(halves[0])(*joined)
 
     def read_sentences(self, vectors: Tensor, coalitions: Coalitions) -> NDArray[np.float32]:
-        """Compute the logits (M, C) of sets of sentences; `vectors` (N, H) has all sentences."""
+        """Compute the logits (M, C) of sets of sentences from the vectors (N, H) of sentences."""
         try:
             with torch.inference_mode(), self._own_settings():
                 chosen = torch.from_numpy(coalitions.sentences).to(self.device)
@@ -376,13 +390,13 @@ class Net(ClassifierMixin, NeuralNet):
                 raise
         one_each = np.ones(len(vectors), dtype=np.int64)
         halves = coalitions.portions(one_each, len(coalitions.sentences) // 2)
-        return np.concatenate([self.read_sentences(vectors, some) for some in halves])
+        return np.concatenate([self.read_sentences(vectors, half) for half in halves])
 
     def notify(self, method_name: str, **cb_kwargs: Any) -> None:
-        """Call the callbacks; distinguish a callback's request to stop from the user's interrupt.
+        """Call the callbacks; at the end of an epoch, a callback may ask to stop training.
 
-        skorch's callbacks end training by raising KeyboardInterrupt at the end of an epoch. Later
-        callbacks are still called, since one of them keeps the best weights.
+        skorch's callbacks do that by KeyboardInterrupt, which must be distinguished from Ctrl-C.
+        Later callbacks are still called, since one of them keeps the best weights.
         """
         if method_name != "on_epoch_end":
             super().notify(method_name, **cb_kwargs)
@@ -429,17 +443,17 @@ class Net(ClassifierMixin, NeuralNet):
         return self
 
     def initialize_optimizer(self, *args: Any, **kwargs: Any) -> Net:
-        """Create the optimizer to train with: one of PyTorch's own loads its compiler first."""
+        """Create the optimizer, except for prediction: PyTorch's would import its compiler."""
         if self.optimizer is not None:
             super().initialize_optimizer(*args, **kwargs)
         return self
 
     def get_dataset(self, X: Any, y: None = None) -> Dataset:
-        """Show skorch's callbacks the targets of the data."""
+        """Wrap data so that skorch's callbacks see the targets."""
         return X if isinstance(X, Dataset) else Dataset(X, X.targets, len(X))
 
     def get_iterator(self, dataset: Dataset, training: bool = False) -> Batches:
-        """Shuffle for training, keep the order otherwise."""
+        """Return batches, shuffled for training and otherwise in order."""
         if training:
             return Batches(dataset.X, self.batch_size, self.shuffle, self, self.excerpt_words)
         return Batches(dataset.X, self.valid_batch_size)
@@ -447,7 +461,7 @@ class Net(ClassifierMixin, NeuralNet):
     def on_batch_end(
         self, net: Net, batch: Any = None, training: bool = False, **kwargs: Any
     ) -> None:
-        """Weight a batch by its number of targets, such as words, in the scores of an epoch."""
+        """Record the number of targets, such as words, as the weight of a batch in epoch scores."""
         super().on_batch_end(net, batch=batch, training=training, **kwargs)
         self.history.record_batch(f"{'train' if training else 'valid'}_batch_size", len(batch[1]))
 
@@ -465,12 +479,13 @@ class Net(ClassifierMixin, NeuralNet):
         return weighted_mean(losses, X.weights)
 
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
-        """Compute gradients for a batch, in some steps with noise too, and clip them."""
+        """Compute the gradients of a batch, in some steps also with noise, and clip them."""
         if not self.module_.training:
             self._set_training(True)
         X, y = batch
         embedding = self.module_.embedding
-        n_batches = len(self.history[-1]["batches"]) if len(self.history) else 0  # this one too
+        # The number of batches of this epoch includes the current one.
+        n_batches = len(self.history[-1]["batches"]) if len(self.history) else 0
         noisy = (
             embedding is not None
             and self.noise > 0
@@ -489,7 +504,7 @@ class Net(ClassifierMixin, NeuralNet):
         return {"loss": loss, "y_pred": logits}
 
     def _step_by_kernels(self, X: Any, y: NDArray[Any], noise: float) -> dict[str, Tensor]:
-        """Compute the same without autograd."""
+        """Compute the same step by kernels, without autograd."""
         documents, shares = self.to_tensors(X.inputs, self.device), X.weights / X.weights.sum()
         with using_threads(n_threads(torch.get_num_threads())):
             step = set_gradients(self.module_, self.criterion_, documents, y, shares, noise)
@@ -509,7 +524,7 @@ class Net(ClassifierMixin, NeuralNet):
 
     @property
     def classes_(self) -> Any:
-        """The targets, as scikit-learn's scorers need them: 0 and 1 for each of several labels."""
+        """The targets, for scikit-learn's scorers; with several labels, 0 and 1 for each."""
         n = self.module_.output.out_features
         return n * [np.arange(2)] if self.predict_nonlinearity is torch.sigmoid else np.arange(n)
 
@@ -519,7 +534,7 @@ class Net(ClassifierMixin, NeuralNet):
         return logits.argmax(axis=1) if self.decide is None else self.decide(logits)
 
     def _add_gradients(self, X: Any, y: NDArray[np.int64], share: float) -> tuple[Tensor, Tensor]:
-        """Add the gradients of a share of the loss of documents; return loss and logits."""
+        """Add the gradients of the loss times `share`; return loss and logits."""
         output = self.module_.attend(*self.to_tensors(X.inputs, self.device))
         loss = self.get_loss(output.logits, y, X=X, training=True)
         penalty = output.penalty
@@ -532,7 +547,7 @@ class Net(ClassifierMixin, NeuralNet):
     def _own_settings(self) -> Any:
         """Compute in single precision, even inside the caller's `torch.autocast`.
 
-        With a GPU the CPU only prepares batches, too little work for several threads.
+        With a GPU the CPU only prepares batches, which is too little work for several threads.
         """
         precision = torch.autocast(torch.device(self.device).type, enabled=False)
         on_cpu = self.device == "cpu"
@@ -545,7 +560,6 @@ class Net(ClassifierMixin, NeuralNet):
         if not torch.isfinite(values).all():
             value = values[~torch.isfinite(values)].flatten()[0].item()
             raise FloatingPointError(
-                f"In epoch {len(self.history)} {what} became {value}: training diverged. Lower lr "
-                "or net_params={'clip_norm': ...}, or scale initial vectors or adversarial_noise "
-                "down."
+                f"In epoch {len(self.history)} {what} became {value}: training diverged. Lower "
+                "lr, net_params={'clip_norm': ...}, adversarial_noise, or the initial vectors."
             )

@@ -1,9 +1,10 @@
-"""Pre-training on text without labels: from one half of a document, guess what the other says.
+"""Pre-training on unlabelled text: predict a teacher's score of the other half of a document.
 
-A linear teacher scores one half of each document, and the network learns its score from the other
-half. Given the class, the words of two halves are nearly independent, and so are the teacher's
-errors and what the network reads, which cannot learn to repeat them. (Co-training of Blum and
-Mitchell, 1998, with two parts of a text as the views, and probabilities for confident labels.)
+A linear teacher scores one half of each document, and the network learns to predict this score from
+the other half. Given the class, the words of the halves are nearly independent, so the errors of
+the teacher cannot be predicted from what the network reads, and it does not learn them. This is
+co-training (Blum and Mitchell, 1998) whose views are two parts of a text, with probabilities
+instead of confident labels.
 """
 
 from __future__ import annotations
@@ -14,19 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han._documents import DocumentArray, LabelledDocuments, concatenated_ranges, starts_of
+from sk_han._documents import DocumentArray, LabelledDocuments, concatenated_ranges, to_offsets
 from sk_han._documents.array import sampled_rows
 
 PRETRAINING_BATCH_SIZE = 64
-# Most words of the documents to pre-train on, which are held in memory: 130,000 film reviews.
+# Words of the documents, which are in memory; as many as in 130,000 film reviews.
 _MOST_WORDS = 1 << 25
-PRETRAINING_STEPS = 600  # on 20 newsgroups 1,400 steps (5 epochs) were no better
+# On 20 newsgroups, 1,400 steps (5 epochs) were no better.
+PRETRAINING_STEPS = 600
 
 
 def sample_to_pretrain(
     documents: DocumentArray, random_state: np.random.RandomState
 ) -> NDArray[np.int64]:
-    """Return the rows of the documents to learn from: all, or a sample of 33 million words."""
+    """Return the rows of the documents to train on: all, or a sample of 33 million words."""
     words_per_document = documents.words_per_document
     if words_per_document.sum() <= _MOST_WORDS:
         return np.arange(len(documents))
@@ -34,9 +36,9 @@ def sample_to_pretrain(
 
 
 def halves(documents: DocumentArray) -> tuple[DocumentArray, DocumentArray]:
-    """Divide each document: its first, third, ... sentence, and its second, fourth, ...
+    """Divide each document into its odd and its even sentences.
 
-    A single sentence is cut in the middle. Sentences alternate, since only one of two consecutive
+    A single sentence is cut in the middle. Sentences alternate because only one of two consecutive
     parts, such as plot and verdict, may indicate the class.
     """
     document = np.repeat(np.arange(len(documents)), documents.sentences_per_document)  # (N,)
@@ -57,14 +59,14 @@ def _pieces(
     starts: NDArray[np.int64],
     lengths: NDArray[np.int64],
 ) -> DocumentArray:
-    """Take one piece of each sentence, and leave out sentences without a word."""
-    some = lengths > 0
-    n_sentences = np.bincount(document[some], minlength=len(documents))
-    words = concatenated_ranges(starts[some], lengths[some])
-    return DocumentArray._checked(
+    """Take one piece of each sentence, and leave out empty pieces."""
+    filled = lengths > 0
+    n_sentences = np.bincount(document[filled], minlength=len(documents))
+    words = concatenated_ranges(starts[filled], lengths[filled])
+    return DocumentArray._from_arrays(
         documents.word_ids[words],
-        starts_of(lengths[some]),
-        starts_of(n_sentences),
+        to_offsets(lengths[filled]),
+        to_offsets(n_sentences),
         documents.spelling and documents.spelling.at(words),
     )
 
@@ -76,19 +78,19 @@ def labelled_by_other_half(
     labels: NDArray[np.float32] | None = None,
     weights: NDArray[np.float64] | None = None,
 ) -> LabelledDocuments:
-    """Give each half of a document the class probabilities (K,) of the other, or known `labels`.
+    """Label each half of a document by the teacher's probabilities (K,) for the other half.
 
-    First halves, then second ones; documents without two halves are left out. Labels (D, K) are NaN
-    where they are not known.
+    Known `labels` (D, K) replace these; rows of unknown ones are NaN. First halves come first, then
+    second halves. Documents without two halves are left out.
     """
     first, second = halves(documents)
     whole = (first.sentences_per_document > 0) & (second.sentences_per_document > 0)
     pair = first[whole], second[whole]
     guesses = [np.array(teacher(half), dtype=np.float32) for half in reversed(pair)]
     if labels is not None:
-        known = ~np.isnan(labels[whole, 0])
+        has_label = ~np.isnan(labels[whole, 0])
         for guess in guesses:
-            guess[known] = labels[whole][known]
+            guess[has_label] = labels[whole][has_label]
     weights = np.ones(len(documents)) if weights is None else weights
     return LabelledDocuments(
         DocumentArray.concatenate(pair), np.concatenate(guesses), np.tile(weights[whole], 2)

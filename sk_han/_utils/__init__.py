@@ -1,1 +1,1 @@
-"""Shared helpers: compatibility, optional packages, stored state, warnings."""
+"""Shared helpers: containers, files, messages, metrics, progress, scikit-learn's private API."""

@@ -1,4 +1,4 @@
-"""Private or version-dependent imports of scikit-learn, and constraints of shared parameters."""
+"""Imports from scikit-learn's private modules, and constraints that estimators share."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
-# scikit-learn 1.6 to 1.9: parameter validation and rows of any table, public in behaviour, private
-# in name.
+# scikit-learn validates the parameters of its own estimators by these, from 1.6 to 1.9 without a
+# change that concerns us, but has no public name for them.
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
-# scikit-learn 1.6 to 1.9: recommended to third parties, but still with an underscore.
+# scikit-learn recommends this function to third parties, but its name still has an underscore.
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 from sk_han._options import Constraint, Either, InstanceOf, Range
@@ -30,15 +30,15 @@ __all__ = [
     "StrOptions",
     "check_sample_weight",
     "fit_context",
-    "of_option",
+    "to_sklearn",
     "validate_parameter_constraints",
 ]
 
 
-def of_option(constraint: Constraint) -> list[Any]:
+def to_sklearn(constraint: Constraint) -> list[Any]:
     """Return the constraint of an option as constraints of scikit-learn."""
     if isinstance(constraint, Either):
-        return [each for inner in constraint.constraints for each in of_option(inner)]
+        return [each for inner in constraint.constraints for each in to_sklearn(inner)]
     if isinstance(constraint, InstanceOf):
         return [constraint.kind]
     if isinstance(constraint, Range):
@@ -56,12 +56,12 @@ POSITIVE = Interval(Integral, 1, None, closed="left")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 FRACTION = Interval(Real, 0, 1, closed="neither")
 
-# A larger one overflows single precision in the products of the optimizer.
+# A larger learning rate would overflow single precision in the products of the optimizer.
 LEARNING_RATE = Interval(Real, 0, 1e36, closed="right")
 
 
 def check_nested_params(params: Mapping[str, Any], present: Mapping[str, Any]) -> None:
-    """Check that parameters inside of others (pooling__size) have an object to be set on."""
+    """Raise a ValueError if a nested parameter (pooling__size) has no object to be set on."""
     for name in params:
         own, _, inner = name.partition("__")
         value = params.get(own, present.get(own))

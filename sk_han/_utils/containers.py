@@ -1,4 +1,4 @@
-"""Containers of users: lists, arrays, data frames."""
+"""Conversions of users' containers: lists, arrays, data frames, Arrow tables."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han._utils.messages import refuse_masked, shortened
+from sk_han._utils.messages import refuse_masked, shorten
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
 def label_list(labels: Any) -> list[Any]:
-    """Return labels, of one column or several, as a list of Python's own types."""
+    """Return labels, of one column or several, as a list of builtin types."""
     if isinstance(labels, (list, tuple)):
         return [plain_label(label) for label in labels]
     refuse_masked(labels, "An array of labels or groups")
-    found = np.atleast_1d(np.asarray(labels, dtype=object))
-    if found.ndim == 2 and found.shape[1] == 1:
-        found = found[:, 0]
-    return [plain_label(label) for label in found.tolist()]
+    array = np.atleast_1d(np.asarray(labels, dtype=object))
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    return [plain_label(label) for label in array.tolist()]
 
 
 def plain_label(label: Any) -> Any:
-    """Return a label of NumPy or Arrow as one of Python, and a list or row of one as its item."""
+    """Convert a label of NumPy or Arrow to a builtin type, and a list or row of one to its item."""
     if isinstance(label, (np.generic, np.ndarray)):
         label = label.tolist()
     elif hasattr(label, "as_py"):
@@ -34,20 +34,22 @@ def plain_label(label: Any) -> Any:
     return plain_label(label[0]) if isinstance(label, (list, tuple)) and len(label) == 1 else label
 
 
-def rows_of(X: Any, rows: NDArray[np.int64]) -> Any:
-    """Return rows of documents by position, in a container of the same kind where possible."""
+def take_rows(X: Any, rows: NDArray[np.int64]) -> Any:
+    """Take rows of X by position; the result has the type of X where possible."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if hasattr(X, "to_pylist"):  # Arrow
         return X.take(rows)
-    X = X.tocsr() if hasattr(X, "tocsr") else X  # some sparse formats have no rows
+    # Some sparse formats cannot be indexed by row.
+    X = X.tocsr() if hasattr(X, "tocsr") else X
     return X[rows] if hasattr(X, "shape") else [X[row] for row in rows.tolist()]
 
 
-def records_of(X: Any) -> Any:
-    """Return a mapping of columns as a list with a dict for each document; any other X as it is."""
+def to_records(X: Any) -> Any:
+    """Convert a mapping of columns to a list with a dict for each document; return any other X."""
+    # A mapping of strings has texts by key, not columns, and is refused later.
     if not isinstance(X, Mapping) or any(isinstance(column, str) for column in X.values()):
-        return X  # texts by a key have no order
+        return X
     columns = {
         name: column.to_pylist() if hasattr(column, "to_pylist") else list(column)  # Arrow
         for name, column in X.items()
@@ -59,13 +61,13 @@ def records_of(X: Any) -> Any:
 
 
 def listed(values: Sequence[Any], most: int = 5, write: Callable[[Any], str] = repr) -> str:
-    """Write the first of some values, and how many more there are, for a message."""
+    """List up to `most` values for a message, and the number of those left out."""
     more = f" and {len(values) - most:,} more" if len(values) > most else ""
-    return ", ".join(shortened(write(value), 80) for value in values[:most]) + more
+    return ", ".join(shorten(write(value), 80) for value in values[:most]) + more
 
 
 def document_ids(X: Any, ids: Any = None) -> tuple[Any, ...] | None:
-    """Return the ids of documents: those given, or an index of pandas that is not 0, 1, 2, ..."""
+    """Return the `ids`, else a unique index of pandas other than 0, 1, 2, ..., else None."""
     index: Any = getattr(X, "index", None)
     if ids is not None and len(ids) != len(X):
         raise ValueError(f"ids must name {len(X):,} documents; got {len(ids):,}.")
@@ -79,8 +81,8 @@ def document_name(row: int, ids: Sequence[Any] | None) -> str:
     return f"{row:,}" if ids is None else str(ids[row])
 
 
-def frame_of(columns: Mapping[str, Any]) -> DataFrame:
-    """Return a DataFrame of columns, those of strings as objects."""
+def make_frame(columns: Mapping[str, Any]) -> DataFrame:
+    """Return a DataFrame of columns; columns with strings have the dtype object."""
     import pandas
 
     return pandas.DataFrame(
@@ -92,7 +94,7 @@ def frame_of(columns: Mapping[str, Any]) -> DataFrame:
 
 
 def column_dtype(values: Iterable[Any]) -> type | None:
-    """Return `object` if there are strings among the values, else None: pandas may choose."""
+    """Return `object` if some value is a string, else None, which lets pandas choose the dtype."""
     return object if any(isinstance(value, str) for value in values) else None
 
 

@@ -1,4 +1,4 @@
-"""Files: atomic writing, CSV tables, the format of models."""
+"""Files: atomic replacement, CSV tables, and the state of pickled estimators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, BinaryIO
 
-# What a block of `replacing_together` moves: new files, their paths, and names for the old files.
+# The files that a block of `replacing_together` has written: temporary path, final path, and the
+# path to which an old file is moved.
 _MOVES: ContextVar[list[tuple[Path, Path, Path]] | None] = ContextVar("moves", default=None)
 
 
@@ -25,10 +26,11 @@ _MOVES: ContextVar[list[tuple[Path, Path, Path]] | None] = ContextVar("moves", d
 def replacing_together() -> Iterator[list[tuple[Path, Path, Path]]]:
     """Replace all files that are written in the block when it ends without an error, or none.
 
-    If a file cannot be moved, the earlier ones are moved back, the new ones are kept under other
-    names, and the OSError gives these. If the process is killed while several files are moved, old
-    ones may be hidden files with the extension ``.old``; the file that was written last is the
-    first to be replaced, and no other file of the old set is left then.
+    If a file cannot be moved, files moved before are moved back, the new ones are kept under other
+    names, and the OSError reports these names. If the process is killed while it moves several
+    files, old ones may remain as hidden files with the extension ``.old``. The file that was
+    written last is replaced first, when the other old files have been moved out of the way, so a
+    reader never finds a new file next to old ones.
     """
     moves: list[tuple[Path, Path, Path]] = []
     token = _MOVES.set(moves)
@@ -45,16 +47,16 @@ def replacing_together() -> Iterator[list[tuple[Path, Path, Path]]]:
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a binary file that replaces the one at `path` when the block ends without an error.
 
-    Until then an existing file does not change: the new one is written next to it under another
-    name, flushed to the disk, and moved in one step. The target of a symbolic link is replaced.
-    Files that ended processes left unfinished an hour ago are removed. An OSError names the file.
+    The new file is written next to it under a temporary name, flushed to the disk, and moved in one
+    step; until then the old file does not change. The target of a symbolic link is replaced.
+    Temporary files of killed processes are removed after an hour. An OSError names the file.
     """
     target = _target(path)
-    # open() creates a file with the permissions of the umask; the tempfile module does not.
+    # The `tempfile` module would create a file that only its owner can read; `open` uses the umask.
     new = target.with_name(f".sk_han-{secrets.token_hex(8)}.tmp")
     for left in target.parent.glob(".sk_han-*.tmp"):
         with suppress(OSError):
-            # A process that is still writing has changed a younger one.
+            # A file changed within the last hour may belong to a process that is still writing.
             if left.lstat().st_mtime < time.time() - 3600:
                 left.unlink()
     moves = _MOVES.get()
@@ -99,16 +101,17 @@ def _move(moves: list[tuple[Path, Path, Path]]) -> None:
         old.unlink(missing_ok=True)
 
 
-_MODEL = re.compile(rb'(?s).{8}\{"__metadata__":\{"sk_han":')  # how a file of `save` begins
+# A file of `save` begins with the length of its header and this entry.
+_MODEL = re.compile(rb'(?s).{8}\{"__metadata__":\{"sk_han":')
 
 
 def check_replaceable(
     path: str | os.PathLike[str], force: str | None = None, *, by_model: bool = False
 ) -> None:
-    """Raise the OSError of `replacing`, as far as it can be known before; change nothing.
+    """Raise the OSError that `replacing` would raise, as far as it can be foreseen; change nothing.
 
-    With `force`, which is what the user may give for it, a file that exists is an error, but an
-    empty one, and a model that is replaced `by_model`.
+    With `force`, the name of the option that overwrites files, an existing file is an error too,
+    unless it is empty, or a model and about to be replaced `by_model`.
     """
     target = _target(path)
     if not os.access(target.parent, os.W_OK):
@@ -125,11 +128,11 @@ def check_replaceable(
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
-    given, target = Path(path), Path(os.path.realpath(Path(path)))
+    link, target = Path(path), Path(os.path.realpath(Path(path)))
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
-    # Check the path as given: /dev/stdout is a link to a pipe that has no name.
-    if given.exists() and not given.is_file():
+    # The link itself is checked, because /dev/stdout is a link to a pipe that has no name.
+    if link.exists() and not link.is_file():
         raise OSError(f"{path} is a device or a pipe; give the name of a file.")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent}; make it first.")
@@ -139,15 +142,17 @@ def _target(path: str | os.PathLike[str]) -> Path:
 def csv_line(cells: Iterable[Any], delimiter: str = ",") -> str:
     """Return a row of a CSV file that every reader splits into the same cells."""
     line = io.StringIO(newline="")
-    csv.writer(line, delimiter=delimiter).writerow(cells)  # a cell with either of \r\n is quoted
+    # With its default line terminator the writer quotes cells that hold "\r" or "\n".
+    csv.writer(line, delimiter=delimiter).writerow(cells)
     return line.getvalue()[: -len("\r\n")] + "\n"
 
 
-_FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.,]+$)")  # how a cell begins that spreadsheets compute
+# Spreadsheets evaluate cells that begin like this as formulas.
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.,]+$)")
 
 
-def _cell_for_people(cell: Any, decimal: str) -> Any:
-    """Return a cell that a spreadsheet shows and does not compute; fractions have three digits."""
+def _spreadsheet_cell(cell: Any, decimal: str) -> Any:
+    """Escape text that a spreadsheet would evaluate as a formula; round numbers to three digits."""
     if isinstance(cell, float) and not cell.is_integer():
         return f"{cell:.3f}".replace(".", decimal)
     return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
@@ -162,43 +167,42 @@ def write_csv(
     encoding: str = "utf-8-sig",
 ) -> None:
     """Write a table for spreadsheets, compressed if its name ends in .gz."""
-    cells = ([_cell_for_people(cell, decimal) for cell in row] for row in rows)
+    cells = ([_spreadsheet_cell(cell, decimal) for cell in row] for row in rows)
     lines = [csv_line(row, sep) for row in (header, *cells)]
-    # Excel needs the byte order mark; lone surrogates are not valid UTF-8.
+    # Excel recognizes UTF-8 by the byte order mark. Lone surrogates cannot be encoded, so they
+    # become question marks.
     data = "".join(lines).encode(encoding, errors="replace")
     with replacing(path) as file:
         file.write(gzip.compress(data) if os.fspath(path).lower().endswith(".gz") else data)
 
 
-# Far beyond what training finds. Products of two such weights or numbers of vectors, and sums of
-# these, stay within single precision, so that no finite weights in a file predict NaN.
+# Limit of weights and vectors, far beyond the results of training. Sums of products of two such
+# numbers stay within single precision, so that no valid file predicts NaN.
 LARGEST_NUMBER = 1e12
 
 
 class ModelFormatError(ValueError):
-    """Raised for a stored model that is damaged, of another format, or no model at all."""
+    """Raised for a stored model that is damaged, has another format, or is not a model."""
 
 
-def checked_state(state: Any, estimator: Any, *, newest: int) -> dict[str, Any]:
-    """Check the state of a pickle; return it without its format, and with defaults it lacks."""
-    # scikit-learn compares versions for its own estimators only.
+def unpack_state(state: Any, estimator: Any, *, newest: int) -> dict[str, Any]:
+    """Check the format of a pickled state; return it with defaults for missing parameters."""
+    # scikit-learn checks the versions of its own estimators only.
     name = type(estimator).__name__
     if not isinstance(state, dict) or type(state.get("_state_format")) is not int:
         raise ModelFormatError(
-            f"The state of this {name} does not say its format: it is damaged, or was not "
-            "made by sk_han; save it again with the installed sk_han."
+            f"The state of this {name} does not say its format: it is damaged, or was not made by "
+            "sk_han. Save it again with the installed sk_han."
         )
     parameters = signature(type(estimator)).parameters.values()
     state = {p.name: p.default for p in parameters if p.default is not p.empty} | state
-    found = state.pop("_state_format")
-    if found > newest:
+    format_number = state.pop("_state_format")
+    if format_number != newest:
+        repair = "Fit it again, or load it with the release that pickled it."
+        if format_number > newest:
+            repair = "Install a newer sk_han to load it."
         raise ModelFormatError(
-            f"This {name} was pickled in state format {found}; this release of sk_han "
-            f"reads format {newest}. Install a newer sk_han to load it."
-        )
-    if found < newest:
-        raise ModelFormatError(
-            f"This {name} was pickled in state format {found}, and this release of sk_han reads "
-            f"format {newest}. Fit it again, or load it with the release that pickled it."
+            f"This {name} was pickled in state format {format_number}; this release of sk_han "
+            f"reads format {newest}. {repair}"
         )
     return state

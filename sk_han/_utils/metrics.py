@@ -1,4 +1,4 @@
-"""Figures of a model on labelled documents, by NumPy alone."""
+"""Scores of predictions and their confidence intervals, in NumPy."""
 
 from __future__ import annotations
 
@@ -16,64 +16,64 @@ _BINS, _SMALLEST = 10, 0.05
 Figures = dict[str, Floats]
 
 
-def averages(given: Flags, true: Flags) -> dict[str, float]:
-    """Return the averages of `_figures` over these documents."""
-    found = _figures(given, true, np.ones((1, len(true))))
-    return {name: float(values[0]) for name, values in found.items()}
+def averages(predicted: Flags, true: Flags) -> dict[str, float]:
+    """Return the scores of `_figures` for these documents."""
+    scores = _figures(predicted, true, np.ones((1, len(true))))
+    return {name: float(values[0]) for name, values in scores.items()}
 
 
 def log_losses(p: Floats, t: Flags) -> Floats:
     """Return the mean negative log-likelihood of each label in nats, (L,)."""
-    found: Floats = -np.log(np.maximum(np.where(t, p, 1 - p), np.finfo(float).eps)).mean(axis=0)
-    return found
+    losses: Floats = -np.log(np.maximum(np.where(t, p, 1 - p), np.finfo(float).eps)).mean(axis=0)
+    return losses
 
 
 def calibration_error_of_labels(p: Floats, t: Flags) -> float:
-    """Return how far shares of right marks are from probabilities, on average over ten bins."""
-    counted = p > _SMALLEST  # of many labels nearly all others are next to 0, and right
+    """Return the expected calibration error of several labels, over ten bins of probabilities."""
+    # Of many labels nearly all have a probability next to 0 and are right, which would hide errors.
+    counted = p > _SMALLEST
     values, right = p[counted], t[counted]
     bins = np.minimum((values * _BINS).astype(np.int64), _BINS - 1)
     gaps = np.bincount(bins, weights=values - right, minlength=_BINS)
     return float(np.abs(gaps).sum() / max(len(values), 1))
 
 
-def resampled(
-    given: NDArray[Any],
+def bootstrap(
+    predicted: NDArray[Any],
     true: NDArray[Any],
     groups: Integers | None,
     figures_of: Callable[[NDArray[Any], NDArray[Any], Floats], Figures] | None = None,
 ) -> Figures:
-    """Return the averages, or other figures, in 1,000 bootstrap samples.
+    """Return the scores of `_figures`, or of `figures_of`, in 1,000 bootstrap samples.
 
-    Samples are of the documents, or of their groups (D,).
+    Documents are drawn with replacement, or all documents of drawn groups (D,).
     """
     random = np.random.RandomState(0)
     unit = np.arange(len(true)) if groups is None else np.unique(groups, return_inverse=True)[1]
     n = int(unit.max()) + 1
-    found = []
+    portions = []
     for _ in range(0, _RESAMPLES, _PORTION):
         drawn = random.multinomial(n, np.full(n, 1 / n), size=_PORTION).astype(np.float64)
-        found.append((figures_of or _figures)(given, true, drawn[:, unit]))  # (B, D)
-    return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+        portions.append((figures_of or _figures)(predicted, true, drawn[:, unit]))  # (B, D)
+    return {name: np.concatenate([portion[name] for portion in portions]) for name in portions[0]}
 
 
-def _figures(given: Flags, true: Flags, weights: Floats) -> Figures:
+def _figures(predicted: Flags, true: Flags, weights: Floats) -> Figures:
     """Return precision, recall and F1, micro, macro and by document, and subset accuracy.
 
-    `given` are the predicted labels and `true` the true ones, (D, L); `weights` (B, D) are how
-    often each document counts in each of B samples. A label that no document has or gets is left
-    out of the macro mean. One that only a sample lacks keeps its figure of all documents: without
-    rare labels, which are hard, means would rise. A document without any label is right; otherwise
-    a ratio of 0 to 0 is 0.
+    Labels are (D, L); `weights` (B, D) has how often each document is in each of B samples. A label
+    that no document has or gets is left out of the macro mean. A label that only a sample lacks
+    keeps its score on all documents, since means would rise without rare labels, which are hard. A
+    document for which no label is true or predicted counts as right; any other ratio 0 / 0 is 0.
     """
-    right = (given & true).astype(np.float64)
-    by_label = [weights @ counts for counts in (right, given, true)]  # (B, L) each
-    of_all = [counts.sum(axis=0) for counts in (right, given, true)]  # (L,) each
+    right = (predicted & true).astype(np.float64)
+    by_label = [weights @ counts for counts in (right, predicted, true)]  # (B, L) each
+    of_all = [counts.sum(axis=0) for counts in (right, predicted, true)]  # (L,) each
     occurs, in_sample = of_all[1] + of_all[2] > 0, by_label[1] + by_label[2] > 0
-    by_document = [counts.sum(axis=1) for counts in (right, given, true)]  # (D,) each
+    by_document = [counts.sum(axis=1) for counts in (right, predicted, true)]  # (D,) each
     nothing = by_document[1] + by_document[2] == 0
     micro = _shares(*(counts.sum(axis=1) for counts in by_label))
-    found = {}
+    scores = {}
     for name, whole, of_labels, usual, of_documents in zip(
         ("precision", "recall", "f1"),
         micro,
@@ -82,24 +82,24 @@ def _figures(given: Flags, true: Flags, weights: Floats) -> Figures:
         _shares(*by_document),
         strict=True,
     ):
-        found[f"micro_{name}"] = whole
+        scores[f"micro_{name}"] = whole
         of_labels = np.where(in_sample, of_labels, usual)
-        found[f"macro_{name}"] = of_labels.sum(axis=1) / max(occurs.sum(), 1)
-        found[f"samples_{name}"] = weights @ np.where(nothing, 1.0, of_documents)
-        found[f"samples_{name}"] /= weights.sum(axis=1)
-    exact = (given == true).all(axis=1)
-    found["subset_accuracy"] = weights @ exact / weights.sum(axis=1)
-    return found
+        scores[f"macro_{name}"] = of_labels.sum(axis=1) / max(occurs.sum(), 1)
+        scores[f"samples_{name}"] = weights @ np.where(nothing, 1.0, of_documents)
+        scores[f"samples_{name}"] /= weights.sum(axis=1)
+    exact = (predicted == true).all(axis=1)
+    scores["subset_accuracy"] = weights @ exact / weights.sum(axis=1)
+    return scores
 
 
-def _shares(right: Floats, given: Floats, true: Floats) -> tuple[Floats, ...]:
-    """Return precision, recall and F1 of counts."""
-    return _divided(right, given), _divided(right, true), _divided(2 * right, given + true)
+def _shares(right: Floats, predicted: Floats, true: Floats) -> tuple[Floats, ...]:
+    """Return precision, recall and F1 for counts of right, predicted and true labels."""
+    return _ratio(right, predicted), _ratio(right, true), _ratio(2 * right, predicted + true)
 
 
-def _divided(these: Floats, by: Floats) -> Floats:
-    """Divide, and return 0 where there is nothing to divide by."""
-    return np.divide(these, by, out=np.zeros(these.shape), where=by > 0)
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    """Divide; a ratio to 0 is 0."""
+    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
 
 
 BINS = 15
@@ -122,20 +122,20 @@ def figures(
     targets: Integers,
     decided: Integers | None = None,
 ) -> dict[str, Any]:
-    """Return figures of probabilities (D, K); rows of the confusion (K, K) are true classes.
+    """Return scores of probabilities (D, K), and the confusion matrix, whose rows are true classes.
 
-    `decided` are the classes that are predicted, (D,); None for the most probable ones. Targets of
-    K and more are labels that the model does not know: mistakes, which the log loss leaves out.
+    `decided` (D,) has the predicted classes; None stands for the most probable ones. Targets of K
+    and more are labels unknown to the model. They count as mistakes, but not in the log loss.
     """
     n_documents, n_classes = probabilities.shape
     predicted = probabilities.argmax(axis=1) if decided is None else decided
-    n_labels, known = max(n_classes, int(targets.max()) + 1), targets < n_classes
+    n_labels, has_class = max(n_classes, int(targets.max()) + 1), targets < n_classes
     counts = np.bincount(targets * n_labels + predicted, minlength=n_labels**2)
     confusion = counts.reshape(n_labels, n_labels)
     right = np.diag(confusion)
     occurring = confusion.sum(axis=0) + confusion.sum(axis=1)
     f1 = 2 * right[occurring > 0] / occurring[occurring > 0]
-    of_true = probabilities[known, targets[known]]
+    of_true = probabilities[has_class, targets[has_class]]
     return {
         "documents": n_documents,
         "accuracy": float(right.sum() / n_documents),
@@ -146,49 +146,51 @@ def figures(
     }
 
 
-def distance_figures(given: Integers, true: Integers, weights: Floats, values: Floats) -> Figures:
-    """Return how far predicted classes are from the true ones, (D,) each, of K in order.
+def distance_figures(
+    predicted: Integers, true: Integers, weights: Floats, values: Floats
+) -> Figures:
+    """Return distances of predicted from true classes, (D,) each, for K ordered classes.
 
-    The mean absolute error is in the numbers that classes are, `values` (K,). A step leads to the
-    next class; the kappa has quadratic weights of steps (Cohen, 1968, Psychological Bulletin 70).
-    `weights` (B, D) are as in `_figures`.
+    The mean absolute error is in units of `values` (K,), the numbers that the classes stand for. A
+    step leads to the next class; the kappa has weights quadratic in the number of steps (Cohen,
+    1968, Psychological Bulletin 70). `weights` (B, D) are as in `_figures`.
     """
-    steps, distances = given - true, np.abs(values[given] - values[true])
-    columns = distances, np.abs(steps) <= 1, steps**2, given**2 + true**2, given, true
+    steps, distances = predicted - true, np.abs(values[predicted] - values[true])
+    columns = distances, np.abs(steps) <= 1, steps**2, predicted**2 + true**2, predicted, true
     error, near, square, squares, *means = (
-        weights @ each / weights.sum(axis=1) for each in columns
+        weights @ column / weights.sum(axis=1) for column in columns
     )
     by_chance = squares - 2 * means[0] * means[1]
     return {
         "mean_absolute_error": error,
         "within_one_step": near,
-        "quadratic_kappa": 1 - _divided(square, by_chance),
+        "quadratic_kappa": 1 - _ratio(square, by_chance),
     }
 
 
 def median_class(probabilities: Floats) -> Integers:
-    """Return the first class whose cumulative probability reaches a half, (D,), of K in order."""
+    """Return the median of K ordered classes: the first whose cumulative probability is a half."""
     cumulative = probabilities.cumsum(axis=1)
     return (cumulative >= cumulative[:, -1:] / 2).argmax(axis=1)
 
 
-def padded(values: NDArray[Any], n_labels: int) -> NDArray[Any]:
-    """Append zeros (D, n_labels) for labels that a model does not know."""
+def pad_labels(values: NDArray[Any], n_labels: int) -> NDArray[Any]:
+    """Append columns of zeros for labels unknown to the model, up to `n_labels`."""
     return np.pad(values, ((0, 0), (0, n_labels - values.shape[1])))
 
 
 def indicator(codes: NDArray[Any], n_labels: int) -> Flags:
-    """Return flags (D, n_labels) of the positions of labels, (D,), or of the flags of some."""
+    """Return flags (D, n_labels) for label numbers (D,), or for flags of fewer labels (D, L)."""
     if codes.ndim == 2:
-        return padded(codes, n_labels)
+        return pad_labels(codes, n_labels)
     flags: Flags = codes[:, np.newaxis] == np.arange(n_labels)
     return flags
 
 
-def shares_of(true: Integers, predicted: Integers, right: Integers) -> tuple[list[Any], ...]:
-    """Return columns of labels: both numbers of documents, precision, recall and F1.
+def label_scores(true: Integers, predicted: Integers, right: Integers) -> tuple[list[Any], ...]:
+    """Return columns with one entry per label: true, predicted, precision, recall and F1.
 
-    A ratio of 0 to 0 is None.
+    A ratio 0 / 0 is None.
     """
 
     def shares(these: Integers, of: Integers) -> list[float | None]:
@@ -204,8 +206,10 @@ def calibration_error(
     targets: Integers,
     decided: Integers | None = None,
 ) -> float:
-    """Return the expected calibration error: mean distance of accuracy and confidence in bins."""
-    # Guo, Pleiss, Sun, Weinberger, 2017, On Calibration of Modern Neural Networks, ICML, equation 3
+    """Return the expected calibration error: mean distance of accuracy and confidence in bins.
+
+    Guo, Pleiss, Sun, Weinberger, 2017, On Calibration of Modern Neural Networks, ICML, equation 3.
+    """
     bins = reliability(probabilities, targets, decided=decided)
     return sum(b.n_documents * abs(b.accuracy - b.confidence) for b in bins) / len(targets)
 
@@ -216,32 +220,32 @@ def reliability(
     groups: Integers | None = None,
     decided: Integers | None = None,
 ) -> list[Bin]:
-    """Put documents into bins of equal width by the probability of what is predicted for them.
+    """Group documents into bins of equal width by the probability of their predicted class.
 
-    `decided` are the classes that are predicted, (D,); None for the most probable ones. Empty bins
-    are left out.
+    `decided` (D,) has the predicted classes; None stands for the most probable ones. Empty bins are
+    left out.
     """
     predicted = probabilities.argmax(axis=1) if decided is None else decided
     confidence = probabilities[np.arange(len(targets)), predicted]
     right = predicted == targets
     bins = np.digitize(confidence, np.linspace(0, 1, BINS + 1)[1:-1], right=True)
-    found = []
+    filled = []
     for i in np.unique(bins):
         these = bins == i
         means = float(confidence[these].mean()), float(right[these].mean())
-        interval = interval_of(right[these], None if groups is None else groups[these])
-        found.append(Bin(int(these.sum()), *means, *interval))
-    return found
+        interval = accuracy_interval(right[these], None if groups is None else groups[these])
+        filled.append(Bin(int(these.sum()), *means, *interval))
+    return filled
 
 
-def interval_of(right: Flags, groups: Integers | None = None) -> tuple[float, float]:
-    """Return the 95 % interval of the accuracy; with groups (D,), for samples of groups."""
+def accuracy_interval(right: Flags, groups: Integers | None = None) -> tuple[float, float]:
+    """Return the 95 % confidence interval of the accuracy; with groups (D,), for sampled groups."""
     worth = _worth(right, groups)
     return share_interval(int(np.count_nonzero(right)) * worth, len(right) * worth)
 
 
 def share_interval(n_right: float, n: float) -> tuple[float, float]:
-    """Return the 95 % interval of a share (Wilson, 1927), which is right for small numbers too."""
+    """Return the 95 % interval of a share (Wilson, 1927), which is valid for small samples too."""
     share, z2 = n_right / n, _Z**2 / n
     middle = share + z2 / 2
     half = _Z * math.sqrt(share * (1 - share) / n + z2 / (4 * n))
@@ -252,10 +256,10 @@ def share_interval(n_right: float, n: float) -> tuple[float, float]:
 def resampled_share_interval(share: float, drawn: Floats, n: float) -> tuple[float, float]:
     """Return the 95 % interval of a mean of shares by bootstrap samples of n documents, (B,).
 
-    The mean is less the bias of the samples (Efron and Tibshirani, 1993, An Introduction to the
-    Bootstrap, chapter 10): F1 of few documents is too low, and that of samples of them twice. The
-    interval is Wilson's for as many documents as have the variance of the samples (Korn and
-    Graubard, as `interval_of`).
+    The center is corrected for bias (Efron and Tibshirani, 1993, An Introduction to the Bootstrap,
+    chapter 10), since F1 of few documents is too low, and doubly so in samples of them. The
+    interval is Wilson's for the effective number of documents, whose share would vary as the
+    samples do (Korn and Graubard, as in `accuracy_interval`).
     """
     of_samples = float(drawn.mean())
     n_alike = _Z**2 * of_samples * (1 - of_samples) / resampled_half_width(drawn, n) ** 2
@@ -266,8 +270,8 @@ def resampled_share_interval(share: float, drawn: Floats, n: float) -> tuple[flo
 def resampled_half_width(drawn: Floats, n: float) -> float:
     """Return half the width of the 95 % t interval by bootstrap samples of n documents, (B,).
 
-    Samples vary less than documents do by 1 - 1 / n: Davison and Hinkley, 1997, Bootstrap Methods
-    and their Application, chapter 2.
+    The variance of samples is too small by the factor 1 - 1 / n, which is corrected: Davison and
+    Hinkley, 1997, Bootstrap Methods and their Application, chapter 2.
     """
     from scipy.special import stdtrit
 
@@ -278,7 +282,7 @@ def resampled_half_width(drawn: Floats, n: float) -> float:
 def mean_interval(values: Floats, lowest: float = -1.0) -> tuple[float, float]:
     """Return the 95 % interval of the mean of values from `lowest` to 1 (Student, 1908).
 
-    It is NaN for fewer than three values, and where all are the same and not 0: their
+    It is NaN for fewer than three values, and if all values are equal and not 0, because then the
     variance is unknown.
     """
     from scipy.special import stdtrit
@@ -293,7 +297,7 @@ def mean_interval(values: Floats, lowest: float = -1.0) -> tuple[float, float]:
 
 
 def _worth(values: NDArray[Any], groups: Integers | None) -> float:
-    """Return how many documents drawn one by one are worth one of these as an estimate of the mean.
+    """Return the effective sample size per document: 1 without groups, usually less with groups.
 
     Korn and Graubard, 1998, Confidence intervals for proportions with small expected number of
     positive counts estimated from survey data, Survey Methodology 24. A large group pulls the mean
@@ -317,7 +321,7 @@ def _worth(values: NDArray[Any], groups: Integers | None) -> float:
 
 
 def effective_groups(groups: Integers) -> float:
-    """Return the number of equally large groups that are worth the groups (D,) of documents.
+    """Return the effective number of groups (D,): that of equally large groups as informative.
 
     Kish, 1965, Survey Sampling. Carter, Schnepel and Steigerwald, 2017, Asymptotic behavior of a
     t-test robust to cluster heterogeneity, Review of Economics and Statistics 99, have the same
@@ -335,7 +339,8 @@ def difference_interval(
     """Return the 95 % interval of the difference of two accuracies on the same documents.
 
     Agresti and Min, 2005, Simple improved confidence intervals for comparing matched proportions,
-    Statistics in Medicine 24: half a document is added to those that one of both alone has right.
+    Statistics in Medicine 24: half a document is added to each kind of discordant documents, which
+    exactly one of both models has right.
     """
     worth = _worth(right.astype(np.float64) - right_of_other, groups)
     n = len(right) * worth + 2

@@ -19,8 +19,8 @@ from sk_han._documents.repeated import first_of_same_text
 from sk_han._rendering.text import table_lines
 from sk_han._targets import fit_target
 from sk_han._targets.splits import deal_out, hold_out
-from sk_han._text.sentence_encoder import check_storable, resolved
-from sk_han._utils.containers import listed, rows_of
+from sk_han._text.sentence_encoder import check_storable, resolve_encoder
+from sk_han._utils.containers import listed, take_rows
 from sk_han._utils.files import replacing_together
 from sk_han._utils.messages import agreeing, counted, in_one_line, nearest_name, warn_user
 from sk_han._utils.progress import Stages, duration, tell
@@ -41,7 +41,7 @@ from sk_han.cli._tables import (
     writing,
     writing_rows,
 )
-from sk_han.datasets._tables import labels_of, texts_of
+from sk_han.datasets._tables import to_labels, to_texts
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -83,7 +83,7 @@ def fit(arguments: argparse.Namespace) -> None:
     X = documents_of(frame.iloc[rows], features, arguments)
     if features is None:  # warnings name the lines
         X = pd.Series(X, frame.index[rows])
-    model.fit(X, rows_of(labels, rows), **more)
+    model.fit(X, take_rows(labels, rows), **more)
     model.set_params(verbose=0)  # who loads the file has not asked for lines
 
     from sk_han import save
@@ -100,7 +100,7 @@ def _unlabelled_texts(arguments: argparse.Namespace, rest: DataFrame) -> Iterato
     """Yield the texts without labels; those of the data are the `rest` of its rows."""
     same = arguments.unlabelled == arguments.data
     for frame in [rest] if same else frames(arguments.unlabelled, arguments, size=10_000):
-        yield from texts_of(frame, arguments.text)
+        yield from to_texts(frame, arguments.text)
 
 
 def cross_validate(arguments: argparse.Namespace) -> None:
@@ -129,7 +129,7 @@ def cross_validate(arguments: argparse.Namespace) -> None:
         binary |= {"average_precision": "roc_auc"} if has_two else {"roc_auc": "roc_auc_ovr"}
     for name in binary.keys() & scoring if labels.ndim > 1 or not {*labels} <= {0, 1} else ():
         raise UsageError(f"--metrics: {name} is of labels 0 and 1; give {binary[name]}.")
-    groups, n = first_of_same_text(texts_of(frame, arguments.text)), arguments.folds
+    groups, n = first_of_same_text(to_texts(frame, arguments.text)), arguments.folds
     if arguments.groups is not None:
         groups = check_several_groups(frame[arguments.groups], len(frame), "folds need several")
     most = len(np.unique(groups))
@@ -199,7 +199,7 @@ def _parts_of(arguments: argparse.Namespace) -> list[str]:
 def _parts(frame: DataFrame, labels: Any, arguments: argparse.Namespace) -> list[NDArray[np.int64]]:
     """Return the rows to learn from, and those that are held out."""
     share = arguments.hold_out
-    texts = texts_of(frame, arguments.text)
+    texts = to_texts(frame, arguments.text)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit will tell of them
         target, encoded = fit_target(labels, len(texts))
@@ -245,7 +245,7 @@ def audit(arguments: argparse.Namespace) -> None:
 
     from sk_han import audit_labels
 
-    texts, verbose = texts_of(frame, arguments.text), 0 if arguments.quiet else 1
+    texts, verbose = to_texts(frame, arguments.text), 0 if arguments.quiet else 1
     ids = ids_of(frame, arguments)
     found = audit_labels(model, texts, labels, ids=ids, verbose=verbose)
     result = "Labels are ranked, the most doubtful first."
@@ -277,13 +277,13 @@ def _labelled(
     (frame,) = frames(name, arguments, [column, *others], rest=rest if is_read else None)
     without = rest[0] if rest else frame[:0]
     if classes is None:
-        texts = texts_of(frame, arguments.text)
+        texts = to_texts(frame, arguments.text)
         if all(map(str.isdecimal, texts)):
             warn_user(f"All texts are numbers, such as {texts[0]!r}: is --text the right column?")
         if separator is not None:
             classes = ClassNames(label_names(frame, arguments))
         else:
-            classes = ClassNames(np.unique(labels_of(frame, column)).tolist())
+            classes = ClassNames(np.unique(to_labels(frame, column)).tolist())
     sets = None if separator is None else LabelSets(classes, separator)
     numbers = numbers_of(frame, arguments, classes, sets)
     if sets is not None:
@@ -315,7 +315,7 @@ def _classifier(arguments: argparse.Namespace) -> Any:
     if arguments.ordered or arguments.order:
         model.set_params(ordered=True)
     if arguments.encoder is not None:
-        check_storable(resolved(arguments.encoder))
+        check_storable(resolve_encoder(arguments.encoder))
         model.set_params(encoder=arguments.encoder)
     return model.set_params(verbose=0 if arguments.quiet else 1)
 

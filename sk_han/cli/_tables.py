@@ -28,11 +28,11 @@ from sk_han._utils.progress import duration, tell
 from sk_han._validation.labels import ClassNames, label_array, labels_in, warn_of_joined
 from sk_han.cli._program import STANDARD, UsageError
 from sk_han.datasets._tables import (
-    kind_of,
-    labels_of,
-    places_of,
+    cell_places,
     read_frames,
-    texts_of,
+    table_kind,
+    to_labels,
+    to_texts,
 )
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _kind(name: str, arguments: argparse.Namespace) -> str:
     """Return the kind of a table, or of standard input, such as ".csv"."""
-    return kind_of(Path(name)) if name != STANDARD else ".jsonl" if arguments.jsonl else ".csv"
+    return table_kind(Path(name)) if name != STANDARD else ".jsonl" if arguments.jsonl else ".csv"
 
 
 def frames(
@@ -154,7 +154,7 @@ def documents_of(
     frame: DataFrame, features: Sequence[str] | None, arguments: argparse.Namespace
 ) -> Any:
     """Return texts or, for a model of columns, a frame of the text column and the others."""
-    texts = texts_of(frame, arguments.text)
+    texts = to_texts(frame, arguments.text)
     if features is None:
         return texts
     documents = frame[[*features[1:]]]
@@ -302,7 +302,7 @@ def sets_of(target: Target, arguments: argparse.Namespace) -> LabelSets | None:
 def label_names(frame: DataFrame, arguments: argparse.Namespace) -> list[Any]:
     """Return the names of all labels, of which documents have several."""
     separator, column = arguments.separator, arguments.label
-    pairs = zip(frame[column], places_of(frame, column), strict=True)
+    pairs = zip(frame[column], cell_places(frame, column), strict=True)
     of_cells = [labels_in(cell, separator, where) for cell, where in pairs]
     found = sorted(set().union(*of_cells))
     names: list[Any] = sorted(label_array(found).tolist())
@@ -322,10 +322,10 @@ def numbers_of(
     """Return the number of each row's class, or the numbers of its labels."""
     column = arguments.label
     if sets is None:
-        cells, number_of = labels_of(frame, column).tolist(), cast(Any, classes.checked)
+        cells, number_of = to_labels(frame, column).tolist(), cast(Any, classes.checked)
     else:
         cells, number_of = frame[column].tolist(), sets.numbers
-    return [number_of(*pair) for pair in zip(cells, places_of(frame, column), strict=True)]
+    return [number_of(*pair) for pair in zip(cells, cell_places(frame, column), strict=True)]
 
 
 def _check_whole(label: str, separator: str, where: str = "") -> None:

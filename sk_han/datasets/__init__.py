@@ -1,4 +1,4 @@
-"""Generated reviews, and loading of the user's files."""
+"""Synthetic reviews, and loading of users' tables."""
 
 from sk_han.datasets._reviews import make_reviews
 from sk_han.datasets._tables import load_csv

@@ -1,4 +1,4 @@
-"""Generated reviews with known rationales: a few sentences of each carry the label."""
+"""Synthetic reviews with known rationales: a few sentences of each carry the label."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 Span: TypeAlias = tuple[int, int]
-# A sentence, and the span of the clause in it that carries the label.
+# A sentence, and the span of the clause that carries the label, if it has one.
 _Sentence: TypeAlias = tuple[str, Span | None]
 _NOT = re.compile(r"\b(is|was|would) not ")
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -101,9 +101,10 @@ def make_reviews(
         raise ValueError(f"n_samples must be an integer of at least 1; got {n_samples!r}.")
     if n_classes not in GRADES:
         raise ValueError(
-            f"n_classes must be 2, 3, 4 or 5, the scales that the reviews know; got {n_classes!r}."
+            f"n_classes must be 2, 3, 4 or 5, the scales of the reviews; got {n_classes!r}."
         )
-    from sklearn.utils import check_random_state  # loading of files does without it
+    # Loading tables, which imports this module too, does not need scikit-learn.
+    from sklearn.utils import check_random_state
 
     rng = check_random_state(random_state)
     scale = GRADES[n_classes]
@@ -114,10 +115,11 @@ def make_reviews(
 
 
 class _Writer:
-    """The writer of one review: its item, and its unused phrases.
+    """Writes one review; it keeps the reviewed item, and the phrases that are still unused.
 
-    Only the sentences of `_verdict` may depend on the label. So phrases that other sentences
-    share with them are drawn with replacement (`_draw`), not without (`_deal`).
+    Only the sentences of `_verdict` may depend on the label. So phrases that they share with other
+    sentences are drawn with replacement (`_draw`), since without (`_deal`) the phrases of other
+    sentences would depend on those of a verdict.
     """
 
     def __init__(self, rng: np.random.RandomState, scale: Mapping[str, Sequence[int]]) -> None:
@@ -127,7 +129,7 @@ class _Writer:
         self._item = self._deal(ITEMS)
 
     def review(self, label: str) -> tuple[str, list[Span]]:
-        """Write a review of this label; return it with the spans that carry the label."""
+        """Write a review with this label; return it with the spans that carry the label."""
         body = [self._verdict(label) for _ in range(self._draw((1, 2, 3, 3)))]
         body += [(self._digression(), None) for _ in range(self._draw((1, 2, 3)))]
         body += [(self._hearsay(), None) for _ in range(self._draw((0, 1, 1)))]
@@ -153,7 +155,7 @@ class _Writer:
         return self._fill(HEARSAY, clause=clause) + self._stop()
 
     def _sentence(self, clause: str) -> _Sentence:
-        """Make a sentence of a clause, sometimes with a judgement of something else in it."""
+        """Turn a clause into a sentence, sometimes with a judgement of something else in it."""
         before = after = ""
         if self._chance(0.06):
             before = self._draw(LEADS)
@@ -177,20 +179,20 @@ class _Writer:
         if self._chance(0.8):
             clause = f"{subject} {copula} {self._predicate(grade)}"
         else:
-            clause = self._graded(grade, CLAUSES, BALANCED_CLAUSES, subject=subject)
+            clause = self._grade_clause(grade, CLAUSES, BALANCED_CLAUSES, subject=subject)
         return _NOT.sub(r"\1n't ", clause) if self._chance(0.3) else clause
 
     def _predicate(self, grade: int) -> str:
-        return self._graded(grade, PREDICATES, BALANCED_PREDICATES)
+        return self._grade_clause(grade, PREDICATES, BALANCED_PREDICATES)
 
-    def _graded(
+    def _grade_clause(
         self,
         grade: int,
         unequal: Mapping[tuple[bool, bool], Sequence[str]],
         balanced: Sequence[str],
-        **given: str,
+        **slots: str,
     ) -> str:
-        """Write a judgement of this grade; half of them are negated."""
+        """Write a judgement of this grade, negated in half of the cases."""
         negated = self._chance(0.5)
         sign = 1 if (grade < 0) == negated else -1
         template = self._draw(unequal[negated, abs(grade) == 2] if grade else balanced)
@@ -199,7 +201,7 @@ class _Writer:
             opposite=self._draw(ADJECTIVES[-sign]),
             pleased=self._draw(VERBS[sign]),
             displeased=self._draw(VERBS[-sign]),
-            **given,
+            **slots,
         )
 
     def _any_grade(self) -> int:

@@ -1,4 +1,4 @@
-"""Reading tables: CSV, TSV, JSON lines and Excel, as DataFrames of pandas and as texts."""
+"""Reading tables (CSV, TSV, JSON lines, Excel) as DataFrames of pandas, and as texts and labels."""
 
 from __future__ import annotations
 
@@ -33,12 +33,14 @@ if TYPE_CHECKING:
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _KINDS = [*_SEPARATORS, ".jsonl", ".xlsx"]
 
-# How compressed files begin, and texts of other encodings: that of UTF-32 begins as that of UTF-16.
+# First bytes of compressed files, and byte order marks. The mark of UTF-32 begins with that of
+# UTF-16, so it is tried first.
 _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\0": "lzma"}
 _MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF8: "utf-8-sig"}
 _MARKS |= {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
-# How files begin that are no tables of columns; an archive has the names of its first files there.
+# First bytes of files that are not tables of columns, with their kind and the repair. An Excel file
+# is a zip archive, which is recognized by the names of the files in it.
 _FOREIGN = {
     rb"\xd0\xcf\x11\xe0": "an .xls of old, or has a password. Save it in Excel as .xlsx",
     rb"(?s)PK\x03\x04.*xl/": "an Excel file. Give it in a file whose name ends in .xlsx",
@@ -53,8 +55,8 @@ _FOREIGN = {
 _DAMAGED = EOFError, gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile, zlib.error, ParseError
 
 
-def kind_of(path: Path) -> str:
-    """Return the ending that says what a file holds, such as ".csv"."""
+def table_kind(path: Path) -> str:
+    """Return the extension for the kind of a table, such as ".csv", without that of compression."""
     is_compressed = path.suffix.lower() in (".gz", ".bz2", ".xz")
     return Path(path.stem if is_compressed else path.name).suffix.lower()
 
@@ -73,12 +75,12 @@ def read_frames(
     sheet: str | None = None,
     kind: str = ".csv",
 ) -> Iterator[DataFrame]:
-    """Yield the rows of a file or stream in portions of a size, or all at once, as they are read.
+    """Yield the rows of a file or stream as they are read, in portions of `size`, or all at once.
 
-    The index holds the line (of Excel: the row) where each starts. Cells of CSV are strings, and
-    others as they are there; None is a missing key of JSON. Columns must be present, but optional
-    ones may lack in JSON. ``attrs`` has the name, the kind, and the encoding with its mark. Rows
-    without a cell in the column `label` are left out with a warning, or appended to `rest`.
+    The index has the line in which each row starts, or the row of Excel. Cells of CSV are strings;
+    cells of JSON and Excel keep their types, and missing keys of JSON are None. Columns must exist,
+    except that JSON may lack optional ones. ``attrs`` has name, kind and encoding of the table.
+    Rows without a cell in the column `label` are left out with a warning, or appended to `rest`.
     """
     import pandas as pd
 
@@ -88,7 +90,7 @@ def read_frames(
     check_choice("quoting", quoting, ("minimal", "none"))
     n_rows, header, where, without = 0, None, name, list[Any]()
     is_known = codecs.lookup(encoding).name.startswith("utf-8")
-    with _opened(source, name) as stream:
+    with _open(source, name) as stream:
         if kind == ".xlsx":
             rows, sheet, where = _excel_rows(stream, name, sheet)
         else:
@@ -146,8 +148,8 @@ def read_frames(
 
 
 @contextmanager
-def _opened(source: Path | BinaryIO, name: str) -> Iterator[Any]:
-    """Open a file or stream, compressed or not; say what is wrong with its bytes."""
+def _open(source: Path | BinaryIO, name: str) -> Iterator[Any]:
+    """Open a file or stream, compressed or not; errors report what is wrong with its bytes."""
     try:
         with source.open("rb") if isinstance(source, Path) else source as stream:
             head: bytes = stream.peek(6)  # type: ignore[attr-defined]
@@ -165,7 +167,7 @@ def _opened(source: Path | BinaryIO, name: str) -> Iterator[Any]:
 
 
 def _marked_encoding(head: bytes, encoding: str, name: str, is_json: bool) -> str:
-    """Return the encoding, with a byte order mark if it has one; refuse files of other kinds."""
+    """Return the encoding, adapted to a byte order mark; raise a ValueError for foreign files."""
     for beginning, kind in _FOREIGN.items():
         if re.match(beginning, head) and not is_json:
             raise ValueError(f"{name} is {kind}.")
@@ -180,12 +182,13 @@ def _marked_encoding(head: bytes, encoding: str, name: str, is_json: bool) -> st
 
 
 def _is_encoded(cells: Iterable[str], encoding: str, name: str) -> bool:
-    """Return whether cells are surely of an encoding; refuse UTF-8 that is read as another one."""
+    """Return whether cells confirm an encoding; raise a ValueError if they seem to be UTF-8."""
     text = "".join(cell for cell in cells if not cell.isascii())
     with suppress(UnicodeError):
         if text and (right := text.encode(encoding).decode("utf-8")):
             first = max(next(i for i, c in enumerate(text) if not c.isascii()) - 10, 0)
-            shown = slice(first, first + 20)  # what is before it looks alike in both
+            # Characters before the first one outside of ASCII are the same in both encodings.
+            shown = slice(first, first + 20)
             raise ValueError(
                 f"{name} is UTF-8, and not {encoding}: {text[shown]!r} is {right[shown]!r}. Give "
                 "the encoding utf-8, on the command line by --encoding."
@@ -198,10 +201,10 @@ _UNQUOTED = "If no cell is quoted, give quoting='none', on the command line --qu
 
 def _csv_rows(lines: Any, name: str, separator: str, quoting: str) -> Iterator[tuple[int, Any]]:
     """Yield the rows that are not blank, each with the number of its first line."""
-    # pandas.read_csv fills short rows with blanks, takes the first cells of long ones for an index,
-    # and waits for 65,536 rows of a pipe before it gives one.
+    # `pandas.read_csv` would fill short rows with blanks, take the first cells of long rows as an
+    # index, and wait for 65,536 rows of a pipe before it returns one.
     csv.field_size_limit(2**31 - 1)  # the largest C long on Windows
-    # Without `strict`, a quote that is never closed takes the rest of the file without an error.
+    # Without `strict`, a quote that is never closed would swallow the rest of the file silently.
     mode: Any = csv.QUOTE_NONE if quoting == "none" else csv.QUOTE_MINIMAL
     reader = csv.reader(lines, delimiter=separator, quoting=mode, strict=True)
     number, width = 1, 0
@@ -214,7 +217,8 @@ def _csv_rows(lines: Any, name: str, separator: str, quoting: str) -> Iterator[t
                     f"tabs, as if a quotation mark in a text began it. {_UNQUOTED}"
                 )
             width = width or len(fields)
-            is_blank_row = len(fields) > 1 and not any(fields)  # spreadsheets end in some
+            # Files of spreadsheets often end in blank rows.
+            is_blank_row = len(fields) > 1 and not any(fields)
             if fields and len(fields) != width:
                 raise csv.Error(
                     f"expected as many fields as column names, {width}; got {len(fields)}"
@@ -237,7 +241,8 @@ def _json_rows(lines: Any, name: str) -> Iterator[tuple[int, Any]]:
         try:
             if not isinstance(record := json.loads(line), dict):
                 raise ValueError(f"a {type(record).__name__}")
-        except (ValueError, RecursionError) as error:  # numbers too long, lists too deep
+        except (ValueError, RecursionError) as error:
+            # JSON may also fail at numbers that are too long, or lists that are nested too deep.
             raise ValueError(
                 f"{name}, line {number} is not a JSON object: {error}. Write one whole object on "
                 """each line, as in {"text": "All well.", "label": "praise"}."""
@@ -246,7 +251,7 @@ def _json_rows(lines: Any, name: str) -> Iterator[tuple[int, Any]]:
 
 
 def _excel_rows(stream: Any, name: str, sheet: str | None) -> tuple[Any, str, str]:
-    """Return the rows of a sheet, by default the first, its name, and how messages name it."""
+    """Return the rows of a sheet, by default the first, its name, and a name for messages."""
     import pandas as pd
 
     try:
@@ -259,7 +264,7 @@ def _excel_rows(stream: Any, name: str, sheet: str | None) -> tuple[Any, str, st
         cells = pd.read_excel(book, sheet, **options).to_numpy().tolist()
     except ImportError as error:
         raise ImportError(f'{name} needs openpyxl: pip install "sk-han[excel]".') from error
-    # An error of Excel, such as #N/A, is NaN of pandas.
+    # pandas reads an error of Excel, such as #N/A, as NaN, which differs from itself.
     rows = ([None if cell != cell else cell for cell in row] for row in cells)
     numbered = (
         (number, row if number > 1 else [*map(str, row)])
@@ -274,14 +279,14 @@ def _excel_rows(stream: Any, name: str, sheet: str | None) -> tuple[Any, str, st
 def _check_blank_cells(
     frame: DataFrame, columns: Sequence[str], stream: Any, name: str, sheet: str | None
 ) -> None:
-    """Refuse cells of Excel that look blank: merged ones, and formulas that nobody computed."""
-    blank = [(each, row) for each in columns for row in frame.index[frame[each] == ""]]
+    """Raise a ValueError for cells that only look blank: merged cells, formulas without a value."""
+    blank = [(column, row) for column in columns for row in frame.index[frame[column] == ""]]
     if blank:
         stream.seek(0)
         cells = import_module("openpyxl").load_workbook(stream)[sheet]
     for column, row in blank:
         cell = cells.cell(row, frame.columns.get_loc(column) + 1)
-        merged = [str(each) for each in cells.merged_cells.ranges if cell.coordinate in each]
+        merged = [str(r) for r in cells.merged_cells.ranges if cell.coordinate in r]
         if merged or cell.data_type == "f":
             fault = "a formula without a value. Open the file in a spreadsheet, and save it there"
             if merged:
@@ -290,7 +295,7 @@ def _check_blank_cells(
 
 
 def _check_columns(columns: Sequence[str], present: Sequence[Any], where: str) -> None:
-    """Raise ValueError unless each column is present once."""
+    """Raise a ValueError unless each column exists exactly once."""
     names = [*map(str, present)]
     for column in columns:
         if (n := names.count(column)) == 1:
@@ -304,7 +309,8 @@ def _check_columns(columns: Sequence[str], present: Sequence[Any], where: str) -
             hint = (
                 " The command line reads labels of one column; in Python give frame[columns] as y."
             )
-        if column in ("text", "label"):  # by default
+        # These are the default names, so the user may not have chosen a column.
+        if column in ("text", "label"):
             keep = ", or by --keep if that names it" * (column == "label")
             hint += f" Name another by {column}, on the command line by --{column}{keep}."
         if len(names) == 1 and (other := re.search(r"[\t;|,]", names[0])):
@@ -316,16 +322,16 @@ def _check_columns(columns: Sequence[str], present: Sequence[Any], where: str) -
         raise ValueError(f"{where} has no column {column!r}. It has {shown}.{hint}")
 
 
-def places_of(frame: DataFrame, column: str) -> list[str]:
-    """Return the place of each cell of a column in its table, for a message."""
+def cell_places(frame: DataFrame, column: str) -> list[str]:
+    """Return the position of each cell of a column in its table, for messages."""
     where = f"{frame.attrs['name']}, {frame.index.name}"
     return [f"{where} {line}: {column!r}" for line in frame.index]
 
 
-def texts_of(frame: DataFrame, columns: Sequence[str]) -> list[str]:
-    """Return the texts of a table's rows; columns of text are joined by a blank line."""
+def to_texts(frame: DataFrame, columns: Sequence[str]) -> list[str]:
+    """Return the texts of a table; several columns of text are joined by a blank line."""
     for column in columns:
-        for cell, place in zip(frame[column], places_of(frame, column), strict=True):
+        for cell, place in zip(frame[column], cell_places(frame, column), strict=True):
             if is_missing(cell) or isinstance(cell, (list, dict)):
                 raise ValueError(
                     f"{place} is {cell!r:.40}, and not a text. Leave the line out or correct it."
@@ -333,13 +339,13 @@ def texts_of(frame: DataFrame, columns: Sequence[str]) -> list[str]:
     return ["\n\n".join(map(str, cells)) for cells in frame[[*columns]].to_numpy().tolist()]
 
 
-def labels_of(frame: DataFrame, column: str) -> NDArray[Any]:
+def to_labels(frame: DataFrame, column: str) -> NDArray[Any]:
     """Return the labels of a table's rows: strings, whole numbers or booleans."""
-    places, typed = places_of(frame, column), frame.attrs["kind"] == ".jsonl"
+    places, typed = cell_places(frame, column), frame.attrs["kind"] == ".jsonl"
     if "answer" in frame and (frame["answer"] == "reject").any():
         warn_user(
-            "Some rows have the answer 'reject': in exports of Prodigy their labels are wrong, and "
-            "are learnt all the same. Take the rows whose answer is 'accept'."
+            "Some rows have the answer 'reject', which marks wrong labels in exports of Prodigy. "
+            "Take only the rows whose answer is 'accept'."
         )
     return table_labels(frame[column].tolist(), places.__getitem__, typed=typed)
 
@@ -370,11 +376,11 @@ def load_csv(
         warning: a cell that is blank, an error of a spreadsheet, null or an empty list. None loads
         the texts alone.
     sep : str or None, default=None
-        The character between columns, such as ``";"``. None takes that of the file's name: a comma
-        for ``.csv``, a tab for ``.tsv``. A file of columns may have any name if it is given.
+        The character between columns, such as ``";"``. None chooses it by the file's name: a comma
+        for ``.csv``, a tab for ``.tsv``. With a separator, the file may have any name.
     encoding : str, default="utf-8"
         Encoding of the file. A byte order mark is removed. A mark of another encoding is an error,
-        and so is UTF-8 under another name.
+        and so is UTF-8 that is read as another encoding.
     quoting : {"minimal", "none"}, default="minimal"
         Whether quotation marks may enclose a cell, as in a spreadsheet's CSV, or are text, as in
         many ``.tsv`` files.
@@ -396,12 +402,12 @@ def load_csv(
     TypeError
         If `text` is not a name or a list of names, or labels of JSON lines differ in type.
     ValueError
-        If the name ends otherwise, the file has no document or lacks a column, or a line is
-        invalid. The message names the line and the likely repair.
+        If the file has another extension, no document, or lacks a column, or if a line is invalid.
+        The message names the line and the likely repair.
 
     Notes
     -----
-    Other columns are not kept, and documents may have any size.
+    Other columns are ignored, and documents may have any length.
 
     Examples
     --------
@@ -422,7 +428,7 @@ def load_csv(
         raise TypeError(f"text must be the name of a column, or a list of names; got {text!r}.")
     needed = columns if label is None else [*columns, label]
     table, options = Path(path), {"sep": sep, "quoting": quoting, "encoding": encoding}
-    options |= {"label": label, "sheet": sheet, "kind": kind_of(table)}
+    options |= {"label": label, "sheet": sheet, "kind": table_kind(table)}
     (frame,) = read_frames(table, needed, **options)  # type: ignore[arg-type]
-    texts = texts_of(frame, columns)
-    return texts if label is None else (texts, labels_of(frame, label))
+    texts = to_texts(frame, columns)
+    return texts if label is None else (texts, to_labels(frame, label))

@@ -1,4 +1,4 @@
-"""Word vectors: read from files or learned from text, and aligned with a vocabulary."""
+"""Word vectors: loading from files, learning from text, and alignment with a vocabulary."""
 
 from sk_han.embeddings._cooccurrence import learn_embeddings
 from sk_han.embeddings._pretrained import Embeddings, embedding_matrix, load_embeddings

@@ -1,4 +1,4 @@
-"""Word vectors learned from co-occurrence, and the initial vectors of training."""
+"""Word vectors learned from co-occurrence, truncated SVD, and the initial vectors of training."""
 
 from __future__ import annotations
 
@@ -16,26 +16,25 @@ from sk_han._documents import UNKNOWN_ID, DocumentArray
 from sk_han._documents.array import sampled_rows
 from sk_han._kernels.engine import kernels, run_tasks
 from sk_han._utils.messages import a_kind, agreeing, check_count, counted
-from sk_han.embeddings._pretrained import Embeddings, embedding_matrix, ids_of, running_share
+from sk_han.embeddings._pretrained import Embeddings, embedding_matrix, running_share, word_ids
 
-_N_BLOCKS = 5
-_N_RANGES = 64  # of rows
-_ROWS_AT_ONCE = 1 << 12
-_NO_OWN_PART = 1e-10  # of the largest square; the rest is rounding, as these values are
-_ROUNDING = 1e-3  # of the largest value, whose square is computed
+# Blocks of the Krylov space, ranges of rows of a sparse product, and rows of a portion.
+_N_BLOCKS, _N_RANGES, _ROWS_AT_ONCE = 5, 64, 1 << 12
+# Smaller parts, relative to the largest square or the largest singular value, are rounding errors.
+_NO_OWN_PART, _ROUNDING = 1e-10, 1e-3
 
 
 def left_singular_vectors(
     matrix: csr_matrix, rank: int, random_state: np.random.RandomState
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Approximate the largest singular values (rank,), falling, and their left vectors (M, rank).
+    """Approximate the left singular vectors (M, rank) and values (rank,) by truncated SVD.
 
-    The randomized block Krylov method of Musco and Musco (2015, NeurIPS): a block of random
-    directions, a third as many as the rank, and its products with the matrix and its transpose
-    span the space in which the vectors are looked for. Large values are exact and the last ones too
-    small, which is what latent directions need: subspace iteration (Halko, Martinsson and Tropp,
-    2011, SIAM Review) with two iterations takes longer, and half a point of accuracy behind it is
-    lost (docs/what_was_tried.md). The result does not depend on the number of threads.
+    This is the randomized block Krylov method of Musco and Musco (2015, NeurIPS). The vectors are
+    searched in the space spanned by a block of random directions, a third as many as the rank, and
+    its repeated products with the matrix and its transpose. Large values are exact and the last
+    ones too small, which suits latent directions: subspace iteration (Halko, Martinsson and Tropp,
+    2011, SIAM Review) with two iterations takes longer, and costs half a point of accuracy
+    (docs/what_was_tried.md). The result does not depend on the number of threads.
     """
     is_wide = matrix.shape[0] < matrix.shape[1]
     tall = matrix.T.tocsr() if is_wide else matrix  # (L, N), N the smaller
@@ -44,7 +43,7 @@ def left_singular_vectors(
     width = min(rank // 3 + 10, n)
     block = random_state.normal(size=(n, width)).astype(np.float32)
     basis, images = (np.empty((n, 0), dtype=np.float32) for _ in range(2))  # (N, B)
-    # If singular values are close, the vectors depend on rounding, and this on BLAS's threads.
+    # If singular values are close, the vectors depend on rounding, which depends on BLAS's threads.
     with threadpool_limits(1, user_api="blas"):
         for start in range(0, min(_N_BLOCKS * width, n), width):
             block = _orthonormal(block, basis)[:, -(n - start) :]
@@ -59,27 +58,31 @@ def left_singular_vectors(
         lengths = np.where(has_value, 1 if is_wide else values, np.inf)
         if not is_wide:
             vectors = sparse_product(tall, vectors)
-        # The sign of an eigenvector hangs on the last bit of a sum, which engines round otherwise.
-        cubes = np.zeros(vectors.shape[1])  # portion by portion; powers of NumPy are slow
+        # The sign of an eigenvector depends on the last bits of sums, which differ between engines.
+        # The sum of cubes, computed in portions and by products since NumPy's powers are slow,
+        # fixes it.
+        cubes = np.zeros(vectors.shape[1])
         for start in range(0, len(vectors), _ROWS_AT_ONCE):
-            some = vectors[start : start + _ROWS_AT_ONCE].astype(np.float64)
-            cubes += (some * some * some).sum(axis=0)
+            rows = vectors[start : start + _ROWS_AT_ONCE].astype(np.float64)
+            cubes += (rows * rows * rows).sum(axis=0)
         signs = np.where(cubes < 0, -1, 1)
         vectors /= (lengths * signs).astype(np.float32)
         return vectors, values
 
 
 def _orthonormal(block: NDArray[np.float32], basis: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return an orthonormal basis of what the block (N, W) adds; without own part it is zero."""
+    """Return an orthonormal basis of what a block (N, W) adds to a basis; zeros for nothing."""
     least = _NO_OWN_PART * float(np.square(block).sum(axis=0).max())
-    for _ in range(2):  # the first leaves rounding errors of the size of what it takes away
+    # Projecting once leaves rounding errors as large as what is subtracted, so it is done twice.
+    for _ in range(2):
         block = block - basis @ (basis.T @ block)
         squares, rotation = np.linalg.eigh((block.T @ block).astype(np.float64))
         factors = np.zeros_like(squares)
         kept = squares > least
         factors[kept] = squares[kept] ** -0.5
         block = block @ (rotation * factors).astype(np.float32)
-        least = 0.5  # what was kept has the length 1 now
+        # What was kept now has length 1.
+        least = 0.5
     return block
 
 
@@ -87,27 +90,32 @@ def sparse_product(matrix: csr_matrix, dense: NDArray[np.float32]) -> NDArray[np
     """Multiply a sparse matrix with a dense one, by a kernel on several threads if there is one."""
     compiled = kernels("sparse")
     indices = matrix.indptr, matrix.indices
-    if compiled is None or any(each.dtype != np.int32 for each in indices):
+    if compiled is None or any(array.dtype != np.int32 for array in indices):
         product: NDArray[np.float32] = matrix @ dense
         return product
     result = np.empty((matrix.shape[0], dense.shape[1]), dtype=np.float32)
     (height, width), n_panels = dense.shape, -(-dense.shape[1] // compiled.PANEL)
     panels = np.zeros((n_panels, height, compiled.PANEL), dtype=np.float32)  # (n_panels, N, PANEL)
     for panel, start in zip(panels, range(0, width, compiled.PANEL), strict=True):
-        some = dense[:, start : start + compiled.PANEL]
-        panel[:, : some.shape[1]] = some
+        columns = dense[:, start : start + compiled.PANEL]
+        panel[:, : columns.shape[1]] = columns
     arrays = matrix.data, panels.reshape(-1), result.reshape(-1)
     run_tasks(compiled.product, n_panels * _N_RANGES, width, *indices, *arrays)
     return result
 
 
-# The exponent of Levy, Goldberg and Dagan (2015). Without it, rare contexts have too much weight.
+# The context smoothing of Levy, Goldberg and Dagan (2015), without which rare contexts have too
+# much weight.
 _CONTEXT_SMOOTHING = 0.75
-_WINDOW = 5  # words up to this distance are neighbours
-_UNIT = math.lcm(*range(1, _WINDOW + 1))  # a number that every distance divides
-_SCALE = 0.1  # deviation of the numbers in a vector, as in the network's random ones
-_WORDS_AT_ONCE = 1 << 20  # words counted at once; it bounds the memory of their pairs
-_MOST_WORDS = 1 << 24  # words counted in all; it bounds the memory of the counts to a GB or two
+# Words up to this distance are neighbours. Counts are multiples of 1 / `_UNIT`, a number that every
+# distance divides, so that they are exact.
+_WINDOW = 5
+_UNIT = math.lcm(*range(1, _WINDOW + 1))
+# Standard deviation of the entries of a vector, as in the network's random vectors.
+_SCALE = 0.1
+# Words counted at once, which limits the memory of their pairs, and in total, which limits the
+# memory of the counts to one or two GB.
+_WORDS_AT_ONCE, _MOST_WORDS = 1 << 20, 1 << 24
 
 
 def cooccurrence_vectors(
@@ -122,21 +130,21 @@ def cooccurrence_vectors(
     The vectors are ``U sqrt(S)`` of the truncated singular value decomposition, as recommended by
     Levy, Goldberg and Dagan (2015, TACL); a neighbour at distance d counts 1/d. Every vector is
     then scaled to the length ``0.1 * sqrt(embedding_dim)``, that of random initial vectors. Of
-    more than 16 million words, those of a random sample of documents are counted, and only a part
-    of its last document.
+    more than 16 million words, a random sample of documents is counted.
 
-    Positive ``weights`` (D,) say how often each document counts. If all are integer multiples of
-    the smallest, a document of twice that weight has the same result, bit by bit, as two copies of
-    it. Returned are vectors of this shape, and whether each word has a learned vector: those of
-    padding, of the unknown word and of words without neighbours are random.
+    Positive ``weights`` (D,) multiply the counts of each document. If all are integer multiples of
+    the smallest, a document of twice that weight gives the same bits as two copies of it. Return
+    vectors of this shape, and whether each word has a learned vector; those of padding, of the
+    unknown word and of words without neighbours are random.
     """
     rng = check_random_state(random_state)
     vocabulary_size, embedding_dim = shape
     vectors = rng.normal(scale=_SCALE, size=shape).astype(np.float32)
     if weights is None:
         weights = np.ones(len(documents))
-    elif (multiples := weights / weights.min()).max() < 2**32:  # so that sums of counts are exact
-        whole = np.rint(multiples)  # without the rounding errors of whole numbers
+    elif (multiples := weights / weights.min()).max() < 2**32:
+        # With whole numbers, sums of counts are exact, so rounding errors of multiples are removed.
+        whole = np.rint(multiples)
         weights = np.where(np.abs(multiples - whole) < 1e-12 * whole, whole, multiples)
     if documents.n_words > _MOST_WORDS:
         rows = sampled_rows(documents.words_per_document, _MOST_WORDS, rng)
@@ -158,29 +166,29 @@ def cooccurrence_vectors(
 def _counts(
     documents: DocumentArray, weights: NDArray[np.float64], vocabulary_size: int
 ) -> csr_matrix:
-    """Count how often two words are neighbours, times `_UNIT`, shape (V, V), symmetric.
+    """Count how often two words are neighbours, times `_UNIT`, as a symmetric matrix (V, V).
 
-    If weights are whole numbers, counts are too, and their sums are exact in any order. This
-    matters: if singular values are close, the last bit can change the vectors.
+    If weights are whole numbers, counts are too, and their sums are exact in any order. Otherwise,
+    if singular values are close, the last bit could change the vectors.
     """
     shape = (vocabulary_size, vocabulary_size)
     counts = csr_matrix(shape, dtype=np.float64)
-    # The last document of a sample may reach beyond the limit.
+    # The last document of a sample may exceed the limit, so it is cut.
     document = np.repeat(np.arange(len(documents)), documents.words_per_document)[:_MOST_WORDS]
     word_ids = documents.word_ids[:_MOST_WORDS]
     for start in range(0, len(word_ids), _WORDS_AT_ONCE):
         stop = start + _WORDS_AT_ONCE
         lefts, rights, shares = [], [], []
         for distance in range(1, _WINDOW + 1):
-            # The right neighbour may lie beyond `stop`.
+            # The right neighbour may be beyond `stop`.
             right = word_ids[start + distance : stop + distance]
             left = word_ids[start:stop][: len(right)]
             left_document = document[start:stop][: len(right)]
-            known = (left > UNKNOWN_ID) & (right > UNKNOWN_ID)
-            near = known & (left_document == document[start + distance : stop + distance])
-            lefts.append(left[near])
-            rights.append(right[near])
-            shares.append(weights[left_document[near]] * (_UNIT / distance))
+            is_word = (left > UNKNOWN_ID) & (right > UNKNOWN_ID)
+            is_pair = is_word & (left_document == document[start + distance : stop + distance])
+            lefts.append(left[is_pair])
+            rights.append(right[is_pair])
+            shares.append(weights[left_document[is_pair]] * (_UNIT / distance))
         pairs = (np.concatenate(lefts), np.concatenate(rights))
         counts += csr_matrix((np.concatenate(shares), pairs), shape)  # sums equal pairs
     return (counts + counts.T).tocsr()
@@ -190,7 +198,7 @@ def _positive_mutual_information(counts: csr_matrix) -> csr_matrix:
     """Compute the logarithm of observed by expected counts of neighbours where it is positive."""
     word_shares = np.asarray(counts.sum(axis=1)).ravel()  # (V,)
     total = word_shares.sum()
-    # Quotients of exact counts do not change when all counts are multiplied.
+    # Quotients of exact counts do not change if all counts are multiplied by a number.
     word_shares /= max(total, 1)
     context_shares = word_shares**_CONTEXT_SMOOTHING
     word = np.repeat(np.arange(len(word_shares)), np.diff(counts.indptr))
@@ -212,7 +220,7 @@ def learn_embeddings(
 
     Words with similar neighbours get similar vectors (equations in `cooccurrence_vectors`).
     ``HANClassifier(embedding_init="cooccurrence")`` does the same with its training documents in
-    `fit`; this function is for text without labels.
+    `fit`; this function is for unlabelled text.
 
     Parameters
     ----------
@@ -233,10 +241,12 @@ def learn_embeddings(
     Raises
     ------
     TypeError, ValueError
-        If the vocabulary is not that of the documents, or no two known words stand near each other.
+        If the vocabulary is not that of the documents, or no two known words are neighbours.
 
-    Notes ----- With more than 16 million words, only a random sample of the documents is counted.
-    Ten million words take about half a minute and a gigabyte of memory.
+    Notes
+    -----
+    With more than 16 million words, only a random sample of the documents is counted. Ten million
+    words take about half a minute and a gigabyte of memory.
 
     References
     ----------
@@ -254,7 +264,7 @@ def learn_embeddings(
     >>> vectors["the"].shape
     (8,)
     """
-    ids = ids_of(vocabulary)
+    ids = word_ids(vocabulary)
     if not isinstance(documents, DocumentArray):
         raise TypeError(
             f"documents is {a_kind(documents)}; give the DocumentArray that the "
@@ -282,7 +292,7 @@ def learn_embeddings(
 
 
 def check_embedding_init(init: Any) -> None:
-    """Check `embedding_init`, but for vectors of a mapping, which are checked when aligned."""
+    """Check `embedding_init`, except for vectors of a mapping, which are checked when aligned."""
     can_be_given = "'cooccurrence', 'random', a NumPy array or a mapping of words to vectors"
     if isinstance(init, str):
         if init not in ("cooccurrence", "random"):
@@ -307,9 +317,10 @@ def initial_vectors(
     shape: tuple[int, int],
     random_state: np.random.RandomState,
 ) -> NDArray[np.float32] | None:
-    """Return the initial word vectors of training, of this shape; None for "random".
+    """Return initial word vectors of this shape; None for "random".
 
-    Documents and their positive weights (D,) are for "cooccurrence", the vocabulary for a mapping.
+    Documents and their positive weights (D,) are used for "cooccurrence", the vocabulary for a
+    mapping.
     """
     if isinstance(init, str) and init == "random":
         return None
@@ -345,6 +356,5 @@ def _check_finite(vectors: NDArray[Any]) -> None:
             f"embedding_init holds {vectors[tuple(wrong[0])]} in row {rows[0]}; {len(rows):,} of "
             f"{counted(len(vectors), 'row')} {agreeing(len(rows), 'hold')} NaN, infinity or "
             "numbers beyond single precision. Replace them, for example by np.nan_to_num(vectors, "
-            "posinf=0, neginf=0), or give a mapping without these words, which then start with "
-            "random vectors."
+            "posinf=0, neginf=0), or give a mapping without these words."
         )

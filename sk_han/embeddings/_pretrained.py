@@ -21,14 +21,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han._documents import DocumentArray, normal_form
 from sk_han._utils.containers import listed
-from sk_han._utils.messages import a_kind, counted, shortened
+from sk_han._utils.messages import a_kind, counted, shorten
 
-# Bytes, unpacked: the numbers of 50,000 dimensions. A line without end would fill the memory.
+# Unpacked bytes of a line, enough for 50,000 dimensions. A file without line ends would fill the
+# memory.
 _LONGEST_LINE = 1 << 20
 _HEADER = re.compile(r"\d{1,18} \d{1,18}", re.ASCII)  # of numbers that fit into 64 bits
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 
-# The first line decides how many numbers a line has: NaN and infinity count as numbers there.
+# NaN and infinity count as numbers when the first line tells how many numbers a line has.
 _LIKE_NUMBER = re.compile(
     rf"{_NUMBER.pattern}|[-+]?(?:nan|inf(?:inity)?)", re.ASCII | re.IGNORECASE
 )
@@ -37,12 +38,12 @@ _LIKE_NUMBER = re.compile(
 def read_vectors(
     path: str | os.PathLike[str],
 ) -> Iterator[tuple[str, Callable[[], NDArray[np.float32]]]]:
-    """Yield the words of a file, and functions that parse their vectors: only on request.
+    """Yield the words of a file, each with a function that parses its vector on demand.
 
-    A line has a word and its numbers, separated by single spaces. The word may contain spaces, as a
-    few in GloVe's files do: numbers are taken from the right. A first line of two integers is
-    word2vec's header: the number of words, and of numbers a word. UTF-8, with gzip or without,
-    whatever its name.
+    A line has a word and its numbers, separated by single spaces. A word may contain spaces, as
+    some in GloVe's files do, so numbers are taken from the right. A first line of two integers is
+    word2vec's header: the number of words, and of dimensions. The file is UTF-8, and may be
+    compressed with gzip under any name.
     """
     path = Path(path)
     lines = _lines(path)
@@ -58,13 +59,13 @@ def read_vectors(
     if not embedding_dim:
         raise ValueError(
             f"{path}, line {number}: expected a word and its numbers, separated by single spaces; "
-            f"found {shortened(first, 60)!r}."
+            f"found {shorten(first, 60)!r}."
         )
     n_words = 0
     for number, line in lines:
         where = f"{path}, line {number}"
         word, numbers = _split(line, embedding_dim, where)
-        yield word, partial(_parsed, numbers, where)
+        yield word, partial(_parse, numbers, where)
         n_words += 1
     if n_announced not in (None, n_words):
         raise ValueError(
@@ -84,7 +85,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                         f"{path}, line {number} is longer than {_LONGEST_LINE:,} bytes; expected a "
                         "word and its numbers. Is it a text file of word vectors?"
                     )
-                text = _decoded(line, f"{path}, line {number}").rstrip(" \r\n")
+                text = _decode(line, f"{path}, line {number}").rstrip(" \r\n")
                 if text:
                     yield number, text.removeprefix("\ufeff") if number == 1 else text
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -92,28 +93,29 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _open_bytes(path: Path) -> BinaryIO:
-    if path.exists() and not path.is_file():  # a pipe would block
+    # Reading from a pipe would block.
+    if path.exists() and not path.is_file():
         raise ValueError(f"{path} is a folder, pipe or device; expected a file of word vectors.")
     with path.open("rb") as file:
         compressed = file.read(2) == b"\x1f\x8b"
     return cast(BinaryIO, gzip.open(path) if compressed else path.open("rb"))
 
 
-def _decoded(line: bytes, where: str) -> str:
+def _decode(line: bytes, where: str) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{where}: byte 0x{line[error.start]:02x} is not UTF-8. Expected text: unpack a .zip "
-            "archive first, and load word2vec's binary format with gensim, whose KeyedVectors "
-            "may be given in place of the path."
+            f"{where}: byte 0x{line[error.start]:02x} is not UTF-8. Unpack a .zip archive first, "
+            "or load word2vec's binary format with gensim, and give its KeyedVectors as the path."
         ) from None
 
 
 def _split(line: str, embedding_dim: int, where: str) -> tuple[str, str]:
     """Split a line into the word and its numbers."""
     if line.count(" ") == embedding_dim and "\t" not in line:
-        # Nearly every line. Splitting all its numbers doubled the time of reading a file.
+        # Nearly all lines are of this form. Splitting off each number would double the time of
+        # reading.
         word, _, numbers = line.partition(" ")
         return word, numbers
     word, *fields = line.rsplit(" ", embedding_dim)
@@ -123,7 +125,7 @@ def _split(line: str, embedding_dim: int, where: str) -> tuple[str, str]:
         raise ValueError(
             f"{where}: expected a word and {embedding_dim} numbers, as at the start of the file, "
             f"separated by single spaces; found {_trailing_numbers(line)} numbers in "
-            f"{shortened(line, 60)!r}. Correct the line or leave it out."
+            f"{shorten(line, 60)!r}. Correct the line or leave it out."
         )
     return word, " ".join(fields)
 
@@ -134,9 +136,10 @@ def _trailing_numbers(line: str) -> int:
     return sum(1 for _ in takewhile(_LIKE_NUMBER.fullmatch, reversed(fields)))
 
 
-def _parsed(numbers: str, where: str) -> NDArray[np.float32]:
+def _parse(numbers: str, where: str) -> NDArray[np.float32]:
     try:
-        with np.errstate(over="ignore"):  # refused below
+        # Numbers that overflow become infinite, which is refused below.
+        with np.errstate(over="ignore"):
             vector = np.array(numbers.split(" "), dtype=np.float32)
     except ValueError as error:
         raise ValueError(f"{where}: {error}. Correct the line or leave it out.") from None
@@ -147,7 +150,7 @@ def _parsed(numbers: str, where: str) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Embeddings(Mapping[str, NDArray[np.float32]]):
-    """Word vectors by word, with their coverage of a vocabulary: the result of `load_embeddings`.
+    """Mapping of words to vectors, with coverage of a vocabulary: the result of `load_embeddings`.
 
     Parameters
     ----------
@@ -189,12 +192,12 @@ class Embeddings(Mapping[str, NDArray[np.float32]]):
     def __len__(self) -> int:
         return len(self.rows)
 
-    # Mapping compares item by item, but the comparison of two arrays has no single truth value.
+    # `Mapping` would compare the arrays of items, whose comparison has no single truth value.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
     def __deepcopy__(self, memo: Any) -> Embeddings:
-        # scikit-learn's clone would copy the vectors for each fold and candidate.
+        # Otherwise scikit-learn's `clone` would copy the vectors for each fold and candidate.
         return self
 
     def __repr__(self) -> str:
@@ -234,16 +237,15 @@ def load_embeddings(
     FileNotFoundError, TypeError
         If there is no such file, or the vocabulary is not a mapping.
     ValueError
-        If the file or a vector is damaged, with the line or the words; or if no word of the
-        vocabulary has a vector.
+        If the file or a vector is damaged, in which case the message names the line or the words,
+        or if no word of the vocabulary has a vector.
 
     Notes
     -----
-    A word takes its own vector, the first one if there are two. If there is none, a word in lower
-    case takes that of the first word that differs in case only ("Paris" for "paris"), and a word
-    with capitals that of its lower case. Words are compared in Unicode's form NFC, with "'" for
-    other apostrophes. The file is read line by line, and only what is kept is
-    parsed.
+    A word gets its own vector, the first one if there are several. If there is none, a word in
+    lower case gets that of the first word that differs only in case ("Paris" for "paris"), and a
+    word with capitals that of its lower case. Words are compared in Unicode's form NFC, with "'"
+    for other apostrophes. The file is read line by line, and only vectors that are kept are parsed.
 
     Examples
     --------
@@ -267,17 +269,17 @@ def load_embeddings(
             "documents hold word ids, whose words only their vocabulary knows: give it too."
         )
     if vocabulary is None:
-        return _collected(_entries(path), None)
-    ids = ids_of(vocabulary)
-    embeddings = _collected(_entries(path), {key for word in ids for key in _spellings(word)})
-    known = [row for word, row in ids.items() if _key(word, embeddings) is not None]
-    if not known:
+        return _collect(_entries(path), None)
+    ids = word_ids(vocabulary)
+    embeddings = _collect(_entries(path), {key for word in ids for key in _spellings(word)})
+    rows = [row for word, row in ids.items() if _key(word, embeddings) is not None]
+    if not rows:
         source = path if isinstance(path, (str, os.PathLike)) else f"the {type(path).__name__}"
         raise ValueError(
             f"No word of the vocabulary has a vector in {source}; check that both are of one "
             f"language and write words alike. First words of the vocabulary: {list(ids)[:5]}."
         )
-    coverage = len(ids), len(known), running_share(documents, np.array(known))
+    coverage = len(ids), len(rows), running_share(documents, np.array(rows))
     return Embeddings(embeddings.rows, embeddings.vectors, *coverage)
 
 
@@ -289,14 +291,14 @@ def embedding_matrix(
     Parameters
     ----------
     vectors : mapping of str to array-like of shape (embedding_dim,)
-        A dict, or another object with ``word in vectors`` and ``vectors[word]``. A word that is
-        not in it takes a vector as in `load_embeddings`.
+        A dict, or another object that supports ``word in vectors`` and ``vectors[word]``. Other
+        spellings of a word are tried as in `load_embeddings`.
     vocabulary : mapping of str to int
         Ids of the words, from 2.
     embedding_dim : int
     random_state : int, RandomState instance or None, default=None
-        Source of the rows of words without a vector, which have the standard deviation of those
-        with one.
+        Source of the random rows of words without a vector, whose standard deviation is that of the
+        other rows.
 
     Returns
     -------
@@ -325,7 +327,7 @@ def embedding_matrix(
             "No word of the vocabulary has a pretrained vector; check that both are of one "
             f"language and write words alike. First words: {list(vocabulary)[:5]}."
         )
-    known = []
+    rows = []
     for word, key in keys.items():
         vector = _single(vectors[key])
         if vector.shape != (embedding_dim,):
@@ -333,8 +335,8 @@ def embedding_matrix(
                 f"The pretrained vector of {word!r} has the shape {vector.shape}, but "
                 f"embedding_dim={embedding_dim}; set embedding_dim to the size of the vectors."
             )
-        known.append(vector)
-    table = np.stack(known)
+        rows.append(vector)
+    table = np.stack(rows)
     _check_finite(table, list(keys.values()))
     shape, rng = (max(vocabulary.values()) + 1, embedding_dim), check_random_state(random_state)
     matrix = rng.normal(scale=table.std(), size=shape)
@@ -342,18 +344,19 @@ def embedding_matrix(
     return matrix.astype(np.float32)
 
 
-def running_share(documents: DocumentArray | None, known: NDArray[np.int64]) -> float | None:
-    """Return the share of the words that have one of some ids; None without words."""
+def running_share(documents: DocumentArray | None, ids: NDArray[np.int64]) -> float | None:
+    """Return the share of all words, with repetitions, that have one of these ids, or None."""
     if documents is None or not documents.n_words:
         return None
-    return int(np.isin(documents.word_ids, known).sum()) / documents.n_words
+    return int(np.isin(documents.word_ids, ids).sum()) / documents.n_words
 
 
 def _entries(path: Any) -> Iterable[tuple[str, Callable[[], Any]]]:
     """Return pairs of a word and a function that returns its vector."""
     if isinstance(path, (str, os.PathLike)):
         return read_vectors(path)
-    words = getattr(path, "key_to_index", path)  # KeyedVectors are not iterable
+    # KeyedVectors of gensim are not iterable.
+    words = getattr(path, "key_to_index", path)
     if not isinstance(words, Mapping):
         raise TypeError(
             f"path is {a_kind(path)}; give the path of a text file, gensim's "
@@ -362,8 +365,8 @@ def _entries(path: Any) -> Iterable[tuple[str, Callable[[], Any]]]:
     return ((word, partial(path.__getitem__, word)) for word in words)
 
 
-def ids_of(vocabulary: Any) -> Mapping[str, int]:
-    """Return the ids of the words of a fitted tokenizer or of a mapping."""
+def word_ids(vocabulary: Any) -> Mapping[str, int]:
+    """Return the vocabulary of a fitted tokenizer, or a mapping of words to ids, after a check."""
     if hasattr(vocabulary, "get_params"):
         check_is_fitted(vocabulary)
         vocabulary = getattr(vocabulary, "vocabulary_", vocabulary)
@@ -378,21 +381,21 @@ def ids_of(vocabulary: Any) -> Mapping[str, int]:
     return vocabulary
 
 
-def _collected(
+def _collect(
     entries: Iterable[tuple[str, Callable[[], Any]]], wanted: Set[str] | None
 ) -> Embeddings:
-    """Collect the vectors of wanted words, and those that their lower case falls back to."""
+    """Collect the vectors of wanted words, and vectors for words that differ only in case."""
     rows: dict[str, int] = {}
     by_lower: dict[str, int] = {}
     data, collected, shape = bytearray(), list[str](), (0,)
-    for raw, vector_of in entries:
+    for raw, get_vector in entries:
         word = normal_form(raw)
         lower = word.lower()
         is_new = word not in rows and (wanted is None or word in wanted)
         has_lower = lower in rows or lower in by_lower or lower == word
         is_fallback = not has_lower and (wanted is None or lower in wanted)
         if is_new or is_fallback:
-            vector = _single(vector_of())
+            vector = _single(get_vector())
             shape = shape if collected else vector.shape
             if vector.ndim != 1 or vector.shape != shape:
                 raise ValueError(
@@ -412,27 +415,28 @@ def _collected(
 
 
 def _single(vector: Any) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):  # infinity is refused by _check_finite
+    # Numbers that overflow become infinite, which `_check_finite` refuses.
+    with np.errstate(over="ignore"):
         return np.asarray(vector, dtype=np.float32)
 
 
 def _check_finite(vectors: NDArray[np.float32], words: Sequence[str]) -> None:
-    """Check the vectors of these words, one a row."""
+    """Raise a ValueError if the vector of a word, one per row, is not finite."""
     wrong = [words[row] for row in np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()]
     if wrong:
         raise ValueError(
             f"The pretrained vectors of {listed(wrong, 3)}, {len(wrong):,} of {len(words):,}, "
-            "hold NaN, infinity or numbers beyond single precision. Leave these words out: words "
-            "without a vector start with random ones."
+            "hold NaN, infinity or numbers beyond single precision. Leave these words out, so that "
+            "they start with random vectors."
         )
 
 
 def _key(word: str, vectors: Any) -> str | None:
-    """Return the key of a word in `vectors`, or None."""
+    """Return the key under which `vectors` has a vector for a word, or None."""
     return next((key for key in _spellings(word) if key in vectors), None)
 
 
 def _spellings(word: str) -> tuple[str, str, str]:
-    """Return the keys whose vectors a word takes: itself, in normal form, in lower case."""
+    """Return the keys that are tried for a word: as it is, in normal form, and in lower case."""
     normal = normal_form(word)
     return word, normal, normal.lower()

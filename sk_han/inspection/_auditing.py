@@ -15,12 +15,12 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.pipeline import Pipeline
 from sklearn.utils import column_or_1d, get_tags
 
-from sk_han._documents.repeated import groups_by_label, groups_of_same, text_key
-from sk_han._parts.columns import columns_of
+from sk_han._documents.repeated import duplicate_groups, groups_by_label, text_key
+from sk_han._parts.columns import to_columns
 from sk_han._rendering.blocks import percent
 from sk_han._targets import OneOfClasses, OrderedClasses, Target, fit_target
 from sk_han._targets.splits import folds_of
-from sk_han._utils.containers import document_ids, listed, rows_of
+from sk_han._utils.containers import document_ids, listed, take_rows
 from sk_han._utils.messages import check_count, counted
 from sk_han._utils.progress import Stages
 from sk_han._validation.documents import check_texts
@@ -313,7 +313,7 @@ def audit_labels(
     column = next(
         (v for k, v in options.items() if k.endswith("text_column") and v is not None), None
     )
-    texts = texts_of(X if column is None else columns_of(X).get(column, ()))
+    texts = texts_of(X if column is None else to_columns(X).get(column, ()))
     if (
         texts is None
         and column is None
@@ -322,7 +322,7 @@ def audit_labels(
     ):
         check_texts(X)  # a fold would name the row of a missing text within the fold
     keys = [] if texts is None else list(map(text_key, texts))
-    same = [group for group in groups_of_same(keys) if (labels[group] != labels[group[0]]).any()]
+    same = [group for group in duplicate_groups(keys) if (labels[group] != labels[group[0]]).any()]
     numbers = _groups(groups, keys, target.codes(labels))
     for name, value in params.items():
         is_text = name.rpartition("__")[2] == "X_unlabelled" and value is not None
@@ -335,11 +335,11 @@ def audit_labels(
     no_priors = {f"{prefix}priors": None for prefix in prefixes if f"{prefix}priors" in options}
 
     def fitted(rows: NDArray[np.int64]) -> Any:
-        own = {name: rows_of(params[name], rows) for name in per_document}
+        own = {name: take_rows(params[name], rows) for name in per_document}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on what is missing in a part of the documents
             model = clone(estimator).set_params(**no_priors)
-            return model.fit(rows_of(X, rows), rows_of(y, rows), **params | own)
+            return model.fit(take_rows(X, rows), take_rows(y, rows), **params | own)
 
     held_out = _cross_predict(fitted, X, target, labels, numbers, counts, Stages(verbose))
     judged = np.flatnonzero(held_out.known.any(axis=1))
@@ -455,7 +455,7 @@ def _cross_predict(
         columns = np.arange(target.n_scores)
         if target.has_one_label:  # a model may know some of the classes
             columns = target.encode(model.classes_, len(model.classes_))
-        p = probability_array(model, rows_of(X, rows))
+        p = probability_array(model, take_rows(X, rows))
         if p.shape != (len(rows), len(columns)):
             needs = (
                 f"a column for each of the {len(columns)} classes of four fifths of the documents. "
@@ -557,7 +557,7 @@ def _explained(
             if isinstance(target, OneOfClasses):
                 classes = {"target": names[rather], "against": names[label]}
             model = held_out.models[held_out.fold[row]]
-            explanations += explain(model, rows_of(X, np.array([row])), **classes)
+            explanations += explain(model, take_rows(X, np.array([row])), **classes)
     except (TypeError, ValueError) as error:  # another classifier, or one without words
         return ExplanationList(), [f"Doubts are not explained. {error}"]
     return ExplanationList(explanations), []
@@ -576,7 +576,7 @@ def _groups(groups: Any, keys: list[str], codes: NDArray[np.int64]) -> NDArray[n
     why = "an audit needs several"
     if groups is not None:
         return groups_by_label(check_several_groups(groups, len(codes), why), codes)
-    same = groups_of_same(keys)
+    same = duplicate_groups(keys)
     if not same:
         return None
     numbers = np.arange(len(codes))

@@ -181,7 +181,7 @@ def read_documents(model: ExplainedModel | None, X: Any) -> ReadDocuments:
         words += [source.text for source in sources]
         lengths += documents.words_per_document.tolist()
         if hashes is not None:
-            learnt_from.append(hashes.known(documents))
+            learnt_from.append(hashes.contain(documents))
             compared.append(hashes.are_compared(documents))
     has_texts, is_compared = model.fitted.tokenizer is not None, np.concatenate(compared)
     return ReadDocuments(

@@ -17,7 +17,7 @@ from sk_han._parts import Pool
 from sk_han._parts.pool import NETWORK
 from sk_han._rendering.result import read_only
 from sk_han._targets import ExpectedNumber, OneOfClasses, OrderedClasses, Target
-from sk_han._utils.containers import document_ids, label_list, listed, records_of
+from sk_han._utils.containers import document_ids, label_list, listed, to_records
 from sk_han._utils.messages import (
     check_choice,
     check_count,
@@ -231,7 +231,7 @@ def as_container(X: Any) -> Any:
     """Return a mapping of columns as a list, and other documents as they are; refuse one text."""
     if isinstance(X, (str, bytes, bytearray)):
         check_texts(X)
-    return records_of(X)
+    return to_records(X)
 
 
 @dataclass(frozen=True)
@@ -425,7 +425,7 @@ def _as_explanations(
         words = slice(word_starts[i], word_starts[i + 1])
         sentences = slice(documents.document_starts[i], documents.document_starts[i + 1])
         if encoder is not None:
-            column_values = encoder.written(documents.columns[i], source.column_values)
+            column_values = encoder.format(documents.columns[i], source.column_values)
             source = source._replace(column_values=column_values)
         explanation = DocumentExplanation(
             **source._asdict(),

@@ -13,11 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from sk_han._documents.repeated import groups_of_same, text_key
+from sk_han._documents.repeated import duplicate_groups, text_key
 from sk_han._model.fitted_model import FittedModel
 from sk_han._rendering.blocks import percent
 from sk_han._targets import AnyOfLabels
-from sk_han._utils.containers import document_ids, document_name, listed, rows_of
+from sk_han._utils.containers import document_ids, document_name, listed, take_rows
 from sk_han._utils.messages import (
     a_kind,
     agreeing,
@@ -26,7 +26,7 @@ from sk_han._utils.messages import (
     counted,
     taking_many_classes,
 )
-from sk_han._utils.metrics import effective_groups, indicator, median_class, padded
+from sk_han._utils.metrics import effective_groups, indicator, median_class, pad_labels
 from sk_han._validation.documents import check_texts
 from sk_han._validation.labels import (
     check_indicator,
@@ -240,7 +240,7 @@ def report(
     explanations, unexplained = _explained(estimator, model, held_out, X, evaluation)
     seen = held_out.learnt_from
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
-    same = groups_of_same(keys)
+    same = duplicate_groups(keys)
     n_not_compared = 0 if seen is None or words_train is not None else held_out.n_not_compared
     notes = list(note_on_units(groups, same, n))
     if names := [document_name(row, ids) for row, key in enumerate(keys) if not key]:
@@ -285,7 +285,7 @@ def encoded_labels(
         labels = [*classes.tolist(), *unknown]
         if X_train is not None:
             t_train, _ = _indicator(y_train, X_train, classes, "y_train")
-            t_train = padded(t_train[:, : len(classes)], len(labels))
+            t_train = pad_labels(t_train[:, : len(classes)], len(labels))
         return labels, t, t_train
     y = check_labels(y, n_documents_of(X))
     if X_train is not None:
@@ -337,7 +337,7 @@ def predictions(
             "one label of each or, if y is an indicator, one column per label."
         )
     if t.ndim == 2:
-        return p, padded(decided.astype(bool), len(labels))
+        return p, pad_labels(decided.astype(bool), len(labels))
     return p, decided if model is not None else class_numbers(decided, labels)
 
 
@@ -617,7 +617,7 @@ def _explained(
             "model has no tokenizer with their words."
         ]
     try:
-        return explain(estimator, rows_of(X, worst), target=evaluation.explained), []
+        return explain(estimator, take_rows(X, worst), target=evaluation.explained), []
     except (TypeError, ValueError) as error:
         if model is not None:
             raise

@@ -15,7 +15,7 @@ from sk_han._parts import Pool
 from sk_han._parts.ngram_model import NgramAttributions
 from sk_han._parts.ngrams import keyed_ngrams
 from sk_han._parts.pool import NETWORK, VECTORS
-from sk_han._utils.containers import rows_of
+from sk_han._utils.containers import take_rows
 from sk_han._utils.messages import check_count, random_source
 from sk_han.inspection._explanations import (
     ExplainedClasses,
@@ -120,7 +120,7 @@ def summarize_model(
     n_documents = len(X)
     numbers = _sampled_numbers(n_documents, max_documents, random)
     if len(numbers) < n_documents:
-        X = rows_of(X, numbers)
+        X = take_rows(X, numbers)
     with explained.computing():
         return _summary(explained, X, int(k), numbers, n_documents, random)
 
@@ -179,7 +179,7 @@ def _summary(
         removal, removals = effects_of_removal(pool, words, read.probabilities, marked, random)
     names = _names(read, occurrences, n_terms, model)
     columns = pool.columns
-    names_of_rows = [] if columns is None else columns.encoder.names_of_rows()
+    row_labels = [] if columns is None else columns.encoder.row_labels()
 
     def term_of_columns(number: int, term: SelectedTerm) -> Term:
         assert words.columns is not None
@@ -192,7 +192,7 @@ def _summary(
         p = pool.target.probabilities(read.logits[rows] - brought)
         changed = DecisionChanges([predicted[rows]], [pool.target.top_label(p)]).share(0, number)
         return Term(
-            text=names_of_rows[term.key],
+            text=row_labels[term.key],
             part="columns",
             contribution=term.total / term.n_documents,
             n_documents=term.n_documents,

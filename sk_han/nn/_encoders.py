@@ -1,4 +1,4 @@
-"""Encoders: recurrent networks over ragged sequences."""
+"""Recurrent encoders of ragged sequences, and the initialization and dropout that layers share."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _Result = TypeVar("_Result")
 
 
 def kernels_cover(tensor: Tensor) -> bool:
-    """Return whether the kernels of Numba cover a tensor: single precision, on the CPU."""
+    """Return whether kernels of Numba can compute with a tensor: single precision, on the CPU."""
     covered = tensor.dtype == torch.float32 and tensor.device.type == "cpu"
     return covered and not torch.compiler.is_compiling() and engine.kernels("network") is not None
 
 
-def computed(function: Callable[..., _Result], *arguments: Any) -> _Result:
+def on_arrays(function: Callable[..., _Result], *arguments: Any) -> _Result:
     """Call a function of the engine on the arrays of tensors, with PyTorch's number of threads."""
-    arrays = [each.detach().numpy() if isinstance(each, Tensor) else each for each in arguments]
+    arrays = [a.detach().numpy() if isinstance(a, Tensor) else a for a in arguments]
     with engine.using_threads(engine.n_threads(torch.get_num_threads())):
         return function(*arrays)
 
 
-def summed(gradient: NDArray[Any]) -> Tensor:
-    """Add up the gradients of the chunks of the work."""
+def sum_chunks(gradient: NDArray[Any]) -> Tensor:
+    """Add up the gradients that the chunks of the work contribute."""
     return torch.from_numpy(gradient).sum(0)
 
 
@@ -47,13 +47,15 @@ class _Projection(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         ctx.save_for_backward(inputs, weight)
-        return torch.from_numpy(computed(engine.project, inputs, weight, bias))
+        return torch.from_numpy(on_arrays(engine.project, inputs, weight, bias))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, ...]:
-        of_inputs, of_weight, of_bias = computed(engine.project_gradients, grad, *ctx.saved_tensors)
-        return torch.from_numpy(of_inputs), summed(of_weight), summed(of_bias)
+        of_inputs, of_weight, of_bias = on_arrays(
+            engine.project_gradients, grad, *ctx.saved_tensors
+        )
+        return torch.from_numpy(of_inputs), sum_chunks(of_weight), sum_chunks(of_bias)
 
 
 class _Recurrence(torch.autograd.Function):
@@ -70,9 +72,10 @@ class _Recurrence(torch.autograd.Function):
         keep: bool,
     ) -> Tensor:
         keep = keep and any(ctx.needs_input_grad)
-        recurred = computed(engine.recur, projected, weight, bias, index, lengths, keep)
+        recurred = on_arrays(engine.recur, projected, weight, bias, index, lengths, keep)
         states = torch.from_numpy(recurred.states)
-        # Saved as tensors, not on `ctx`: a chunk that is computed again keeps none of them.
+        # They are saved as tensors and not on `ctx`, so that activation checkpointing can drop
+        # them.
         gates = None if recurred.gates is None else torch.from_numpy(recurred.gates)
         ctx.save_for_backward(states, gates, weight, index)
         ctx.sequences, ctx.n_distinct = recurred.sequences, projected.shape[1]
@@ -82,27 +85,30 @@ class _Recurrence(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         kept = *ctx.saved_tensors, ctx.sequences, ctx.n_distinct
-        of_projected, of_weight, of_bias = computed(engine.recur_gradients, grad, *kept)
-        # The largest gradient is not copied if it is that of one chunk.
+        of_projected, of_weight, of_bias = on_arrays(engine.recur_gradients, grad, *kept)
+        # This is the largest gradient, so it is not copied if there is a single chunk.
         of_inputs = torch.from_numpy(of_projected)
         of_inputs = of_inputs[0] if len(of_inputs) == 1 else of_inputs.sum(0)
-        return of_inputs, summed(of_weight), summed(of_bias), None, None, None
+        return of_inputs, sum_chunks(of_weight), sum_chunks(of_bias), None, None, None
 
 
 _device_of_weights = ContextVar("_device_of_weights", default="cpu")
 
 
 def single() -> dict[str, Any]:
-    """Return dtype and device of new weights; those of a seed depend on no default of PyTorch."""
+    """Return dtype and device of new weights, independent of PyTorch's defaults."""
     return {"dtype": torch.float32, "device": _device_of_weights.get()}
 
 
-def shapes_of(make_network: Callable[..., nn.Module], **params: Any) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each weight of a network, which is created without memory for them."""
+def parameter_shapes(
+    make_network: Callable[..., nn.Module], **params: Any
+) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each weight of a network, without allocating the weights."""
     token = _device_of_weights.set("meta")
     try:
         weights = make_network(**params).state_dict()
-    except (RuntimeError, OverflowError, TypeError) as error:  # of PyTorch, with its C++ frames
+    except (RuntimeError, OverflowError, TypeError) as error:
+        # PyTorch's message would show frames of C++.
         raise ValueError(f"a network of its sizes cannot be created: {params}") from error
     finally:
         _device_of_weights.reset(token)
@@ -110,15 +116,15 @@ def shapes_of(make_network: Callable[..., nn.Module], **params: Any) -> dict[str
 
 
 def parameter(*shape: int) -> nn.Parameter:
-    """Return a weight of zeros in single precision on the CPU, whatever PyTorch's defaults are."""
+    """Return a weight of zeros in single precision on the CPU, despite other PyTorch defaults."""
     return nn.Parameter(torch.zeros(shape, **single()))
 
 
 def with_memory(module: _Module) -> _Module:
-    """Give the weights of a layer from the meta device memory on the CPU, in single precision.
+    """Allocate the weights of a layer created on the meta device, in single precision on the CPU.
 
-    On the meta device PyTorch draws no weights from its global generator. Its own `to_empty` and
-    `skip_init` import SymPy, which takes a new process half a second.
+    On the meta device PyTorch does not draw weights, which would change its global generator. Its
+    own `to_empty` and `skip_init` import SymPy, which takes half a second in a new process.
     """
     for name, weight in list(module.named_parameters()):
         setattr(module, name, nn.Parameter(torch.empty(weight.shape, **single())))
@@ -126,26 +132,28 @@ def with_memory(module: _Module) -> _Module:
 
 
 def uniform_(tensor: Tensor, bound: float, generator: torch.Generator | None) -> None:
-    """Fill with numbers between -bound and bound."""
+    """Fill with uniform random numbers between -bound and bound."""
     drawn = torch.empty(tensor.shape, **single()).uniform_(-bound, bound, generator=generator)
     _fill(tensor, drawn)
 
 
 def normal_(tensor: Tensor, std: float, generator: torch.Generator | None) -> None:
-    """Fill with normal numbers of mean 0."""
-    if tensor.is_meta:  # without numbers; PyTorch would load its compiler, which takes a second
+    """Fill with normal random numbers of mean 0."""
+    # On the meta device PyTorch would load its compiler, which takes a second, to draw no number.
+    if tensor.is_meta:
         return
     _fill(tensor, torch.empty(tensor.shape, **single()).normal_(0.0, std, generator=generator))
 
 
 def xavier_uniform_(weight: Tensor, generator: torch.Generator | None) -> None:
-    """Fill a matrix of shape (out, in) as Glorot and Bengio (2010) advise."""
+    """Initialize a matrix of shape (out, in) as recommended by Glorot and Bengio (2010)."""
     uniform_(weight, (6.0 / (weight.shape[0] + weight.shape[1])) ** 0.5, generator)
 
 
 @torch.no_grad()
 def _fill(tensor: Tensor, drawn: Tensor) -> None:
-    # Every drawn weight of every network comes through here: tests shake them (tests/shaking.py).
+    # All random initial weights are written here, so that tests can perturb them
+    # (tests/shaking.py).
     tensor.copy_(drawn)
 
 
@@ -158,9 +166,12 @@ STEPS: dict[type, Callable[..., tuple[Tensor, ...]]] = {
     nn.RNN: torch.rnn_tanh,
 }
 
+# Steps of one call of PyTorch, whose backward pass otherwise takes quadratic time; see
+# `_in_blocks`.
 STEPS_A_BLOCK = 16
 
-# Longer sequences are cut into parts of so many steps, which the backward pass recomputes.
+# Longer sequences are cut into parts of this many steps, which the backward pass recomputes, so
+# that memory does not grow with all steps.
 MOST_STEPS_KEPT = 1_024
 
 
@@ -215,53 +226,63 @@ class PackedRNN(nn.Module):
         shape = {"num_layers": num_layers, "bidirectional": bidirectional}
         self.rnn = with_memory(CELLS[rnn](input_size, hidden_size, **shape, device="meta"))
         self.output_size = hidden_size * (2 if bidirectional else 1)
-        for parameter in self.rnn.parameters():  # as PyTorch draws them
+        # The distribution is that of `torch.nn.RNNBase.reset_parameters`.
+        for parameter in self.rnn.parameters():
             uniform_(parameter, hidden_size**-0.5, generator)
 
     def forward(self, inputs: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
-        """Encode concatenated sequences, as `BidirectionalGRU` does: the last layer's states."""
+        """Encode concatenated sequences as `BidirectionalGRU` does, to the last layer's states."""
         return packed_states(self.rnn, inputs, index, lengths)
 
 
 def packed_states(rnn: nn.RNNBase, inputs: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
-    """Return the states (T, H) of inputs (U, E) by a recurrent network of PyTorch."""
+    """Compute the states (T, H) for inputs (U, E) with a recurrent network of PyTorch."""
     check_lengths(lengths, len(index))
     layout = PackedLayout(lengths)
-    if not layout.active:  # PyTorch refuses a packed sequence without rows
+    if not layout.active:
+        # PyTorch refuses a packed sequence without rows. The sum of empty slices connects the
+        # weights to the result, so that their gradients are zeros, as those of kernels, and not
+        # None.
         n_directions = 2 if rnn.bidirectional else 1
         states = inputs.new_zeros(0, n_directions * rnn.hidden_size)
-        # Weights get gradients of zero, as from kernels, and not none.
-        nothing = [each.flatten()[:0].sum() for each in (inputs, *rnn.parameters())]
+        nothing = [tensor.flatten()[:0].sum() for tensor in (inputs, *rnn.parameters())]
         return states + torch.stack(nothing).sum()
     if inputs.device.type != "cpu":
-        return _at_once(rnn, inputs, index, layout)
-    if "torch._dynamo" in sys.modules:  # torch.compile cannot follow PyTorch's loop
-        return torch.compiler.disable(_by_blocks)(rnn, inputs, index, layout)
-    return _by_blocks(rnn, inputs, index, layout)
+        return _in_one_call(rnn, inputs, index, layout)
+    # `torch.compile` cannot trace the loop over steps. If its module is not loaded, nobody uses it.
+    if "torch._dynamo" in sys.modules:
+        return torch.compiler.disable(_in_blocks)(rnn, inputs, index, layout)
+    return _in_blocks(rnn, inputs, index, layout)
 
 
-def _at_once(rnn: nn.RNNBase, inputs: Tensor, index: Tensor, layout: PackedLayout) -> Tensor:
+def _in_one_call(rnn: nn.RNNBase, inputs: Tensor, index: Tensor, layout: PackedLayout) -> Tensor:
     device = inputs.device
     packed = PackedSequence(
         inputs[index[layout.forward_token.to(device)]], torch.tensor(layout.active, device="cpu")
     )
     if torch.is_grad_enabled() and not rnn.training:
-        # cuDNN has a backward in training mode only. Without dropout between layers the mode
-        # changes no number. A shallow copy shares the weights and leaves the network's mode alone.
+        # cuDNN has a backward pass in training mode only; without dropout between layers the mode
+        # does not change the result. A shallow copy shares the weights and keeps the network's
+        # mode.
         rnn = copy.copy(rnn)
         rnn.training = True
     states, _ = rnn(packed)
     return states.data[layout.forward_row.to(device)]
 
 
-def _by_blocks(rnn: nn.RNNBase, inputs: Tensor, index: Tensor, layout: PackedLayout) -> Tensor:
-    """Compute some steps at once: PyTorch's backward fills an array of all rows at each step."""
+def _in_blocks(rnn: nn.RNNBase, inputs: Tensor, index: Tensor, layout: PackedLayout) -> Tensor:
+    """Compute in blocks of steps.
+
+    At each step PyTorch's backward pass fills an array of all rows of its call, so a call for all
+    steps would take quadratic time.
+    """
     active = torch.tensor(layout.active, device="cpu")
     orders = [(layout.forward_token, layout.forward_row, "")]
     if rnn.bidirectional:
         orders.append((layout.backward_token, layout.backward_row, "_reverse"))
     zeros = inputs.new_zeros(1, layout.n_filled, rnn.hidden_size)
-    before = (zeros,) * (2 if isinstance(rnn, nn.LSTM) else 1)  # states, an LSTM's memory cells
+    # An LSTM also starts with memory cells.
+    before = (zeros,) * (2 if isinstance(rnn, nn.LSTM) else 1)
     for layer in range(rnn.num_layers):
         both = []
         for token, row, direction in orders:
@@ -274,31 +295,31 @@ def _by_blocks(rnn: nn.RNNBase, inputs: Tensor, index: Tensor, layout: PackedLay
 
 
 def _advance(rnn: nn.RNNBase, active: Tensor, x: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """Advance by all steps, from `WEIGHTS` and states; return all states, and the last step's."""
+    """Run all steps; `tensors` are `WEIGHTS` and initial states. Return all states and the last."""
     weights = tensors[: len(WEIGHTS)]
     before: Sequence[Tensor] = tensors[len(WEIGHTS) :]
     advance, most_steps = _steps, STEPS_A_BLOCK
     if torch.is_grad_enabled() and len(active) > MOST_STEPS_KEPT:
-        advance, most_steps = _Again.apply, MOST_STEPS_KEPT
+        advance, most_steps = _Recomputed.apply, MOST_STEPS_KEPT
     blocks = active.split(most_steps)
     computed_states = []
     for rows, block in zip(x.split([int(block.sum()) for block in blocks]), blocks, strict=True):
         n = int(block[0])
-        states, *before = advance(rnn, block, rows, *weights, *(each[:, :n] for each in before))
+        states, *before = advance(rnn, block, rows, *weights, *(h[:, :n] for h in before))
         computed_states.append(states)
     return torch.cat(computed_states), *before
 
 
 def _steps(rnn: nn.RNNBase, active: Tensor, x: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """Advance by some steps, as `_advance` does, by one call of PyTorch."""
+    """Run some steps, as `_advance` does, in one call of PyTorch."""
     weights, before = tensors[: len(WEIGHTS)], tensors[len(WEIGHTS) :]
     start = before if isinstance(rnn, nn.LSTM) else before[0]
-    # With biases, one layer, no dropout, not in training mode, one direction.
+    # The constants are: with biases, one layer, no dropout, not in training mode, one direction.
     return STEPS[type(rnn)](x, active, start, weights, True, 1, 0.0, False, False)
 
 
-class _Again(torch.autograd.Function):
-    """`_advance` that keeps no states and recomputes them in the backward pass."""
+class _Recomputed(torch.autograd.Function):
+    """`_advance` with activation checkpointing: the backward pass recomputes the states."""
 
     @staticmethod
     def forward(ctx: Any, rnn: nn.RNNBase, active: Tensor, *tensors: Tensor) -> Any:
@@ -309,17 +330,18 @@ class _Again(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        given = [each.detach().requires_grad_() for each in ctx.saved_tensors]
+        inputs = [tensor.detach().requires_grad_() for tensor in ctx.saved_tensors]
         with torch.enable_grad():
-            outputs = _advance(ctx.rnn, ctx.active, *given)
-            # Differentiate a sum: for `grad_outputs` PyTorch imports SymPy, in half a second.
-            products = [(each * grad).sum() for each, grad in zip(outputs, grads, strict=True)]
+            outputs = _advance(ctx.rnn, ctx.active, *inputs)
+            # The gradient of a sum needs no `grad_outputs`, for which PyTorch imports SymPy, which
+            # takes half a second.
+            products = [(output * grad).sum() for output, grad in zip(outputs, grads, strict=True)]
             total = torch.stack(products).sum()
-        return None, None, *torch.autograd.grad(total, given)
+        return None, None, *torch.autograd.grad(total, inputs)
 
 
 class _Weights(NamedTuple):
-    """Weights of both directions, as kernels take them."""
+    """Weights of both directions, stacked for the kernels."""
 
     inputs: Tensor  # (2, 3H/2, E)
     input_bias: Tensor  # (2, 3H/2)
@@ -330,10 +352,10 @@ class _Weights(NamedTuple):
 class BidirectionalGRU(nn.Module):
     """Bidirectional GRU over ragged sequences of repeated inputs.
 
-    In single precision compiled kernels compute it, if there are any: they project distinct inputs
-    once, and both directions advance at once; on a GPU they cover states of up to 64 numbers a
-    direction. Elsewhere `torch.nn.GRU` computes over a packed sequence, on a GPU by cuDNN. All
-    return the same numbers.
+    In single precision it is computed by compiled kernels, if available, which project each
+    distinct input once and run both directions in parallel; those for GPUs support hidden sizes of
+    up to 64. Otherwise it is `torch.nn.GRU` over a packed sequence, which uses cuDNN on a GPU. The
+    results agree up to rounding.
 
     Parameters
     ----------
@@ -362,7 +384,7 @@ class BidirectionalGRU(nn.Module):
         self._joined: _Weights | None = None
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw the weights as `torch.nn.GRU` does."""
+        """Draw the weights from the distribution that `torch.nn.GRU` uses."""
         bound = self.gru.hidden_size**-0.5
         for parameter in self.gru.parameters():
             uniform_(parameter, bound, generator)
@@ -397,11 +419,11 @@ class BidirectionalGRU(nn.Module):
 
     @property
     def has_kernels(self) -> bool:
-        """Whether compiled kernels compute here, on a CPU."""
+        """Whether compiled kernels are used, on a CPU."""
         return kernels_cover(self.gru.get_parameter("weight_ih_l0"))
 
     def project(self, inputs: Tensor) -> Tensor:
-        """Return the projections of inputs (U, E) for both directions, (2, U, 3H/2), by kernels."""
+        """Project inputs (U, E) for both directions with kernels; shape (2, U, 3H/2)."""
         weights = self._weights()
         projected: Tensor = _Projection.apply(inputs, weights.inputs, weights.input_bias)
         return projected
@@ -409,17 +431,17 @@ class BidirectionalGRU(nn.Module):
     def recur(
         self, projected: Tensor, index: Tensor, lengths: Tensor, weights: _Weights | None = None
     ) -> Tensor:
-        """Return the states of projected inputs, shape (T, H), by kernels."""
+        """Compute the states (T, H) of projected inputs with kernels."""
         weights = weights or self._weights()
         own, keep = (weights.states, weights.state_bias), torch.is_grad_enabled()
         states: Tensor = _Recurrence.apply(projected, *own, index, lengths, keep)
         return states
 
     def join_weights(self, join: bool) -> None:
-        """Keep the weights of both directions as predictions need them, or forget them.
+        """Cache the stacked weights of both directions for predictions, or delete the cache.
 
-        Joining them takes a tenth of the time of one document. After a change of weights it must be
-        called again.
+        Stacking them takes a tenth of the time of predicting one document. Call it again after a
+        change of the weights.
         """
         self._joined = None
         if join:
@@ -444,17 +466,19 @@ class BidirectionalGRU(nn.Module):
         )
 
 
-# The kernels of a GPU keep the weights of a direction's states in registers.
+# The kernels of a GPU keep the recurrent weights of a direction in registers, which have room for
+# this hidden size.
 LARGEST_HIDDEN = 64
-_OLDEST = 8, 0  # compute capability that Triton supports: Ampere
+# Triton supports GPUs from this compute capability on (Ampere).
+_OLDEST = 8, 0
 
 
 def _gpu_kernels(weight: Tensor) -> ModuleType | None:
-    """Return the GPU kernels for a GRU with these input weights (3H, E), if they cover it."""
+    """Return the GPU kernels if they support a GRU with these input weights (3H, E), else None."""
     covered = weight.dtype == torch.float32 and len(weight) <= 3 * LARGEST_HIDDEN
     if not covered or torch.compiler.is_compiling():
         return None
-    # There may be GPUs of several kinds.
+    # A machine may have GPUs of several kinds, so each device is asked.
     if torch.version.cuda is None or torch.cuda.get_device_capability(weight.device) < _OLDEST:
         return None
     return engine.gpu_kernels(weight.device)
@@ -472,8 +496,9 @@ def recurrent_encoder(
 
 
 def distinct_words(word_ids: Tensor, vocabulary_size: int) -> tuple[Tensor, Tensor]:
-    """Return the distinct ids of a batch (U,), rising, and each word's position in them (T,)."""
-    if len(word_ids) and int(word_ids.min()) < 0:  # PyTorch would count from the end
+    """Return the sorted distinct ids of a batch (U,), and each word's position in them (T,)."""
+    # PyTorch would count a negative id from the end of the table.
+    if len(word_ids) and int(word_ids.min()) < 0:
         raise IndexError(f"word ids must be at least 0; got {int(word_ids.min())}.")
     occurs = torch.zeros(vocabulary_size, dtype=torch.bool, device=word_ids.device)
     occurs[word_ids] = True
@@ -502,9 +527,9 @@ def word_dropout(
 
 
 def _bernoulli(shape: torch.Size, p: float, generator: torch.Generator | None) -> Tensor:
-    """Draw True with probability `p`, to the nearest 1 / 65,536 but not less than that.
+    """Draw True with probability `p`, rounded to a multiple of 1 / 65,536 that is not 0.
 
-    Four numbers of 16 bits from each of 64 take a seventh of the time of `Tensor.bernoulli_`.
+    Each random number of 64 bits gives four draws, in a seventh of the time of `Tensor.bernoulli_`.
     """
     n = shape.numel()
     bits = torch.empty((n + 3) // 4, dtype=torch.int64, device="cpu")

@@ -34,12 +34,12 @@ from sk_han.nn._poolings import (
 )
 from sk_han.nn._ragged import check_lengths
 
-# Deviation of the numbers in an initial word vector.
+# Standard deviation of the entries of an initial word vector.
 VECTOR_SCALE = 0.1
 
-# Initial input weights are PyTorch's times these. With PyTorch's, a word changes the argument of a
-# gate by about 0.1 and a sentence by less, so that the encoders begin as linear functions: what
-# depends on several words together, such as negation, is then learned late or never
+# Initial input weights are those of PyTorch times these factors. With PyTorch's own, a word changes
+# the argument of a gate by about 0.1 and a sentence by less, so the encoders start as nearly linear
+# functions, and interactions of words, such as negation, are learned late or never
 # (docs/what_was_tried.md).
 WORD_GAIN, SENTENCE_GAIN = 7.0, 3.0
 
@@ -56,7 +56,7 @@ class HANOutput(NamedTuple):
     sentence_attention : Tensor, shape (N,)
         The same for the sentences of each document.
     penalty : Tensor, shape (D,)
-        Term that training adds to the loss of each document. It is zero except with several hops.
+        Added to the loss of each document in training. It is zero except with several hops.
     vectors : Tensor, shape (D, H)
         Document vectors, the input of the last layer.
     """
@@ -83,7 +83,8 @@ class SentenceLevel(NamedTuple):
     vectors: Tensor  # (D, H), of documents
 
 
-# Takes logits (D, C), returns the factors (D, C) of the logits in the score of each document.
+# A function of logits (D, C) that returns the factors (D, C) of the logits in each document's
+# score.
 Score = Callable[[Tensor], Tensor]
 
 
@@ -97,25 +98,25 @@ class HANAttribution(NamedTuple):
 
 
 class HierarchicalAttentionNetwork(nn.Module):
-    """Encode and pool words to sentences, and sentences to documents; score the documents.
+    """Encode and pool words to sentences and sentences to documents, and score the documents.
 
-    Documents are flat arrays of their words, so there is no padding to mask: the result of a
-    document depends on the document alone. The defaults are the network of Yang et al. (2016).
-    With documents of one sentence it is a bidirectional classifier with attention.
+    A batch is a flat array of words without padding, so nothing has to be masked, and the result of
+    a document does not depend on the other documents. The defaults are the network of Yang et al.
+    (2016). For documents of one sentence it is a bidirectional classifier with attention.
 
     Parameters
     ----------
     vocabulary_size : int
-        Number of word ids, those of padding (0) and of the unknown word (1) included.
+        Number of word ids, including padding (0) and the unknown word (1).
     n_classes : int
         Number of logits C.
     unknown_id : int
         Id of the unknown word.
     max_words : int
-        Number of words that the word level encodes at once. It bounds the memory of long
-        documents and of large batches; results do not depend on it.
+        Number of words that the word level encodes at once. It limits the memory of long documents
+        and large batches; results do not depend on it.
     sparse : bool
-        Whether the gradient of the word vectors is sparse: the rows of the batch's words only.
+        Whether the gradient of the word vectors is sparse, with rows of the batch's words only.
     generator : torch.Generator on the CPU, optional
         Source of the initial weights and of dropout; by default PyTorch's global one.
     **options
@@ -172,11 +173,11 @@ class HierarchicalAttentionNetwork(nn.Module):
             rnn, embedding_dim, self.options.word_hidden, generator
         )
         attention, size = self.options.attention, self.word_encoder.output_size
-        self.word_attention = pooling_of(self.options, size, generator)
+        self.word_attention = make_pooling(self.options, size, generator)
         self.sentence_encoder = recurrent_encoder(
             rnn, self.word_attention.output_size, self.options.sentence_hidden, generator
         )
-        self.sentence_attention = pooling_of(
+        self.sentence_attention = make_pooling(
             self.options, self.sentence_encoder.output_size, generator
         )
         self._penalty = 0.0
@@ -195,10 +196,10 @@ class HierarchicalAttentionNetwork(nn.Module):
             self.label_attention = LabelAttention(size, n_classes, generator)
 
     def start_from(self, vectors: Tensor) -> None:
-        """Set the initial word vectors of a network that has not been trained.
+        """Set the word vectors of a network that has not been trained yet.
 
-        Vectors longer than the random ones, as published vectors are, make the input weights of
-        the word encoder smaller in the same ratio, so that its gates begin in their usual range.
+        Published vectors are usually longer than random ones. The input weights of the word encoder
+        are then divided by the ratio, so that its gates start in their usual range.
 
         Parameters
         ----------
@@ -211,7 +212,7 @@ class HierarchicalAttentionNetwork(nn.Module):
             _scale_inputs(self.word_encoder, VECTOR_SCALE / size)
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the arguments for a network of this shape, as values that JSON can hold."""
+        """Return the arguments that create a network of this shape, as JSON values."""
         return {
             "vocabulary_size": self.embedding.num_embeddings,
             "n_classes": self.output.out_features,
@@ -269,8 +270,8 @@ class HierarchicalAttentionNetwork(nn.Module):
     ) -> WordLevel:
         """Encode the words of each sentence and pool them; see `encode_words`, `pool_words`.
 
-        Sentences are read independently of their document, so `sentences_per_document` is not
-        used; it is there because `Net.compute` passes a whole batch to each method.
+        `sentences_per_document` is not used, since a sentence is encoded independently of its
+        document, but `Net.compute` passes all tensors of a batch to each method.
         """
 
         def encode(ids: Tensor, lengths: Tensor) -> tuple[Tensor, ...]:
@@ -299,7 +300,7 @@ class HierarchicalAttentionNetwork(nn.Module):
     def pool_words(self, states: Tensor, words_per_sentence: Tensor) -> tuple[Tensor, Tensor]:
         """Pool states of words (T, H) to sentence vectors (N, H), by weights (T, R).
 
-        With a label attention its sums (N, 2C) are appended to the vectors.
+        With label attention, its sums (N, 2C) are appended to the vectors.
         """
         pooled, weights = self.word_attention.pool(states, words_per_sentence)
         if self.label_attention is not None:
@@ -316,9 +317,8 @@ class HierarchicalAttentionNetwork(nn.Module):
     ) -> SentenceLevel:
         """Encode sentence vectors (N, H), pool them to document vectors, and score these.
 
-        `dropped` is the share of the entries of sentence and document vectors to drop. `chosen`
-        are the numbers of the sentences that documents have, one after another; None for each
-        once, in order.
+        `dropped` is the dropout rate of sentence and document vectors. `chosen` has the numbers of
+        the sentences of all documents; None means each sentence once, in order.
         """
         if chosen is None:
             chosen = torch.arange(len(sentences), device=sentences.device)
@@ -340,11 +340,12 @@ class HierarchicalAttentionNetwork(nn.Module):
         sentences_per_document: Tensor,
         score: Score,
     ) -> HANAttribution:
-        """Multiply attention by the gradient of the score at it (Serrano and Smith, 2019).
+        """Multiply attention by the score's gradient with respect to it (Serrano and Smith, 2019).
 
-        Since ``s_i = sum_t alpha_it h_it``, a word contributes ``alpha_it h_it . d score / d s_i``,
-        so only the sentence level needs a backward pass. Without attention, the part of the pooled
-        vector from the state replaces that product.
+        Since ``s_i = sum_t alpha_it h_it``, the contribution of a word is
+        ``alpha_it h_it . d score / d s_i``, so only the sentence level needs a backward pass. For
+        other poolings, the part of the pooled vector that comes from the state replaces
+        ``alpha_it h_it``.
         """
 
         def encode(ids: Tensor, lengths: Tensor) -> tuple[Tensor]:
@@ -356,7 +357,7 @@ class HierarchicalAttentionNetwork(nn.Module):
         with torch.enable_grad():
             sentences.requires_grad_()
             logits, sentence_weights, _ = self.read_sentences(sentences, sentences_per_document)
-            gradient = gradient_of(logits, score(logits.detach()), sentences)  # (N, H)
+            gradient = score_gradient(logits, score(logits.detach()), sentences)  # (N, H)
         size = self.word_attention.output_size
         words = self.word_attention.attributions(
             states, weights, gradient[:, :size].contiguous(), words_per_sentence
@@ -376,11 +377,12 @@ class HierarchicalAttentionNetwork(nn.Module):
         return all(layer.has_kernels for layer in layers)
 
     def tabulate(self) -> None:
-        """Prepare predictions on the CPU: project the whole vocabulary once, join weights.
+        """Cache what predictions on the CPU need: projections of all words, and stacked weights.
 
-        The table takes 24 * word_hidden bytes a word; it is made only where kernels read it, and
-        only up to eight times the size of the word vectors. Training, moving the module and loading
-        a state delete it; after other changes of weights, call this again.
+        The projections take 24 * word_hidden bytes a word. They are computed only if kernels use
+        them, and if they take at most eight times the memory of the word vectors. Training, moving
+        the module and loading a state delete the cache; after other changes of weights, call this
+        again.
         """
         for encoder in self.children():
             if isinstance(encoder, BidirectionalGRU):
@@ -398,7 +400,8 @@ class HierarchicalAttentionNetwork(nn.Module):
         return super().train(mode)
 
     def _apply(self, *args: Any, **kwargs: Any) -> HierarchicalAttentionNetwork:
-        self._forget_tables()  # the module moves to another device or dtype
+        # PyTorch calls this when a module moves to another device or dtype.
+        self._forget_tables()
         return super()._apply(*args, **kwargs)
 
     def _forget_tables(self, _: Any = None) -> None:
@@ -408,10 +411,10 @@ class HierarchicalAttentionNetwork(nn.Module):
                 encoder.join_weights(False)
 
 
-def pooling_of(
+def make_pooling(
     options: NetworkOptions, input_size: int, generator: torch.Generator | None
 ) -> Pooling:
-    """Return the pooling of states of this size for these options."""
+    """Create the pooling that the options name, for states of this size."""
     attention = options.attention
     if options.pooling == "mean":
         return MeanPooling(input_size)
@@ -438,12 +441,12 @@ def in_chunks(
     words_per_sentence: Tensor,
     max_words: int,
 ) -> tuple[Tensor, ...]:
-    """Encode ids (T,) of sentences (N,), at most `max_words` words at once (or one sentence)."""
+    """Encode ids (T,) of sentences (N,) in chunks of up to `max_words` words, or one sentence."""
     if len(word_ids) <= max_words:
         return encode(word_ids, words_per_sentence)
     check_lengths(words_per_sentence, len(word_ids))
     if torch.is_grad_enabled():
-        # To save memory, each chunk computes its states again in its backward pass.
+        # With activation checkpointing, each chunk recomputes its states in its backward pass.
         encode = partial(checkpoint, encode, use_reentrant=False, preserve_rng_state=False)
     ends, encoded = torch.cumsum(words_per_sentence, 0), []
     sentence = word = 0
@@ -457,12 +460,14 @@ def in_chunks(
     return tuple(torch.cat(rows) for rows in zip(*encoded, strict=True))
 
 
-def gradient_of(logits: Tensor, factors: Tensor, inputs: Tensor) -> Tensor:
-    """Compute the gradient of the scores with respect to these inputs; weights get none."""
-    if not logits.requires_grad:  # encoders build no graph if there is nothing to encode
+def score_gradient(logits: Tensor, factors: Tensor, inputs: Tensor) -> Tensor:
+    """Compute the gradient of ``sum(logits * factors)`` with respect to inputs, not to weights."""
+    # Encoders build no graph if there is nothing to encode.
+    if not logits.requires_grad:
         return torch.zeros_like(inputs)
-    # Differentiate a sum, which needs no `grad_outputs`: for these PyTorch imports SymPy, which
-    # takes half a second, and if memory runs out on the way, the process cannot explain any more.
+    # The gradient of a sum needs no `grad_outputs`, for which PyTorch imports SymPy. That takes
+    # half a second, and if memory runs out during the import, the process can explain nothing any
+    # more.
     (gradient,) = torch.autograd.grad(
         (logits * factors).sum(), inputs, allow_unused=True, materialize_grads=True
     )

@@ -10,10 +10,10 @@ from torch.autograd.function import once_differentiable
 
 from sk_han._kernels import engine
 from sk_han.nn._encoders import (
-    computed,
     kernels_cover,
+    on_arrays,
     parameter,
-    summed,
+    sum_chunks,
     uniform_,
     xavier_uniform_,
 )
@@ -26,7 +26,7 @@ from sk_han.nn._ragged import (
 
 
 class Pooling(nn.Module):
-    """Base class of poolings, which compute one vector from the states of each sequence.
+    """Base class of poolings, which reduce the states of each sequence to one vector.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Pooling(nn.Module):
     """
 
     output_size: int
-    has_kernels = False  # whether there are compiled kernels for it
+    has_kernels = False  # whether it has compiled kernels
 
     def pool(self, states: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Pool concatenated sequences, without padding.
@@ -96,7 +96,7 @@ class MeanPooling(Pooling):
         self.output_size = input_size
 
     def pool(self, states: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Pool concatenated sequences (see `Pooling.pool`); a weight is one over the length."""
+        """Pool concatenated sequences, see `Pooling.pool`; each weight is one over the length."""
         segment = segment_numbers(lengths).to(states.device)  # (T,)
         weights = lengths.to(states)[segment].reciprocal().unsqueeze(1)  # (T, 1)
         return segment_sum(weights * states, segment, len(lengths)), weights
@@ -118,12 +118,12 @@ class MaxPooling(Pooling):
     def pool(self, states: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Pool concatenated sequences; see `Pooling.pool`.
 
-        The weight of a state is the share of the entries that come from it; of equal states, the
-        first one counts.
+        The weight of a state is the share of the pooled entries that come from it. Among equal
+        states the first is taken.
         """
         T, H = states.shape
         source = self._sources(states.detach(), lengths)  # (N, H)
-        # An empty sequence takes its entries from row T, which is zero.
+        # Row T is zero; the entries of an empty sequence come from it.
         pooled = torch.cat([states, states.new_zeros(1, H)]).gather(0, source)  # (N, H)
         counts = torch.bincount(source.flatten(), minlength=T + 1)[:T]
         return pooled, (counts.to(states) / H).unsqueeze(1)
@@ -133,7 +133,7 @@ class MaxPooling(Pooling):
     ) -> Tensor:
         """Compute the contribution of each state; see `Pooling.attributions`.
 
-        The weights only hold the number of entries from each state, so `_sources` runs again.
+        The weights do not tell which entries come from a state, so `_sources` finds them again.
         """
         T, H = states.shape
         source = self._sources(states, lengths).flatten()  # (N * H,)
@@ -153,7 +153,7 @@ class MaxPooling(Pooling):
             0, segment, states, "amax", include_self=False
         )
         row = torch.arange(T, device=states.device).unsqueeze(1)
-        # NaN is passed on, so that training notices it.
+        # NaN is never equal to the maximum, but must reach the result, so that training notices it.
         is_highest = (states == highest.gather(0, segment)) | states.isnan()
         candidate = torch.where(is_highest, row, T)  # (T, H)
         return candidate.new_full((N, H), T).scatter_reduce(0, segment, candidate, "amin")
@@ -197,7 +197,7 @@ class LastPooling(Pooling):
     ) -> Tensor:
         """Compute the contribution of each state; see `Pooling.attributions`.
 
-        The part of each direction belongs to the last state of that direction.
+        The contribution of each direction belongs to the last state of that direction.
         """
         filled, first, last = sequence_ends(lengths, states.device)
         H, gradient = self.forward_size, gradient[filled]
@@ -211,7 +211,7 @@ class AttentionPooling(Pooling):
     """Weighted mean of the states of a sequence, after Yang et al. (2016), equations 5 to 7.
 
     ``u_t = tanh(W h_t + b)``, ``alpha_t = softmax_t(u_t . c)``, result ``sum_t alpha_t h_t``,
-    where the context vector ``c`` stands for the question "is this one informative?".
+    where the context vector ``c`` represents the query "what is the informative word?".
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ class _Attention(torch.autograd.Function):
         keep: bool,
     ) -> tuple[Tensor, Tensor]:
         keep = keep and any(ctx.needs_input_grad)
-        attended = computed(engine.attend, states, weight, bias, context, lengths, keep)
+        attended = on_arrays(engine.attend, states, weight, bias, context, lengths, keep)
         weights = torch.from_numpy(attended.weights)
         hidden = None if attended.hidden is None else torch.from_numpy(attended.hidden)
         ctx.save_for_backward(states, weight, context, weights, hidden)
@@ -282,8 +282,8 @@ class _Attention(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, grad_weights: Tensor) -> tuple[Tensor | None, ...]:
         kept = *ctx.saved_tensors, ctx.starts, ctx.bounds
-        of_states, *of_weights = computed(engine.attend_gradients, grad, grad_weights, *kept)
-        return torch.from_numpy(of_states), *map(summed, of_weights), None, None
+        of_states, *of_weights = on_arrays(engine.attend_gradients, grad, grad_weights, *kept)
+        return torch.from_numpy(of_states), *map(sum_chunks, of_weights), None, None
 
 
 class MultiHopPooling(Pooling):
@@ -332,10 +332,11 @@ class MultiHopPooling(Pooling):
         return segment_sum(weighted.flatten(1), segment, N), weights
 
 
-# Scores are between -10 and 10, so that exponentials can be added up without their maximum.
+# Scores are bounded to -10 and 10, so that exponentials cannot overflow and can be added up without
+# knowing the maximum of a document.
 BOUND = 10.0
 
-# Numbers computed at once: few enough for a processor's cache, enough to keep a GPU busy.
+# Numbers of a portion: few enough for a processor's cache, and enough to keep a GPU busy.
 _NUMBERS_AT_ONCE, _NUMBERS_ON_GPU = 1 << 16, 1 << 26
 
 
@@ -344,9 +345,9 @@ class LabelAttention(nn.Module):
 
     ``s_tl = 10 tanh(q_l . h_t / 10)``, ``alpha_tl = softmax_t(s_tl)`` over the words of the
     document, result ``sum_t alpha_tl v_l . h_t``: the label-wise attention of Mullenbach et al.
-    (2018; see `sk_han.Attention`) and Chalkidis et al. (2019), with bounded scores. What a sentence
-    adds to numerator and denominator of the softmax does not depend on other sentences, so that any
-    set of sentences is scored by sums of these.
+    (2018; see `sk_han.Attention`) and Chalkidis et al. (2019), with bounded scores. The terms of a
+    sentence in numerator and denominator of the softmax do not depend on other sentences, so any
+    set of sentences is scored by adding up these terms.
 
     Parameters
     ----------
@@ -384,7 +385,7 @@ class LabelAttention(nn.Module):
         return summed
 
     def scores(self, sums: Tensor, sentences_per_document: Tensor) -> Tensor:
-        """Divide the sums (N, 2L) over the sentences of documents, (D, L); 0 for an empty one."""
+        """Compute scores (D, L) from the sums (N, 2L) of sentences; 0 for an empty document."""
         segment = segment_numbers(sentences_per_document).to(sums.device)
         below, above = segment_sum(sums, segment, len(sentences_per_document)).chunk(2, 1)
         return above / below.clamp_min(torch.finfo(sums.dtype).tiny)
@@ -410,7 +411,7 @@ class LabelAttention(nn.Module):
 
 
 class _Sums(torch.autograd.Function):
-    """Sums over sentences; the backward pass recomputes the arrays of words by labels."""
+    """Sums over sentences; the backward pass recomputes the arrays of words times labels."""
 
     @staticmethod
     def forward(
@@ -421,6 +422,7 @@ class _Sums(torch.autograd.Function):
         for rows in _portions(states, weights):
             _, exponential, values = _terms(states[rows], weights)
             both = torch.cat([exponential, exponential * values], 1)
+            # On a GPU `index_add_` adds in a different order each time.
             if states.is_cuda:
                 summed += segment_sum(both, segment[rows], n_sentences)
             else:
@@ -458,8 +460,8 @@ def _portions(states: Tensor, weights: Tensor) -> list[slice]:
 def hop_overlap(weights: Tensor, lengths: Tensor) -> Tensor:
     """Compute the overlap of the hops of each sequence, ``||A A^T - I||_F^2`` of A^T (T, R): (N,).
 
-    Zero if each hop attends to one token, and no two hops to the same one (Lin et al., 2017), and
-    for a sequence without tokens.
+    It is zero if each hop attends to a single token and no two hops to the same one (Lin et al.,
+    2017), and for a sequence without tokens.
     """
     segment = segment_numbers(lengths).to(weights.device)
     products = weights.unsqueeze(2) * weights.unsqueeze(1)  # (T, R, R)

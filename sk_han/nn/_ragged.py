@@ -1,4 +1,4 @@
-"""Operations on ragged sequences: many sequences one after the other, without padding."""
+"""Operations on ragged sequences: concatenated without padding, and described by their lengths."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from torch import Tensor
 
 
 class PackedLayout:
-    """Positions of the tokens of N sequences, of lengths (N,), processed step by step on the CPU.
+    """Order in which a recurrent network reads the tokens of N sequences of lengths (N,).
 
     Sequences are sorted by falling length, so that at step ``t`` the first ``active[t]`` of them
-    have a token; rows go by step, then by sequence, as in `torch.nn.utils.rnn.PackedSequence`.
+    have a token. Rows are sorted by step, then by sequence, as in
+    `torch.nn.utils.rnn.PackedSequence`. All tensors are on the CPU.
     """
 
     def __init__(self, lengths: Tensor) -> None:
@@ -43,7 +44,7 @@ def check_lengths(lengths: Tensor, n_rows: int) -> None:
 
 
 def segment_numbers(lengths: Tensor) -> Tensor:
-    """Return the number of the segment of every row: lengths ``[2, 0, 1]`` give ``[0, 0, 2]``."""
+    """Return the segment number of each row; lengths ``[2, 0, 1]`` give ``[0, 0, 2]``."""
     return torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths)
 
 
@@ -65,18 +66,20 @@ def segment_softmax(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
 
 def segment_sum(rows: Tensor, segment: Tensor, n_segments: int) -> Tensor:
     """Add up the rows (n_rows, F) of each segment, (n_segments, F); zero for one without rows."""
-    if rows.is_cuda:  # where `scatter_add` adds in another order each time
+    # On a GPU `scatter_add` adds in a different order each time, so that a seed would not give the
+    # same bits.
+    if rows.is_cuda:
         starts = torch.searchsorted(segment, torch.arange(n_segments + 1, device=rows.device))
         return torch.segment_reduce(
             rows.contiguous(), "sum", offsets=starts, axis=0, initial=0, unsafe=True
         )
     sums = rows.new_zeros(n_segments, rows.shape[1])
-    # Like `index_add`, which adds row by row on the CPU and takes five times as long.
+    # `index_add` computes the same, but takes five times as long on the CPU.
     return sums.scatter_add(0, segment.unsqueeze(1).expand_as(rows), rows)
 
 
 def sequence_ends(lengths: Tensor, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the segments that have rows, the first row of each and the last, (n_filled,) each."""
+    """Return the nonempty segments, and the first and last row of each, (n_filled,) each."""
     filled = lengths.nonzero().squeeze(1)
     last = (torch.cumsum(lengths, 0) - 1)[filled]
     first = last + 1 - lengths[filled]

@@ -1,4 +1,4 @@
-"""For training: an optimizer, gradient clipping, adversarial noise, a multilabel loss."""
+"""Training utilities: an optimizer, gradient clipping, adversarial noise, a multilabel loss."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from sk_han._kernels import engine
-from sk_han.nn._encoders import computed, kernels_cover
+from sk_han.nn._encoders import kernels_cover, on_arrays
 
 
 class RowwiseAdamW(torch.optim.AdamW):
-    """`torch.optim.AdamW` that takes sparse gradients, and updates their rows alone.
+    """`torch.optim.AdamW` that accepts sparse gradients, and then updates only their rows.
 
-    Moments and weight decay of other rows wait until the row is used again, as in
+    Moments and weight decay of a row are updated only in steps whose gradient has the row, as in
     `torch.optim.SparseAdam`. Parameters with a dense gradient are updated as usual.
     """
 
-    # PyTorch wraps these to exclude them from compilation, and imports its compiler for that: a
-    # second and 66 MB in each process that fits.
+    # PyTorch wraps these methods to exclude them from compilation, and imports its compiler for
+    # that, which costs a second and 66 MB in each process that fits.
     add_param_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)
     zero_grad = inspect.unwrap(torch.optim.Optimizer.zero_grad)
     state_dict = inspect.unwrap(torch.optim.Optimizer.state_dict)
@@ -43,7 +43,8 @@ class RowwiseAdamW(torch.optim.AdamW):
                 gradient = parameter.grad
                 if gradient is not None and gradient.is_sparse:
                     self._step_rows(parameter, gradient.coalesce(), group)
-                    parameter.grad = None  # so that the dense step below skips it
+                    # The dense step below skips parameters without a gradient.
+                    parameter.grad = None
         self._step_dense()
         return loss
 
@@ -63,7 +64,7 @@ class RowwiseAdamW(torch.optim.AdamW):
         if parameter.is_contiguous() and kernels_cover(parameter):
             settings = [beta1, beta2, rate, (1 - beta2**step) ** 0.5, eps, kept]
             own = parameter, means, squares, rows, values
-            computed(engine.update_rows, *own, np.array(settings, dtype=np.float32))
+            on_arrays(engine.update_rows, *own, np.array(settings, dtype=np.float32))
             return
 
         mean = means[rows].lerp_(values, 1 - beta1)
@@ -77,7 +78,7 @@ class RowwiseAdamW(torch.optim.AdamW):
 
 @torch.no_grad()
 def clip_gradient_norm(parameters: Iterable[Tensor], max_norm: float) -> None:
-    """Scale gradients, sparse ones too, down to a common norm of at most `max_norm`."""
+    """Clip the common norm of all gradients, including sparse ones, to `max_norm`."""
     values = []
     for parameter in parameters:
         if parameter.grad is not None:
@@ -94,12 +95,12 @@ def clip_gradient_norm(parameters: Iterable[Tensor], max_norm: float) -> None:
 
 @contextmanager
 def adversarial_noise(vectors: Tensor, size: float) -> Iterator[None]:
-    """Move word vectors along their gradient, and restore them exactly at the end.
+    """Add adversarial noise to word vectors inside the block, and restore them exactly at its end.
 
     ``r = size * ||V||_F * G / ||G||_F`` is added to the rows V of `vectors`, (V, E), that have a
-    gradient G: in linear approximation the step of its length that raises the loss most (Miyato,
-    Dai and Goodfellow, 2017). The length is relative to V, since the network could evade fixed
-    noise by longer vectors.
+    gradient G: in linear approximation, the noise of this length that increases the loss most
+    (Miyato, Dai and Goodfellow, 2017). The length is relative to that of V, because the network
+    could evade noise of a fixed length by making its vectors longer.
     """
     if vectors.grad is None:
         yield
@@ -113,7 +114,8 @@ def adversarial_noise(vectors: Tensor, size: float) -> Iterator[None]:
     length = gradient.norm()
     with torch.no_grad():
         before = vectors[rows]  # (U, E), a copy
-        if length > 0:  # a gradient that is zero or NaN has no direction
+        # A gradient that is zero or NaN has no direction.
+        if length > 0:
             vectors.index_copy_(0, rows, before + gradient * (size * before.norm() / length))
     try:
         yield
@@ -123,10 +125,11 @@ def adversarial_noise(vectors: Tensor, size: float) -> Iterator[None]:
 
 
 class BinaryLosses(nn.Module):
-    """The sum of the binary cross-entropies of a document's labels.
+    """Sum of the binary cross-entropies of all labels of a document.
 
-    Documents with a label and without it may have weights, (L,) each. `label_smoothing` is the
-    share of the truth that is divided among both sides (Szegedy et al., 2016).
+    `positive` and `negative` are weights (L,) of documents with each label and without it.
+    `label_smoothing` moves this share of the truth to the uniform distribution over both (Szegedy
+    et al., 2016).
     """
 
     positive: Tensor | None
@@ -142,7 +145,7 @@ class BinaryLosses(nn.Module):
         super().__init__()
         if reduction != "none":
             raise ValueError(f"reduction must be 'none'; got {reduction!r}.")
-        # They belong to this fit alone, so they are not stored.
+        # The weights belong to this fit, so they are not part of the stored state.
         self.register_buffer("positive", positive, persistent=False)
         self.register_buffer("negative", negative, persistent=False)
         self.label_smoothing = label_smoothing

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han._documents import Coalitions, DocumentArray, packed, starts_of
+from sk_han._documents import Coalitions, DocumentArray, chunk_slices, to_offsets
 from sk_han._kernels.engine import Array as Floats
 from sk_han._kernels.numpy_network import (
     AttentionPooling,
@@ -194,6 +194,6 @@ def _chunks(
     word_ids: NDArray[np.int32], lengths: Lengths
 ) -> Iterator[tuple[NDArray[np.int32], Lengths]]:
     """Yield the words of consecutive sentences, and their lengths; at least one chunk."""
-    starts = starts_of(lengths)
-    for rows in packed(lengths, _MOST_WORDS) if len(lengths) else [slice(0, 0)]:
+    starts = to_offsets(lengths)
+    for rows in chunk_slices(lengths, _MOST_WORDS) if len(lengths) else [slice(0, 0)]:
         yield word_ids[starts[rows.start] : starts[rows.stop]], lengths[rows]

@@ -23,10 +23,10 @@ from sk_han._storage.model_file import Arrays, model_file, read_model
 from sk_han._storage.schema import check
 from sk_han._targets import Target
 from sk_han._text.analyzer import TOKEN_PATTERNS
-from sk_han._text.reader import DocumentReader, DocumentSpans, words_of
+from sk_han._text.reader import DocumentReader, DocumentSpans, to_words
 from sk_han._text.sentence_encoder import EMBEDDER
 from sk_han._text.vocabulary import stored_tokenizer
-from sk_han._utils.containers import records_of
+from sk_han._utils.containers import to_records
 from sk_han._utils.messages import counted
 from sk_han._validation.documents import as_list, check_texts, holds_word_ids
 from sk_han.serving._network import ServedNetwork
@@ -66,7 +66,7 @@ class ServedTokenizer:
 
     def inverse_transform(self, documents: DocumentArray) -> list[list[list[str]]]:
         """Return the words of documents."""
-        return words_of(documents, self.vocabulary_)
+        return to_words(documents, self.vocabulary_)
 
 
 def check_threshold(threshold: Any, target: Target) -> None:
@@ -278,7 +278,7 @@ class Scorer:
         import pandas
 
         index = X.index if isinstance(X, (pandas.Series, pandas.DataFrame)) else None
-        X = records_of(X)
+        X = to_records(X)
         if not holds_word_ids(X) and self.model_.pool.columns is None:
             X = as_list(X)  # of an iterator, too
         documents = self.model_.read(X) if len(X) else DocumentArray.from_nested([])

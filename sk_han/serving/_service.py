@@ -28,11 +28,11 @@ import sk_han
 from sk_han._parts.columns import Coding
 from sk_han._rendering.blocks import Block, Heading, Sentence, Span, percent
 from sk_han._rendering.colors import stylesheet
-from sk_han._rendering.html import escaped, markup
+from sk_han._rendering.html import escape_text, markup
 from sk_han._rendering.result import plain
-from sk_han._rendering.shading import document_blocks, legend, named
+from sk_han._rendering.shading import document_blocks, label_spans, legend
 from sk_han._utils.containers import listed
-from sk_han._utils.messages import in_one_line, shortened
+from sk_han._utils.messages import in_one_line, shorten
 from sk_han._utils.progress import tell
 from sk_han._validation.cells import read_column
 from sk_han._validation.labels import ClassNames
@@ -356,7 +356,7 @@ def _computed(model: _Model, function: Callable[..., Any], X: list[Any], **optio
     except (TypeError, ValueError) as error:
         if model.text_column is None:
             raise
-        raise HTTPException(400, shortened(_fault(model, X), 500)) from error
+        raise HTTPException(400, shorten(_fault(model, X), 500)) from error
 
 
 def _fault(model: _Model, documents: list[dict[str, Any]]) -> str:
@@ -396,7 +396,7 @@ def _result(model: _Model, form: Mapping[str, str], threshold: float | None) -> 
     (explanation,) = _explanations(model, [model.document(text, values)])
     p = explanation.predicted_probability
     sure = "" if explanation.labels is not None else f", {percent(p)}"
-    blocks: list[Block] = [Heading(["Predicted ", *named(explanation.answer), sure])]
+    blocks: list[Block] = [Heading(["Predicted ", *label_spans(explanation.answer), sure])]
     if threshold is not None:
         is_accepted = bool(explanation.words) and explanation.probabilities.max() >= threshold
         relation = "Accepted: at least" if is_accepted else "Hand over to a person: below"
@@ -411,16 +411,16 @@ def _rendered(model: _Model, form: Mapping[str, str], blocks: list[Block]) -> st
     inputs = []
     for i, (name, coding) in enumerate(model.codings.items()):
         field, known = in_one_line(f"column {name}"), coding.offered[:200]
-        options = "".join(f'<option value="{escaped(each)}"></option>' for each in known)
+        options = "".join(f'<option value="{escape_text(each)}"></option>' for each in known)
         inputs.append(
-            f'<label>{escaped(name)} <input name="{escaped(field)}" list="known{i}" '
-            f'value="{escaped(form.get(field, ""))}"{_INPUTS.get(coding.kind, "")}></label>'
+            f'<label>{escape_text(name)} <input name="{escape_text(field)}" list="known{i}" '
+            f'value="{escape_text(form.get(field, ""))}"{_INPUTS.get(coding.kind, "")}></label>'
             f'<datalist id="known{i}">{options}</datalist>'
         )
     return Template((files("sk_han.serving") / "page.html").read_text("utf-8")).substitute(
         styles=stylesheet(),
-        name=escaped(model.text_column or "Text"),
-        text=escaped(form.get("text", "")),
+        name=escape_text(model.text_column or "Text"),
+        text=escape_text(form.get("text", "")),
         columns="".join(inputs),
         result=markup(blocks),
     )

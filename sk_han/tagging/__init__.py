@@ -1,4 +1,4 @@
-"""SequenceTagger whole: labels of the tokens of sentences."""
+"""SequenceTagger, which labels the tokens of sentences, with its network and renderings."""
 
 from sk_han.tagging._network import TaggingNetwork, TaggingOptions, TaggingOutput
 from sk_han.tagging._tagger import SequenceTagger

@@ -1,4 +1,4 @@
-"""One fit of a SequenceTagger, from the user's data to the fitted attributes."""
+"""Fitting a SequenceTagger, from the user's data to the fitted attributes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from torch import Tensor
 
-from sk_han._documents import UNKNOWN_ID, DocumentArray, normal_form, starts_of
+from sk_han._documents import UNKNOWN_ID, DocumentArray, normal_form, to_offsets
 from sk_han._fitting.single_network import relative_weights, trained_attributes, warn_of_no_stop
-from sk_han._training.builder import epochs_of
+from sk_han._training.builder import epochs_for_steps
 from sk_han._training.net import Net, resolve_device, weighted_mean
 from sk_han._utils.messages import counted, warn_user
 from sk_han._utils.progress import Stages
 from sk_han._validation.labels import document_weights, encode_labels
 from sk_han.embeddings._cooccurrence import check_embedding_init, initial_vectors
 from sk_han.tagging._network import TaggingNetwork
-from sk_han.tagging._tags import Token, as_sentences, as_tags, check_iob2, chunks_of
+from sk_han.tagging._tags import Token, as_sentences, as_tags, check_iob2, iob2_chunks
 
 if TYPE_CHECKING:
     from sk_han.tagging._tagger import SequenceTagger
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences of tokens, and the attributes of each kind of token."""
+    """Sentences as kinds of tokens, that is distinct tokens, and the attributes of each kind."""
 
-    kinds: DocumentArray  # (D,); its ids are rows of `attributes`, from row 2
+    kinds: DocumentArray  # (D,); ids are rows of `attributes`, from row 2
     attributes: NDArray[np.int64]  # (n_kinds, n_attributes)
 
     @property
@@ -54,8 +54,8 @@ class LabelledSentences:
     """Sentences with the class of each token and the weight of each sentence."""
 
     inputs: Sentences
-    labels: DocumentArray  # (D,); the number of the class of each token plus 1
-    weights: NDArray[np.float64]  # (D,); positive, of the tokens of each sentence in the loss
+    labels: DocumentArray  # (D,); ids are numbers of classes plus 1
+    weights: NDArray[np.float64]  # (D,); positive weights of tokens in the loss, by sentence
 
     @property
     def targets(self) -> NDArray[np.int64]:
@@ -70,10 +70,10 @@ class LabelledSentences:
 
 
 class TaggingNet(Net):
-    """`Net` whose losses are of sentences, and whose accuracy is that of decoded tokens.
+    """`Net` with a loss per sentence, whose accuracy is that of decoded tokens.
 
-    The logarithms of `class_weights` (C,) are taken from the scores of tokens in the loss alone
-    (logit adjustment, Menon et al., 2021): in a random field there is no loss of a token to weight.
+    Class weights (C,) act by logit adjustment (Menon et al., 2021): in the loss, their logarithms
+    are subtracted from the scores of tokens. A random field has no loss per token to be weighted.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class TaggingNet(Net):
         class_weights: NDArray[np.float64] | None = None,
         **kwargs: Any,
     ) -> None:
-        # Labels are decoded by sentences, whose order skorch's cached scores do not keep.
+        # Labels are decoded per sentence, and skorch's cached scores do not keep sentences.
         own: dict[str, Any] = {"to_tensors": _tensors, "use_caching": False}
         super().__init__(module, **own | kwargs)
         self.class_weights = class_weights
@@ -91,7 +91,7 @@ class TaggingNet(Net):
     def get_loss(
         self, y_pred: Tensor, y_true: NDArray[np.int64], X: Any = None, training: bool = False
     ) -> Tensor:
-        """Compute the weighted mean over the tokens of a batch of their sentences' losses."""
+        """Compute the weighted mean loss per token from the losses of sentences."""
         if self.class_weights is not None:
             y_pred = y_pred - torch.from_numpy(np.log(self.class_weights)).to(y_pred)
         lengths = X.inputs.lengths
@@ -106,8 +106,8 @@ class TaggingNet(Net):
         data, targets = batch
         with torch.inference_mode():
             lengths = torch.from_numpy(data.inputs.lengths)
-            found = self.module_.decode(step["y_pred"], lengths).numpy(force=True)
-        right = float((found == targets).mean()) if len(targets) else 1.0
+            predicted = self.module_.decode(step["y_pred"], lengths).numpy(force=True)
+        right = float((predicted == targets).mean()) if len(targets) else 1.0
         self.history.record_batch("valid_accuracy", right)
         return step
 
@@ -116,24 +116,24 @@ class TaggingNet(Net):
         return self.in_batches(X.inputs, "decode")
 
     def predict_proba(self, X: LabelledSentences) -> NDArray[np.float64]:
-        """Return the probabilities of the classes of all tokens, for the same."""
+        """Return the probabilities of the classes of all tokens, for skorch's callbacks."""
         return self.in_batches(X.inputs, "probabilities")
 
     def in_batches(self, sentences: Sentences, name: str) -> NDArray[Any]:
         """Call "decode" (T,) or "probabilities" (T, C) of the network in batches."""
-        read, found = getattr(self.module_, name), []
+        read, results = getattr(self.module_, name), []
         for start in range(0, max(len(sentences), 1), self.valid_batch_size):
             batch = sentences[start : start + self.valid_batch_size]
             logits = self.compute("attend", batch).logits
             with torch.inference_mode():
-                found.append(read(logits, torch.from_numpy(batch.lengths)).numpy(force=True))
-        return np.concatenate(found)
+                results.append(read(logits, torch.from_numpy(batch.lengths)).numpy(force=True))
+        return np.concatenate(results)
 
 
-def sentences_of(ids: NDArray[np.integer[Any]], lengths: NDArray[np.int64]) -> DocumentArray:
-    """Return documents of one sentence each, without a sentence where a length is 0."""
+def to_documents(ids: NDArray[np.integer[Any]], lengths: NDArray[np.int64]) -> DocumentArray:
+    """Return documents of one sentence each, or without sentence if the length is 0."""
     filled = lengths > 0
-    return DocumentArray(ids, starts_of(lengths[filled]), starts_of(filled))
+    return DocumentArray(ids, to_offsets(lengths[filled]), to_offsets(filled))
 
 
 def _tensors(sentences: Sentences, device: str) -> tuple[Tensor, Tensor, Tensor]:
@@ -148,7 +148,7 @@ def _tensors(sentences: Sentences, device: str) -> tuple[Tensor, Tensor, Tensor]
 PREFIXES, SUFFIXES = (1, 2, 3), (1, 2, 3, 4)
 N_FROM_WORD = 1 + len(PREFIXES) + len(SUFFIXES) + 1
 
-# A letter or shape that only one word has adds nothing to the word itself.
+# Letters or a shape that a single word has add nothing to the word itself.
 _LEAST_WORDS = 2
 
 
@@ -161,11 +161,11 @@ class Kinds(NamedTuple):
 
 
 def token_kinds(sentences: Iterable[Sequence[tuple[str, ...]]]) -> Kinds:
-    """Number the distinct tokens of sentences in the order in which they occur."""
-    found = list(sentences)
-    lengths = np.fromiter(map(len, found), np.int64, len(found))
+    """Number the distinct tokens of sentences in order of their first occurrence."""
+    sentences = list(sentences)
+    lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
     index: dict[tuple[str, ...], int] = {}
-    numbers = [index.setdefault(token, len(index)) for token in chain.from_iterable(found)]
+    numbers = [index.setdefault(token, len(index)) for token in chain.from_iterable(sentences)]
     return Kinds(list(index), np.array(numbers, dtype=np.int32), lengths)
 
 
@@ -175,8 +175,9 @@ def fit_vocabularies(kinds: Kinds) -> list[dict[str, int]]:
     n_columns = len(kinds.rows[0])
     counts: list[Counter[str]] = [Counter() for _ in range(N_FROM_WORD + n_columns - 1)]
     for row, n in zip(kinds.rows, n_tokens, strict=True):
-        for i, (counter, value) in enumerate(zip(counts, _attributes_of(row), strict=True)):
-            counter[value] += n if i < n_columns else 1  # letters are those of words, not of tokens
+        for i, (counter, value) in enumerate(zip(counts, _attributes(row), strict=True)):
+            # Letters and shapes are counted once per distinct word.
+            counter[value] += n if i < n_columns else 1
     least = [1] * n_columns + [_LEAST_WORDS] * (N_FROM_WORD - 1)
     ranked = [
         sorted((-n, value) for value, n in counter.items() if n >= smallest)
@@ -189,12 +190,12 @@ def fit_vocabularies(kinds: Kinds) -> list[dict[str, int]]:
 
 
 def n_values(vocabulary: Mapping[str, int]) -> int:
-    """Return the number of values of an attribute, with padding and the unknown one."""
+    """Return the number of values of an attribute, including padding and the unknown value."""
     return UNKNOWN_ID + 1 + len(vocabulary)
 
 
 def word_shape(word: str) -> str:
-    """Return the kinds of characters of a word, runs as one or two: "Berlin" gives "Xxx"."""
+    """Return the kinds of characters of a word, runs cut to two: "Berlin" gives "Xxx"."""
     shape: list[str] = []
     for character in word:
         if character.isdigit():
@@ -208,7 +209,7 @@ def word_shape(word: str) -> str:
     return "".join(shape)
 
 
-def _attributes_of(token: tuple[str, ...]) -> tuple[str, ...]:
+def _attributes(token: tuple[str, ...]) -> tuple[str, ...]:
     """Return the word in lower case, further columns, prefixes, suffixes, and the shape."""
     word, columns = normal_form(token[0]), token[1:]
     lower = word.lower()
@@ -218,12 +219,12 @@ def _attributes_of(token: tuple[str, ...]) -> tuple[str, ...]:
 
 _N_STEPS = 2_000
 
-# Fewer sentences in all epochs together are a trial, and need teach nothing.
+# With fewer sentences in all epochs together, a fit is a trial that need not learn anything.
 _ENOUGH_READ = 200
 
 
-class _Checked(NamedTuple):
-    """The user's data, checked: D sentences of T tokens with C different labels."""
+class _Data(NamedTuple):
+    """The user's data after checks: D sentences of T tokens with C different labels."""
 
     sentences: list[list[Token]]
     kinds: Kinds
@@ -241,25 +242,27 @@ def fit_tagger(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any) -> di
     rng = check_random_state(tagger.random_state)
     stages = Stages(tagger.verbose)
     with stages("sentences"):
-        checked = _checked(X, y, sample_weight, tagger.scheme, tagger.class_weight)
+        checked = _validate(X, y, sample_weight, tagger.scheme, tagger.class_weight)
         rows, held_out = _split(tagger, checked, rng)
-        known = token_kinds([checked.sentences[i] for i in rows])
-        vocabularies = fit_vocabularies(known)
+        vocabularies = fit_vocabularies(token_kinds([checked.sentences[i] for i in rows]))
         vectors = tagger.embedding_init
         if hasattr(vectors, "__iter__") and not isinstance(vectors, (str, np.ndarray)):
-            for word in vectors:  # a word that only the vectors have is not an unknown one
+            # Words with a pretrained vector are known, even if no training sentence has them.
+            for word in vectors:
                 if isinstance(word, str):
                     vocabularies[0].setdefault(normal_form(word).lower(), n_values(vocabularies[0]))
         data = LabelledSentences(
-            encoded_sentences(checked.kinds, vocabularies),
-            sentences_of(checked.targets + 1, checked.kinds.lengths),
+            encode_sentences(checked.kinds, vocabularies),
+            to_documents(checked.targets + 1, checked.kinds.lengths),
             checked.weights,
         )
         training, validation = data[rows], data[held_out] if len(held_out) else None
     with stages("set-up"):
         n_epochs = tagger.max_epochs
         if n_epochs == "auto":
-            n_epochs = epochs_of(_N_STEPS, len(training), tagger.batch_size, least=10, most=50)
+            n_epochs = epochs_for_steps(
+                _N_STEPS, len(training), tagger.batch_size, least=10, most=50
+            )
         sizes = [n_values(vocabulary) for vocabulary in vocabularies]
         net: TaggingNet = tagger._new_net(
             {
@@ -280,7 +283,7 @@ def fit_tagger(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any) -> di
     with stages("word vectors"):
         inputs, shape = training.inputs, (sizes[0], tagger.embedding_dim)
         ids = inputs.attributes[inputs.kinds.word_ids, 0].astype(np.int32)
-        words = sentences_of(ids, inputs.lengths)
+        words = to_documents(ids, inputs.lengths)
         vectors = initial_vectors(
             tagger.embedding_init, words, training.weights, vocabularies[0], shape, rng
         )
@@ -297,20 +300,21 @@ def fit_tagger(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any) -> di
     }
 
 
-def encoded_sentences(kinds: Kinds, vocabularies: list[dict[str, int]]) -> Sentences:
-    """Return sentences as a `TaggingNet` reads them; the id of an unknown value is 1."""
-    columns = zip(*map(_attributes_of, kinds.rows), strict=True)
+def encode_sentences(kinds: Kinds, vocabularies: list[dict[str, int]]) -> Sentences:
+    """Encode sentences for a `TaggingNet`; the id of an unknown value is 1."""
+    columns = zip(*map(_attributes, kinds.rows), strict=True)
     ids = [
         [vocabulary.get(value, UNKNOWN_ID) for value in values]
         for vocabulary, values in zip(vocabularies, columns, strict=False)
     ]
-    first = UNKNOWN_ID + 1  # rows before are not used
+    # Ids of kinds start at 2, as those of words do, so the first rows are not used.
+    first = UNKNOWN_ID + 1
     attributes = np.zeros((first + len(kinds.rows), len(vocabularies)), dtype=np.int64)
     attributes[first:] = np.array(ids, dtype=np.int64).reshape(len(vocabularies), -1).T
-    return Sentences(sentences_of(kinds.numbers + first, kinds.lengths), attributes)
+    return Sentences(to_documents(kinds.numbers + first, kinds.lengths), attributes)
 
 
-def _checked(X: Any, y: Any, sample_weight: Any, scheme: str | None, class_weight: Any) -> _Checked:
+def _validate(X: Any, y: Any, sample_weight: Any, scheme: str | None, class_weight: Any) -> _Data:
     sentences = as_sentences(X)
     if not sentences:
         raise ValueError("Found 0 sentence(s) while a minimum of 1 is required: X is empty.")
@@ -321,7 +325,7 @@ def _checked(X: Any, y: Any, sample_weight: Any, scheme: str | None, class_weigh
     chunks = None
     if scheme == "iob2":
         check_iob2(targets, kinds.lengths, classes)
-        chunks = chunks_of(classes)
+        chunks = iob2_chunks(classes)
     class_weights = None
     if class_weight is not None:
         of_tokens = document_weights(None, class_weight, classes[targets], classes)
@@ -329,34 +333,33 @@ def _checked(X: Any, y: Any, sample_weight: Any, scheme: str | None, class_weigh
         if not class_weights.all():
             label = classes.tolist()[int(class_weights.argmin())]
             raise ValueError(
-                f"class_weight of {label!r} is 0; those of a tagger are above 0. To leave tokens "
-                "out, give their sentences a sample_weight of 0."
+                f"class_weight of {label!r} is 0; those of a tagger are above 0. To leave out "
+                "tokens, give their sentences a sample_weight of 0."
             )
-    return _Checked(sentences, kinds, classes, targets, weights, class_weights, chunks)
+    return _Data(sentences, kinds, classes, targets, weights, class_weights, chunks)
 
 
 def _warn_of_one_label(
     net: TaggingNet, training: LabelledSentences, classes: NDArray[Any], tagger: SequenceTagger
 ) -> None:
-    """Warn if all tokens of up to 1,000 training sentences get one label, and have several."""
-    some = training[np.linspace(0, len(training) - 1, min(len(training), 1_000)).astype(np.int64)]
-    predicted = np.unique(net.in_batches(some.inputs, "decode")).tolist()
-    if len(predicted) == 1 and len(np.unique(some.targets)) > 1:
+    """Warn if all tokens of up to 1,000 training sentences with several labels get the same one."""
+    sample = training[np.linspace(0, len(training) - 1, min(len(training), 1_000)).astype(np.int64)]
+    predicted = np.unique(net.in_batches(sample.inputs, "decode")).tolist()
+    if len(predicted) == 1 and len(np.unique(sample.targets)) > 1:
         label = classes.tolist()[predicted[0]]
         warn_user(
             f"The tagger has learnt nothing: after {counted(len(net.history), 'epoch')} of "
             f"{counted(len(training), 'sentence')} it gives all their tokens the label {label!r}. "
-            f"Raise max_epochs={tagger.max_epochs!r}, lower batch_size={tagger.batch_size} so that "
-            "an epoch has more steps, give more sentences, or let rare labels count more by "
-            "class_weight.",
+            f"Raise max_epochs={tagger.max_epochs!r} or class_weight of rare labels, lower "
+            f"batch_size={tagger.batch_size}, or give more sentences.",
             ConvergenceWarning,
         )
 
 
 def _split(
-    tagger: SequenceTagger, checked: _Checked, rng: np.random.RandomState
+    tagger: SequenceTagger, checked: _Data, rng: np.random.RandomState
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows of training sentences, in order, and of held-out ones; all have tokens."""
+    """Return the rows of training sentences, sorted, and of held-out ones; none is empty."""
     order = rng.permutation(np.flatnonzero((checked.weights > 0) & (checked.kinds.lengths > 0)))
     if not len(order):
         raise ValueError("No sentence has a token and a weight: there is nothing to learn from.")

@@ -1,4 +1,4 @@
-"""A recurrent network that labels the tokens of sentences, with a chain of labels on top."""
+"""A recurrent network that labels tokens, with a linear-chain conditional random field."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from sk_han.nn._encoders import (
 )
 from sk_han.nn._ragged import PackedLayout, segment_numbers, segment_sum, sequence_ends
 
-# Deviation of the numbers in an initial vector, and the factor of PyTorch's initial input weights.
+# Standard deviation of the entries of an initial vector, and factor of PyTorch's initial input
+# weights.
 VECTOR_SCALE, INPUT_GAIN = 0.1, 3.0
 
 
 @dataclass(kw_only=True)
 class TaggingOptions(Options):
-    """Sizes and dropout of a `TaggingNetwork`, as in `SequenceTagger`."""
+    """Options of a `TaggingNetwork`: sizes, dropout and the random field; see `SequenceTagger`."""
 
     embedding_dim: int = option(50, Range(Integral, 1))
     attribute_dim: int = option(20, Range(Integral, 1))
@@ -45,9 +46,9 @@ class TaggingOutput(NamedTuple):
     Attributes
     ----------
     logits : Tensor, shape (T, C)
-        Score of each label at each token, without the chain.
+        Score of each label at each token, without transitions.
     penalty : Tensor, shape (N,)
-        Zeros: nothing is added to the loss.
+        Zeros, since nothing is added to the loss.
     """
 
     logits: Tensor
@@ -57,24 +58,25 @@ class TaggingOutput(NamedTuple):
 class TaggingNetwork(nn.Module):
     """Encode the tokens of sentences in both directions, and score the labels of each token.
 
-    A token is a row of attributes: its word, and others such as its ending, its shape or a given
-    part of speech. Their vectors side by side are the input of a bidirectional GRU. With
-    ``crf=True`` a linear-chain conditional random field connects the labels of neighbours (Huang,
-    Xu, Yu, 2015; see `sk_han.SequenceTagger`). A sentence's result depends on the sentence alone.
+    A token is a row of attributes: its word, and others such as its suffix, its shape or a part of
+    speech. The concatenated vectors of its attributes are the input of a bidirectional GRU. With
+    ``crf=True`` a linear-chain conditional random field connects the labels of neighbouring tokens
+    (Huang, Xu, Yu, 2015; see `sk_han.SequenceTagger`). The result of a sentence does not depend on
+    other sentences.
 
     Parameters
     ----------
     sizes : sequence of int
-        Number of values of each attribute, those of padding (0) and of the unknown value (1)
-        included. The first attribute is the word.
+        Number of values of each attribute, including padding (0) and the unknown value (1). The
+        first attribute is the word.
     n_classes : int
         Number of labels C.
     chunks : Tensor of int64, shape (C,), optional
-        What label may follow what: a label -k stands after a label k or -k alone, and never at the
-        start of a sentence; any label may be followed by those of 0 and more. Some label must be 0
-        or more.
+        Allowed transitions. A label with a negative number -k may only follow labels with k or -k,
+        and never starts a sentence; other labels may follow any label. At least one label must not
+        be negative.
     unknown_id : int
-        Value of a word that is dropped in training.
+        Value of a word dropped in training.
     sparse : bool
         Whether the gradient of the vectors is sparse.
     generator : torch.Generator on the CPU, optional
@@ -133,10 +135,10 @@ class TaggingNetwork(nn.Module):
                 weight *= INPUT_GAIN
 
     def start_from(self, vectors: Tensor) -> None:
-        """Set the initial word vectors, shape (sizes[0], E), of a network that is not trained.
+        """Set the word vectors, shape (sizes[0], E), of a network that has not been trained yet.
 
-        Vectors longer than the random ones, as published vectors are, keep their length, and so
-        change less in a step; the input weights of words are smaller in the same ratio.
+        Published vectors are usually longer than random ones, and so change less in a step. They
+        keep their length; the input weights of words are divided by the ratio.
         """
         size = vectors.double().square().mean().sqrt().item()
         with torch.no_grad():
@@ -180,16 +182,16 @@ class TaggingNetwork(nn.Module):
     def losses(self, logits: Tensor, labels: Tensor, lengths: Tensor) -> Tensor:
         """Compute minus the log-likelihood of the labels of each sentence, shape (N,)."""
         if self.transitions is None:
-            each = nn.functional.cross_entropy(logits, labels, reduction="none")
+            losses = nn.functional.cross_entropy(logits, labels, reduction="none")
             sequence = segment_numbers(lengths).to(logits.device)
-            return segment_sum(each.unsqueeze(1), sequence, len(lengths)).squeeze(1)
+            return segment_sum(losses.unsqueeze(1), sequence, len(lengths)).squeeze(1)
         first, transitions = self._chain()
         total = log_partition(logits, first, transitions, lengths)
         return total - path_scores(logits, labels, first, transitions, lengths)
 
     @torch.no_grad()
     def decode(self, logits: Tensor, lengths: Tensor) -> Tensor:
-        """Find the most probable allowed labels of each sentence, shape (T,)."""
+        """Find the most probable allowed sequence of labels of each sentence, shape (T,)."""
         if self.transitions is None and not self.has_rules:
             return logits.argmax(dim=1)
         return best_paths(logits, *self._chain(), lengths)
@@ -207,14 +209,14 @@ class TaggingNetwork(nn.Module):
 
     @property
     def has_rules(self) -> bool:
-        """Whether some label may not follow every label."""
+        """Whether some transition is forbidden."""
         return self.chunks is not None and bool((self.chunks < 0).any())
 
     def _input_weights(self) -> list[Tensor]:
         return [w for name, w in self.encoder.gru.named_parameters() if "weight_ih" in name]
 
     def _chain(self) -> tuple[Tensor, Tensor]:
-        """Return scores of the first labels, and of transitions: minus infinity if forbidden."""
+        """Return scores of first labels and of transitions, minus infinity for forbidden ones."""
         weight = self.output.weight
         C = len(weight)
         scores = weight.new_zeros(C + 1, C) if self.transitions is None else self.transitions
@@ -225,28 +227,30 @@ class TaggingNetwork(nn.Module):
         return scores[0], scores[1:]
 
 
-# The chain: a linear-chain conditional random field over ragged sequences, without padding.
+# The functions below compute a linear-chain conditional random field over ragged sequences.
 #
 # A path of labels ``y`` through a sequence of T tokens has the score
 # ``first[y_1] + sum_t emissions[t, y_t] + sum_t transitions[y_t, y_(t+1)]``, and the probability
-# ``exp(score) / Z``, where Z sums over all paths (Lafferty, McCallum, Pereira, 2001). A transition
-# of minus infinity is on no path of a probability above 0.
+# ``exp(score) / Z``, where Z sums over all paths (Lafferty, McCallum, Pereira, 2001). Paths with a
+# transition of minus infinity have the probability 0.
 #
-# Arguments: ``emissions`` (T, C) of all sequences, ``first`` (C,), ``transitions`` (C, C) from the
-# label in the row to that in the column, and on the CPU ``lengths`` (N,), together T. A sequence
-# without tokens has one path, of the score 0. All is computed in double precision.
+# Arguments are ``emissions`` (T, C) of all sequences, ``first`` (C,), ``transitions`` (C, C) from
+# the label of the row to that of the column, and ``lengths`` (N,) on the CPU, which sum to T. A
+# sequence without tokens has a single path, whose score is 0. Everything is computed in double
+# precision.
 
-# In place of minus infinity: sums of it are finite, and so are the gradients of logsumexp.
+# This number replaces minus infinity, so that sums and the gradients of logsumexp are finite.
 _FORBIDDEN = -1e100
-# A step is a product of matrices as long as scores are so small that no factor rounds to 0: paths
-# into the labels of a token differ by at most eight times this, and exp(-690) is 1e-300.
+# If scores are small enough that no factor underflows, a step of the recursion is a matrix product.
+# Paths into the labels of a token differ by at most eight times this score, and exp(-690) is
+# 1e-300.
 _LARGEST_SCORE, _SMALLEST_FACTOR = 80.0, 1e-300
 
 
 def path_scores(
     emissions: Tensor, labels: Tensor, first: Tensor, transitions: Tensor, lengths: Tensor
 ) -> Tensor:
-    """Compute the score of the path of these labels (T,) of each sequence, shape (N,)."""
+    """Compute the score of the path given by labels (T,), for each sequence, shape (N,)."""
     emissions, first, transitions = _in_double_precision(emissions, first, transitions)
     labels = labels.to(emissions.device)
     _, starts, _ = sequence_ends(lengths, emissions.device)
@@ -265,8 +269,8 @@ def log_partition(emissions: Tensor, first: Tensor, transitions: Tensor, lengths
     packed = emissions[layout.forward_token.to(emissions.device)]
     scores = packed[: layout.n_filled] + first  # over the paths up to the first tokens, (N, C)
     sums, factor = [scores], transitions.exp()
-    given = torch.cat([each.detach().flatten() for each in (emissions, first, transitions)])
-    is_small = bool(((given.abs() <= _LARGEST_SCORE) | (given == _FORBIDDEN)).all())
+    all_scores = torch.cat([s.detach().flatten() for s in (emissions, first, transitions)])
+    is_small = bool(((all_scores.abs() <= _LARGEST_SCORE) | (all_scores == _FORBIDDEN)).all())
     for emission, n in zip(packed.split(layout.active)[1:], layout.active[1:], strict=True):
         if is_small:
             highest = scores[:n].detach().max(dim=1, keepdim=True).values
@@ -307,11 +311,12 @@ def best_paths(emissions: Tensor, first: Tensor, transitions: Tensor, lengths: T
         ends.append(scores.argmax(dim=1))
     for step in reversed(range(len(came_from))):
         into = came_from[step].gather(1, ends[step + 1].unsqueeze(1)).squeeze(1)
-        ends[step][: len(into)] = into  # right as it is where a sequence ends
+        # Sequences that end at this step keep their best last label.
+        ends[step][: len(into)] = into
     return torch.cat(ends)[layout.forward_row.to(emissions.device)]
 
 
 def _in_double_precision(*scores: Tensor) -> list[Tensor]:
     """Return scores as float64 without minus infinity, on the CPU if the device has no float64."""
-    to = "cpu" if scores[0].device.type == "mps" else scores[0].device
-    return [each.to(to).double().clamp(min=_FORBIDDEN) for each in scores]
+    device = "cpu" if scores[0].device.type == "mps" else scores[0].device
+    return [tensor.to(device).double().clamp(min=_FORBIDDEN) for tensor in scores]

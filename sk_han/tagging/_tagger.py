@@ -1,4 +1,4 @@
-"""SequenceTagger: a recurrent network that labels the tokens of sentences."""
+"""SequenceTagger, the estimator that labels the tokens of sentences by a recurrent network."""
 
 from __future__ import annotations
 
@@ -25,26 +25,27 @@ from sk_han._utils.compat import (
     StrOptions,
     check_sample_weight,
     fit_context,
-    of_option,
+    to_sklearn,
 )
 from sk_han.inspection._training import TrainingSummary
 from sk_han.tagging._fit import (
     N_FROM_WORD,
     TaggingNet,
-    encoded_sentences,
+    encode_sentences,
     fit_tagger,
     n_values,
     token_kinds,
 )
 from sk_han.tagging._network import TaggingOptions
-from sk_han.tagging._tags import as_sentences, as_tags, chunks_of
+from sk_han.tagging._tags import as_sentences, as_tags, iob2_chunks
 
-_OPTIONS = {name: of_option(c) for name, c in TaggingOptions.constraints().items()}
+_OPTIONS = {name: to_sklearn(c) for name, c in TaggingOptions.constraints().items()}
 
 
 def _values(value: Any, where: str, sizes: Sizes) -> None:
     """Check the ids of an attribute's values: a kind of a schema."""
-    if value != {}:  # no training token has one
+    # The vocabulary of an attribute is empty if no value occurs in two words.
+    if value != {}:
         words(value, where, sizes)
         if max(value.values()) >= n_values(value):
             raise ValueError(f"its {where} of {len(value)} values has an id beyond them")
@@ -71,9 +72,9 @@ class SequenceTagger(SingleNetworkEstimator):
     """Label the tokens of sentences: parts of speech, phrases, names.
 
     A bidirectional GRU reads each sentence, and a conditional random field chooses the labels of
-    all its tokens together (Huang, Xu, Yu, 2015). A word is read by its vector and by those of its
-    first and last letters and of its shape (capitals, digits, signs), by which unknown words are
-    known.
+    all its tokens jointly (Huang, Xu, Yu, 2015). A word is represented by its vector and by those
+    of its prefixes, suffixes and shape (capitals, digits, signs), which also represent unknown
+    words.
 
     Parameters
     ----------
@@ -81,18 +82,17 @@ class SequenceTagger(SingleNetworkEstimator):
         Size of a word vector.
     embedding_init : {"cooccurrence", "random"}, ndarray of shape (n_words, embedding_dim) or \
 mapping of word to vector, default="random"
-        Initial word vectors, as in `HANClassifier`. Words are in lower case. Those that the
-        mapping has beyond the training sentences are known words too.
+        Initial word vectors, as in `HANClassifier`. Words are in lower case. Words that only the
+        mapping has are known words too.
     attribute_dim : int, default=20
         Size of the vectors of prefixes, suffixes, shapes and further columns.
     hidden_size : int, default=100
         Size of the recurrent state in each direction.
     crf : bool, default=True
         Whether a conditional random field connects the labels of neighbouring tokens. Without it,
-        each token is labelled by itself.
+        tokens are labelled independently.
     scheme : {"iob2"} or None, default=None
-        "iob2" forbids that ``I-x`` follows anything but ``B-x`` or ``I-x``, in training and in
-        prediction.
+        "iob2" requires, in training and prediction, that ``I-x`` follows ``B-x`` or ``I-x``.
     dropout : float, default=0.5
         Share of the entries of inputs and of states dropped in training.
     word_dropout : float, default=0.05
@@ -108,13 +108,13 @@ mapping of word to vector, default="random"
     batch_size : int, default=32
         Sentences a step.
     class_weight : dict of label to weight above 0, or "balanced", default=None
-        How much the tokens of a label count: a weight of 2 as if there were twice as many.
-        "balanced" is inversely proportional to their number: the recall of rare labels rises and
-        their precision falls. It acts by logit adjustment (Menon et al., 2021), which suits a
-        random field.
+        Weights of labels; a weight of 2 acts as if there were twice as many tokens of the label.
+        "balanced" weights are inversely proportional to the number of tokens, which increases the
+        recall of rare labels and lowers their precision. Weights act by logit adjustment (Menon et
+        al., 2021), which suits a random field.
     validation_fraction : float, default=None
-        Share of the sentences held out. They decide which epoch's weights are kept, by token
-        accuracy. None trains on all sentences and keeps the last weights.
+        Share of the sentences held out. The weights of the epoch with the best token accuracy on
+        them are kept. None trains on all sentences and keeps the last weights.
     n_iter_no_change : int, default=None
         Number of epochs without improvement on the held-out sentences after which training stops;
         None for no stop.
@@ -139,7 +139,7 @@ mapping of word to vector, default="random"
         Ids of the values of each attribute: word, further columns, prefixes of 1 to 3 letters,
         suffixes of 1 to 4, shape.
     n_columns_ : int
-        Number of strings of a token, 1 for words alone.
+        Number of strings of a token, 1 if it is only a word.
     net_ : Net
         The fitted skorch net; ``net_.module_`` is the PyTorch network.
     history_, best_epoch_, best_score_, n_iter_, device_
@@ -273,7 +273,7 @@ mapping of word to vector, default="random"
         return self._learn(fit_tagger, X, y, sample_weight)
 
     def predict(self, X: Any) -> list[list[Any]]:
-        """Predict the labels of each sentence: together the most probable ones.
+        """Predict the labels of each sentence: with `crf`, the most probable sequence.
 
         Parameters
         ----------
@@ -283,7 +283,7 @@ mapping of word to vector, default="random"
         Returns
         -------
         list of list of labels
-            scikit-learn's `cross_val_predict` joins arrays, and cannot join these.
+            scikit-learn's `cross_val_predict` concatenates arrays, and cannot handle these lists.
         """
         check_is_fitted(self)
         model = self.model_
@@ -292,7 +292,7 @@ mapping of word to vector, default="random"
     def predict_proba(self, X: Any) -> list[NDArray[np.float64]]:
         """Predict the probability of each label at each token.
 
-        With `crf` it is the marginal probability, over all labels of the rest of the sentence.
+        With `crf` it is the marginal probability over all label sequences of the sentence.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ mapping of word to vector, default="random"
         return self._of_tokens(self.model_, X, "probabilities")
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Compute the share of tokens whose label is right.
+        """Compute the share of tokens whose label is correct.
 
         Parameters
         ----------
@@ -315,8 +315,8 @@ mapping of word to vector, default="random"
         sample_weight : array-like of shape (n_sentences,), default=None
             Weight of the tokens of each sentence.
         """
-        classes, found = self.classes_, self.predict(X)
-        lengths = [len(labels) for labels in found]
+        classes, sentences = self.classes_, self.predict(X)
+        lengths = [len(labels) for labels in sentences]
         labels = as_tags(y, lengths)
         weights = np.zeros(0)
         if len(labels):
@@ -332,7 +332,7 @@ mapping of word to vector, default="random"
                 f"y holds labels of type {of_y.__name__}, and those of training are of type "
                 f"{own.__name__}. Convert them, for example with {own.__name__}(label)."
             )
-        predicted = np.array([label for labels in found for label in labels])
+        predicted = np.array([label for sentence in sentences for label in sentence])
         return float(np.average(labels == predicted, weights=weights))
 
     def _state(self, model: Mapping[str, Any]) -> dict[str, Any]:
@@ -344,13 +344,13 @@ mapping of word to vector, default="random"
         return {
             "sizes": [n_values(vocabulary) for vocabulary in state["vocabularies"]],
             "n_classes": len(classes),
-            "chunks": torch.from_numpy(chunks_of(classes)) if state["scheme"] else None,
+            "chunks": torch.from_numpy(iob2_chunks(classes)) if state["scheme"] else None,
         }
 
     def _of_tokens(self, model: Mapping[str, Any], X: Any, name: str) -> list[NDArray[Any]]:
-        """Return what a method of the network gives for all tokens, divided by sentences."""
+        """Return the result of a method of the network for all tokens, split by sentence."""
         kinds = token_kinds(as_sentences(X, model["n_columns_"]))
         with self._computing():
-            sentences = encoded_sentences(kinds, model["vocabularies_"])
+            sentences = encode_sentences(kinds, model["vocabularies_"])
             values = model["net_"].in_batches(sentences, name)
         return np.split(values, np.cumsum(kinds.lengths)[:-1]) if len(kinds.lengths) else []

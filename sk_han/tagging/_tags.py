@@ -1,4 +1,4 @@
-"""Tags of tokens: spans, checks, and tagged text."""
+"""Tagged text, and checks of sentences and tags."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sk_han._rendering.text import line_width, prose
 from sk_han._utils.messages import a_kind, counted, in_one_line
 from sk_han._validation.labels import as_labels
 
-# Shades of the style sheet, for labels in turn.
+# Shades of the style sheet, which labels get in turn.
 _SHADES = ("p4", "m4", "w4", "p7", "m7", "w7")
 
 
 class _Piece(NamedTuple):
-    """Neighbouring tokens with one label; None outside of chunks."""
+    """Consecutive tokens of a chunk, or one token; the label is None outside of chunks."""
 
     label: str | None
     words: list[str]
@@ -30,13 +30,13 @@ class _Piece(NamedTuple):
 def tagged_text(sentences: Any, labels: Any, *, width: int | None = None) -> str:
     """Return tagged sentences as lines of text.
 
-    Chunks of the labels ``B-x`` and ``I-x`` stand in brackets with their name after them, other
-    labels after a slash; ``O`` is not shown. Control characters are replaced by visible ones.
+    Chunks of ``B-x`` and ``I-x`` are shown in brackets, followed by their name. Other labels follow
+    a slash, and ``O`` is not shown. Control characters are replaced by visible ones.
 
     Parameters
     ----------
     sentences : sequence of sequences of tokens
-        As in `sk_han.SequenceTagger.fit`; of tuples the word is shown.
+        As in `sk_han.SequenceTagger.fit`; only the word of a tuple is shown.
     labels : sequence of sequences of labels
         As `sk_han.SequenceTagger.predict` returns them.
     width : int, default=None
@@ -45,7 +45,7 @@ def tagged_text(sentences: Any, labels: Any, *, width: int | None = None) -> str
     Raises
     ------
     ValueError
-        If a sentence has another number of labels than of tokens.
+        If the numbers of labels and tokens of a sentence differ.
 
     Examples
     --------
@@ -56,9 +56,11 @@ def tagged_text(sentences: Any, labels: Any, *, width: int | None = None) -> str
     >>> print(tagged_text([sentence], [["NNP", "NNP", "VBZ", "JJ"]]))
     New/NNP York/NNP is/VBZ big/JJ
     """
-    found, _ = _read(sentences, labels)
+    sentence_pieces, _ = _read(sentences, labels)
     chunked = any(str(tag)[:2] in ("B-", "I-") for tags in labels for tag in tags)
-    texts = (" ".join(_bracketed(piece, chunked) for piece in pieces) for pieces in found)
+    texts = (
+        " ".join(_format_piece(piece, chunked) for piece in pieces) for pieces in sentence_pieces
+    )
     return "\n".join(line for text in texts for line in prose(text, line_width(width)))
 
 
@@ -78,21 +80,21 @@ def tagged_html(sentences: Any, labels: Any, *, full_page: bool = True) -> str:
     >>> "<bdi>NAME</bdi>" in tagged_html([["Anna", "sleeps"]], [["B-NAME", "O"]])
     True
     """
-    found, number = _read(sentences, labels)
+    sentence_pieces, number = _read(sentences, labels)
     blocks: list[Block] = [Heading("Tagged sentences", 1)]
-    for pieces in found:
-        parts = [part for piece in pieces for part in (" ", *_marked(piece, number))]
+    for pieces in sentence_pieces:
+        parts = [part for piece in pieces for part in (" ", *_piece_spans(piece, number))]
         blocks.append(Sentence(parts[1:], "han-sentence"))
     return page(blocks, full_page=full_page)
 
 
 def _read(sentences: Any, labels: Any) -> tuple[list[list[_Piece]], dict[str, int]]:
-    """Return the pieces of each sentence, and the labels with numbers in alphabetical order."""
+    """Return the pieces of each sentence, and the number of each label in alphabetical order."""
     if len(sentences) != len(labels):
         raise ValueError(
             f"Given are {counted(len(sentences), 'sentence')} and labels of {len(labels):,}."
         )
-    found = []
+    sentence_pieces = []
     for i, (tokens, tags) in enumerate(zip(sentences, labels, strict=True)):
         if len(tokens) != len(tags):
             raise ValueError(
@@ -100,15 +102,18 @@ def _read(sentences: Any, labels: Any) -> tuple[list[list[_Piece]], dict[str, in
                 f"{counted(len(tags), 'label')}: give each token one label."
             )
         words = [token if isinstance(token, str) else token[0] for token in tokens]
-        found.append(_pieces(words, [str(tag) for tag in tags]))
-    named = {piece.label for pieces in found for piece in pieces if piece.label is not None}
-    return found, {label: number for number, label in enumerate(sorted(named))}
+        sentence_pieces.append(_pieces(words, [str(tag) for tag in tags]))
+    names = {
+        piece.label for pieces in sentence_pieces for piece in pieces if piece.label is not None
+    }
+    return sentence_pieces, {label: number for number, label in enumerate(sorted(names))}
 
 
 def _pieces(words: list[str], tags: list[str]) -> list[_Piece]:
-    """Join the tokens of a chunk; an ``I-`` without a beginning begins one."""
+    """Join the tokens of each chunk; an ``I-`` without a beginning starts one."""
     pieces: list[_Piece] = []
-    chunk = None  # the name of the one that may go on
+    # The name of the chunk that the next token may continue.
+    chunk = None
     for word, tag in zip(words, tags, strict=True):
         name = tag[2:] if tag[:2] in ("B-", "I-") else None
         if tag[:2] == "I-" and chunk == name:
@@ -121,7 +126,7 @@ def _pieces(words: list[str], tags: list[str]) -> list[_Piece]:
     return pieces
 
 
-def _bracketed(piece: _Piece, chunked: bool) -> str:
+def _format_piece(piece: _Piece, chunked: bool) -> str:
     words = " ".join(in_one_line(word) for word in piece.words)
     if piece.label is None:
         return words
@@ -129,7 +134,7 @@ def _bracketed(piece: _Piece, chunked: bool) -> str:
     return f"[{words}]{label}" if chunked else f"{words}/{label}"
 
 
-def _marked(piece: _Piece, number: dict[str, int]) -> list[Any]:
+def _piece_spans(piece: _Piece, number: dict[str, int]) -> list[Any]:
     text = " ".join(piece.words)
     if piece.label is None:
         return [text]
@@ -141,35 +146,35 @@ Token = tuple[str, ...]
 
 
 def as_sentences(X: Any, n_columns: int | None = None) -> list[list[Token]]:
-    """Return sentences as lists of tokens, each of `n_columns` strings, by default as the first."""
+    """Return sentences as lists of tokens, each of `n_columns` strings or as many as the first."""
     sentences = []
-    for i, sentence in enumerate(_listed(X, "X", "sentences, each a list of tokens")):
-        tokens = list(_listed(sentence, f"Sentence {i} of X", "tokens"))
-        found = [
+    for i, sentence in enumerate(_require_list(X, "X", "sentences, each a list of tokens")):
+        tokens = list(_require_list(sentence, f"Sentence {i} of X", "tokens"))
+        row = [
             (token,) if type(token) is str else _token(token, i, j)
             for j, token in enumerate(tokens)
         ]
-        for j, token in enumerate(found):
+        for j, token in enumerate(row):
             n_columns = len(token) if n_columns is None else n_columns
             if len(token) != n_columns:
                 raise ValueError(
                     f"Token {j} of sentence {i} of X has {counted(len(token), 'column')}: "
-                    f"{brief(token)}; expected {n_columns}, as of the first token of the training "
-                    "sentences. Give every token as many: the word, then its further columns."
+                    f"{brief(token)}; expected {n_columns}, as in the first token of the training "
+                    "sentences. Give each token its word and the same further columns."
                 )
-        sentences.append(found)
+        sentences.append(row)
     return sentences
 
 
 def as_tags(y: Any, lengths: Sequence[int]) -> NDArray[Any]:
-    """Return the labels of all tokens as one array, shape (T,), checked."""
+    """Check the labels of all tokens, and return them as one array, shape (T,)."""
     if y is None:
         raise ValueError(
             "This SequenceTagger estimator requires y to be passed, but the target y is None."
         )
     sequences = [
-        list(_listed(tags, f"Sentence {i} of y", "labels, one for each token"))
-        for i, tags in enumerate(_listed(y, "y", "sentences, each a list of labels"))
+        list(_require_list(tags, f"Sentence {i} of y", "labels, one for each token"))
+        for i, tags in enumerate(_require_list(y, "y", "sentences, each a list of labels"))
     ]
     if len(sequences) != len(lengths):
         raise ValueError(
@@ -192,11 +197,12 @@ def as_tags(y: Any, lengths: Sequence[int]) -> NDArray[Any]:
     return as_labels(list(chain.from_iterable(sequences)), "y")
 
 
-def chunks_of(classes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return what label may follow what by IOB2 (Tjong Kim Sang and Veenstra, 1999), (C,).
+def iob2_chunks(classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the rules of IOB2 (Tjong Kim Sang and Veenstra, 1999) as one number per label, (C,).
 
-    0 for ``O``, k for ``B-x`` of the k-th kind of chunk, and -k for its ``I-x``, before which
-    ``B-x`` or ``I-x`` stands. A table of pairs would take the square of the labels of a file.
+    The number is 0 for ``O``, k for ``B-x`` of the k-th kind of chunk, and -k for its ``I-x``,
+    which must follow ``B-x`` or ``I-x``. A matrix of transitions would take memory quadratic in the
+    number of labels of a file.
     """
     kinds: dict[str, int] = {}
     chunks = np.zeros(len(classes), dtype=np.int64)
@@ -216,8 +222,8 @@ def chunks_of(classes: NDArray[Any]) -> NDArray[np.int64]:
 def check_iob2(
     targets: NDArray[np.int64], lengths: NDArray[np.int64], classes: NDArray[Any]
 ) -> None:
-    """Check that labels of training sentences keep the rules of IOB2."""
-    chunks = chunks_of(classes)[targets]
+    """Raise a ValueError if labels of training sentences violate the rules of IOB2."""
+    chunks = iob2_chunks(classes)[targets]
     starts = np.cumsum(lengths) - lengths
     before = np.concatenate([[0], chunks[:-1]])
     before[starts[lengths > 0]] = 0
@@ -233,8 +239,8 @@ def check_iob2(
         )
 
 
-def _listed(value: Any, what: str, of: str) -> Any:
-    """Return a value if it is a sequence, but no string, frame, or what has no order."""
+def _require_list(value: Any, what: str, of: str) -> Any:
+    """Return a sequence; raise a TypeError for strings, frames and containers without order."""
     expected = f"expected a list of {of}."
     if isinstance(value, (str, bytes)):
         repair = " text.split() makes a list of a string's tokens." if "tokens" in of else ""
@@ -244,7 +250,8 @@ def _listed(value: Any, what: str, of: str) -> Any:
     if is_iterable and has_order and not is_frame:
         return value
     repair = " Give it an order, for example with list(...)." if is_iterable else ""
-    if is_frame:  # to iterate one gives the names of its columns
+    # Iterating over a frame would give the names of its columns.
+    if is_frame:
         repair = (
             " Of a table with a token in each row, "
             "df.groupby('sentence')['word'].apply(list) makes one."

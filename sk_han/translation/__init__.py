@@ -1,4 +1,4 @@
-"""AttentionTranslator whole: translations of short texts."""
+"""AttentionTranslator, which translates short texts, with its network and alignments."""
 
 from sk_han.translation._alignment import Alignment
 from sk_han.translation._network import AttentionSeq2Seq, Seq2SeqOutput

@@ -1,4 +1,4 @@
-"""The words of a text and of its translation, and the attention between them, as data."""
+"""Alignments of texts with their translations, and how words of a translation are written."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 class Alignment(Result):
-    """A text, its translation, and where each word of the translation looked in the text.
+    """A text, its translation, and the attention of each translated word to the words of the text.
 
     Parameters
     ----------
     source_text, target_text : str
     source_words, target_words : iterable of str
-        As they are written.
+        Words as written in the texts.
     weights : array-like of shape (n_target_words, n_source_words)
         Attention of each target word to the source words, kept read-only. A row sums to at most 1:
         the rest is attention to the end of the text.
@@ -38,12 +38,12 @@ class Alignment(Result):
     Raises
     ------
     ValueError
-        If the shape of the weights is not that of the words, or a weight is not from 0 to 1.
+        If the shape of the weights does not match the words, or a weight is not from 0 to 1.
 
     Notes
     -----
-    Attention tells where the network looked when it chose a word. In most places that is the word
-    that it translates; an article, say, may look at its noun.
+    Attention shows which source words the network used when it chose a word. Usually that is the
+    translated word, but an article may attend to its noun, for example.
 
     Examples
     --------
@@ -67,16 +67,16 @@ class Alignment(Result):
         self.source_text, self.target_text = source_text, target_text
         self.source_words, self.target_words = tuple(source_words), tuple(target_words)
         shape = len(self.target_words), len(self.source_words)
-        found: NDArray[np.float64] = np.array(weights, dtype=np.float64)
-        if found.shape != shape:
+        matrix: NDArray[np.float64] = np.array(weights, dtype=np.float64)
+        if matrix.shape != shape:
             raise ValueError(
                 f"weights must have the shape {shape}, a row for each target word and a column for "
-                f"each source word; got {found.shape}."
+                f"each source word; got {matrix.shape}."
             )
-        if not ((found >= 0) & (found <= 1 + 1e-6)).all():
+        if not ((matrix >= 0) & (matrix <= 1 + 1e-6)).all():
             raise ValueError("weights must be numbers from 0 to 1.")
-        found.setflags(write=False)
-        self.weights = found
+        matrix.setflags(write=False)
+        self.weights = matrix
 
     def pairs(self) -> list[tuple[str, str | None, float]]:
         """Return each target word with the source word of its largest weight, and that weight.
@@ -127,8 +127,8 @@ class Alignment(Result):
         return f"Alignment({targets} to {sources})"
 
 
-# No sign may be lost, so each is a word, the hyphen of "T-shirt" too. What follows an apostrophe
-# is a word of its own: "man's" and "woman's" share theirs.
+# A translation must contain every sign of a text, so each sign is a word, even the hyphen of
+# "T-shirt". An apostrophe starts a new word, so that "man's" and "woman's" share the word "'s".
 SIGN_PATTERN = (
     f"(?<=[{WORD_CHARACTERS}])['’][{WORD_CHARACTERS}]+|[{WORD_CHARACTERS}]+"
     f"|[{CHARACTER_WORDS}](?:[{CHARACTER_MARKS}])*|[^\\s]"
@@ -147,15 +147,17 @@ def learn_forms(
 ) -> tuple[list[str], NDArray[np.int64], bool]:
     """Learn how each word of a vocabulary is written, from texts, ids and spans (n_words, 2).
 
-    By word id: the form in most places within sentences, empty where an id has no word; for signs
-    `GLUED_BEFORE` and `GLUED_AFTER`. And whether most texts start with a capital.
+    Return, by word id, the most frequent form within sentences ("" for ids without a word), and for
+    signs whether they are written without a space before (`GLUED_BEFORE`) or after them
+    (`GLUED_AFTER`). The third result is whether most texts start with a capital.
     """
     vocabulary_size = max(vocabulary.values()) + 1
     bounds = documents.word_starts
     ids = [documents.word_ids[a:b] for a, b in pairwise(bounds)]
     inside: dict[int, Counter[str]] = defaultdict(Counter)
     first: dict[int, Counter[str]] = defaultdict(Counter)
-    # Columns: places with a word before, and without white space there; the same behind.
+    # Columns are the number of occurrences with a word before, of those without white space
+    # between, and the same two numbers for the word after.
     counts = np.zeros((vocabulary_size, 4), dtype=np.int64)
     n_capital = n_cased = 0
     for text, numbers, places in zip(texts, ids, spans, strict=True):
@@ -166,7 +168,8 @@ def learn_forms(
             n_capital += words[0][0] == words[0][0].upper()
         for i, (number, word) in enumerate(zip(numbers.tolist(), words, strict=True)):
             begins = i == 0 or words[i - 1] in _ENDS
-            if word:  # one of a custom tokenizer may not stand in the text
+            # Words of a custom tokenizer may not occur in the text.
+            if word:
                 (first if begins else inside)[number][word] += 1
             if i > 0:
                 glued = ends[i - 1] == starts[i]
@@ -174,17 +177,17 @@ def learn_forms(
                 counts[numbers[i - 1]] += (0, 0, 1, glued)
     forms = [""] * vocabulary_size
     for word, number in vocabulary.items():
-        found = inside.get(number) or first.get(number) or Counter([word])
-        forms[number] = min(found.items(), key=lambda item: (-item[1], item[0]))[0]
+        counter = inside.get(number) or first.get(number) or Counter([word])
+        forms[number] = min(counter.items(), key=lambda item: (-item[1], item[0]))[0]
     glued = GLUED_BEFORE * (2 * counts[:, 1] > counts[:, 0])
     glued = glued + GLUED_AFTER * (2 * counts[:, 3] > counts[:, 2])
-    # A sign is glued, and the words beside it are not, however often they stand beside signs.
+    # Only signs are glued; words next to a sign are not, even if that is where they usually occur.
     glued[[not form or _WORD.fullmatch(form) is not None for form in forms]] = 0
     return forms, glued, 2 * n_capital > n_cased
 
 
-def written(words: Iterable[tuple[str, int]], capitals: bool) -> str:
-    """Write a text from its words, each as it is written and with its number of `glued`."""
+def detokenize(words: Iterable[tuple[str, int]], capitals: bool) -> str:
+    """Join words to a text, given the form of each and whether it is glued to its neighbours."""
     text, joins, begins = "", True, capitals
     for word, glued in words:
         if begins:

@@ -1,4 +1,4 @@
-"""One fit of an AttentionTranslator, from the user's data to the fitted attributes."""
+"""Fitting an AttentionTranslator, from the user's data to the fitted attributes; beam search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from torch import Tensor
 
-from sk_han._documents import DocumentArray, concatenated_ranges, starts_of
+from sk_han._documents import DocumentArray, concatenated_ranges, to_offsets
 from sk_han._fitting.single_network import relative_weights, trained_attributes, warn_of_no_stop
 from sk_han._targets.splits import hold_out
 from sk_han._tokenizer import HierarchicalTokenizer
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class Hypothesis(NamedTuple):
-    """What was found for a source."""
+    """A translation of a source."""
 
     word_ids: Tensor  # (n_words,), without the end mark
     attention: Tensor  # (n_words, source_length); the last source word is the end mark
-    score: float  # of words and end mark: log-probability / number ** length_penalty
+    score: float  # log-probability / length ** length_penalty, with the end mark
 
 
 @torch.no_grad()
@@ -45,26 +45,28 @@ def beam_search(
     length_penalty: float,
     max_words: Tensor,
 ) -> list[Hypothesis]:
-    """Find the best of the hypotheses that a beam of the best beginnings leads to.
+    """Find the best translation of each source by beam search.
 
-    A hypothesis that has ended keeps a place in the beam while it is among the best. A sum of
-    logarithms would prefer short ones, so it is divided by a power of their length (Wu et al.,
-    2016). Sources (X,), lengths (P,) as in `AttentionSeq2Seq.encode`; `max_words` (P,) on the CPU.
+    A finished hypothesis keeps its place in the beam while it is among the best. Log-probabilities
+    would favour short hypotheses, so they are divided by a power of the length (Wu et al., 2016).
+    Sources (X,) and lengths (P,) are as in `AttentionSeq2Seq.encode`; `max_words` (P,) is on the
+    CPU.
     """
     device, K = source_ids.device, beam_size
     memory, state = network.encode(source_ids, lengths)
     P, W = memory.mask.shape
-    pairs = torch.arange(P, device=device)  # those with an open hypothesis
-    found: list[Hypothesis | None] = [None] * P
-    # At first all hypotheses of a beam are equal: only one of them counts.
+    # The sources that still have an unfinished hypothesis.
+    pairs = torch.arange(P, device=device)
+    finished: list[Hypothesis | None] = [None] * P
+    # At first all hypotheses of a beam are equal, so all but one get a score of minus infinity.
     scores = memory.mask.new_full((P, K), float("-inf"))  # sums of logarithms
     scores[:, 0] = 0
     ended = torch.zeros(P, K, dtype=torch.bool, device=device)
     n_words = torch.zeros(P, K, dtype=torch.int64, device=device)
     words = torch.full((P * K, 1), END_ID, device=device)
     attention = memory.mask.new_zeros(P * K, 0, W)
-    own = pairs.repeat_interleave(K)  # the pair of each row
-    memory, state = memory.of(own), state.of(own)
+    pair_of_row = pairs.repeat_interleave(K)  # the pair of each row
+    memory, state = memory.select(pair_of_row), state.select(pair_of_row)
     most = max_words.to(device)
     for step in range(int(max_words.max()) + 1):
         n = len(pairs)
@@ -83,17 +85,18 @@ def beam_search(
         scores = after.view(n, K * V).gather(1, place)
         was_ended = ended.gather(1, parent)
         n_words = n_words.gather(1, parent) + (~was_ended)
-        ended = was_ended | (word == END_ID) | scores.isneginf()  # the last: of no hypothesis
+        # A score of minus infinity belongs to a hypothesis that does not exist.
+        ended = was_ended | (word == END_ID) | scores.isneginf()
         rows = (torch.arange(n, device=device).unsqueeze(1) * K + parent).view(-1)
         words = torch.cat([words[rows], word.view(-1, 1)], dim=1)
         attention = torch.cat([attention[rows], weights[rows].unsqueeze(1)], dim=1)
-        state = state.of(rows)
+        state = state.select(rows)
 
         done = ended.all(dim=1)
         for i in done.nonzero().squeeze(1).tolist():
             pair, row, count = int(pairs[i]), i * K, int(n_words[i, 0]) - 1
             attended = attention[row, :count, : int(lengths[pair])]
-            found[pair] = Hypothesis(words[row, 1 : 1 + count], attended, float(best[i, 0]))
+            finished[pair] = Hypothesis(words[row, 1 : 1 + count], attended, float(best[i, 0]))
         if done.all():
             break
         if done.any():
@@ -101,14 +104,14 @@ def beam_search(
             rows = (kept.unsqueeze(1) * K + torch.arange(K, device=device)).view(-1)
             pairs, scores, ended, n_words = pairs[kept], scores[kept], ended[kept], n_words[kept]
             words, attention = words[rows], attention[rows]
-            memory, state = memory.of(rows), state.of(rows)
-    return [hypothesis for hypothesis in found if hypothesis is not None]
+            memory, state = memory.select(rows), state.select(rows)
+    return [hypothesis for hypothesis in finished if hypothesis is not None]
 
 
-# So many batches are sorted by length together, and taken in random order.
+# Number of batches that are sorted by length together, and then read in random order.
 SORTED_BATCHES = 50
 
-# Rows of the decoder at once, one for each beam of a source.
+# Rows that the decoder computes at once, one for each hypothesis.
 ROWS_SEARCHED = 320
 
 
@@ -122,12 +125,12 @@ class TextPairs:
 
     @property
     def inputs(self) -> TextPairs:
-        """The pairs: a decoder reads the words before each word that it predicts."""
+        """The pairs themselves, since a decoder also reads the previous words of the target."""
         return self
 
     @property
     def targets(self) -> NDArray[np.int64]:
-        """Words of all targets with their end marks, shape (Y,)."""
+        """Words of all targets, with end marks, shape (Y,)."""
         return with_end_marks(self.translations)
 
     @property
@@ -136,7 +139,7 @@ class TextPairs:
         return np.repeat(self.pair_weights, self.translations.words_per_document + 1)
 
     def order(self, batch_size: int, shuffle: np.random.RandomState) -> NDArray[np.int64]:
-        """Draw an order whose batches have targets, then sources, of similar length."""
+        """Draw an order in which the targets, and the sources, of a batch have similar lengths."""
         n, at_once = len(self), batch_size * SORTED_BATCHES
         lengths = self.translations.words_per_document, self.sources.words_per_document
         drawn = shuffle.permutation(n)
@@ -156,7 +159,7 @@ class TextPairs:
 
 
 class TranslationNet(Net):
-    """`Net` that predicts words of targets, and searches for translations."""
+    """`Net` that predicts the words of targets, and translates by beam search."""
 
     def __init__(self, module: type[AttentionSeq2Seq] = AttentionSeq2Seq, **kwargs: Any) -> None:
         super().__init__(module, **{"to_tensors": _tensors} | kwargs)
@@ -175,24 +178,24 @@ class TranslationNet(Net):
         max_words: NDArray[np.int64],
     ) -> list[Hypothesis]:
         """Search for the translation of each source; see `beam_search` for the arguments."""
-        found: list[Hypothesis] = []
+        hypotheses: list[Hypothesis] = []
         order = np.argsort(sources.words_per_document, kind="stable")
         at_once = max(1, ROWS_SEARCHED // beam_size)
         with torch.inference_mode(), self._own_settings():
             for start in range(0, len(order), at_once):
                 rows = order[start : start + at_once]
-                found += beam_search(
+                hypotheses += beam_search(
                     self.module_,
                     *_source_tensors(sources[rows], self.device),
                     beam_size=beam_size,
                     length_penalty=length_penalty,
                     max_words=torch.from_numpy(max_words[rows]),
                 )
-        return [found[i] for i in np.argsort(order, kind="stable")]
+        return [hypotheses[i] for i in np.argsort(order, kind="stable")]
 
 
 def with_end_marks(documents: DocumentArray, *, in_front: bool = False) -> NDArray[np.int64]:
-    """Return the words of all documents, each document with an end mark behind or in front."""
+    """Return the words of all documents, with an end mark after or in front of each document."""
     ends = np.cumsum(documents.words_per_document)
     places = np.concatenate([[0], ends[:-1]]) if in_front else ends
     return np.insert(documents.word_ids.astype(np.int64), places, END_ID)
@@ -214,8 +217,8 @@ def _tensors(pairs: TextPairs, device: str) -> tuple[Tensor, ...]:
     )
 
 
-# From so many pairs on, words of a single text are unknown: then the network learns what to do
-# with a word that it does not know.
+# From this number of pairs on, words of a single text are unknown words, so that the network learns
+# how to translate unknown words.
 _MANY_PAIRS = 1000
 _Texts = tuple[list[str], list[str]]
 
@@ -235,7 +238,7 @@ def fit_translator(
     with stages("texts"):
         fraction = translator.validation_fraction
         data = source_texts, target_texts, sample_weight, X_val, y_val
-        texts, weights, held_out = _checked(*data, fraction, rng)
+        texts, weights, held_out = _validate(*data, fraction, rng)
         n_pairs = len(weights)
         # Both vocabularies are learnt from the training texts alone.
         tokenizers = (
@@ -254,18 +257,17 @@ def fit_translator(
         if validation is None and X_val is not None:
             raise ValueError(
                 f"None of the pairs of X_val and y_val has 1 to max_words={max_words} words on "
-                "both sides: they cannot tell which epoch is best. Give others, or leave X_val and "
-                "y_val out."
+                "both sides, so the best epoch cannot be chosen. Give others, or leave them out."
             )
         if validation is None:
             repair = "Give X_val and y_val or more pairs"
             warn_of_no_stop(translator, "pairs", "the pairs has none to read", repair)
-        located, spans = tokenizers[1].locate(texts[1])
+        documents, spans = tokenizers[1].locate(texts[1])
         forms, glued, capitals = learn_forms(
-            texts[1], located, [each.word_spans for each in spans], tokenizers[1].vocabulary_
+            texts[1], documents, [s.word_spans for s in spans], tokenizers[1].vocabulary_
         )
     with stages("set-up"):
-        source_size, target_size = (max(each.vocabulary_.values()) + 1 for each in tokenizers)
+        source_size, target_size = (max(t.vocabulary_.values()) + 1 for t in tokenizers)
         smoothing = float(translator.label_smoothing)
         net = translator._new_net(
             {"source_size": source_size, "target_size": target_size},
@@ -288,16 +290,18 @@ def fit_translator(
 
 
 def as_sequences(documents: DocumentArray, max_words: int | None = None) -> DocumentArray:
-    """Return documents of one sentence each, cut after so many words."""
+    """Return documents of one sentence each, truncated to `max_words` words."""
     lengths = documents.words_per_document
     if max_words is not None:
         lengths = np.minimum(lengths, max_words)
     starts = documents.word_starts[:-1]
     ids = documents.word_ids[concatenated_ranges(starts, lengths)]
-    return DocumentArray._checked(ids, starts_of(lengths[lengths > 0]), starts_of(lengths > 0))
+    return DocumentArray._from_arrays(
+        ids, to_offsets(lengths[lengths > 0]), to_offsets(lengths > 0)
+    )
 
 
-def _checked(
+def _validate(
     source_texts: Any,
     target_texts: Any,
     sample_weight: Any,
@@ -306,7 +310,7 @@ def _checked(
     fraction: float | None,
     rng: np.random.RandomState,
 ) -> tuple[_Texts, NDArray[np.float64], _Texts | None]:
-    """Return checked pairs, their weights (P,), and held-out pairs, if there are any."""
+    """Check the data; return training pairs, their weights (P,), and held-out pairs or None."""
     texts = check_pairs(source_texts, target_texts, ("source_texts", "target_texts"))
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val and y_val go together: give both or neither.")
@@ -315,19 +319,19 @@ def _checked(
     rows = np.flatnonzero(weights > 0)
     if held_out is None and fraction is not None:
         kept, others = hold_out(np.zeros(len(rows), int), fraction, rng)
-        held_out = None if others is None else _rows_of(texts, rows[others])
+        held_out = None if others is None else _take_rows(texts, rows[others])
         rows = rows[kept]
-    return _rows_of(texts, rows), weights[rows], held_out
+    return _take_rows(texts, rows), weights[rows], held_out
 
 
-def _rows_of(texts: _Texts, rows: NDArray[np.int64]) -> _Texts:
+def _take_rows(texts: _Texts, rows: NDArray[np.int64]) -> _Texts:
     return [texts[0][i] for i in rows], [texts[1][i] for i in rows]
 
 
 def _validation(
     held_out: _Texts | None, tokenizers: tuple[HierarchicalTokenizer, ...], max_words: int
 ) -> TextPairs | None:
-    """Return held-out pairs in the order of their length; None if there are none to read."""
+    """Return held-out pairs sorted by length; None if no pair can be read."""
     if held_out is None:
         return None
     sides: list[Any] = [t.transform(side) for t, side in zip(tokenizers, held_out, strict=True)]
@@ -337,7 +341,7 @@ def _validation(
 
 
 def _fit_transform(tokenizer: HierarchicalTokenizer, texts: list[str], name: str) -> DocumentArray:
-    """Learn the vocabulary of one side, and return its documents."""
+    """Fit the tokenizer of one side, and return its documents; errors name the side."""
     try:
         return tokenizer.fit_transform(texts)
     except ValueError as error:
@@ -352,7 +356,7 @@ def _tokenizer(tokenizer: HierarchicalTokenizer | None, n_pairs: int) -> Hierarc
 
 
 def _readable(pairs: TextPairs, max_words: int) -> TextPairs:
-    """Leave out pairs with a side that is empty or longer than the translator reads."""
+    """Leave out pairs with an empty side, or one of more than `max_words` words."""
     lengths = np.stack([pairs.sources.words_per_document, pairs.translations.words_per_document])
     n_long = int((lengths > max_words).any(axis=0).sum())
     if n_long:
@@ -369,7 +373,7 @@ def _readable(pairs: TextPairs, max_words: int) -> TextPairs:
 
 
 def check_pairs(sources: Any, targets: Any, names: tuple[str, str]) -> tuple[list[str], list[str]]:
-    """Return texts and translations as lists of strings; messages name them and the pair."""
+    """Check texts and translations, and return them as lists; errors name the argument and pair."""
     if targets is None:
         raise ValueError(
             "This AttentionTranslator estimator requires y to be passed, but the target y is None: "

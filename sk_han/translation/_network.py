@@ -23,7 +23,8 @@ from sk_han.nn._encoders import (
 )
 from sk_han.nn._ragged import PackedLayout, sequence_ends
 
-# Ends a source, begins and ends a target. Padding has this id elsewhere, and there is none here.
+# The end mark ends sources, and begins and ends targets. It has the id of the padding, which
+# sequences here do not need.
 END_ID = 0
 
 
@@ -31,8 +32,8 @@ END_ID = 0
 class TranslationOptions(Options):
     """Sizes and dropout of an `AttentionSeq2Seq`, as in `AttentionTranslator`.
 
-    The word vectors of the target are the weights of the output too (Press and Wolf, 2017), so the
-    vector from which a word is predicted has their size.
+    The word vectors of the target are also the output weights (Press and Wolf, 2017), so the vector
+    from which a word is predicted has their size.
     """
 
     embedding_dim: int = option(256, Range(Integral, 1))
@@ -57,24 +58,24 @@ class Seq2SeqOutput(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What a decoder attends to."""
+    """The encoded source words, to which a decoder attends."""
 
-    states: Tensor  # (P, W, H), of the source words
+    states: Tensor  # (P, W, H)
     keys: Tensor  # (P, W, A)
-    mask: Tensor  # (P, W), minus infinity behind a source, where the attention then is exactly 0
+    mask: Tensor  # (P, W), minus infinity after the end of a source, so that attention is 0 there
 
-    def of(self, pairs: Tensor | slice) -> Memory:
+    def select(self, pairs: Tensor | slice) -> Memory:
         """Return the memory of these pairs, a slice or numbers of shape (n,)."""
-        return Memory(*(each[pairs] for each in self))
+        return Memory(*(tensor[pairs] for tensor in self))
 
 
 class DecoderState(NamedTuple):
-    """What a decoder knows of the words before."""
+    """State of a decoder after the previous words."""
 
     hidden: Tensor  # (P, Q)
     attentional: Tensor  # (P, E), from which the words are predicted
 
-    def of(self, rows: Tensor | slice) -> DecoderState:
+    def select(self, rows: Tensor | slice) -> DecoderState:
         """Return the state of these rows, a slice or numbers of shape (n,)."""
         return DecoderState(self.hidden[rows], self.attentional[rows])
 
@@ -188,7 +189,7 @@ class AttentionSeq2Seq(nn.Module):
         words = words[index]  # (Y, E), the first words of all targets, then the second ones
         steps, row = [], 0
         for n in layout.active:
-            memory, state = memory.of(slice(n)), state.of(slice(n))
+            memory, state = memory.select(slice(n)), state.select(slice(n))
             state, _ = self.step(memory, state, words[row : row + n])
             steps.append(state.attentional)
             row += n
@@ -200,12 +201,13 @@ class AttentionSeq2Seq(nn.Module):
     def encode(
         self, source_ids: Tensor, lengths: Tensor, order: Tensor | None = None
     ) -> tuple[Memory, DecoderState]:
-        """Encode sources as in `attend`; return the states of their pairs in this order (P,)."""
+        """Encode sources as in `attend`; return memory and initial state in this order (P,)."""
         distinct, index = distinct_words(source_ids, len(self.embedding.weight))
         words = self.embedding(distinct)  # (U, E)
         p = self.options.dropout if self.training else 0.0
         words = dropout(words, p, self.generator)
-        factor = dropout(words.new_ones(len(words), 1), p / 2, self.generator)  # of whole words
+        # In addition, whole words are dropped at half of this rate.
+        factor = dropout(words.new_ones(len(words), 1), p / 2, self.generator)
         encoded = self.encoder(words * factor, index, lengths)
         device = source_ids.device
         _, first, last = sequence_ends(lengths, device)  # (P,)
@@ -227,7 +229,7 @@ class AttentionSeq2Seq(nn.Module):
     def step(
         self, memory: Memory, state: DecoderState, words: Tensor
     ) -> tuple[DecoderState, Tensor]:
-        """Read the vectors of one word more (P, E), and return the attention (P, W) too."""
+        """Read the vectors of the next words (P, E); return the state and the attention (P, W)."""
         hidden = self.cell(torch.cat([words, state.attentional], dim=1), state.hidden)  # (P, Q)
         scores = torch.tanh(memory.keys + self.query(hidden).unsqueeze(1)) @ self.context
         attention = torch.softmax(scores + memory.mask, dim=1)  # (P, W)

@@ -1,4 +1,4 @@
-"""AttentionTranslator: a recurrent network with attention that translates short texts."""
+"""AttentionTranslator, the estimator that translates short texts by recurrence with attention."""
 
 from __future__ import annotations
 
@@ -17,17 +17,24 @@ from sk_han._storage.schema import Array, Field, ListOf, Sizes
 from sk_han._text.vocabulary import FittedTokenizer
 from sk_han._tokenizer import HierarchicalTokenizer
 from sk_han._training.net import computing
-from sk_han._utils.compat import FRACTION, LEARNING_RATE, POSITIVE, Interval, fit_context, of_option
+from sk_han._utils.compat import (
+    FRACTION,
+    LEARNING_RATE,
+    POSITIVE,
+    Interval,
+    fit_context,
+    to_sklearn,
+)
 from sk_han._utils.messages import import_optional
 from sk_han._validation.documents import check_texts
 from sk_han.inspection._training import TrainingSummary
-from sk_han.translation._alignment import Alignment, written
+from sk_han.translation._alignment import Alignment, detokenize
 from sk_han.translation._fit import TranslationNet, as_sequences, check_pairs, fit_translator
 from sk_han.translation._network import TranslationOptions
 
-_OPTIONS = {name: of_option(c) for name, c in TranslationOptions.constraints().items()}
+_OPTIONS = {name: to_sklearn(c) for name, c in TranslationOptions.constraints().items()}
 
-# V word ids of sources, T of translations.
+# V is the number of word ids of sources, and T that of translations.
 TRANSLATOR = network_schema(
     Field("source_tokenizer", FittedTokenizer("V")),
     Field("target_tokenizer", FittedTokenizer("T")),
@@ -41,15 +48,16 @@ TRANSLATOR = network_schema(
 class AttentionTranslator(SingleNetworkEstimator):
     """Translate short texts, word by word, with attention to the words of the source.
 
-    A bidirectional GRU reads the source; a GRU writes the target, and attends to the source at
-    each word (Bahdanau et al., 2015) with its present state, and reads the result with the next
-    word (Luong et al., 2015). So the attention of a word tells from which source words it comes.
+    A bidirectional GRU encodes the source, and another GRU generates the target. At each word, it
+    attends to the source (Bahdanau et al., 2015) with its current state, and gets the result as an
+    additional input at the next word (Luong et al., 2015). So the attention of a word shows from
+    which source words it comes.
 
     Parameters
     ----------
     source_tokenizer, target_tokenizer : HierarchicalTokenizer, default=None
-        Cloned and fitted to the training texts of their side. None takes each word in lower case
-        and each other sign; from 1,000 training pairs on, words of a single text are unknown.
+        Cloned, and fitted to the training texts of their side. None splits into lowercase words and
+        single signs; from 1,000 training pairs on, words of a single text are unknown words.
     embedding_dim : int, default=256
         Size of a word vector of both sides. The vectors of target words are the output weights too.
     hidden_size : int, default=256
@@ -59,7 +67,7 @@ class AttentionTranslator(SingleNetworkEstimator):
     dropout : float, default=0.3
         Share of the entries of word vectors, states and output vectors dropped in training.
     label_smoothing : float, default=0.1
-        Share of each target that all words have in the loss (Szegedy et al., 2016).
+        Share of each target that is spread over all words in the loss (Szegedy et al., 2016).
     lr : float, default=0.002
         Peak of the one-cycle schedule.
     max_epochs : int, default=10
@@ -67,19 +75,19 @@ class AttentionTranslator(SingleNetworkEstimator):
     batch_size : int, default=64
         Pairs a step, of similar length.
     validation_fraction : float, default=0.03
-        Share of the pairs held out if `fit` is given none. They decide which epoch's weights are
-        kept, by the share of right words. None keeps the last weights.
+        Share of the pairs held out if `fit` gets none. The weights of the epoch with the largest
+        share of correct words on them are kept. None keeps the last weights.
     n_iter_no_change : int, default=None
         Number of epochs without improvement on the held-out pairs after which training stops; None
         for no stop.
     beam_size : int, default=5
-        Number of beginnings of translations that `predict` follows; 1 is greedy.
+        Number of partial translations that `predict` keeps; 1 is greedy search.
     length_penalty : float, default=1.0
         The score of a translation is its log-probability divided by its number of words to this
         power (Wu et al., 2016).
     max_words : int, default=200
-        Words of a text that are read, and of a translation that are written. A translation has at
-        most twice as many words as its source, and ten more. Longer training pairs are left out.
+        Limit for the words of a text that are read, and of a translation. A translation has at most
+        twice as many words as its source, plus ten. Longer training pairs are left out.
     random_state : int, RandomState instance or None, default=None
         Source of initial weights, dropout, held-out pairs and order.
     device : str, default="auto"
@@ -96,7 +104,7 @@ class AttentionTranslator(SingleNetworkEstimator):
     source_tokenizer_, target_tokenizer_ : HierarchicalTokenizer
         Fitted.
     forms_ : list of str
-        How each target word is written within a sentence, by its id.
+        Written form of each target word within a sentence, by id.
     glued_ : ndarray of int64, shape (n_forms,)
         1 for no white space before a word, plus 2 for none after it.
     capitals_ : bool
@@ -104,16 +112,16 @@ class AttentionTranslator(SingleNetworkEstimator):
     net_ : TranslationNet
         The fitted skorch net; ``net_.module_`` is the PyTorch network.
     history_, best_epoch_, best_score_, n_iter_, device_
-        See `HANClassifier`; losses and accuracies are of target words, given the right ones
-        before.
+        See `HANClassifier`; losses and accuracies are of target words, given the correct previous
+        words.
     fit_summary_ : TrainingSummary
         Summary of the fit; `repr` has the short form.
 
     Notes
     -----
-    A word that is unknown to the target's vocabulary is replaced by the source word with the
-    largest attention, so names and numbers are kept. Case and spaces of the output are those that
-    a word had in most training texts.
+    An unknown word of the target is replaced by the source word with the largest attention, so
+    names and numbers are kept. Case and spaces of the output are those that a word had in most
+    training texts.
 
     Examples
     --------
@@ -200,7 +208,7 @@ class AttentionTranslator(SingleNetworkEstimator):
         numbers = self.model_["fit_summary_"]
         return numbers and TrainingSummary(**numbers)
 
-    # Not skipped, since the parameters of the user's tokenizers must be checked too.
+    # Nested validation is not skipped, so that the parameters of the user's tokenizers are checked.
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,
@@ -215,7 +223,7 @@ class AttentionTranslator(SingleNetworkEstimator):
         Parameters
         ----------
         source_texts, target_texts : iterable of str, shape (n_pairs,)
-            Pairs with an empty side, or with more than `max_words` words on one, teach nothing.
+            Pairs with an empty side, or one of more than `max_words` words, are left out.
         sample_weight : array-like of shape (n_pairs,), default=None
             Weights >= 0 of the words of each pair; a pair of weight 0 is left out.
         X_val, y_val : as source_texts and target_texts, default=None
@@ -241,15 +249,16 @@ class AttentionTranslator(SingleNetworkEstimator):
         return [alignment.target_text for alignment in self.attention(source_texts)]
 
     def attention(self, source_texts: Any) -> list[Alignment]:
-        """Translate texts, and return where each word of a translation looked in its source.
+        """Translate texts, and return the attention of each word to the words of its source.
 
         Returns
         -------
         list of Alignment
-            Their `target_text` is what `predict` returns.
+            Their `target_text` is the result of `predict`.
         """
         check_is_fitted(self)
-        self._validate_params()  # those of the search may be set after the fit
+        # Parameters of the search may have been set after the fit.
+        self._validate_params()
         model, texts = self.model_, check_texts(source_texts)
         documents, spans = model["source_tokenizer_"].locate(texts)
         longest = min(int(self.max_words), np.iinfo(np.int32).max)
@@ -267,10 +276,10 @@ class AttentionTranslator(SingleNetworkEstimator):
             _alignment(
                 model,
                 text,
-                list(zip(each.word_spans.tolist(), each.words, strict=True))[:length],
+                list(zip(source.word_spans.tolist(), source.words, strict=True))[:length],
                 hypothesis,
             )
-            for text, each, length, hypothesis in zip(
+            for text, source, length, hypothesis in zip(
                 texts, spans, lengths.tolist(), hypotheses, strict=True
             )
         ]
@@ -278,7 +287,7 @@ class AttentionTranslator(SingleNetworkEstimator):
     def score(self, source_texts: Any, target_texts: Any) -> float:
         """Compute the BLEU of the translations, from 0 to 100.
 
-        By sacrebleu, which ``pip install "sk-han[translate]"`` brings, with the signature
+        It is computed by sacrebleu (``pip install "sk-han[translate]"``), with the signature
         ``nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp`` and its version.
         """
         sacrebleu = import_optional("sacrebleu", "translate", "AttentionTranslator.score")
@@ -296,12 +305,12 @@ class AttentionTranslator(SingleNetworkEstimator):
         return {"source_size": sizes["V"], "target_size": sizes["T"]}
 
     def _computing(self) -> AbstractContextManager[None]:
-        """Compute by PyTorch: products are most of the work, and kernels bring nothing there."""
+        """Compute with PyTorch: most of the work is matrix products, where kernels do not help."""
         return computing("torch", self.n_threads)
 
 
 def _alignment(model: Mapping[str, Any], text: str, words: Any, hypothesis: Any) -> Alignment:
-    """Write a translation, with the source word of the largest weight for an unknown word."""
+    """Create an alignment; unknown words become the source word of the largest weight."""
     source = [text[start:end] or word for (start, end), word in words]
     weights = hypothesis.attention.double().numpy(force=True)[:, : len(source)]
     forms = [
@@ -309,4 +318,4 @@ def _alignment(model: Mapping[str, Any], text: str, words: Any, hypothesis: Any)
         for number, row in zip(hypothesis.word_ids.tolist(), weights, strict=True)
     ]
     target = [form for form, _ in forms]
-    return Alignment(text, written(forms, model["capitals_"]), source, target, weights)
+    return Alignment(text, detokenize(forms, model["capitals_"]), source, target, weights)

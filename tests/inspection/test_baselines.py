@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from sk_han import report, save
 from sk_han._utils import metrics as multilabel_metrics
-from sk_han._utils.metrics import calibration_error_of_labels, interval_of
+from sk_han._utils.metrics import accuracy_interval, calibration_error_of_labels
 from sk_han.inspection._results import report as report_of_labels
 from sk_han.serving import Scorer
 from tests.reports import made_of_labels
@@ -112,9 +112,9 @@ def test_the_interval_of_all_labels_right_is_that_of_groups():
     t, given = marked_at_random(np.random.default_rng(0), 60, 0.3)
     codes = np.arange(60) % 20
     found = reported(t, given, groups=codes)
-    scores, of_groups = found.scores["model"], interval_of(found.right, codes)
+    scores, of_groups = found.scores["model"], accuracy_interval(found.right, codes)
     assert (scores["subset_accuracy_low"], scores["subset_accuracy_high"]) == of_groups
-    assert of_groups != interval_of(found.right)
+    assert of_groups != accuracy_interval(found.right)
 
 
 def test_a_large_group_makes_intervals_and_gains_unsure():

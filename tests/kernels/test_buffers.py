@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from sk_han._kernels import engine as buffers
-from sk_han._kernels.engine import empty_pooled
+from sk_han._kernels.engine import allocate
 
 SHAPE = 2, 131, 1_009  # beyond the smallest that is pooled
 
@@ -24,12 +24,12 @@ def address(array):
 
 
 def test_memory_that_nothing_uses_comes_again():
-    first = empty_pooled(SHAPE)
-    assert (first.shape, first.dtype, empty_pooled((0, 5)).shape) == (SHAPE, np.float32, (0, 5))
+    first = allocate(SHAPE)
+    assert (first.shape, first.dtype, allocate((0, 5)).shape) == (SHAPE, np.float32, (0, 5))
     where = address(first)
     del first
     gc.collect()
-    assert address(empty_pooled((131, 2, 997))) == where
+    assert address(allocate((131, 2, 997))) == where
 
 
 @pytest.mark.parametrize(
@@ -45,20 +45,20 @@ def test_memory_that_nothing_uses_comes_again():
     ids=["rows", "transposed", "other type", "tensor", "view of a tensor", "there and back"],
 )
 def test_a_view_keeps_it(view):
-    array = empty_pooled(SHAPE)
+    array = allocate(SHAPE)
     where, kept = address(array), view(array)
     del array
     gc.collect()
-    assert address(empty_pooled(SHAPE)) != where
+    assert address(allocate(SHAPE)) != where
     del kept
     gc.collect()
-    assert address(empty_pooled(SHAPE)) == where
+    assert address(allocate(SHAPE)) == where
 
 
 def test_no_more_than_some_arrays_are_kept():
     tracemalloc.start()
     try:
-        arrays = [empty_pooled(SHAPE) for _ in range(2 * buffers.N_POOLED)]
+        arrays = [allocate(SHAPE) for _ in range(2 * buffers.N_POOLED)]
         n_bytes = arrays[0].nbytes
         del arrays
         kept, _ = tracemalloc.get_traced_memory()
@@ -69,7 +69,7 @@ def test_no_more_than_some_arrays_are_kept():
 
 def test_threads_do_not_share_memory():
     def is_own(number):
-        array = empty_pooled(SHAPE)
+        array = allocate(SHAPE)
         array[:] = number
         return bool((array == number).all())
 
@@ -82,8 +82,8 @@ def test_memory_that_another_thread_took_first_is_left_to_it(monkeypatch):
         def remove(self, each):
             raise ValueError
 
-    array = empty_pooled(SHAPE)
+    array = allocate(SHAPE)
     where = address(array)
     monkeypatch.setattr(buffers, "_POOL", Late(buffers._POOL))
     del array
-    assert address(empty_pooled(SHAPE)) != where
+    assert address(allocate(SHAPE)) != where

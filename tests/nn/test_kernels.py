@@ -126,7 +126,7 @@ def test_steps_that_are_computed_apart_and_again_change_nothing(
 def test_recurrent_networks_go_backward_in_training_mode_and_stay_in_theirs(
     make_network, batch, monkeypatch
 ):
-    monkeypatch.setattr("sk_han.nn._encoders._by_blocks", _encoders._at_once)  # as on a GPU
+    monkeypatch.setattr("sk_han.nn._encoders._in_blocks", _encoders._in_one_call)  # as on a GPU
     network, modes = make_network(rnn="lstm").eval(), []
     network.sentence_encoder.rnn.register_forward_hook(
         lambda module, *_: modes.append((torch.is_grad_enabled(), module.training))

@@ -20,7 +20,10 @@ class TestWordTable:
         tokenizer = HierarchicalTokenizer()
         documents = tokenizer.fit_transform(TEXTS)
         vectorizer = CountVectorizer(analyzer="char_wb", ngram_range=(2, 5))
-        ngrams_of, read = vectorizer.build_analyzer(), WordTable.of({}, 2).spell(documents)
+        ngrams_of, read = (
+            vectorizer.build_analyzer(),
+            WordTable.from_vocabulary({}, 2).spell(documents),
+        )
         for number, sentences in enumerate(tokenizer.inverse_transform(documents)):
             expected = {ngram for words in sentences for word in words for ngram in ngrams_of(word)}
             keys, _, _ = keyed_ngrams(read[number : number + 1], (2, 5))
@@ -30,7 +33,7 @@ class TestWordTable:
     def test_known_words_are_read_by_their_ids_and_others_by_their_spelling_alone(self):
         tokenizer = HierarchicalTokenizer()
         documents = tokenizer.fit_transform(TEXTS)
-        table = WordTable.of(words_by_id(documents), len(tokenizer.vocabulary_) + 2)
+        table = WordTable.from_vocabulary(words_by_id(documents), len(tokenizer.vocabulary_) + 2)
         of_ids = DocumentArray.from_nested(documents.to_nested())
         assert of_ids.spelling is None
         assert table.spell(of_ids).to_nested() == table.spell(documents).to_nested()
@@ -42,7 +45,7 @@ class TestWordTable:
     def test_words_are_read_up_to_a_limit(self):
         tokenizer = HierarchicalTokenizer()
         long = tokenizer.fit_transform(["x" * 100_000])
-        table = WordTable.of(tokenizer.vocabulary_, 3)
+        table = WordTable.from_vocabulary(tokenizer.vocabulary_, 3)
         assert table.spell(long).n_words == 1_002
         assert table.lengths.tolist() == [0, 0, 1_000]
 

@@ -80,7 +80,7 @@ class TestRows:
     def test_values_are_written_with_their_bins(self, values, written):
         column, coding = read_column(values, "it"), coding_of(values)
         pairs = zip(coding.rows(column), column.values, strict=True)
-        assert [coding.written(*pair) for pair in pairs] == written
+        assert [coding.format(*pair) for pair in pairs] == written
 
 
 def fit_part(table, labels):

@@ -6,9 +6,9 @@ import pytest
 from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han._documents import LabelledDocuments
 from sk_han._parts.ngram_fitting import (
-    coefficients_of,
     count_ngrams,
     partial_fit_ngram_model,
+    ratio_coefficients,
 )
 from sk_han._parts.one_vs_rest import Features
 from sk_han.datasets import make_reviews
@@ -108,7 +108,7 @@ def test_new_weights_minimize_the_loss_and_the_distance_to_the_earlier_ones():
     present = count_ngrams(portion.documents, (1, 2), model.buckets)
     points = Features(present, model.ratios).of_problem(0)
     first, last = (
-        np.append(coefficients_of(each)[:, 0], each.intercept) for each in (start, model)
+        np.append(ratio_coefficients(each)[:, 0], each.intercept) for each in (start, model)
     )
 
     def value(step):

@@ -7,7 +7,7 @@ from sk_han import HierarchicalTokenizer
 from sk_han._documents import LabelledDocuments
 from sk_han._parts.ngram_fitting import NgramLearner
 from sk_han._parts.ngram_model import NgramModel
-from sk_han._parts.ngrams import buckets_of, keyed_ngrams
+from sk_han._parts.ngrams import keyed_ngrams, to_buckets
 from sk_han._storage.schema import check
 from sk_han._targets import AnyOfLabels, OneOfClasses
 
@@ -48,8 +48,8 @@ def dense(model):
 def columns_of(model, documents):
     """Return the columns of the occurrences of known n-grams, and the keys of these."""
     keys = keyed_ngrams(documents, model.ngram_range)[0]
-    known = np.isin(buckets_of(keys), model.buckets)
-    return np.searchsorted(model.buckets, buckets_of(keys[known])), keys[known]
+    known = np.isin(to_buckets(keys), model.buckets)
+    return np.searchsorted(model.buckets, to_buckets(keys[known])), keys[known]
 
 
 def test_documents_not_learnt_from_are_recognized(model):

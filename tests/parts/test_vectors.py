@@ -60,9 +60,9 @@ def test_sets_of_sentences_score_as_the_shortened_documents():
     found = MODEL.coalitions(documents, coalitions)
     np.testing.assert_allclose(found, MODEL.logits(coalitions.documents(documents)), atol=1e-12)
     kept = np.isin(np.repeat(np.arange(9), documents.words_per_sentence), [0, 2, 5, 6])
-    shortened = MODEL.logits(documents.keep_words(kept))
+    shorten = MODEL.logits(documents.keep_words(kept))
     same = Coalitions(np.array([0, 2, 5, 6]), np.array([2, 0, 1, 1]))
-    np.testing.assert_allclose(MODEL.coalitions(documents, same), shortened, atol=1e-12)
+    np.testing.assert_allclose(MODEL.coalitions(documents, same), shorten, atol=1e-12)
 
 
 def test_shares_of_words_add_up_to_the_score_less_that_of_no_sentence():

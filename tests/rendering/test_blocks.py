@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_han._rendering.blocks import decimal, number, percent, points
-from sk_han._rendering.shading import WEAK_SHARE, folded, probability_of, rows_of, too_weak
+from sk_han._rendering.shading import WEAK_SHARE, fold_runs, format_probability, text_rows, too_weak
 from tests.by_hand import explained, signed
 from tests.html_page import ANYTHING
 
@@ -54,14 +54,14 @@ def test_words_are_shaded_by_their_sign_unless_too_weak(values):
 @given(ANYTHING)
 def test_rows_give_the_whole_text(text):
     for n_read in (None, 0, 1, 2):
-        rows = rows_of(explained(text, n_read=n_read))
+        rows = text_rows(explained(text, n_read=n_read))
         assert "".join(piece.text for row in rows for piece in row.pieces) == text
 
 
 @given(st.lists(st.floats(-1, 1), max_size=40), st.integers(0, 10))
 def test_folds_cover_every_sentence_once_and_hide_no_heavy_one(weights, n_open):
     weights = np.array(weights)
-    runs = folded(weights, n_open)
+    runs = fold_runs(weights, n_open)
     assert [i for run, _ in runs for i in run] == list(range(len(weights)))
     hidden = [abs(weights[i]) for run, is_folded in runs if is_folded for i in run]
     assert len(weights) - len(hidden) >= min(n_open, len(weights))
@@ -71,7 +71,7 @@ def test_folds_cover_every_sentence_once_and_hide_no_heavy_one(weights, n_open):
 @pytest.mark.parametrize(("run", "is_folded"), [(1, False), (2, False), (3, True)])
 def test_runs_of_one_or_two_sentences_are_not_folded(run, is_folded):
     weights = np.array([1.0] + [0.1] * run + [1.0])
-    assert folded(weights, n_open=2)[1] == (range(1, 1 + run), is_folded)
+    assert fold_runs(weights, n_open=2)[1] == (range(1, 1 + run), is_folded)
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,4 @@ def test_a_probability_and_its_threshold_are_written_until_they_differ(
     probability, threshold, written
 ):
     explanation = SimpleNamespace(probabilities=[probability], thresholds=[threshold])
-    assert probability_of(explanation, 0) == written
+    assert format_probability(explanation, 0) == written

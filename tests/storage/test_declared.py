@@ -11,7 +11,7 @@ from sk_han import Attention
 from sk_han._parts.trained_network import TrainedNetwork
 from sk_han._targets import OneOfClasses
 from sk_han.nn import HierarchicalAttentionNetwork, NetworkOptions
-from sk_han.nn._encoders import shapes_of
+from sk_han.nn._encoders import parameter_shapes
 from sk_han.serving._network import ServedNetwork, weight_shapes
 
 OPTIONS = NetworkOptions(embedding_dim=5, word_hidden=3, sentence_hidden=2)
@@ -20,7 +20,7 @@ TARGET = OneOfClasses(np.array(["no", "yes"]))
 
 
 def state() -> dict[str, Any]:
-    shapes = shapes_of(HierarchicalAttentionNetwork, **SIZES, **vars(OPTIONS))
+    shapes = parameter_shapes(HierarchicalAttentionNetwork, **SIZES, **vars(OPTIONS))
     return {
         **SIZES,
         "max_words": 7,
@@ -41,5 +41,5 @@ def test_sizes_that_its_weights_do_not_have_are_refused(part: Any) -> None:
 @pytest.mark.parametrize("pooling", ["attention", Attention(size=4, per_label=True)])
 def test_a_scorer_knows_the_shapes_of_its_network(pooling: Any) -> None:
     options = {**vars(OPTIONS), "pooling": pooling}
-    shapes = shapes_of(HierarchicalAttentionNetwork, **SIZES, **options)
+    shapes = parameter_shapes(HierarchicalAttentionNetwork, **SIZES, **options)
     assert dict(weight_shapes(11, 2, NetworkOptions(**options))) == shapes

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from sk_han.tagging._fit import encoded_sentences, token_kinds, word_shape
+from sk_han.tagging._fit import encode_sentences, token_kinds, word_shape
 from sk_han.tagging._network import (
     best_paths,
     log_partition,
@@ -154,7 +154,7 @@ def test_the_loss_is_of_odds_that_are_smaller_by_the_weights(crf):
     weights = np.arange(1.0, len(names) + 1)
     tagger = tiny_tagger(crf=crf, class_weight=dict(zip(names, weights, strict=True))).fit(X, Y)
     kinds = token_kinds(as_sentences(X))
-    net, sentences = tagger.net_, encoded_sentences(kinds, tagger.vocabularies_)
+    net, sentences = tagger.net_, encode_sentences(kinds, tagger.vocabularies_)
     logits = net.compute("attend", sentences).logits
     targets = np.array([names.index(label) for labels in Y for label in labels])
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from sk_han.tagging import TaggingNetwork, tagged_html, tagged_text
-from sk_han.tagging._tags import as_sentences, as_tags, chunks_of
+from sk_han.tagging._tags import as_sentences, as_tags, iob2_chunks
 
 SENTENCE = ["New", "York", "City", "greets", "Anna"]
 LABELS = ["B-LOC", "I-LOC", "B-LOC", "O", "B-PER"]
@@ -52,7 +52,7 @@ def test_every_token_needs_a_label():
 def test_every_pair_of_iob2_labels():
     labels = ["B-x", "B-y", "I-x", "I-y", "O"]
     allowed = {("B-x", "I-x"), ("I-x", "I-x"), ("B-y", "I-y"), ("I-y", "I-y")}
-    chunks = torch.from_numpy(chunks_of(np.array(labels)))
+    chunks = torch.from_numpy(iob2_chunks(np.array(labels)))
     network = TaggingNetwork([3], len(labels), chunks=chunks, crf=False)
     found = torch.vstack([each.view(-1, len(labels)) for each in network._chain()]).isinf()
     for i, before in enumerate(["start", *labels]):

@@ -7,7 +7,7 @@ import pytest
 from sk_han import HierarchicalTokenizer
 from sk_han._text import reader
 from sk_han._text.analyzer import TextAnalyzer
-from sk_han._text.reader import WordTypes, joined, read_word_types
+from sk_han._text.reader import WordTypes, concatenate_types, read_word_types
 
 ANALYZER = TextAnalyzer(r"\w+")
 
@@ -16,7 +16,7 @@ ANALYZER = TextAnalyzer(r"\w+")
 def test_chunks_are_joined_to_what_is_read_at_once(located):
     texts = ["We left.", "It rained. We stayed"]
     chunks = [read_word_types([text], ANALYZER, located=located) for text in texts]
-    found, expected = joined(chunks), read_word_types(texts, ANALYZER, located=located)
+    found, expected = concatenate_types(chunks), read_word_types(texts, ANALYZER, located=located)
     for field in fields(WordTypes):
         np.testing.assert_array_equal(getattr(found, field.name), getattr(expected, field.name))
 

@@ -11,7 +11,7 @@ from joblib import cpu_count
 from sk_han._kernels.engine import n_threads
 from sk_han._training import net as module
 from sk_han._training.net import (
-    _came_by_fork,
+    _may_be_forked,
     available_devices,
     computing,
     resolve_device,
@@ -70,7 +70,7 @@ class TestForkedProcess:
     @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux")
     def test_it_knows_that_pytorch_may_have_come_with_it(self):
         def known():
-            return [_came_by_fork(order) for order in (["torch", "sk_han"], ["sk_han", "torch"])]
+            return [_may_be_forked(order) for order in (["torch", "sk_han"], ["sk_han", "torch"])]
 
         assert said_by_a_child(known) == "True False"
         assert known() == [False, False]

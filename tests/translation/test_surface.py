@@ -5,8 +5,8 @@ import pytest
 from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.translation._alignment import (
     SIGN_PATTERN,
+    detokenize,
     learn_forms,
-    written,
 )
 
 TEXTS = [
@@ -25,7 +25,7 @@ def rewritten(texts):
     forms, glued, capitals = learn_forms(texts, documents, found, tokenizer.vocabulary_)
     nested = documents.to_nested()
     return [
-        written([(forms[i], int(glued[i])) for words in text for i in words], capitals)
+        detokenize([(forms[i], int(glued[i])) for words in text for i in words], capitals)
         for text in nested
     ]
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from sk_han import DocumentArray
-from sk_han._utils.containers import label_list, plain_label, rows_of
+from sk_han._utils.containers import label_list, plain_label, take_rows
 
 STRINGS, NUMBERS, TRUTHS = ["b", "a", "b"], [7, 3, 7], [True, False, True]
 CONTAINERS = {
@@ -46,19 +46,19 @@ def test_labels_are_of_the_types_of_python(container, values):
 
 @pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
 def test_rows_are_taken_by_position(container):
-    taken = rows_of(container(STRINGS), np.array([1, 2]))
+    taken = take_rows(container(STRINGS), np.array([1, 2]))
     assert label_list(taken) in (["a", "b"], [["a"], ["b"]])
     assert len(taken) == 2
 
 
 def test_rows_of_documents_are_documents():
     documents = DocumentArray.from_nested([[[2]], [[3, 4]], [[5]]])
-    assert rows_of(documents, np.array([1])).to_nested() == [[[3, 4]]]
+    assert take_rows(documents, np.array([1])).to_nested() == [[[3, 4]]]
 
 
 def test_rows_of_any_sparse_format() -> None:
     dense = np.arange(6).reshape(3, 2)
     for format in ("csr", "csc", "coo", "lil", "dok", "dia", "bsr"):
         for kind in (sparse.csr_matrix, sparse.csr_array):
-            rows = rows_of(kind(dense).asformat(format), np.array([2, 0]))
+            rows = take_rows(kind(dense).asformat(format), np.array([2, 0]))
             np.testing.assert_array_equal(rows.toarray(), dense[[2, 0]])

@@ -12,7 +12,7 @@ from sk_han._utils.messages import (
     import_optional,
     in_one_line,
     in_reading_order,
-    shortened_apart,
+    shorten_apart,
     visible,
 )
 from tests.tiny_models import TEXTS, tiny
@@ -65,7 +65,7 @@ def test_a_long_label_lacks_its_middle_so_that_labels_that_begin_alike_differ(
 @pytest.mark.parametrize("end", ["", 1_000 * "z"])
 def test_labels_that_differ_late_get_names_unlike_all_others(n, end):
     alike = [f"{'x' * 1_000}{'a' * i}b{'a' * (n - i)}{end}" for i in range(n)]
-    names = shortened_apart([*alike, "short", alike[0]], 24)
+    names = shorten_apart([*alike, "short", alike[0]], 24)
     assert len(set(names)) == n + 1
     assert names[0] == names[-1]
     assert max(map(len, names)) <= 24

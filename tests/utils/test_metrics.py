@@ -5,10 +5,10 @@ import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, log_loss
 
 from sk_han._utils.metrics import (
+    accuracy_interval,
     calibration_error,
     difference_interval,
     figures,
-    interval_of,
     mean_interval,
     reliability,
     resampled_half_width,
@@ -52,7 +52,7 @@ def test_bins_hold_the_documents_of_their_confidence_with_intervals_of_groups():
     probabilities = np.tile([0.9, 0.1], (12, 1))
     targets, groups = np.arange(12) // 4 % 2, np.arange(12) // 4
     (grouped,) = reliability(probabilities, targets, groups=groups)
-    assert (grouped.low, grouped.high) == interval_of(targets == 0, groups)
+    assert (grouped.low, grouped.high) == accuracy_interval(targets == 0, groups)
 
 
 def test_the_interval_of_a_share_is_that_of_wilson():
@@ -64,7 +64,7 @@ def test_the_interval_of_a_share_is_that_of_wilson():
 def test_groups_of_one_document_each_change_no_interval():
     random = np.random.default_rng(0)
     right, other, alone = random.random(101) < 0.8, random.random(101) < 0.3, np.arange(101)[::-1]
-    assert interval_of(right, alone) == pytest.approx(interval_of(right))
+    assert accuracy_interval(right, alone) == pytest.approx(accuracy_interval(right))
     low, high = difference_interval(right, other)
     assert 0 < low < right.mean() - other.mean() < high
     assert difference_interval(right, other, alone) == pytest.approx((low, high))
@@ -90,7 +90,7 @@ GROUPED = {
 @pytest.mark.parametrize(("right", "groups", "expected"), GROUPED.values(), ids=GROUPED)
 def test_groups_tell_little_more_than_as_many_documents(right, groups, expected):
     right = right.astype(bool)
-    assert interval_of(right, groups) == pytest.approx(expected, abs=0.02)
+    assert accuracy_interval(right, groups) == pytest.approx(expected, abs=0.02)
     low, high = difference_interval(right, ~right, groups)
     assert -1 <= low < high <= 1
 
@@ -104,7 +104,7 @@ def test_intervals_of_groups_hold_the_share_that_those_of_documents_miss(n_group
         groups = np.repeat(np.arange(n_groups), random.integers(2, 20, n_groups))
         right = random.random(len(groups)) < share_of_group[groups]
         for i, given in enumerate((None, groups)):
-            low, high = interval_of(right, given)
+            low, high = accuracy_interval(right, given)
             held[i] += low <= 0.75 <= high
     assert held[0] < 0.75 * 300
     assert held[1] > 0.88 * 300
@@ -117,7 +117,7 @@ def test_intervals_hold_where_few_groups_have_most_documents(sizes):
     held = no_difference = 0
     for _ in range(300):
         right, other = random.random((2, len(groups))) < random.beta(6, 2, (2, 30))[:, groups]
-        low, high = interval_of(right, groups)
+        low, high = accuracy_interval(right, groups)
         held += low <= 0.75 <= high
         low, high = difference_interval(right, other, groups)
         no_difference += low <= 0 <= high

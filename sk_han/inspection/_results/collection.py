@@ -23,19 +23,19 @@ from sk_han._rendering.blocks import (
 from sk_han._rendering.result import Extent, Result, plain
 from sk_han._rendering.shading import (
     document_blocks,
+    label_spans,
     legend,
-    named,
     prediction,
-    shaded,
+    shade_document,
 )
-from sk_han._rendering.text import lines_of
+from sk_han._rendering.text import format_lines
 from sk_han._targets.target import log_odds
 from sk_han._utils.containers import (
     column_dtype,
     document_name,
-    frame_of,
     label_list,
     listed,
+    make_frame,
     plain_label,
 )
 from sk_han._utils.messages import a_kind, check_count, counted, in_one_line
@@ -298,7 +298,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             ]
         if any(e.against is not None for e in self):
             columns["against"] = [e.against for e in self]
-        return frame_of(
+        return make_frame(
             columns
             | {
                 "sentences": [len(e.sentence_spans) for e in self],
@@ -331,7 +331,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         """
         if max_documents is not None:
             check_count("max_documents", max_documents)
-        return lines_of(self._blocks("terminal", max_documents=max_documents), width=width)
+        return format_lines(self._blocks("terminal", max_documents=max_documents), width=width)
 
     def to_html(
         self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True
@@ -347,7 +347,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         path, full_page
             As of `Result.to_html`.
         """
-        return self._written_page(path, full_page, max_documents=None)
+        return self._render_page(path, full_page, max_documents=None)
 
     def by_document(self) -> Iterator[ExplanationList]:
         """Yield lists of the explanations of each document: neighbours of one number and text."""
@@ -423,9 +423,9 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
 
     def _terminal_blocks(self) -> Iterator[Block]:
         """Yield the explanations of one document below each other."""
-        true, columns = self._true(), shaded(list(self))
+        true, columns = self._true(), shade_document(list(self))
         for explanation, column in zip(self, columns.shadings, strict=True):
-            known = [] if true is None else [", true: ", *named(true)]
+            known = [] if true is None else [", true: ", *label_spans(true)]
             head = [f"[{self.ids[0]}] ", *prediction(explanation, true), *known]
             yield Heading(head, 3)
             yield dataclasses.replace(columns, shadings=[column])
@@ -442,9 +442,9 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         first, true = self[0], self._true()
         sure = "" if first.labels is not None else f" ({percent(first.predicted_probability)})"
         name = document_name(self._numbers[0], self._ids)
-        title = [f"Document {name}: predicted ", *named(first.answer), sure]
+        title = [f"Document {name}: predicted ", *label_spans(first.answer), sure]
         if true is not None:
-            title += [", labelled ", *named(true)]
+            title += [", labelled ", *label_spans(true)]
         return [*title, " ", Span("wrong", "verdict")] if is_wrong else title
 
     def __repr__(self) -> str:

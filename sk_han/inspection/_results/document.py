@@ -15,10 +15,10 @@ from sk_han._rendering.figures import plot_explanation
 from sk_han._rendering.result import Extent, ReadOnlyResult, Shape, freeze, plain
 from sk_han._rendering.shading import (
     document_blocks,
+    label_spans,
     legend,
-    named,
     prediction,
-    shaded,
+    shade_document,
 )
 from sk_han._utils.containers import plain_label
 from sk_han._utils.messages import counted, in_one_line
@@ -359,11 +359,11 @@ class DocumentExplanation(ReadOnlyResult):
     def _blocks(self, extent: Extent, **options: Any) -> Iterator[Block]:
         if extent == "terminal":
             yield Sentence(prediction(self))
-            yield shaded([self])
+            yield shade_document([self])
             yield from legend([self], on_page=False)
             return
         sure = "" if self.labels is not None else f", {percent(self.predicted_probability)}"
-        yield Heading(["Predicted ", *named(self.answer), sure], 1)
+        yield Heading(["Predicted ", *label_spans(self.answer), sure], 1)
         yield from legend([self])
         yield from document_blocks([self])
 

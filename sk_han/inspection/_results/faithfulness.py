@@ -25,7 +25,7 @@ from sk_han._rendering.blocks import (
 )
 from sk_han._rendering.figures import plot_faithfulness
 from sk_han._rendering.result import Extent, Result
-from sk_han._utils.containers import frame_of
+from sk_han._utils.containers import make_frame
 from sk_han._utils.messages import counted
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class FaithfulnessReport(Result):
             intervals = np.array([self.intervals[metric][method] for method in self.methods])
             columns[f"{metric}_low"], columns[f"{metric}_high"] = intervals.T
         columns["seconds"] = list(self.seconds.values())
-        return frame_of(columns).set_index("method")
+        return make_frame(columns).set_index("method")
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Plot comprehensiveness and sufficiency of each method with their intervals."""

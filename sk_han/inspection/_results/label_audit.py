@@ -23,7 +23,7 @@ from sk_han._rendering.blocks import (
 )
 from sk_han._rendering.result import Extent, ReadOnlyResult
 from sk_han._rendering.shading import document_blocks, legend
-from sk_han._utils.containers import document_name, frame_of
+from sk_han._utils.containers import document_name, make_frame
 from sk_han._utils.files import write_csv
 from sk_han._utils.messages import counted
 from sk_han.inspection._results.collection import ExplanationList
@@ -176,7 +176,7 @@ class LabelAudit(ReadOnlyResult):
         Its columns are the fields of `DoubtfulLabel`, and ``text`` if there are texts. With one
         label per document ``marked`` is left out, with several labels ``suggested``.
         """
-        return frame_of(self._columns())
+        return make_frame(self._columns())
 
     def to_csv(
         self,

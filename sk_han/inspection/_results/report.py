@@ -15,25 +15,25 @@ from sk_han._rendering.blocks import Block
 from sk_han._rendering.figures import plot_matrix
 from sk_han._rendering.report import confusion_matrix, report_blocks
 from sk_han._rendering.result import Extent, ReadOnlyResult, plain
-from sk_han._utils.containers import column_dtype, frame_of
+from sk_han._utils.containers import column_dtype, make_frame
 from sk_han._utils.messages import check_choice, counted
 from sk_han._utils.metrics import (
     Bin,
+    accuracy_interval,
     averages,
+    bootstrap,
     calibration_error_of_labels,
     difference_interval,
     distance_figures,
     effective_groups,
     figures,
     indicator,
-    interval_of,
+    label_scores,
     log_losses,
-    padded,
+    pad_labels,
     reliability,
-    resampled,
     resampled_half_width,
     resampled_share_interval,
-    shares_of,
 )
 from sk_han.inspection._results.collection import ExplanationList
 
@@ -291,7 +291,7 @@ class Report(ReadOnlyResult):
         has, gets = (indicator(codes, n) for codes in (self.targets, self.predicted))
         thresholds = [] if self.thresholds is None else self.thresholds.tolist()
         columns = (
-            *shares_of(*(each.sum(axis=0) for each in (has, gets, has & gets))),
+            *label_scores(*(each.sum(axis=0) for each in (has, gets, has & gets))),
             _average_precisions(self._padded, has),
             [*thresholds, *[None] * (n - len(thresholds))],
         )
@@ -332,7 +332,9 @@ class Report(ReadOnlyResult):
         shares = () if self.several_labels else _COVERAGES
         for n in dict.fromkeys(math.ceil(share * self.n_documents) for share in shares):
             rows = order[:n]
-            ends = interval_of(self.right[rows], None if self.groups is None else self.groups[rows])
+            ends = accuracy_interval(
+                self.right[rows], None if self.groups is None else self.groups[rows]
+            )
             least, accuracy = self.confidence[rows[-1]], self.right[rows].mean()
             found.append(Bin(len(rows), float(least), float(accuracy), *ends))
         return found
@@ -348,7 +350,7 @@ class Report(ReadOnlyResult):
         for i in np.unique(bins):
             these = bins == i
             lengths, right = self.n_words[these], self.right[these]
-            ends_of = interval_of(right, None if self.groups is None else self.groups[these])
+            ends_of = accuracy_interval(right, None if self.groups is None else self.groups[these])
             shortest, longest = int(lengths.min()), int(lengths.max())
             found.append(LengthBin(shortest, longest, len(right), float(right.mean()), *ends_of))
         return found
@@ -415,11 +417,11 @@ class Report(ReadOnlyResult):
         import pandas
 
         if what == "documents":
-            return frame_of(self._document_columns())
+            return make_frame(self._document_columns())
         if what == "classes":
             columns = zip(*self.class_scores, strict=True)
             named = dict(zip(ClassScores._fields, map(list, columns), strict=True))
-            return frame_of(named).set_index("label")
+            return make_frame(named).set_index("label")
         if what == "scores":
             return pandas.DataFrame(self.scores).T
         labels: list[Any] = [*self.labels, *[None] * self.several_labels]
@@ -451,7 +453,7 @@ class Report(ReadOnlyResult):
     @cached_property
     def _padded(self) -> NDArray[np.float64]:
         """Probabilities of all labels, zero for those that the model does not know."""
-        return padded(self.probabilities, len(self.labels))
+        return pad_labels(self.probabilities, len(self.labels))
 
     def _named(self, answer: NDArray[Any]) -> Any:
         if self.several_labels:
@@ -479,7 +481,7 @@ class Report(ReadOnlyResult):
     @cached_property
     def _resampled(self) -> dict[str, dict[str, NDArray[np.float64]]]:
         return {
-            name: resampled(given, self.targets, self.groups) for name, _, given in self._models()
+            name: bootstrap(given, self.targets, self.groups) for name, _, given in self._models()
         }
 
     def _class_scores(
@@ -487,7 +489,7 @@ class Report(ReadOnlyResult):
     ) -> dict[str, float]:
         found = figures(probabilities, self.targets, predicted)
         known = self.targets < self.n_classes
-        low, high = interval_of(predicted == self.targets, self.groups)
+        low, high = accuracy_interval(predicted == self.targets, self.groups)
         return {
             "accuracy": found["accuracy"],
             "accuracy_low": low,
@@ -506,7 +508,7 @@ class Report(ReadOnlyResult):
         groups = None if self.groups is None else self.groups[known]
         given, true = predicted[known], self.targets[known]
         figures_of = partial(distance_figures, values=self.values)
-        drawn = resampled(given, true, groups, figures_of)
+        drawn = bootstrap(given, true, groups, figures_of)
         found: dict[str, float] = {}
         for name, value in figures_of(given, true, np.ones((1, len(true)))).items():
             is_drawn = self._n_drawn and np.ptp(drawn[name]) >= _ALIKE
@@ -514,7 +516,7 @@ class Report(ReadOnlyResult):
             ends = (0, np.inf) if name == "mean_absolute_error" else (-1, 1)
             low, high = np.clip([value[0] - half, value[0] + half], *ends).tolist()
             if name == "within_one_step":
-                low, high = interval_of(np.abs(given - true) <= 1, groups)
+                low, high = accuracy_interval(np.abs(given - true) <= 1, groups)
             found |= {name: float(value[0]), f"{name}_low": low, f"{name}_high": high}
         return found
 
@@ -525,7 +527,7 @@ class Report(ReadOnlyResult):
         for figure, drawn in self._resampled[name].items():
             low = high = np.nan
             if figure == "subset_accuracy":
-                low, high = interval_of((given == self.targets).all(axis=1), self.groups)
+                low, high = accuracy_interval((given == self.targets).all(axis=1), self.groups)
             elif self._n_drawn and np.ptp(drawn) >= _ALIKE:
                 low, high = resampled_share_interval(values[figure], drawn, self._n_drawn)
             values |= {f"{figure}_low": low, f"{figure}_high": high}

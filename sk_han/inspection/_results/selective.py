@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sk_han._rendering.blocks import Bar, Block, Heading, Sentence, Span, Table, decimal, percent
 from sk_han._rendering.result import Extent, ReadOnlyResult, plain
-from sk_han._utils.containers import frame_of
+from sk_han._utils.containers import make_frame
 from sk_han._utils.messages import counted
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class SelectiveThreshold(ReadOnlyResult):
             "upper_bound": self.upper_bounds,
             "tested": self.tested,
         }
-        return frame_of(columns)
+        return make_frame(columns)
 
     @property
     def _shares(self) -> NDArray[np.float64]:

@@ -23,7 +23,7 @@ from sk_han._rendering.blocks import (
     with_minus,
 )
 from sk_han._rendering.result import Extent, Result
-from sk_han._utils.containers import frame_of, listed
+from sk_han._utils.containers import listed, make_frame
 from sk_han._utils.messages import counted, in_one_line
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ class Summary(Result):
         }
         found = [(each.label, term) for each in self.classes for term in each.terms]
         terms = [term for _, term in found]
-        frame = frame_of(
+        frame = make_frame(
             {
                 "class": [label for label, _ in found],
                 "part": [term.part for term in terms],
