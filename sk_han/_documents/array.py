@@ -211,8 +211,7 @@ class DocumentArray:
         empty = np.flatnonzero(np.diff(self.sentence_starts) == 0)
         if len(empty):
             raise ValueError(
-                f"Sentence {empty[0]} is empty; leave sentences without words out "
-                "(DocumentArray.from_nested does)."
+                f"Sentence {empty[0]} is empty; leave sentences without words out by from_nested."
             )
         check_ids(ids)
         self.word_ids: NDArray[np.int32] = ids.astype(np.int32, copy=False)
@@ -248,8 +247,7 @@ class DocumentArray:
             isinstance(part, DocumentArray) for part in parts
         ):
             raise TypeError(
-                "parts must be a list of DocumentArrays. DocumentArray.from_nested converts lists "
-                "of word ids."
+                "parts must be a list of DocumentArrays; from_nested converts lists of word ids."
             )
         if len(parts) == 1:
             return parts[0]

@@ -110,8 +110,7 @@ class SentenceArray(DocumentArray):
             raise TypeError(f"sentence_numbers must be integers; got dtype {numbers.dtype}.")
         if numbers.shape != (n,):
             raise ValueError(
-                f"sentence_numbers must have one number for each of {counted(n, 'sentence')}; got "
-                f"shape {numbers.shape}."
+                f"sentence_numbers must have the shape ({n},), one each; got {numbers.shape}."
             )
         if n and not 0 <= numbers.min() <= numbers.max() < len(table):
             raise ValueError(
@@ -141,8 +140,7 @@ class SentenceArray(DocumentArray):
         dimensions = {vectors.shape[-1] for vectors in arrays}
         if len(dimensions) != 1:
             raise ValueError(
-                "All sentence vectors must have the same size; got "
-                f"{sorted(dimensions) or 'no documents'}."
+                f"Sentence vectors need the same size; got {sorted(dimensions) or 'no documents'}."
             )
         starts = to_offsets(np.array([len(vectors) for vectors in arrays]))
         words = np.full(starts[-1], UNKNOWN_ID, dtype=np.int32)

@@ -203,8 +203,7 @@ class ColumnEncoder(NamedTuple):
         for name in chosen:
             if kinds.get(name) not in (None, *KINDS):
                 raise ValueError(
-                    f"columns[{name!r}] is {kinds[name]!r}; give one of {listed(KINDS, 9)}, or "
-                    "None for what its values look like."
+                    f"columns[{name!r}] is {kinds[name]!r}; give one of {listed(KINDS, 9)} or None."
                 )
             # A lone surrogate in a name raises an error here, since no file could hold it.
             name.encode()

@@ -47,8 +47,7 @@ def check_ngram_range(
     whole = all(isinstance(n, Integral) and not isinstance(n, bool) for n in ngram_range)
     if len(ngram_range) != 2 or not whole or not 1 <= ngram_range[0] <= ngram_range[1]:
         raise ValueError(
-            f"{name} is {ngram_range!r}; it takes the smallest and the largest number of {unit}, "
-            f"such as {example}, or None for no such model."
+            f"{name} is {ngram_range!r}; give two numbers of {unit}, such as {example}, or None."
         )
 
 

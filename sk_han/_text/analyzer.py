@@ -118,8 +118,7 @@ def to_strings(returned: Any, parameter: str) -> list[str]:
     else:
         got = a_kind(returned)
     raise TypeError(
-        f"{parameter} must return a list of strings; it returned {got}. For tokens of spaCy, "
-        "return [token.text for token in doc]."
+        f"{parameter} must return a list of strings; got {got}. For spaCy, return token.text."
     )
 
 

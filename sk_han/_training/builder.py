@@ -220,8 +220,7 @@ def _sort_callbacks(callbacks: list[Any]) -> tuple[list[float], list[Any], bool]
         callback = entry[1] if isinstance(entry, (tuple, list)) else entry
         if not isinstance(callback, Callback) and not isinstance(callback, type):
             raise TypeError(
-                "callbacks must hold skorch callbacks, such as sk_han.StopAfter(seconds=60); got "
-                f"{callback!r}."
+                f"callbacks must hold skorch callbacks, such as StopAfter(60); got {callback!r}."
             )
         if isinstance(callback, LoadInitState):
             raise ValueError(

@@ -267,8 +267,7 @@ def learn_embeddings(
     ids = word_ids(vocabulary)
     if not isinstance(documents, DocumentArray):
         raise TypeError(
-            f"documents is {a_kind(documents)}; give the DocumentArray that the "
-            "tokenizer makes of texts: tokenizer.transform(texts)."
+            f"documents is {a_kind(documents)}; give a DocumentArray: tokenizer.transform(texts)."
         )
     check_count("embedding_dim", embedding_dim)
     n_rows = max(ids.values(), default=UNKNOWN_ID) + 1
@@ -284,8 +283,7 @@ def learn_embeddings(
     words = {word: row for word, row in ids.items() if has_vector[row]}
     if not words:
         raise ValueError(
-            f"No two words of the vocabulary stand near each other in {counted(len(documents))} of "
-            f"{counted(documents.n_words, 'word')}: there is nothing to learn from."
+            f"No two words of the vocabulary are near each other in {documents.n_words:,} words."
         )
     coverage = len(ids), len(words), running_share(documents, np.flatnonzero(has_vector))
     return Embeddings(words, vectors, *coverage)
@@ -297,13 +295,11 @@ def check_embedding_init(init: Any) -> None:
     if isinstance(init, str):
         if init not in ("cooccurrence", "random"):
             raise ValueError(
-                f"embedding_init is {init!r}; give {can_be_given}. Files of vectors are read by "
-                "sk_han.embeddings.load_embeddings."
+                f"embedding_init is {init!r}; give {can_be_given}, such as load_embeddings(path)."
             )
     elif isinstance(init, Sequence) or hasattr(init, "numpy"):
         raise TypeError(
-            f"embedding_init is {a_kind(init)}; give {can_be_given}: np.asarray(...) "
-            "makes an array of it."
+            f"embedding_init is {a_kind(init)}; give {can_be_given}, such as np.asarray(...)."
         )
     elif isinstance(init, np.ndarray):
         _check_finite(init)

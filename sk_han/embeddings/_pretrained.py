@@ -359,8 +359,7 @@ def _entries(path: Any) -> Iterable[tuple[str, Callable[[], Any]]]:
     words = getattr(path, "key_to_index", path)
     if not isinstance(words, Mapping):
         raise TypeError(
-            f"path is {a_kind(path)}; give the path of a text file, gensim's "
-            "KeyedVectors (model.wv), or a mapping of words to vectors."
+            f"path is {a_kind(path)}; give a path, KeyedVectors, or a mapping of words to vectors."
         )
     return ((word, partial(path.__getitem__, word)) for word in words)
 
@@ -372,8 +371,7 @@ def word_ids(vocabulary: Any) -> Mapping[str, int]:
         vocabulary = getattr(vocabulary, "vocabulary_", vocabulary)
     if not isinstance(vocabulary, Mapping):
         raise TypeError(
-            f"vocabulary is {a_kind(vocabulary)}; give a fitted HierarchicalTokenizer or "
-            "its vocabulary_, a mapping of words to ids."
+            f"vocabulary is {a_kind(vocabulary)}; give a fitted tokenizer or its vocabulary_."
         )
     for word, number in vocabulary.items():
         if not isinstance(number, Integral):
@@ -426,8 +424,8 @@ def _check_finite(vectors: NDArray[np.float32], words: Sequence[str]) -> None:
     if wrong:
         raise ValueError(
             f"The pretrained vectors of {listed(wrong, 3)}, {len(wrong):,} of {len(words):,}, "
-            "hold NaN, infinity or numbers beyond single precision. Leave these words out, so that "
-            "they start with random vectors."
+            "hold NaN, infinity or numbers beyond single precision. Leave these words out; words "
+            "without a vector start with random ones."
         )
 
 

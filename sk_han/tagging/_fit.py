@@ -367,9 +367,8 @@ def _split(
     held_out, rows = order[:n_held_out], np.sort(order[n_held_out:])
     if not len(rows):
         raise ValueError(
-            f"validation_fraction={tagger.validation_fraction} of "
-            f"{counted(len(order), 'sentence')} leaves none to learn from. Lower it, or give more "
-            "sentences."
+            f"validation_fraction={tagger.validation_fraction} leaves no sentence of "
+            f"{len(order):,} to learn from. Lower it, or give more sentences."
         )
     if not n_held_out:
         share = f"{len(order)} is none"

@@ -211,8 +211,7 @@ def iob2_chunks(classes: NDArray[Any]) -> NDArray[np.int64]:
             continue
         if label[:2] not in ("B-", "I-"):
             raise ValueError(
-                f"scheme='iob2' needs the labels 'O', 'B-...' and 'I-...'; got {label!r}. Leave "
-                "the scheme out (None) for other labels."
+                f"scheme='iob2' needs the labels 'O', 'B-...', 'I-...'; got {label!r}. Or set None."
             )
         kind = kinds.setdefault(label[2:], len(kinds) + 1)
         chunks[i] = kind if label[0] == "B" else -kind

@@ -70,8 +70,7 @@ class Alignment(Result):
         matrix: NDArray[np.float64] = np.array(weights, dtype=np.float64)
         if matrix.shape != shape:
             raise ValueError(
-                f"weights must have the shape {shape}, a row for each target word and a column for "
-                f"each source word; got {matrix.shape}."
+                f"weights must have the shape {shape}, target by source; got {matrix.shape}."
             )
         if not ((matrix >= 0) & (matrix <= 1 + 1e-6)).all():
             raise ValueError("weights must be numbers from 0 to 1.")

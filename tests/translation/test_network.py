@@ -70,7 +70,7 @@ def test_a_padded_source_equals_a_shorter_one(network):
     both = network.encode(*batch_of(SOURCES, TARGETS)[:2])
     alone = network.encode(*batch_of(SOURCES[:1], TARGETS[:1])[:2])
     first, word = torch.tensor([0]), network.target_embedding(torch.tensor([3]))
-    state, weights = network.step(both[0].of(first), both[1].of(first), word)
+    state, weights = network.step(both[0].select(first), both[1].select(first), word)
     expected, expected_weights = network.step(*alone, word)
     assert torch.equal(weights[:, 3:], torch.zeros(1, 2, dtype=torch.float64))
     torch.testing.assert_close(weights[:, :3], expected_weights)
