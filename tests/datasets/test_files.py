@@ -206,7 +206,7 @@ def test_a_byte_order_mark_contradicts_another_encoding(write, name, encoding, g
     assert load_csv(path, label=None, encoding=named)[0].startswith("Zu")
 
 
-def test_utf_16_of_a_file_in_utf_8_is_told_with_its_name(write):
+def test_an_error_names_the_true_encoding_of_a_file(write):
     fault = r"(UTF-16 .* BOM|.*decode byte 0x74).*"  # the second from Python 3.14 on
     with pytest.raises(ValueError, match=rf"notes\.csv: {fault}\. Give .* perhaps utf-8[.,]"):
         load_csv(write("notes.csv", THREE_NOTES + "\n" * (len(THREE_NOTES) % 2)), encoding="utf16")
@@ -284,7 +284,7 @@ def tsv(*texts):
     return "\n".join(["text\tlabel", *lines, ""])
 
 
-def test_a_quotation_mark_that_swallows_lines_is_told_and_may_be_text(write):
+def test_an_unclosed_quotation_mark_warns_and_can_be_text(write):
     texts = ["Good.", '"Great film, he said.', "Bad.", 'A monitor of 27"']
     path = write("a.tsv", tsv(*texts))
     with pytest.warns(

@@ -197,7 +197,7 @@ def test_only_arrays_of_documents_are_joined(parts: Any) -> None:
 # In the hands of scikit-learn and joblib
 
 
-def test_copies_and_read_only_memory_maps_are_as_good_as_arrays(
+def test_copies_and_read_only_memory_maps_equal_the_original(
     documents: DocumentArray, nested_ids: Nested, tmp_path: Path
 ) -> None:
     for again in (pickle.loads(pickle.dumps(documents)), copy.deepcopy(documents)):

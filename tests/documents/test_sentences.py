@@ -41,7 +41,7 @@ def test_chosen_rows_keep_words_and_vectors_together() -> None:
     assert X[1:].vectors is X.vectors
 
 
-def test_pickled_rows_hold_their_vectors_alone_and_join_to_the_whole() -> None:
+def test_pickled_rows_hold_only_their_own_vectors() -> None:
     X = sentences()
     assert same(SentenceArray.concatenate([X[:1], X[1:]]), X)
     part = pickle.loads(pickle.dumps(X[:1]))

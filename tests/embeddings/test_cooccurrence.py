@@ -10,7 +10,7 @@ from sk_han.embeddings import _cooccurrence as module
 from sk_han.embeddings._cooccurrence import cooccurrence_vectors, left_singular_vectors
 
 
-def test_counts_do_not_depend_on_how_many_words_are_counted_at_once(monkeypatch):
+def test_counts_do_not_depend_on_the_chunk_size(monkeypatch):
     words = np.random.RandomState(0).randint(1, 9, size=(7, 1, 11)).tolist()
     documents = DocumentArray.from_nested(words)
     whole = cooccurrence_vectors(documents, (9, 3), random_state=0)
@@ -56,7 +56,7 @@ def test_the_documents_of_a_sample_keep_their_weights(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_of_a_giant_a_part_is_counted_and_it_hides_no_other_document(seed, monkeypatch):
+def test_a_huge_document_is_truncated_and_hides_no_other(seed, monkeypatch):
     monkeypatch.setattr(module, "_MOST_WORDS", 60)
     documents = DocumentArray.from_nested(
         [[[*range(2, 92)]], *([[word, word + 1]] for word in range(92, 112, 2))]
@@ -88,7 +88,7 @@ class TestSingularVectors:
         left, right = (np.linalg.qr(rng.normal(size=(n, 7)))[0] for n in (53, 47))
         return csr_matrix((left * np.arange(7, 0, -1.0)) @ right.T).astype(np.float32)
 
-    def test_values_and_vectors_are_those_of_numpy_and_none_is_beyond_the_rank(self, low_rank):
+    def test_singular_vectors_equal_those_of_numpy(self, low_rank):
         vectors, values = singular_vectors(low_rank, 20)
         expected, all_values, _ = np.linalg.svd(low_rank.toarray())
         np.testing.assert_allclose(values[:7], all_values[:7], rtol=1e-5)

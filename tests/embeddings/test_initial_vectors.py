@@ -43,7 +43,7 @@ class TestLearnt:
         expected = np.array(list(of_words.values()))
         np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-5)
 
-    def test_portions_and_fits_that_go_on_keep_those_of_the_first(self):
+    def test_continued_fits_keep_the_initial_vectors(self):
         first = fitted(OF_TWELVE[:4], KINDS[:4], warm_start=True)
         learnt = weights_of(first)
         other = ["Fell a good rain. The shone day a sun.", "The bad sun a day. And fell the good."]
@@ -99,11 +99,11 @@ class TestGiven:
             ({"good": [np.nan] * 5}, ValueError, "vectors of 'good', 1 of 1, hold NaN"),
         ],
     )
-    def test_what_is_no_array_of_numbers_is_refused_with_the_repair(self, init, error, message):
+    def test_an_invalid_embedding_init_is_refused(self, init, error, message):
         with pytest.raises(error, match=message):
             fitted(embedding_init=init, callbacks=[NeverStarted()])
 
-    def test_an_array_that_is_not_finite_is_refused_before_a_text_is_read(self):
+    def test_a_nonfinite_array_is_refused_before_reading_texts(self):
         def never(text):
             raise AssertionError("a text was read")
 

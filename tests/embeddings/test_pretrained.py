@@ -55,7 +55,7 @@ class TestEmbeddingMatrix:
         assert np.array_equal(matrix_of(VECTORS), matrix)  # by the same seed
         assert matrix_of(VECTORS, {"fine": 3, "joy": 11}).shape == (12, 3)  # ids with gaps
 
-    def test_words_without_a_vector_are_as_large_as_those_with_one(self) -> None:
+    def test_random_vectors_have_the_scale_of_pretrained_ones(self) -> None:
         vocabulary = {f"word{i}": i for i in range(2, 1009)} | {"fine": 1009}
         matrix = matrix_of(VECTORS, vocabulary)
         assert matrix[:1009].std() == pytest.approx(np.std(VECTORS["fine"]), rel=0.1)
@@ -76,13 +76,13 @@ class TestEmbeddingMatrix:
         with pytest.raises(ValueError, match=message):
             matrix_of(vectors)
 
-    def test_a_word_takes_its_own_vector_and_else_that_of_its_lower_case(self) -> None:
+    def test_a_word_without_vector_falls_back_to_lower_case(self) -> None:
         assert matrix_of(VECTORS, {"Fine": 2, "fine": 3})[2].tolist() == VECTORS["fine"]
         vectors = {"fine": [1.0, 0.0], "Fine": [0.0, 1.0]}
         assert matrix_of(vectors, {"Fine": 2}, 2)[2].tolist() == [0.0, 1.0]
 
     @pytest.mark.parametrize("spelling", ["CAFÉ", "Cafe\u0301", "cafe\u0301"])
-    def test_a_mapping_and_a_file_have_vectors_of_the_same_words(
+    def test_a_mapping_and_a_file_give_the_same_vectors(
         self, spelling: str, tmp_path: Path
     ) -> None:
         vectors = {"tea": [5.0, 6.0], "don’t": [3.0, 4.0], spelling: [1.0, 2.0], "Café": [7.0, 8.0]}
@@ -249,9 +249,7 @@ def load_content(folder: Path, content: str | bytes, vocabulary: Any = None) -> 
     ],
     ids=["glove", "word2vec", "gzip", "byte order mark", "Windows", "trailing spaces", "blank"],
 )
-def test_a_file_has_a_word_and_its_numbers_on_each_line(
-    tmp_path: Path, content: str | bytes
-) -> None:
+def test_valid_files_of_vectors_are_read(tmp_path: Path, content: str | bytes) -> None:
     vectors = {word: vector.tolist() for word, vector in load_content(tmp_path, content).items()}
     assert vectors == {"film": [0.5, -0.25, pytest.approx(0.001)], "fine": [1.0, 2.0, 0.5]}
 

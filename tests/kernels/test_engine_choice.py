@@ -123,7 +123,7 @@ class TestProcesses:
         )
         assert said.strip() == "0"
 
-    def test_threads_may_fit_and_predict_at_once_on_a_cold_cache(self, tmp_path):
+    def test_threads_can_fit_and_predict_with_a_cold_cache(self, tmp_path):
         said = run(
             "from concurrent.futures import ThreadPoolExecutor\n"
             "texts, _ = make_reviews(100, random_state=1)\n"

@@ -67,7 +67,7 @@ class TestKernels:
 
 @needs_gpu
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
-def test_a_gpu_that_is_not_the_current_one_computes_the_same():
+def test_a_gpu_other_than_the_current_one_computes_the_same():
     found = []
     for device in ("cpu", "cuda:1"):
         torch.manual_seed(7)
@@ -139,7 +139,7 @@ class TestWhereTheyCompute:
         encoder, index = BidirectionalGRU(3, 5), torch.zeros(2, dtype=torch.int64)
         assert encoder(torch.ones(1, 3), index, torch.tensor([2])).shape == (2, 10)
 
-    def test_not_for_the_engine_torch_nor_by_amd_nor_without_triton(self, monkeypatch, weight):
+    def test_gpu_kernels_need_cuda_triton_and_another_engine_than_torch(self, monkeypatch, weight):
         monkeypatch.setattr(engine, "import_module", pytest.fail)
         with using_engine("torch"):
             assert _gpu_kernels(weight) is None

@@ -55,7 +55,7 @@ def test_callers_of_several_threads_share_a_pool():
     assert found == [[1] * 7] * 20
 
 
-def test_a_pool_that_starts_no_thread_leaves_the_work_to_the_caller(monkeypatch):
+def test_the_caller_does_all_work_without_helper_threads(monkeypatch):
     class Closed:
         def submit(self, *arguments):
             raise RuntimeError("cannot schedule new futures after interpreter shutdown")

@@ -150,12 +150,12 @@ def test_what_can_follow_words_is_no_part_of_one():
 
 
 @pytest.mark.thorough
-def test_no_character_beyond_the_table_has_a_lower_case_in_the_list():
+def test_no_abbreviation_has_a_character_beyond_the_lower_case_table():
     lower = {chr(code).lower() for code in range(0x3000, 0x110000)}
     assert not {letter for letters in lower for letter in letters} & set("".join(LISTED))
 
 
-def test_no_abbreviation_has_a_letter_whose_lower_case_depends_on_others():
+def test_lower_case_of_abbreviations_does_not_depend_on_context():
     # The kernel takes the first character of a lower case, and the first of the two sigmas.
     assert not set("".join(LISTED).lower()) & {"σ", "ς", "\u0307"}
 
@@ -177,7 +177,7 @@ def test_usual_texts_are_decided_without_the_rules_of_python(monkeypatch):
     assert "|".join(text[start:end] for start, end in found.sentence_spans) == expected
 
 
-def test_the_rules_of_python_go_on_where_the_kernel_is_undecided(monkeypatch):
+def test_python_decides_where_the_kernel_is_undecided(monkeypatch):
     read, rules = [], scanning.sentence_spans
 
     def recorded(text, start):

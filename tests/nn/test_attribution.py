@@ -54,9 +54,7 @@ def test_gradient_attention_is_attention_times_its_gradient(make_network, batch,
 
 
 @each_member
-def test_states_of_both_levels_share_the_pooled_vectors_times_any_gradient(
-    make_network, batch, params
-):
+def test_contributions_of_states_sum_to_pooled_vectors_times_gradient(make_network, batch, params):
     network = make_network(**params)
     poolings = network.word_attention, network.sentence_attention
     for pooling, input_size in zip(poolings, (10, 14), strict=True):
@@ -130,9 +128,7 @@ def test_documents_without_words_have_no_parts(make_network, params):
 
 
 @pytest.mark.parametrize("params", [{}, {"pooling": MultiHopAttention(size=19, hops=2)}], ids=str)
-def test_parts_tables_and_frozen_weights_change_nothing_and_nothing_is_left_behind(
-    make_network, batch, params
-):
+def test_chunks_tables_and_frozen_weights_do_not_change_contributions(make_network, batch, params):
     network = make_network(**params)
     expected = network.gradient_attention(*batch, fixed)
     assert not any(values.requires_grad for values in expected)

@@ -179,9 +179,7 @@ class TestPackedRNN:
         return make
 
     @each_kind
-    def test_the_body_written_by_hand_is_taken_where_there_is_one(
-        self, rnn, num_layers, bidirectional
-    ):
+    def test_only_the_default_rnn_has_kernels(self, rnn, num_layers, bidirectional):
         options = RNN(cell=rnn, num_layers=num_layers, bidirectional=bidirectional)
         encoder = HierarchicalAttentionNetwork(7, 2, rnn=options).word_encoder
         by_hand = (rnn, num_layers, bidirectional) == ("gru", 1, True)

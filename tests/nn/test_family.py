@@ -192,9 +192,7 @@ class TestEmbeddingDropout:
 
 
 @pytest.mark.parametrize(("embedding_dim", "is_there"), [(2, False), (16, True)])
-def test_a_table_of_words_for_kernels_is_not_much_larger_than_their_vectors(
-    embedding_dim, is_there, engine
-):
+def test_the_table_of_projected_words_is_limited_in_size(embedding_dim, is_there, engine):
     network = HierarchicalAttentionNetwork(11, 2, embedding_dim=embedding_dim, word_hidden=13)
     network.eval().tabulate()
     assert (network._projected is not None) is (is_there and engine == "numba")

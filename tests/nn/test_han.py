@@ -102,7 +102,7 @@ def test_a_batch_that_does_not_hold_together_is_refused(
         make_network(max_words=0)
 
 
-def test_sparse_gradient_is_the_dense_one_of_the_words_that_occurred(make_network, batch):
+def test_the_sparse_gradient_equals_the_dense_one(make_network, batch):
     dense, sparse = make_network(), make_network(sparse=True)
     for network in (dense, sparse):
         network(*batch).sum().backward()
@@ -190,7 +190,7 @@ class TestWhereTrainingStarts:
                 factor = gain if "weight_ih" in name else 1
                 assert weight.abs().max().item() == pytest.approx(factor * 50**-0.5, rel=0.05)
 
-    def test_long_vectors_move_the_gates_no_more_than_the_usual_ones(self):
+    def test_long_initial_vectors_do_not_saturate_the_gates(self):
         vectors = torch.randn(503, 13, generator=torch.Generator().manual_seed(0))
         found = []
         for size in (0.01, 0.1, 1.0, 30.0):
@@ -203,7 +203,7 @@ class TestWhereTrainingStarts:
         assert found[1:] == pytest.approx([found[1]] * 3, rel=0.02)
         assert found[0] == pytest.approx(found[1] / 10, rel=0.02)
 
-    def test_vectors_of_zeros_or_without_an_end_do_not_change_the_weights(self):
+    def test_zero_or_infinite_vectors_do_not_change_the_weights(self):
         for vectors in (torch.zeros(11, 5), torch.full((11, 5), float("inf"))):
             network = HierarchicalAttentionNetwork(11, 2, embedding_dim=5)
             before = network.word_encoder.state_dict()["gru.weight_ih_l0"].clone()

@@ -123,7 +123,7 @@ def test_steps_that_are_computed_apart_and_again_change_nothing(
     assert_close(*results, rtol=0, atol=1e-12)
 
 
-def test_recurrent_networks_go_backward_in_training_mode_and_stay_in_theirs(
+def test_backward_needs_training_mode_but_the_network_keeps_its_mode(
     make_network, batch, monkeypatch
 ):
     monkeypatch.setattr("sk_han.nn._encoders._in_blocks", _encoders._in_one_call)  # as on a GPU
@@ -137,7 +137,7 @@ def test_recurrent_networks_go_backward_in_training_mode_and_stay_in_theirs(
     assert not any(module.training for module in network.modules())
 
 
-def test_gradients_of_sums_of_labels_in_portions_are_those_of_all(make_network, batch, monkeypatch):
+def test_label_attention_in_portions_has_the_same_gradients(make_network, batch, monkeypatch):
     network = make_network(pooling=Attention(size=19, per_label=True))
     results = []
     for numbers in (10**6, 3 * 2 * 2):  # of three words

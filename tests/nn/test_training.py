@@ -136,7 +136,7 @@ GRADIENT = torch.tensor([[0.0, 6.0], [0.0, 0.0], [8.0, 0.0]])
 
 
 @pytest.mark.parametrize("sparse", [True, False])
-def test_noise_is_the_gradient_at_a_share_of_the_length_of_the_rows_it_moves(sparse):
+def test_noise_has_the_direction_of_the_gradient_and_relative_length(sparse):
     vectors = table(GRADIENT, sparse)
     # Rows 0 and 2 are 13 long together, their gradient is 10: a step of 0.5 * 13 / 10 gradients.
     with adversarial_noise(vectors, 0.5):
@@ -145,7 +145,7 @@ def test_noise_is_the_gradient_at_a_share_of_the_length_of_the_rows_it_moves(spa
 
 
 @pytest.mark.parametrize("sparse", [True, False])
-def test_vectors_are_put_back_bit_by_bit_after_an_error_too(sparse):
+def test_vectors_are_restored_exactly_even_after_an_error(sparse):
     vectors = table(GRADIENT / 3, sparse)
     before = vectors.detach().clone()
     with pytest.raises(KeyboardInterrupt), adversarial_noise(vectors, 0.1):

@@ -30,7 +30,7 @@ class TestWordTable:
             # Scikit-learn repeats a word shorter than n as a whole.
             assert len(np.unique(keys)) == len({ngram for ngram in expected if len(ngram) > 1})
 
-    def test_known_words_are_read_by_their_ids_and_others_by_their_spelling_alone(self):
+    def test_known_words_need_no_spelling(self):
         tokenizer = HierarchicalTokenizer()
         documents = tokenizer.fit_transform(TEXTS)
         table = WordTable.from_vocabulary(words_by_id(documents), len(tokenizer.vocabulary_) + 2)
@@ -69,9 +69,7 @@ class TestTrial:
             ([None] * 5, False),
         ],
     )
-    def test_the_trial_reads_folds_until_it_is_a_standard_error_away(
-        self, monkeypatch, gains, pays
-    ):
+    def test_the_trial_stops_when_the_difference_is_significant(self, monkeypatch, gains, pays):
         sizes, left = [], iter(gains)
 
         def gained(data, known, target):

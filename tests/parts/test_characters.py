@@ -158,7 +158,7 @@ class TestLaterFits:
         assert model.fit(texts, labels).character_scale_ > 0
         assert model.score(*others) > 0.8
 
-    def test_latent_directions_stay_in_fits_that_go_on_and_learn_from_portions(self, latent):
+    def test_latent_directions_are_kept_in_continued_fits(self, latent):
         texts, labels = inflected(60, seed=5)
         model = pickle.loads(pickle.dumps(latent)).fit(texts, labels)
         first, kept = (each.latent_character_model_ for each in (latent, model))
@@ -228,7 +228,7 @@ class TestDocumentsThatDoNotKnowTheirWords:
         known = ids_of(fitted.tokenizer_.transform(texts))
         np.testing.assert_allclose(fitted.predict_proba(known), fitted.predict_proba(texts))
 
-    def test_they_leave_the_model_out_of_a_fit_or_are_refused(self, fitted, ids, others):
+    def test_word_ids_alone_leave_characters_out_or_are_refused(self, fitted, ids, others):
         X, y = fitted.tokenizer_.transform(inflected(400)[0]), inflected(400)[1]
         held_out = {"X_val": ids, "y_val": others[1]}
         assert "characters" in HANClassifier(**TINY).fit(X, y).pool_.parts
@@ -243,7 +243,7 @@ class TestDocumentsThatDoNotKnowTheirWords:
             model.partial_fit(DocumentArray.from_nested([[[1, 2]]] * 100), others[1])
 
 
-def test_texts_without_labels_say_the_same_from_a_tokenizer_and_as_texts():
+def test_unlabelled_texts_and_documents_give_the_same_model():
     texts, labels = inflected(200)
     more = inflected(600, seed=2)[0]
     params = {**TINY, "linear_chars": (1, 4)}

@@ -32,7 +32,7 @@ def pairs_in_one_bucket():
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_crafted_ngram_counts_as_the_one_whose_place_it_takes_and_once():
+def test_a_colliding_ngram_counts_once():
     known, crafted = pairs_in_one_bucket()
     documents = DocumentArray.from_nested([[known], [[7, 8]]] * 4)
     data = LabelledDocuments(documents, np.array([1, 0] * 4), np.ones(8))

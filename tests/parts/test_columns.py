@@ -112,7 +112,7 @@ class TestWeights:
         assert 0.7 < slope < 1.2
         assert -0.8 < offset < -0.2
 
-    def test_the_strength_of_a_number_is_that_of_the_highest_evidence(self):
+    def test_the_strength_of_a_column_maximizes_the_evidence(self):
         part, documents, target = fit_part({"x": RNG.randn(600) + SIDES}, SIDES)
         steps = np.diff(part.weights[1:], axis=0)  # (S, K)
         above = documents.columns > np.arange(1, len(part.weights) - 1)  # (D, S)
@@ -165,7 +165,7 @@ def of_shops():
 
 class TestMisspeltKeys:
     @pytest.mark.parametrize("key", ["shpo", "Shop", "shop "])
-    def test_a_key_that_is_nearly_that_of_a_column_is_refused(self, of_shops, key):
+    def test_a_misspelt_key_is_refused(self, of_shops, key):
         rows = [OF_SHOPS[0], {"text": "Day.", key: "B", "price": 1}]
         with pytest.raises(ValueError, match=rf"X\[1\] has no 'shop'\. Did you mean '{key}'\?"):
             of_shops.predict(rows)

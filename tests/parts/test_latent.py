@@ -45,9 +45,7 @@ class TestSpace:
         one, other = vectors[topics.targets == 0], vectors[topics.targets == 1]
         assert np.abs(one @ other.T).max() < 1e-3 * np.abs(one @ one.T).max()
 
-    def test_a_document_has_its_place_whatever_its_neighbours_and_an_unknown_one_the_origin(
-        self, topics, space
-    ):
+    def test_a_projection_does_not_depend_on_other_documents(self, topics, space):
         unknown = DocumentArray.from_nested([[], [[999]]])
         documents = DocumentArray.concatenate([topics.documents[:9], unknown])
         vectors = space.vectors(documents)
@@ -56,9 +54,7 @@ class TestSpace:
         assert not vectors[9:].any()
 
     @pytest.mark.parametrize("most", [40, 61, 150])
-    def test_of_too_many_ngrams_those_of_the_most_documents_are_read(
-        self, topics, monkeypatch, most
-    ):
+    def test_the_most_frequent_ngrams_are_kept(self, topics, monkeypatch, most):
         monkeypatch.setattr(module, "_MOST_NGRAMS", most)
         read = fit_latent_space(topics.documents, (1, 2), random_state()).buckets
         monkeypatch.setattr(module, "_MOST_NGRAMS", 1 << 18)
@@ -72,7 +68,7 @@ class TestSpace:
     @pytest.mark.parametrize(
         "nested", [[], [[]], 30 * [[[2]]], 19 * [[[2, 3]], [[3, 2]]], 30 * [[[2, 3]]]]
     )
-    def test_too_little_text_and_words_of_every_document_have_no_directions(self, nested):
+    def test_too_little_text_has_no_directions(self, nested):
         documents = DocumentArray.from_nested(nested)
         assert fit_latent_space(documents, (1, 1), random_state()) is None
 
@@ -102,7 +98,7 @@ class TestModel:
         documents = DocumentArray.concatenate([topics.documents, DocumentArray.from_nested([[]])])
         np.testing.assert_allclose(model.logits(documents), scores, rtol=1e-3, atol=1e-3)
 
-    def test_it_comes_back_from_its_state_and_other_ratios_are_refused(self, topics, space):
+    def test_a_state_round_trips_and_wrong_ratios_are_refused(self, topics, space):
         data = LabelledDocuments(topics.documents, np.arange(600) % 3, topics.weights)
         state = (model := model_of(space, data[:60], 3)).to_state()
         check(NgramModel.SCHEMA, state, K=3, B=3)
@@ -140,9 +136,7 @@ class TestManyLabels:
         model, expected = LatentLearner(space, topics, classes(2)).fit(rows), topics[rows]
         np.testing.assert_array_equal(model.weights, model_of(space, expected).weights)
 
-    def test_of_many_a_sample_is_learnt_from_and_vectors_of_no_others_are_computed(
-        self, topics, space, monkeypatch
-    ):
+    def test_only_vectors_of_the_sample_are_computed(self, topics, space, monkeypatch):
         monkeypatch.setattr(module, "_MOST_DOCUMENTS", 100)
         learner = LatentLearner(space, topics, classes(2))
         assert learner.vectors.shape[0] == 100

@@ -26,7 +26,7 @@ def test_it_stays_as_it_is_in_later_portions(fitted):
     np.testing.assert_array_equal(again.ngram_model_.weights, before.weights)
 
 
-def test_without_an_n_gram_of_two_documents_the_network_learns_alone():
+def test_without_repeated_ngrams_only_the_network_is_fitted():
     texts, labels = [f"a{i} b{i}" for i in range(2 * K)], np.arange(2 * K) % K
     classifier = HANClassifier(max_epochs=1, embedding_dim=5, random_state=0).fit(texts, labels)
     assert classifier.ngram_model_ is None

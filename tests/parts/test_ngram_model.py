@@ -207,7 +207,7 @@ def test_attributions_of_ngrams_sum_to_those_of_words():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_class_weights_are_those_of_the_model_and_zero_for_unknown_ngrams(n_classes):
+def test_class_weights_are_zero_for_unknown_ngrams(n_classes):
     targets = np.array([0, 0, 1, 2, 1, 2]) % n_classes
     model = fit_ngram_model(labelled(targets=targets), classes(n_classes), (1, 1))
     keys, *_ = keyed_ngrams(DocumentArray.from_nested([[[2], [99]]]), (1, 1))

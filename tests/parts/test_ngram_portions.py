@@ -39,7 +39,7 @@ def row_of(model, *word_ids):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_one_portion_is_a_fit_with_ngrams_of_single_documents_too(n_classes):
+def test_one_portion_equals_a_fit_with_rare_ngrams(n_classes):
     texts, labels = make_reviews(60, random_state=0)
     documents = HierarchicalTokenizer().fit_transform(texts)
     targets = np.arange(60) % 3 if n_classes == 3 else (labels == labels[0]).astype(int)
@@ -100,7 +100,7 @@ class TestGoingOn:
         assert partial_fit_ngram_model(None, labelled(FIRST, [0] * 4), classes(1), (1, 2)) is None
 
 
-def test_new_weights_minimize_the_loss_and_the_distance_to_the_earlier_ones():
+def test_new_weights_minimize_loss_plus_distance_to_earlier_ones():
     start = learnt(labelled(FIRST * 20, np.tile(TARGETS, 20)))
     portion = labelled([[[2]], [[2, 3]], [[5]]] * 5, [1, 1, 0] * 5)
     model = partial_fit_ngram_model(start, portion, classes(2), (1, 2))

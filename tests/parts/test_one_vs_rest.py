@@ -57,14 +57,14 @@ def test_the_default_tolerance_comes_near_the_minimum(engine):
         assert objective(lowest, b) < objective(np.append(*found), b) < 1.03 * objective(lowest, b)
 
 
-def test_a_document_of_weight_0_is_left_out_and_one_of_weight_2_counts_twice():
+def test_sample_weights_equal_repetition():
     weights = np.ones((D, 3))
     weights[:20], weights[20:40] = 0, 2
     expected = [minimum(b, np.ones((D, 3)), np.r_[20:D, 20:40]) for b in range(3)]
     np.testing.assert_allclose(solved(weights=weights), expected, atol=1e-4)
 
 
-def test_a_problem_has_the_same_solution_alone_among_others_and_on_two_threads():
+def test_a_solution_does_not_depend_on_threads_or_other_problems():
     alone = [solved(IS_POSITIVE[:, [b]], WEIGHTS[:, [b]])[0] for b in range(3)]
     np.testing.assert_array_equal(solved(), alone)
     with using_threads(2):
@@ -72,7 +72,7 @@ def test_a_problem_has_the_same_solution_alone_among_others_and_on_two_threads()
 
 
 @pytest.mark.parametrize("engine", ["numba", "torch"])
-def test_a_problem_of_one_side_or_of_weight_0_on_the_other_has_log_odds_alone(engine):
+def test_a_one_sided_problem_has_only_an_intercept(engine):
     one_sided = IS_POSITIVE.copy()
     one_sided[:, 1] = 0
     solutions = solved(one_sided, engine=engine)
@@ -144,7 +144,7 @@ def test_weights_of_all_sizes_learn_without_a_warning():
     assert right[heaviest].mean() > 0.5
 
 
-def test_dense_problems_have_the_solutions_of_scikit_learn_and_one_sided_ones_log_odds():
+def test_dense_solutions_equal_those_of_scikit_learn():
     points, is_positive = FEATURES.toarray().astype(float), IS_POSITIVE.copy()
     is_positive[:, 1] = 0
     weights = WEIGHTS * 7

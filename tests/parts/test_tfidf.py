@@ -66,7 +66,7 @@ def test_scores_are_those_of_dense_weights(model):
     np.testing.assert_allclose(model.logits(document)[0], expected, atol=1e-6)
 
 
-def test_a_batch_of_one_scores_as_a_batch_of_many_and_no_known_word_as_the_intercept(model):
+def test_scores_do_not_depend_on_the_batch(model):
     alone = np.concatenate([model.logits(DOCUMENTS[i : i + 1]) for i in range(7)])
     np.testing.assert_allclose(model.logits(DOCUMENTS)[:7], alone, atol=1e-12)
     np.testing.assert_allclose(model.logits(EMPTY_AND_OTHERS)[0], model.intercept)
@@ -131,7 +131,7 @@ def test_a_label_of_no_document_has_a_low_constant_score():
     assert scores[0] < -4
 
 
-def test_what_chose_the_strength_is_part_of_a_fit_to_the_same_documents_alone():
+def test_solutions_of_the_choice_are_reused_for_equal_rows():
     data, target = LabelledDocuments(DOCUMENTS, NUMBERS, WEIGHTS), OneOfClasses(NAMES)
     learner, afresh = (NgramLearner(data, target, (1, 2)) for _ in range(2))
     assert np.unique(learner.values.data)[:2] == pytest.approx([1, 1 + np.log(2)])

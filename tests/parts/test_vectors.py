@@ -28,7 +28,7 @@ def random_documents(seed=0):
     return SentenceArray(documents, rng.normal(size=(documents.n_sentences, 2)))
 
 
-def test_a_sentence_counts_by_the_fourth_root_of_its_words_and_the_sum_has_length_1():
+def test_document_vectors_are_weighted_sums_of_length_1():
     # 1 * (3, 0) + 2 * (0, 2) = (3, 4), of length 5.
     np.testing.assert_allclose(document_vectors(sentences()), [[0.6, 0.8], [0, 0], [0, 1]])
 
@@ -65,7 +65,7 @@ def test_sets_of_sentences_score_as_the_shortened_documents():
     np.testing.assert_allclose(MODEL.coalitions(documents, same), shorten, atol=1e-12)
 
 
-def test_shares_of_words_add_up_to_the_score_less_that_of_no_sentence():
+def test_contributions_of_words_sum_to_the_score():
     documents = random_documents()
     factors = np.random.default_rng(2).normal(size=(4, 3))
     words = MODEL.attributions(documents, factors)

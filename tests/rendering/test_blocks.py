@@ -25,7 +25,7 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize("write", WRITTEN)
-def test_a_number_has_no_exponent_and_is_not_written_as_0_or_all_unless_it_is(write):
+def test_numbers_have_no_exponent_and_no_false_0_or_100(write):
     written = {value: write(value) for value in WRITTEN[write]}
     assert str(written).replace("\\xa0", " ") == str(WRITTEN[write])
 
@@ -34,7 +34,7 @@ VALUES = st.lists(st.integers(-50, 50), max_size=30).map(lambda values: np.array
 
 
 @given(VALUES)
-def test_weak_words_are_the_most_that_hold_no_more_than_their_share_together(values):
+def test_weak_words_together_hold_at_most_their_share(values):
     weak, magnitudes = too_weak(values), np.abs(values)
     assert magnitudes[weak].sum() <= WEAK_SHARE * magnitudes.sum()
     if not weak.all():

@@ -68,7 +68,7 @@ def test_all_columns_of_a_wide_page_are_within_it(seen):
         assert {name: page["scrolls"] for name, page in found.items() if page["scrolls"]} == {}
 
 
-def test_of_several_labels_each_number_stands_with_its_label_on_a_narrow_page(seen):
+def test_numbers_stay_with_their_label_on_a_narrow_page(seen):
     _, width, found, _ = seen
     notes = found["side by side"]["notes"]
     assert len(notes) == len(THREE["classes"])

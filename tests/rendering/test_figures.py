@@ -24,7 +24,7 @@ def names(ax):
     return [label.get_text() for label in ax.get_yticklabels()]
 
 
-def test_each_sentence_has_a_bar_of_its_contribution_in_the_order_of_the_text():
+def test_bars_are_contributions_in_the_order_of_the_text():
     explanation = signed("One. Two. Three.", target="neg")
     ax = plot_explanation(explanation)
     assert names(ax) == ["One.", "Two.", "Three."]
@@ -73,7 +73,7 @@ def test_of_a_long_document_the_strongest_sentences_are_drawn():
     assert "(the strongest 20 of 30 sentences)" in ax.get_xlabel()
 
 
-def test_only_the_beginning_of_a_sentence_is_written_and_nothing_in_it_is_obeyed():
+def test_long_sentences_are_cut_and_their_markup_is_inert():
     ax = plot_explanation(signed("Word $x_1$ and \u202eback " + 50 * "word "))
     (name,) = names(ax)
     assert name.startswith("Word $x_1$")
@@ -89,7 +89,7 @@ def test_the_axes_must_be_one():
         plot_explanation(signed(), plt.subplots(1, 2)[1])
 
 
-def test_long_names_are_cut_where_they_do_not_differ_and_leave_room_for_the_shades():
+def test_long_names_are_cut_but_stay_distinct():
     ax = made(labels=[f"{50 * 'a'} {i} {50 * 'z'}" for i in range(3)]).plot()
     ax.figure.canvas.draw()  # a layout without room would warn
     columns, rows = (
@@ -115,7 +115,7 @@ def test_history_has_a_line_for_each_kind_of_number():
     np.testing.assert_array_equal(scores.lines[0].get_ydata(), [0.6, 0.7])
 
 
-def test_lines_of_two_epochs_that_fall_alike_do_not_hide_each_other():
+def test_coinciding_lines_stay_visible():
     epochs = [
         {"train_loss": 0.7, "valid_accuracy": 0.8},
         {"train_loss": 0.5, "valid_accuracy": 0.7},

@@ -372,7 +372,7 @@ def test_a_notebook_shows_a_fragment_as_its_stored_copy(name):
 
 
 @pytest.mark.parametrize("result", PAGES.values(), ids=PAGES)
-def test_a_page_has_no_script_loads_nothing_and_styles_every_class(result):
+def test_a_page_is_self_contained_and_styles_every_class(result):
     html = result.to_html()
     page, styles = Page(html), html[html.index("<style>") : html.index("</style>")]
     assert not {tag for tag, _ in page.tags} & {"script", "link", "img", "iframe", "object"}
@@ -384,7 +384,7 @@ def test_a_page_has_no_script_loads_nothing_and_styles_every_class(result):
             assert re.search(rf"\.{name}[ .\[,:]", styles), name
 
 
-def test_markup_in_a_result_of_every_class_is_shown_and_not_obeyed():
+def test_markup_in_every_kind_of_result_is_escaped():
     results = [*HOSTILE_RESULTS, *with_text(HOSTILE)]
     assert {type(each) for each in results} >= {type(each) for each in RESULTS.values()}
     for result in results:

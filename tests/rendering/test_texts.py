@@ -18,7 +18,7 @@ def plain(explanation, width=80):
 
 
 @pytest.mark.parametrize("result", with_text(f"Evil \x1b[2J\x07 \x9b31m {DIRECTIONS}\ud800\r\n"))
-def test_no_text_sends_commands_to_the_terminal_or_turns_it_round(result):
+def test_control_and_direction_characters_do_not_reach_the_terminal(result):
     shown = result.to_text(width=200)
     assert not re.search(f"[\x00-\x09\x0b-\x1f\x7f-\x9f{DIRECTIONS}\ud800]", shown)
     assert "\ufffd" in shown

@@ -96,7 +96,7 @@ def test_gradients_are_those_of_finite_differences(chain, shift):
     assert torch.autograd.gradcheck(likelihoods, inputs)
 
 
-def test_memory_does_not_grow_with_the_square_of_the_number_of_labels():
+def test_no_array_is_larger_than_the_transitions():
     n_labels, kept = 101, []
     scores = torch.zeros(int(CHAINS.sum()), n_labels), torch.zeros(n_labels)
     transitions = torch.zeros(n_labels, n_labels, requires_grad=True)
@@ -149,7 +149,7 @@ def test_shapes_shorten_runs_to_two(word, shape):
 
 
 @pytest.mark.parametrize("crf", [True, False])
-def test_the_loss_is_of_odds_that_are_smaller_by_the_weights(crf):
+def test_class_weights_adjust_the_logits_of_the_loss(crf):
     names = sorted({label for labels in Y for label in labels})
     weights = np.arange(1.0, len(names) + 1)
     tagger = tiny_tagger(crf=crf, class_weight=dict(zip(names, weights, strict=True))).fit(X, Y)

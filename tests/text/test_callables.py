@@ -86,7 +86,7 @@ def test_words_have_their_places(text, words, expected):
 
 
 @pytest.mark.parametrize(("text", "words"), CHANGED.values(), ids=CHANGED)
-def test_no_word_of_a_sentence_has_a_place_where_a_tokenizer_changed_one(text, words):
+def test_a_changed_word_leaves_its_sentence_without_spans(text, words):
     assert located(text, words) == len(words) * [""]
 
 
@@ -110,7 +110,7 @@ def test_every_word_that_was_kept_gets_a_place(words, data):
     assert found == [word.replace("``", "") for word in kept]
 
 
-def test_marks_without_a_place_get_an_empty_span_behind_the_last():
+def test_marks_that_are_not_found_get_empty_spans():
     assert locate_words("One two", ["one", "two", "''", "``"]) == [
         (0, 3),
         (4, 7),
@@ -126,7 +126,7 @@ WORDY = st.lists(
 
 
 @given(st.one_of(st.text(max_size=60), WORDY.map(" ".join)), WORDY)
-def test_a_span_holds_its_word_and_no_two_words_have_one_span(text, words):
+def test_spans_hold_their_words_and_do_not_overlap(text, words):
     spans = locate_words(text, words)
     assert len(spans) == (len(words) if text.strip() else 0)
     for word, (begin, end) in zip(words, spans, strict=False):
@@ -151,7 +151,7 @@ def test_a_span_holds_its_word_and_no_two_words_have_one_span(text, words):
         ]
     ),
 )
-def test_ten_times_the_words_take_at_most_fifteen_times_the_time(piece, word):
+def test_time_is_nearly_linear_in_the_words(piece, word):
     def locate(n):
         text, words = piece * n, ["zz", *[word] * n, "zz"]
         locate_words(text, words)
@@ -168,7 +168,7 @@ def test_locating_many_changed_sentences_takes_linear_time():
     assert growth(locate) <= LIMIT
 
 
-def test_a_word_tokenizer_gets_trimmed_sentences_and_says_what_words_are():
+def test_a_word_tokenizer_gets_trimmed_sentences():
     seen = []
 
     def tokenize(sentence):

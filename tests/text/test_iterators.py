@@ -34,9 +34,7 @@ def chunks_of_four(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=str,
 )
-def test_texts_that_are_read_in_chunks_give_what_a_list_gives(
-    chunks_of_four: None, params: dict[str, Any]
-) -> None:
+def test_chunks_of_texts_equal_a_list(chunks_of_four: None, params: dict[str, Any]) -> None:
     tokenizer = HierarchicalTokenizer(**params)
     expected = arrays(tokenizer.fit_transform(STREAMED))
     vocabulary = list(tokenizer.vocabulary_.items())

@@ -46,7 +46,7 @@ def test_character_tables_hold_no_punctuation_or_space(characters):
     ] == []
 
 
-def test_character_tables_hold_every_letter_mark_and_digit_of_living_scripts():
+def test_character_tables_cover_all_living_scripts():
     table = re.compile(f"[{WORD_CHARACTERS}{CHARACTER_WORDS}{CHARACTER_MARKS}]")
     missing = [
         chr(code)
@@ -59,7 +59,7 @@ def test_character_tables_hold_every_letter_mark_and_digit_of_living_scripts():
     assert re.sub(f"[{purpose}]", "", "".join(missing)) == ""
 
 
-def test_letters_and_marks_of_newer_releases_of_unicode_are_known_to_each_python():
+def test_newer_letters_are_known_to_each_python():
     # Of Unicode 15, 16 and 17, where a release of Python may have an older one.
     table = re.compile(f"[{WORD_CHARACTERS}{CHARACTER_WORDS}{CHARACTER_MARKS}]")
     newer = "\u088f\u0897\u0c5c\u0cdc\u0cf3\u0ece\u1acf\u1c89\u1c8a\ua7cb\ua7d2\ua7dc\ua7f1"

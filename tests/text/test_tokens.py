@@ -75,7 +75,7 @@ def test_words_of_scripts_with_spaces_stay_whole(text, expected):
         ("𠮷野", ["𠮷", "野"]),
     ],
 )
-def test_scripts_without_spaces_give_one_word_a_character_with_its_marks(text, expected):
+def test_each_character_is_a_word_in_scripts_without_spaces(text, expected):
     assert words(text) == expected
 
 

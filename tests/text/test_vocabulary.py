@@ -13,7 +13,7 @@ VOCABULARIES += [{"b": np.int64(2), "a": np.int64(3)}]
 
 
 @pytest.mark.parametrize("words", VOCABULARIES)
-def test_words_get_ids_in_their_order_and_those_of_a_set_in_the_alphabet(words):
+def test_words_get_ids_in_order_and_sets_are_sorted(words):
     vocabulary = vocabulary_of(words)
     assert list(vocabulary.items()) == [("b", 2), ("a", 3)]
     assert {type(i) for i in vocabulary.values()} == {int}

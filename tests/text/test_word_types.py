@@ -21,7 +21,7 @@ def test_chunks_are_joined_to_what_is_read_at_once(located):
         np.testing.assert_array_equal(getattr(found, field.name), getattr(expected, field.name))
 
 
-def test_a_tokenizer_that_asks_for_a_million_workers_gets_four_for_each_core(monkeypatch):
+def test_a_tokenizer_uses_at_most_four_workers_per_core(monkeypatch):
     asked = []
 
     class InOrder:

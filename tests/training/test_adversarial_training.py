@@ -51,7 +51,7 @@ def expected_gradients(network):
 
 
 @each_optimizer
-def test_a_step_has_half_the_clean_gradient_and_half_that_at_the_moved_vectors(optimizer):
+def test_a_noisy_step_averages_two_gradients(optimizer):
     net, expected = net_with(optimizer), net_with(optimizer)
     gradients = expected_gradients(expected.module_)
     clean = plain_gradients(expected.module_)["embedding.weight"]
@@ -84,7 +84,7 @@ def test_the_gradient_of_both_halves_is_clipped_as_one(optimizer):
         torch.testing.assert_close(found, expected[name] * 0.01 / length, rtol=1e-6, atol=1e-12)
 
 
-def test_noise_is_in_the_first_step_of_an_epoch_and_in_one_of_every_so_many():
+def test_noise_is_added_in_one_of_every_few_steps():
     net = net_with("sgd", noise_every=3)
     gradients = {True: expected_gradients(net.module_), False: plain_gradients(net.module_)}
     for epoch in ([True, False, False, True, False], [True]):
@@ -98,7 +98,7 @@ def test_noise_is_in_the_first_step_of_an_epoch_and_in_one_of_every_so_many():
             torch.testing.assert_close(gradient, expected, rtol=0, atol=1e-12)
 
 
-def test_frozen_vectors_have_no_noise_and_the_loss_counts_in_full():
+def test_frozen_vectors_get_no_noise():
     net = net_with("sgd")
     network = net.module_
     expected = plain_gradients(network)

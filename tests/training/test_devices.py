@@ -76,7 +76,7 @@ class TestForkedProcess:
         assert known() == [False, False]
 
 
-def test_too_little_memory_is_a_memory_error_also_where_pytorch_computes():
+def test_too_little_memory_raises_a_memory_error():
     message = r"could not allocate 1,125,899,906,842,624 bytes"
     with pytest.raises(MemoryError, match=message), computing():
         torch.empty(1 << 50, dtype=torch.uint8)
@@ -95,7 +95,7 @@ def test_tasks_of_a_dask_worker_share_the_cores(two_threads, monkeypatch):
     assert in_a_task(threads_in_use) == 1
 
 
-def test_a_model_that_asks_for_a_million_threads_gets_four_for_each_core():
+def test_a_model_uses_at_most_four_threads_per_core():
     before = torch.get_num_threads()
     with computing(threads=10**6):
         assert torch.get_num_threads() == n_threads() == 4 * cpu_count()
@@ -135,7 +135,7 @@ def test_devices_are_named_and_auto_takes_a_gpu_of_cuda(machine, n_gpus, mps, pr
     ("device", "why"),
     [("cuda:2", "available here"), ("mps", "available here"), ("CPU", "one of"), ("cuda:x", "one")],
 )
-def test_an_absent_device_is_refused_with_those_present_and_the_repair(machine, device, why):
+def test_an_absent_device_is_refused_with_the_present_ones(machine, device, why):
     machine(n_gpus=2)
     present = r"\['cpu', 'cuda', 'cuda:0', 'cuda:1'\]"
     repair = "device='auto' takes CUDA where there is one, else"

@@ -46,9 +46,7 @@ def _is_part(own: list[int], whole: list[int], most_words: int) -> bool:
 
 
 @given(nested_documents, st.integers(1, 12), st.integers(0, 99))
-def test_a_long_document_gives_a_run_of_sentences_and_a_short_one_itself(
-    nested: Any, most_words: int, seed: int
-) -> None:
+def test_an_excerpt_is_a_run_of_sentences(nested: Any, most_words: int, seed: int) -> None:
     for kept, document in zip(excerpts(nested, most_words, seed), nested, strict=True):
         if words_of(document) <= most_words:
             assert kept == document

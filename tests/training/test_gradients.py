@@ -83,7 +83,7 @@ def test_a_word_that_dropout_left_out_gets_no_gradient():
     assert 0 < rows.numel() < 10
 
 
-def test_documents_without_a_word_have_the_gradient_of_the_bias_alone():
+def test_empty_documents_only_have_a_gradient_of_the_bias():
     net = tiny_net()
     *_, gradients = step(net, CLASSES, DOCUMENTS[[1, 1, 1, 1, 1]])
     assert {name for name, each in gradients.items() if each.any()} == {"output.bias"}
@@ -131,7 +131,7 @@ def test_other_networks_and_losses_are_left_to_autograd(params):
     assert not kernels_train(tiny_net(**params), DOCUMENTS)
 
 
-def test_networks_with_frozen_layers_and_the_engine_of_pytorch_are_left_to_autograd():
+def test_frozen_layers_and_the_engine_torch_use_autograd():
     net = tiny_net()
     with engine.using_engine("torch"):
         assert not kernels_train(net, DOCUMENTS)

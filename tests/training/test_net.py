@@ -70,7 +70,7 @@ def read_by_a_fit(n, **params):
 @pytest.mark.parametrize(
     ("n", "batch_size", "sizes"), [(23, 5, [5, 5, 5, 5, 3]), (20, 5, 4 * [5]), (23, 99, [23])]
 )
-def test_an_epoch_reads_each_document_once_with_its_target_and_weight(n, batch_size, sizes):
+def test_an_epoch_reads_each_document_once(n, batch_size, sizes):
     batches = read_by_a_fit(n, batch_size=batch_size)
     assert [batch.shape[1] for batch in batches] == 2 * sizes
     words, targets, weights = np.hstack(batches)
@@ -83,7 +83,7 @@ def test_an_epoch_reads_each_document_once_with_its_target_and_weight(n, batch_s
     np.testing.assert_array_equal(again, words)
 
 
-def test_scores_of_an_epoch_are_those_of_all_held_out_documents():
+def test_epoch_scores_are_means_over_all_held_out_documents():
     texts = [*TEXTS[:6], "A good zebra. Bad!", "Bad", "It rained."]
     labels = np.array([*LABELS[:6], "pos", "neg", "pos"])
     classifier = tiny(max_epochs=3, net_params={"valid_batch_size": 7})  # and one batch of 2
@@ -116,7 +116,7 @@ def test_a_compiled_network_gives_the_same_probabilities():
     np.testing.assert_allclose(compiled.predict_proba(TEXTS), plain.predict_proba(TEXTS), atol=1e-4)
 
 
-def test_a_classifier_has_noise_in_every_other_step_unless_asked_for_another():
+def test_a_classifier_has_noise_in_every_other_step():
     def losses(noise_every):
         params = {} if noise_every is None else {"net_params": {"noise_every": noise_every}}
         settings = {"batch_size": 4, "validation_fraction": None, "lr_schedule": "constant"}
@@ -127,7 +127,7 @@ def test_a_classifier_has_noise_in_every_other_step_unless_asked_for_another():
     assert len({tuple(losses(noise_every)) for noise_every in (1, 2, 3)}) == 3
 
 
-def test_a_fit_by_kernels_gives_nearly_the_network_of_one_by_autograd():
+def test_kernels_and_autograd_train_nearly_the_same_network():
     pytest.importorskip("numba")
     settings = {"max_epochs": 3, "batch_size": 4, "adversarial_noise": 0.1}
     settings |= {"embedding_init": "random", "linear_ngrams": None}

@@ -20,7 +20,7 @@ def share_of_twos(documents):
     return np.stack([1 - share, share], axis=1)
 
 
-def test_sentences_go_to_the_halves_in_turn_and_a_single_one_is_cut(documents):
+def test_sentences_alternate_between_the_halves(documents):
     first, second = halves(documents)
     long = [[5, 2, 2, 1, 6, 7]], [[8, 9, 10, 2, 3]]
     assert first.to_nested() == [[[2, 3]], [], long[0], [[3, 3], [2, 4, 5, 12]], [[12]]]

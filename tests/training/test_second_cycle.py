@@ -80,5 +80,5 @@ def test_word_vectors_are_frozen_into_it():
 
 
 @pytest.mark.parametrize(("params", "n_epochs"), [({}, 6 + 12), ({"callbacks": [Callback()]}, 8)])
-def test_the_first_cycle_is_shorter_where_a_second_one_may_follow(params, n_epochs):
+def test_the_first_cycle_is_shorter_if_a_second_may_follow(params, n_epochs):
     assert fitted(**STANDS_STILL | {"batch_size": 4} | params).n_iter_ == n_epochs

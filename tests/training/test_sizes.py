@@ -24,6 +24,6 @@ def test_few_documents_go_in_small_batches_unless_asked_for(n_documents, batch_s
         (1_600, 1, 2),
     ],
 )
-def test_auto_takes_a_number_of_steps_in_2_to_20_epochs(n_documents, batch_size, n_epochs):
+def test_auto_epochs_give_a_number_of_steps(n_documents, batch_size, n_epochs):
     assert epochs_for("auto", n_documents, batch_size) == n_epochs
     assert epochs_for(7, n_documents, batch_size) == 7

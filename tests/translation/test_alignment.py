@@ -33,7 +33,7 @@ def test_it_can_be_written_as_json(tmp_path):
     assert Alignment(**json.loads(written)).to_dict() == json.loads(written)
 
 
-def test_each_target_word_has_the_source_word_of_its_largest_weight():
+def test_pairs_are_words_with_the_largest_weight():
     assert alignment().pairs() == [("a", "ein", 0.7), ("$dog", "Hund", 0.75)]
     frame = alignment().to_frame()
     assert frame.loc["$dog"].to_dict() == {"ein": 0.0, "<b>": 0.25, "Hund": 0.75}
@@ -64,7 +64,7 @@ def _drawn():
 
 
 @pytest.mark.usefixtures("_drawn")
-def test_rows_of_the_heat_map_are_target_words_and_columns_source_words():
+def test_the_heat_map_has_target_rows_and_source_columns():
     found = alignment(target_words=["a", "$x$"])
     ax = found.plot()
     ax.figure.canvas.draw()  # a formula that is none would raise here

@@ -44,7 +44,7 @@ def gradients_of(network, logits):
     return torch.autograd.grad((probe * logits).sum(), list(network.parameters()))
 
 
-def test_logits_of_a_batch_equal_those_of_one_word_at_a_time(network):
+def test_logits_of_a_batch_equal_step_by_step_decoding(network):
     logits = network(*batch_of(SOURCES, TARGETS))
     assert logits.shape == (8, 7)
     torch.testing.assert_close(logits, one_word_at_a_time(network))
@@ -58,7 +58,7 @@ def test_a_decoder_starts_from_the_last_state_of_each_direction(network):
         torch.testing.assert_close(hidden, torch.tanh(network.start(last.flatten())))
 
 
-def test_gradients_of_a_batch_equal_those_of_one_word_at_a_time(network):
+def test_gradients_of_a_batch_equal_step_by_step_decoding(network):
     found = gradients_of(network, network(*batch_of(SOURCES, TARGETS)))
     expected = gradients_of(network, one_word_at_a_time(network))
     for (name, _), one, other in zip(network.named_parameters(), found, expected, strict=True):

@@ -57,7 +57,7 @@ def test_a_wide_beam_finds_the_best_of_all_hypotheses(network, penalty):
         assert max(remembered) > 1
 
 
-def test_a_beam_of_one_takes_the_most_probable_word_each_time(network):
+def test_a_beam_of_one_is_greedy(network):
     for pair, found in enumerate(search(network, beam_size=1, most=(6, 6, 6))):
         words: list[int] = []
         source = SOURCES.split(LENGTHS.tolist())[pair]

@@ -71,7 +71,7 @@ class TestAnotherProcess:
         assert sorted(load(folder / "contested.han").vocabulary_) in (["0", "word"], ["1", "word"])
         assert [name for name in os.listdir(folder) if "contested" in name] == ["contested.han"]
 
-    def test_one_that_is_killed_while_it_saves_leaves_the_old_file(self, fitted, elsewhere):
+    def test_a_killed_process_leaves_the_old_file(self, fitted, elsewhere):
         folder, ended = elsewhere
         assert ended.returncode == -signal.SIGKILL, ended.stderr
         found = load(folder / "model.han").predict_proba(UNSEEN)
@@ -118,9 +118,7 @@ class TestAccidents:
         assert saved.read_bytes() == before
         assert os.listdir(saved.parent) == ["model.han"]
 
-    def test_a_model_that_cannot_be_put_in_place_is_kept_where_the_error_says(
-        self, saved, monkeypatch
-    ):
+    def test_a_file_that_cannot_be_moved_is_kept(self, saved, monkeypatch):
         before = saved.read_bytes()
         monkeypatch.setattr(os, "replace", Broken(OSError(16, "Device or resource busy")))
         with pytest.raises(
@@ -132,7 +130,7 @@ class TestAccidents:
         assert str(kept) in str(info.value)
         assert isinstance(load(kept), HierarchicalTokenizer)
 
-    def test_what_ended_processes_left_an_hour_ago_is_removed_and_nothing_else(self, saved):
+    def test_only_old_temporary_files_are_removed(self, saved):
         left, in_use, link = (saved.with_name(f".sk_han-{i}.tmp") for i in range(3))
         for path, minutes in ((left, 61), (in_use, 59)):
             path.write_bytes(b"some")
@@ -168,9 +166,7 @@ class TestTheFile:
             save(broken, path)
         assert load(path).history_ == fitted.history_
 
-    def test_an_existing_file_keeps_its_rights_a_new_one_has_usual_ones_and_a_link_its_aim(
-        self, saved
-    ):
+    def test_permissions_and_links_are_kept(self, saved):
         usual = saved.with_name("other")
         usual.write_text("")
         assert saved.stat().st_mode == usual.stat().st_mode

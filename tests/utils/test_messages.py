@@ -40,7 +40,7 @@ def test_a_missing_package_is_named_with_its_command_and_a_broken_one_by_its_err
         (in_one_line, "very\n good\x00", "very good␀"),
     ],
 )
-def test_what_could_control_a_terminal_or_turn_a_line_is_replaced(function, text, shown):
+def test_control_and_direction_characters_are_replaced(function, text, shown):
     assert function(text) == shown
 
 
@@ -55,9 +55,7 @@ def test_what_could_control_a_terminal_or_turn_a_line_is_replaced(function, text
         ("long", 1, "…"),
     ],
 )
-def test_a_long_label_lacks_its_middle_so_that_labels_that_begin_alike_differ(
-    label, longest, shown
-):
+def test_a_shortened_label_lacks_its_middle(label, longest, shown):
     assert in_one_line(label, longest) == shown
 
 
@@ -83,7 +81,7 @@ IN_USE = {"sk_han": __file__, "joblib": __file__, "sk_hand": "/sk_hand/module.py
 
 
 @pytest.mark.parametrize(("package", "file"), IN_USE.items())
-def test_a_warning_points_at_the_first_frame_that_is_of_no_package_in_between(package, file):
+def test_a_warning_points_at_the_line_of_the_user(package, file):
     code = "from sk_han._utils.messages import warn_user\nwarn_user('Careful.')"
     compiled = compile(code, f"/{package}/module.py", "exec")
     assert places(exec, compiled, {"__name__": f"{package}.module"}) == [(file, UserWarning)]

@@ -44,7 +44,7 @@ def test_calibration_error_worked_by_hand():
     assert found == pytest.approx(1 / 4 * (1 - 0.5) + 3 / 4 * (0.9 - 1 / 3))
 
 
-def test_bins_hold_the_documents_of_their_confidence_with_intervals_of_groups():
+def test_reliability_bins_group_by_confidence():
     found = reliability(np.array([[0.9, 0.1], [0.88, 0.12], [0.4, 0.6]]), np.array([0, 1, 1]))
     assert [b.n_documents for b in found] == [1, 2]
     assert found[1].confidence == pytest.approx(0.89)
@@ -72,7 +72,7 @@ def test_groups_of_one_document_each_change_no_interval():
     assert np.prod(difference_interval(right, right)) < 0
 
 
-def test_the_interval_of_a_difference_is_that_of_agresti_and_min():
+def test_the_interval_of_a_difference_follows_agresti_and_min():
     # 15 documents that one alone has right, 5 that the other has: (15.5 - 5.5) / 102 +- 0.08598.
     ours, theirs = np.arange(100) < 95, np.arange(100) >= 15
     assert difference_interval(ours, theirs) == pytest.approx((0.01206, 0.18402), abs=1e-5)
@@ -96,7 +96,7 @@ def test_groups_tell_little_more_than_as_many_documents(right, groups, expected)
 
 
 @pytest.mark.parametrize("n_groups", [10, 30])
-def test_intervals_of_groups_hold_the_share_that_those_of_documents_miss(n_groups):
+def test_only_intervals_for_groups_cover_the_share(n_groups):
     random = np.random.default_rng(0)
     held = np.zeros(2)
     for _ in range(300):
@@ -125,7 +125,7 @@ def test_intervals_hold_where_few_groups_have_most_documents(sizes):
     assert no_difference >= 0.93 * 300
 
 
-def test_the_interval_by_samples_of_a_share_is_nearly_that_of_wilson():
+def test_the_bootstrap_interval_is_nearly_that_of_wilson():
     drawn = np.random.default_rng(0).binomial(200, 0.9, 5_000) / 200
     assert resampled_share_interval(0.9, drawn, 200) == pytest.approx(
         share_interval(180, 200), abs=0.004
@@ -144,7 +144,7 @@ def test_what_samples_lose_the_figure_has_lost_once():
     assert resampled_share_interval(0.85, drawn, 500)[0] == 0.85
 
 
-def test_equal_values_of_three_documents_do_not_tell_how_others_vary():
+def test_equal_values_other_than_0_have_no_interval():
     assert np.isnan(mean_interval(np.full(3, -0.875))).all()
     assert mean_interval(np.zeros(3)) == (0, 0)
 
@@ -158,7 +158,7 @@ def test_an_interval_of_few_documents_is_that_of_student():
 
 
 @pytest.mark.parametrize("n", [3, 5, 10])
-def test_a_method_as_good_as_chance_rarely_seems_better_on_few_documents(n):
+def test_chance_rarely_seems_significant_on_few_documents(n):
     ours, chance = np.random.default_rng(0).beta(0.6, 1.2, size=(2, 500, n))
     intervals = np.array([mean_interval(pairs) for pairs in ours - chance])
     seems_to_differ = (intervals[:, 0] > 0) | (intervals[:, 1] < 0)

@@ -60,7 +60,7 @@ def test_a_state_holds_parameters_and_what_was_learnt(estimator):
     assert vars(restored(estimator, unfitted)) == vars(clone(estimator))
 
 
-def test_a_state_that_is_refused_leaves_the_fitted_state_as_it_was():
+def test_a_refused_state_changes_nothing():
     classifier = fitted_classifier()
     before = vars(classifier).copy()
     with pytest.raises(ModelFormatError):
@@ -68,7 +68,7 @@ def test_a_state_that_is_refused_leaves_the_fitted_state_as_it_was():
     assert all(vars(classifier)[name] is value for name, value in before.items())
 
 
-def test_a_restored_state_is_independent_of_the_one_it_came_from():
+def test_a_restored_state_is_a_copy():
     classifier = fitted_classifier()
     other = tiny().from_state(classifier.to_state())
     expected = other.predict_proba(UNSEEN)

@@ -25,7 +25,7 @@ def counted(clock, seconds, verbose=1):
             advance(1000)
 
 
-def test_a_log_has_a_line_after_eight_silent_seconds_and_at_the_end(clock, capsys):
+def test_a_log_has_a_line_after_silence(clock, capsys):
     counted(clock, range(1, 19))
     assert capsys.readouterr().err.splitlines() == [
         "Predicted 8,000 documents in 8 s.",
@@ -49,7 +49,7 @@ def test_a_terminal_has_one_line_that_changes(clock, capsys, monkeypatch):
     assert len({*map(len, told.rstrip("\n").split("\r")[1:])}) == 1  # no rest of a longer one
 
 
-def test_the_line_of_an_error_takes_the_place_of_the_progress(clock, capsys, monkeypatch):
+def test_an_error_replaces_the_line_of_progress(clock, capsys, monkeypatch):
     def seconds():
         yield 1.0
         raise RuntimeError("bad row")
@@ -90,7 +90,7 @@ def test_seconds_are_told_in_the_unit_of_a_reader():
 # Stages of a fit
 
 
-def test_a_stage_that_comes_again_or_fails_adds_to_its_seconds(clock):
+def test_repeated_and_failed_stages_add_up_their_seconds(clock):
     timed = Stages()
 
     def work(name, seconds, error=None):
@@ -108,7 +108,7 @@ def test_a_stage_that_comes_again_or_fails_adds_to_its_seconds(clock):
     assert timed.total == 9.5
 
 
-def test_a_log_has_a_line_at_the_beginning_of_a_stage_and_seconds_of_long_ones(clock, capsys):
+def test_a_log_has_a_line_for_each_stage(clock, capsys):
     timed = Stages(verbose=1)
     with timed("set-up"):
         assert capsys.readouterr().err == "set-up ...\n"
