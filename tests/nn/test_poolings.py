@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from sk_han import Attention
+from sk_han import Attention, MultiHopAttention
 from sk_han.nn import (
     AttentionPooling,
     HierarchicalAttentionNetwork,
@@ -175,3 +175,10 @@ def test_an_attention_per_label_that_is_asked_for_stays(by_default, per_label):
     network = HierarchicalAttentionNetwork(7, 2, pooling=pooling)
     pooling.size = 23
     assert network.options.pooling.size == 5  # a copy
+
+
+@pytest.mark.parametrize(("hops", "kind"), [(1, AttentionPooling), (3, MultiHopPooling)])
+def test_one_hop_is_pooled_as_by_plain_attention(hops, kind):
+    pooling = MultiHopAttention(size=11, hops=hops)
+    network = HierarchicalAttentionNetwork(7, 2, pooling=pooling)
+    assert type(network.word_attention) is type(network.sentence_attention) is kind
