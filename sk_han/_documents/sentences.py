@@ -110,7 +110,8 @@ class SentenceArray(DocumentArray):
             raise TypeError(f"sentence_numbers must be integers; got dtype {numbers.dtype}.")
         if numbers.shape != (n,):
             raise ValueError(
-                f"sentence_numbers must have the shape ({n},), one each; got {numbers.shape}."
+                f"sentence_numbers must have one number for each of {counted(n, 'sentence')}; got "
+                f"shape {numbers.shape}."
             )
         if n and not 0 <= numbers.min() <= numbers.max() < len(table):
             raise ValueError(

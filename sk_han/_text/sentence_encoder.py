@@ -436,7 +436,8 @@ def _encode(encoder: Any, sentences: list[str]) -> Vectors:
     expected = f"one vector for each of {counted(n, 'sentence')}, shape ({n}, d)"
     if vectors.dtype.kind not in "biuf":
         raise TypeError(
-            f"The encoder {name} must give {expected}; got {a_kind(result)} of {vectors.dtype}."
+            f"The encoder {name} must give {expected}; got {a_kind(result)} of dtype "
+            f"{vectors.dtype}."
         )
     if vectors.ndim != 2 or len(vectors) != n or vectors.shape[1] == 0:
         raise ValueError(f"The encoder {name} must give {expected}; got shape {vectors.shape}.")

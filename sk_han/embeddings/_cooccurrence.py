@@ -283,7 +283,8 @@ def learn_embeddings(
     words = {word: row for word, row in ids.items() if has_vector[row]}
     if not words:
         raise ValueError(
-            f"No two words of the vocabulary are near each other in {documents.n_words:,} words."
+            f"No two words of the vocabulary are near each other in {counted(len(documents))} of "
+            f"{counted(documents.n_words, 'word')}: there is nothing to learn from."
         )
     coverage = len(ids), len(words), running_share(documents, np.flatnonzero(has_vector))
     return Embeddings(words, vectors, *coverage)

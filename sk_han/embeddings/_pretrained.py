@@ -371,7 +371,8 @@ def word_ids(vocabulary: Any) -> Mapping[str, int]:
         vocabulary = getattr(vocabulary, "vocabulary_", vocabulary)
     if not isinstance(vocabulary, Mapping):
         raise TypeError(
-            f"vocabulary is {a_kind(vocabulary)}; give a fitted tokenizer or its vocabulary_."
+            f"vocabulary is {a_kind(vocabulary)}; give a fitted HierarchicalTokenizer or "
+            "its vocabulary_, a mapping of words to ids."
         )
     for word, number in vocabulary.items():
         if not isinstance(number, Integral):
