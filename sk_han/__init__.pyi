@@ -15,6 +15,7 @@ from sk_han._options import Attention as Attention
 from sk_han._options import MultiHopAttention as MultiHopAttention
 from sk_han._persistence import load as load
 from sk_han._persistence import save as save
+from sk_han._regressor import HANRegressor as HANRegressor
 from sk_han._text.reader import DocumentSpans as DocumentSpans
 from sk_han._tokenizer import HierarchicalTokenizer as HierarchicalTokenizer
 from sk_han._training.callbacks import StopAfter as StopAfter

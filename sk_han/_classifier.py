@@ -1,69 +1,26 @@
-"""HANClassifier: a Hierarchical Attention Network and a linear model as one classifier."""
+"""HANClassifier: a Hierarchical Attention Network and linear models as one classifier."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han._fitting.data import FitInput
-from sk_han._fitting.fit import fit_model
-from sk_han._kernels.engine import engine_in_use, using_engine
-from sk_han._model.fitted_model import FittedModel
-from sk_han._parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NETWORK, NGRAMS, VECTORS
-from sk_han._parts.trained_network import TrainedNetwork
+from sk_han._estimator import HANEstimator, fitted_attribute
 from sk_han._storage.description import CLASSIFIER
-from sk_han._targets import Target
-from sk_han._text.sentence_encoder import SharesEncoder, in_pickle
 from sk_han._tokenizer import HierarchicalTokenizer
-from sk_han._training.builder import OPTIMIZERS
-from sk_han._training.fitted_state import getstate, restoring, setstate
-from sk_han._training.net import available_devices, computing
-from sk_han._utils.compat import (
-    FRACTION,
-    HasMethods,
-    StrOptions,
-    check_nested_params,
-    fit_context,
-    to_sklearn,
-    validate_parameter_constraints,
-)
-from sk_han._utils.messages import suggesting_names, warn_user
+from sk_han._utils.compat import FRACTION, StrOptions, to_sklearn
+from sk_han._utils.messages import suggesting_names
 from sk_han._utils.metrics import pad_labels
-from sk_han._utils.progress import Stages, tell
-from sk_han.inspection._explanations import ExplainedModel
-from sk_han.inspection._training import FitSummary
-
-if TYPE_CHECKING:
-    from sk_han.inspection._results.collection import ExplanationList
 
 
-def _fitted(read: Callable[[FittedModel], Any], doc: str) -> property:
-    """Return an attribute whose value is read from the fitted model."""
-    return property(lambda self: read(self.model_), doc=doc)
-
-
-class HANClassifier(
-    SharesEncoder,
-    ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    BaseEstimator,
-):
+class HANClassifier(ClassifierMixin, HANEstimator):
     """Classify documents by a Hierarchical Attention Network and linear models of n-grams.
 
     The models are trained separately, and their logits are added. The network encodes words by a
@@ -295,67 +252,16 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
     (3, 2)
     """
 
-    model_: FittedModel
+    classes_ = fitted_attribute(
+        lambda model: model.target.names, "The labels, in the order of columns."
+    )
+    thresholds_ = fitted_attribute(attrgetter("target.thresholds"), "Thresholds of several labels.")
 
-    pool_ = _fitted(lambda model: model.pool, "The parts, their scales and the target.")
-    tokenizer_ = _fitted(lambda model: model.tokenizer, "The fitted tokenizer.")
-    vocabulary_size_ = _fitted(lambda model: model.vocabulary_size, "Number of word ids.")
-    encoder_ = _fitted(
-        lambda model: model.encoder and model.encoder.name, "Name of the sentence encoder."
-    )
-    device_ = _fitted(lambda model: model.device, "The device that computed.")
-    history_ = _fitted(lambda model: model.history, "The numbers of each epoch.")
-    n_iter_ = _fitted(lambda model: model.n_iter, "Number of epochs trained.")
-    best_epoch_ = _fitted(lambda model: model.best_epoch, "The epoch of the weights.")
-    best_score_ = _fitted(lambda model: model.best_score, "Its accuracy on held-out documents.")
-    fit_summary_ = _fitted(
-        lambda model: model.fit_summary and FitSummary(**model.fit_summary), "Summary of the fit."
-    )
-    text_hashes_ = _fitted(lambda model: model.text_hashes, "Hashes of the training documents.")
-    classes_ = _fitted(lambda model: model.target.names, "The labels, in the order of columns.")
-    thresholds_ = _fitted(attrgetter("target.thresholds"), "Thresholds of several labels.")
-    net_ = _fitted(lambda model: model.pool.network.net, "The fitted skorch net.")
-    ngram_model_ = _fitted(lambda model: model.part(NGRAMS), "The linear model on n-grams.")
-    latent_model_ = _fitted(lambda model: model.part(LATENT), "The latent model.")
-    character_model_ = _fitted(
-        lambda model: model.part(CHARACTERS), "The linear model on characters."
-    )
-    latent_character_model_ = _fitted(
-        lambda model: model.part(LATENT_CHARACTERS), "The latent model on characters."
-    )
-    vector_model_ = _fitted(lambda model: model.part(VECTORS), "The model of sentence vectors.")
-    column_model_ = _fitted(lambda model: model.pool.columns, "The model of columns.")
-    network_scale_ = _fitted(lambda model: model.scale(NETWORK), "Scale of the network.")
-    ngram_scale_ = _fitted(lambda model: model.scale(NGRAMS), "Scale of the n-gram model.")
-    latent_scale_ = _fitted(lambda model: model.scale(LATENT), "Scale of the latent model.")
-    character_scale_ = _fitted(
-        lambda model: model.scale(CHARACTERS), "Scale of the model of characters."
-    )
-    latent_character_scale_ = _fitted(
-        lambda model: model.scale(LATENT_CHARACTERS), "Scale of the latent model of characters."
-    )
-    vector_scale_ = _fitted(
-        lambda model: model.scale(VECTORS), "Scale of the model of sentence vectors."
-    )
-    column_scale_ = _fitted(
-        lambda model: model.pool.columns_scale, "Scale of the model of columns."
-    )
-    feature_names_in_ = _fitted(
-        lambda model: np.array(model.feature_names, dtype=object), "Names of the columns read."
-    )
-    n_features_in_ = _fitted(lambda model: len(model.feature_names), "Number of columns read.")
-
-    _newest_format = 4
-    _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
-        **{name: to_sklearn(constraint) for name, constraint in CLASSIFIER.items()},
-        "tokenizer": [HierarchicalTokenizer, None],
-        "encoder": "no_validation",  # SentenceEncoder checks it
-        "encoder_memory": [str, os.PathLike, HasMethods("cache"), None],
-        # HasMethods accepts strings too; check_embedding_init checks the names.
-        "embedding_init": [np.ndarray, HasMethods("__getitem__")],
-        "optimizer": [StrOptions(set(OPTIMIZERS)), type],
+    _without: ClassVar[dict[str, Any]] = {"n_bins": None}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **HANEstimator._parameter_constraints,
+        **{name: to_sklearn(CLASSIFIER[name]) for name in ("class_weight", "priors", "ordered")},
         "threshold": [FRACTION, "array-like", StrOptions({"f1"})],
-        "random_state": ["random_state"],
     }
 
     @suggesting_names
@@ -436,122 +342,6 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
         self.n_threads = n_threads
         self.verbose = verbose
 
-    # Not skipped, since the parameters of the user's tokenizer must be checked too.
-    @fit_context(prefer_skip_nested_validation=False)
-    @suggesting_names
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        X_val: Any = None,
-        y_val: ArrayLike | None = None,
-        X_unlabelled: Any = None,
-        groups: ArrayLike | None = None,
-    ) -> HANClassifier:
-        """Fit network and linear models to labelled documents, and to text without labels.
-
-        Parameters
-        ----------
-        X : n_documents raw texts, DocumentArray, or ndarray of int of shape (D, S, W) or (D, W)
-            Integers are word ids padded with 0. A `SentenceArray` is a DocumentArray. With
-            `text_column` a table, and so are `X_val` and `X_unlabelled`.
-        y : array-like of shape (n_documents,) or indicator of shape (n_documents, n_labels)
-            Labels: strings, integers or booleans. An indicator has several labels a document: an
-            array, sparse matrix or DataFrame of 0 and 1, with a column for each label.
-        sample_weight : array-like of shape (n_documents,), default=None
-            Weights >= 0 in the loss and in the counts for word vectors; a document of weight 0 is
-            left out.
-        X_val, y_val : as X and y, default=None
-            Validation documents for the best epoch and the scales, instead of a part of X. A
-            ``Pipeline(..., transform_input=["X_val"])`` passes them tokenized.
-        X_unlabelled : as X, or iterator of raw texts, default=None
-            Documents without labels, of the same kind, the more the better. Vocabulary, word
-            vectors and latent models learn from them and, from 5,000 on, a new network before it
-            learns from labels (see the user guide). Leave out the texts that you will test on. An
-            iterator is read 10,000 texts at a time. With None, a warm start keeps latent models.
-        groups : array-like of shape (n_documents,), default=None
-            Group of each document, such as its author. Documents of a group are held out together,
-            so that scales and scores hold for new groups.
-
-        Returns
-        -------
-        HANClassifier
-            Itself. After an error, an earlier fitted state is unchanged.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If documents, labels, weights or parameters are invalid.
-        FloatingPointError
-            If the loss is no longer a finite number.
-        """
-        data = FitInput(X, y, sample_weight, X_unlabelled, X_val, y_val, groups=groups)
-        return self._fit(data, continues=self.warm_start)
-
-    @fit_context(prefer_skip_nested_validation=False)
-    def partial_fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        X_unlabelled: Any = None,
-    ) -> HANClassifier:
-        """Learn from one more portion of documents: one epoch at the constant rate `lr`.
-
-        No documents are held out, so scales are typical values, or those of an earlier `fit`. Only
-        relative weights within one call matter. If the first call (or an earlier `fit`) fitted no
-        linear models, later calls add none. A copy of a classifier starts with new optimizer
-        moments.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`. The first call fits the tokenizer and learns the initial word vectors, so
-            its texts should be many and typical.
-        classes : array-like of shape (n_classes,) or int, default=None
-            All labels of all portions; required in the first call. With several labels a document,
-            the names of all columns in their order, or their number.
-        X_unlabelled : as X, or iterator of raw texts, default=None
-            As in `fit`, for the first call, without pre-training. Later calls update the latent
-            model, which exists only if the first portion has documents of every class.
-
-        Returns
-        -------
-        HANClassifier
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If the first call has no classes or a later one `X_unlabelled`, or a label is unknown.
-        """
-        # scikit-learn checks the parameters of a first partial_fit only.
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
-        data = FitInput(X, y, sample_weight, X_unlabelled, classes=classes)
-        return self._fit(data, continues=True, is_partial=True)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable label of each document, the median, or all of its labels.
-
-        Parameters
-        ----------
-        X : as in `fit`
-
-        Returns
-        -------
-        ndarray of shape (n_documents,)
-            With `ordered` the first class whose cumulative probability reaches a half. With several
-            labels a document, an indicator of int64, (n_documents, n_labels): 1 where
-            the probability is at least the `threshold`.
-        """
-        check_is_fitted(self)
-        target, logits = self._scored(X)
-        return target.decode(target.decide(logits))
-
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probability of each class.
 
@@ -603,48 +393,6 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
         target, logits = self._scored(X)
         return target.decision_function(logits)
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """Compute document vectors: what the network's last layer reads.
-
-        The network has memorized its training documents, so a model trained on their vectors
-        overfits (see the user guide).
-
-        Parameters
-        ----------
-        X : as in `fit`
-
-        Returns
-        -------
-        ndarray of float32, shape (n_documents, n_features)
-            With the defaults ``2 * sentence_hidden`` features, all zeros for an empty document.
-        """
-        check_is_fitted(self)
-        model = self.model_.of_words()  # which is all that the network reads
-        with self._computing():
-            vectors: NDArray[np.float32] = model.pool.network.vectors(model.read(X))
-        return vectors
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit, and compute the vectors of the training documents, which a warning advises against.
-
-        Parameters
-        ----------
-        X, y, **fit_params
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of float32, shape (n_documents, n_features)
-            As in `transform`.
-        """
-        vectors = super().fit_transform(X, y, **fit_params)
-        warn_user(
-            "The network has memorized the documents whose vectors fit_transform computes, so a "
-            "model trained on them overfits. To classify texts next to other columns, fit "
-            "HANClassifier(text_column=...) to the table."
-        )
-        return vectors
-
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy; with several labels a document, all of them must be right.
 
@@ -657,122 +405,12 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
         """
         check_is_fitted(self)
         target, logits = self._scored(X)
-        true, predicted = target.known(y), target.decide(logits)
+        true, predicted = target.encode_to_compare(y), target.decide(logits)
         if predicted.ndim > 1:
             predicted = pad_labels(predicted, true.shape[1])
         return float(accuracy_score(true, predicted, sample_weight=sample_weight))
 
-    def set_params(self, **params: Any) -> HANClassifier:
-        """Set parameters, including nested ones of the tokenizer, `rnn` and `pooling`.
-
-        Parameters
-        ----------
-        **params
-            By name; ``pooling__size`` is the size of an `Attention`.
-
-        Returns
-        -------
-        HANClassifier
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If there is no such parameter, or `tokenizer`, `rnn` or `pooling` is not an object with
-            parameters of its own.
-        """
-        own = self.get_params(deep=False)
-        check_nested_params(params, own)
-        for name in params.keys() & (HierarchicalTokenizer().get_params().keys() - own.keys()):
-            raise ValueError(f"{name} belongs to the tokenizer; set tokenizer__{name}.")
-        super().set_params(**params)
-        return self
-
-    def explain(self, X: Any, **options: Any) -> ExplanationList:
-        """Compute the contribution of each word and sentence to the log-odds of a class.
-
-        Parameters
-        ----------
-        X, **options
-            As in `sk_han.explain`, which also explains a Pipeline.
-        """
-        check_is_fitted(self)
-        return self._explained().explain(X, **options)
-
-    def to_state(self) -> dict[str, Any]:
-        """Return the fitted state: arrays, plain values and fitted tokenizers.
-
-        Pickles and files of `save` hold it, without parameters. Arrays are not copied.
-        """
-        check_is_fitted(self)
-        return self.model_.to_state()
-
-    def from_state(self, state: Mapping[str, Any]) -> HANClassifier:
-        """Restore the result of `to_state`; raise ModelFormatError if an entry is invalid."""
-        with self._computing(), restoring("HANClassifier"):
-            self.model_ = FittedModel.from_state(state, TrainedNetwork, available_devices())
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        fitted = vars(self).get("model_")
-        encoder = in_pickle(self.encoder, fitted and fitted.encoder)
-        return {**getstate(self), "encoder": encoder}
-
-    __setstate__ = setstate
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.transformer_tags.preserves_dtype = []
         tags.classifier_tags.multi_label = True
         return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "model_" in vars(self)
-
-    @property
-    def engine_(self) -> str:
-        """The backend in use, "numba" or "torch"; on a GPU it is PyTorch."""
-        check_is_fitted(self)
-        with using_engine(self.engine):
-            return engine_in_use() if self.device_ == "cpu" else "torch"
-
-    @property
-    def _n_features_out(self) -> int:
-        """Number of columns of `transform`, for `get_feature_names_out`."""
-        return int(self.net_.module_.output.in_features)
-
-    def _fit(self, data: FitInput, *, continues: bool, is_partial: bool = False) -> HANClassifier:
-        """Fit, and set the model at the end: a failed fit does not change an earlier one."""
-        earlier = self._reading() if continues and "model_" in vars(self) else None
-        stages = Stages(self.verbose)
-        gradients = torch.inference_mode(mode=False)  # even inside of the caller's mode
-        with self._computing(), gradients:
-            model = fit_model(self, data, stages, earlier, is_partial=is_partial)
-        self.model_ = model  # one assignment: another thread reads the earlier fit or this one
-        tell(self.fit_summary_, quiet=not self.verbose)
-        return self
-
-    def _computing(self) -> AbstractContextManager[None]:
-        """Compute with the engine and threads of the parameters."""
-        return computing(self.engine, self.n_threads)
-
-    def _reading(self) -> FittedModel:
-        """Return the fitted model with the encoder of the parameters, if it is that of the fit."""
-        fitted = self.model_
-        with self._computing():  # a named encoder is made with these threads
-            model = fitted.read_with(self.encoder, self.encoder_memory, quiet=not self.verbose)
-        if model is not fitted and self.model_ is fitted:  # no fit of another thread is undone
-            self.model_ = model
-        return model
-
-    def _explained(self) -> ExplainedModel:
-        """Return the fitted model, and how it computes, as explanations need it."""
-        return ExplainedModel(self._reading(), computing=self._computing, quiet=not self.verbose)
-
-    def _scored(self, X: Any) -> tuple[Target, NDArray[np.float64]]:
-        """Return the target and the logits of all parts together, (D, K), of one fit."""
-        model = self._reading()
-        with self._computing():
-            return model.target, model.logits(X)

@@ -19,7 +19,9 @@ import sk_han
 from sk_han._classifier import HANClassifier
 from sk_han._storage.description import (
     ESTIMATORS,
+    WITH_PARTS,
     check_all_taken,
+    check_class,
     fitted_state,
     stored_estimator,
     stored_model,
@@ -123,7 +125,9 @@ def _estimator(data: Any, arrays: Arrays, encoder: Any) -> Any:
             if requested:
                 getattr(estimator, f"set_{method}_request")(**requested)
     estimator.from_state(fitted_state(fitted, arrays, _tokenizer))
-    if kind == "HANClassifier" and estimator.model_.needs_encoder:
+    if kind in WITH_PARTS:
+        check_class(kind, estimator.model_.target)
+    if kind in WITH_PARTS and estimator.model_.needs_encoder:
         estimator.encoder = encoder
         with estimator._computing():
             estimator.model_ = estimator.model_.with_encoder(encoder)

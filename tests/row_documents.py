@@ -13,6 +13,7 @@ from sk_han import (
     Attention,
     DocumentArray,
     HANClassifier,
+    HANRegressor,
     HierarchicalTokenizer,
     SentenceArray,
 )
@@ -33,8 +34,8 @@ class SetByScikitLearn:
         raise AttributeError("It is not set yet.")
 
 
-class RowClassifier(HANClassifier):
-    """HANClassifier to which a row is a document: a word for each column and bin."""
+class OfRows:
+    """An estimator to which a row is a document: a word for each column and bin."""
 
     feature_names_in_ = SetByScikitLearn()
     n_features_in_ = SetByScikitLearn()
@@ -59,6 +60,14 @@ class RowClassifier(HANClassifier):
         missing = -X.shape[1] % WORDS_PER_SENTENCE
         padded = np.pad(word_ids, ((0, 0), (0, missing)))
         return DocumentArray.from_padded(padded.reshape(len(X), -1, WORDS_PER_SENTENCE))
+
+
+class RowClassifier(OfRows, HANClassifier):
+    """HANClassifier of rows."""
+
+
+class RowRegressor(OfRows, HANRegressor):
+    """HANRegressor of rows."""
 
 
 class RowSentenceClassifier(RowClassifier):
@@ -100,21 +109,21 @@ def of_rows(tags):
 
 def row_estimators():
     """Make the estimators to check: small, and without noise, which only slows learning down."""
-    classifier = RowClassifier(
-        embedding_dim=8,
-        word_hidden=4,
-        sentence_hidden=4,
-        pooling=Attention(size=4),
-        dropout=0.0,
-        word_dropout=0.0,
-        lr=0.1,
-        lr_schedule="constant",
-        max_epochs=4,
-        batch_size=64,
-        validation_fraction=None,
-        device="cpu",
-    )
-    return [classifier, RowTokenizer(output="padded")]
+    small = {
+        "embedding_dim": 8,
+        "word_hidden": 4,
+        "sentence_hidden": 4,
+        "pooling": Attention(size=4),
+        "dropout": 0.0,
+        "word_dropout": 0.0,
+        "lr": 0.1,
+        "lr_schedule": "constant",
+        "max_epochs": 4,
+        "batch_size": 64,
+        "validation_fraction": None,
+        "device": "cpu",
+    }
+    return [RowClassifier(**small), RowTokenizer(output="padded"), RowRegressor(**small)]
 
 
 def sentence_estimator():
@@ -131,7 +140,7 @@ PORTIONS = [
 
 def explained_failures(estimator):
     """Say of each check that an estimator fails why that is right, and which test covers it."""
-    if isinstance(estimator, RowClassifier):
+    if isinstance(estimator, OfRows):
         refused = {}
         if isinstance(estimator, RowSentenceClassifier):
             refused = dict.fromkeys(PORTIONS, "documented: partial_fit refuses sentence vectors")

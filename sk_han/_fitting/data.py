@@ -32,7 +32,7 @@ from sk_han._parts import Pool
 from sk_han._parts.columns import ColumnEncoder, ReadTable, is_table
 from sk_han._parts.ngrams import check_ngram_range
 from sk_han._parts.pool import VECTORS
-from sk_han._targets import Target, check_same_kind, fit_target
+from sk_han._targets import Number, Target, check_same_kind, fit_target
 from sk_han._targets.splits import hold_out
 from sk_han._text.sentence_encoder import SentenceEncoder, SentenceReader, sentence_texts
 from sk_han._tokenizer import HierarchicalTokenizer
@@ -211,7 +211,7 @@ def read_data(
     is_partial: bool,
 ) -> FitState:
     """Check the user's data, encode labels, convert texts to word ids, and hold out documents."""
-    params = SimpleNamespace(**estimator.get_params(deep=False))
+    params = SimpleNamespace(**estimator.settings())
     device, rng = resolve_device(params.device), check_random_state(params.random_state)
     with stages("texts"):
         # Checks come before the texts are tokenized, which may take minutes.
@@ -294,9 +294,10 @@ def _data_line(fit: FitState) -> str:
     """Return a line about the data that was read."""
     documents = fit.labelled.documents
     kind = "class" if fit.target.has_one_label else "label"
+    of = "" if fit.target.is_number else f" of {counted(fit.n_classes, kind)}"
     held_out = "" if fit.held_out is None else f"; {len(fit.held_out):,} are held out"
     return (
-        f"Read {counted(len(documents))} of {counted(fit.n_classes, kind)}: "
+        f"Read {counted(len(documents))}{of}: "
         f"{counted(documents.n_words, 'word')} in {counted(documents.n_sentences, 'sentence')}"
         f"{held_out}"
     )
@@ -385,12 +386,12 @@ def _check_portion(data: FitInput, params: Any, fitted: FittedModel | None) -> N
             "sklearn.utils.class_weight.compute_class_weight computes them."
         )
     if fitted is None:
-        if data.classes is None:
+        if data.classes is None and not params.n_bins:
             raise ValueError("classes must be passed on the first call to partial_fit.")
         return
     target = fitted.pool.target
     if data.classes is not None:
-        names = target.names_of(data.classes)
+        names = target.read_classes(data.classes)
         if not np.array_equal(names, target.names):
             raise ValueError(
                 f"classes={names.tolist()} is not the same as on the first call to "
@@ -433,7 +434,8 @@ def _check_data(
         _check_encoder(X, params.encoder, warm_start_from)
     check_unlabelled(tables.X_unlabelled, X)
     if warm_start_from is None:
-        target, targets = fit_target(data.y, len(X), data.classes, ordered=params.ordered)
+        labels, kind = (data.y, len(X), data.classes), Number if params.n_bins else None
+        target, targets = fit_target(*labels, kind=kind, ordered=params.ordered)
     else:
         target = warm_start_from.pool.target
         check_same_kind(data.y, target, ordered=params.ordered)
@@ -444,6 +446,8 @@ def _check_data(
     if params.priors is not None:
         check_priors(params.priors, target)
     target, weights = target.weigh(targets, data.sample_weight, params.class_weight)
+    if isinstance(target, Number) and warm_start_from is None:
+        target = target.with_knots(targets[weights > 0], params.n_bins)
     has_ids = (
         warm_start_from is not None or getattr(params.tokenizer, "vocabulary", None) is not None
     )
@@ -542,7 +546,8 @@ def _labelled(documents: DocumentArray, checked: CheckedData) -> tuple[LabelledD
     """
     labels = checked.targets, checked.weights, checked.groups
     labelled = LabelledDocuments(documents, *labels)[checked.rows]
-    codes = checked.target.codes(labelled.targets)
+    # Copies with other numbers are no contradiction, and are held out together.
+    codes = checked.target.codes(labelled.targets) * (not checked.target.is_number)
     first_of_same = first_of_same_words(labelled.documents.words())
     if labelled.groups is None:
         labelled = replace(labelled, groups=copy_groups(first_of_same, codes))

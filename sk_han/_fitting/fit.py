@@ -15,11 +15,13 @@ from sk_han._fitting.linear import (
     fit_teacher,
 )
 from sk_han._fitting.network import fit_network
-from sk_han._fitting.scales import FittedNgrams, scale_parts
+from sk_han._fitting.scales import FittedNgrams, ScaledParts, scale_parts
 from sk_han._fitting.sources import ngram_sources
 from sk_han._fitting.summary import reference_of, summary_of, warn_of_a_useless_network
 from sk_han._model.fitted_model import FittedModel
+from sk_han._targets import Number
 from sk_han._training.builder import training_attributes
+from sk_han._utils.containers import Floats
 from sk_han._utils.progress import Stages
 
 
@@ -66,7 +68,17 @@ def fit_model(
         fit_summary=summary,
         text_hashes=_text_hashes(fit),
         reference=None if is_partial else reference_of(scaled, fit),
+        interval_scores=_interval_scores(scaled),
     ).with_priors(fit.params.priors)
+
+
+def _interval_scores(scaled: ScaledParts) -> Floats | None:
+    """Return the scores of the numbers of held-out documents, rising, if there are any."""
+    target, validation = scaled.pool.target, scaled.validation
+    if not isinstance(target, Number) or validation is None:
+        return None
+    p = target.probabilities(scaled.together)
+    return np.sort(target.interval_scores(p, validation.targets))
 
 
 def _text_hashes(fit: FitState) -> TextHashes:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import math
 import zlib
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
-from sk_han._documents import UNKNOWN_ID
+from sk_han._documents import UNKNOWN_ID, LabelledDocuments
 from sk_han._fitting.data import FitState
 from sk_han._fitting.scales import FittedNetwork, HeldOutLogits, ScalePrior, fit_scales
 from sk_han._parts import Pool
@@ -111,7 +112,15 @@ def _trained(fit: FitState, teacher: Pool | None, ngrams: HeldOutLogits | None) 
         with fit.stages("pre-training"):
             _pretrain(net, fit, teacher)
     with fit.stages("network"):
-        return net.train(fit.training_data, fit.validation, partial(_n_more, fit, ngrams, second))
+        more = partial(_n_more, fit, ngrams, second)
+        return net.train(
+            _for_network(fit.training_data, fit), _for_network(fit.validation, fit), more
+        )
+
+
+def _for_network(data: LabelledDocuments | None, fit: FitState) -> LabelledDocuments | None:
+    """Return documents with targets as the loss of the network takes them."""
+    return data and replace(data, targets=fit.target.network_targets(data.targets))
 
 
 def _n_more(fit: FitState, ngrams: HeldOutLogits | None, n_epochs: int, net: Net) -> int:
@@ -191,7 +200,7 @@ def _new_net(fit: FitState, **changes: Any) -> Net:
         make_net=document_net,
         loss={
             "criterion": fit.target.criterion(),
-            "measures": {"valid_accuracy": fit.target.epoch_accuracy},
+            "measures": {fit.target.measure: fit.target.epoch_accuracy},
             "decide": fit.target.decide,
             "predict_nonlinearity": "auto" if fit.target.has_one_label else torch.sigmoid,
         },

@@ -20,6 +20,7 @@ from sk_han._utils.containers import Floats, Integers
 
 _ALONE = 1.0  # the usual scale of a part without others
 _SMALLEST_ALONE = 0.01
+_SPREAD_OF_OFFSETS = 3.0  # standard deviation of the coefficients of offsets
 
 
 class ScalePrior(NamedTuple):
@@ -79,6 +80,13 @@ class ScaledParts:
     logits: NDArray[np.float64] | None = None
     unscaled: NDArray[np.float64] | None = None
 
+    @property
+    def together(self) -> Floats:
+        """Logits of the whole pool for the held-out documents, (H, K)."""
+        assert self.logits is not None
+        together: Floats = self.logits.sum(axis=0) + self.pool.target.offsets
+        return together
+
 
 def scale_parts(fitted: Sequence[FittedParts], fit: FitState) -> ScaledParts:
     """Fit a factor of each of the fitted parts, and decisions, on documents new to all parts.
@@ -98,12 +106,12 @@ def scale_parts(fitted: Sequence[FittedParts], fit: FitState) -> ScaledParts:
         scaled = ScaledParts(replace(pool, scales=earlier.scales), fitted)
     else:
         scaled = ScaledParts(_with_factors(fitted, _usual_factors(fitted).tolist()), fitted)
-    known = None
-    if scaled.validation is not None and scaled.logits is not None:
-        known = scaled.logits.sum(axis=0), scaled.validation.targets, scaled.validation.weights
+    known, target = None, scaled.pool.target
+    if scaled.validation is not None:
+        known = scaled.together, scaled.validation.targets, scaled.validation.weights
     learnt_from = fit.labelled.targets, fit.labelled.weights
-    target = fit.target.with_decisions(fit.params.threshold, learnt_from, known)
-    return replace(scaled, pool=replace(scaled.pool, target=target))
+    target = target.with_decisions(fit.params.threshold, learnt_from, known)
+    return replace(scaled, pool=replace(scaled.pool, target=target, shift=target.offsets))
 
 
 def _calibrated(fitted: Sequence[FittedParts], fit: FitState, rows: Integers) -> ScaledParts:
@@ -113,18 +121,27 @@ def _calibrated(fitted: Sequence[FittedParts], fit: FitState, rows: Integers) ->
     held_out = [parts.held_out for parts in fitted]
     logits = np.stack([z[np.searchsorted(known, rows)] for known, z in held_out])  # (F, H, K)
     factors: list[Scale] = usual.tolist()
+    offsets, target = fit.target.offset_shapes(), fit.target
     if fit.n_classes > 1:
-        scored = fit.target, logits, validation.targets, validation.weights
-        priors = [parts.prior for parts in fitted]
-        alone = len(fitted) == 1
-        factors = (
-            fit_scales(*scored, usual) if alone else fit_scales_near(*scored, priors)
-        ).tolist()
+        scored = target, logits, validation.targets, validation.weights
+        priors = [
+            parts.prior._replace(spread=parts.prior.spread * target.freedom) for parts in fitted
+        ]
+        alone, n = len(fitted) == 1, len(fitted)
+        numbers = (
+            fit_scales(*scored, usual, offsets)
+            if alone
+            else fit_scales_near(*scored, priors, offsets)
+        )
+        factors = numbers[:n].tolist()
+        if len(offsets):
+            target = replace(target, offsets=numbers[n:] @ offsets)  # type: ignore[type-var]
     reliance = fit.target.reliance(fit.training_data.targets)
     if reliance is not None:
         factors = _by_label(factors, fitted, reliance)
     scaled = np.stack([factor * z for factor, z in zip(factors, logits, strict=True)])
-    return ScaledParts(_with_factors(fitted, factors), fitted, validation, scaled, logits)
+    pool = replace(_with_factors(fitted, factors), target=target)
+    return ScaledParts(pool, fitted, validation, scaled, logits)
 
 
 def _usual_factors(fitted: Sequence[FittedParts]) -> Floats:
@@ -162,15 +179,23 @@ def _by_label(
 
 
 def fit_scales(
-    target: Target, logits: Any, targets: NDArray[Any], weights: Floats, centres: Floats
+    target: Target,
+    logits: Any,
+    targets: NDArray[Any],
+    weights: Floats,
+    centres: Floats,
+    offsets: Floats | None = None,
 ) -> Floats:
     """Return the scales (P,), from 0 on, with which logits (P, D, K) have the smallest loss.
 
     For one model this is temperature scaling (Guo et al., 2017), with a scale of at least 0.01; for
     several a logarithmic opinion pool (Heskes, 1998). Half the squared distance to `centres` (P,)
     is added to the weighted loss, which stays convex: with few documents the result is near them.
+    After the scales come coefficients of `offsets` (Q, K), whose sum is added to the logits.
     """
+    n, logits = len(centres), _and_offsets(logits, offsets)
     loss_at = _loss_by_scales(target, logits, targets, weights)
+    centres = np.append(centres, np.zeros(len(logits) - n))
 
     def loss_and_gradient(scales: Floats) -> tuple[float, Floats]:
         loss, gradient = loss_at(scales)
@@ -178,7 +203,8 @@ def fit_scales(
         return loss + (distance**2).sum() / 2, gradient + distance
 
     # A single model with the scale 0 would predict the same for all documents.
-    bounds = [(0 if len(centres) > 1 else _SMALLEST_ALONE, None)] * len(centres)
+    bounds: list[Any] = [(0 if n > 1 else _SMALLEST_ALONE, None)] * n
+    bounds += [(None, None)] * (len(centres) - n)
     return _minimum(loss_and_gradient, centres, bounds)
 
 
@@ -188,23 +214,37 @@ def fit_scales_near(
     targets: NDArray[Any],
     weights: Floats,
     priors: Sequence[ScalePrior],
+    offsets: Floats | None = None,
 ) -> Floats:
-    """Return scales (P,) as `fit_scales`, with the prior of each.
+    """Return scales (P,) and coefficients as `fit_scales`, with the prior of each scale.
 
     With thirty documents the result is close to the medians; with a thousand the documents decide.
     """
+    logits = _and_offsets(logits, offsets)
     loss_at = _loss_by_scales(target, logits, targets, weights)
-    medians = np.array([prior.median for prior in priors])
+    medians, n = np.array([prior.median for prior in priors]), len(priors)
 
     def loss_and_gradient(steps: Floats) -> tuple[float, Floats]:
-        scales = medians * np.exp(steps)
-        loss, gradient = loss_at(scales)
-        pairs = [prior.penalty(step) for prior, step in zip(priors, steps, strict=True)]
+        scales, free = medians * np.exp(steps[:n]), steps[n:]
+        loss, gradient = loss_at(np.append(scales, free))
+        pairs = [prior.penalty(step) for prior, step in zip(priors, steps[:n], strict=True)]
         penalties, slopes = np.array(pairs).T
-        return loss + penalties.sum(), gradient * scales + slopes
+        of_free = (free / _SPREAD_OF_OFFSETS) ** 2 / 2, free / _SPREAD_OF_OFFSETS**2
+        return loss + penalties.sum() + of_free[0].sum(), np.append(
+            gradient[:n] * scales + slopes, gradient[n:] + of_free[1]
+        )
 
-    scales: Floats = medians * np.exp(_minimum(loss_and_gradient, np.zeros(len(medians))))
-    return scales
+    solution = _minimum(loss_and_gradient, np.zeros(len(logits)))
+    return np.append(medians * np.exp(solution[:n]), solution[n:])
+
+
+def _and_offsets(logits: Any, offsets: Floats | None) -> Floats:
+    """Return logits (P, D, K), and after them offsets (Q, K) as logits of every document."""
+    logits = np.asarray(logits)
+    if offsets is None or not len(offsets):
+        return logits
+    every = np.broadcast_to(offsets[:, np.newaxis], (len(offsets), *logits.shape[1:]))
+    return np.concatenate([logits, every])
 
 
 def _loss_by_scales(

@@ -50,6 +50,7 @@ def summary_of(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
         seconds=dict(fit.stages.seconds),
         total_seconds=fit.stages.total,
         several_labels=not fit.target.has_one_label,
+        is_number=fit.target.is_number,
         columns=fit.column_descriptions,
     )
 
@@ -61,7 +62,7 @@ def reference_of(scaled: ScaledParts, fit: FitState) -> Reference:
     reference = Reference(shares, shares, 0.0, np.zeros(2), _unknown_words(fit))
     if validation is None or scaled.logits is None:
         return reference
-    w, p = validation.weights, target.probabilities(scaled.logits.sum(axis=0))
+    w, p = validation.weights, target.probabilities(scaled.together)
     confident = confidences(p, target)
     if fit.user_validation is not None and target.has_one_label:  # perhaps of another mix
         labels = target.soft(validation.targets)
@@ -232,10 +233,10 @@ def _scores(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
     validation, logits, unscaled = scaled.validation, scaled.logits, scaled.unscaled
     if validation is None or logits is None or unscaled is None:
         return {"n_scored": 0, **dict.fromkeys(SCORES), "shares": {}}
-    targets, weights, together = validation.targets, validation.weights, logits.sum(axis=0)
+    targets, weights, together = validation.targets, validation.weights, scaled.together
     losses, _ = fit.target.loss(together, targets, weights / weights.sum())
     sizes = {
-        of.title: float(np.abs(fit.target.centred(each)).mean())
+        of.title: float(np.abs(fit.target.center_scores(each)).mean())
         for of, each in zip(scaled.fitted, logits, strict=True)
     }
     total = sum(sizes.values())
@@ -243,15 +244,32 @@ def _scores(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
     linear = [z for z, of in pairs if isinstance(of, FittedNgrams)]
     alone = fit.target.with_decisions(0.5, (targets, weights), None)
     decided = decisions(together, validation, fit)
-    return dict.fromkeys(SCORES) | {
+    scores = {
         "n_scored": len(targets),
         "loss": float(losses.sum()),
-        "network_accuracy": alone.accuracy(unscaled[0], targets),
-        "linear_accuracy": alone.accuracy(linear[0], targets) if linear else None,
-        "majority_accuracy": float(np.bincount(fit.target.codes(targets)).max() / len(targets)),
         "shares": {title: size / total for title, size in sizes.items()} if total else {},
-        **_of_decisions(scaled.pool.target, decided, targets),
     }
+    if fit.target.is_number:
+        return (
+            dict.fromkeys(SCORES)
+            | scores
+            | {
+                "r2": alone.accuracy(together, targets),
+                "mean_absolute_error": float(np.abs(decided - targets).mean()),
+                "network_r2": alone.accuracy(unscaled[0], targets),
+                "linear_r2": alone.accuracy(linear[0], targets) if linear else None,
+            }
+        )
+    return (
+        dict.fromkeys(SCORES)
+        | scores
+        | {
+            "network_accuracy": alone.accuracy(unscaled[0], targets),
+            "linear_accuracy": alone.accuracy(linear[0], targets) if linear else None,
+            "majority_accuracy": float(np.bincount(fit.target.codes(targets)).max() / len(targets)),
+            **_of_decisions(scaled.pool.target, decided, targets),
+        }
+    )
 
 
 def decisions(z: NDArray[np.float64], validation: LabelledDocuments, fit: FitState) -> NDArray[Any]:

@@ -60,6 +60,8 @@ MIX_FIELDS = (
 
 def check_priors(priors: Any, target: Target, reference: Reference | None = None) -> Floats:
     """Check given priors; return shares, (K,), where labels that are not named keep theirs."""
+    if target.is_number:
+        raise ValueError("priors are shares of classes, and this model predicts a number.")
     if not isinstance(priors, Mapping):
         raise ValueError(f"priors is {priors!r}; it takes a dict, as {{'a': 0.2, 'b': 0.8}}.")
     known, named = ClassNames(target.names.tolist()), set()

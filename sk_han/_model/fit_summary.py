@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 from sk_han._options import Choice, InstanceOf, Range
-from sk_han._storage.schema import ByName, Field, Schema
+from sk_han._storage.schema import ByName, Field, Kind, Schema
 
 # Why training ended, in words.
 ENDS = {
@@ -22,9 +22,16 @@ ENDS = {
 SCORES = (
     *("accuracy", "loss", "network_accuracy", "linear_accuracy", "majority_accuracy", "macro_f1"),
     *("worst_class", "worst_recall", "n_worst"),
+    *("r2", "mean_absolute_error", "network_r2", "linear_r2"),  # of numbers
 )
+ADDED = ("columns", "is_number", *SCORES[-4:])  # which older files lack
 
 _COUNT, _NUMBER = Range(Integral, 0), Range(Real, 0)
+_SHARE = Range(Real, -float("inf"))
+_KINDS: dict[str, Kind] = {
+    "worst_class": InstanceOf(str),
+    **dict.fromkeys(("r2", "network_r2", "linear_r2"), _SHARE),
+}
 _TRAINING = (
     Field("n_epochs", _COUNT),
     Field("kept_epoch", _COUNT, optional=True),
@@ -44,9 +51,10 @@ TRAINING_SUMMARY = Schema(
 FIT_SUMMARY = Schema(
     (
         *(Field(name, _COUNT) for name in ("n_documents", "n_classes", "n_conflicting")),
-        *(Field(s, InstanceOf(str) if s == "worst_class" else _NUMBER, True) for s in SCORES),
+        *(Field(s, _KINDS.get(s, _NUMBER), True) for s in SCORES),
         Field("shares", ByName(_NUMBER)),
         Field("several_labels", InstanceOf(bool)),
+        Field("is_number", InstanceOf(bool), optional=True),
         Field("columns", ByName(InstanceOf(str)), optional=True),
         *_TRAINING,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from sk_han._documents import DocumentArray, EncoderIdentity, SentenceArray, to_offsets
 from sk_han._documents.repeated import TextHashes
 from sk_han._model.class_mix import MIX_FIELDS, Reference, check_priors, shift_of
-from sk_han._model.fit_summary import FIT_SUMMARY
+from sk_han._model.fit_summary import ADDED, FIT_SUMMARY
 from sk_han._options import InstanceOf
 from sk_han._parts import PARTS, Pool
 from sk_han._parts.columns import ColumnModel, ReadTable
@@ -40,7 +41,7 @@ from sk_han._storage.schema import (
     check,
     check_best_epoch,
 )
-from sk_han._targets import TARGETS, Target
+from sk_han._targets import TARGETS, Number, Target
 from sk_han._text.sentence_encoder import (
     ENCODER_IDENTITY,
     SentenceEncoder,
@@ -57,6 +58,8 @@ from sk_han._validation.documents import (
     holds_word_ids,
     within_vocabulary,
 )
+
+FEWEST_SCORES = 19  # of held-out documents, for intervals
 
 
 class Source(NamedTuple):
@@ -102,6 +105,8 @@ class FittedModel:
         Numbers of the fit with which later documents are compared; None after `partial_fit`.
     priors : ndarray of shape (K,) or None
         Shares of the classes among the documents to come, as `with_priors` has checked them.
+    interval_scores : ndarray of shape (n,) or None
+        Of numbers, the scores by which intervals are calibrated (`Number.interval_scores`), rising.
     """
 
     pool: Pool
@@ -117,6 +122,7 @@ class FittedModel:
     text_hashes: TextHashes | None = None
     reference: Reference | None = None
     priors: Floats | None = None
+    interval_scores: Floats | None = None
 
     @property
     def target(self) -> Target:
@@ -234,7 +240,7 @@ class FittedModel:
 
     def _for_mix(self, priors: Floats | None) -> FittedModel:
         """Return the model for checked priors, which shift the logits."""
-        shift: Floats | float = 0.0
+        shift = self.target.offsets
         if priors is not None:
             shift = shift_of(priors, self.known_reference, self.target)
         return replace(self, pool=replace(self.pool, shift=shift), priors=priors)
@@ -242,6 +248,32 @@ class FittedModel:
     def predict_proba(self, X: Any) -> Floats:
         """Compute the probability of each class or label, (D, K)."""
         return self.target.probabilities(self.logits(X))
+
+    def intervals(self, X: Any, coverage: float) -> Floats:
+        """Predict intervals of numbers, (D, 2); see `HANRegressor.predict_interval`."""
+        self.interval_ends(np.empty((0, self.target.n_scores)), coverage)  # errors come first
+        return self.interval_ends(self.predict_proba(X), coverage)
+
+    def interval_ends(self, p: Floats, coverage: float) -> Floats:
+        """Return intervals of numbers by the probabilities of their knots, (D, 2)."""
+        is_share = isinstance(coverage, Real) and not isinstance(coverage, bool)
+        if not is_share or not 0 < coverage < 1:
+            raise ValueError(f"coverage is {coverage!r}; give a share between 0 and 1, as 0.9.")
+        if not isinstance(self.target, Number):
+            raise ValueError(
+                f"Intervals are of numbers, and this model has learnt {self.target.labelling}."
+            )
+        scores = self.interval_scores
+        n = 0 if scores is None else len(scores)
+        place = int(np.ceil(coverage * (n + 1))) - 1
+        if scores is None or n < FEWEST_SCORES or place >= n:
+            need = max(FEWEST_SCORES, int(np.ceil(coverage / (1 - coverage))))
+            raise ValueError(
+                f"Intervals of coverage={coverage:g} need {need:,} documents that no part of the "
+                f"model has learnt from, and this fit held out {n:,}. Give more documents, a "
+                "larger validation_fraction, or X_val and y_val."
+            )
+        return self.target.interval(p, max(float(scores[place]), 0.0))
 
     def located(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
         """Yield documents that the model knows and their texts, at most `size` at a time."""
@@ -316,6 +348,7 @@ class FittedModel:
             "text_hashes": None if self.text_hashes is None else self.text_hashes._asdict(),
             "reference": None if self.reference is None else self.reference._asdict(),
             "priors": self.priors,
+            "interval_scores": self.interval_scores,
         }
 
     @classmethod
@@ -330,13 +363,14 @@ class FittedModel:
         The class of the network decides what computes it: on the device of the fit if that is one
         of `devices`, else on the CPU.
         """
-        optional = ("reference", "priors", "fitted_encoder")  # which files may lack
+        # Which files may lack.
+        optional = ("reference", "priors", "fitted_encoder", "interval_scores")
         state = {**dict.fromkeys(optional), **state}
         check(classifier_schema(), state)
         device = state["device"] if state["device"] in devices else "cpu"
         summary, hashes = state["fit_summary"], state["text_hashes"]
         if summary is not None:
-            summary = {**summary, "columns": summary.get("columns")}  # of files without
+            summary = {**summary, **{name: None for name in ADDED if name not in summary}}
             check(FIT_SUMMARY, summary, "fit_summary")
         encoder = state["encoder"] and EncoderIdentity(**state["encoder"])
         fitted_encoder = state["fitted_encoder"]
@@ -351,6 +385,7 @@ class FittedModel:
             sentence_encoder=fitted_encoder
             and SentenceEncoder(fitted_encoder, fitted_encoder, encoder),
             reference=state["reference"] and Reference(**state["reference"]),
+            interval_scores=state["interval_scores"],
             **{name: state[name] for name in names},
         )
         return model._for_mix(state["priors"])
@@ -375,6 +410,7 @@ def classifier_schema() -> Schema:
             Field("fit_summary", InstanceOf(Mapping), optional=True),
             Field("text_hashes", _TEXT_HASHES, optional=True),
             *MIX_FIELDS,
+            Field("interval_scores", Array("float64", "i", -0.5, 0.5), optional=True),
         ),
         rules=(check_best_epoch, _check_network, _check_linear_models),
     )

@@ -221,6 +221,11 @@ def brief(value: float, signed: bool = False) -> str:
     return format(value, f"{sign}.6f") if "e" in text else text
 
 
+def amount(value: float) -> str:
+    """Write a number of the user's with four significant digits, or without decimals."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
 def decimal(value: float | None, places: int = 3) -> str:
     """Format a number, without a sign if it rounds to 0; None and NaN become a dash."""
     if value is None or math.isnan(value):

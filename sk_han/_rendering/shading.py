@@ -21,6 +21,7 @@ from sk_han._rendering.blocks import (
     Span,
     Table,
     Text,
+    amount,
     brief,
     number,
     percent,
@@ -57,6 +58,7 @@ MEANINGS = {
 }
 NETWORK = "Only the network has attention: it makes up {share} of the decision, others the rest."
 EXPECTED = "Numbers are differences of the expected number of the classes."
+UNIT = "Numbers are in the unit of the predicted number."
 ODDS = "Numbers are log-odds: +0.7 doubles the odds, \N{MINUS SIGN}0.7 halves them."
 SUM = "An empty document and all sentences add up to the {} of the document."
 SUM_OF_COLUMNS = (
@@ -250,8 +252,10 @@ def _is_unread(explanation: Explained, rest: str) -> bool:
     return explanation.truncated and any(map(str.isalnum, rest))
 
 
-def label_spans(answer: Any) -> list[Any]:
-    """Return spans for a class, or for a tuple of labels."""
+def label_spans(answer: Any, explanation: Explained | None = None) -> list[Any]:
+    """Name a class, the labels of a document that may have several, a tuple, or a number."""
+    if explanation is not None and explanation.is_number:
+        return [Span(amount(answer))]
     if not isinstance(answer, tuple):
         return [Span(answer)]
     parts: list[Any] = []
@@ -263,14 +267,16 @@ def label_spans(answer: Any) -> list[Any]:
 def explains_its_answer(explanation: Explained) -> bool:
     """Return whether an explanation is for exactly the predicted class or labels."""
     if explanation.expected is not None:
-        return False
+        return bool(explanation.is_number)
     if explanation.labels is None:
         return explanation.against is None and bool(explanation.predicted == explanation.target)
     return explanation.labels == (explanation.target,)
 
 
 def comparison(explanation: Explained) -> list[Any]:
-    """Return the name of the explained class, and of the class that it is compared with."""
+    """Name the class that an explanation is for, and the one that it is compared with."""
+    if explanation.is_number:
+        return [f"the predicted number, {amount(explanation.expected)}"]
     if explanation.expected is not None:
         return [f"the expected number, {explanation.expected:.2f}"]
     rival = explanation.against
@@ -284,7 +290,7 @@ def target_name(explanations: Sequence[Explained]) -> list[Any]:
         return targets[0]
     is_class = explanations[0].labels is None
     if explanations[0].expected is not None:
-        return ["a higher expected number"]
+        return ["a higher number" if explanations[0].is_number else "a higher expected number"]
     if all(e.target == e.predicted and e.against is None for e in explanations):
         return ["the predicted class" if is_class else "the most probable label"]
     return [f"the {'class' if is_class else 'label'} named above them"]
@@ -333,14 +339,16 @@ def mistake_kind(explanation: Explained, i: int, true: Any) -> str:
 
 
 def prediction(explanation: Explained, true: Any = None) -> list[Any]:
-    """Return the prediction and the highest probabilities, as one line for a terminal."""
+    """Return what is predicted, and the likeliest probabilities, in one line of a terminal."""
+    if explanation.is_number:
+        return ["predicted ", *label_spans(explanation.answer, explanation)]
     shown = select_classes(explanation, 3, true, with_target=True)
     classes = ", ".join(
         f"{in_one_line(explanation.classes[i])} {format_probability(explanation, i)} "
         f"{mistake_kind(explanation, i, true)}".rstrip()
         for i in shown
     )
-    head = ["predicted ", *label_spans(explanation.answer), f" ({classes})"]
+    head = ["predicted ", *label_spans(explanation.answer, explanation), f" ({classes})"]
     explained = [", explained ", *comparison(explanation)]
     return head if explains_its_answer(explanation) else head + explained
 
@@ -359,7 +367,7 @@ def document_blocks(explanations: Sequence[Explained], true: Any = None) -> list
         verdict = mistake_kind(first, i, true)
         rows.append(
             [
-                Span(first.classes[i]),
+                Span(amount(first.classes[i]) if first.is_number else first.classes[i]),
                 Bar(float(first.probabilities[i]), "", threshold),
                 [
                     Span(format_probability(first, i), "number"),
@@ -380,7 +388,7 @@ def shade_document(explanations: Sequence[Explained]) -> Shaded:
     """Return the shaded text and columns of one document, once for each of its explanations."""
     first, shadings = explanations[0], side_by_side(explanations)
     heads: list[Text] = []
-    for e in explanations if len(explanations) > 1 else ():
+    for e in explanations if len(explanations) > 1 else ():  # for several classes
         p = format_probability(e, e.classes.tolist().index(e.target))
         heads.append([*comparison(e), " ", Span(p, "number")])
     largest = np.abs([shading.columns for shading in shadings]).max(axis=0)  # (C,)
@@ -408,7 +416,9 @@ def legend(explanations: Sequence[Explained], *, on_page: bool = True) -> list[B
     shares = [e.network_share for e in read]
     network = " to ".join(dict.fromkeys(map(percent, (min(shares), max(shares)))))
     target = target_name(of_class) if of_class else []
-    score = "log-odds" if read[0].expected is None else "expected number"
+    is_number = read[0].is_number
+    score = "predicted number" if is_number else "expected number"
+    score = "log-odds" if read[0].expected is None else score
     sentences: list[tuple[Any, Text]] = [
         (
             of_class and on_page,
@@ -418,7 +428,10 @@ def legend(explanations: Sequence[Explained], *, on_page: bool = True) -> list[B
         ("attention" in methods and on_page, GREEN),
         *((method in methods, text) for method, text in MEANINGS.items()),
         ("attention" in methods and min(shares) < 1, NETWORK.format(share=network)),
-        (of_class, ODDS if read[0].expected is None else EXPECTED),
+        (
+            of_class,
+            ODDS if read[0].expected is None else UNIT if is_number else EXPECTED,
+        ),
         (is_exact, (SUM_OF_COLUMNS if with_columns else SUM).format(score)),
         (any(s.is_unclear(i) for s in shadings for i in range(len(s.values))), UNCLEAR),
         (on_page and any(e.thresholds is not None for e in explanations), THRESHOLDS),

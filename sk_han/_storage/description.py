@@ -37,7 +37,9 @@ TOKENIZER: dict[str, Constraint] = {
     "n_jobs": Either((InstanceOf(Integral), _NONE)),
     "output": Choice(("ragged", "padded")),
 }
-CLASSIFIER: dict[str, Constraint] = {
+WITH_PARTS = "HANClassifier", "HANRegressor"  # whose state is a `FittedModel`
+# The parameters that both have.
+COMMON: dict[str, Constraint] = {
     "tokenizer": _NONE,
     "text_column": Either((_STRING, _NONE)),
     "columns": Either((_LIST, _DICT, _NONE)),
@@ -52,10 +54,6 @@ CLASSIFIER: dict[str, Constraint] = {
     "lr_schedule": Choice(("one_cycle", "constant")),
     "max_epochs": _COUNT_OR_AUTO,
     "batch_size": _COUNT_OR_AUTO,
-    "class_weight": Either((_DICT, _LIST, Choice(("balanced", None)))),
-    "threshold": Either((_SHARE, _LIST, Choice(("f1",)))),
-    "priors": Either((_DICT, _NONE)),
-    "ordered": _FLAG,
     "validation_fraction": Either((_SHARE, _NONE)),
     "n_iter_no_change": _COUNT_OR_NONE,
     "warm_start": _FLAG,
@@ -67,11 +65,23 @@ CLASSIFIER: dict[str, Constraint] = {
     "n_threads": _COUNT_OR_NONE,
     "verbose": Either((_FLAG, Range(Integral, 0))),
 }
-del CLASSIFIER["embedding_dropout"]  # one of `net_params`
+del COMMON["embedding_dropout"]  # one of `net_params`
+CLASSIFIER: dict[str, Constraint] = {
+    **COMMON,
+    "class_weight": Either((_DICT, _LIST, Choice(("balanced", None)))),
+    "threshold": Either((_SHARE, _LIST, Choice(("f1",)))),
+    "priors": Either((_DICT, _NONE)),
+    "ordered": _FLAG,
+}
+REGRESSOR: dict[str, Constraint] = {
+    **COMMON,
+    "n_bins": Either((Range(Integral, 2), Choice(("auto",)))),
+}
 
 # The constraints of the parameters of each class in `sk_han`. None: only its constructor has them.
 ESTIMATORS: dict[str, dict[str, Constraint] | None] = {
     "HANClassifier": CLASSIFIER,
+    "HANRegressor": REGRESSOR,
     "HierarchicalTokenizer": TOKENIZER,
     "SentenceEmbedder": {"tokenizer": _NONE, "verbose": CLASSIFIER["verbose"]},
     "SequenceTagger": None,
@@ -92,12 +102,14 @@ def _optional(**kinds: Kind) -> Schema:
 
 _OTHERS = _optional(fit=ByName(_request), score=ByName(_request))
 _WEIGHT, _FIT = {"sample_weight": _request}, ("X_val", "y_val", "X_unlabelled", "groups")
+_OF_PARTS = _optional(
+    fit=_optional(**_WEIGHT, **dict.fromkeys(_FIT, _request)),
+    partial_fit=_optional(**_WEIGHT, classes=_request, X_unlabelled=_request),
+    score=_optional(**_WEIGHT),
+)
 _REQUESTS = {
-    "HANClassifier": _optional(
-        fit=_optional(**_WEIGHT, **dict.fromkeys(_FIT, _request)),
-        partial_fit=_optional(**_WEIGHT, classes=_request, X_unlabelled=_request),
-        score=_optional(**_WEIGHT),
-    ),
+    "HANClassifier": _OF_PARTS,
+    "HANRegressor": _OF_PARTS,
     "SequenceTagger": _OTHERS,
     "AttentionTranslator": _OTHERS,
 }
@@ -133,7 +145,7 @@ def stored_model(description: Any) -> StoredModel:
     match fields["steps"]:
         case [
             [str(first), {"class": "HierarchicalTokenizer" | "SentenceEmbedder"} as reader],
-            [str(last), {"class": "HANClassifier"} as classifier],
+            [str(last), {"class": "HANClassifier" | "HANRegressor"} as classifier],
         ] if first != last:
             return params, [(first, reader), (last, classifier)], table
     raise ValueError("the Pipeline has other steps than a tokenizer and a classifier")
@@ -177,6 +189,12 @@ def stored_params(stored: Any, kind: str, arrays: Arrays) -> dict[str, Any]:
         if constraint is not None:
             check(constraint, params[name], f"params.{name}")
     return params
+
+
+def check_class(kind: str, target: Any) -> None:
+    """Check that the target of a model is one of its class."""
+    if target.is_number != (kind == "HANRegressor"):
+        raise ValueError(f"it is a {kind} that has learnt {target.labelling}")
 
 
 def fitted_state(

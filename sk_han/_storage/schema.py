@@ -300,15 +300,15 @@ def _number(value: Any, where: str, sizes: Sizes) -> None:
         raise ValueError(f"its {where} is not a number; got {brief(value)}")
 
 
-def _accuracy(value: Any, where: str, sizes: Sizes) -> None:
-    if type(value) is not float or not 0 <= value <= 1:
-        raise ValueError(f"its {where} must be an accuracy; got {brief(value)}")
+def _score(value: Any, where: str, sizes: Sizes) -> None:
+    if type(value) is not float or not -math.inf < value <= 1:
+        raise ValueError(f"its {where} must be an accuracy or R2; got {brief(value)}")
 
 
 TRAINING = (
     Field("history", ListOf(ByName(_number))),
     Field("best_epoch", Range(Integral, 1), optional=True),
-    Field("best_score", _accuracy, optional=True),
+    Field("best_score", _score, optional=True),
     Field("device", InstanceOf(str)),
 )
 

@@ -75,7 +75,7 @@ class AnyOfLabels(Target):
         """Check an indicator, and take the names of its columns."""
         values, columns = check_indicator(y, n_documents, "y")
         if classes is not None:
-            names = cls.names_of(classes)
+            names = cls.read_classes(classes)
         else:
             names = np.arange(values.shape[1]) if columns is None else columns
         t = in_order(values, columns, names, "y")
@@ -85,7 +85,7 @@ class AnyOfLabels(Target):
         return cls(names, np.full(len(names), 0.5)), t
 
     @classmethod
-    def names_of(cls, classes: Any) -> NDArray[Any]:
+    def read_classes(cls, classes: Any) -> NDArray[Any]:
         """Return names in their order; a number stands for as many columns without names."""
         return check_names(classes)
 
@@ -102,7 +102,7 @@ class AnyOfLabels(Target):
         """Return an indicator of integers."""
         return t.astype(np.int64)
 
-    def known(self, y: Any) -> Flags:
+    def encode_to_compare(self, y: Any) -> Flags:
         """Return an indicator of the labels, then of those that are unknown, (D, L + U)."""
         n_documents = y.shape[0] if hasattr(y, "shape") else len(y)
         t, unknown = with_unknown(*check_indicator(y, n_documents, "y"), self.names, "y")

@@ -67,7 +67,7 @@ class OneOfClasses(Target):
         return target, encode_labels(labels, target.names, "y")
 
     @classmethod
-    def names_of(cls, classes: Any) -> NDArray[Any]:
+    def read_classes(cls, classes: Any) -> NDArray[Any]:
         """Return the classes in their order."""
         return cls.in_order(as_labels(classes, "classes"), classes)
 
@@ -88,7 +88,7 @@ class OneOfClasses(Target):
         """Return the labels of numbers."""
         return self.names[t]
 
-    def known(self, y: Any) -> Integers:
+    def encode_to_compare(self, y: Any) -> Integers:
         """Return the numbers of classes, -1 of labels that are none."""
         labels = as_labels(y)
         numbers = class_numbers(labels, self.names.tolist())
@@ -190,7 +190,7 @@ class OneOfClasses(Target):
         """Return the log-odds of the second class of two, (D,), or the scores of more, (D, K)."""
         return z[:, 1] - z[:, 0] if z.shape[1] == 2 else z
 
-    def centred(self, z: Floats) -> Floats:
+    def center_scores(self, z: Floats) -> Floats:
         """Return scores less their mean over the classes, (D, K)."""
         return z - z.mean(axis=1, keepdims=True)
 

@@ -62,18 +62,6 @@ class OrderedClasses(OneOfClasses):
         return median_class(p)
 
 
-class ExpectedNumber(OrderedClasses):
-    """The same target, whose explanations explain the expected number in place of log-odds."""
-
-    def log_odds(self, z: Floats, of: Integers, against: Integers | int = -1) -> Floats:
-        """Return the mean of the numbers of classes by their probabilities, (D,)."""
-        return self.probabilities(z) @ self.values
-
-    def factors(self, z: Floats, of: Integers, against: Integers | int = -1) -> Floats:
-        """Return its gradient."""
-        return self.probabilities(z) * (self.values - self.log_odds(z, of)[:, np.newaxis])
-
-
 def numbers_of(names: NDArray[Any]) -> Floats | None:
     """Return the numbers that labels are, or that strings of them write, (K,); None if not all."""
     values = [as_number(x) if isinstance(x, str) else float(x) for x in names.tolist()]

@@ -35,8 +35,13 @@ class Target(ABC):
     labelling: ClassVar[str] = "labels of its own kind"  # what users give
     # Whether classes exclude each other; with two, evidence for one is evidence against the other.
     has_one_label: ClassVar[bool] = True
+    is_number: ClassVar[bool] = False  # and not a class or labels
+    # Factor of the spread of the priors of scales, which are estimated for classes.
+    freedom: ClassVar[float] = 1.0
+    measure: ClassVar[str] = "valid_accuracy"  # name of `accuracy` in the history
     SCHEMA: ClassVar[Schema]  # of its state; it binds the letters K, scores, and B, problems
     names: NDArray[Any]  # (K,), as the user wrote them, in the order of the scores
+    offsets: Floats | float = 0.0  # added to the scores of all documents, (K,)
 
     @property
     def n_scores(self) -> int:
@@ -71,7 +76,7 @@ class Target(ABC):
     def decode(self, t: NDArray[Any]) -> NDArray[Any]:
         """Return encoded labels as the user's."""
 
-    def known(self, y: Any) -> NDArray[Any]:
+    def encode_to_compare(self, y: Any) -> NDArray[Any]:
         """Encode labels to compare them with decisions, and warn of unknown ones, which equal none.
 
         Several labels a document may have further columns.
@@ -126,7 +131,7 @@ class Target(ABC):
 
     @classmethod
     @abstractmethod
-    def names_of(cls, classes: Any) -> NDArray[Any]:
+    def read_classes(cls, classes: Any) -> NDArray[Any]:
         """Return the argument `classes` of `partial_fit` as `names`, (K,)."""
 
     # Scores.
@@ -155,17 +160,25 @@ class Target(ABC):
         """Return scores whose probabilities are the shares of the labels, (K,)."""
         return np.log(shares) if self.has_one_label else log_odds(shares)
 
+    def offset_shapes(self) -> Floats:
+        """Return the shapes (Q, K) whose sum, calibrated next to the scales, is `offsets`."""
+        return np.empty((0, self.n_scores))
+
     def decision_function(self, z: Floats) -> Floats:
         """Return the scores as scikit-learn's `decision_function` does."""
         return z
 
-    def centred(self, z: Floats) -> Floats:
+    def center_scores(self, z: Floats) -> Floats:
         """Return scores (D, K) without what changes no decision."""
         return z
 
     @abstractmethod
     def soft(self, t: NDArray[Any]) -> NDArray[np.float32]:
         """Return encoded labels as probabilities, (D, K)."""
+
+    def network_targets(self, t: NDArray[Any]) -> NDArray[Any]:
+        """Return encoded labels as the loss of the network takes them."""
+        return t
 
     def accuracy(self, z: NDArray[Any], t: NDArray[Any]) -> float:
         """Return the share of documents whose decision is right, in all of several labels."""

@@ -254,7 +254,7 @@ class EarlyStopping(Callback):
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
         """Copy the weights of a better epoch, or stop training."""
         epoch = net.history[-1]
-        score = (epoch["valid_accuracy"], -epoch["valid_loss"])
+        score = (epoch[next(iter(net.measures))], -epoch["valid_loss"])
         if score > self.best_score_:
             self.best_score_, self.best_epoch_ = score, epoch["epoch"]
             self.best_weights_ = copy.deepcopy(net.module_.state_dict())

@@ -9,6 +9,8 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -199,6 +201,42 @@ def check_labels(y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
     labels = as_labels(y, name)
     check_number(labels, n_documents, f"label in {name}")
     return labels
+
+
+def check_numbers(y: Any, n_documents: int | None, name: str = "y") -> Floats:
+    """Return the finite numbers of documents, (D,); raise a ValueError that names the repair."""
+    from sklearn.utils import column_or_1d
+
+    if y is None:
+        raise ValueError(
+            "This HANRegressor estimator requires y to be passed, but the target y is None."
+        )
+    refuse_masked(y, name)
+    values = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    if values.ndim > 1 and values.shape[1] > 1:
+        raise ValueError(
+            f"{name} has {values.shape[1]:,} columns, and a HANRegressor predicts one number for "
+            "each document. Fit one for each column, as "
+            "sklearn.multioutput.MultiOutputRegressor(HANRegressor()) does."
+        )
+    values = column_or_1d(values, warn=True)
+    if values.dtype.kind not in "biuf":
+        strange = [x for x in values.tolist() if not isinstance(x, (Real, Decimal))]
+        if strange:
+            raise ValueError(
+                f"{name} has {in_one_line(repr(strange[0]), 60)}, which is not a number. Give "
+                "numbers, or fit a HANClassifier to labels."
+            )
+    numbers: Floats = values.astype(np.float64)
+    if not (np.abs(numbers) <= _FARTHEST).all():
+        row = int(np.argmin(np.abs(numbers) <= _FARTHEST))
+        raise ValueError(
+            f"{name} contains NaN, infinity or a value too large for {numbers.dtype!r}: "
+            f"{name}[{row}] is {numbers[row]}. Leave documents without a number out."
+        )
+    if n_documents is not None:
+        check_number(numbers, n_documents, f"number in {name}")
+    return numbers
 
 
 def check_number(values: Any, n_documents: int, what: str) -> None:

@@ -16,7 +16,7 @@ from sk_han._model.fitted_model import FittedModel, Source
 from sk_han._parts import Pool
 from sk_han._parts.pool import NETWORK
 from sk_han._rendering.result import read_only
-from sk_han._targets import ExpectedNumber, OneOfClasses, OrderedClasses, Target
+from sk_han._targets import Number, OneOfClasses, OrderedClasses, Target
 from sk_han._utils.containers import document_ids, label_list, listed, to_records
 from sk_han._utils.messages import (
     check_choice,
@@ -82,6 +82,11 @@ class ExplainedClasses:
     ) -> ExplainedClasses:
         """Check the parameters of `explain`; the number of documents may not be known yet."""
         target, against, targets = options.target, options.against, options.targets
+        if of.is_number and not target is against is targets is None:
+            raise ValueError(
+                "target, against and targets choose classes, and this model predicts a number, "
+                "which is what is explained; leave them out."
+            )
         if targets is not None:
             check_choice("targets", targets, ("predicted", "expected"))
             for name, label in (("target", target), ("against", against)):
@@ -284,7 +289,7 @@ class ExplainedModel:
                     f"{pool.target.labelling}, and method is {options.method!r}. Fit a "
                     "HANClassifier(ordered=True), or leave it out."
                 )
-            pool = replace(pool, target=ExpectedNumber(pool.target.names))
+            pool = replace(pool, target=Number.from_values(pool.target.values))
 
         def explained() -> Iterator[tuple[int, DocumentExplanation]]:
             n_read = 0
@@ -298,6 +303,7 @@ class ExplainedModel:
                             classes.batch(n_read, len(documents)),
                             options,
                             random,
+                            of=self.fitted.target,
                             each_predicted=options.targets is not None,
                         )
                     yield from ((n_read + number, explanation) for number, explanation in batch)
@@ -340,11 +346,13 @@ def explain_batch(
     options: ExplainOptions,
     random: np.random.Generator | np.random.RandomState,
     *,
+    of: Target,
     each_predicted: bool = False,
 ) -> list[tuple[int, DocumentExplanation]]:
     """Explain D documents for their targets, with the number of each within the batch.
 
-    With `each_predicted`, each predicted label of a document is explained, or the most probable
+    `of` is the target of the model; that of the pool says what is explained. With
+    `each_predicted`, each predicted label of a document is explained, or the most probable
     label if none is predicted.
     """
     target = pool.target
@@ -354,7 +362,7 @@ def explain_batch(
     targets = classes.targets(logits, target)
     shares = _network_shares(target, logits - pool.shift, log_odds.other_logits - pool.shift)
     explanations = _as_explanations(
-        pool, documents, sources, contributions, classes, options, shares
+        pool, documents, sources, contributions, classes, options, shares, of
     )
     if not each_predicted or target.has_one_label:
         return list(enumerate(explanations))
@@ -373,6 +381,7 @@ def explain_batch(
             ExplainedClasses(labels_again, classes.against[rows_again]),
             options,
             random,
+            of=of,
         )
         for row, label, (_, explanation) in zip(rows_again, labels_again, again, strict=True):
             of_label[row, label] = explanation
@@ -387,7 +396,7 @@ def _network_shares(
 ) -> NDArray[np.float64]:
     """Return the share of the network in the logits (D, K) of each document, (D,)."""
     network, others = (
-        np.abs(target.centred(z)).sum(axis=1) for z in (logits - of_others, of_others)
+        np.abs(target.center_scores(z)).sum(axis=1) for z in (logits - of_others, of_others)
     )
     total = network + others
     return np.where(others > 0, network / np.where(total > 0, total, 1), 1.0)
@@ -401,21 +410,25 @@ def _as_explanations(
     classes: ExplainedClasses,
     options: ExplainOptions,
     network_shares: NDArray[np.float64],
+    target: Target,
 ) -> list[DocumentExplanation]:
     """Divide the contributions of a batch among one DocumentExplanation for each document."""
-    logits, target = contributions.logits, pool.target
+    logits = contributions.logits
     probabilities = target.probabilities(logits)
-    predicted = target.top_label(probabilities)
+    predicted: Any = target.names[target.top_label(probabilities)]
     label_sets: list[tuple[Any, ...]] | None = None
     if not target.has_one_label:
         label_sets = [tuple(target.names[row].tolist()) for row in target.decide(logits)]
-    targets, against = classes.targets(logits, target), classes.against
+    explained: Any = target.names[classes.targets(logits, target)]
+    against = classes.against
     # All explanations share these: thousands of labels take more memory than the words.
     names, thresholds = read_only(target.names), getattr(target, "thresholds", None)
     thresholds = None if thresholds is None else read_only(thresholds)
-    expected = None
-    if isinstance(target, ExpectedNumber):
-        expected = target.log_odds(logits, targets).tolist()
+    expected: Any = None
+    if isinstance(pool.target, Number):
+        expected = pool.target.decide(logits).tolist()
+    if target.is_number:
+        predicted, explained = expected, [None] * len(expected)
     word_starts, unknown = documents.word_starts, documents.word_ids == UNKNOWN_ID
     errors, base_values = contributions.sentence_errors, contributions.base_values
     encoder = None if pool.columns is None else pool.columns.encoder
@@ -436,8 +449,8 @@ def _as_explanations(
             method=options.method,
             classes=names,
             probabilities=probabilities[i],
-            predicted=names[predicted[i]],
-            target=names[targets[i]],
+            predicted=predicted[i],
+            target=explained[i],
             against=None if against[i] < 0 else names[against[i]],
             unknown=unknown[words],
             network_share=network_shares[i],

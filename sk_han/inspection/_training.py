@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sk_han._model.fit_summary import ENDS
 from sk_han._model.fitted_model import FittedModel
-from sk_han._rendering.blocks import Block, Heading, Span, Table, percent
+from sk_han._rendering.blocks import Block, Heading, Span, Table, amount, percent
 from sk_han._rendering.figures import themed_axes
 from sk_han._rendering.result import Extent, Result
 from sk_han._utils.messages import counted, in_one_line
@@ -48,7 +48,7 @@ class SummaryOfFit(Result):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class FitSummary(SummaryOfFit):
-    """Summary of a fit of a `HANClassifier`; its attribute ``fit_summary_``.
+    """Summary of a fit of a `HANClassifier` or `HANRegressor`; its attribute ``fit_summary_``.
 
     ``print`` shows it as text, a notebook as a table. Scores are measured on held-out documents (or
     `X_val`), with a network and linear models that were not fitted to them. They are None without
@@ -101,6 +101,13 @@ class FitSummary(SummaryOfFit):
         Number of documents that have it.
     columns : mapping of str to str or None, default=None
         Of a table: the kind of each column, and its numbers of values, bins and missing cells.
+    is_number : bool or None, default=None
+        Whether a number is predicted. Then `n_classes` is the number of knots, and the scores are
+        the following.
+    r2, network_r2, linear_r2 : float or None, default=None
+        Explained share of the variance, by all parts, and by the network and the linear models
+        alone.
+    mean_absolute_error : float or None, default=None
 
     Notes
     -----
@@ -130,6 +137,11 @@ class FitSummary(SummaryOfFit):
     worst_recall: float | None = None
     n_worst: int | None = None
     columns: Mapping[str, str] | None = None
+    is_number: bool | None = None
+    r2: float | None = None
+    network_r2: float | None = None
+    linear_r2: float | None = None
+    mean_absolute_error: float | None = None
 
     @property
     def accuracy_interval(self) -> tuple[float, float] | None:
@@ -145,6 +157,9 @@ class FitSummary(SummaryOfFit):
         documents = counted(self.n_documents)
         if self.ended == "one portion":
             documents += " in the last portion"
+        if self.is_number:
+            score = "" if self.r2 is None else f"held-out R2 {self.r2:.3f}, "
+            return f"{documents}, {score}{duration(self.total_seconds)}"
         measure = "subset accuracy" if self.several_labels else "accuracy"
         score = "" if self.accuracy is None else f"held-out {measure} {self.accuracy:.3f}, "
         return f"{documents}, {classes}, {score}{duration(self.total_seconds)}"
@@ -152,15 +167,26 @@ class FitSummary(SummaryOfFit):
     def _facts(self) -> tuple[str, Facts]:
         classes = counted(self.n_classes, "label" if self.several_labels else "class")
         portion = "a portion of " if self.ended == "one portion" else ""
+        of = "" if self.is_number else f" of {classes}"
         title = (
-            f"Fitted to {portion}{counted(self.n_documents)} of {classes} in "
-            f"{duration(self.total_seconds)}"
+            f"Fitted to {portion}{counted(self.n_documents)}{of} in {duration(self.total_seconds)}"
         )
         facts = []
         interval = self.accuracy_interval
-        if interval is None:
+        if self.r2 is not None:
+            held_out = counted(self.n_scored, "held-out document")
+            alone = [("network", self.network_r2), ("linear", self.linear_r2)]
+            facts = [
+                ("R2", f"{self.r2:.3f} on {held_out}"),
+                ("mean absolute error", amount(self.mean_absolute_error or 0.0)),
+                ("R2 of each part alone", _named_scores(alone)),
+            ]
+        elif interval is None:
             facts.append(
-                ("accuracy", "not measured: no held-out documents that are new to the model")
+                (
+                    "R2" if self.is_number else "accuracy",
+                    "not measured: no held-out documents that are new to the model",
+                )
             )
         else:
             held_out = counted(self.n_scored, "held-out document")
@@ -171,10 +197,9 @@ class FitSummary(SummaryOfFit):
             facts.append(("loss", f"{self.loss:.3f}{summed}"))
             facts += self._by_class()
             alone = [("network", self.network_accuracy), ("linear", self.linear_accuracy)]
-            named = [f"{name} {score:.3f}" for name, score in alone if score is not None]
-            if len(named) > 1:
+            if None not in dict(alone).values():
                 decided = " (threshold 0.5)" if self.several_labels else ""
-                facts.append(("each part alone", f"{', '.join(named)}{decided}"))
+                facts.append(("each part alone", f"{_named_scores(alone)}{decided}"))
             guess = "most frequent labels" if self.several_labels else "most frequent class"
             facts.append((guess, f"{self.majority_accuracy:.3f}"))
         if len(self.shares) > 1:
@@ -255,6 +280,10 @@ class TrainingSummary(SummaryOfFit):
                 ("time", _time(self)),
             ],
         )
+
+
+def _named_scores(scores: Iterable[tuple[str, float | None]]) -> str:
+    return ", ".join(f"{name} {score:.3f}" for name, score in scores if score is not None)
 
 
 def _time(summary: Any) -> str:

@@ -14,7 +14,9 @@ from sk_han._documents import DocumentArray
 from sk_han._model.fitted_model import FittedModel
 from sk_han._parts.ngram_model import NgramModel
 from sk_han._storage.description import (
+    WITH_PARTS,
     check_all_taken,
+    check_class,
     fitted_state,
     stored_estimator,
     stored_model,
@@ -71,6 +73,8 @@ class ServedTokenizer:
 
 def check_threshold(threshold: Any, target: Target) -> None:
     """Check the least probability of an accepted prediction; infinity accepts none."""
+    if target.is_number:
+        raise ValueError("threshold accepts classes; for a number give coverage, as 0.9.")
     if not target.has_one_label:
         raise ValueError(
             "threshold accepts documents of one label. For several labels compare each probability "
@@ -169,8 +173,8 @@ class Scorer:
             description, arrays = read_model(file)
             _, steps, table = stored_model(description)
             (_, first), (_, model), tokenizer = steps[0], steps[-1], None
-            if model["class"] != "HANClassifier":
-                raise ValueError("it holds no classifier")
+            if model["class"] not in WITH_PARTS:
+                raise ValueError("it holds no classifier and no regressor")
             if first["class"] == "SentenceEmbedder":
                 embedder = fitted_state(stored_estimator(first, arrays)[2], arrays, ServedTokenizer)
                 check(EMBEDDER, embedder)
@@ -181,10 +185,13 @@ class Scorer:
             state = fitted_state(stored_estimator(model, arrays)[2], arrays, ServedTokenizer)
             check_all_taken(arrays)
             scorer = cls(state, tokenizer, encoder)
+            check_class(model["class"], scorer.target)
             scorer.table = table
             return scorer
 
     def __repr__(self) -> str:
+        if self.target.is_number:
+            return "Scorer(number)"
         what = "class" if self.target.has_one_label else "label"
         return f"Scorer({counted(len(self.classes_), what)})"
 
@@ -204,7 +211,7 @@ class Scorer:
         return np.array(self.model_.feature_names, dtype=object)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable label of each document, the median, or an indicator of labels.
+        """Predict the label of each document, an indicator of several labels, or a number.
 
         Parameters
         ----------
@@ -242,7 +249,13 @@ class Scorer:
         """Score each document as `HANClassifier.decision_function` does; X is as in `predict`."""
         return self.target.decision_function(self.model_.logits(X))
 
-    def predict_frame(self, X: Any, *, threshold: float | None = None) -> DataFrame:
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:
+        """Predict intervals of numbers, (D, 2), as `HANRegressor.predict_interval` does."""
+        return self.model_.intervals(X, coverage)
+
+    def predict_frame(
+        self, X: Any, *, threshold: float | None = None, coverage: float | None = None
+    ) -> DataFrame:
         """Predict decisions and probabilities as a table, for a partition of a large collection.
 
         Dask, Spark and Ray map this method over partitions, some of which may be empty. A scorer
@@ -256,6 +269,8 @@ class Scorer:
             Adds a column ``accepted``: whether the largest probability reaches this, such as the
             threshold of `selective_threshold`; never of a blank text, one without words. For one
             label per document.
+        coverage : float, default=None
+            Of a model of numbers, adds the columns ``lower`` and ``upper`` of intervals.
 
         Returns
         -------
@@ -264,7 +279,8 @@ class Scorer:
             column ``prediction`` holds what `predict` returns; with several labels a document,
             there is a column ``prediction_<label>`` of 1 and 0 for each label. With a threshold
             the column ``accepted`` is next. A column ``probability_<label>`` for each class or
-            label follows, in the order of `classes_`. Names and dtypes do not depend on X.
+            label follows, in the order of `classes_`; a model of numbers has none. Names and dtypes
+            do not depend on X.
 
         Raises
         ------
@@ -283,6 +299,15 @@ class Scorer:
             X = as_list(X)  # of an iterator, too
         documents = self.model_.read(X) if len(X) else DocumentArray.from_nested([])
         z = self.model_.pool.logits(documents) if len(X) else np.empty((0, len(self.classes_)))
+        if self.target.is_number:
+            p = self.target.probabilities(z)
+            numbers = {"prediction": self.target.decide_by_proba(p)}
+            if coverage is not None:
+                ends = self.model_.interval_ends(p, coverage)
+                numbers |= {"lower": ends[:, 0], "upper": ends[:, 1]}
+            return pandas.DataFrame(numbers, index)
+        if coverage is not None:
+            raise ValueError("coverage is for intervals of numbers; leave it out for labels.")
         decided, p = self.target.decode(self.target.decide(z)), self.target.probabilities(z)
         if self.target.has_one_label:
             names = ["prediction"]

@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 from sk_han import (
     AttentionTranslator,
     HANClassifier,
+    HANRegressor,
     HierarchicalTokenizer,
     SentenceEmbedder,
     SequenceTagger,
@@ -22,7 +23,7 @@ from tests.row_documents import explained_failures, row_estimators, sentence_est
 pytestmark = pytest.mark.filterwarnings("ignore:The network has memorized")
 
 # How many checks there are in scikit-learn 1.6; later releases have more.
-EXPECTED = {"RowClassifier": 67, "RowTokenizer": 45}
+EXPECTED = {"RowClassifier": 67, "RowTokenizer": 45, "RowRegressor": 55}
 
 # What estimators of raw text can be asked without a table of numbers. scikit-learn itself asks
 # them one of these, check_estimator_cloneable.
@@ -44,6 +45,7 @@ WITHOUT_NUMBERS = [
 OF_TEXT = [
     AttentionTranslator(),
     HANClassifier(),
+    HANRegressor(),
     HierarchicalTokenizer(),
     SentenceEmbedder(NAMED),
     SequenceTagger(),

@@ -40,7 +40,7 @@ class SigmoidEach(Target):
         return target, target.encode(y, n_documents)
 
     @classmethod
-    def names_of(cls, classes):
+    def read_classes(cls, classes):
         return np.unique(classes)
 
     def encode(self, y, n_documents, name="y"):

@@ -135,6 +135,23 @@ def _cue(number: int) -> str:
     return _CUES[number % len(_CUES)] + ("" if number < len(_CUES) else str(number))
 
 
+# How many distinct numbers the documents have; None for one each.
+NUMBERS: dict[str, int | None] = {"numbers": None, "few numbers": 3, "one number": 1}
+
+
+def documents_with_numbers(kind: str, numbers: str, seed: int) -> tuple[list[str], list[float]]:
+    """Return texts and their numbers, in a drawn order; a number follows from the cue word."""
+    rng = np.random.default_rng(seed)
+    n_distinct = NUMBERS[numbers]
+    grades = [i % (n_distinct or len(_CUES)) for i in range(24)]
+    texts = [DOCUMENTS[kind](rng, _cue(grade)) for grade in grades]
+    texts[0] = "good day. The good and the bad came."
+    noise = 0.0 if n_distinct else rng.normal(size=len(grades))
+    values = (2.5 * np.array(grades) + noise).tolist()
+    order = rng.permutation(len(texts)).tolist()
+    return [texts[i] for i in order], [values[i] for i in order]
+
+
 conflicting = "The good and the bad day came late and we had a meal."
 
 # The label of each number of a class.

@@ -89,7 +89,7 @@ ENCODERS = {
     "module:Name": NAMED,
 }
 
-# Of HANClassifier. Layers have other sizes each, so that none is taken for another.
+# Of HANClassifier and HANRegressor. Layers have other sizes each, so that they are not confused.
 PARAMETERS: dict[str, dict[str, Any]] = {
     "encoder": {
         "None": None,
@@ -158,6 +158,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "of one label": Made(lambda data: {data.classes[0]: 0.3}),
     },
     "ordered": _named(False, True),
+    "n_bins": _named("auto", 2, 5),
     "validation_fraction": _named(0.1, None, 0.5),
     "n_iter_no_change": _named(None, 1),
     "random_state": {"0": 0, "RandomState": np.random.RandomState(7), "None": None},
@@ -217,7 +218,7 @@ _REST: dict[str, list[str]] = {
     "index": list(corpus.INDEXES),
     # Those that are least alike; tests/classifier/test_tables.py holds each against each.
     "beside": ["pandas", "pandas, nullable", "JSON"],
-    "classes": [*corpus.CLASSES, *corpus.SEVERAL],
+    "classes": [*corpus.CLASSES, *corpus.SEVERAL, *corpus.NUMBERS],
     "labels": list(corpus.LABELS),
     "y": [*corpus.CONTAINERS_OF_LABELS, *corpus.INDICATORS],
     "estimator": [
@@ -314,6 +315,7 @@ VALIDATED = _others("validation", "None")
 WITH_UNLABELLED = _others("unlabelled", "None")
 IN_PIPELINE = when(estimator=_others("estimator", *ALONE, *PIPELINES, "table"))
 SEVERAL = set(corpus.SEVERAL)
+NUMBERS = set(corpus.NUMBERS)
 _INDICATORS = set(corpus.INDICATORS)
 _FRAMES = {"indicator frame", "polars indicator frame"}
 _STRINGS = {"names", "digits", "odd names"}
@@ -327,6 +329,10 @@ _ONE_LABEL = {*ENSEMBLES, *THRESHOLDS, "vectors beside numbers"}
 _BY_NUMBER = {*VOTES, "one against the rest"}
 _WITH_LABELS = [when(classes=SEVERAL), when(y=_INDICATORS)]
 _OF_ONE = [when(**{name: _others(name, *SEVERAL, *_INDICATORS)}) for name in ("classes", "y")]
+_OF_CLASSES = (
+    *("target", "a target each", "against", "predicted", "y_true as texts"),
+    *("explain_classes", "two classes"),
+)
 _FOR_LABELS = [
     when(threshold=_others("threshold", "0.5")),
     when(class_weight="of both sides"),
@@ -422,6 +428,32 @@ ILLEGAL: dict[str, list[Rule]] = {
         when(kept="skops", unlabelled=WITH_UNLABELLED),
     ],
     "tables hold texts alone": [when(kept={*doors.OF_TABLES}, estimator=OUTSIDE | OF_COLUMNS)],
+    "a number has no classes": [
+        when(classes=NUMBERS, **{name: _others(name, next(iter(PARAMETERS[name])))})
+        for name in ("class_weight", "threshold", "priors", "ordered")
+    ],
+    "scikit-learn's estimators around it are classifiers": [
+        when(
+            classes=NUMBERS,
+            estimator={*ENSEMBLES, *THRESHOLDS, "one against the rest", "vectors beside numbers"},
+        )
+    ],
+    "its scorer counts classes": [when(classes=NUMBERS, callbacks="EpochScoring")],
+    "numbers are named by themselves": [
+        when(classes=NUMBERS, labels=_others("labels", "names")),
+        when(classes=NUMBERS, y={"Series of categories", *_IN_ORDER}),
+    ],
+    "they name classes": [
+        when(
+            classes=NUMBERS,
+            explained={*_OF_CLASSES},
+        ),
+        when(classes=NUMBERS, asked="report of labels as texts"),
+        when(classes=NUMBERS, kept="another mix"),
+    ],
+    "classes have no bins": [
+        when(classes=_others("classes", *NUMBERS), n_bins=_others("n_bins", "auto"))
+    ],
     "several labels have a column each, and one label has one": [
         when(classes=SEVERAL, y=_others("y", *_INDICATORS)),
         when(classes=_others("classes", *SEVERAL), y=_INDICATORS),
@@ -473,13 +505,21 @@ ILLEGAL["what does not go with a table does not go with its columns"] = [
     if name not in ("estimator", "beside") and not is_legal({"estimator": "table", name: value})
 ]
 
+ILLEGAL["what does not go with numbers does not go with their bins"] = [
+    when(n_bins=_others("n_bins", "auto"), **{name: value})
+    for name, values in NAMES.items()
+    for value in values
+    if name not in ("classes", "n_bins") and not is_legal({"classes": "numbers", name: value})
+]
+
 
 # Left to the thorough suite, where they come in few scenarios: several fits, many steps, tenths of
 # a second each, or a GPU.
 SLOW: dict[str, set[str]] = {
     "estimator": {*SEARCHES, "search of a threshold", "stack"},
     "classes": _others(
-        "classes", "two", "three", "one", "one with a document", *(SEVERAL - {"many labels"})
+        *("classes", "two", "three", "one", "one with a document", "numbers"),
+        *(SEVERAL - {"many labels"}),
     ),
     "documents": {"long"},
     "max_epochs": {"2", "auto"},
@@ -551,6 +591,7 @@ REFUSALS: list[Refusal] = [
         "A hard vote has no proba",
     ),
     Refusal("ask selective_threshold", when(classes=SEVERAL), "these are several"),
+    Refusal("ask (selective_threshold|coarser)", when(classes=NUMBERS), "predicts a number"),
     Refusal(
         "ask coarser", when(classes=SEVERAL), "takes one class per document|not know the classes"
     ),
@@ -624,6 +665,9 @@ WARNINGS: list[Expected] = [
     # Of a class, or a label against the rest, it may be the only one.
     Expected(when(classes=_FEW), "fewer than 5 documents: "),
     Expected(when(classes="one"), "The labels hold a single class"),
+    Expected(when(classes="one number"), "All numbers in y are"),
+    # A half of the documents has other ends.
+    Expected(when(classes=NUMBERS), "outside of the range of the first fit"),
     Expected(when(labels="odd names"), "capitals or code points alone: (''|' ') and (''|' ')"),
     Expected(when(labels="odd names"), "look like missing values, and are learnt as any others: '"),
     Expected(when(labels="odd names"), "is learnt as one label, and looks like several: "),

@@ -24,6 +24,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import r2_score
 from sklearn.model_selection import (
     FixedThresholdClassifier,
     GridSearchCV,
@@ -33,7 +34,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from sk_han import HANClassifier, HierarchicalTokenizer, SentenceEmbedder
+from sk_han import HANClassifier, HANRegressor, HierarchicalTokenizer, SentenceEmbedder
+from sk_han._estimator import HANEstimator
 from tests.encoders_of_sentences import HashEncoder
 from tests.scenarios import corpus
 from tests.scenarios.dimensions import (
@@ -133,6 +135,7 @@ class Trial:
 
     def __init__(self, scenario: Scenario, seed: int, folder: Path) -> None:
         self.scenario, self.seed, self.folder = scenario, seed, folder
+        self.is_number = scenario["classes"] in corpus.NUMBERS
 
     def begin(self) -> None:
         scenario = self.scenario
@@ -149,6 +152,10 @@ class Trial:
             self.labels = [[self.classes[i] for i in np.flatnonzero(row)] for row in self.has]
             self.has_of_some = self.has[[0, 1, 2, 3, 0, 0]]
             self.separator = ["--separator", "|"]
+        elif self.is_number:
+            self.texts, self.labels = corpus.documents_with_numbers(*drawn)
+            self.classes = []
+            self.y = corpus.CONTAINERS_OF_LABELS[scenario["y"]](self.labels, scenario["index"])
         else:
             self.texts, targets = corpus.documents_of(*drawn)
             self.labels = [name(target) for target in targets]
@@ -164,7 +171,9 @@ class Trial:
         if any(scenario[f"tokenizer__{n}"] != next(iter(TOKENIZER[n])) for n in TOKENIZER):
             params["tokenizer"] = self.tokenizer
         params["warm_start"] = scenario["learning"] == "warm start"
-        self.classifier = HANClassifier(**params)
+        kind = HANRegressor if self.is_number else HANClassifier
+        names = kind().get_params(deep=False)
+        self.classifier = kind(**{name: params[name] for name in params if name in names})
         self.outside: Any = None  # what makes word ids of documents for the classifier
         if scenario["estimator"] in OUTSIDE:
             self.classifier.set_params(tokenizer=None)
@@ -329,7 +338,8 @@ class Trial:
         if learning == "partial_fit":
             half = len(self.texts) // 2
             weight = first.pop("sample_weight", None)
-            first["classes"] = self.y if self.classifier.ordered else self.classes
+            if not self.is_number:
+                first["classes"] = self.y if self.classifier.ordered else self.classes
             for rows in (slice(0, half), slice(half, None)):
                 some = {} if weight is None else {"sample_weight": weight[rows]}
                 X = self.given(self.texts[rows])
@@ -360,7 +370,7 @@ class Trial:
             name: value
             for name, value in values.items()
             # A copy may have the name of an encoder that cannot be pickled.
-            if "HANClassifier(" not in value and not name.endswith("encoder")
+            if not re.search(r"HAN\w+\(", value) and not name.endswith("encoder")
         }
         return re.sub(" at 0x[0-9a-fA-F]+", "", str(shown))
 
@@ -383,6 +393,11 @@ class Trial:
             self._check_labels(predicted)
             return
         assert predicted.shape == (len(self.texts),)
+        if self.is_number:
+            assert min(self.labels) - 1e-9 <= predicted.min()
+            assert predicted.max() <= max(self.labels) + 1e-9
+            assert abs(model.score(X, self.y) - r2_score(self.labels, predicted)) < 1e-9
+            return
         assert predicted.dtype == model.classes_.dtype
         if self.scenario["estimator"] in (*ALONE, *PIPELINES, *SEARCHES, "column", "table"):
             # Others make floats of nullable integers.
@@ -453,6 +468,8 @@ class Trial:
             vectors = model.transform(self.some)
             assert np.isfinite(vectors).all()
             assert vectors.shape == (len(together), len(self.inner.get_feature_names_out()))
+            if self.is_number:
+                return
             scores = model.decision_function(self.some)
             assert np.isfinite(scores).all()
             is_binary = self.has is None and len(model.classes_) == 2
@@ -461,10 +478,10 @@ class Trial:
     # Explanations, other questions, files.
 
     @property
-    def inner(self) -> HANClassifier | None:
-        """The classifier in the estimator, if it is its last step."""
+    def inner(self) -> HANEstimator | None:
+        """The classifier or regressor in the estimator, if it is its last step."""
         last = self.estimator[-1] if isinstance(self.estimator, Pipeline) else self.estimator
-        return last if isinstance(last, HANClassifier) else None
+        return last if isinstance(last, HANEstimator) else None
 
     @property
     def encoder(self) -> list[str]:
@@ -497,7 +514,9 @@ class Trial:
         return self.of(self.estimator)
 
     def of(self, model: Any) -> np.ndarray:
-        """Return what a model gives some documents: probabilities, or of a hard vote labels."""
+        """Return what a model gives some documents: probabilities, labels of a vote, or numbers."""
+        if self.is_number:
+            return np.asarray(model.predict(self.some))
         if hasattr(model, "predict_proba"):
             return np.asarray(model.predict_proba(self.some), dtype=np.float64)
         classes = self.estimator.classes_.tolist()

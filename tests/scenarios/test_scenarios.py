@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from sk_han import HANClassifier, HierarchicalTokenizer
+from sk_han import HANClassifier, HANRegressor, HierarchicalTokenizer
 from tests.gpu import needs_gpu
 from tests.scenarios.__main__ import reproducer
 from tests.scenarios.dimensions import NAMES, PARAMETERS, SLOW, TOKENIZER, is_legal
@@ -50,11 +50,13 @@ class TestTable:
         assert 300 < len(scenarios) < 600
 
     @pytest.mark.parametrize(
-        ("table", "estimator"), [(PARAMETERS, HANClassifier), (TOKENIZER, HierarchicalTokenizer)]
+        ("table", "estimators"),
+        [(PARAMETERS, (HANClassifier, HANRegressor)), (TOKENIZER, (HierarchicalTokenizer,))],
     )
-    def test_every_parameter_is_a_dimension(self, table, estimator):
+    def test_every_parameter_is_a_dimension(self, table, estimators):
         elsewhere = {"tokenizer", "warm_start", "text_column", "columns"}
-        assert set(table) == set(estimator().get_params(deep=False)) - elsewhere
+        parameters = {name for each in estimators for name in each().get_params(deep=False)}
+        assert set(table) == parameters - elsewhere
 
 
 class TestDraw:

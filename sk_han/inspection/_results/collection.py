@@ -42,6 +42,7 @@ from sk_han._utils.messages import a_kind, check_count, counted, in_one_line
 from sk_han._validation.labels import (
     ClassNames,
     check_indicator,
+    check_numbers,
     in_order,
     is_indicator,
     refuse_collections,
@@ -211,7 +212,8 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         Returns
         -------
         ExplanationList
-            With the true labels and the numbers of the documents; the surest mistakes first: of the
+            With the true labels and the numbers of the documents, of predicted numbers the largest
+            errors first. Of classes the surest mistakes come first: of the
             highest probability of `predicted` or, with several labels a document, of the label with
             the most wrong probability, as `report` lists them.
         """
@@ -227,7 +229,8 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
     def by_confidence(self, *, ascending: bool = False) -> ExplanationList:
         """Return the same explanations, sorted by how sure the model is of its answer.
 
-        That is the probability of `predicted`; with several labels a document, how far the label
+        That is the probability of `predicted`, or of a number minus the standard deviation of its
+        distribution; with several labels a document, how far the label
         next to its threshold is away from it, in log-odds. Equals are in the order of this list.
 
         Parameters
@@ -283,15 +286,18 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             "document": self.ids,
             "text": [e.text for e in self],
             "predicted": [e.answer for e in self],
-            "probability": [e.predicted_probability for e in self],
         }
-        y_true = self.y_true
+        y_true, are_numbers = self.y_true, any(e.is_number for e in self)
+        if not are_numbers:
+            columns["probability"] = [e.predicted_probability for e in self]
         if y_true is not None:
             columns["true"] = y_true.tolist()
+        if y_true is not None and not are_numbers:
             columns["correct"] = [
                 bool(e.answer == true) for e, true in zip(self, y_true, strict=True)
             ]
-        columns["target"] = [e.target for e in self]
+        if not are_numbers:
+            columns["target"] = [e.target for e in self]
         if any(e.labels is not None for e in self):
             columns["target_probability"] = [
                 float(e.probabilities[e.classes.tolist().index(e.target)]) for e in self
@@ -394,7 +400,8 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             yield Heading(f"Explanations of {counted(len(documents))}", 1)
         if not documents:
             yield Sentence("No documents.")
-        if documents and self._y_true is not None and not in_terminal:
+        are_classes = not any(each.is_number for each in self)
+        if documents and self._y_true is not None and are_classes and not in_terminal:
             n = self._n_selected_from or len(documents)
             verb = "is" if 1 in (sum(wrong), n) else "are"
             share = percent(sum(wrong) / n)
@@ -425,7 +432,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         """Yield the explanations of one document below each other."""
         true, columns = self._true(), shade_document(list(self))
         for explanation, column in zip(self, columns.shadings, strict=True):
-            known = [] if true is None else [", true: ", *label_spans(true)]
+            known = [] if true is None else [", true: ", *label_spans(true, explanation)]
             head = [f"[{self.ids[0]}] ", *prediction(explanation, true), *known]
             yield Heading(head, 3)
             yield dataclasses.replace(columns, shadings=[column])
@@ -435,16 +442,18 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         return None if self._y_true is None else self._y_true[0]
 
     def _is_wrong(self) -> bool:
-        return self._y_true is not None and bool(self[0].answer != self._true())
+        is_known = self._y_true is not None and not self[0].is_number
+        return is_known and bool(self[0].answer != self._true())
 
     def _title(self, is_wrong: bool) -> list[Any]:
         """Return number, prediction and true label of the one document of this list."""
         first, true = self[0], self._true()
-        sure = "" if first.labels is not None else f" ({percent(first.predicted_probability)})"
+        is_class = first.labels is None and not first.is_number
+        sure = f" ({percent(first.predicted_probability)})" if is_class else ""
         name = document_name(self._numbers[0], self._ids)
-        title = [f"Document {name}: predicted ", *label_spans(first.answer), sure]
+        title = [f"Document {name}: predicted ", *label_spans(first.answer, first), sure]
         if true is not None:
-            title += [", labelled ", *label_spans(true)]
+            title += [", true " if first.is_number else ", labelled ", *label_spans(true, first)]
         return [*title, " ", Span("wrong", "verdict")] if is_wrong else title
 
     def __repr__(self) -> str:
@@ -473,6 +482,9 @@ def _checked_numbers(numbers: ArrayLike | None, n: int) -> tuple[int, ...]:
 
 def _confidence(explanation: DocumentExplanation) -> float:
     """Return how sure a model is of its answer, as `by_confidence` sorts."""
+    if explanation.is_number:
+        p, knots = explanation.probabilities, explanation.classes
+        return -float(np.sqrt(p @ knots**2 - (p @ knots) ** 2))
     if explanation.labels is None:
         return explanation.predicted_probability
     thresholds = 0.5 if explanation.thresholds is None else explanation.thresholds
@@ -483,6 +495,8 @@ def _confidence(explanation: DocumentExplanation) -> float:
 def _error(explanation: DocumentExplanation, true: Any) -> float:
     """Return how sure a mistake is, as `mistakes` sorts; several labels come as a tuple."""
     given = explanation.labels
+    if explanation.is_number:
+        return float(abs(explanation.predicted - true))
     if given is None:
         return explanation.predicted_probability
     return max(
@@ -497,6 +511,8 @@ def _checked_labels(y_true: Any, explanations: Sequence[DocumentExplanation]) ->
     n_documents = len(explanations)
     if n_documents and explanations[0].labels is not None:
         return _label_sets(y_true, explanations[0].classes, n_documents)
+    if n_documents and explanations[0].is_number:
+        return check_numbers(y_true, n_documents, "y_true").tolist()
     refuse_collections(y_true, "y_true")
     true = label_list(y_true)
     if len(true) != n_documents or any(map(np.ndim, true)):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han._rendering.blocks import Block, Heading, Sentence, percent
+from sk_han._rendering.blocks import Block, Heading, Sentence, amount, percent
 from sk_han._rendering.figures import plot_explanation
 from sk_han._rendering.result import Extent, ReadOnlyResult, Shape, freeze, plain
 from sk_han._rendering.shading import (
@@ -80,9 +80,10 @@ class DocumentExplanation(ReadOnlyResult):
     probabilities : ndarray of float64, shape (n_classes,)
         Probability of each class.
     predicted : object
-        The predicted class; with several labels a document, the most probable one.
+        The predicted class; with several labels a document, the most probable one; or the
+        predicted number.
     target : object
-        The label that the contributions are for.
+        The label that the contributions are for; None if a number is predicted.
     unknown : ndarray of bool, shape (n_words,)
         Whether a word is outside the vocabulary; to the network all such words are the same.
     truncated : bool
@@ -105,8 +106,9 @@ class DocumentExplanation(ReadOnlyResult):
         Of a model of several labels a document, the probabilities from which on it gets the
         labels; None for a model of one class a document.
     expected : float, default=None
-        The expected number of ordered classes, if contributions are to it and not to the log-odds
-        of `target` (``explain(..., targets="expected")``); then `base_value` is such a number, too.
+        The predicted number, or the expected number of ordered classes
+        (``explain(..., targets="expected")``), if contributions are to it and not to the log-odds
+        of `target`; then `base_value` is such a number, too.
     tokens : sequence of str, default=None
         The words as the tokenizer returned them, where some do not stand in the text or overlap
         others; None where all words stand in the text one after the other.
@@ -230,7 +232,8 @@ class DocumentExplanation(ReadOnlyResult):
             object.__setattr__(self, "labels", tuple(map(plain_label, self.labels)))
         classes = self.classes.tolist()
         against = () if self.against is None else (self.against,)
-        for label in (self.predicted, self.target, *against, *(self.labels or ())):
+        named = (self.predicted, self.target, *against, *(self.labels or ()))
+        for label in () if self.is_number else named:
             if label not in classes:
                 raise ValueError(f"Labels must be of the classes {classes}; got {label!r}.")
 
@@ -253,13 +256,20 @@ class DocumentExplanation(ReadOnlyResult):
         return self.word_attention * self.sentence_attention[self.sentence_of_word]
 
     @property
+    def is_number(self) -> bool:
+        """Whether a number is predicted, and not a class; `classes` are knots of its range."""
+        return self.target is None
+
+    @property
     def answer(self) -> Any:
         """What is predicted: `predicted`, or of several labels a document the tuple `labels`."""
         return self.predicted if self.labels is None else self.labels
 
     @property
     def predicted_probability(self) -> float:
-        """Probability of `predicted`."""
+        """Probability of `predicted`; NaN of a number."""
+        if self.is_number:
+            return float("nan")
         return float(self.probabilities[self.classes.tolist().index(self.predicted)])
 
     @property
@@ -362,15 +372,18 @@ class DocumentExplanation(ReadOnlyResult):
             yield shade_document([self])
             yield from legend([self], on_page=False)
             return
-        sure = "" if self.labels is not None else f", {percent(self.predicted_probability)}"
-        yield Heading(["Predicted ", *label_spans(self.answer), sure], 1)
+        is_class = self.labels is None and not self.is_number
+        sure = f", {percent(self.predicted_probability)}" if is_class else ""
+        yield Heading(["Predicted ", *label_spans(self.answer, self), sure], 1)
         yield from legend([self])
         yield from document_blocks([self])
 
     def __repr__(self) -> str:
-        label = in_one_line(self.predicted, 60)
+        label, sure = self.predicted, f" {self.predicted_probability:.3f}"
+        if self.is_number:
+            label, sure = amount(self.predicted), ""
         return (
-            f"DocumentExplanation({label} {self.predicted_probability:.3f}, "
+            f"DocumentExplanation({in_one_line(label, 60)}{sure}, "
             f"{counted(len(self.sentence_spans), 'sentence')}, "
             f"{counted(len(self.word_spans), 'word')}, "
             f"method={self.method!r})"
