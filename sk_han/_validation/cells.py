@@ -119,6 +119,40 @@ def read_column(
     return Column(kind, np.array([value or "" for value in values], dtype=np.str_))
 
 
+def read_numbers(
+    cells: Sequence[Any], decimal: str | None, place: Callable[[int], str]
+) -> tuple[NDArray[np.float64], str | None]:
+    """Read cells that all hold a number, (D,), by a mark of decimals, or by the one that fits.
+
+    Also return the mark, if there is one. A ValueError names the place of a cell.
+    """
+    kinds = {mark: kind for kind, (mark, _) in _MARKS.items() if decimal in (None, mark)}
+    read = {mark: [_number(kind, cell) for cell in cells] for mark, kind in kinds.items()}
+    fitting = {mark: numbers for mark, numbers in read.items() if None not in numbers}
+    if not fitting:
+        mark, numbers = min(read.items(), key=lambda item: item[1].count(None))
+        i = numbers.index(None)
+        raise ValueError(
+            f"{place(i)} is {in_one_line(repr(cells[i]), 60)}, and not a number with the decimal "
+            f"mark {mark!r}. Correct it, or leave it blank to leave the document out."
+        )
+    mark, numbers = next(iter(fitting.items()))
+    doubtful = [i for i, pair in enumerate(zip(*fitting.values(), strict=True)) if len({*pair}) > 1]
+    if doubtful:
+        i = doubtful[0]
+        raise ValueError(
+            f"{place(i)} is {in_one_line(repr(cells[i]), 60)}, which may be "
+            f"{' or '.join(f'{values[i]:g}' for values in fitting.values())}. Give the mark of "
+            "decimals of the table as decimal, on the command line by --decimal."
+        )
+    return np.array(numbers, dtype=np.float64), mark if len(fitting) == 1 else None
+
+
+def is_absent(cell: Any) -> bool:
+    """Return whether a cell has no value: it is blank, or an error, or says so, as "n/a" does."""
+    return is_blank(cell) or _is_not_known(cell)
+
+
 def doubt_about(values: Sequence[str]) -> str | None:
     """Return why the values of a category, (D,), are perhaps of another kind, with the repair."""
     if len(kinds := _kinds_of(values)) > 1:

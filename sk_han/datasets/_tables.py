@@ -20,10 +20,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from xml.etree.ElementTree import ParseError
 
+import numpy as np
 from numpy.typing import NDArray
 
 from sk_han._utils.containers import listed
 from sk_han._utils.messages import check_choice, counted, in_one_line, nearest_name, warn_user
+from sk_han._validation.cells import is_absent, read_numbers
 from sk_han._validation.documents import is_missing
 from sk_han._validation.labels import label_of_cell, table_labels
 
@@ -67,6 +69,7 @@ def read_frames(
     optional: Sequence[str] = (),
     *,
     label: str | None = None,
+    are_numbers: bool = False,
     rest: list[DataFrame] | None = None,
     size: int | None = None,
     sep: str | None = None,
@@ -80,7 +83,8 @@ def read_frames(
     The index has the line in which each row starts, or the row of Excel. Cells of CSV are strings;
     cells of JSON and Excel keep their types, and missing keys of JSON are None. Columns must exist,
     except that JSON may lack optional ones. ``attrs`` has name, kind and encoding of the table.
-    Rows without a cell in the column `label` are left out with a warning, or appended to `rest`.
+    Rows without a label, or a number, in the column `label` are left out with a warning, or
+    appended to `rest`.
     """
     import pandas as pd
 
@@ -127,7 +131,10 @@ def read_frames(
             n_rows += len(frame)
             frame.attrs = {"name": name, "kind": kind, "encoding": encoding}
             if label is not None:
-                has_label = [label_of_cell(cell) is not None for cell in frame[label]]
+                has_label = [
+                    not is_absent(cell) if are_numbers else label_of_cell(cell) is not None
+                    for cell in frame[label]
+                ]
                 without.append(frame[[not has for has in has_label]])
                 frame = frame[has_label]
             if len(frame):
@@ -143,7 +150,7 @@ def read_frames(
         lines = f"{frame.index.name}{'s' * (len(left_out) > 1)} {listed(left_out, 10, str)}"
         warn_user(
             f"Left {len(left_out):,} of {counted(n_rows)} of {in_one_line(name)} out, without a "
-            f"label: {lines}."
+            f"{'number' if are_numbers else 'label'}: {lines}."
         )
 
 
@@ -350,17 +357,27 @@ def to_labels(frame: DataFrame, column: str) -> NDArray[Any]:
     return table_labels(frame[column].tolist(), places.__getitem__, typed=typed)
 
 
+def to_numbers(
+    frame: DataFrame, column: str, decimal: str | None
+) -> tuple[NDArray[np.float64], str | None]:
+    """Return the numbers of a table's rows, (D,), and their mark of decimals."""
+    places = cell_places(frame, column)
+    return read_numbers(frame[column].tolist(), decimal, places.__getitem__)
+
+
 def load_csv(
     path: str | os.PathLike[str],
     *,
     text: str | Sequence[str] = "text",
     label: str | None = "label",
+    number: str | None = None,
+    decimal: str | None = None,
     sep: str | None = None,
     encoding: str = "utf-8",
     quoting: str = "minimal",
     sheet: str | None = None,
 ) -> Any:
-    r"""Load texts and their labels from a table: CSV, TSV, JSON lines or Excel.
+    r"""Load texts and their labels or numbers from a table: CSV, TSV, JSON lines or Excel.
 
     Parameters
     ----------
@@ -375,6 +392,13 @@ def load_csv(
         Name of the column, or key, of the labels. Rows without a label are left out with a
         warning: a cell that is blank, an error of a spreadsheet, null or an empty list. None loads
         the texts alone.
+    number : str or None, default=None
+        Name of the column, or key, of numbers that are loaded in place of labels, such as
+        ``"€ 1.250,00"`` or ``"12.5"``. Rows whose cell is blank, an error of a spreadsheet or
+        ``"n/a"`` are left out with a warning.
+    decimal : {".", ","} or None, default=None
+        The mark of decimals in `number`. None takes the one that all cells have, and refuses a
+        column such as ``"1,250"`` that could have either.
     sep : str or None, default=None
         The character between columns, such as ``";"``. None chooses it by the file's name: a comma
         for ``.csv``, a tab for ``.tsv``. With a separator, the file may have any name.
@@ -393,7 +417,8 @@ def load_csv(
     labels : ndarray of shape (n_documents,)
         Strings, integers or booleans. In CSV and Excel they are integers if all are whole numbers
         (``"1.0"`` is 1, ``"007"`` a name), booleans if all are true or false; in JSON lines they
-        have their type. A list of one label is this label. Not returned if `label` is None.
+        have their type. A list of one label is this label. With `number` they are float64. Not
+        returned if `label` is None.
 
     Raises
     ------
@@ -402,8 +427,8 @@ def load_csv(
     TypeError
         If `text` is not a name or a list of names, or labels of JSON lines differ in type.
     ValueError
-        If the file has another extension, no document, or lacks a column, or if a line is invalid.
-        The message names the line and the likely repair.
+        If the file has another extension, no document, or lacks a column, or if a line is invalid or
+        a cell of `number` is not a number. The message names the line and the likely repair.
 
     Notes
     -----
@@ -426,9 +451,17 @@ def load_csv(
     columns: list[Any] = list(text) if isinstance(text, (list, tuple)) else [text]
     if not columns or not all(isinstance(column, str) for column in columns):
         raise TypeError(f"text must be the name of a column, or a list of names; got {text!r}.")
+    if number is not None and label not in ("label", None):
+        raise ValueError(f"label is {label!r} and number is {number!r}; give one of them.")
+    if decimal is not None:
+        check_choice("decimal", decimal, (".", ","))
+    label = label if number is None else number
     needed = columns if label is None else [*columns, label]
-    table, options = Path(path), {"sep": sep, "quoting": quoting, "encoding": encoding}
+    table, are_numbers = Path(path), number is not None
+    options: dict[str, Any] = {"sep": sep, "quoting": quoting, "encoding": encoding}
     options |= {"label": label, "sheet": sheet, "kind": table_kind(table)}
-    (frame,) = read_frames(table, needed, **options)  # type: ignore[arg-type]
+    (frame,) = read_frames(table, needed, are_numbers=are_numbers, **options)
     texts = to_texts(frame, columns)
+    if number is not None:
+        return texts, to_numbers(frame, number, decimal)[0]
     return texts if label is None else (texts, to_labels(frame, label))

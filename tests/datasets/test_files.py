@@ -269,6 +269,8 @@ def test_what_cannot_be_read_is_named(write, name, content, message):
         ({"sep": ";;"}, ValueError, "sep must be one character"),
         ({"sep": '"'}, ValueError, "sep must be one character"),
         ({"encoding": "rot13"}, LookupError, "rot13"),
+        ({"label": "text", "number": "label"}, ValueError, "give one of them"),
+        ({"number": "label", "decimal": ";"}, ValueError, r"decimal must be one of \['.', ','\]"),
     ],
 )
 def test_wrong_options_are_named(write, options, error, message):
@@ -323,6 +325,56 @@ def test_rows_without_a_label_are_left_out_with_a_warning(write):
         texts, labels = load_csv(path)
     assert (texts, labels.tolist()) == (["a", "c"], ["x", "y"])
     assert load_csv(path, label=None) == [*"abcd"]
+
+
+class TestNumbers:
+    """Numbers in place of labels are read as the cells of columns are."""
+
+    @pytest.mark.parametrize(
+        ("cells", "decimal", "expected"),
+        [
+            (["12", "14.5"], None, [12, 14.5]),
+            (["€ 1.250,00", "900"], None, [1250, 900]),
+            (["$1,250.50", "900"], None, [1250.5, 900]),
+            (["1,250", "9"], ",", [1.25, 9]),
+            (["1,250", "9"], ".", [1250, 9]),
+        ],
+    )
+    def test_they_are_read_as_tables_write_them(self, write, cells, decimal, expected):
+        path = write("a.tsv", "text\tprice\n" + "".join(f"Flat.\t{cell}\n" for cell in cells))
+        texts, y = load_csv(path, number="price", decimal=decimal)
+        assert (len(texts), y.dtype, y.tolist()) == (2, float, expected)
+
+    def test_numbers_of_json_and_excel_are_taken_as_they_are(self, write, tmp_path):
+        rows = [
+            {"text": "a", "price": 3},
+            {"text": "b", "price": None},
+            {"text": "c", "price": 0.5},
+        ]
+        pd.DataFrame(rows).to_excel(tmp_path / "a.xlsx", index=False)
+        for path in (write("a.jsonl", json_lines(*rows)), tmp_path / "a.xlsx"):
+            with pytest.warns(UserWarning, match=r"Left 1 of 3 documents .* without a number: "):
+                texts, y = load_csv(path, number="price")
+            assert (texts, y.tolist()) == (["a", "c"], [3, 0.5])
+
+    def test_rows_without_one_are_left_out_with_a_warning(self, write):
+        path = write("a.csv", "text,price\na,1\nb, \nc,n/a\nd,#N/A\ne,2\n")
+        with pytest.warns(UserWarning, match=r"Left 3 of 5 .* without a number: lines 3, 4, 5\."):
+            texts, y = load_csv(path, number="price")
+        assert (texts, y.tolist()) == (["a", "e"], [1, 2])
+
+    @pytest.mark.parametrize(
+        ("cells", "message"),
+        [
+            (["1.5", "cheap"], r"line 3: 'price' is 'cheap', and not a number .*Correct it, or"),
+            (["1.5", "2,5"], r"line 3: 'price' is '2,5', and not .* decimal mark '\.'"),
+            (["9", "1.250"], r"line 3: 'price' is '1.250', which may be 1.25 or 1250\. Give the"),
+        ],
+    )
+    def test_a_cell_that_is_none_or_may_be_two_is_named(self, write, cells, message):
+        path = write("a.tsv", "text\tprice\n" + "".join(f"Flat.\t{cell}\n" for cell in cells))
+        with pytest.raises(ValueError, match=message):
+            load_csv(path, number="price")
 
 
 class TestSheets:
