@@ -118,6 +118,7 @@ _TABLE = Schema(
     (
         *(Field("text", ListOf(_STRING)), Field("label", _STRING)),
         *(Field(name, _STRING, True) for name in ("sep", "encoding", "separator")),
+        Field("decimal", Choice((".", ",")), True),
     )
 )
 

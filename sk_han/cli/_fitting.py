@@ -41,7 +41,7 @@ from sk_han.cli._tables import (
     writing,
     writing_rows,
 )
-from sk_han.datasets._tables import to_labels, to_texts
+from sk_han.datasets._tables import to_labels, to_numbers, to_texts
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -58,7 +58,7 @@ _ELSEWHERE = {
 
 
 def fit(arguments: argparse.Namespace) -> None:
-    """Fit a HANClassifier to the documents of a table, and save it."""
+    """Fit a HANClassifier or HANRegressor to the documents of a table, and save it."""
     import pandas as pd
 
     if arguments.output == STANDARD:
@@ -69,7 +69,7 @@ def fit(arguments: argparse.Namespace) -> None:
     for part in _parts_of(arguments) if arguments.hold_out is not None else []:
         check_files(tables, part, kind="table", force=arguments.force)
     quiet, started = arguments.quiet, time.monotonic()
-    model = _classifier(arguments)
+    model = _estimator(arguments)
     frame, labels, classes, unlabelled = _labelled(arguments.data, arguments)
     parts = [] if arguments.hold_out is None else _parts(frame, labels, arguments)
     more: dict[str, Any] = {}
@@ -111,7 +111,7 @@ def cross_validate(arguments: argparse.Namespace) -> None:
     complete(arguments)
     files = [*{arguments.data, arguments.unlabelled}]
     check_files(files, arguments.output, kind="table", force=arguments.force)
-    model = _classifier(arguments)
+    model = _estimator(arguments)
     from sklearn import metrics, model_selection
 
     known = metrics.get_scorer_names()
@@ -123,6 +123,8 @@ def cross_validate(arguments: argparse.Namespace) -> None:
     elif arguments.ordered:
         labels = np.asarray(labels, dtype=float)
     scoring = arguments.metrics or ["accuracy" if labels.ndim == 1 else "f1_micro", "f1_macro"]
+    if arguments.number is not None:
+        scoring = arguments.metrics or ["r2", "neg_mean_absolute_error"]
     binary = {name.removesuffix("_macro"): name for name in known if name.endswith("_macro")}
     if labels.ndim == 1:
         has_two = len({*labels}) == 2
@@ -136,7 +138,7 @@ def cross_validate(arguments: argparse.Namespace) -> None:
     if not 2 <= n <= most:
         raise ValueError(f"{most} different texts or groups make 2 to {most} folds; got {n}.")
     order = np.random.RandomState(arguments.seed).permutation(len(frame))
-    t = np.asarray(labels)
+    t: Any = np.asarray(labels) if arguments.number is None else _fifths(labels)
     t = t[:, np.newaxis] == np.unique(t) if t.ndim == 1 else t
     folds = model_selection.PredefinedSplit(deal_out(t, np.full(n, 1 / n), order, groups))
     more, features = dict[str, Any](), _set_columns(model, frame, arguments)
@@ -190,6 +192,11 @@ def column_kinds(
     return columns
 
 
+def _fifths(y: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return in which fifth of the numbers each is, (D,), by which splits are stratified."""
+    return np.searchsorted(np.quantile(y, [0.2, 0.4, 0.6, 0.8]), y)
+
+
 def _parts_of(arguments: argparse.Namespace) -> list[str]:
     """Return the tables of the documents that are learnt from, and of those held out."""
     stem = os.path.splitext(arguments.output)[0]
@@ -202,7 +209,8 @@ def _parts(frame: DataFrame, labels: Any, arguments: argparse.Namespace) -> list
     texts = to_texts(frame, arguments.text)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit will tell of them
-        target, encoded = fit_target(labels, len(texts))
+        strata = labels if arguments.number is None else _fifths(labels)
+        target, encoded = fit_target(strata, len(texts))
     groups = first_of_same_text(texts)
     random_state = np.random.RandomState(arguments.seed)
     rows, held_out = hold_out(target.strata(encoded), share, random_state, groups)
@@ -240,7 +248,7 @@ def audit(arguments: argparse.Namespace) -> None:
         if os.path.realpath(arguments.csv) == os.path.realpath(arguments.output or ""):
             raise UsageError(f"{arguments.csv} is both -o and --csv; give another name for one.")
     started = time.monotonic()
-    model = _classifier(arguments).set_params(verbose=0)
+    model = _estimator(arguments).set_params(verbose=0)
     frame, labels, *_ = _labelled(arguments.data, arguments)
 
     from sk_han import audit_labels
@@ -263,10 +271,11 @@ def audit(arguments: argparse.Namespace) -> None:
 
 def _labelled(
     name: str, arguments: argparse.Namespace, classes: ClassNames | None = None
-) -> tuple[DataFrame, Any, ClassNames, DataFrame]:
+) -> tuple[DataFrame, Any, ClassNames | None, DataFrame]:
     """Return documents, their labels or an indicator, the classes, and rows without a label.
 
-    With classes, labels are of these. In an indicator a document may have none.
+    With classes, labels are of these. In an indicator a document may have none. Of numbers there
+    are no classes, and the arguments get the mark of decimals.
     """
     import pandas as pd
 
@@ -280,6 +289,9 @@ def _labelled(
         texts = to_texts(frame, arguments.text)
         if all(map(str.isdecimal, texts)):
             warn_user(f"All texts are numbers, such as {texts[0]!r}: is --text the right column?")
+        if arguments.number is not None:
+            y, arguments.decimal = to_numbers(frame, column, arguments.decimal)
+            return frame, y, None, without
         if separator is not None:
             classes = ClassNames(label_names(frame, arguments))
         else:
@@ -298,16 +310,17 @@ def _labelled(
     return frame, labels, classes, without
 
 
-def _classifier(arguments: argparse.Namespace) -> Any:
-    """Make the classifier that the arguments ask for, which shows how far it is."""
+def _estimator(arguments: argparse.Namespace) -> Any:
+    """Make the estimator that the arguments ask for, which shows how far it is."""
     settings = dict(map(_setting, arguments.settings))
-    from sk_han import HANClassifier, HierarchicalTokenizer
+    from sk_han import HANClassifier, HANRegressor, HierarchicalTokenizer
 
-    model = HANClassifier(tokenizer=HierarchicalTokenizer(), random_state=arguments.seed)
+    kind: Any = HANClassifier if arguments.number is None else HANRegressor
+    model = kind(tokenizer=HierarchicalTokenizer(), random_state=arguments.seed)
     known = model.get_params()
     for name in settings:
         if name not in known and (hint := nearest_name(name, known)):
-            raise UsageError(f"--set: HANClassifier has no parameter {name!r}.{hint}")
+            raise UsageError(f"--set: {kind.__name__} has no parameter {name!r}.{hint}")
     try:
         model.set_params(**settings)
     except ValueError as error:

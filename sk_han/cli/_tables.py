@@ -66,12 +66,19 @@ def check_files(
 _SEPARATOR = ";"  # of a model of several labels, if none is given
 
 # Options that say how a table is read, as a stored model names them, and their defaults.
-_OPTIONS = {"text": ["text"], "label": "label", "sep": None, "encoding": "utf-8", "separator": None}
+_OPTIONS: dict[str, Any] = {"text": ["text"], "label": "label", "sep": None, "encoding": "utf-8"}
+_OPTIONS |= {"separator": None, "decimal": None}
 
 
 def complete(arguments: argparse.Namespace, stored: Mapping[str, Any] | None = None) -> None:
     """Set the options of tables that are not given: those of the stored model, or the defaults."""
-    taken = []
+    taken, column = [], "label"
+    arguments.number = getattr(arguments, "number", None)
+    if arguments.number is not None:
+        for option in ("label", "separator", "ordered", "order"):
+            if getattr(arguments, option):
+                raise UsageError(f"--{option} is for labels; leave it out, or --number.")
+        arguments.label, column = arguments.number, "number"
     for option, default in _OPTIONS.items():
         # explain reads labels only if it is told to; JSON is in UTF-8, and .tsv has tabs, whatever
         # the table of the fit had.
@@ -86,7 +93,9 @@ def complete(arguments: argparse.Namespace, stored: Mapping[str, Any] | None = N
         arguments.separator = names.get(arguments.separator, arguments.separator)
     arguments.sep = "\t" if arguments.sep in ("tab", r"\t") else arguments.sep
     if getattr(arguments, "label", None) in arguments.text:
-        raise UsageError(f"{arguments.label!r} is both --text and --label; give another for one.")
+        raise UsageError(
+            f"{arguments.label!r} is both --text and --{column}; give another for one."
+        )
     if taken:
         fitted = f"{in_one_line(arguments.model)} was fitted to a table with {' '.join(taken)}"
         tell(f"{fitted}: taken here, too.", quiet=arguments.quiet)
@@ -136,6 +145,7 @@ def frames(
         [*arguments.text, *filter(None, columns), *kept],
         features[1:] if features is not None else [],
         label=label,
+        are_numbers=arguments.number is not None,
         rest=rest,
         size=size,
         sep=arguments.sep,

@@ -427,8 +427,8 @@ def load_csv(
     TypeError
         If `text` is not a name or a list of names, or labels of JSON lines differ in type.
     ValueError
-        If the file has another extension, no document, or lacks a column, or if a line is invalid or
-        a cell of `number` is not a number. The message names the line and the likely repair.
+        If the file has another extension, no document, or lacks a column, or if a line is invalid,
+        or a cell of `number` is not a number. The message names the line and the likely repair.
 
     Notes
     -----

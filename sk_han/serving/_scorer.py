@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han._documents import DocumentArray
-from sk_han._model.fitted_model import FittedModel
+from sk_han._model.fitted_model import FEWEST_SCORES, FittedModel
 from sk_han._parts.ngram_model import NgramModel
 from sk_han._storage.description import (
     WITH_PARTS,
@@ -93,6 +93,16 @@ def accepted(
     return has_words & (probabilities.max(axis=1) >= threshold)
 
 
+def usual_coverage(model: FittedModel, coverage: float | None) -> float | None:
+    """Check the coverage of intervals; by default 0.9, or None if the model has no intervals."""
+    scores = model.interval_scores
+    if coverage is None and (scores is None or len(scores) < FEWEST_SCORES):
+        return None
+    coverage = 0.9 if coverage is None else coverage
+    model.interval_ends(np.empty((0, model.target.n_scores)), coverage)  # raises a ValueError
+    return coverage
+
+
 class Scorer:
     """A fitted classifier in a file of `sk_han.save`, without PyTorch, scikit-learn and SciPy.
 
@@ -111,7 +121,8 @@ class Scorer:
         Names of the columns that are read, the text column first; only of a fit to a table.
     table : dict or None
         How the table of the fit was read, if the command line or `sk_han.save` has stored it:
-        "text", a list of columns, "label", "sep", "encoding", and "separator" (of several labels).
+        "text", a list of columns, "label", "sep", "encoding", "separator" (of several labels), and
+        "decimal".
 
     Notes
     -----

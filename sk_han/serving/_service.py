@@ -1,4 +1,4 @@
-"""A stored classifier as a web service with a page: an app of FastAPI, and uvicorn to serve it."""
+"""A stored model as a web service with a page: an app of FastAPI, and uvicorn to serve it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from string import Template
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import parse_qsl
 
+import numpy as np
 import uvicorn
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from joblib import cpu_count
@@ -26,7 +27,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import sk_han
 from sk_han._parts.columns import Coding
-from sk_han._rendering.blocks import Block, Heading, Sentence, Span, percent
+from sk_han._rendering.blocks import Block, Heading, Sentence, Span, amount, percent
 from sk_han._rendering.colors import stylesheet
 from sk_han._rendering.html import escape_text, markup
 from sk_han._rendering.result import plain
@@ -37,7 +38,7 @@ from sk_han._utils.progress import tell
 from sk_han._validation.cells import read_column
 from sk_han._validation.labels import ClassNames
 from sk_han.inspection._contributions import METHODS
-from sk_han.serving._scorer import Scorer, accepted, check_threshold
+from sk_han.serving._scorer import Scorer, accepted, check_threshold, usual_coverage
 
 MAX_BODY = 2**20  # bytes of a request
 MAX_DOCUMENTS = 100  # of a request
@@ -55,6 +56,7 @@ _HEADERS = {
     "base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
 }
+_CLASS_OPTIONS = {"against", "classes", "priors", "target", "targets", "threshold"}  # of requests
 _INPUTS = {"date": ' type="date"', "number": ' type="number" step="any"'}  # by kind
 _UNSENT: list[_Answer] = []  # the oldest first
 _ROUTER = APIRouter()
@@ -64,6 +66,7 @@ class _Model(NamedTuple):
     """A loaded model; one of texts alone has no text column and no codings of other columns."""
 
     scorer: Scorer
+    coverage: float | None  # of intervals of numbers, if it has any
     text_column: str | None
     codings: Mapping[str, Coding]
     is_choice: bool  # whether a document may have other columns
@@ -77,10 +80,14 @@ class _Source:
     """The model of a Scorer or of a file, read anew when another one has replaced the file."""
 
     def __init__(
-        self, model: Scorer | str | os.PathLike[str], threshold: float | None, encoder: Any
+        self,
+        model: Scorer | str | os.PathLike[str],
+        threshold: float | None,
+        coverage: float | None,
+        encoder: Any,
     ) -> None:
         self.path = None if isinstance(model, Scorer) else os.fspath(model)
-        self.threshold, self._encoder = threshold, encoder
+        self.threshold, self._coverage, self._encoder = threshold, coverage, encoder
         self._stamp = self._stamp_of_file()
         self._loading = threading.Lock()
         self._model = self._prepared(
@@ -112,8 +119,8 @@ class _Source:
     def _prepared(self, scorer: Scorer) -> _Model:
         if self.threshold is not None:
             check_threshold(self.threshold, scorer.target)
-        part = scorer.model_.pool.columns
-        model = _Model(scorer, *((None, {}, False) if part is None else part.encoder))
+        part, coverage = scorer.model_.pool.columns, usual_coverage(scorer.model_, self._coverage)
+        model = _Model(scorer, coverage, *((None, {}, False) if part is None else part.encoder))
         # The first call compiles kernels, or reads them from a cache.
         scorer.explain([model.document("A good day.", dict.fromkeys(model.codings))])
         return model
@@ -123,6 +130,7 @@ def create_app(
     model: Scorer | str | os.PathLike[str],
     threshold: float | None = None,
     *,
+    coverage: float | None = None,
     encoder: Any = None,
     dependencies: Any = (),
 ) -> FastAPI:
@@ -138,6 +146,9 @@ def create_app(
         A loaded model, or a file of `sk_han.save`, which is read anew when it is replaced.
     threshold : float, default=None
         A document is accepted if its largest probability is at least this.
+    coverage : float, default=None
+        Of a model of numbers, the share of intervals that hold the true number. None is 0.9, or
+        leaves intervals out if the fit held out too few documents for them.
     encoder : object or str, default=None
         The encoder of sentences of a model in a file, as for `sk_han.load`. One request at a time
         calls it.
@@ -153,7 +164,8 @@ def create_app(
     ------
     ValueError
         If the file is not the model of a `Scorer`, the threshold is not a probability, or there is
-        one for a model of several labels a document.
+        one for a model of several labels a document or of numbers; if the model has no intervals
+        of the coverage.
     OSError
         If the file cannot be read.
 
@@ -186,7 +198,7 @@ def create_app(
     ``uvicorn module:app`` then answers ``POST /reviews/predict``.
     """
     app = FastAPI(openapi_url=None, redirect_slashes=False, dependencies=dependencies)
-    app.state.source = _Source(model, threshold, encoder)
+    app.state.source = _Source(model, threshold, coverage, encoder)
     # Short requests do not wait for long ones. joblib knows the processors of a container.
     app.state.slots = [asyncio.Semaphore(cpu_count()) for _ in range(2)]
     app.include_router(_ROUTER)
@@ -260,8 +272,10 @@ _Body = Annotated[bytes, Depends(_body, scope="function")]
 @_ROUTER.api_route("/health", methods=["GET", "HEAD"])
 def _health(request: Request) -> Response:
     model: _Model = request.app.state.source.model()
-    columns = [*model.document("", model.codings)]
-    return _Answer({"status": "ok", "classes": plain(model.scorer.classes_), "columns": columns})
+    facts = {"status": "ok", "columns": [*model.document("", model.codings)]}
+    if model.scorer.target.is_number:
+        return _Answer(facts | {"coverage": model.coverage})
+    return _Answer(facts | {"classes": plain(model.scorer.classes_)})
 
 
 @_ROUTER.api_route("/openapi.json", methods=["GET", "HEAD"])
@@ -275,11 +289,19 @@ def _schema(request: Request) -> Response:
         columns = model.document("", columns) | {model.text_column: item}
         name, item = "documents", _object(columns, model.text_column, model.is_choice)
     array = {"type": "array", "items": item, "minItems": 1, "maxItems": MAX_DOCUMENTS}
-    options = {"target": {"enum": plain(model.scorer.classes_)}, "method": {"enum": [*METHODS]}}
+    options: dict[str, Any] = {"method": {"enum": [*METHODS]}}
     paths: dict[str, Any] = {}
+    if not model.scorer.target.is_number:
+        options["target"] = {"enum": plain(model.scorer.classes_)}
     for path, properties in (("/predict", {name: array}), ("/explain", {name: array} | options)):
         body = {"content": {_JSON: {"schema": _object(properties, name)}}, "required": True}
         paths[path] = {"post": {"requestBody": body}}
+    if model.scorer.target.is_number:
+        numbers = {"type": "array", "items": {"type": "number"}}
+        intervals = {"type": ["array", "null"], "items": numbers | {"minItems": 2, "maxItems": 2}}
+        schema = _object({"numbers": numbers, "intervals": intervals}, "numbers", is_open=True)
+        answer = {"description": "OK", "content": {_JSON: {"schema": schema}}}
+        paths["/predict"]["post"]["responses"] = {"200": answer}
     info = {"title": "sk-han", "version": sk_han.__version__}
     return _Answer({"openapi": "3.1.0", "info": info, "paths": paths})
 
@@ -295,15 +317,21 @@ def _predict(request: Request, body: _Body) -> Response:
     model = source.model()
     X, _ = _sent(request, body, model)
     documents = _computed(model, model.scorer.model_.read, X)
-    p = model.scorer.predict_proba(documents)
-    classes = plain(model.scorer.classes_)
+    p, blank = model.scorer.predict_proba(documents), documents.words_per_document == 0
     decided = model.scorer.target.decide_by_proba(p)
+    if model.scorer.target.is_number:
+        answer = {"numbers": decided.tolist(), "intervals": None, "coverage": model.coverage}
+        if model.coverage is not None:
+            ends = model.scorer.model_.interval_ends(p, model.coverage)
+            answer["intervals"] = ends.tolist()
+        return _Answer(answer | {"blank": blank.tolist()})
+    classes = plain(model.scorer.classes_)
     if model.scorer.target.has_one_label:
         labels = [classes[i] for i in decided]
     else:
         labels = [[classes[i] for i in row.nonzero()[0]] for row in decided]
     answer = {"classes": classes, "labels": labels, "probabilities": p.tolist()}
-    answer["blank"] = (documents.words_per_document == 0).tolist()
+    answer["blank"] = blank.tolist()
     if source.threshold is not None:
         answer["accepted"] = accepted(documents, p, source.threshold).tolist()
     return _Answer(answer)
@@ -312,13 +340,15 @@ def _predict(request: Request, body: _Body) -> Response:
 @_ROUTER.post("/explain")
 def _explain(request: Request, body: _Body) -> Response:
     model: _Model = request.app.state.source.model()
-    documents, options = _sent(request, body, model, "target", "method")
-    classes = plain(model.scorer.classes_)
+    is_number, classes = model.scorer.target.is_number, plain(model.scorer.classes_)
+    names = ["method"] if is_number else ["target", "method"]
+    documents, options = _sent(request, body, model, *names)
     for name, known in (("target", classes), ("method", METHODS)):
         if name in options and ClassNames([*known]).number(options[name]) is None:
             raise HTTPException(400, f"Send one of {listed(known)} as {name!r}.")
     explanations = _explanations(model, documents, **options)
-    return _Answer({"explanations": [each.to_dict() for each in explanations]})
+    unit = {"unit": "number"} if is_number and explanations[0].signed else {}
+    return _Answer({"explanations": [each.to_dict() for each in explanations]} | unit)
 
 
 def _sent(request: Request, body: bytes, model: _Model, *options: str) -> tuple[Any, Any]:
@@ -331,6 +361,9 @@ def _sent(request: Request, body: bytes, model: _Model, *options: str) -> tuple[
         sent = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise HTTPException(400, "Send JSON; the body is not.") from error
+    refused = sorted(sent.keys() & _CLASS_OPTIONS) if isinstance(sent, dict) else []
+    if refused and model.scorer.target.is_number:
+        raise HTTPException(400, f"Leave {listed(refused)} out: this model predicts a number.")
     if not isinstance(sent, dict) or not {name} <= sent.keys() <= {name, *options}:
         also = f" and perhaps {listed(options)}" * bool(options)
         raise HTTPException(400, f"Send an object with {name!r}{also}, and nothing else.")
@@ -394,9 +427,14 @@ def _result(model: _Model, form: Mapping[str, str], threshold: float | None) -> 
         raise HTTPException(400, "The text is blank. Paste one with words.")
     values = {name: form.get(in_one_line(f"column {name}")) for name in model.codings}
     (explanation,) = _explanations(model, [model.document(text, values)])
-    p = explanation.predicted_probability
-    sure = "" if explanation.labels is not None else f", {percent(p)}"
-    blocks: list[Block] = [Heading(["Predicted ", *label_spans(explanation.answer), sure])]
+    is_class = explanation.labels is None and not explanation.is_number
+    sure = f", {percent(explanation.predicted_probability)}" if is_class else ""
+    if (coverage := model.coverage) is not None:
+        p = explanation.probabilities[np.newaxis]
+        low, high = map(amount, model.scorer.model_.interval_ends(p, coverage)[0])
+        sure = f", {percent(coverage)} interval {low} to {high}"
+    answer = label_spans(explanation.answer, explanation)
+    blocks: list[Block] = [Heading(["Predicted ", *answer, sure])]
     if threshold is not None:
         is_accepted = bool(explanation.words) and explanation.probabilities.max() >= threshold
         relation = "Accepted: at least" if is_accepted else "Hand over to a person: below"
@@ -422,6 +460,8 @@ def _rendered(model: _Model, form: Mapping[str, str], blocks: list[Block]) -> st
         name=escape_text(model.text_column or "Text"),
         text=escape_text(form.get("text", "")),
         columns="".join(inputs),
+        title="Predict a number" if model.scorer.target.is_number else "Classify a text",
+        verb="Predict" if model.scorer.target.is_number else "Classify",
         result=markup(blocks),
     )
 

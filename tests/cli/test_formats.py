@@ -146,7 +146,7 @@ class TestRemembered:
 
     def test_it_is_in_the_file_and_not_in_the_estimator(self, remembering, tmp_path, model):
         table = {"text": ["meldung"], "label": "urteil", "sep": ";", "encoding": "cp1252"}
-        table |= {"separator": None}
+        table |= {"separator": None, "decimal": None}
         assert Scorer.load(remembering).table == table
         again = sk_han.load(remembering)
         sk_han.save(again, tmp_path / "again.han", table=table)

@@ -121,7 +121,7 @@ class TestErrors:
             ("predict no.han {data}", "no.han: No such file or directory"),
             (
                 "evaluate {tokenizer} {data}",
-                "{tokenizer} cannot be loaded: it holds no classifier.",
+                "{tokenizer} cannot be loaded: it holds no classifier and",
             ),
             ("predict {model} no.csv", "no.csv: No such file or directory"),
             ("predict {model} {data} --sep ;;", "sep must be one character"),
@@ -180,9 +180,9 @@ class TestErrors:
     def test_a_warning_is_one_line(self, run, model, table, monkeypatch):
         predict_frame = Scorer.predict_frame
 
-        def warn(self, X, threshold):
+        def warn(self, X, **options):
             warnings.warn("take\ncare", stacklevel=1)
-            return predict_frame(self, X, threshold=threshold)
+            return predict_frame(self, X, **options)
 
         monkeypatch.setattr(Scorer, "predict_frame", warn)
         with warnings.catch_warnings():

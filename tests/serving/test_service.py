@@ -26,12 +26,13 @@ import uvicorn
 from fastapi import Depends, FastAPI, HTTPException, Request
 
 import sk_han
+from sk_han import HANRegressor
 from sk_han.serving import Scorer, create_app
 from sk_han.serving import _service as service
 from sk_han.serving._service import Service
 from tests.encoders_of_sentences import HashEncoder
 from tests.html_page import Page
-from tests.tiny_models import GOOD, LABELS, TEXTS, fitted_classifier, tiny, with_classes
+from tests.tiny_models import GOOD, LABELS, TEXTS, fitted_classifier, tiny, with_classes, with_model
 
 THRESHOLD = 0.6
 SCRIPT = "<script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\"> Good."
@@ -39,6 +40,15 @@ PRODUCT = "product <i>"
 ROW = {"body": "A good day.", PRODUCT: "<b>loan</b>", "amount": 3.5, "sent": "2024-05-01"}
 LONG = " ".join(f"{text} A word{i}." for i, text in enumerate(500 * TEXTS))[:99_000]
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+
+
+def fitted_regressor():
+    """Fit a model of numbers that has intervals."""
+    texts = [f"{text} Flat{i}." for i in range(15) for text in TEXTS[:6]]
+    numbers = [500.0 + 300 * ("ood" in text) + i for i, text in enumerate(texts)]
+    sizes = {"embedding_dim": 7, "word_hidden": 5, "sentence_hidden": 3, "max_epochs": 2}
+    model = HANRegressor(validation_fraction=0.3, device="cpu", random_state=0, **sizes)
+    return model.fit(texts, numbers)
 
 
 class Answer(NamedTuple):
@@ -99,8 +109,8 @@ def mounted(app):
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
-def serving(path, threshold=None, host="127.0.0.1", allowed_hosts=(), encoder=None):
-    started = Service(create_app(path, threshold, encoder=encoder), host, 0, allowed_hosts)
+def serving(path, threshold=None, host="127.0.0.1", allowed_hosts=(), **options):
+    started = Service(create_app(path, threshold, **options), host, 0, allowed_hosts)
     return running(started, started.listener)
 
 
@@ -122,7 +132,7 @@ def silent_reader(started):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Files of models: texts.han, columns.han, numbers.han, several.han."""
+    """Files of models: texts.han, columns.han, numbers.han, several.han, rents.han."""
     folder = tmp_path_factory.mktemp("models")
     of_texts = fitted_classifier(max_epochs=3, lr=0.05)
     good = LABELS == "pos"
@@ -140,6 +150,7 @@ def folder(tmp_path_factory):
         "columns": tiny(text_column="body", max_epochs=3, lr=0.05).fit(frame, LABELS),
         "numbers": with_classes(of_texts, np.array([0, 1])),
         "several": tiny(threshold=[0.3, 0.6, 0.5]).fit(TEXTS, several),
+        "rents": fitted_regressor(),
     }
     for name, model in models.items():
         sk_han.save(model, folder / f"{name}.han")
@@ -149,6 +160,12 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def texts(folder):
     with serving(folder / "texts.han", THRESHOLD) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def rents(folder):
+    with serving(folder / "rents.han", coverage=0.8) as started:
         yield started
 
 
@@ -208,6 +225,68 @@ class TestAnswers:
         assert found == [row.nonzero()[0].tolist() for row in expected]
         with pytest.raises(ValueError, match="accepts documents of one label"):
             create_app(folder / "several.han", 0.5)
+
+
+class TestNumbers:
+    """A model of numbers answers with these and their intervals, and knows no classes."""
+
+    def test_predictions_and_intervals_are_those_of_the_scorer(self, rents, folder):
+        scorer = Scorer.load(folder / "rents.han")
+        found = post(rents, "/predict", texts=TEXTS).json()
+        expected = scorer.predict_frame(TEXTS, coverage=0.8).to_numpy()
+        assert found.keys() == {"numbers", "intervals", "coverage", "blank"}
+        np.testing.assert_allclose(found["numbers"], expected[:, 0], rtol=1e-6)
+        np.testing.assert_allclose(found["intervals"], expected[:, 1:], rtol=1e-6)
+        assert found["coverage"] == ask(rents.url, "GET", "/health").json()["coverage"] == 0.8
+
+    def test_the_schema_has_them_and_no_target(self, rents):
+        paths = ask(rents.url, "GET", "/openapi.json").json()["paths"]
+        answer = paths["/predict"]["post"]["responses"]["200"]["content"][JSON]["schema"]
+        assert answer["properties"]["numbers"]["items"] == {"type": "number"}
+        assert answer["properties"]["intervals"]["items"]["maxItems"] == 2
+        body = paths["/explain"]["post"]["requestBody"]["content"][JSON]["schema"]
+        assert body["properties"].keys() == {"texts", "method"}
+
+    def test_the_page_shows_the_number_with_its_interval(self, rents, folder):
+        frame = Scorer.load(folder / "rents.han").predict_frame(TEXTS[:1], coverage=0.8)
+        number, low, high = (f"{value:.4g}" for value in frame.to_numpy()[0])
+        page = Page(send_form(rents, text=TEXTS[0]).body)
+        assert f"Predicted {number}, 80 % interval {low} to {high}" in page.line
+        assert "Numbers are in the unit of the predicted number." in page.line
+        assert "Classify" not in page.line
+
+    @pytest.mark.filterwarnings("ignore:method='attention' shows the network alone")
+    def test_explanations_add_up_and_name_the_unit(self, rents):
+        found = post(rents, "/explain", texts=TEXTS[:1]).json()
+        (explained,) = found["explanations"]
+        parts = [each["contribution"] for each in explained["sentences"]]
+        assert found["unit"] == "number"
+        assert explained["base_value"] + sum(parts) == pytest.approx(explained["expected"])
+        weights = post(rents, "/explain", texts=TEXTS[:1], method="attention").json()
+        assert "unit" not in weights
+
+    @pytest.mark.parametrize("name", ["classes", "target", "targets", "threshold"])
+    def test_requests_for_classes_are_refused_by_name(self, rents, name):
+        for path in ("/predict", "/explain"):
+            answer = post(rents, path, texts=TEXTS[:1], **{name: "pos"})
+            expected = f"Leave '{name}' out: this model predicts a number."
+            assert (answer.status, answer.json()) == (400, {"error": expected})
+
+    def test_a_model_without_intervals_answers_with_numbers(self, folder, tmp_path):
+        stored = sk_han.load(folder / "rents.han")
+        sk_han.save(with_model(stored, interval_scores=None), tmp_path / "few.han")
+        with serving(tmp_path / "few.han") as started:
+            found = post(started, "/predict", texts=TEXTS[:1]).json()
+            assert found["intervals"] is found["coverage"] is None
+            assert "interval" not in Page(send_form(started, text=TEXTS[0]).body).line
+        with pytest.raises(ValueError, match=r"Intervals of coverage=0\.8 need 19 documents"):
+            create_app(tmp_path / "few.han", coverage=0.8)
+
+    def test_a_threshold_or_a_coverage_of_classes_is_refused(self, folder):
+        with pytest.raises(ValueError, match="for a number give coverage"):
+            create_app(folder / "rents.han", 0.5)
+        with pytest.raises(ValueError, match="Intervals are of numbers, and this model"):
+            create_app(folder / "texts.han", coverage=0.8)
 
 
 class TestApp:
