@@ -200,10 +200,12 @@ def evaluate(arguments: argparse.Namespace) -> None:
     found = _reported(arguments)
     if arguments.json:
         names = ("labels", "notes", "scores", "gain", "classes", "confusion")
+        data = found.to_dict()
         with writing(arguments.output) as file:
-            file.write(json.dumps({name: found.to_dict()[name] for name in names}) + "\n")
+            file.write(json.dumps({name: data[name] for name in names if name in data}) + "\n")
         return
-    measure = "micro_f1" if found.several_labels else "accuracy"
+    known = found.scores["model"]
+    measure = next(name for name in ("r2", "micro_f1", "accuracy") if name in known)
     scores = [f"{name} {each[measure]:.3f}" for name, each in found.scores.items()]
     result = f"{measure.replace('_', ' ').capitalize()}: {', '.join(scores)}."
     write_result(found, f"Read {counted(found.n_documents)}", result, started, arguments)

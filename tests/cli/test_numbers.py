@@ -2,6 +2,8 @@
 
 import csv
 import io
+import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -146,6 +148,35 @@ def test_explanations_have_true_and_predicted_number(run, fitted):
     assert output.startswith(f"[0] predicted {predicted:.4g}, true: 900\n")
     code, _, told = run("explain", *fitted, "--target", "a")
     assert (code, "--target is for classes" in told) == (2, True)
+
+
+class TestEvaluate:
+    def test_it_prints_the_report_of_python_or_figures_as_json(self, run, fitted):
+        scorer, (texts, numbers) = Scorer.load(fitted[0]), zip(*RENTS, strict=True)
+        expected = sk_han.report(scorer, list(texts), numbers)
+        code, output, _ = run("evaluate", *fitted)
+        assert (code, output) == (0, f"{replace(expected, estimator='m.han')}\n")
+        found = json.loads(run("evaluate", *fitted, "--json")[1])["scores"]["model"]
+        assert found == expected.scores["model"]
+        assert {"r2", "mean_absolute_error", "coverage_90"} < found.keys()
+
+    def test_a_report_is_a_page_and_tells_r2(self, run, fitted, tmp_path):
+        data = fitted[1], "--train", fitted[1], "-o", tmp_path / "page.html"
+        code, _, told = run("evaluate", fitted[0], *data)
+        assert (code, "R2: model " in told, "baseline " in told) == (0, True, True)
+        assert "root mean squared error" in (tmp_path / "page.html").read_text("utf-8")
+
+    @pytest.mark.filterwarnings("always")
+    def test_rows_without_a_number_are_left_out_and_others_are_named(self, run, fitted, tmp_path):
+        data = tmp_path / "new.csv"
+        data.write_text("anzeige;miete\nGood.;900\nBad.;\nBad.;€ 1.250\n", encoding="utf-8")
+        code, output, told = run("evaluate", fitted[0], data, "--json")
+        assert (code, json.loads(output)["scores"]["model"]["mean_absolute_error"] > 0) == (0, True)
+        assert "Left 1 of 3 documents of" in told
+        assert "without a number: line 3." in told
+        data.write_text("anzeige;miete\nGood.;cheap\n")
+        code, _, told = run("evaluate", fitted[0], data)
+        assert (code, "line 2: 'miete' is 'cheap', and not a number" in told) == (1, True)
 
 
 def test_folds_are_measured_by_errors(run, table):
