@@ -87,7 +87,8 @@ def complete(arguments: argparse.Namespace, stored: Mapping[str, Any] | None = N
             value = default if stored is None or is_other else stored[option]
             setattr(arguments, option, value)
             values = value if isinstance(value, list) else [value]
-            taken += [f"--{option} {in_one_line(each)!r}" for each in values if value != default]
+            is_usual = value in (default, ".")  # as most tables
+            taken += [f"--{option} {in_one_line(each)!r}" for each in values if not is_usual]
     if getattr(arguments, "separator", None) is not None:
         names = {"": _SEPARATOR, r"\n": "\n", r"\t": "\t"}
         arguments.separator = names.get(arguments.separator, arguments.separator)
