@@ -204,8 +204,8 @@ def evaluate(arguments: argparse.Namespace) -> None:
         with writing(arguments.output) as file:
             file.write(json.dumps({name: data[name] for name in names if name in data}) + "\n")
         return
-    known = found.scores["model"]
-    measure = next(name for name in ("r2", "micro_f1", "accuracy") if name in known)
+    measures = found.scores["model"]
+    measure = next(name for name in ("r2", "micro_f1", "accuracy") if name in measures)
     scores = [f"{name} {each[measure]:.3f}" for name, each in found.scores.items()]
     result = f"{measure.replace('_', ' ').capitalize()}: {', '.join(scores)}."
     write_result(found, f"Read {counted(found.n_documents)}", result, started, arguments)
