@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from sk_han import ExplanationList
-from sk_han.inspection import Report
+from sk_han.inspection import NumberReport, Report
 from tests.by_hand import signed
 
 HOSTILE = "<script>alert(1)</script>\"'&</details></td>\x1b[31m"
@@ -67,6 +67,30 @@ def made_of_labels(**changes: Any) -> Report:
     if fields["baseline"] is not None:
         fields.setdefault("baseline_predicted", fields["baseline"] >= 0.5)
     return Report(**fields)
+
+
+def made_of_numbers(**changes: Any) -> NumberReport:
+    """Report on twelve documents; numbers of the model are too low, half of them by 1, by 3."""
+    true, of_number = np.arange(12.0), {"classes": [0.0, 12.0], "target": None}
+    fields: dict[str, Any] = {
+        "estimator": "HANRegressor",
+        "targets": true,
+        "predicted": true - np.tile([1.0, 3.0], 6),
+        "intervals": np.stack([true, true + 1, true + 2])[:, :, None] + [-3.0, -0.5],
+        "n_words": 10 + np.arange(12),
+        "texts": [f"The price is {i}. Not bad." for i in range(12)],
+        "mistakes": ExplanationList(
+            signed(f"The price is {i}. Not bad.", predicted=i - 3.0, expected=i - 3.0, **of_number)
+            for i in (1, 3)
+        ),
+        "mistake_rows": np.array([1, 3]),
+        "duplicates": [(0, 1)],
+        "trained_on": np.array([3]),
+        "baseline": true + 3,
+        "baseline_note": "The baseline learnt from others.",
+        "notes": ["1 document has no words: 0."],
+    }
+    return NumberReport(**(fields | changes))
 
 
 def of_size(n_documents: int, n_labels: int) -> Report:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sk_han._rendering.blocks import (
     Bar,
@@ -18,6 +19,7 @@ from sk_han._rendering.blocks import (
     Span,
     Table,
     Text,
+    amount,
     decimal,
     entry,
     more,
@@ -39,8 +41,16 @@ LABELS_OPEN, LABELS_SHOWN = 12, 100
 MEANINGS = {
     "accuracy": "the share of documents whose label is predicted right, with its 95 % confidence "
     "interval over {units}.",
-    "mean_absolute_error": "the mean distance between the predicted and the true class: of their "
-    "numbers or, if classes are not numbers, in steps from class to class.",
+    "mean_absolute_error": "the mean distance between what is predicted and what is true: of the "
+    "numbers or, if ordered classes are not numbers, in steps from class to class.",
+    "root_mean_squared_error": "the root of the mean squared distance, to which large errors "
+    "contribute most. Its interval is too narrow if a few errors are very large.",
+    "r2": "the share of the variance of the true numbers that is explained: 1 is perfect, 0 is "
+    "their mean for all documents.",
+    **{
+        f"coverage_{share}": f"the share of true numbers in the intervals of {share} %."
+        for share in (50, 80, 90)
+    },
     "within_one_step": "the share of documents whose predicted class is the true one, or next to "
     "it.",
     "quadratic_kappa": "1 less the mean squared distance in steps, relative to that of predictions "
@@ -75,13 +85,7 @@ def report_blocks(report: Reported, extent: str) -> Iterator[Block]:
     """Yield the blocks of a page or notebook, or the short form for a terminal."""
     in_terminal = extent == "terminal"
     on = f"{counted(report.n_documents)}, {counted(len(report.labels), 'label')}"
-    yield Heading(f"Evaluation of {report.estimator}: {on}", 1)
-    yield Sentence(_trained_note(report))
-    notes = [*report.notes, *_duplicates_note(report)]
-    yield from (Sentence(note, "han-note") for note in notes)
     lead = [_gain_note(report), "" if report.several_labels else _confidence_note(report)]
-    if any(lead):
-        yield Sentence(" ".join(filter(None, lead)), "han-lead")
     confusion = "Missed and wrong labels" if report.several_labels else "Confusion matrix"
     sections = {
         "Scores": [*_score_blocks(report, in_terminal), *_labels_table(report, extent)],
@@ -89,6 +93,64 @@ def report_blocks(report: Reported, extent: str) -> Iterator[Block]:
         "Calibration and length": [] if in_terminal else list(_accuracy_tables(report)),
         "Most confident mistakes": list(_mistakes(report, extent)),
     }
+    yield from _framed(report, in_terminal, on, lead, sections)
+
+
+def number_report_blocks(report: Reported, extent: str) -> Iterator[Block]:
+    """Yield the blocks of a report on numbers, as `report_blocks` does."""
+    in_terminal, rows = extent == "terminal", report.mistake_rows
+    errors = report.predicted - report.targets
+    titles = [
+        ["predicted ", Span(amount(report.predicted[i])), ", true ", Span(amount(report.marked(i)))]
+        for i in rows
+    ]
+    sections: dict[str, list[Block]] = {"Scores": [*_score_blocks(report, in_terminal)]}
+    if not in_terminal:
+        sections["True and predicted numbers"] = [
+            Sentence("Rows are ranges of true numbers, columns of predicted ones.", "han-small"),
+            report.matrix,
+        ]
+        sections["Where errors are large"] = [*_error_tables(report)]
+    sections["Largest errors"] = [*_explained(report, extent, titles, np.sign(errors[rows]))]
+    yield from _framed(
+        report, in_terminal, counted(report.n_documents), [_gain_note(report)], sections
+    )
+
+
+def _error_tables(report: Reported) -> Iterator[Block]:
+    """Yield errors by true number and by length."""
+    head = ["", "mean absolute error", "mean error", "documents"]
+    for name, bins in (("true number", report.by_number), ("words", report.by_length)):
+        largest = max((each.mean_absolute_error for each in bins), default=0) or 1
+        rows: list[list[Text]] = [
+            [
+                amount(each.lowest) + f" to {amount(each.highest)}" * (each.highest > each.lowest),
+                Bar(each.mean_absolute_error / largest, "against"),
+                amount(each.mean_absolute_error),
+                with_minus(f"{'+' * (each.mean_error > 0)}{amount(each.mean_error)}"),
+                f"{each.n_documents:,}",
+            ]
+            for each in bins
+        ]
+        if rows:
+            yield Table(rows, [name, *head], "classes")
+    yield Sentence(
+        "The mean error is above 0 where numbers are predicted too high. Predictions vary less "
+        "than true numbers, so the lowest are often predicted too high, and the highest too low.",
+        "han-small",
+    )
+
+
+def _framed(
+    report: Reported, in_terminal: bool, on: str, lead: list[str], sections: dict[str, list[Block]]
+) -> Iterator[Block]:
+    """Yield heading and notes, the `lead`, and the sections that are not empty."""
+    yield Heading(f"Evaluation of {report.estimator}: {on}", 1)
+    yield Sentence(_trained_note(report))
+    notes = [*report.notes, *_duplicates_note(report)]
+    yield from (Sentence(note, "han-note") for note in notes)
+    if any(lead):
+        yield Sentence(" ".join(filter(None, lead)), "han-lead")
     for title, blocks in sections.items():
         if blocks:
             yield Heading(title)
@@ -117,7 +179,8 @@ def _duplicates_note(report: Reported) -> Iterator[str]:
     groups = report.duplicates
     if groups:
         n_conflicts = sum(map(report.has_conflict, groups))
-        labels = f"{n_conflicts} with different labels" if n_conflicts else "each with one label"
+        labels = f"{n_conflicts} with different {report.what}s"
+        labels = labels if n_conflicts else f"each with one {report.what}"
         documents = counted(sum(map(len, groups)))
         yield f"{documents} form {counted(len(groups), 'group')} with the same words, {labels}."
 
@@ -127,12 +190,11 @@ def _gain_note(report: Reported) -> str:
     if report.gain is None:
         return ""
     gain, low, high = report.gain
-    measure = "Micro F1" if report.several_labels else "Accuracy"
     interval = f" (95 % interval: {points(low)} to {points(high)} points)" if low < high else ""
-    note = f"{measure} equals the baseline's"
+    note = f"{report.measure} equals the baseline's"
     if gain:
         size, compared = points(abs(gain)).removeprefix("+"), "higher" if gain > 0 else "lower"
-        note = f"{measure} is {size} points {compared} than the baseline's"
+        note = f"{report.measure} is {size} points {compared} than the baseline's"
     if not (low > 0 or high < 0 or low == high):
         return f"{note}{interval}, which may be chance."
     return f"{note}{interval}{': here the baseline is better' * (gain < 0)}."
@@ -158,12 +220,19 @@ def _score_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
         "baseline": f"baseline: {report.baseline_name}",
         "commonest": ["always ", names([report.commonest_label])[0]],
     }
+    in_unit = ("mean_absolute_error", "root_mean_squared_error") * (report.what == "number")
     shown = [key for key in MEANINGS if key in report.scores["model"]]
     if not in_terminal:
         further = (key for key in report.scores["model"] if key.endswith(("_precision", "_recall")))
         shown = [*dict.fromkeys([*shown, *further])]
     rows = [
-        [_measure(key), *(_with_interval(scores, key) for scores in report.scores.values())]
+        [
+            _measure(key),
+            *(
+                _with_interval(scores, key, amount if key in in_unit else decimal)
+                for scores in report.scores.values()
+            ),
+        ]
         for key in shown
     ]
     yield Table(rows, ["", *(heads[key] for key in report.scores)], "scores")
@@ -171,7 +240,7 @@ def _score_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
     if in_terminal:
         return
     units = "documents" if report.groups is None else "groups of documents"
-    present = {*shown, "precision", "recall", "average_precision"}
+    present = {*shown, *("precision", "recall", "average_precision") * (report.what == "label")}
     yield Fold(
         "What these numbers mean",
         [
@@ -183,7 +252,7 @@ def _score_blocks(report: Reported, in_terminal: bool) -> Iterator[Block]:
 
 
 def _measure(key: str) -> str:
-    return key.replace("_", " ").replace("f1", "F1")
+    return key.replace("_", " ").replace("f1", "F1").replace("r2", "R2")
 
 
 def _labels_table(report: Reported, extent: str) -> Iterator[Block]:
@@ -321,28 +390,17 @@ def _at_least(share: float) -> str:
 
 
 def _mistakes(report: Reported, extent: str) -> Iterator[Block]:
-    """Yield the most confident mistakes, each with the sentence that misled the model."""
-    in_terminal = extent == "terminal"
-    rows = report.mistake_rows[: MISTAKES[extent]].tolist()
-    if not rows and not in_terminal:
+    """Yield the worst mistakes, each with the sentence that misled the model."""
+    rows = report.mistake_rows[: MISTAKES[extent]]
+    if not len(rows) and extent != "terminal":
         yield Sentence("There are no mistakes on documents whose labels the model knows.")
-    if rows and not in_terminal:
-        yield from legend(list(report.mistakes))
-    for place, row in enumerate(rows):
-        title = [f"Document {document_name(row, report.ids)}: ", *_verdict(report, row, place)]
-        if not len(report.mistakes):
-            text = None if report.texts is None else report.texts[row]
-            yield entry(title, text, longest=LONGEST[extent])
-            continue
-        yield Heading(title, 4)
-        yield _misleading_part(report, place)
-        if in_terminal:
-            continue
-        if not report.several_labels and row in report.suspects:
-            yield Sentence("This label may be wrong.", "han-small")
-        shown = document_blocks([report.mistakes[place]], report.marked(row))
-        yield Fold("The whole document, word by word", shown, not place, "han-small")
-    if rows:
+    titles = [_verdict(report, row, place) for place, row in enumerate(rows)]
+    signs = np.ones(len(rows))
+    if report.mistake_labels is not None:  # against a missed label
+        signs -= 2 * report.targets[rows, report.mistake_labels[: len(rows)]]
+    suspects = () if report.several_labels else report.suspects
+    yield from _explained(report, extent, titles, signs, suspects)
+    if len(rows):
         n_more = int((~report.right).sum()) - len(rows)
         yield from more(n_more, "document" if report.several_labels else "mistake")
     if n := len(report.suspects):
@@ -353,6 +411,30 @@ def _mistakes(report: Reported, extent: str) -> Iterator[Block]:
             "distinguish a wrong label from a mistake of the model.",
             "han-small",
         )
+
+
+def _explained(
+    report: Reported, extent: str, titles: list[Any], signs: NDArray[Any], suspects: Any = ()
+) -> Iterator[Block]:
+    """Yield the worst mistakes, each with what misled: for a sign of -1 the most against it."""
+    in_terminal = extent == "terminal"
+    rows = report.mistake_rows[: MISTAKES[extent]].tolist()
+    if rows and not in_terminal:
+        yield from legend(list(report.mistakes))
+    for place, row in enumerate(rows):
+        title = [f"Document {document_name(row, report.ids)}: ", *titles[place]]
+        if not len(report.mistakes):
+            text = None if report.texts is None else report.texts[row]
+            yield entry(title, text, longest=LONGEST[extent])
+            continue
+        yield Heading(title, 4)
+        yield _misleading_part(report.mistakes[place], signs[place])
+        if in_terminal:
+            continue
+        if row in suspects:
+            yield Sentence("This label may be wrong.", "han-small")
+        shown = document_blocks([report.mistakes[place]], report.marked(row))
+        yield Fold("The whole document, word by word", shown, not place, "han-small")
 
 
 def _verdict(report: Reported, row: int, place: int) -> list[Any]:
@@ -368,12 +450,8 @@ def _verdict(report: Reported, row: int, place: int) -> list[Any]:
     return [Span(report.labels[label]), f" {kind} ({p}); ", *verdict]
 
 
-def _misleading_part(report: Reported, place: int) -> Sentence:
-    """Return the part that speaks most for a wrongly predicted label, or against a missed one."""
-    explanation, sign = report.mistakes[place], 1
-    if report.mistake_labels is not None:
-        missed = report.targets[report.mistake_rows[place], report.mistake_labels[place]]
-        sign = -1 if missed else 1
+def _misleading_part(explanation: Any, sign: float) -> Sentence:
+    """Return the part that speaks most for the prediction, or with a sign of -1 against it."""
     shading = make_shading(explanation)
     if (sign * shading.values).max(initial=0.0) <= 0:
         side = "for" if sign > 0 else "against"
@@ -389,15 +467,17 @@ def _misleading_part(report: Reported, place: int) -> Sentence:
     return Sentence(["Misled by ", Span(what), f" ({value})"], "han-misled")
 
 
-def _with_interval(scores: Mapping[str, float], key: str) -> Text:
+def _with_interval(scores: Mapping[str, float], key: str, write: Callable[[float], str]) -> Text:
     """Return a score, with its 95 % interval if it has one; "" for a missing score."""
     if key not in scores:
         return ""
     if f"{key}_low" not in scores:
-        return decimal(scores[key])
-    return _interval(scores[key], scores[f"{key}_low"], scores[f"{key}_high"])
+        return write(scores[key])
+    return _interval(scores[key], scores[f"{key}_low"], scores[f"{key}_high"], write)
 
 
-def _interval(value: float, low: float, high: float) -> Text:
-    interval = "[\N{EN DASH}]" if math.isnan(low) else f"[{low:.3f}, {high:.3f}]"
-    return [Span(decimal(value), "strong"), " ", Span(interval, "small")]
+def _interval(
+    value: float, low: float, high: float, write: Callable[[float], str] = decimal
+) -> Text:
+    interval = "[\N{EN DASH}]" if math.isnan(low) else f"[{write(low)}, {write(high)}]"
+    return [Span(write(value), "strong"), " ", Span(interval, "small")]

@@ -168,6 +168,22 @@ def distance_figures(
     }
 
 
+def number_figures(given: Floats, true: Floats, weights: Floats) -> Figures:
+    """Return how far predicted numbers are from the true ones, (D,) each.
+
+    R2 is 0 where all true numbers are the same. `weights` (B, D) are as in `_figures`.
+    """
+    error, centred = np.abs(given - true), true - true.mean()
+    columns = error, error**2, centred, centred**2
+    absolute, square, mean, squares = (weights @ each / weights.sum(axis=1) for each in columns)
+    variance = squares - mean**2
+    return {
+        "mean_absolute_error": absolute,
+        "root_mean_squared_error": np.sqrt(square),
+        "r2": np.where(variance > 0, 1 - _ratio(square, variance), 0.0),
+    }
+
+
 def median_class(probabilities: Floats) -> Integers:
     """Return the median of K ordered classes: the first whose cumulative probability is a half."""
     cumulative = probabilities.cumsum(axis=1)

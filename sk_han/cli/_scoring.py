@@ -45,7 +45,7 @@ from sk_han.serving._scorer import check_threshold, usual_coverage
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from sk_han.inspection import Report
+    from sk_han.inspection import NumberReport, Report
 
 _BATCH_SIZE = 256  # documents read, scored and written at once
 _CLASS_OPTIONS = "separator", "priors", "threshold", "proba", "target", "against", "targets"
@@ -204,14 +204,13 @@ def evaluate(arguments: argparse.Namespace) -> None:
         with writing(arguments.output) as file:
             file.write(json.dumps({name: data[name] for name in names if name in data}) + "\n")
         return
-    measures = found.scores["model"]
-    measure = next(name for name in ("r2", "micro_f1", "accuracy") if name in measures)
+    measure = found.measure.lower().replace(" ", "_")
     scores = [f"{name} {each[measure]:.3f}" for name, each in found.scores.items()]
     result = f"{measure.replace('_', ' ').capitalize()}: {', '.join(scores)}."
     write_result(found, f"Read {counted(found.n_documents)}", result, started, arguments)
 
 
-def _reported(arguments: argparse.Namespace) -> Report:
+def _reported(arguments: argparse.Namespace) -> Report | NumberReport:
     """Return the report of a model, with another one as baseline if there is one."""
     from sk_han import report as report_on
 

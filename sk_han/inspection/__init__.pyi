@@ -9,6 +9,8 @@ from sk_han.inspection._results.document import ScoredText as ScoredText
 from sk_han.inspection._results.faithfulness import FaithfulnessReport as FaithfulnessReport
 from sk_han.inspection._results.label_audit import DoubtfulLabel as DoubtfulLabel
 from sk_han.inspection._results.label_audit import LabelAudit as LabelAudit
+from sk_han.inspection._results.number_report import ErrorBin as ErrorBin
+from sk_han.inspection._results.number_report import NumberReport as NumberReport
 from sk_han.inspection._results.report import ClassScores as ClassScores
 from sk_han.inspection._results.report import LengthBin as LengthBin
 from sk_han.inspection._results.report import Report as Report

@@ -30,6 +30,7 @@ from sk_han.inspection._estimators import (
     n_documents_of,
     own_results,
     probability_array,
+    refuse_number,
     texts_of,
 )
 from sk_han.inspection._explaining import explain
@@ -288,6 +289,7 @@ def audit_labels(
     name, repair = type(estimator).__name__, own_results(estimator)
     if repair:
         raise TypeError(f"audit_labels needs a classifier of documents; got {name}.{repair}")
+    refuse_number(estimator, "audit_labels")
     for method in ("predict_proba", "fit"):
         if not hasattr(estimator, method):
             raise TypeError(f"audit_labels needs a classifier with {method}; {name} has none.")

@@ -19,7 +19,7 @@ from sk_han._rendering.result import Extent, Result
 from sk_han._targets import Target
 from sk_han._utils.containers import Floats, listed
 from sk_han._utils.messages import counted
-from sk_han.inspection._estimators import explained_model, inner_model
+from sk_han.inspection._estimators import explained_model, inner_model, refuse_number
 
 # Chosen on training folds of six corpora with 1,000 labels (benchmarks/class_mix.py).
 _LEVEL = 0.02  # of the test whether the mix has moved
@@ -143,6 +143,7 @@ def with_priors(model: Any, priors: Mapping[Any, float] | None) -> Any:
     True
     """
     explained_model(model, "with_priors")
+    refuse_number(model, "with_priors")
     wanted: Any = priors
     if hasattr(wanted, "keys"):
         wanted = dict(wanted)  # of a pandas Series, too
@@ -207,6 +208,7 @@ def estimate_priors(model: Any, X: Any) -> MixEstimate:
     >>> same = with_priors(classifier, found.priors)
     """
     _, p, fitted = compared_documents(model, X, "estimate_priors")
+    refuse_number(model, "estimate_priors")
     return estimated_mix(p, fitted.known_reference, fitted.target)
 
 

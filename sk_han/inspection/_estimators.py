@@ -102,6 +102,25 @@ def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
     return replace(explained, steps=steps)
 
 
+def predicts_number(estimator: Any) -> bool:
+    """Return whether an estimator is a regressor, or a Scorer of one."""
+    fitted = getattr(_steps(estimator)[-1], "model_", None)
+    if isinstance(fitted, FittedModel):
+        return fitted.target.is_number
+    from sklearn.base import is_regressor
+
+    return hasattr(estimator, "__sklearn_tags__") and bool(is_regressor(estimator))
+
+
+def refuse_number(estimator: Any, by: str) -> None:
+    """Raise a TypeError if an estimator predicts numbers, which `by` does not take."""
+    if predicts_number(estimator):
+        raise TypeError(
+            f"{by} is for classes, and this {type(estimator).__name__} predicts a number. Give a "
+            "HANClassifier that is fitted to ranges of y, such as pandas.qcut(y, 4).astype(str)."
+        )
+
+
 def own_results(estimator: Any) -> str:
     """Return where to see the results of an estimator that does not classify documents."""
     shown_by = getattr(type(estimator), "_shown_by", None)

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from sk_han._utils.containers import document_ids, plain_label
 from sk_han._validation.labels import warn_of_order
-from sk_han.inspection._estimators import explained_model
+from sk_han.inspection._estimators import explained_model, refuse_number
 from sk_han.inspection._explanations import (
     explanation_list,
     listed_documents,
@@ -249,6 +249,7 @@ def explain_classes(
             "explain_classes compares each class with all others; explain(target=, against=) "
             "compares two."
         )
+    refuse_number(estimator, "explain_classes")
     warn_of_order(X, y_true, "y_true")
     X = listed_documents(X)  # they are read once for each class
     if classes is None:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.model_selection import KFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
@@ -31,6 +32,7 @@ from sk_han._validation.documents import check_texts
 from sk_han._validation.labels import (
     check_indicator,
     check_labels,
+    check_numbers,
     check_several_groups,
     class_numbers,
     is_indicator,
@@ -46,19 +48,23 @@ from sk_han.inspection._estimators import (
     n_documents_of,
     opened,
     own_results,
+    predicts_number,
     probability_array,
     read_documents,
     reader_of,
     refuse_label_lists,
+    refuse_number,
     words_of,
 )
 from sk_han.inspection._explaining import explain
 from sk_han.inspection._explanations import ExplainedModel, listed_documents
 from sk_han.inspection._results.collection import ExplanationList
 from sk_han.inspection._results.label_audit import ENOUGH_RIGHT
+from sk_han.inspection._results.number_report import COVERAGES, NumberReport
 from sk_han.inspection._results.report import Report
 
-TFIDF = "TF-IDF + logistic regression"
+TFIDF, RIDGE = "TF-IDF + logistic regression", "TF-IDF + ridge regression"
+_STRENGTHS = (0.1, 0.3, 1, 3, 10, 30)  # of which cross-validation chooses one
 LEFT_OUT_FROM = 1000  # training documents: with more, words of a single document are left out
 _FEW = 30  # documents or groups
 _FEW_COPIES = 0.8  # share of distinct documents: below, intervals are up to 12 % too narrow
@@ -140,19 +146,21 @@ def report(
     n_mistakes: int = 10,
     groups: Any = None,
     ids: Any = None,
-) -> Report:
+) -> Report | NumberReport:
     """Evaluate a fitted model on held-out documents.
 
     Parameters
     ----------
-    estimator : classifier
-        Fitted, with `classes_` and ``predict_proba``. Mistakes are explained if `explain` takes
-        it: a `HANClassifier`, a Pipeline that ends in one, or a search of these.
+    estimator : classifier or regressor
+        Fitted, with `classes_` and ``predict_proba`` if it is a classifier. Mistakes are explained
+        if `explain` takes it: a `HANClassifier` or `HANRegressor`, a Pipeline that ends in one, or
+        a search of these.
     X : n_documents raw texts, DocumentArray, or ndarray of int
         Held-out documents, as for ``predict``.
     y : array-like of shape (n_documents,), or indicator of shape (n_documents, n_labels)
         True labels. A label that the model does not know counts as a mistake. For a model of
-        several labels per document an indicator, as for `HANClassifier.fit`.
+        several labels per document an indicator, as for `HANClassifier.fit`. Numbers for a
+        regressor.
     X_train, y_train : as X and y, default=None
         Training data of the model: the baseline "tfidf" is fitted to them, and held-out documents
         that occur among them are found.
@@ -160,9 +168,10 @@ def report(
         What to compare the model with on the same documents: any classifier with ``predict`` and
         ``predict_proba``, a `Scorer` too, or TF-IDF of words and pairs of words with logistic
         regression (with several labels per document, one for each label), fitted to `X_train`; or
-        nothing.
+        nothing. For a regressor another regressor, or ridge regression in place of the logistic
+        one, whose strength is chosen by five-fold cross-validation.
     n_mistakes : int, default=10
-        Number of mistakes to explain, the most confident first.
+        Number of mistakes to explain, the most confident first; of numbers, the largest errors.
     groups : array-like of shape (n_documents,), default=None
         Numbers or names of groups of similar documents, such as those by one author. Intervals are
         then over groups.
@@ -172,7 +181,7 @@ def report(
 
     Returns
     -------
-    Report
+    Report, or NumberReport for a regressor
         ``to_html(path)`` writes the page.
 
     Raises
@@ -182,8 +191,8 @@ def report(
         numbers or booleans.
     ValueError
         If X, y and groups differ in length, a group is missing, all documents belong to one group,
-        none of the labels is a class of the model or of the baseline, or another parameter is
-        invalid.
+        none of the labels is a class of the model or of the baseline, a number is not finite, or
+        another parameter is invalid.
     sklearn.exceptions.NotFittedError
         If the estimator or the baseline is not fitted.
 
@@ -211,10 +220,11 @@ def report(
     (40, (2, 2))
     """
     check_count("n_mistakes", n_mistakes)
-    other_classes = _classes_of_baseline(baseline)
+    is_number = predicts_number(estimator)
+    other_classes = _classes_of_baseline(baseline, is_number)
     if (X_train is None) != (y_train is None):
         raise ValueError("Pass X_train and y_train together, or neither.")
-    classes = classes_of(estimator)
+    classes = None if is_number else classes_of(estimator)
     model = reader_of(estimator)
     warn_of_order(X, y, "y")
     warn_of_order(X, groups, "groups")
@@ -225,11 +235,17 @@ def report(
         groups = check_several_groups(groups, n, "intervals need several")
     if other_classes is not None and not is_indicator(y):
         all_labels(other_classes, check_labels(y, n), by="baseline")
-    labels, t, t_train = encoded_labels(classes, model, X, y, X_train, y_train, other_classes)
-    evaluation = _evaluate(estimator, model, X, labels, t, n_mistakes)
-
-    if model is not None:
-        evaluation.notes.extend(note_on_mix(model.fitted, evaluation.fields["probabilities"]))
+    labels: list[Any] = []
+    if classes is None:
+        t, t_train = check_numbers(y, n), None
+        if X_train is not None:
+            t_train = check_numbers(y_train, n_documents_of(X_train), "y_train")
+        evaluation = _evaluate_numbers(estimator, model, X, t, n_mistakes)
+    else:
+        labels, t, t_train = encoded_labels(classes, model, X, y, X_train, y_train, other_classes)
+        evaluation = _evaluate(estimator, model, X, labels, t, n_mistakes)
+        if model is not None:
+            evaluation.notes.extend(note_on_mix(model.fitted, evaluation.fields["probabilities"]))
     held_out = read_documents(model, X)
     words_train = None if X_train is None else words_of(model, X_train, "X_train")
     if baseline is None or isinstance(baseline, str):
@@ -250,7 +266,7 @@ def report(
             f"{documents_have(n_not_compared)} too few known words to be compared with the "
             "training documents."
         )
-    return Report(
+    return (NumberReport if is_number else Report)(
         **evaluation.fields,
         **compared,
         estimator=type(opened(estimator)[-1]).__name__,
@@ -345,7 +361,7 @@ class _Evaluation(NamedTuple):
     """Predictions of a model, and its most confident mistakes."""
 
     fields: dict[str, Any]  # of the report
-    explained: list[Any]  # the label to explain for each of these mistakes
+    explained: list[Any] | None  # the label to explain for each of these mistakes; no number
     notes: list[str]
 
 
@@ -425,6 +441,34 @@ def _evaluate(
     return _Evaluation(fields, explained, [*filter(None, notes)])
 
 
+def _evaluate_numbers(
+    estimator: Any, model: ExplainedModel | None, X: Any, t: NDArray[np.float64], n_mistakes: int
+) -> _Evaluation:
+    """Evaluate a model on documents with the numbers `t`, (D,)."""
+    fields: dict[str, Any] = {"targets": t}
+    notes = []
+    if model is None:
+        predicted = numbers_of(estimator, X, len(t))
+    else:
+        for step in model.steps:
+            X = step.transform(X)
+        p = model.predict_proba(X)
+        predicted = model.fitted.target.decide_by_proba(p)
+        try:
+            ends = [model.fitted.interval_ends(p, share) for share in COVERAGES]
+            fields["intervals"] = np.array(ends)
+        except ValueError as error:  # too few documents were held out
+            notes.append(str(error))
+    worst = np.argsort(-np.abs(predicted - t), kind="stable")[:n_mistakes]
+    return _Evaluation(fields | {"predicted": predicted, "mistake_rows": worst}, None, notes)
+
+
+def numbers_of(regressor: Any, X: Any, n_documents: int) -> NDArray[np.float64]:
+    """Return the number that any regressor predicts for each document, (D,)."""
+    name = f"predict of {type(opened(regressor)[-1]).__name__}"
+    return check_numbers(regressor.predict(X), n_documents, name)
+
+
 def takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
     """Return whether y is an indicator, and check that the model predicts the same kind."""
     refuse_collections(y, "y")
@@ -459,6 +503,7 @@ def _suspected_pairs(
 
 def classes_of(estimator: Any, by: str = "report") -> NDArray[Any]:
     """Return the classes of a fitted classifier; `by` is the function that errors name."""
+    refuse_number(estimator, by)
     model = opened(estimator)[-1]
     repair = own_results(model)
     if getattr(model, "voting", None) == "hard":
@@ -499,17 +544,16 @@ def all_labels(
     return [*labels, *dict.fromkeys(np.unique(others).tolist())]
 
 
-def _classes_of_baseline(baseline: Any) -> NDArray[Any] | None:
-    """Return the classes of a fitted baseline; None if there is none yet."""
+def _classes_of_baseline(baseline: Any, is_number: bool) -> NDArray[Any] | None:
+    """Return the classes of a fitted baseline; None if there is none yet, or of numbers."""
     if baseline is None or isinstance(baseline, str):
         if baseline is not None:
             check_choice("baseline", baseline, ("tfidf",))
         return None
     if not hasattr(baseline, "predict"):
-        raise TypeError(
-            f"baseline is {a_kind(baseline)}; give a fitted classifier, 'tfidf' or None."
-        )
-    return classes_of(baseline, "baseline")
+        kind = "regressor" if is_number else "classifier"
+        raise TypeError(f"baseline is {a_kind(baseline)}; give a fitted {kind}, 'tfidf' or None.")
+    return None if is_number else classes_of(baseline, "baseline")
 
 
 def _compared(
@@ -517,6 +561,13 @@ def _compared(
 ) -> dict[str, Any]:
     """Return the report's fields on a fitted baseline. Labels that are not scored are left out."""
     reader, name = reader_of(baseline), type(opened(baseline)[-1]).__name__
+    learnt = None if reader is None else read_documents(reader, X).learnt_from
+    note = f"The baseline is a fitted {name} that predicts the same documents."
+    if learnt is not None and len(learnt):
+        note += f" {len(learnt):,} of these have the words of one of its training documents."
+    named = {"baseline_name": name, "baseline_note": note}
+    if classes is None:
+        return named | {"baseline": numbers_of(baseline, X, len(t))}
     classes = _named_classes(classes, reader, X, y) if t.ndim == 2 else classes
     p, decided = predictions(baseline, reader, X, classes.tolist(), t, f"baseline, {name},")
     places = class_numbers(classes, labels)
@@ -526,20 +577,14 @@ def _compared(
             f"None of the labels of the baseline, {listed(classes.tolist())}, is a label of the "
             f"model or of y: {listed(labels)}."
         )
-    learnt = None if reader is None else read_documents(reader, X).learnt_from
-    told = ""
-    if learnt is not None and len(learnt):
-        told = f" {len(learnt):,} of these have the words of one of its training documents."
     probabilities = np.zeros((len(t), len(labels)))
     probabilities[:, places[known]] = p[:, known]
     answers = np.zeros(probabilities.shape, dtype=bool)
     if t.ndim == 2:
         answers[:, places[known]] = decided[:, known]
-    return {
+    return named | {
         "baseline": probabilities,
         "baseline_predicted": answers if t.ndim == 2 else places[decided],
-        "baseline_name": name,
-        "baseline_note": f"The baseline is a fitted {name} that predicts the same documents.{told}",
     }
 
 
@@ -550,43 +595,48 @@ def _linear_baseline(
     fields: dict[str, Any],
 ) -> dict[str, Any]:
     """Return the report's fields on TF-IDF with logistic regression, or why there is none."""
-    (words_train, t_train), n_labels = training, len(fields["labels"])
+    (words_train, t_train), is_number = training, "labels" not in fields
+    linear = RIDGE if is_number else TFIDF
     if baseline is None:
         why = "."
     elif words is None:
         why = ": the documents are not texts."
     elif words_train is None:
         why = (
-            ". Pass X_train and y_train, to which TF-IDF with logistic regression is fitted, or a "
-            "fitted classifier as baseline."
+            f". Pass X_train and y_train, to which {linear} is fitted, or a fitted "
+            f"{'regressor' if is_number else 'classifier'} as baseline."
         )
     else:
         try:
-            model = _tfidf(words_train, t_train)
+            model = _tfidf(words_train, t_train, is_number=is_number)
         except ValueError as error:  # no words, or a single label
             why = f": {error}"
         else:
-            p = np.zeros((len(words), n_labels))
+            found = {
+                "baseline_name": linear,
+                "baseline_note": "The baseline was fitted to the "
+                f"{counted(len(words_train), 'training document')} given.",
+            }
+            if is_number:
+                return found | {"baseline": model.predict(words)}
+            p = np.zeros((len(words), len(fields["labels"])))
             p[:, model.classes_] = model.predict_proba(words)
             several, values = t_train.ndim == 2, fields["values"]
+            if several:
+                found["baseline_note"] += " It predicts labels whose probability is at least 0.5."
             n_classes = fields["probabilities"].shape[1]
             decided = p.argmax(axis=1) if values is None else median_class(p[:, :n_classes])
-            return {
-                "baseline": p,
-                "baseline_predicted": p >= 0.5 if several else decided,
-                "baseline_name": TFIDF,
-                "baseline_note": "The baseline was fitted to the "
-                f"{counted(len(words_train), 'training document')} given."
-                + " It predicts labels whose probability is at least 0.5."
-                * several,
-            }
+            return found | {"baseline": p, "baseline_predicted": p >= 0.5 if several else decided}
     return {"baseline": None, "baseline_note": f"There is no baseline{why}"}
 
 
-def _tfidf(texts: Sequence[str], t: NDArray[Any]) -> Pipeline:
-    """Fit TF-IDF of words and pairs of words with logistic regression, one for each label."""
+def _tfidf(texts: Sequence[str], t: NDArray[Any], *, is_number: bool) -> Pipeline:
+    """Fit TF-IDF of words and pairs of words with a linear model, one for each label."""
     regression: Any = LogisticRegression(C=10, max_iter=1000)
-    if t.ndim == 2:
+    if is_number:
+        folds = KFold(5, shuffle=True, random_state=0)  # documents may be sorted by number
+        regression = RidgeCV(_STRENGTHS, cv=folds)
+    elif t.ndim == 2:
         # For many small binary problems, liblinear takes a fraction of the time of lbfgs.
         regression = OneVsRestClassifier(regression.set_params(solver="liblinear"))
     vectorizer = TfidfVectorizer(

@@ -12,7 +12,16 @@ from sk_han.translation import Alignment
 from tests.by_hand import PLACE, REMOVAL, explained, signed, summarized
 from tests.html_page import ANYTHING, Page, visible
 from tests.inspection.results.test_result import METRICS, RESULTS
-from tests.reports import HOSTILE, hostile, made, made_of_labels, of_several, of_size, one_document
+from tests.reports import (
+    HOSTILE,
+    hostile,
+    made,
+    made_of_labels,
+    made_of_numbers,
+    of_several,
+    of_size,
+    one_document,
+)
 from tests.stored import assert_stored, by_line
 
 MANY = " ".join(f"Number {i}." for i in range(40))
@@ -310,6 +319,7 @@ HOSTILE_RESULTS = [
         comparisons=[one._replace(name=HOSTILE) for one in RESULTS["DriftReport"].comparisons],
     ),
     made_of_labels(labels=(HOSTILE, "b"), texts=[HOSTILE] * 2, duplicates=[(0, 1)]),
+    made_of_numbers(estimator=HOSTILE, notes=[HOSTILE], mistakes=(), texts=[HOSTILE] * 12),
     Alignment(HOSTILE, HOSTILE, [HOSTILE], [HOSTILE], [[1.0]]),
     hostile(),
 ]

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterator
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from sk_han._utils.containers import column_dtype, make_frame
 from sk_han._utils.messages import check_choice, counted
 from sk_han._utils.metrics import (
     Bin,
+    Figures,
     accuracy_interval,
     averages,
     bootstrap,
@@ -81,7 +82,85 @@ class ClassScores(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Report(ReadOnlyResult):
+class HeldOutReport(ReadOnlyResult):
+    """Held-out documents of a report and what is predicted for them: base class of results."""
+
+    what: ClassVar[str] = "label"  # of a document, which the model predicts
+
+    estimator: str
+    targets: NDArray[Any]
+    predicted: NDArray[Any]
+    n_words: NDArray[np.int64] | None
+    texts: tuple[str, ...] | None
+    mistakes: ExplanationList
+    mistake_rows: NDArray[np.int64]
+    duplicates: tuple[tuple[int, ...], ...]
+    trained_on: NDArray[np.int64] | None
+    baseline: NDArray[np.float64] | None
+    baseline_note: str
+    baseline_name: str = "baseline"
+    notes: tuple[str, ...]
+    groups: NDArray[np.int64] | None = None
+    ids: tuple[Any, ...] | None = None
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "duplicates", tuple(tuple(map(int, group)) for group in self.duplicates))
+        for name in ("notes", "texts"):
+            value = getattr(self, name)
+            put(self, name, value if value is None else tuple(value))
+        super().__post_init__()
+
+    @property
+    def n_documents(self) -> int:
+        """Number of held-out documents."""
+        return len(self.targets)
+
+    def marked(self, row: int) -> Any:
+        """Return the true label or number of a document; a tuple if there may be several."""
+        return self.targets[row].item()
+
+    def has_conflict(self, group: tuple[int, ...]) -> bool:
+        """Return whether documents of a group of `duplicates` have different labels or numbers."""
+        return len({self.marked(row) for row in group}) > 1
+
+    @property
+    def _n_drawn(self) -> float:
+        """Number of documents, or effective number of groups; 0 if there are too few."""
+        if self.groups is None:
+            return self.n_documents if self.n_documents >= _FEWEST else 0
+        return effective_groups(self.groups) if len(np.unique(self.groups)) >= _FEWEST else 0
+
+    def _with_ends(
+        self, values: Figures, drawn: Figures, ends: dict[str, tuple[float, float]]
+    ) -> dict[str, float]:
+        """Return figures with the ends of their intervals, which are within `ends`."""
+        found: dict[str, float] = {}
+        for name, (value,) in values.items():
+            is_drawn = self._n_drawn and np.ptp(drawn[name]) >= _ALIKE
+            half = resampled_half_width(drawn[name], self._n_drawn) if is_drawn else np.nan
+            low, high = np.clip([value - half, value + half], *ends.get(name, (-1, 1))).tolist()
+            found |= {name: float(value), f"{name}_low": low, f"{name}_high": high}
+        return found
+
+    def _paired(self, gain: float, drawn: NDArray[np.float64]) -> tuple[float, float, float]:
+        """Return a gain over the baseline and its interval, by gains in paired samples."""
+        half = resampled_half_width(drawn, self._n_drawn) if self._n_drawn else np.nan
+        return gain, gain - half, gain + half
+
+    def _further_columns(self, baseline: list[Any] | None) -> dict[str, list[Any]]:
+        """Return the last columns of a table of documents."""
+        columns = {
+            "n_words": None if self.n_words is None else self.n_words.tolist(),
+            "baseline": baseline,
+            "group": None if self.groups is None else self.groups.tolist(),
+            "text": None if self.texts is None else list(self.texts),
+        }
+        return {name: values for name, values in columns.items() if values is not None}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Report(HeldOutReport):
     """Predictions of a fitted model on held-out documents, and where they are wrong.
 
     `report` returns it. `to_html` writes the full page; `print` shows a short form.
@@ -147,41 +226,17 @@ class Report(ReadOnlyResult):
     does not know counts as a mistake, and is left out of the log loss, which would be infinite.
     """
 
-    estimator: str
     labels: tuple[Any, ...]
-    targets: NDArray[Any]
     probabilities: NDArray[np.float64]
-    predicted: NDArray[Any]
-    n_words: NDArray[np.int64] | None
-    texts: tuple[str, ...] | None
-    mistakes: ExplanationList
-    mistake_rows: NDArray[np.int64]
     mistake_labels: NDArray[np.int64] | None = None
     suspects: NDArray[np.int64]
-    duplicates: tuple[tuple[int, ...], ...]
-    trained_on: NDArray[np.int64] | None
-    baseline: NDArray[np.float64] | None
-    baseline_note: str
-    baseline_name: str = "baseline"
     baseline_predicted: NDArray[Any] | None = None
-    notes: tuple[str, ...]
-    groups: NDArray[np.int64] | None = None
     thresholds: NDArray[np.float64] | None = None
     values: NDArray[np.float64] | None = None
-    ids: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
-        put(self, "duplicates", tuple(tuple(map(int, group)) for group in self.duplicates))
-        for name in ("labels", "notes", "texts"):
-            value = getattr(self, name)
-            put(self, name, value if value is None else tuple(value))
+        object.__setattr__(self, "labels", tuple(self.labels))
         super().__post_init__()
-
-    @property
-    def n_documents(self) -> int:
-        """Number of held-out documents."""
-        return len(self.targets)
 
     @property
     def n_classes(self) -> int:
@@ -192,6 +247,11 @@ class Report(ReadOnlyResult):
     def several_labels(self) -> bool:
         """Whether a document may have several labels."""
         return bool(np.ndim(self.targets) == 2)
+
+    @property
+    def measure(self) -> str:
+        """Name of the score that `gain` is of."""
+        return "Micro F1" if self.several_labels else "Accuracy"
 
     @cached_property
     def right(self) -> NDArray[np.bool_]:
@@ -279,10 +339,8 @@ class Report(ReadOnlyResult):
             return float(self.right.mean() - other.mean()), low, high
         model, baseline = (self._resampled[name]["micro_f1"] for name in ("model", "baseline"))
         gain = self.scores["model"]["micro_f1"] - self.scores["baseline"]["micro_f1"]
-        if not self._n_drawn:
-            return gain, np.nan, np.nan
-        half = resampled_half_width(model - baseline, self._n_drawn)
-        return gain, max(-1.0, gain - half), min(1.0, gain + half)
+        _, low, high = np.clip(self._paired(gain, model - baseline), -1, 1).tolist()
+        return gain, low, high
 
     @cached_property
     def class_scores(self) -> list[ClassScores]:
@@ -344,11 +402,8 @@ class Report(ReadOnlyResult):
         """Accuracy of documents of similar length, in up to five bins of about equal size."""
         if self.n_words is None:
             return []
-        ends = np.unique(np.quantile(self.n_words, np.linspace(0, 1, LENGTH_BINS + 1)[1:]))
-        bins = np.searchsorted(ends, self.n_words)
         found = []
-        for i in np.unique(bins):
-            these = bins == i
+        for these in equal_bins(self.n_words):
             lengths, right = self.n_words[these], self.right[these]
             ends_of = accuracy_interval(right, None if self.groups is None else self.groups[these])
             shortest, longest = int(lengths.min()), int(lengths.max())
@@ -374,10 +429,6 @@ class Report(ReadOnlyResult):
     def answer(self, row: int) -> Any:
         """Return the predicted label of a document; a tuple if there may be several."""
         return self._named(self.predicted[row])
-
-    def has_conflict(self, group: tuple[int, ...]) -> bool:
-        """Return whether the documents of a group of `duplicates` have different labels."""
-        return len({self.marked(row) for row in group}) > 1
 
     def to_dict(self) -> dict[str, Any]:
         """Return all data as dicts, lists, strings and numbers, ready for JSON."""
@@ -471,13 +522,6 @@ class Report(ReadOnlyResult):
         right: NDArray[np.bool_] = same.all(axis=1)
         return right
 
-    @property
-    def _n_drawn(self) -> float:
-        """Number of documents, or effective number of groups; 0 if there are too few."""
-        if self.groups is None:
-            return self.n_documents if self.n_documents >= _FEWEST else 0
-        return effective_groups(self.groups) if len(np.unique(self.groups)) >= _FEWEST else 0
-
     @cached_property
     def _resampled(self) -> dict[str, dict[str, NDArray[np.float64]]]:
         return {
@@ -509,16 +553,10 @@ class Report(ReadOnlyResult):
         given, true = predicted[known], self.targets[known]
         figures_of = partial(distance_figures, values=self.values)
         drawn = bootstrap(given, true, groups, figures_of)
-        found: dict[str, float] = {}
-        for name, value in figures_of(given, true, np.ones((1, len(true)))).items():
-            is_drawn = self._n_drawn and np.ptp(drawn[name]) >= _ALIKE
-            half = resampled_half_width(drawn[name], self._n_drawn) if is_drawn else np.nan
-            ends = (0, np.inf) if name == "mean_absolute_error" else (-1, 1)
-            low, high = np.clip([value[0] - half, value[0] + half], *ends).tolist()
-            if name == "within_one_step":
-                low, high = accuracy_interval(np.abs(given - true) <= 1, groups)
-            found |= {name: float(value[0]), f"{name}_low": low, f"{name}_high": high}
-        return found
+        values = figures_of(given, true, np.ones((1, len(true))))
+        found = self._with_ends(values, drawn, {"mean_absolute_error": (0, math.inf)})
+        near = accuracy_interval(np.abs(given - true) <= 1, groups)
+        return found | dict(zip(("within_one_step_low", "within_one_step_high"), near, strict=True))
 
     def _label_scores(
         self, name: str, probabilities: NDArray[np.float64], given: NDArray[np.bool_]
@@ -550,18 +588,19 @@ class Report(ReadOnlyResult):
             columns["confidence"] = self.confidence.tolist()
         columns["right"] = self.right.tolist()
         columns["looks_mislabelled"] = [row in suspects for row in rows]
-        if self.n_words is not None:
-            columns["n_words"] = self.n_words.tolist()
-        if self.baseline_predicted is not None:
-            columns["baseline"] = [self._named(answer) for answer in self.baseline_predicted]
-        if self.groups is not None:
-            columns["group"] = self.groups.tolist()
-        if self.texts is not None:
-            columns["text"] = list(self.texts)
-        return columns
+        answers = self.baseline_predicted
+        baseline = None if answers is None else [self._named(answer) for answer in answers]
+        return columns | self._further_columns(baseline)
 
     def _blocks(self, extent: Extent, **options: Any) -> Iterator[Block]:
         return report_blocks(self, extent)
+
+
+def equal_bins(values: NDArray[Any]) -> list[NDArray[np.int64]]:
+    """Return the rows of up to five bins of about equal size, the lowest values first."""
+    ends = np.unique(np.quantile(values, np.linspace(0, 1, LENGTH_BINS + 1)[1:]))
+    bins = np.searchsorted(ends, values)
+    return [np.flatnonzero(bins == i) for i in np.unique(bins)]
 
 
 def _average_precisions(

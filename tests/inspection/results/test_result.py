@@ -27,7 +27,7 @@ from sk_han.inspection import (
 )
 from sk_han.translation import Alignment
 from tests.by_hand import explained, signed, summarized
-from tests.reports import made, made_of_labels
+from tests.reports import made, made_of_labels, made_of_numbers
 from tests.stored import assert_stored, rounded
 
 FIT = FitSummary(
@@ -111,6 +111,7 @@ RESULTS = {
         summarized(),
         made(),
         LABELS,
+        made_of_numbers(),
         FIT,
         TRAINING,
         FAITHFULNESS,
