@@ -167,6 +167,6 @@ def plot_faithfulness(report: Any, ax: Axes | None) -> Axes:
     names = [in_one_line(method) for method in report.methods]
     ax.set_yticks(rows, names, parse_math=False)
     ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.set_xlabel("fall in the probability of the likeliest class or label")
+    ax.set_xlabel("fall in the probability of the likeliest class or label, or in the number")
     ax.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))
     return ax

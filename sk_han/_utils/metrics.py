@@ -295,8 +295,10 @@ def resampled_half_width(drawn: Floats, n: float) -> float:
     return float(stdtrit(freedom, 0.975) * drawn.std() * math.sqrt(1 + 1 / freedom))
 
 
-def mean_interval(values: Floats, lowest: float = -1.0) -> tuple[float, float]:
-    """Return the 95 % interval of the mean of values from `lowest` to 1 (Student, 1908).
+def mean_interval(
+    values: Floats, lowest: float = -1.0, highest: float = 1.0
+) -> tuple[float, float]:
+    """Return the 95 % interval of the mean of values from `lowest` to `highest` (Student, 1908).
 
     It is NaN for fewer than three values, and if all values are equal and not 0, because then the
     variance is unknown.
@@ -309,7 +311,7 @@ def mean_interval(values: Floats, lowest: float = -1.0) -> tuple[float, float]:
         return math.nan, math.nan
     mean = float(values.mean())
     half = float(stdtrit(n - 1, 0.975) * values.std(ddof=1)) / math.sqrt(n)
-    return max(lowest, mean - half), min(1.0, mean + half)
+    return max(lowest, mean - half), min(highest, mean + half)
 
 
 def _worth(values: NDArray[Any], groups: Integers | None) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sk_han._documents import UNKNOWN_ID
 from sk_han._model.class_mix import Reference, confidences, unknown_shares
-from sk_han._rendering.blocks import Block, Heading, Sentence, Table, percent
+from sk_han._rendering.blocks import Block, Heading, Sentence, Table, amount, percent
 from sk_han._rendering.result import Extent, Result
 from sk_han._targets import Target
 from sk_han._utils.containers import Floats
@@ -29,7 +29,8 @@ class Comparison(NamedTuple):
     Parameters
     ----------
     name : str
-        "unknown words", "confidence", or "predictions of" the class that differs most.
+        "unknown words", "confidence", or "predictions of" the class that differs most, "near" one
+        of the numbers of a regressor.
     value, lower, upper : float
         The mean, and its 95 % interval.
     expected : float
@@ -103,7 +104,7 @@ def drift(model: Any, X: Any) -> DriftReport:
 
     Parameters
     ----------
-    model : HANClassifier, Scorer, Pipeline that ends in one, or search
+    model : HANClassifier, HANRegressor, Scorer, Pipeline that ends in one, or search
         Fitted; given `priors` do not count.
     X : as for ``predict``
         At least 30 documents with words, drawn like those to predict. The mix of predictions takes
@@ -173,10 +174,14 @@ def _compared(
     if mix.n_documents >= mix.fewest and target.n_scores > 1:
         i = int(np.abs(p.mean(axis=0) - reference.predicted).argmax())
         yield Comparison(
-            f"predictions of {mix.labels[i]}",
+            f"predictions near {amount(mix.labels[i])}"
+            if target.is_number
+            else f"predictions of {mix.labels[i]}",
             *_difference(p[:, i], 1, reference.predicted[i], 0)[1],
             float(mix.p_values.min()),
-            "Classes are predicted in other shares. If the texts are of the same kind, "
+            "Numbers are distributed in another way than on held-out documents."
+            if target.is_number
+            else "Classes are predicted in other shares. If the texts are of the same kind, "
             "with_priors corrects the probabilities.",
         )
 

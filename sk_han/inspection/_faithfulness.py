@@ -19,7 +19,7 @@ from sk_han._utils.messages import a_kind, counted
 from sk_han._utils.metrics import mean_interval
 from sk_han.inspection._contributions import METHODS
 from sk_han.inspection._estimators import explained_model
-from sk_han.inspection._explanations import listed_documents
+from sk_han.inspection._explanations import ExplainedModel, listed_documents
 from sk_han.inspection._results.faithfulness import FaithfulnessReport
 
 Predict = Callable[[DocumentArray], NDArray[np.float64]]
@@ -132,7 +132,7 @@ def faithfulness_report(
 
     Parameters
     ----------
-    estimator : HANClassifier or Pipeline
+    estimator : HANClassifier, HANRegressor or Pipeline
         Fitted, as `explain` takes it.
     X : n_documents raw texts, DocumentArray, or ndarray of int
         As for ``predict``. Documents without words are left out and counted.
@@ -150,7 +150,7 @@ def faithfulness_report(
     Raises
     ------
     TypeError
-        If the estimator is neither a HANClassifier nor a Pipeline that ends in one, a method is
+        If the estimator is neither of these nor a Pipeline that ends in one, a method is
         neither a name nor a function.
     ValueError
         If no document has a word, a method is unknown or has the name of the control, scores do not
@@ -166,7 +166,9 @@ def faithfulness_report(
       is higher with these words alone.
     - **Flip** (lower is better): the smallest share of top words whose removal changes the
       decision, in steps of 1 % up to 10 % and of 5 % above; 1.0 if none does.
-    The first two are those of DeYoung et al. (2020).
+    The first two are those of DeYoung et al. (2020). In place of a probability, the difference of a
+    predicted number from the mean prediction without words drops, in the unit of y, and a decision
+    changes where it is reversed.
 
     With a sentence encoder, sentences are encoded anew without the words: some 40 times for each
     method.
@@ -209,12 +211,19 @@ def faithfulness_report(
 
     # The documents left out have no words, so `flat` needs no selection.
     read = documents[with_words]
-    predict, decide = model.predict_proba, model.fitted.target.top_label
-    whole, are_texts = predict(read), model.are_raw_texts(X)
-    texts = [sources[i] for i in with_words]
+    are_texts, texts = model.are_raw_texts(X), [sources[i] for i in with_words]
 
     def keep(kept: NDArray[np.bool_]) -> DocumentArray:
         return model.fitted.keep_words(read, texts, kept) if are_texts else read.keep_words(kept)
+
+    is_number = model.fitted.target.is_number
+    predict: Predict = model.predict_proba
+    decide: Decide = _most_probable if is_number else model.fitted.target.top_label
+    if is_number:
+        predict = _differences(model, keep(np.zeros(read.n_words, bool)))
+    whole, signs = predict(read), np.ones(len(documents))
+    if is_number:
+        signs[with_words] -= 2 * decide(whole)
 
     values: dict[str, dict[str, NDArray[np.float64]]] = {}
     seconds: dict[str, float] = {}
@@ -224,7 +233,7 @@ def faithfulness_report(
             scores = method(estimator, X)
         else:
             explained = model.explanations(X, method=method, random_state=seed)
-            scores = [explanation.contributions for _, explanation in explained]
+            scores = [e.contributions * (signs[i] if e.signed else 1) for i, e in explained]
         seconds[name] = (perf_counter() - start) / len(documents)
         flat = _checked_scores(scores, name, lengths)
         rank = ranked(read, flat)
@@ -237,11 +246,23 @@ def faithfulness_report(
             values.setdefault(metric, {})[name] = of_documents
     return FaithfulnessReport(
         values=values,
-        **_summed_up(values),
+        **_summed_up(values, math.inf if is_number else 1.0),
         seconds=seconds,
         fractions=shares,
         n_without_words=len(documents) - len(with_words),
     )
+
+
+def _differences(model: ExplainedModel, empty: DocumentArray) -> Predict:
+    """Return what predicts how far numbers are above and below those without words, (D, 2)."""
+    number_of = model.fitted.target.decide_by_proba
+    base = number_of(model.predict_proba(empty)).mean()
+
+    def predict(documents: DocumentArray) -> NDArray[np.float64]:
+        above = number_of(model.predict_proba(documents)) - base
+        return np.column_stack([above, -above])
+
+    return predict
 
 
 def _named(methods: Any) -> dict[str, Method]:
@@ -321,21 +342,26 @@ def _checked_scores(
     return np.concatenate(arrays)
 
 
-def _summed_up(values: Mapping[str, Mapping[str, NDArray[np.float64]]]) -> dict[str, Any]:
-    """Return means, intervals, and intervals of differences, by metric and method."""
+def _summed_up(
+    values: Mapping[str, Mapping[str, NDArray[np.float64]]], most: float
+) -> dict[str, Any]:
+    """Return means, intervals, and intervals of differences, by metric and method.
+
+    A drop is from -most to `most`.
+    """
     summary: dict[str, Any] = {"means": {}, "intervals": {}, "differences": {}}
     for metric, by_method in values.items():
         # Documents that are left out are the same for all methods.
         known = {name: of[~np.isnan(of)] for name, of in by_method.items()}
-        lowest = -1.0 if metric in _DROPS else 0.0
+        lowest, highest = (-most, most) if metric in _DROPS else (0.0, 1.0)
         summary["means"][metric] = {
             name: float(of.mean()) if len(of) else math.nan for name, of in known.items()
         }
         summary["intervals"][metric] = {
-            name: mean_interval(of, lowest) for name, of in known.items()
+            name: mean_interval(of, lowest, highest) for name, of in known.items()
         }
         summary["differences"][metric] = {
-            name: mean_interval(of - known[CONTROL])
+            name: mean_interval(of - known[CONTROL], -highest, highest)
             for name, of in known.items()
             if name != CONTROL
         }

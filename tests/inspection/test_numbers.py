@@ -17,8 +17,11 @@ from sk_han import (
     HierarchicalTokenizer,
     audit_labels,
     coarser,
+    drift,
     estimate_priors,
+    explain,
     explain_classes,
+    faithfulness_report,
     report,
     selective_threshold,
     with_priors,
@@ -185,3 +188,37 @@ def test_functions_of_classes_refuse_numbers_and_name_the_repair(regressor, func
     repair = f"{function.__name__} is for classes, and this .* predicts a number. Give a HANClass"
     with pytest.raises(TypeError, match=repair):
         function(regressor, *further)
+
+
+class TestFaithfulness:
+    def test_named_words_matter_more_than_random_ones_in_high_and_in_low_numbers(self, regressor):
+        measured = faithfulness_report(regressor, X[:37], random_state=0)
+        means = measured.means["comprehensiveness"]
+        assert means["shapley"] > 5 + means["random"]
+        assert not measured.may_be_chance("comprehensiveness", "shapley")
+        low = Y[:37] < 110
+        of_low = measured.values["comprehensiveness"]["shapley"][low].mean()
+        assert of_low > measured.values["comprehensiveness"]["random"][low].mean()
+
+    def test_a_drop_is_that_of_the_predicted_number(self, regressor):
+        whole, less, none = regressor.predict([X[0], X[0].split(".", 1)[1], ""])
+        sign = np.sign(whole - none)
+
+        def first_sentence(estimator, documents):
+            return [e.sentence_of_word == 0 for e in explain(estimator, documents)]
+
+        share = 5 / len(explain(regressor, X[:1])[0].words)
+        found = faithfulness_report(
+            regressor, X[:1], methods={"first": first_sentence}, fractions=(share,)
+        )
+        drop = found.values["comprehensiveness"]["first"][0]
+        assert drop == pytest.approx(sign * (whole - less), abs=1e-3)
+
+
+def test_other_numbers_give_an_alarm_and_like_ones_do_not(regressor):
+    assert not drift(regressor, X).alarm
+    superb = [text for text, grade in zip(X, GRADES[HELD_OUT], strict=True) if grade == 4]
+    found = drift(regressor, superb * 6)
+    assert found.alarm
+    assert any(one.name.startswith("predictions near 1") for one in found.comparisons)
+    assert "Numbers are distributed in another way" in str(found)

@@ -41,8 +41,9 @@ HIGHER_IS_BETTER = {
 COLUMNS = {
     "comprehensiveness": (
         "drop without the top words",
-        "how much the probability of the predicted class drops when the words ranked highest are "
-        "removed. A large drop means that the prediction depended on them.",
+        "how much the probability of the predicted class, or the difference of a predicted number "
+        "from that without words, drops when the words ranked highest are removed. A large drop "
+        "means that the prediction depended on them.",
     ),
     "sufficiency": (
         "drop with the top words alone",
@@ -51,7 +52,7 @@ COLUMNS = {
     "flip": (
         "words to change the prediction",
         "the smallest share of words that must be removed, the highest ranked first, to change the "
-        "predicted class; 1 if the class never changes.",
+        "predicted class, or to reverse that difference; 1 if it never changes.",
     ),
 }
 BETTER = {
@@ -200,7 +201,7 @@ class FaithfulnessReport(Result):
         chance = " \N{ALMOST EQUAL TO}" if self.may_be_chance(metric, method) else ""
         interval = Span(with_minus(f"[{ends}]"), "small")
         return [
-            Bar(mean, "attention"),
+            Bar(mean / max(1.0, *self.means[metric].values()), "attention"),
             Span(with_minus(decimal(mean)), "strong"),
             f"{chance} ",
             interval,
