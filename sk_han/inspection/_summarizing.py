@@ -15,6 +15,7 @@ from sk_han._parts import Pool
 from sk_han._parts.ngram_model import NgramAttributions
 from sk_han._parts.ngrams import keyed_ngrams
 from sk_han._parts.pool import NETWORK, VECTORS
+from sk_han._targets import Target
 from sk_han._utils.containers import take_rows
 from sk_han._utils.messages import check_count, random_source
 from sk_han.inspection._explanations import (
@@ -55,9 +56,11 @@ def summarize(
 ) -> Summary:
     """Find, for each class, the words and n-grams that speak for and against it.
 
+    Of a model of numbers, they are those that make its predictions higher or lower.
+
     Parameters
     ----------
-    estimator : HANClassifier, Pipeline or search
+    estimator : HANClassifier, HANRegressor, Pipeline or search
         Fitted, as `explain` takes it.
     X : n_documents raw texts, DocumentArray, or ndarray of int
         Documents, as for ``predict``; best documents that the estimator was not fitted to. No
@@ -86,6 +89,9 @@ def summarize(
     Contributions of words by the network are "gradient_attention", an estimate (see `explain`);
     those of n-grams are exact with two classes. Terms are ranked by mean contribution times the
     square root of the number of documents that contain them.
+
+    For a model of numbers, the classes are "lower" and "higher" than `Summary.middle`, and
+    contributions are in the unit of y; `decides`, `weight` and `removal` are None.
 
     For a model that reads sentence vectors, `decides` and `removal` are None; its words of the
     network are those of its second network, which reads words.
@@ -150,7 +156,8 @@ def _summary(
     `numbers` (D,) are their rows in the user's data; `random` draws samples of them.
     """
     model, pool = explained.fitted, explained.fitted.pool
-    classes = pool.target.names.tolist()
+    is_number = pool.target.is_number
+    classes = ["lower", "higher"] if is_number else pool.target.names.tolist()
     with_ngrams = pool.only([name for name, part in pool.parts.items() if part.sums_ngrams])
     read = _explain_corpus(pool, with_ngrams, explained.batches(X))
     words, tallies, predicted = read.words, read.tallies, read.predicted
@@ -161,7 +168,8 @@ def _summary(
     occurrences = occurrences_of(words, shown.keys, largest)
     weights = np.zeros((n_terms, len(classes)))
     for name, part in parts.items():
-        weights += with_ngrams.scales[name] * part.class_weights(shown.keys)
+        if not is_number:  # whose weights depend on the other words
+            weights += with_ngrams.scales[name] * part.class_weights(shown.keys)
     changes: DecisionChanges | None = None
     pairs = sorted(
         {
@@ -173,7 +181,7 @@ def _summary(
     )
     removal: Removal | None = None
     removals: list[Removal | None] = [None] * len(classes)
-    if read.from_words:
+    if read.from_words and not is_number:
         marked = supporting_words(words, predicted, shown, occurrences)
         changes = decision_changes(pool, words, read.classes, occurrences, pairs, random)
         removal, removals = effects_of_removal(pool, words, read.probabilities, marked, random)
@@ -184,21 +192,25 @@ def _summary(
     def term_of_columns(number: int, term: SelectedTerm) -> Term:
         assert words.columns is not None
         assert columns is not None
-        brought = pool.columns_scale * columns.weights[term.key]  # (K,)
-        has_value = (words.columns == term.key).any(axis=1)
-        rows = np.flatnonzero(has_value & (read.classes == number).any(axis=1))
-        if len(rows) > MOST_REMOVALS:
-            rows = random.choice(rows, MOST_REMOVALS, replace=False)
-        p = pool.target.probabilities(read.logits[rows] - brought)
-        changed = DecisionChanges([predicted[rows]], [pool.target.top_label(p)]).share(0, number)
+        decides, weight = None, None
+        if not is_number:
+            brought = pool.columns_scale * columns.weights[term.key]  # (K,)
+            has_value = (words.columns == term.key).any(axis=1)
+            rows = np.flatnonzero(has_value & (read.classes == number).any(axis=1))
+            if len(rows) > MOST_REMOVALS:
+                rows = random.choice(rows, MOST_REMOVALS, replace=False)
+            p = pool.target.probabilities(read.logits[rows] - brought)
+            changed = DecisionChanges([predicted[rows]], [pool.target.top_label(p)])
+            weight = float(brought[number])
+            decides = changed.share(0, number) if read.from_words else None
         return Term(
             text=row_labels[term.key],
             part="columns",
             contribution=term.total / term.n_documents,
             n_documents=term.n_documents,
             share=term.n_documents / int(tallies.n_documents[number]),
-            decides=changed if read.from_words else None,
-            weight=float(brought[number]),
+            decides=decides,
+            weight=weight,
         )
 
     def term_of(part: Part, number: int, term: SelectedTerm) -> Term:
@@ -213,7 +225,7 @@ def _summary(
             n_documents=term.n_documents,
             share=term.n_documents / int(tallies.n_documents[number]),
             decides=changes and changes.share(pairs.index((position, number)), number),
-            weight=float(weights[position, number]) if part == "ngrams" else None,
+            weight=None if is_number or part == "network" else float(weights[position, number]),
             contexts=_contexts(read, classes, numbers, places, number, term.total > 0),
         )
 
@@ -236,7 +248,13 @@ def _summary(
 
     of_classes = tuple(map(summary_of_class, range(len(classes))))
     several_labels = not pool.target.has_one_label
-    return Summary(of_classes, len(numbers), n_documents, removal, several_labels)
+    middle = _middle(pool.target) if is_number else None
+    return Summary(of_classes, len(numbers), n_documents, removal, several_labels, middle)
+
+
+def _middle(target: Target) -> float:
+    """Return the number above which predictions are high: about the median of the fit."""
+    return float(np.median(target.names))
 
 
 class _Explained(NamedTuple):
@@ -264,7 +282,8 @@ def _explain_corpus(
     The second one covers rare classes. With two classes its contributions are those of the first
     with the opposite sign.
     """
-    n_classes = pool.target.n_scores
+    is_number = pool.target.is_number
+    n_classes = 2 if is_number else pool.target.n_scores
     tallies = Tallies(n_classes)
     words: list[DocumentArray] = []
     sources: list[Source] = []
@@ -275,9 +294,16 @@ def _explain_corpus(
         classes = ExplainedClasses().batch(0, len(documents))
         score = LogOdds(pool, pool.others.logits(documents), classes)
         of_model, values = _attributions(with_ngrams, documents, score)
-        predicted = pool.target.top_label(pool.target.probabilities(of_model))
+        if is_number:  # contributions are to higher numbers
+            above = pool.target.decide(of_model) - _middle(pool.target)
+            predicted, sides = (above > 0).astype(np.int64), np.column_stack([-above, above])
+            signs = 2.0 * predicted - 1
+            values = {k: v._replace(values=v.values * signs[v.rows]) for k, v in values.items()}
+        else:
+            predicted = pool.target.top_label(pool.target.probabilities(of_model))
+            sides = of_model
         is_rival = np.arange(n_classes) != predicted[:, np.newaxis]
-        rival = np.where(is_rival, of_model, -np.inf).argmax(axis=1)
+        rival = np.where(is_rival, sides, -np.inf).argmax(axis=1)
         explained.append(np.column_stack([predicted, rival])[:, :n_classes])
         tallies.add(predicted, predicted, values)
         if n_classes > 1:

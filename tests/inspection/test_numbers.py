@@ -24,6 +24,7 @@ from sk_han import (
     faithfulness_report,
     report,
     selective_threshold,
+    summarize,
     with_priors,
 )
 from sk_han.inspection import NumberReport
@@ -222,3 +223,36 @@ def test_other_numbers_give_an_alarm_and_like_ones_do_not(regressor):
     assert found.alarm
     assert any(one.name.startswith("predictions near 1") for one in found.comparisons)
     assert "Numbers are distributed in another way" in str(found)
+
+
+class TestSummary:
+    def test_words_of_dear_rooms_make_numbers_higher_and_others_lower(self, regressor):
+        found = summarize(regressor, X)
+        higher, lower = found["higher"], found["lower"]
+        for terms, word in (
+            (higher.of("network", speaks_for=True), "superb"),
+            (higher.of("ngrams", speaks_for=True), "superb"),
+            (higher.of("ngrams", speaks_for=False), "bad"),
+            (lower.of("ngrams", speaks_for=True), "bad"),
+        ):
+            assert word in {term.text for term in terms}
+        assert higher.n_predicted == (regressor.predict(X) > found.middle).sum()
+        assert higher.n_documents == lower.n_documents == len(X)
+
+    def test_a_contribution_is_what_explain_says_on_average(self, regressor):
+        found = summarize(regressor, X, k=1)
+        (term,) = found["higher"].of("network", speaks_for=True)
+        sums = []
+        for each in explain(regressor, X, method="gradient_attention"):
+            of_network = each.contributions - each.ngram_contributions
+            has = np.array([word.lower() == term.text for word in each.words])
+            sums += [of_network[has].sum()] if has.any() else []
+        assert len(sums) == term.n_documents
+        assert term.contribution == pytest.approx(np.mean(sums), rel=1e-4)
+
+    def test_its_page_speaks_of_numbers_and_not_of_classes(self, regressor):
+        text = str(summarize(regressor, X, k=1))
+        assert "predicted above" in text
+        assert "adds to the predicted number" in " ".join(text.split())
+        assert "class" not in text
+        assert "log-odds" not in text

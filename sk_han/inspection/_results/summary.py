@@ -17,6 +17,7 @@ from sk_han._rendering.blocks import (
     Span,
     Table,
     Text,
+    amount,
     decimal,
     number,
     percent,
@@ -221,6 +222,9 @@ class Summary(Result):
         How all predictions change without the listed words. None with sentence vectors.
     several_labels : bool
         Whether a document may have several labels. "Predicted" then means the most probable one.
+    middle : float or None
+        Of a model of numbers, the number, about the median of the fit, by which predictions are of
+        the class "lower" or "higher".
     """
 
     classes: tuple[ClassSummary, ...]
@@ -228,6 +232,7 @@ class Summary(Result):
     n_given: int
     removal: Removal | None = None
     several_labels: bool = False
+    middle: float | None = None
 
     def __getitem__(self, label: Any) -> ClassSummary:
         """Return the summary of the class with this label."""
@@ -270,7 +275,9 @@ class Summary(Result):
         if self.n_given > self.n_documents:
             documents += f", drawn at random from {self.n_given:,}"
         yield Heading(f"Summary of {documents}", 1)
-        if self.removal is None:
+        if self.middle is not None:
+            yield Sentence(f"Words for numbers above and below {amount(self.middle)}.")
+        elif self.removal is None:
             yield Sentence(
                 "This model also reads sentence vectors, whose contributions cannot be assigned to "
                 "words. They are not shown, and it was not measured how much of the predictions "
@@ -356,6 +363,12 @@ class Summary(Result):
     def _legend(self) -> str:
         """Return the meaning of the columns."""
         kind = self._kind
+        if self.middle is not None:
+            return (
+                "Documents: the number that contain the term. Contribution: what the term adds to "
+                "the predicted number, on average over these documents; minus makes it lower. "
+                "Strong and frequent terms come first."
+            )
         decides = (
             "Decides: the share of these documents (of 100 drawn from more) whose "
             f"{self._answer} changes from or to this {kind} when the term is removed. "
@@ -375,6 +388,8 @@ class Summary(Result):
             near = f", second most probable in {found.n_others:,} more"
         verb = "most probable label" if self.several_labels else "predicted class"
         said = f"{verb} of {counted(found.n_predicted)}{near}"
+        if self.middle is not None:
+            said = f"predicted above {amount(self.middle)} in {counted(found.n_predicted)}"
         if found.n_predicted:
             # Exactly 0 is a part that is missing, or that reads sentence vectors and no words.
             parts = {"network": found.network, "linear models": found.ngrams}
