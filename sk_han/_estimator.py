@@ -320,7 +320,7 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
         super().set_params(**params)
         return self
 
-    def settings(self) -> dict[str, Any]:
+    def _settings(self) -> dict[str, Any]:
         """Return the parameters, and those of the other estimator as they are left out."""
         return {**self._without, **self.get_params(deep=False)}
 

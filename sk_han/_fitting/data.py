@@ -211,7 +211,7 @@ def read_data(
     is_partial: bool,
 ) -> FitState:
     """Check the user's data, encode labels, convert texts to word ids, and hold out documents."""
-    params = SimpleNamespace(**estimator.settings())
+    params = SimpleNamespace(**estimator._settings())
     device, rng = resolve_device(params.device), check_random_state(params.random_state)
     with stages("texts"):
         # Checks come before the texts are tokenized, which may take minutes.
@@ -546,13 +546,15 @@ def _labelled(documents: DocumentArray, checked: CheckedData) -> tuple[LabelledD
     """
     labels = checked.targets, checked.weights, checked.groups
     labelled = LabelledDocuments(documents, *labels)[checked.rows]
-    # Copies with other numbers are no contradiction, and are held out together.
-    codes = checked.target.codes(labelled.targets) * (not checked.target.is_number)
+    codes = checked.target.codes(labelled.targets)
+    if checked.target.is_number:
+        codes = np.unique(labelled.targets, return_inverse=True)[1]
     first_of_same = first_of_same_words(labelled.documents.words())
     if labelled.groups is None:
         labelled = replace(labelled, groups=copy_groups(first_of_same, codes))
     conflicting = conflicting_rows(first_of_same, codes)
-    return labelled, conflicting if documents.columns is None else conflicting[:0]
+    may_differ = documents.columns is not None or checked.target.is_number
+    return labelled, conflicting[:0] if may_differ else conflicting
 
 
 def _validation(

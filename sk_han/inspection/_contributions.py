@@ -29,6 +29,7 @@ _CLEAR_SHARE, _MOST_WORDS = 0.1, 60_000
 _ROUNDING = 1e-12
 # Longer documents are added in groups of neighbouring sentences, so that time grows linearly.
 _MOST_PLAYERS = 64
+_N_STEPS = 8  # at which the gradient of columns is computed
 
 
 class Contributions(NamedTuple):
@@ -141,7 +142,8 @@ def _by_shapley(
     shares = _summing_to(sentences, shares, np.tile(sentence_of_word, 2))
     by_network, by_ngrams = np.split(shares, 2)
     columns = by_gradient.columns
-    if columns is not None and columns.size:
+    if columns is not None and of_columns is not None:
+        columns = _along_path(documents, log_odds, by_gradient.logits, of_columns, targets)
         document = np.repeat(np.arange(len(documents)), columns.shape[1])
         columns = _summing_to(totals, columns.ravel(), document).reshape(columns.shape)
     return by_gradient._replace(
@@ -160,6 +162,28 @@ def _logits_of_columns(documents: DocumentArray, log_odds: LogOdds) -> NDArray[n
     if part is None or not part.encoder.codings:
         return None
     return log_odds.pool.columns_scale * (part.logits(documents) - part.intercept)
+
+
+def _along_path(
+    documents: DocumentArray,
+    log_odds: LogOdds,
+    logits: NDArray[np.float64],
+    of_columns: NDArray[np.float64],
+    targets: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return the contributions of columns, (D, C), by integrated gradients.
+
+    The gradient at the document alone misleads where a probability or a number is near its end: it
+    is averaged while all columns are added in small steps (Sundararajan, Taly and Yan, 2017).
+    """
+    pool, against = log_odds.pool, log_odds.classes.against
+    steps = (np.arange(_N_STEPS) + 0.5) / _N_STEPS
+    points = [logits - (1 - step) * of_columns for step in steps]
+    slope = np.mean([pool.target.factors(z, targets, against) for z in points], axis=0)
+    contributions: NDArray[np.float64] = pool.columns.contributions(  # type: ignore[union-attr]
+        documents, pool.columns_scale * slope
+    )
+    return contributions
 
 
 def _scores_of_sets(

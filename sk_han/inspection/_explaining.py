@@ -107,7 +107,8 @@ def explain(
 
     Columns of a table have contributions too, ``column_contributions``; by "shapley" the sentences
     and all columns sum to the log-odds less `base_value`, which is that without words and columns.
-    Sentences and columns come in either order (Owen, 1977). With two classes, or several labels a
+    Sentences and columns come in either order (Owen, 1977); columns share their sum by integrated
+    gradients (Sundararajan et al., 2017). With two classes, or several labels a
     document, contributions of columns are exact.
 
     With two classes the score is linear in the logits. With more, "gradient_attention" uses its

@@ -201,6 +201,16 @@ class TestExplanations:
         )
         assert explanation.column_contributions[0] != 0
 
+    def test_columns_keep_their_signs_at_the_ends(self):
+        districts = np.where(RNG.rand(len(ROOMS)) < 0.5, "station", "castle")
+        rents = 100.0 * ROOMS + 80 * (districts == "castle")
+        table = pd.DataFrame({"text": "A flat.", "rooms": ROOMS, "district": districts})
+        dearest, cheapest = int(rents.argmax()), int(rents.argmin())
+        regressor = small(text_column="text").fit(table, rents)
+        explanations = regressor.explain(table.iloc[[dearest, cheapest]])
+        assert (explanations[0].column_contributions > 0).all()
+        assert (explanations[1].column_contributions < 0).all()
+
     def test_a_better_word_raises_the_number(self, fitted):
         best = fitted.explain(["A superb room. It rained."])[0].top(1, level="sentence")[0]
         assert best.text == "A superb room."
