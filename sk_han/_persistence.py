@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import sk_han
 from sk_han._classifier import HANClassifier
+from sk_han._regressor import HANRegressor
 from sk_han._storage.description import (
     ESTIMATORS,
     WITH_PARTS,
@@ -333,14 +334,15 @@ def _check_steps(pipeline: Pipeline) -> None:
     steps = [type(step) for _, step in pipeline.steps]
     reading = HierarchicalTokenizer, sk_han.SentenceEmbedder
     is_read = len(steps) > 1 and steps[-2] in reading
-    if len(steps) != 2 or not is_read or steps[1] is not HANClassifier:
+    learners = HANClassifier, HANRegressor
+    if len(steps) != 2 or not is_read or steps[1] not in learners:
         part = f"Save pipeline[{'-2:' if is_read else '-1'}], and give the loaded one what the "
         part += "steps before it return; or "
-        part *= steps[-1] is HANClassifier
+        part *= steps[-1] in learners
         raise TypeError(
             "sk_han.save takes a Pipeline of a HierarchicalTokenizer or a SentenceEmbedder, and a "
-            f"HANClassifier; got one of {[step.__name__ for step in steps]}. {part}joblib.dump "
-            "saves the whole Pipeline."
+            "HANClassifier or HANRegressor; got one of "
+            f"{[step.__name__ for step in steps]}. {part}joblib.dump saves the whole Pipeline."
         )
 
 

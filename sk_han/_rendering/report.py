@@ -93,7 +93,7 @@ def report_blocks(report: Reported, extent: str) -> Iterator[Block]:
         "Calibration and length": [] if in_terminal else list(_accuracy_tables(report)),
         "Most confident mistakes": list(_mistakes(report, extent)),
     }
-    yield from _framed(report, in_terminal, on, lead, sections)
+    yield from _frame_blocks(report, in_terminal, on, lead, sections)
 
 
 def number_report_blocks(report: Reported, extent: str) -> Iterator[Block]:
@@ -111,8 +111,10 @@ def number_report_blocks(report: Reported, extent: str) -> Iterator[Block]:
             report.matrix,
         ]
         sections["Where errors are large"] = [*_error_tables(report)]
-    sections["Largest errors"] = [*_explained(report, extent, titles, np.sign(errors[rows]))]
-    yield from _framed(
+    sections["Largest errors"] = [
+        *_explained_mistakes(report, extent, titles, np.sign(errors[rows]))
+    ]
+    yield from _frame_blocks(
         report, in_terminal, counted(report.n_documents), [_gain_note(report)], sections
     )
 
@@ -121,16 +123,16 @@ def _error_tables(report: Reported) -> Iterator[Block]:
     """Yield errors by true number and by length."""
     head = ["", "mean absolute error", "mean error", "documents"]
     for name, bins in (("true number", report.by_number), ("words", report.by_length)):
-        largest = max((each.mean_absolute_error for each in bins), default=0) or 1
+        largest = max((part.mean_absolute_error for part in bins), default=0) or 1
         rows: list[list[Text]] = [
             [
-                amount(each.lowest) + f" to {amount(each.highest)}" * (each.highest > each.lowest),
-                Bar(each.mean_absolute_error / largest, "against"),
-                amount(each.mean_absolute_error),
-                with_minus(f"{'+' * (each.mean_error > 0)}{amount(each.mean_error)}"),
-                f"{each.n_documents:,}",
+                amount(part.lowest) + f" to {amount(part.highest)}" * (part.highest > part.lowest),
+                Bar(part.mean_absolute_error / largest, "against"),
+                amount(part.mean_absolute_error),
+                with_minus(f"{'+' * (part.mean_error > 0)}{amount(part.mean_error)}"),
+                f"{part.n_documents:,}",
             ]
-            for each in bins
+            for part in bins
         ]
         if rows:
             yield Table(rows, [name, *head], "classes")
@@ -141,7 +143,7 @@ def _error_tables(report: Reported) -> Iterator[Block]:
     )
 
 
-def _framed(
+def _frame_blocks(
     report: Reported, in_terminal: bool, on: str, lead: list[str], sections: dict[str, list[Block]]
 ) -> Iterator[Block]:
     """Yield heading and notes, the `lead`, and the sections that are not empty."""
@@ -399,7 +401,7 @@ def _mistakes(report: Reported, extent: str) -> Iterator[Block]:
     if report.mistake_labels is not None:  # against a missed label
         signs -= 2 * report.targets[rows, report.mistake_labels[: len(rows)]]
     suspects = () if report.several_labels else report.suspects
-    yield from _explained(report, extent, titles, signs, suspects)
+    yield from _explained_mistakes(report, extent, titles, signs, suspects)
     if len(rows):
         n_more = int((~report.right).sum()) - len(rows)
         yield from more(n_more, "document" if report.several_labels else "mistake")
@@ -413,7 +415,7 @@ def _mistakes(report: Reported, extent: str) -> Iterator[Block]:
         )
 
 
-def _explained(
+def _explained_mistakes(
     report: Reported, extent: str, titles: list[Any], signs: NDArray[Any], suspects: Any = ()
 ) -> Iterator[Block]:
     """Yield the worst mistakes, each with what misled: for a sign of -1 the most against it."""

@@ -168,14 +168,14 @@ def distance_figures(
     }
 
 
-def number_figures(given: Floats, true: Floats, weights: Floats) -> Figures:
+def number_figures(predicted: Floats, true: Floats, weights: Floats) -> Figures:
     """Return how far predicted numbers are from the true ones, (D,) each.
 
     R2 is 0 where all true numbers are the same. `weights` (B, D) are as in `_figures`.
     """
-    error, centred = np.abs(given - true), true - true.mean()
+    error, centred = np.abs(predicted - true), true - true.mean()
     columns = error, error**2, centred, centred**2
-    absolute, square, mean, squares = (weights @ each / weights.sum(axis=1) for each in columns)
+    absolute, square, mean, squares = (weights @ column / weights.sum(axis=1) for column in columns)
     variance = squares - mean**2
     return {
         "mean_absolute_error": absolute,

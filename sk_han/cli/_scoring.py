@@ -197,20 +197,20 @@ def evaluate(arguments: argparse.Namespace) -> None:
     kind = "JSON" if arguments.json else "page"
     check_files(files, arguments.output, kind=kind, force=arguments.force)
     started = time.monotonic()
-    found = _reported(arguments)
+    evaluation = _make_report(arguments)
     if arguments.json:
         names = ("labels", "notes", "scores", "gain", "classes", "confusion")
-        data = found.to_dict()
+        data = evaluation.to_dict()
         with writing(arguments.output) as file:
             file.write(json.dumps({name: data[name] for name in names if name in data}) + "\n")
         return
-    measure = found.measure.lower().replace(" ", "_")
-    scores = [f"{name} {each[measure]:.3f}" for name, each in found.scores.items()]
+    measure = evaluation.measure.lower().replace(" ", "_")
+    scores = [f"{name} {each[measure]:.3f}" for name, each in evaluation.scores.items()]
     result = f"{measure.replace('_', ' ').capitalize()}: {', '.join(scores)}."
-    write_result(found, f"Read {counted(found.n_documents)}", result, started, arguments)
+    write_result(evaluation, f"Read {counted(evaluation.n_documents)}", result, started, arguments)
 
 
-def _reported(arguments: argparse.Namespace) -> Report | NumberReport:
+def _make_report(arguments: argparse.Namespace) -> Report | NumberReport:
     """Return the report of a model, with another one as baseline if there is one."""
     from sk_han import report as report_on
 
@@ -247,8 +247,8 @@ def _reported(arguments: argparse.Namespace) -> Report | NumberReport:
         name = os.path.basename(arguments.baseline)
         named |= {"baseline_name": name, "baseline_note": f"The baseline is {name}."}
     with Stages(not arguments.quiet)("report"):
-        found = report_on(scorer, documents, labels, **options, ids=ids_of(frame, arguments))
-    return replace(found, **named)
+        evaluation = report_on(scorer, documents, labels, **options, ids=ids_of(frame, arguments))
+    return replace(evaluation, **named)
 
 
 def _counting(done: str, arguments: argparse.Namespace) -> Any:

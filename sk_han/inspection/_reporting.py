@@ -448,7 +448,7 @@ def _evaluate_numbers(
     fields: dict[str, Any] = {"targets": t}
     notes = []
     if model is None:
-        predicted = numbers_of(estimator, X, len(t))
+        predicted = predict_numbers(estimator, X, len(t))
     else:
         for step in model.steps:
             X = step.transform(X)
@@ -463,7 +463,7 @@ def _evaluate_numbers(
     return _Evaluation(fields | {"predicted": predicted, "mistake_rows": worst}, None, notes)
 
 
-def numbers_of(regressor: Any, X: Any, n_documents: int) -> NDArray[np.float64]:
+def predict_numbers(regressor: Any, X: Any, n_documents: int) -> NDArray[np.float64]:
     """Return the number that any regressor predicts for each document, (D,)."""
     name = f"predict of {type(opened(regressor)[-1]).__name__}"
     return check_numbers(regressor.predict(X), n_documents, name)
@@ -567,7 +567,7 @@ def _compared(
         note += f" {len(learnt):,} of these have the words of one of its training documents."
     named = {"baseline_name": name, "baseline_note": note}
     if classes is None:
-        return named | {"baseline": numbers_of(baseline, X, len(t))}
+        return named | {"baseline": predict_numbers(baseline, X, len(t))}
     classes = _named_classes(classes, reader, X, y) if t.ndim == 2 else classes
     p, decided = predictions(baseline, reader, X, classes.tolist(), t, f"baseline, {name},")
     places = class_numbers(classes, labels)

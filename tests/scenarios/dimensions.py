@@ -591,7 +591,9 @@ REFUSALS: list[Refusal] = [
         "A hard vote has no proba",
     ),
     Refusal("ask selective_threshold", when(classes=SEVERAL), "these are several"),
-    Refusal("ask (selective_threshold|coarser)", when(classes=NUMBERS), "predicts a number"),
+    Refusal(
+        "ask (selective_threshold|coarser|audit_labels)", when(classes=NUMBERS), "predicts a number"
+    ),
     Refusal(
         "ask coarser", when(classes=SEVERAL), "takes one class per document|not know the classes"
     ),

@@ -376,16 +376,18 @@ def _command_line(trial: Trial) -> None:
     model = _saved(trial)
     # A row without text would be skipped by whoever reads the table.
     table = table_of(trial.texts_of_some, trial.y_of_some, trial.folder / "data.csv")
-    rows = list(
-        csv.reader(
-            io.StringIO(
-                run_cli("predict", model, table, "--proba", *trial.separator, *trial.encoder)
-            )
-        )
-    )
-    probabilities = np.array([row[1:] for row in rows[1:]], dtype=float)
-    np.testing.assert_allclose(probabilities, trial.probabilities, atol=2e-6)
+    shown = [] if trial.is_number else ["--proba"]
+    printed = run_cli("predict", model, table, *shown, *trial.separator, *trial.encoder)
+    rows = list(csv.reader(io.StringIO(printed)))[1:]
     scores = _evaluated(model, table, trial)
+    if trial.is_number:
+        with_words = [i for i, row in enumerate(rows) if row[0]]
+        numbers = [float(rows[i][0]) for i in with_words]
+        np.testing.assert_allclose(numbers, trial.probabilities[with_words], rtol=1e-4)
+        assert np.isfinite(scores["mean_absolute_error"])
+        return
+    probabilities = np.array([row[1:] for row in rows], dtype=float)
+    np.testing.assert_allclose(probabilities, trial.probabilities, atol=2e-6)
     predicted = trial.estimator.predict(trial.some)
     if trial.has is None:
         accuracy, right = scores["accuracy"], predicted == np.array(trial.y_of_some)
@@ -415,11 +417,15 @@ def _command_line_fit(trial: Trial) -> None:
     table = table_of(trial.texts, trial.labels, trial.folder / "data.csv")
     rest, model = trial.folder / "another.test.csv", trial.folder / "another.han"
     small = [f"--set={name}=2" for name in ("embedding_dim", "word_hidden", "max_epochs")]
+    small += ["--number", "label"] if trial.is_number else []
     run_cli("fit", table, "-o", model, "--hold-out", 0.3, *small, *trial.separator, *trial.encoder)
     with rest.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert 0 < len(rows) < len(trial.texts)
     assert {row["text"] for row in rows} <= set(trial.texts)
+    if trial.is_number:
+        assert _evaluated(model, rest, trial)["r2"] <= 1
+        return
     if trial.has is None:
         scores = run_cli(
             "cross-validate", table, "--folds", 2, *small, *trial.encoder

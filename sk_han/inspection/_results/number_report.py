@@ -90,11 +90,11 @@ class NumberReport(HeldOutReport):
         the intervals of 90 % of the model.
         """
         every = np.ones((1, self.n_documents))
-        found = {
+        result = {
             name: self._with_ends(
-                number_figures(given, self.targets, every), self._resampled[name], _ENDS
+                number_figures(predicted, self.targets, every), self._resampled[name], _ENDS
             )
-            for name, given in self._models()
+            for name, predicted in self._models()
         }
         for share, ends in zip(
             COVERAGES, () if self.intervals is None else self.intervals, strict=False
@@ -102,8 +102,12 @@ class NumberReport(HeldOutReport):
             inside = (ends[:, 0] <= self.targets) & (self.targets <= ends[:, 1])
             low, high = accuracy_interval(inside, self.groups)
             name = f"coverage_{100 * share:.0f}"
-            found["model"] |= {name: inside.mean().item(), f"{name}_low": low, f"{name}_high": high}
-        return found
+            result["model"] |= {
+                name: inside.mean().item(),
+                f"{name}_low": low,
+                f"{name}_high": high,
+            }
+        return result
 
     @property
     def gain(self) -> tuple[float, float, float] | None:
@@ -116,17 +120,17 @@ class NumberReport(HeldOutReport):
             return None
         model, baseline = (self._resampled[name]["r2"] for name in ("model", "baseline"))
         gain = self.scores["model"]["r2"] - self.scores["baseline"]["r2"]
-        return self._paired(gain, model - baseline)
+        return self._pair_interval(gain, model - baseline)
 
     @property
     def by_number(self) -> list[ErrorBin]:
         """Errors of documents of similar true numbers, in up to five bins of about equal size."""
-        return self._binned(self.targets)
+        return self._error_bins(self.targets)
 
     @property
     def by_length(self) -> list[ErrorBin]:
         """Errors of documents of similar length, in up to five bins of about equal size."""
-        return [] if self.n_words is None else self._binned(self.n_words)
+        return [] if self.n_words is None else self._error_bins(self.n_words)
 
     @property
     def matrix(self) -> Matrix:
@@ -136,7 +140,9 @@ class NumberReport(HeldOutReport):
         """
         edges = np.unique(np.quantile(self.targets, np.linspace(0, 1, RANGES + 1)[1:-1]))
         n, written = len(edges) + 1, [amount(edge) for edge in edges.tolist()]
-        rows, columns = (np.searchsorted(edges, each) for each in (self.targets, self.predicted))
+        rows, columns = (
+            np.searchsorted(edges, numbers) for numbers in (self.targets, self.predicted)
+        )
         counts = np.bincount(n * rows + columns, minlength=n**2).reshape(n, n)
         ends = zip(["", *written], [*written, ""], strict=True)
         names = [f"above {low}" if not high else f"{low} to {high}".strip() for low, high in ends]
@@ -151,9 +157,9 @@ class NumberReport(HeldOutReport):
         )
         values = {name: getattr(self, name) for name in same}
         mistakes = zip(self.mistake_rows, self.mistakes, strict=False)
-        values["mistakes"] = [{"row": row, "explanation": each} for row, each in mistakes]
-        found: dict[str, Any] = plain(values | {"documents": self._document_columns()})
-        return found
+        values["mistakes"] = [{"row": row, "explanation": mistake} for row, mistake in mistakes]
+        result: dict[str, Any] = plain(values | {"documents": self._document_columns()})
+        return result
 
     def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame with one row per document."""
@@ -177,17 +183,17 @@ class NumberReport(HeldOutReport):
     @cached_property
     def _resampled(self) -> dict[str, Figures]:
         return {
-            name: bootstrap(given, self.targets, self.groups, number_figures)
-            for name, given in self._models()
+            name: bootstrap(predicted, self.targets, self.groups, number_figures)
+            for name, predicted in self._models()
         }
 
-    def _binned(self, values: NDArray[Any]) -> list[ErrorBin]:
-        found = []
+    def _error_bins(self, values: NDArray[Any]) -> list[ErrorBin]:
+        result = []
         for rows in equal_bins(values):
             errors, ends = (self.predicted - self.targets)[rows], values[rows]
             means = float(np.abs(errors).mean()), float(errors.mean())
-            found.append(ErrorBin(ends.min().item(), ends.max().item(), len(rows), *means))
-        return found
+            result.append(ErrorBin(ends.min().item(), ends.max().item(), len(rows), *means))
+        return result
 
     def _document_columns(self) -> dict[str, list[Any]]:
         columns: dict[str, list[Any]] = {} if self.ids is None else {"document": list(self.ids)}

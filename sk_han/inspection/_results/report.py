@@ -143,7 +143,7 @@ class HeldOutReport(ReadOnlyResult):
             found |= {name: float(value), f"{name}_low": low, f"{name}_high": high}
         return found
 
-    def _paired(self, gain: float, drawn: NDArray[np.float64]) -> tuple[float, float, float]:
+    def _pair_interval(self, gain: float, drawn: NDArray[np.float64]) -> tuple[float, float, float]:
         """Return a gain over the baseline and its interval, by gains in paired samples."""
         half = resampled_half_width(drawn, self._n_drawn) if self._n_drawn else np.nan
         return gain, gain - half, gain + half
@@ -339,7 +339,7 @@ class Report(HeldOutReport):
             return float(self.right.mean() - other.mean()), low, high
         model, baseline = (self._resampled[name]["micro_f1"] for name in ("model", "baseline"))
         gain = self.scores["model"]["micro_f1"] - self.scores["baseline"]["micro_f1"]
-        _, low, high = np.clip(self._paired(gain, model - baseline), -1, 1).tolist()
+        _, low, high = np.clip(self._pair_interval(gain, model - baseline), -1, 1).tolist()
         return gain, low, high
 
     @cached_property
