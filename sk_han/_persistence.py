@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
     Saved = (
         HANClassifier
+        | HANRegressor
         | HierarchicalTokenizer
         | SentenceEmbedder
         | SequenceTagger
@@ -75,8 +76,8 @@ def load(path: str | os.PathLike[str], *, encoder: Any = None) -> Saved | Pipeli
 
     Returns
     -------
-    HANClassifier, HierarchicalTokenizer, SentenceEmbedder, Pipeline, SequenceTagger or \
-            AttentionTranslator
+    HANClassifier, HANRegressor, HierarchicalTokenizer, SentenceEmbedder, Pipeline, \
+            SequenceTagger or AttentionTranslator
         Fitted; on the machine that saved it, its predictions have the same bits. A classifier
         computes on the device it was fitted on, or on the CPU if that is absent.
 
@@ -196,8 +197,8 @@ def save(
 
     Parameters
     ----------
-    estimator : HANClassifier, HierarchicalTokenizer, SentenceEmbedder, Pipeline of one of the \
-            two and a HANClassifier, SequenceTagger or AttentionTranslator
+    estimator : HANClassifier, HANRegressor, HierarchicalTokenizer, SentenceEmbedder, Pipeline of \
+            one of the last two and one of the first two, SequenceTagger or AttentionTranslator
         Fitted; of a search or a FrozenEstimator, the model inside. An encoder of sentences is in no
         file, and `load` takes it again; neither is `encoder_memory` or `memory`, a folder of this
         machine.
@@ -282,8 +283,8 @@ def _described(
         return _unfitted(estimator, arrays) | {"steps": steps}
     if kind not in ESTIMATORS or type(estimator) is not getattr(sk_han, kind):
         raise TypeError(
-            "sk_han.save takes a HANClassifier, a HierarchicalTokenizer or SentenceEmbedder, a "
-            "Pipeline of one of these and a HANClassifier, a SequenceTagger or an "
+            "sk_han.save takes a HANClassifier or HANRegressor, a HierarchicalTokenizer or "
+            "SentenceEmbedder, a Pipeline of both, a SequenceTagger or an "
             f"AttentionTranslator, or a search of one; got {kind}. For everything else there is "
             "joblib.dump."
         )

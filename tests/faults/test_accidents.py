@@ -119,7 +119,7 @@ class TestInterrupts:
     ("params", "error", "message"),
     [
         ({"device": "cuda:99"}, ValueError, r"'cuda:99' is not .*this machine has \['cpu'.*'auto'"),
-        ({"lr": 1e36, "net_params": {"clip_norm": None}}, FloatingPointError, "Lower lr"),
+        ({"lr": 9e35, "net_params": {"clip_norm": None}}, FloatingPointError, "Lower lr"),
         ({"tokenizer": HierarchicalTokenizer(min_df=99)}, ValueError, "min_df"),
     ],
     ids=["device", "divergence", "no words"],
