@@ -158,7 +158,8 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
             `text_column` a table, and so are `X_val` and `X_unlabelled`.
         y : array-like of shape (n_documents,) or indicator of shape (n_documents, n_labels)
             Labels: strings, integers or booleans. An indicator has several labels a document: an
-            array, sparse matrix or DataFrame of 0 and 1, with a column for each label.
+            array, sparse matrix or DataFrame of 0 and 1, with a column for each label. A
+            `HANRegressor` takes finite numbers, (n_documents,).
         sample_weight : array-like of shape (n_documents,), default=None
             Weights >= 0 in the loss and in the counts for word vectors; a document of weight 0 is
             left out.
@@ -212,7 +213,8 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
             its texts should be many and typical.
         classes : array-like of shape (n_classes,) or int, default=None
             All labels of all portions; required in the first call. With several labels a document,
-            the names of all columns in their order, or their number.
+            the names of all columns in their order, or their number. A `HANRegressor` has none, and
+            keeps the knots of its first portion.
         X_unlabelled : as X, or iterator of raw texts, default=None
             As in `fit`, for the first call, without pre-training. Later calls update the latent
             model, which exists only if the first portion has documents of every class.
@@ -235,7 +237,7 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return self._fit(data, continues=True, is_partial=True)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable label of each document, the median, or all of its labels.
+        """Predict the label of each document, all of its labels, or its number.
 
         Parameters
         ----------
@@ -244,7 +246,8 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
         Returns
         -------
         ndarray of shape (n_documents,)
-            With `ordered` the first class whose cumulative probability reaches a half. With several
+            The most probable label, or the expected number of a `HANRegressor`. With `ordered` the
+            first class whose cumulative probability reaches a half. With several
             labels a document, an indicator of int64, (n_documents, n_labels): 1 where
             the probability is at least the `threshold`.
         """
