@@ -122,11 +122,13 @@ if SITE:
 def _skip(app, what, name, obj, skip, options):
     """Leave out what is documented elsewhere.
 
-    Fields of named tuples stand under Attributes of their class, and ``set_fit_request`` and
-    similar methods in scikit-learn's documentation, which their docstrings link to.
+    Fields of named tuples stand under Attributes of their class, and inherited methods,
+    ``set_fit_request`` and similar ones in scikit-learn's documentation.
     """
     is_field = inspect.isdatadescriptor(obj) and type(obj).__name__ == "_tuplegetter"
-    return skip or is_field or (name.startswith("set_") and name.endswith("_request"))
+    is_request = name.startswith("set_") and name.endswith("_request")
+    is_inherited = (getattr(obj, "__module__", None) or "").startswith("sklearn.")
+    return skip or is_field or is_request or is_inherited
 
 
 def setup(app):

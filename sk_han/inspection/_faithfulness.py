@@ -166,6 +166,7 @@ def faithfulness_report(
       is higher with these words alone.
     - **Flip** (lower is better): the smallest share of top words whose removal changes the
       decision, in steps of 1 % up to 10 % and of 5 % above; 1.0 if none does.
+
     The first two are those of DeYoung et al. (2020). In place of a probability, the difference of a
     predicted number from the mean prediction without words drops, in the unit of y, and a decision
     changes where it is reversed.
