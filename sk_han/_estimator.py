@@ -177,7 +177,7 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
         Returns
         -------
-        HANClassifier
+        HANClassifier or HANRegressor
             Itself. After an error, an earlier fitted state is unchanged.
 
         Raises
@@ -221,7 +221,7 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
         Returns
         -------
-        HANClassifier
+        HANClassifier or HANRegressor
             Itself.
 
         Raises
@@ -307,7 +307,7 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
         Returns
         -------
-        HANClassifier
+        HANClassifier or HANRegressor
             Itself.
 
         Raises

@@ -106,11 +106,11 @@ def scale_parts(fitted: Sequence[FittedParts], fit: FitState) -> ScaledParts:
         scaled = ScaledParts(replace(pool, scales=earlier.scales), fitted)
     else:
         scaled = ScaledParts(_with_factors(fitted, _usual_factors(fitted).tolist()), fitted)
-    known, target = None, scaled.pool.target
+    unseen, target = None, scaled.pool.target
     if scaled.validation is not None:
-        known = scaled.together, scaled.validation.targets, scaled.validation.weights
+        unseen = scaled.together, scaled.validation.targets, scaled.validation.weights
     learnt_from = fit.labelled.targets, fit.labelled.weights
-    target = target.with_decisions(fit.params.threshold, learnt_from, known)
+    target = target.with_decisions(fit.params.threshold, learnt_from, unseen)
     return replace(scaled, pool=replace(scaled.pool, target=target, shift=target.offsets))
 
 

@@ -136,6 +136,10 @@ class TestMoreDocuments:
             )
         np.testing.assert_array_equal(regressor.knots_, knots)
 
+    def test_a_first_portion_has_no_classes(self):
+        with pytest.raises(ValueError, match="has no classes"):
+            small().partial_fit(RATED[:50], PRICES[:50], classes=[1, 2])
+
     def test_a_warm_start_keeps_knots_and_offsets(self, fitted):
         again = pickle.loads(pickle.dumps(fitted)).set_params(warm_start=True, max_epochs=1)
         with pytest.warns(UserWarning, match="outside of the range"):
