@@ -42,6 +42,9 @@ class HANRegressor(RegressorMixin, HANEstimator):
     n_bins : int or "auto", default="auto"
         Number of knots of the distribution of y: quantiles of the training numbers, or all
         of them if there are as few. "auto" takes 8 up to 5,000 documents, and 16 above.
+    scale : {"linear", "log"}, default="linear"
+        "log" learns the logarithms of numbers above 0, such as prices, whose errors are
+        proportional to them; `predict` then returns the exponential of the expected logarithm.
     embedding_dim : int, default=192
         See `HANClassifier`.
     embedding_init : {"cooccurrence", "random"}, ndarray of shape (vocabulary_size, \
@@ -151,6 +154,7 @@ MultiHopAttention, default="attention"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **HANEstimator._parameter_constraints,
         "n_bins": to_sklearn(REGRESSOR["n_bins"]),
+        "scale": to_sklearn(REGRESSOR["scale"]),
     }
 
     @suggesting_names
@@ -163,6 +167,7 @@ MultiHopAttention, default="attention"
         encoder: Any = None,
         encoder_memory: Any = None,
         n_bins: int | str = "auto",
+        scale: str = "linear",
         embedding_dim: int = 192,
         embedding_init: Any = "cooccurrence",
         freeze_embedding: bool | int = False,
@@ -197,6 +202,7 @@ MultiHopAttention, default="attention"
         self.encoder = encoder
         self.encoder_memory = encoder_memory
         self.n_bins = n_bins
+        self.scale = scale
         self.embedding_dim = embedding_dim
         self.embedding_init = embedding_init
         self.freeze_embedding = freeze_embedding

@@ -447,7 +447,7 @@ def _check_data(
         check_priors(params.priors, target)
     target, weights = target.weigh(targets, data.sample_weight, params.class_weight)
     if isinstance(target, Number) and warm_start_from is None:
-        target = target.with_knots(targets[weights > 0], params.n_bins)
+        target = target.with_knots(targets, weights, params.n_bins, params.scale)
     has_ids = (
         warm_start_from is not None or getattr(params.tokenizer, "vocabulary", None) is not None
     )

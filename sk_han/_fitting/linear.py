@@ -223,7 +223,7 @@ def _cross_fit(
     for fold in folds if models else ():
         rest = np.setdiff1d(everything, fold, assume_unique=True)
         fold = fold[_are_known(target, data.targets, fold)]
-        others = fit(rest) if len(fold) else {}
+        others = fit(rest) if len(fold) and data.weights[rest].any() else {}
         if others.keys() >= models.keys():
             documents = data.documents[fold]
             for view in (documents,) if views is None else views(documents):

@@ -76,6 +76,7 @@ CLASSIFIER: dict[str, Constraint] = {
 REGRESSOR: dict[str, Constraint] = {
     **COMMON,
     "n_bins": Either((Range(Integral, 2), Choice(("auto",)))),
+    "scale": Choice(("linear", "log")),
 }
 
 # The constraints of the parameters of each class in `sk_han`. None: only its constructor has them.

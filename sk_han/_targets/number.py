@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han._options import InstanceOf
+from sk_han._options import Choice, InstanceOf
 from sk_han._storage.schema import Array, Field, Schema, Sizes
 from sk_han._targets.one_of_classes import log_softmax, softmax
 from sk_han._targets.target import Target
@@ -29,7 +29,19 @@ def _bind_problems(state: Any, where: str, sizes: Sizes) -> None:
     knots, edges = state["knots"], state["edges"]
     if len(edges) != len(knots) - 1 or np.any((edges < knots[:-1]) | (edges >= knots[1:])):
         raise ValueError(f"its {where} has no edge between each two of its knots")
+    if state["scale"] == "log" and knots[0] <= 0:
+        raise ValueError(f"its {where} has a logarithmic scale, and knots of 0 or less")
     sizes["B"] = len(edges)
+
+
+def _check_scale(t: Floats, scale: str, name: str = "y") -> None:
+    """Check that numbers on a logarithmic scale are above 0."""
+    if scale == "log" and np.any(t <= 0):
+        row = int(np.argmax(t <= 0))
+        raise ValueError(
+            f'{name}[{row}] is {t[row]:g}, and scale="log" needs numbers above 0. Leave such '
+            'documents out, or use scale="linear".'
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +52,8 @@ class Number(Target):
     knots, quantiles of the training numbers from the smallest to the largest, or all numbers if
     there are few. A number between two knots is divided between them, in proportion to its
     distance from the other one, so that the expected knot is the number (Imani and White, 2018,
-    and Farebrother et al., 2024, learn numbers by such distributions). The linear parts learn
+    and Farebrother et al., 2024, learn numbers by such distributions). With a logarithmic scale,
+    distances and expected knots are those of the logarithms. The linear parts learn
     whether a number is above each of K - 1 edges between the knots; the sums of their scores are
     the scores of the knots, as in an ordinal regression.
     """
@@ -49,6 +62,7 @@ class Number(Target):
     edges: Floats  # (K - 1,), one between two knots
     is_discrete: bool = False  # whether the knots are all the numbers there are
     offsets: Floats | float = 0.0
+    scale: str = "linear"  # or "log"
 
     kind, labelling = "number", "a number for each document"
     is_number = True
@@ -61,6 +75,7 @@ class Number(Target):
             Field("edges", Array("float64", "b", -_LARGEST, _LARGEST, rising=True)),
             Field("is_discrete", InstanceOf(bool)),
             Field("offsets", Array("float64", "K", -_LARGEST, _LARGEST)),
+            Field("scale", Choice(("linear", "log"))),
         ),
         rules=(_bind_problems,),
     )
@@ -77,8 +92,10 @@ class Number(Target):
             cls.read_classes(classes)  # raises an error
         return cls(np.zeros(1), np.zeros(0)), check_numbers(y, n_documents)
 
-    def with_knots(self, t: Floats, n_knots: int | str) -> Number:
-        """Return the target with knots and edges for the numbers of the training documents."""
+    def with_knots(self, t: Floats, w: Floats, n_knots: int | str, scale: str) -> Number:
+        """Return the target with knots and edges for training numbers of positive weight."""
+        _check_scale(t, scale)
+        t = t[w > 0]
         if n_knots == "auto":
             n_knots = _FEW_KNOTS if len(t) <= _MANY_DOCUMENTS else _MANY_KNOTS
         t = np.sort(t)
@@ -93,7 +110,7 @@ class Number(Target):
             for low, high in pairwise(knots.tolist())
             for between in [t[np.searchsorted(t, low, "right") : np.searchsorted(t, high)]]
         ]
-        return replace(self, names=knots, edges=np.array(edges), is_discrete=is_discrete)
+        return Number(knots, np.array(edges), is_discrete, scale=scale)
 
     @classmethod
     def from_values(cls, values: Floats) -> Number:
@@ -108,6 +125,7 @@ class Number(Target):
     def encode(self, y: Any, n_documents: int, name: str = "y") -> Floats:
         """Check numbers, (D,), and warn of training numbers outside the range of the first fit."""
         t = check_numbers(y, n_documents, name)
+        _check_scale(t, self.scale, name)
         n_outside = int(((t < self.names[0]) | (t > self.names[-1])).sum())
         if n_outside and name == "y":
             warn_user(
@@ -119,8 +137,12 @@ class Number(Target):
 
     def decide_by_proba(self, p: Floats) -> Floats:
         """Return the expected number, (D,)."""
-        expected: Floats = p @ self.names
-        return expected
+        expected: Floats = p @ self._to_scale(self.names)
+        return np.exp(expected) if self.scale == "log" else expected
+
+    def _to_scale(self, numbers: Floats) -> Floats:
+        """Return numbers, or their logarithms if the scale is logarithmic."""
+        return np.log(numbers) if self.scale == "log" else numbers
 
     def decode(self, t: NDArray[Any]) -> NDArray[Any]:
         """Return the numbers themselves."""
@@ -156,7 +178,8 @@ class Number(Target):
 
     def soft(self, t: NDArray[Any]) -> NDArray[np.float32]:
         """Divide each number between the two nearest knots, (D, K); beyond the ends it is one."""
-        place = np.interp(t, self.names, np.arange(self.n_scores))[:, np.newaxis]
+        knots = self._to_scale(self.names)
+        place = np.interp(self._to_scale(t), knots, np.arange(self.n_scores))[:, np.newaxis]
         shares: Floats = (1 - np.abs(place - np.arange(self.n_scores))).clip(0)
         return shares.astype(np.float32)
 
@@ -196,7 +219,7 @@ class Number(Target):
 
     def accuracy(self, z: NDArray[Any], t: NDArray[Any]) -> float:
         """Return R2, the explained share of the variance, of numbers or of their `soft`."""
-        true = t @ self.names if t.ndim == 2 else t
+        true = self.decide_by_proba(t) if t.ndim == 2 else t
         errors = self.decide(z.astype(np.float64)) - true
         variance = np.var(true)
         return float(1 - np.mean(errors**2) / variance) if variance > 0 else 0.0
@@ -207,8 +230,9 @@ class Number(Target):
 
     def factors(self, z: Floats, of: Integers, against: Integers | int = -1) -> Floats:
         """Return the gradient of the expected number, (D, K)."""
-        p = self.probabilities(z)
-        return p * (self.names - (p @ self.names)[:, np.newaxis])
+        p, knots = self.probabilities(z), self._to_scale(self.names)
+        slope = self.decide_by_proba(p) if self.scale == "log" else np.ones(len(p))
+        return p * (knots - (p @ knots)[:, np.newaxis]) * slope[:, np.newaxis]
 
     @property
     def n_problems(self) -> int:
@@ -242,10 +266,9 @@ class Number(Target):
             padded = np.column_stack([np.zeros(len(p)), sums])
             rows = np.arange(len(p))
             return padded[rows, below], padded[rows, most]
-        ends = np.concatenate([self.names[:1], self.edges, self.names[-1:]])
-        knot = self.codes(t)
+        ends, knot = self._ends(), self.codes(t)
         rows, low, high = np.arange(len(p)), ends[knot], ends[knot + 1]
-        share = ((t - low) / (high - low)).clip(0, 1)
+        share = ((self._to_scale(t) - low) / (high - low)).clip(0, 1)
         at_most = sums[rows, knot] - (1 - share) * p[rows, knot]
         return at_most, at_most
 
@@ -256,11 +279,15 @@ class Number(Target):
         knot = (sums < levels[:, np.newaxis] - _ROUNDING).sum(axis=1).clip(0, self.n_scores - 1)
         if self.is_discrete:
             return self.names[knot]
-        ends = np.concatenate([self.names[:1], self.edges, self.names[-1:]])
+        ends = self._ends()
         missing = (sums[rows, knot] - levels) / np.maximum(p[rows, knot], _ROUNDING)
         low, high = ends[knot], ends[knot + 1]
         between: Floats = high - (high - low) * missing.clip(0, 1)
-        return between
+        return np.exp(between) if self.scale == "log" else between
+
+    def _ends(self) -> Floats:
+        """Return the edges and the outermost knots on the scale, (K + 1,)."""
+        return self._to_scale(np.concatenate([self.names[:1], self.edges, self.names[-1:]]))
 
     def interval_scores(self, p: Floats, t: Floats) -> Floats:
         """Return how far numbers are from the median of their distributions, by probability, (D,).
@@ -283,10 +310,11 @@ class Number(Target):
             "edges": self.edges,
             "is_discrete": self.is_discrete,
             "offsets": np.broadcast_to(self.offsets, self.names.shape).copy(),
+            "scale": self.scale,
         }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Number:
         """Restore the target of these knots."""
         knots, edges, offsets = (state[name].copy() for name in ("knots", "edges", "offsets"))
-        return cls(knots, edges, state["is_discrete"], offsets)
+        return cls(knots, edges, state["is_discrete"], offsets, state["scale"])

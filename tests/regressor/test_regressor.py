@@ -62,6 +62,17 @@ class TestPredictions:
         assert fitted.knots_[[0, -1]].tolist() == [PRICES.min(), PRICES.max()]
         assert len(fitted.knots_) == 8
 
+    def test_log_scale_predicts_the_expected_logarithm(self):
+        regressor = small(scale="log", validation_fraction=0.3).fit(RATED, PRICES**4)
+        p = regressor.model_.predict_proba(RATED)
+        predicted = np.exp(p @ np.log(regressor.knots_))
+        np.testing.assert_allclose(regressor.predict(RATED), predicted)
+        explained = explain(regressor, RATED[:3])
+        added = [document.sentence_contributions.sum() for document in explained]
+        np.testing.assert_allclose(added, predicted[:3] - regressor.predict([""]), rtol=1e-6)
+        low, high = regressor.predict_interval(RATED, 0.8).T
+        assert np.mean((low <= PRICES**4) & (high >= PRICES**4)) > 0.6
+
     def test_few_numbers_are_knots_themselves(self):
         regressor = small(max_epochs=1, n_bins=5).fit(RATED, GRADES - 2)
         assert regressor.knots_.tolist() == [-2, -1, 0, 1, 2]
@@ -120,6 +131,13 @@ class TestNumbersGiven:
     def test_other_things_are_refused_by_name(self, y, message):
         with pytest.raises(ValueError, match=message):
             small().fit(TEXTS, y)
+
+    @pytest.mark.parametrize("where", ["y", "y_val"])
+    def test_log_scale_refuses_numbers_without_a_logarithm(self, where):
+        numbers = {"y": np.arange(1.0, 19), "y_val": np.arange(1.0, 19)}
+        numbers[where] = numbers[where] - 3
+        with pytest.raises(ValueError, match=rf"{where}\[0\] is -2, and scale=\"log\" needs"):
+            small(scale="log").fit(TEXTS, numbers["y"], X_val=TEXTS, y_val=numbers["y_val"])
 
     def test_parameters_of_classes_do_not_exist(self):
         with pytest.raises(TypeError, match="no parameter 'class_weight'"):

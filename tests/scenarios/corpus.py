@@ -147,7 +147,7 @@ def documents_with_numbers(kind: str, numbers: str, seed: int) -> tuple[list[str
     texts = [DOCUMENTS[kind](rng, _cue(grade)) for grade in grades]
     texts[0] = "good day. The good and the bad came."
     noise = 0.0 if n_distinct else rng.normal(size=len(grades))
-    values = (2.5 * np.array(grades) + noise).tolist()
+    values = (10 + 2.5 * np.array(grades) + noise).tolist()  # above 0, for scale="log"
     order = rng.permutation(len(texts)).tolist()
     return [texts[i] for i in order], [values[i] for i in order]
 

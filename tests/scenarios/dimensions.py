@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
+from sklearn.random_projection import GaussianRandomProjection
 from skorch.callbacks import EpochScoring
 
 from sk_han import (
@@ -97,7 +97,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "object that cannot be pickled once used": Made(lambda data: SessionEncoder()),
         "module:Name": NAMED,
         "fitted transformer": make_pipeline(
-            TfidfVectorizer(analyzer="char"), TruncatedSVD(2, random_state=0)
+            TfidfVectorizer(analyzer="char"), GaussianRandomProjection(2, random_state=0)
         ),
     },
     "encoder_memory": {"None": None, "folder": Made(lambda data: data.folder)},
@@ -159,6 +159,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     },
     "ordered": _named(False, True),
     "n_bins": _named("auto", 2, 5),
+    "scale": _named("linear", "log"),
     "validation_fraction": _named(0.1, None, 0.5),
     "n_iter_no_change": _named(None, 1),
     "random_state": {"0": 0, "RandomState": np.random.RandomState(7), "None": None},
@@ -451,8 +452,9 @@ ILLEGAL: dict[str, list[Rule]] = {
         when(classes=NUMBERS, asked="report of labels as texts"),
         when(classes=NUMBERS, kept="another mix"),
     ],
-    "classes have no bins": [
-        when(classes=_others("classes", *NUMBERS), n_bins=_others("n_bins", "auto"))
+    "classes have no bins and no scale": [
+        when(classes=_others("classes", *NUMBERS), n_bins=_others("n_bins", "auto")),
+        when(classes=_others("classes", *NUMBERS), scale="log"),
     ],
     "several labels have a column each, and one label has one": [
         when(classes=SEVERAL, y=_others("y", *_INDICATORS)),
@@ -505,11 +507,12 @@ ILLEGAL["what does not go with a table does not go with its columns"] = [
     if name not in ("estimator", "beside") and not is_legal({"estimator": "table", name: value})
 ]
 
-ILLEGAL["what does not go with numbers does not go with their bins"] = [
-    when(n_bins=_others("n_bins", "auto"), **{name: value})
+ILLEGAL["what does not go with numbers does not go with their bins and scale"] = [
+    when(**{own: own_values}, **{name: value})
+    for own, own_values in (("n_bins", _others("n_bins", "auto")), ("scale", "log"))
     for name, values in NAMES.items()
     for value in values
-    if name not in ("classes", "n_bins") and not is_legal({"classes": "numbers", name: value})
+    if name not in ("classes", own) and not is_legal({"classes": "numbers", name: value})
 ]
 
 
