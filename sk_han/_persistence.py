@@ -21,8 +21,8 @@ from sk_han._regressor import HANRegressor
 from sk_han._storage.description import (
     ESTIMATORS,
     WITH_PARTS,
-    check_all_taken,
     check_class,
+    check_none_left,
     fitted_state,
     stored_estimator,
     stored_model,
@@ -30,7 +30,7 @@ from sk_han._storage.description import (
 from sk_han._storage.model_file import (
     Arrays,
     model_file,
-    packed_words,
+    pack_words,
     read_model,
     to_plain,
     write_model,
@@ -107,7 +107,7 @@ def restored(description: Any, arrays: Arrays, encoder: Any) -> Any:
     """Create the estimator that a file describes; errors are those of `model_file`."""
     pipeline, steps, _ = stored_model(description)
     estimators = [(name, _estimator(each, arrays, encoder)) for name, each in steps]
-    check_all_taken(arrays)
+    check_none_left(arrays)
     if pipeline is None:
         return estimators[0][1]
     return _with_params(Pipeline, {**pipeline, "steps": estimators, "memory": None})
@@ -293,7 +293,7 @@ def _described(
     if kind == "HierarchicalTokenizer":
         # A scorer has no scikit-learn to look them up in.
         of_english = sorted(ENGLISH_STOP_WORDS) if estimator.stop_words == "english" else None
-        arrays |= packed_words(estimator.vocabulary_, name)
+        arrays |= pack_words(estimator.vocabulary_, name)
         fitted = {
             "vocabulary": {"words": name},
             "stop_words": of_english,

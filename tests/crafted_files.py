@@ -59,7 +59,7 @@ def sealed(description, numbers, strings, change=str):
     """Give a file of numbers, some of which are `strings`, whose JSON text may be changed."""
     inside = {"format": model_file.FORMAT_VERSION, "strings": strings, "description": description}
     as_text = change(model_file._json(inside))
-    return save(numbers, {"sk_han": model_file._sealed(as_text, numbers)})
+    return save(numbers, {"sk_han": model_file._add_digest(as_text, numbers)})
 
 
 def with_header(header, data=b""):

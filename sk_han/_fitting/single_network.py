@@ -23,7 +23,7 @@ from sk_han._storage.schema import (
     Sizes,
     check,
     check_best_epoch,
-    network_of,
+    options_and_weights,
 )
 from sk_han._training.builder import new_net, predicting_net, stop_reason, training_attributes
 from sk_han._training.fitted_state import (
@@ -153,7 +153,7 @@ def network_schema(
 ) -> Schema:
     """Return the schema of an estimator's state: its own fields, its network, and its training."""
     summary = Field("fit_summary", TRAINING_SUMMARY, optional=True)
-    own = (*fields, Field("network", network_of(options)), summary)
+    own = (*fields, Field("network", options_and_weights(options)), summary)
     return Schema((*own, *TRAINING), rules=(check_best_epoch, *rules))
 
 

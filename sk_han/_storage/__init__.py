@@ -1,1 +1,1 @@
-"""What is in a file of a model, below the estimators: data, how it is written and checked."""
+"""Model files: the format, the description of a model, and the schemas that check fitted state."""

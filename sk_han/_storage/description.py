@@ -1,7 +1,7 @@
-"""The description of a model in a file: its estimators, their parameters and state, its table.
+"""The description of a model in a file: its estimators, their parameters and state, and its table.
 
-The parameters of the classifier and of its tokenizer are declared here once: `load` and the Scorer
-check a file by them, and the estimators take scikit-learn's constraints from them.
+The constraints of the parameters of each estimator are declared here once: `load` and the Scorer
+check a file against them, and the estimators derive scikit-learn's constraints from them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from sk_han._options import Choice, Constraint, Either, InstanceOf, NetworkOptions, Range
-from sk_han._storage.model_file import Arrays, from_plain, taken
-from sk_han._storage.schema import ByName, Field, Kind, ListOf, Schema, Sizes, check, fields_of
+from sk_han._storage.model_file import Arrays, from_plain, pop_array
+from sk_han._storage.schema import ByName, Field, Kind, ListOf, Schema, Sizes, check, check_fields
 
 _NONE, _FLAG, _STRING = Choice((None,)), Choice((False, True)), InstanceOf(str)
 _COUNT, _SHARE = Range(Integral, 1), Range(Real, 0, 1, includes_low=False)
@@ -38,7 +38,7 @@ TOKENIZER: dict[str, Constraint] = {
     "output": Choice(("ragged", "padded")),
 }
 WITH_PARTS = "HANClassifier", "HANRegressor"  # whose state is a `FittedModel`
-# The parameters that both have.
+# The parameters that HANClassifier and HANRegressor share.
 COMMON: dict[str, Constraint] = {
     "tokenizer": _NONE,
     "text_column": Either((_STRING, _NONE)),
@@ -65,7 +65,8 @@ COMMON: dict[str, Constraint] = {
     "n_threads": _COUNT_OR_NONE,
     "verbose": Either((_FLAG, Range(Integral, 0))),
 }
-del COMMON["embedding_dropout"]  # one of `net_params`
+# The network has this option, but the estimators take it in `net_params`.
+del COMMON["embedding_dropout"]
 CLASSIFIER: dict[str, Constraint] = {
     **COMMON,
     "class_weight": Either((_DICT, _LIST, Choice(("balanced", None)))),
@@ -79,7 +80,8 @@ REGRESSOR: dict[str, Constraint] = {
     "scale": Choice(("linear", "log")),
 }
 
-# The constraints of the parameters of each class in `sk_han`. None: only its constructor has them.
+# The constraints of the parameters of each estimator that `save` writes. With None, a file is not
+# checked against constraints, and the constructor of the estimator refuses invalid parameters.
 ESTIMATORS: dict[str, dict[str, Constraint] | None] = {
     "HANClassifier": CLASSIFIER,
     "HANRegressor": REGRESSOR,
@@ -88,7 +90,8 @@ ESTIMATORS: dict[str, dict[str, Constraint] | None] = {
     "SequenceTagger": None,
     "AttentionTranslator": None,
 }
-_TOKENIZERS = "tokenizer", "source_tokenizer", "target_tokenizer"  # parameters
+# The parameters whose value may be a HierarchicalTokenizer.
+_TOKENIZERS = "tokenizer", "source_tokenizer", "target_tokenizer"
 
 
 def _request(value: Any, where: str, sizes: Sizes) -> None:
@@ -98,21 +101,21 @@ def _request(value: Any, where: str, sizes: Sizes) -> None:
 
 
 def _optional(**kinds: Kind) -> Schema:
-    return Schema(tuple(Field(*each) for each in kinds.items()), may_lack=True)
+    return Schema(tuple(Field(name, kind) for name, kind in kinds.items()), may_lack=True)
 
 
-_OTHERS = _optional(fit=ByName(_request), score=ByName(_request))
+_REQUESTS_OF_SEQUENCES = _optional(fit=ByName(_request), score=ByName(_request))
 _WEIGHT, _FIT = {"sample_weight": _request}, ("X_val", "y_val", "X_unlabelled", "groups")
-_OF_PARTS = _optional(
+_REQUESTS_OF_HAN = _optional(
     fit=_optional(**_WEIGHT, **dict.fromkeys(_FIT, _request)),
     partial_fit=_optional(**_WEIGHT, classes=_request, X_unlabelled=_request),
     score=_optional(**_WEIGHT),
 )
 _REQUESTS = {
-    "HANClassifier": _OF_PARTS,
-    "HANRegressor": _OF_PARTS,
-    "SequenceTagger": _OTHERS,
-    "AttentionTranslator": _OTHERS,
+    "HANClassifier": _REQUESTS_OF_HAN,
+    "HANRegressor": _REQUESTS_OF_HAN,
+    "SequenceTagger": _REQUESTS_OF_SEQUENCES,
+    "AttentionTranslator": _REQUESTS_OF_SEQUENCES,
 }
 _PIPELINE = _optional(transform_input=Either((_LIST, _NONE)), verbose=_FLAG)
 _TABLE = Schema(
@@ -124,14 +127,14 @@ _TABLE = Schema(
 )
 
 
-# Parameters of a Pipeline, if the model is one; the name and description of each step; how the
-# table of the fit was read, if that is known.
+# The parameters of the Pipeline, or None without a Pipeline; the name and description of each step;
+# the options by which the command line read the training table, or None.
 StoredModel = tuple[dict[str, Any] | None, list[tuple[str, dict[str, Any]]], dict[str, Any] | None]
 
 
 def stored_model(description: Any) -> StoredModel:
-    """Return a described model, whose steps `stored_estimator` reads."""
-    fields = fields_of(description, "the description", ["versions", "model"], ["table"])
+    """Check the description of a model and split it into steps, which `stored_estimator` reads."""
+    fields = check_fields(description, "the description", ["versions", "model"], ["table"])
     model, table = fields["model"], from_plain(fields.get("table"))
     if table is not None:
         check(_TABLE, table, "table")
@@ -140,8 +143,8 @@ def stored_model(description: Any) -> StoredModel:
         return None, [("", model)], table
     if kind != "Pipeline":
         raise ValueError(f"it holds a model of the class {kind!r}, which save does not write")
-    fields = fields_of(model, "the Pipeline", ["class", "params", "steps"])
-    params = fields_of(fields["params"], "the Pipeline's params", [], fields["params"])
+    fields = check_fields(model, "the Pipeline", ["class", "params", "steps"])
+    params = check_fields(fields["params"], "the Pipeline's params", [], fields["params"])
     params = {name: from_plain(value) for name, value in params.items()}
     check(_PIPELINE, params, "params")
     match fields["steps"]:
@@ -154,14 +157,14 @@ def stored_model(description: Any) -> StoredModel:
 
 
 def stored_estimator(data: Any, arrays: Arrays) -> tuple[dict[str, Any], dict[str, Any], Any]:
-    """Return parameters and metadata requests of a described estimator, and its state as it is.
+    """Return the parameters, the metadata requests and the still encoded state of an estimator.
 
-    The array that a parameter may be is taken out.
+    If a parameter is an array, it is removed from `arrays`.
     """
     kind, requests = data["class"], {}
     routing = _REQUESTS.get(kind)
     entries = ["class", "params", "fitted"] + ["requests"] * (routing is not None)
-    fields = fields_of(data, f"the {kind}", entries)
+    fields = check_fields(data, f"the {kind}", entries)
     if routing is not None:
         requests = from_plain(fields["requests"])
         check(routing, requests, "requests")
@@ -169,22 +172,22 @@ def stored_estimator(data: Any, arrays: Arrays) -> tuple[dict[str, Any], dict[st
 
 
 def stored_params(stored: Any, kind: str, arrays: Arrays) -> dict[str, Any]:
-    """Return described parameters: plain values, an array, and of a tokenizer its parameters."""
+    """Decode and check parameters; a tokenizer among them becomes the dict of its parameters."""
     params: dict[str, Any] = {}
     constraints = ESTIMATORS[kind]
-    stored = fields_of(stored, f"params of the {kind}", [], constraints or stored)
+    stored = check_fields(stored, f"params of the {kind}", [], constraints or stored)
     for name, value in stored.items():
         constraint = None if constraints is None else constraints[name]
         match value:
             case {"class": "HierarchicalTokenizer"} if name in _TOKENIZERS:
-                fields = fields_of(value, f"the parameter {name}", ["class", "params"])
+                fields = check_fields(value, f"the parameter {name}", ["class", "params"])
                 params[name] = stored_params(fields["params"], fields["class"], arrays)
                 continue
             case {"array": "embedding_init"} if name == "embedding_init":
-                params[name] = taken(arrays, name)
+                params[name] = pop_array(arrays, name)
                 if params[name].dtype.kind not in "iuf":
                     dtype = params[name].dtype
-                    raise ValueError(f"the array {name!r} holds {dtype}, which are not numbers")
+                    raise ValueError(f"the array {name!r} is of dtype {dtype}, not of numbers")
             case _:
                 params[name] = from_plain(value)
                 constraint = _NONE if name in _TOKENIZERS else constraint
@@ -194,7 +197,7 @@ def stored_params(stored: Any, kind: str, arrays: Arrays) -> dict[str, Any]:
 
 
 def check_class(kind: str, target: Any) -> None:
-    """Check that the target of a model is one of its class."""
+    """Check that a regressor has a target of numbers, and any other estimator one of labels."""
     if target.is_number != (kind == "HANRegressor"):
         raise ValueError(f"it is a {kind} that has learnt {target.labelling}")
 
@@ -202,16 +205,16 @@ def check_class(kind: str, target: Any) -> None:
 def fitted_state(
     stored: Any, arrays: Arrays, make_tokenizer: Callable[[Any, Arrays], Any]
 ) -> dict[str, Any]:
-    """Return a described state, unchecked; its arrays are taken out."""
+    """Decode a fitted state, without checking it; its arrays are removed from `arrays`."""
     if not isinstance(stored, dict):
         raise ValueError("its fitted state is not an object")
 
-    def decoded(data: Any) -> Any:
+    def decode(data: Any) -> Any:
         match data:
             case {"state": dict(values)} if len(data) == 1:
-                return {name: decoded(value) for name, value in values.items()}
+                return {name: decode(value) for name, value in values.items()}
             case {"array": str(name)} if len(data) == 1:
-                return taken(arrays, name)
+                return pop_array(arrays, name)
             case {"labels": list(labels)} if len(data) == 1:
                 array = np.empty(len(labels), dtype=object)
                 array[:] = from_plain(labels)
@@ -220,10 +223,10 @@ def fitted_state(
                 return make_tokenizer(data, arrays)
         return from_plain(data)
 
-    return {name: decoded(value) for name, value in stored.items()}
+    return {name: decode(value) for name, value in stored.items()}
 
 
-def check_all_taken(arrays: Arrays) -> None:
-    """Check that a model has named all arrays of its file."""
+def check_none_left(arrays: Arrays) -> None:
+    """Check that the description of the model refers to every array of its file."""
     if arrays:
         raise ValueError(f"it has arrays that its model does not name: {sorted(arrays)}")

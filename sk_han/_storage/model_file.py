@@ -1,31 +1,32 @@
 """The file that `save` writes: safetensors with a description of the model as JSON.
 
-Safetensors (https://github.com/huggingface/safetensors) holds arrays of numbers by name, maps them
-into memory, runs no code and compresses nothing, so a file cannot unpack to more than its size. Its
-metadata has one key, ``sk_han``, since the order of several is random: the format, the description,
-the names of the arrays that are strings (stored as code points, with the width as their last axis),
-and a SHA-256 of all this and of the arrays, which detects accidents, not attacks.
-docs/file_format.md describes the file and the arithmetic of the default model.
+Safetensors (https://github.com/huggingface/safetensors) stores arrays of numbers by name. It runs
+no code, and it does not compress, so a file cannot unpack to more than its size. The metadata has
+the single key ``sk_han``, since safetensors writes several keys in random order. Its JSON holds the
+format, the description, the names of the arrays that are strings (stored as code points, with the
+width as last axis), and a SHA-256 of all this and of the arrays, which detects accidental damage,
+not attacks. docs/file_format.md describes the file and the arithmetic of the default model.
 
-Each release reads the files of all before it, from 0.1.0 on:
+From 0.1.0 on, each release reads the files of all earlier releases:
 
 - A change is compatible if new entries have a default for files without them. It is breaking if a
-  file of the last release would raise an error or give other probabilities: by an entry renamed or
-  dropped, another dtype or shape, and also by another hash, another rule for words or sentences,
-  other arithmetic. tests/golden and the reader in docs/file_format.md show it.
-- The first breaking change since a release raises `FORMAT_VERSION` from N to N + 1; later ones
-  before the next release belong to N + 1 too. "format" and "versions" stay where they are: by them
-  a release names the one that can read a file.
-- The same commit brings the reader of N, a module in a folder ``old`` here: one function that turns
-  description and arrays of N into those of N + 1. `read_model`, through which `load` and
-  `Scorer.load` pass, calls it after the checksum, then that of N + 1. The result is checked by
-  today's schema, so that no file evades a check by an old number. What cannot be converted, such as
-  a hash, becomes an entry of the state.
-- Its proof are the files of tests/golden, which move to a folder of N before the change and are
-  never made again; tests/golden/make.py makes those of N + 1.
-- A reader stays until a major release drops it, whose changes name the last release that has it.
+  file of the last release would raise an error or give other probabilities: because an entry is
+  renamed or dropped, or has another dtype or shape, but also because of another hash function,
+  another rule for words or sentences, or other arithmetic. tests/golden and the reader in
+  docs/file_format.md detect this.
+- The first breaking change after a release raises `FORMAT_VERSION` from N to N + 1; further ones
+  before the next release also belong to N + 1. The entries "format" and "versions" keep their
+  place, since an older release reads them to name the release that can load the file.
+- The same commit adds the reader of N as a module in a folder ``old`` here: one function that
+  converts the description and arrays of N into those of N + 1. `read_model`, which both `load` and
+  `Scorer.load` call, runs it after verifying the checksum, and then the reader of N + 1. The
+  current schema checks the result, so no file evades a check by an old format number. What cannot
+  be converted, such as a hash, becomes an entry of the state.
+- The files of tests/golden prove it: they move to a folder of N before the change and are never
+  written again; tests/golden/make.py writes those of N + 1.
+- A reader stays until a major release drops it and names, in its changes, the last release with it.
 
-There is no reader, and no folder or table of them, before the first is needed.
+No reader, folder or table of readers is added before the first one is needed.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ FORMAT_VERSION = 4
 _KEY = "sk_han"
 _SEAL_LENGTH = len('{"sha256":"",') + 64
 
-# A list or object in JSON takes up to 200 bytes in memory. The shortest that `save` writes in large
-# numbers, an entry of a dict, has 8 characters: ["a",12],
+# A list or object of JSON takes up to 200 bytes in memory, so a text of brackets alone would fill
+# it. The shortest item that `save` writes often is the entry of a dict, of 8 characters: ["a",12],
 _CHARACTERS_PER_BRACKET = 8
 _FEW_BRACKETS = 10_000
 _KINDS = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
@@ -71,8 +72,9 @@ _FOREIGN = (
 
 
 def write_model(file: BinaryIO, description: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a value that JSON can hold, and arrays of numbers or strings, into an empty file."""
+    """Write a description of JSON's types, and arrays of numbers or strings, to an empty file."""
     strings = sorted(name for name, array in arrays.items() if array.dtype.kind == "U")
+    # The digest covers the dtype of each array, whose byte order is native once the file is read.
     native = {
         name: array.astype(array.dtype.newbyteorder("="), copy=False)
         for name, array in arrays.items()
@@ -82,14 +84,15 @@ def write_model(file: BinaryIO, description: Any, arrays: Mapping[str, NDArray[A
         for name, array in native.items()
     }
     content = {"format": FORMAT_VERSION, "strings": strings, "description": description}
-    file.write(save(numbers, {_KEY: _sealed(_json(content), numbers)}))
+    file.write(save(numbers, {_KEY: _add_digest(_json(content), numbers)}))
     file.flush()
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
-    """Read the description and the arrays of a file of `write_model`.
+    """Read the description and the arrays of a file that `write_model` wrote.
 
-    A ValueError reports what is wrong; a RecursionError, that its JSON is nested too deeply.
+    A ValueError says what is wrong with the file; a RecursionError is raised where its JSON is
+    nested too deeply.
     """
     if os.path.getsize(path) == 0:
         raise ValueError("it is empty")
@@ -98,7 +101,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
             text = (file.metadata() or {}).get(_KEY)
             if text is None:
                 raise ValueError("it is a safetensors file of another program")
-            content = _parsed(text)
+            content = _parse_json(text)
             if not isinstance(content, dict) or "format" not in content:
                 raise ValueError(f"its metadata {_KEY!r} do not describe a model")
             if content["format"] != FORMAT_VERSION:
@@ -111,11 +114,12 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
                     f"{FORMAT_VERSION}: fit and save again, or install {writer}"
                 )
             arrays: Arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, AttributeError, TypeError) as error:  # also of types NumPy lacks
+    # Safetensors raises the last two for dtypes that NumPy lacks, such as bfloat16.
+    except (SafetensorError, AttributeError, TypeError) as error:
         raise ValueError(_FOREIGN) from error
     if content.keys() != {"format", "sha256", "strings", "description"}:
         raise ValueError(f"its metadata have the entries {sorted(content)}")
-    if text != _sealed("{" + text[_SEAL_LENGTH:], arrays):
+    if text != _add_digest("{" + text[_SEAL_LENGTH:], arrays):
         raise ValueError("it is damaged: its SHA-256 is not the one that was stored")
     for name in content["strings"]:
         arrays[name] = _strings(name, arrays)
@@ -124,20 +128,23 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
 
 @contextmanager
 def model_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Check that a path is a file; what the block raises for its content is a ModelFormatError."""
-    with open(_regular(Path(path)), "rb"):
-        pass  # open() has good errors for a folder, a missing file and one that may not be read
+    """Check that a path is a file; convert errors of its content into a ModelFormatError."""
+    # Python's own errors for a folder, a missing or an unreadable file are clear, so open() raises
+    # them here, outside of the block whose errors are converted.
+    with open(_check_regular(Path(path)), "rb"):
+        pass
     try:
         yield Path(path)
     except (ValueError, TypeError, OverflowError) as error:
-        reason = shorten(str(error).rstrip("."), 1000)  # a value may be as long as the file
+        # An error may quote a value of the file, which can be as long as the file.
+        reason = shorten(str(error).rstrip("."), 1000)
         raise ModelFormatError(f"{path} cannot be loaded: {reason}.") from error
     except RecursionError as error:
         raise ModelFormatError(f"{path} cannot be loaded: it is nested too deeply.") from error
 
 
-def packed_words(vocabulary: Mapping[str, int], name: str) -> Arrays:
-    """Return a vocabulary as arrays: the UTF-8 of all words, where each ends, and their ids."""
+def pack_words(vocabulary: Mapping[str, int], name: str) -> Arrays:
+    """Encode a vocabulary as three arrays: the UTF-8 of all words, their ends, and their ids."""
     encoded = [word.encode("utf-8", "surrogatepass") for word in vocabulary]
     return {
         f"{name}.words": np.frombuffer(b"".join(encoded), np.uint8),
@@ -146,10 +153,10 @@ def packed_words(vocabulary: Mapping[str, int], name: str) -> Arrays:
     }
 
 
-def unpacked_words(arrays: Arrays, name: str) -> dict[str, int]:
-    """Return the vocabulary of `packed_words`, whose arrays are taken out of `arrays`."""
+def unpack_words(arrays: Arrays, name: str) -> dict[str, int]:
+    """Decode a vocabulary that `pack_words` encoded, and remove its arrays from `arrays`."""
     words, ends, ids = (
-        taken(arrays, f"{name}.{part}", dtype)
+        pop_array(arrays, f"{name}.{part}", dtype)
         for part, dtype in (("words", "uint8"), ("ends", "int64"), ("ids", "int64"))
     )
     if len(ends) != len(ids) or not len(ends) or ends[-1] != len(words) or ends[0] < 0:
@@ -164,8 +171,8 @@ def unpacked_words(arrays: Arrays, name: str) -> dict[str, int]:
     return vocabulary
 
 
-def taken(arrays: Arrays, name: str, dtype: str | None = None) -> NDArray[Any]:
-    """Take an array out of those of a file; each is named by the model once."""
+def pop_array(arrays: Arrays, name: str, dtype: str | None = None) -> NDArray[Any]:
+    """Remove an array from those of a file and return it; arrays that remain are superfluous."""
     if name not in arrays:
         raise ValueError(f"it lacks the array {name!r}")
     array = arrays.pop(name)
@@ -174,13 +181,13 @@ def taken(arrays: Arrays, name: str, dtype: str | None = None) -> NDArray[Any]:
     return array
 
 
-def _regular(path: Path) -> Path:
-    """Refuse pipes and devices: to open a pipe would wait for someone who writes to it."""
+def _check_regular(path: Path) -> Path:
+    """Refuse pipes and devices: opening a pipe would block until another process writes to it."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise OSError(
-            f"{path} is a {_KINDS.get(stat.S_IFMT(mode), 'device')}; give the name of a file. What "
-            "comes through a pipe must be written to a file first."
+            f"{path} is a {_KINDS.get(stat.S_IFMT(mode), 'device')}; give the name of a file. "
+            "Write what comes through a pipe to a file first."
         )
     return path
 
@@ -189,8 +196,8 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _sealed(text: str, arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Return the JSON text of an object with the digest of this text and of arrays as an entry."""
+def _add_digest(text: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Insert a SHA-256 of a JSON object and of the arrays as the first entry of the object."""
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
     for name in sorted(arrays):
         array = arrays[name]
@@ -212,14 +219,15 @@ def _strings(name: Any, arrays: Arrays) -> NDArray[Any]:
     return strings
 
 
-def _parsed(text: str) -> Any:
-    """Return the value of a JSON text, after a check that bounds its memory."""
+def _parse_json(text: str) -> Any:
+    """Parse a JSON text after checking that its value cannot take much more memory."""
     most = _FEW_BRACKETS + len(text) // _CHARACTERS_PER_BRACKET
-    # Most texts have few brackets even with those inside strings.
-    if _n_brackets(text) > most and _n_brackets(_without_strings(text)) > most:
+    # Brackets inside strings are harmless, but removing the strings takes time. Most texts have so
+    # few brackets that both kinds together stay below the limit.
+    if _count_brackets(text) > most and _count_brackets(_without_strings(text)) > most:
         raise ValueError(
             f"its description has more than {most} lists and objects in {len(text)} characters: "
-            "large data belongs into arrays"
+            "large data belongs in arrays"
         )
     try:
         return json.loads(text, parse_constant=_no_constant)
@@ -227,7 +235,7 @@ def _parsed(text: str) -> Any:
         raise ValueError(f"its description is not JSON: {error}") from error
 
 
-def _n_brackets(text: str) -> int:
+def _count_brackets(text: str) -> int:
     return text.count("[") + text.count("{")
 
 
@@ -246,7 +254,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def to_plain(value: Any) -> Any:
-    """Return a value in JSON's types."""
+    """Encode a plain value in JSON's types; `from_plain` decodes it."""
     if value is None or isinstance(value, (bool, np.bool_)):
         return None if value is None else bool(value)
     if isinstance(value, str):
@@ -275,7 +283,7 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(data: Any) -> Any:
-    """Return the value of which `data` is the result of `to_plain`."""
+    """Decode a value that `to_plain` encoded."""
     if isinstance(data, list):
         return [from_plain(item) for item in data]
     if not isinstance(data, dict):
@@ -284,7 +292,7 @@ def from_plain(data: Any) -> Any:
         case {"tuple": list(items)} if len(data) == 1:
             return tuple(from_plain(item) for item in items)
         case {"dict": list(pairs)} if len(data) == 1:
-            return _dict_of(pairs)
+            return _decode_dict(pairs)
         case {"options": dict(options)} if len(data) == 1:
             return Options.from_plain(options)
         case {"float": str(name)} if len(data) == 1 and name in _SPECIAL_FLOATS:
@@ -295,21 +303,26 @@ def from_plain(data: Any) -> Any:
 
 
 def _is_long(key: Any) -> bool:
-    """Return whether a key is an integer beyond 64 bits; many of these can share one hash."""
+    """Return whether a key is an integer beyond 64 bits.
+
+    Python hashes integers modulo 2**61 - 1, so a crafted file could give many long ones one hash,
+    and building the dict would take quadratic time.
+    """
     return isinstance(key, int) and not -(2**63) <= key < 2**64
 
 
-def _dict_of(pairs: list[Any]) -> dict[Any, Any]:
-    found: dict[Any, Any] = {}
+def _decode_dict(pairs: list[Any]) -> dict[Any, Any]:
+    result: dict[Any, Any] = {}
     for pair in pairs:
         if not isinstance(pair, list) or len(pair) != 2:
             raise ValueError("an entry of a dict is not a pair of key and value")
         key, value = pair
-        if type(key) is not str:  # of a vocabulary all are
+        # The keys of a vocabulary are strings, and this loop is the cost of loading it.
+        if type(key) is not str:
             key = from_plain(key)
             if not isinstance(key, _KEYS) or _is_long(key):
                 raise ValueError(f"a dict has a key that is a {type(key).__name__} or too large")
-        if key in found:
+        if key in result:
             raise ValueError(f"a dict has the key {repr(key)[:40]} twice")
-        found[key] = value if type(value) is int else from_plain(value)
-    return found
+        result[key] = value if type(value) is int else from_plain(value)
+    return result

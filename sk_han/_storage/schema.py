@@ -1,11 +1,11 @@
-"""What the state of a fitted model holds, declared once, and the one checker that reads it.
+"""Schemas of fitted state, and the one function that checks a state against them.
 
-A schema is data: the names of a state's entries, their kinds, and the shapes of arrays in letters.
-A capital letter is one number in the whole state: K classes, V word ids, B binary problems. A small
-letter is one number in the mapping where it first stands and inside of it, as f n-grams of one of
-two models. Everything with a fitted state declares its schema next to its class, and that of an
-estimator is composed of them. Pickles, files of `save`, skops and the Scorer are checked by the
-same ones, before memory is taken for what they declare.
+A schema is data: the names of the entries of a state, their kinds, and the shapes of arrays in
+letters. A capital letter stands for one number in the whole state: K classes, V word ids, B binary
+problems. A small letter, such as f for the n-grams of one model, is local to the mapping where it
+first occurs and to what is inside it. Each class with a fitted state declares its schema next to
+itself, and the schema of an estimator is composed of these. The same schemas check pickles, files
+of `save` and skops, and what a Scorer loads, before memory is allocated for what they declare.
 """
 
 from __future__ import annotations
@@ -32,20 +32,21 @@ from sk_han._utils.files import LARGEST_NUMBER
 Sizes = dict[str, int]
 Shapes = Mapping[str, tuple[int, ...]]  # of weights, by their names
 
-# Checks a value at a place of a state, such as "network.weights"; binds letters, or compares.
+# A check takes a value, its place in the state, such as "network.weights", and the letters bound so
+# far. It binds letters that it meets first, and compares the others.
 Check = Callable[[Any, str, Sizes], None]
-Kind = Check | Constraint  # what an entry may be
+Kind = Check | Constraint
 
 
 @dataclass(frozen=True)
 class Array:
-    """Kind: an array of finite numbers within limits; its shape is letters or numbers, as "f B"."""
+    """Kind: an array of finite numbers within limits, with a shape such as "f B" or "2 K"."""
 
     dtype: str
     shape: str
     low: float = -math.inf
     high: float = math.inf
-    rising: bool = False  # each number above the one before it
+    rising: bool = False  # strictly increasing
 
     def __call__(self, value: Any, where: str, sizes: Sizes) -> None:
         """Check an array."""
@@ -55,10 +56,12 @@ class Array:
                 if not letter.isdigit():
                     sizes.setdefault(letter, length)
         shape = tuple(int(s) if s.isdigit() else sizes.get(s, s) for s in letters)
-        found = getattr(value, "shape", None), getattr(value, "dtype", type(value).__name__)
-        if not isinstance(value, np.ndarray) or found != (shape, np.dtype(self.dtype)):
+        own_shape = getattr(value, "shape", None)
+        dtype = getattr(value, "dtype", type(value).__name__)
+        is_right = own_shape == shape and dtype == np.dtype(self.dtype)
+        if not isinstance(value, np.ndarray) or not is_right:
             raise ValueError(
-                f"its {where} has the shape {brief(found[0])} and dtype {found[1]}; it must have "
+                f"its {where} has the shape {brief(own_shape)} and dtype {dtype}; it must have "
                 f"{brief(shape)} and {self.dtype}"
             )
         if value.dtype.kind == "f" and not np.isfinite(value).all():
@@ -90,7 +93,7 @@ class Size:
 
 @dataclass(frozen=True)
 class OptionsOf:
-    """Kind: plain options of a class."""
+    """Kind: options of a class, such as `NetworkOptions`, in plain types."""
 
     options: type[Options]
 
@@ -101,7 +104,7 @@ class OptionsOf:
 
 @dataclass(frozen=True)
 class ListOf:
-    """Kind: a list of values of one kind, and perhaps a letter for its length."""
+    """Kind: a list of values of one kind; `length` may be a letter for the number of values."""
 
     item: Kind
     length: str = ""
@@ -120,7 +123,7 @@ class ListOf:
 
 @dataclass(frozen=True)
 class ByName:
-    """Kind: a mapping of any names to values of one kind."""
+    """Kind: a mapping from arbitrary names to values of one kind."""
 
     item: Kind
 
@@ -143,10 +146,10 @@ class Field:
 class Schema:
     """Kind: a mapping with these entries and no others.
 
-    Fields are checked in their order: one whose size others refer to comes before them. Rules say
-    what no single field can: each takes the state, its place and the sizes, and raises ValueError.
-    Letters that follow from others are computed from these. With `may_lack`, entries may be
-    missing, as parameters that get their defaults.
+    Fields are checked in order, so a field that binds a letter stands before those that use it.
+    A rule relates several fields: it takes the state, its place and the sizes, and raises a
+    ValueError. `letters` computes letters from others. With `may_lack`, entries may be missing,
+    such as parameters that then get their defaults.
     """
 
     fields: tuple[Field, ...]
@@ -157,7 +160,7 @@ class Schema:
     def __call__(self, value: Any, where: str, sizes: Sizes) -> None:
         """Check a mapping."""
         state = _mapping(value, where)
-        names = {each.name for each in self.fields}
+        names = {entry.name for entry in self.fields}
         lacking = [] if self.may_lack else sorted(names - state.keys())
         unknown = sorted(name[:50] for name in state.keys() - names)
         faults = [f"lacks {lacking}"] if lacking else []
@@ -168,18 +171,19 @@ class Schema:
         for letter, size_of in self.letters.items():
             inside[letter] = size_of(inside)
         place = f"{where}." if where else ""
-        for each in self.fields:
-            present = each.name in state
-            if present and not (each.optional and state[each.name] is None):
-                _check(each.kind, state[each.name], place + each.name, inside)
+        for entry in self.fields:
+            present = entry.name in state
+            if present and not (entry.optional and state[entry.name] is None):
+                _check(entry.kind, state[entry.name], place + entry.name, inside)
         for rule in self.rules:
             rule(state, where, inside)
+        # Only capital letters hold outside of this mapping.
         sizes |= {letter: size for letter, size in inside.items() if letter.isupper()}
 
 
 @dataclass(frozen=True)
 class Variants:
-    """Kind: a mapping of one of several kinds, each of which has a schema and a name at `key`."""
+    """Kind: a mapping that follows one of several schemas, chosen by the name stored at `key`."""
 
     key: str
     schemas: Mapping[str, Schema]
@@ -198,10 +202,10 @@ class Variants:
 
 
 def check(kind: Kind, state: Any, where: str = "", **sizes: int) -> Sizes:
-    """Check a state at a place of a larger one; return what its capital letters stand for.
+    """Check a state, at a place of a larger one, and return the numbers of its capital letters.
 
-    `sizes` are letters that are known beforehand. A ValueError names the place of what is missing,
-    too many or invalid.
+    `sizes` binds letters beforehand. A ValueError names the place of a missing, superfluous or
+    invalid entry.
     """
     _check(kind, state, where, sizes)
     return sizes
@@ -221,10 +225,10 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
     return value
 
 
-def fields_of(
+def check_fields(
     data: Any, what: str, required: Iterable[str], optional: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return `data` if it is an object with these keys and no others; errors name `what`."""
+    """Check that `data`, called `what` in errors, is an object with these keys, and return it."""
     if not isinstance(data, dict):
         raise ValueError(f"{what} is a {type(data).__name__}, and should be an object")
     lacking = [name for name in required if name not in data]
@@ -238,24 +242,24 @@ def fields_of(
 
 
 def labels(value: Any, where: str, sizes: Sizes) -> None:
-    """Check sorted labels: a kind of a schema, whose length is K."""
-    _checked(value, where, sizes)
+    """Kind: an array of sorted, distinct labels, of length K."""
+    _label_list(value, where, sizes)
     if not np.all(value[:-1] < value[1:]):
         raise ValueError(f"its {where} are not sorted and distinct")
     labels_in_order(value, where, sizes)
 
 
 def labels_in_order(value: Any, where: str, sizes: Sizes) -> None:
-    """Check labels in any order: a kind of a schema, whose length is K."""
-    found = _checked(value, where, sizes)
-    if len(set(found)) < len(found):
+    """Kind: an array of distinct labels in any order, of length K."""
+    items = _label_list(value, where, sizes)
+    if len(set(items)) < len(items):
         raise ValueError(f"its {where} are not distinct")
-    if any(isinstance(label, float) and not math.isfinite(label) for label in found):
+    if any(isinstance(label, float) and not math.isfinite(label) for label in items):
         raise ValueError(f"its {where} are not finite")
 
 
 def strings(value: Any, where: str, sizes: Sizes) -> None:
-    """Check sorted, distinct strings: a kind of a schema."""
+    """Kind: an array of sorted, distinct strings."""
     if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind != "U":
         raise ValueError(f"its {where} are not an array of strings")
     _check_bits(value, where)
@@ -264,29 +268,29 @@ def strings(value: Any, where: str, sizes: Sizes) -> None:
 
 
 def label_names(value: Any, where: str, sizes: Sizes) -> None:
-    """Check names of labels in any order: a kind of a schema, whose length is K."""
-    found = _checked(value, where, sizes)
-    if any(type(name) not in (str, int) for name in found):
+    """Kind: an array of distinct label names, strings or integers, in any order, of length K."""
+    names = _label_list(value, where, sizes)
+    if any(type(name) not in (str, int) for name in names):
         raise ValueError(f"its {where} are not all strings or all integers")
-    if len(set(found)) < len(found):
+    if len(set(names)) < len(names):
         raise ValueError(f"its {where} are not distinct")
 
 
-def _checked(value: Any, where: str, sizes: Sizes) -> list[Any]:
+def _label_list(value: Any, where: str, sizes: Sizes) -> list[Any]:
     if not isinstance(value, np.ndarray) or value.ndim != 1 or len(value) == 0:
         raise ValueError(f"its {where} are not an array of labels")
     _check_bits(value, where)
-    found: list[Any] = value.tolist()
-    kinds = {float if type(label) is int else type(label) for label in found}
+    items: list[Any] = value.tolist()
+    kinds = {float if type(label) is int else type(label) for label in items}
     if len(kinds) != 1 or not kinds <= {str, bool, float}:
         raise ValueError(f"its {where} are not all strings, all numbers or all booleans")
     if sizes.setdefault("K", len(value)) != len(value):
         raise ValueError(f"its {where} are {len(value)}, and elsewhere in it K is {sizes['K']}")
-    return found
+    return items
 
 
 def _check_bits(array: NDArray[Any], where: str) -> None:
-    """Check that bytes are characters or truth values, which NumPy does not check."""
+    """Check that the bytes of strings or booleans are valid, which NumPy takes on trust."""
     if array.dtype.kind == "U":
         codes = np.frombuffer(array.tobytes(), array.dtype.byteorder + "u4")
         if codes.max(initial=0) > 0x10FFFF:
@@ -296,7 +300,8 @@ def _check_bits(array: NDArray[Any], where: str) -> None:
 
 
 def _number(value: Any, where: str, sizes: Sizes) -> None:
-    if type(value) not in (int, float):  # NaN too: a diverged loss is only reported
+    # NaN is valid: a loss that diverged is kept in the history and only reported.
+    if type(value) not in (int, float):
         raise ValueError(f"its {where} is not a number; got {brief(value)}")
 
 
@@ -314,7 +319,7 @@ TRAINING = (
 
 
 def check_best_epoch(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
-    """Check that the best epoch is one of the history: a rule of a schema with `TRAINING`."""
+    """Rule for schemas with `TRAINING`: check that the best epoch is one of the history."""
     n_epochs, epoch, score = len(state["history"]), state["best_epoch"], state["best_score"]
     if epoch is not None and epoch > n_epochs:
         raise ValueError(f"its best_epoch must be one of {n_epochs}; got {epoch}")
@@ -323,7 +328,7 @@ def check_best_epoch(state: Mapping[str, Any], where: str, sizes: Sizes) -> None
 
 
 def check_weights(weights: Mapping[str, Any], shapes: Shapes) -> None:
-    """Check names, shapes and values of weights, before memory of their size is taken."""
+    """Check names, shapes and values of weights, before a network of their size is allocated."""
     kinds = {
         name: Array("float32", " ".join(map(str, shape)), -LARGEST_NUMBER, LARGEST_NUMBER)
         for name, shape in shapes.items()
@@ -332,18 +337,18 @@ def check_weights(weights: Mapping[str, Any], shapes: Shapes) -> None:
     check(Schema(fields), weights, "network.weights")
 
 
-def network_of(options: type[Options]) -> Schema:
-    """Return the schema of a network; `check_weights` compares its weights with a network's."""
+def options_and_weights(options: type[Options]) -> Schema:
+    """Return the schema of a network; `check_weights` checks the weights, once shapes are known."""
     return Schema((Field("options", OptionsOf(options)), Field("weights", InstanceOf(Mapping))))
 
 
-# V word ids (padding and the unknown word have some too), K classes.
+# V is the number of word ids, including those of padding and the unknown word; K of classes.
 NETWORK_STATE = Schema(
     (
         Field("vocabulary_size", Size("V", 2)),
         Field("max_words", Range(Integral, 1)),
         Field("n_classes", Size("K")),
         Field("valid_batch_size", Range(Integral, 1)),
-        *network_of(NetworkOptions).fields,
+        *options_and_weights(NetworkOptions).fields,
     )
 )

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sk_han._documents import UNKNOWN_ID, DocumentArray
 from sk_han._options import Choice, InstanceOf
 from sk_han._storage.description import stored_estimator
-from sk_han._storage.model_file import Arrays, unpacked_words
-from sk_han._storage.schema import Field, ListOf, Schema, Sizes, check, fields_of
+from sk_han._storage.model_file import Arrays, unpack_words
+from sk_han._storage.schema import Field, ListOf, Schema, Sizes, check, check_fields
 from sk_han._text.analyzer import compile_token_pattern
 from sk_han._text.reader import READING, Numbering, WordTypes, plain_form
 from sk_han._utils.messages import counted
@@ -200,10 +200,10 @@ def stored_tokenizer(data: Any, arrays: Arrays) -> StoredTokenizer:
     params, _, fitted = stored_estimator(data, arrays)
     _check_reading(params)
     required = ["vocabulary", "stop_words"]
-    fitted = fields_of(fitted, "the fitted tokenizer", required, ["reading"])
+    fitted = check_fields(fitted, "the fitted tokenizer", required, ["reading"])
     match fitted["vocabulary"]:
         case {"words": str(name)}:
-            fitted = fitted | {"vocabulary": unpacked_words(arrays, name)}
+            fitted = fitted | {"vocabulary": unpack_words(arrays, name)}
         case _:
             raise ValueError("the vocabulary of its tokenizer does not name arrays")
     check(_FITTED, fitted, "tokenizer")

@@ -15,8 +15,8 @@ from sk_han._model.fitted_model import FEWEST_SCORES, FittedModel
 from sk_han._parts.ngram_model import NgramModel
 from sk_han._storage.description import (
     WITH_PARTS,
-    check_all_taken,
     check_class,
+    check_none_left,
     fitted_state,
     stored_estimator,
     stored_model,
@@ -194,7 +194,7 @@ class Scorer:
                 tokenizer = ServedTokenizer(first, arrays)
             # Parameters and requests are checked, and not used.
             state = fitted_state(stored_estimator(model, arrays)[2], arrays, ServedTokenizer)
-            check_all_taken(arrays)
+            check_none_left(arrays)
             scorer = cls(state, tokenizer, encoder)
             check_class(model["class"], scorer.target)
             scorer.table = table
