@@ -50,13 +50,13 @@ from sk_han._validation.documents import (
     check_unlabelled,
     check_validation,
     check_word_ids,
+    count_word_ids,
     holds_word_ids,
+    replace_unknown_ids,
     row_names,
-    vocabulary_size_of,
     warn_of_features,
     warn_of_missing,
     warn_of_no_words,
-    within_vocabulary,
 )
 from sk_han._validation.labels import (
     check_groups,
@@ -228,7 +228,7 @@ def read_data(
         )
         is_reader = isinstance(reader, SentenceReader)
         tokenizer = reader.tokenizer if is_reader else reader
-        labelled, conflicting = _labelled(within_vocabulary(documents, vocabulary_size), checked)
+        labelled, conflicting = _labelled(replace_unknown_ids(documents, vocabulary_size), checked)
         validation = _validation(checked, reader, vocabulary_size)
         training, held_out = np.arange(len(labelled)), None
         if validation is None and not is_partial and params.validation_fraction is not None:
@@ -505,9 +505,9 @@ def _tokenized(
     if warm_start_from is not None:
         size = warm_start_from.vocabulary_size
     else:
-        size = vocabulary_size_of(documents[rows], unlabelled, tokenizer, params.embedding_init)
+        size = count_word_ids(documents[rows], unlabelled, tokenizer, params.embedding_init)
     if unlabelled is not None:
-        unlabelled = within_vocabulary(unlabelled, size)
+        unlabelled = replace_unknown_ids(unlabelled, size)
     return reader, size, documents, unlabelled
 
 
@@ -567,7 +567,7 @@ def _validation(
     if reader is None:
         check_word_ids(X_val, "X_val", "X_val=True, y_val=True")
     columns = checked.tables.X_val.rows
-    documents = within_vocabulary(as_documents(X_val, reader, columns), vocabulary_size)
+    documents = replace_unknown_ids(as_documents(X_val, reader, columns), vocabulary_size)
     if isinstance(reader, SentenceReader):
         identity = reader.encoder.identity
         check_sentence_vectors(documents, identity.probes.shape[1], identity, "X_val")

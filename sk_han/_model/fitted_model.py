@@ -56,7 +56,7 @@ from sk_han._validation.documents import (
     check_sentence_vectors,
     check_texts,
     holds_word_ids,
-    within_vocabulary,
+    replace_unknown_ids,
 )
 
 FEWEST_SCORES = 19  # of held-out documents, for intervals
@@ -219,7 +219,7 @@ class FittedModel:
             if self.needs_encoder and not isinstance(documents, SentenceArray):
                 raise ValueError(f"This model is not complete: {asking_for(self.encoder)}")
             check_sentence_vectors(documents, len(vectors.center), self.encoder)
-        return self.pool.validate(within_vocabulary(documents, self.vocabulary_size))
+        return self.pool.validate(replace_unknown_ids(documents, self.vocabulary_size))
 
     def logits(self, X: Any) -> Floats:
         """Compute the logits of all parts together, (D, K), for the wanted mix of classes."""

@@ -24,8 +24,8 @@ from sk_han._validation.cells import (
     KINDS,
     NUMBERS,
     Column,
+    format_value,
     read_column,
-    written,
 )
 from sk_han._validation.documents import as_list, check_texts, row_names
 
@@ -92,7 +92,7 @@ class Coding(NamedTuple):
             present = present.astype("datetime64[Y]").astype(int) + 1970.0
             values = np.unique(present)
         if 0 < len(values) <= _BINS and np.all(values == np.floor(values)):
-            return cls(column.kind, values[:-1], np.array([written(values[-1])]))
+            return cls(column.kind, values[:-1], np.array([format_value(values[-1])]))
         edges = np.empty(0)
         if len(present):
             ranks = np.linspace(0, 1, _BINS + 1)[1:-1]
@@ -128,7 +128,7 @@ class Coding(NamedTuple):
         """Format the value of a document, with its bins in brackets."""
         names = self.names()
         bins = ", ".join(names[row] for row in rows[::-1] if row >= 0) or "unseen"
-        shown = written(value)
+        shown = format_value(value)
         return bins if shown in ("", bins) or bins == f'"{shown}"' else f"{shown} ({bins})"
 
     def names(self) -> list[str]:
@@ -198,7 +198,7 @@ class ColumnEncoder(NamedTuple):
         if text in chosen:
             raise ValueError(f"columns has {text!r}, which text_column reads; leave it out there.")
         kinds, row = columns if isinstance(columns, Mapping) else {}, row_names(X)
-        labels = [written(label) for label in as_list(y)] if np.ndim(y) == 1 else []
+        labels = [format_value(label) for label in as_list(y)] if np.ndim(y) == 1 else []
         codings = {}
         for name in chosen:
             if kinds.get(name) not in (None, *KINDS):
@@ -209,7 +209,7 @@ class ColumnEncoder(NamedTuple):
             name.encode()
             column = read_column(table[name], name, kinds.get(name), row)
             is_full = 0 < len(column.values) == len(labels) and not column.missing.any()
-            if is_full and all(map(eq, map(written, column.values), labels)):
+            if is_full and all(map(eq, map(format_value, column.values), labels)):
                 raise ValueError(f"Column {name!r} holds the labels; name the others in columns.")
             codings[name] = Coding.from_column(column)
         return cls(text, codings, columns is not None)

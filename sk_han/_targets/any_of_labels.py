@@ -16,14 +16,14 @@ from sk_han._utils.containers import Flags, Floats, Integers, listed
 from sk_han._utils.messages import warn_user
 from sk_han._utils.metrics import averages
 from sk_han._validation.labels import (
+    append_unknown,
     check_indicator,
     check_names,
     document_weights,
-    in_order,
+    in_label_order,
     is_indicator,
-    said_of_unknown,
+    unknown_labels_note,
     warn_of_names,
-    with_unknown,
 )
 
 # With this many documents of a label, the network has half the weight that it has for frequent
@@ -78,7 +78,7 @@ class AnyOfLabels(Target):
             names = cls.read_classes(classes)
         else:
             names = np.arange(values.shape[1]) if columns is None else columns
-        t = in_order(values, columns, names, "y")
+        t = in_label_order(values, columns, names, "y")
         if classes is None:
             warn_of_labels(t, names)
         warn_of_names(names)
@@ -92,7 +92,7 @@ class AnyOfLabels(Target):
     def encode(self, y: Any, n_documents: int, name: str = "y") -> Flags:
         """Check an indicator, and put named columns in the order of the labels, (D, L)."""
         values, columns = check_indicator(y, n_documents, name)
-        return in_order(values, columns, self.names, name)
+        return in_label_order(values, columns, self.names, name)
 
     def decide_by_proba(self, p: Floats) -> Flags:
         """Return which labels have a probability of their thresholds or more, (D, L)."""
@@ -105,9 +105,9 @@ class AnyOfLabels(Target):
     def encode_to_compare(self, y: Any) -> Flags:
         """Return an indicator of the labels, then of those that are unknown, (D, L + U)."""
         n_documents = y.shape[0] if hasattr(y, "shape") else len(y)
-        t, unknown = with_unknown(*check_indicator(y, n_documents, "y"), self.names, "y")
+        t, unknown = append_unknown(*check_indicator(y, n_documents, "y"), self.names, "y")
         if n_with := int(t[:, self.n_scores :].any(axis=1).sum()):
-            warn_user(said_of_unknown(n_with, unknown))
+            warn_user(unknown_labels_note(n_with, unknown))
         return t
 
     def note_on_recall(self, given: Flags, t: Flags) -> str:

@@ -19,7 +19,7 @@ from sk_han._validation.labels import (
     class_numbers,
     document_weights,
     encode_labels,
-    said_of_unknown,
+    unknown_labels_note,
     warn_of_names,
 )
 
@@ -93,7 +93,7 @@ class OneOfClasses(Target):
         labels = as_labels(y)
         numbers = class_numbers(labels, self.names.tolist())
         if len(others := labels[numbers < 0]):
-            told = said_of_unknown(len(others), np.unique(others).tolist())
+            told = unknown_labels_note(len(others), np.unique(others).tolist())
             warn_user(f"{told} The classes are {listed(self.names.tolist())}.")
         return numbers
 

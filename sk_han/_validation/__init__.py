@@ -1,1 +1,1 @@
-"""Checks of the user's data: texts, documents, labels and weights."""
+"""Checks and conversions of the user's data: texts, documents, cells of tables, labels, weights."""

@@ -1,4 +1,4 @@
-"""Cells of a table: what kind a column is, its values, and which of them are missing."""
+"""Reading the cells of a table: the kind of a column, its values, and missing values."""
 
 from __future__ import annotations
 
@@ -21,14 +21,18 @@ from sk_han._validation.documents import as_list, is_missing
 NUMBERS = "number", "decimal comma"
 DATES = "date", "day first", "month first"
 KINDS = (*NUMBERS, *DATES, "boolean", "category")
-EMPTY = "empty"  # the kind of a column without values: those of later tables are all unseen
+# The kind of a column that is empty in the fit. Any value of a later table is then an unseen one.
+EMPTY = "empty"
 
-_LARGEST = 1e300  # infinite numbers become this one
-_LONGEST = 200  # characters of a category that count
-_FEW = 20  # values that may all differ in a category without a warning
-# How tables write that a number, date or boolean is missing; as a category, NA is Namibia.
+# Infinite numbers are clipped to this one, so that sums and differences of columns stay finite.
+_LARGEST = 1e300
+_LONGEST = 200  # characters of a category that are compared
+# A category of so few distinct values is plausible even if no value occurs twice.
+_FEW = 20
+# Spellings of a missing number, date or boolean. They are ordinary values of a category, where NA
+# may stand for Namibia.
 _NOT_KNOWN = {"-", "?", "n/a", "n.a.", "k.a.", "na", "nan", "nat", "none", "null", "<na>"}
-# Errors of spreadsheets, in English and German.
+# Error values of spreadsheets in English and German.
 ERRORS = {"#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!"}
 ERRORS |= {"#NV", "#WERT!", "#BEZUG!", "#ZAHL!"}
 _NOT_KNOWN |= {*map(str.lower, ERRORS)}
@@ -45,7 +49,8 @@ _NUMBER = {
     )
     for kind, (mark, group) in _MARKS.items()
 }
-_CODE = re.compile(r"[+-]?0\d")  # "007" is a name, as "01067" of a town
+# Leading zeros mark a code, such as the postal code "01067", which must not become a number.
+_CODE = re.compile(r"[+-]?0\d")
 _YEAR, _MONTH, _DAY = r"(?P<y>\d{4})", r"(?P<m>\d\d?)", r"(?P<d>\d\d?)"
 _DATE = {
     kind: re.compile(rf"{first}([-/.]){second}\2{third}([T ,]\s*\d\d?:\d\d.*)?")
@@ -58,7 +63,7 @@ _DATE = {
 
 
 class Column(NamedTuple):
-    """Values of a column, (D,): float64, datetime64[D] or strings; NaN, NaT or "" if missing."""
+    """Values of a column, (D,): float64, datetime64[D] or str; missing ones are NaN, NaT or ""."""
 
     kind: str  # of KINDS, or EMPTY
     values: NDArray[Any]
@@ -72,9 +77,9 @@ class Column(NamedTuple):
 def read_column(
     column: Any, name: str, kind: str | None = None, row: Callable[[int], str] = "row {}".format
 ) -> Column:
-    """Read a column of any container as a kind; None takes that of its type or of its cells.
+    """Read a column of any container; without `kind`, infer the kind from its type or its cells.
 
-    An error has the name of the column and what `row` makes of the number of the cell.
+    Errors name the column and the cell, whose position `row` turns into text.
     """
     numbers, is_categorical = None, False
     if isinstance(column, np.ndarray):
@@ -95,21 +100,22 @@ def read_column(
     cells = [None if is_blank(cell) else cell for cell in as_list(column, f"Column {name!r}")]
     present = [cell for cell in cells if cell is not None]
     if kind is None:
-        kinds = [] if is_categorical else _kinds_of(present)
+        kinds = [] if is_categorical else _possible_kinds(present)
         kind = EMPTY if not present else kinds[0] if len(kinds) == 1 else "category"
     values: list[Any] = len(cells) * [None]
     for i, cell in enumerate(cells):
         if cell is None or (kind not in ("category", EMPTY) and _is_not_known(cell)):
             continue
         values[i] = _CONVERTERS[kind](cell)
+        # A categorical column may hold other objects, such as the intervals of pandas.cut.
         if values[i] is None and (is_categorical or kind == EMPTY):
-            values[i] = str(cell)[:_LONGEST]  # such as an interval of pandas.cut
+            values[i] = str(cell)[:_LONGEST]
         if values[i] is None:
-            others = [other for other in _kinds_of([cell]) if other != kind]
-            known = f", but perhaps {listed(others)}" if others else ""
+            others = [other for other in _possible_kinds([cell]) if other != kind]
+            hint = f", but perhaps {listed(others)}" if others else ""
             raise TypeError(
                 f"Column {name!r} holds {a_kind(cell)} in {row(i)}, "
-                f"{in_one_line(repr(cell), 60)}, which is not of its kind {kind!r}{known}. Convert "
+                f"{in_one_line(repr(cell), 60)}, which is not of its kind {kind!r}{hint}. Convert "
                 "it, or fit with another kind in columns or without the column."
             )
     if kind in NUMBERS:
@@ -122,9 +128,9 @@ def read_column(
 def read_numbers(
     cells: Sequence[Any], decimal: str | None, place: Callable[[int], str]
 ) -> tuple[NDArray[np.float64], str | None]:
-    """Read cells that all hold a number, (D,), by a mark of decimals, or by the one that fits.
+    """Read cells that all hold a number, (D,), with `decimal` or the decimal mark that fits them.
 
-    Also return the mark, if there is one. A ValueError names the place of a cell.
+    Also return the mark, or None if both fit. A ValueError names the `place` of the faulty cell.
     """
     kinds = {mark: kind for kind, (mark, _) in _MARKS.items() if decimal in (None, mark)}
     read = {mark: [_number(kind, cell) for cell in cells] for mark, kind in kinds.items()}
@@ -137,31 +143,33 @@ def read_numbers(
             f"mark {mark!r}. Correct it, or leave it blank to leave the document out."
         )
     mark, numbers = next(iter(fitting.items()))
+    # With both marks possible, a cell such as "1,250" could be two different numbers.
     doubtful = [i for i, pair in enumerate(zip(*fitting.values(), strict=True)) if len({*pair}) > 1]
     if doubtful:
         i = doubtful[0]
         raise ValueError(
             f"{place(i)} is {in_one_line(repr(cells[i]), 60)}, which may be "
-            f"{' or '.join(f'{values[i]:g}' for values in fitting.values())}. Give the mark of "
-            "decimals of the table as decimal, on the command line by --decimal."
+            f"{' or '.join(f'{values[i]:g}' for values in fitting.values())}. Give the decimal "
+            "mark of the table as decimal, on the command line as --decimal."
         )
     return np.array(numbers, dtype=np.float64), mark if len(fitting) == 1 else None
 
 
 def is_absent(cell: Any) -> bool:
-    """Return whether a cell has no value: it is blank, or an error, or says so, as "n/a" does."""
+    """Return whether a cell has no value: it is blank, an error, or a spelling such as "n/a"."""
     return is_blank(cell) or _is_not_known(cell)
 
 
 def doubt_about(values: Sequence[str]) -> str | None:
-    """Return why the values of a category, (D,), are perhaps of another kind, with the repair."""
-    if len(kinds := _kinds_of(values)) > 1:
+    """Return why values of a category, (D,), may be of another kind, with the repair, or None."""
+    if len(kinds := _possible_kinds(values)) > 1:
         return (
             f"may be {listed(kinds)}: say which as columns={{name: kind}}, on the command line by "
             "--decimal, --dayfirst or --monthfirst"
         )
     n_distinct = len(set(values))
-    if kinds or n_distinct <= _FEW:  # with one kind, the type of the column made it a category
+    # If all cells fit one kind, the column is a category because its dtype says so.
+    if kinds or n_distinct <= _FEW:
         return None
     n_fitting, kind = max((sum(map(is_kind, values)), kind) for kind, is_kind in _GUESSED.items())
     if 2 * n_fitting > len(values):
@@ -173,37 +181,37 @@ def doubt_about(values: Sequence[str]) -> str | None:
         )
     if 2 * n_distinct <= len(values):
         return None
-    return "most values are different: leave out an id, and join a text to the one that is read"
+    return "most values are distinct: leave out an id, and append a text to the text column"
 
 
-def written(value: Any) -> str:
-    """Write a value of a `Column`, the same whatever container it is from; "" if missing."""
+def format_value(value: Any) -> str:
+    """Format a value of a `Column`, alike for values of all containers; "" if missing."""
     if isinstance(value, np.datetime64):
         return "" if np.isnat(value) else str(value)
     return "" if is_missing(value) else _category(value) or ""
 
 
-def _kinds_of(cells: Sequence[Any]) -> list[str]:
-    """Return the kinds that cells, none of them missing, can all be read as, but a category."""
-    known = [cell for cell in cells if not _is_not_known(cell)]
-    if known and all(str(_category(cell)).lower() in _WORDS for cell in known):
+def _possible_kinds(cells: Sequence[Any]) -> list[str]:
+    """Return the kinds, other than category, that all of these non-blank cells can be read as."""
+    values = [cell for cell in cells if not _is_not_known(cell)]
+    if values and all(str(_category(cell)).lower() in _WORDS for cell in values):
         return ["boolean"]
-    kinds = [kind for kind, is_kind in _GUESSED.items() if known and all(map(is_kind, known))]
-    texts = [cell for cell in known if isinstance(cell, str)]
+    kinds = [kind for kind, is_kind in _GUESSED.items() if values and all(map(is_kind, values))]
+    texts = [cell for cell in values if isinstance(cell, str)]
     n_dots, has_commas = sum("." in text for text in texts), any("," in text for text in texts)
-    # In 1.250 next to 900 dots may stand before thousands.
+    # If only some cells have a dot, as 1.250 and 900, it may separate thousands.
     if "number" in kinds and not has_commas and n_dots in (0, len(texts)):
         return ["number"]
     if "date" in kinds:
         return ["date"]
-    # Dots stand between day, month and year only where the day comes first.
+    # Dates with dots, such as 31.12.2026, put the day first in every country that writes them.
     if "day first" in kinds and not any("/" in text or "-" in text[:4] for text in texts):
         return ["day first"]
     return kinds
 
 
 def is_blank(cell: Any) -> bool:
-    """Return whether a cell holds nothing: it is missing, or has blanks alone."""
+    """Return whether a cell is missing or holds only white space."""
     return is_missing(cell) or (isinstance(cell, str) and not cell.strip())
 
 
@@ -217,7 +225,8 @@ def _is_not_known(cell: Any) -> bool:
 
 def _number(kind: str, cell: Any) -> float | None:
     if isinstance(cell, (Real, Decimal, np.bool_)):
-        with suppress(OverflowError):  # of an integer of more than 308 digits
+        # An integer of more than 308 digits overflows float64.
+        with suppress(OverflowError):
             return float(cell)
         return np.inf if str(cell)[0] != "-" else -np.inf
     if not isinstance(cell, str):
@@ -231,7 +240,7 @@ def _number(kind: str, cell: Any) -> float | None:
 
 
 def _date(kind: str, cell: Any) -> date | None:
-    """Return the day as it is written, whatever its time zone."""
+    """Return the day as written in the cell, without converting time zones."""
     if isinstance(cell, np.datetime64):
         cell = cell.astype("datetime64[us]").item()
     if isinstance(cell, datetime):
@@ -242,7 +251,7 @@ def _date(kind: str, cell: Any) -> date | None:
     match = _DATE[kind].fullmatch(text) or _DATE["date"].fullmatch(text)
     try:
         return date(*(int(match[part]) for part in "ymd")) if match else None
-    except ValueError:  # the 31st of February
+    except ValueError:  # a day such as 31 February
         return None
 
 
@@ -253,9 +262,11 @@ def _boolean(cell: Any) -> str | None:
 
 
 def _category(cell: Any) -> str | None:
-    if isinstance(cell, str):  # "1.0" is 1, as whole numbers with a missing one are written
+    # pandas turns whole numbers into floats if one is missing, so "1.0" and "1" are one category.
+    if isinstance(cell, str):
         return re.sub(r"(?a)^(-?\d+)\.0$", r"\1", cell.strip())[:_LONGEST]
-    if isinstance(cell, (np.bool_, Integral)):  # with Python's booleans
+    # Python's bool is an Integral, NumPy's is not.
+    if isinstance(cell, (np.bool_, Integral)):
         return str(cell)[:_LONGEST]
     if isinstance(cell, (Real, Decimal)):
         number = float(cell)
@@ -268,7 +279,7 @@ def _category(cell: Any) -> str | None:
 
 
 def _fits(kind: str, cell: Any) -> bool:
-    """Return whether a cell can be of a kind that is not known yet."""
+    """Return whether a cell can be of a kind, when the kind of its column is inferred."""
     if kind in NUMBERS and _CODE.match(_word(cell)):
         return False
     return _is_not_known(cell) or _CONVERTERS[kind](cell) is not None

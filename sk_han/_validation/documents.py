@@ -1,4 +1,4 @@
-"""Documents given by users, as raw texts or word ids, checked and converted."""
+"""Checks and conversions of the user's documents, which are raw texts or word ids."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from sk_han._documents.sentences import check_same_encoder
 from sk_han._utils.containers import listed, plain_label
 from sk_han._utils.messages import a_kind, agreeing, counted, in_one_line, warn_user
 
-_PORTION_SIZE = 10_000  # documents of an iterator that are in memory at once
-_MAX_CHARACTERS = 1 << 25  # of a portion, except for its last document
+# An iterator is read in portions of at most so many documents, which are in memory at once, and of
+# about so many characters: the document that exceeds the limit still belongs to the portion.
+_PORTION_SIZE = 10_000
+_MAX_CHARACTERS = 1 << 25
 
 _NO_DOCUMENTS = "Found 0 sample(s) while a minimum of 1 is required: {} has no documents."
 _READ_BEFORE = "An iterator that was read before has none left"
@@ -30,12 +32,15 @@ _NO_UNLABELLED = "X_unlabelled has no documents; leave it out if there are none.
 
 WRITTEN_MISSING = {"nan", "NaN", "None", "<NA>"}
 _ONE_COLUMN = "pass the column that holds the text, for example df['text']"
-_MANY_IDS = 1 << 23  # with the default embedding_dim their vectors and moments are 20 GB
-_FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1  # gaps: share of the rows with words
+# With the default embedding_dim, the vectors of so many words and their moments take 20 GB.
+_MANY_IDS = 1 << 23
+# `warn_of_features` examines between 20 and 2,000 rows, and tolerates padding between the words of
+# 10 % of the rows that have words.
+_FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1
 
 
 def holds_word_ids(X: Any) -> bool:
-    """Return whether X is tokenized, a DocumentArray or an array of integers, and not raw text."""
+    """Return whether X is a DocumentArray or an array of integers, and not raw text."""
     return isinstance(X, DocumentArray) or (
         hasattr(X, "dtype") and getattr(X, "ndim", 0) in (2, 3) and np.asarray(X).dtype.kind in "iu"
     )
@@ -44,7 +49,7 @@ def holds_word_ids(X: Any) -> bool:
 def check_documents(
     X: Any, name: str = "X"
 ) -> DocumentArray | NDArray[np.integer[Any]] | list[str]:
-    """Return word ids as they are, and raw texts as a list, which has a length."""
+    """Check that X is not empty and return it; raw texts become a list, which has a length."""
     if not holds_word_ids(X):
         return check_texts(X, name=name)
     if len(X) == 0:
@@ -53,16 +58,16 @@ def check_documents(
 
 
 def as_documents(X: Any, tokenizer: Any, columns: NDArray[np.int32] | None = None) -> DocumentArray:
-    """Return X, of word ids or D raw texts for a fitted tokenizer, as documents (D,).
+    """Convert X, word ids or D raw texts for a fitted tokenizer, to documents (D,).
 
-    `columns` are those of texts that stand in a table, as `DocumentArray.columns`.
+    `columns` are the other columns of the table that holds the texts; see `DocumentArray.columns`.
     """
     if not holds_word_ids(X):
         if tokenizer is None:
             raise TypeError(
-                f"X is {a_kind(X)}, but this HANClassifier was fitted on word ids or on "
-                "sentence vectors. Give it what the tokenizer or SentenceEmbedder that made its "
-                "training data makes of X, or fit it on raw text."
+                f"X is {a_kind(X)}, but this HANClassifier was fitted on word ids or on sentence "
+                "vectors. Transform X with the tokenizer or SentenceEmbedder that made its "
+                "training data, or fit it on raw text."
             )
         documents: DocumentArray = tokenizer.transform_ragged(X)
         documents.columns = columns
@@ -75,24 +80,25 @@ def as_documents(X: Any, tokenizer: Any, columns: NDArray[np.int32] | None = Non
 def check_sentence_vectors(
     X: Any, dimension: int, encoder: EncoderIdentity | None, name: str = "X"
 ) -> None:
-    """Check that documents have the sentence vectors that a part reads."""
+    """Check that documents have sentence vectors of the encoder and dimension of the fit."""
     if not isinstance(X, SentenceArray):
-        known = "" if encoder is None else f" from {encoder.name}"
+        source = "" if encoder is None else f" from {encoder.name}"
         pipeline = "put both in a Pipeline"
-        if name != "X":  # which a Pipeline passes on as it is
+        # A Pipeline transforms X alone, and passes other arguments through.
+        if name != "X":
             pipeline = f"enable metadata routing and Pipeline(..., transform_input=[{name!r}])"
         raise TypeError(
-            f"{name} is {a_kind(X)}, but this HANClassifier reads sentence vectors"
-            f"{known}. Give it a SentenceArray of the SentenceEmbedder that made its training "
-            f"data, or {pipeline}."
+            f"{name} is {a_kind(X)}, but this HANClassifier reads sentence vectors{source}. Give "
+            "it a SentenceArray of the SentenceEmbedder that made its training data, or "
+            f"{pipeline}."
         )
     check_same_encoder(encoder, dimension, X, "the training documents")
 
 
 def check_validation(X_val: Any, y_val: Any, X: Any, has_ids: bool) -> Any:
-    """Return validation documents as `check_documents` does, if they go with X; None as it is.
+    """Check validation documents by themselves and against X; return them, or None without any.
 
-    `has_ids` is whether words of texts in X have ids before a fit.
+    `has_ids` is whether the words of raw texts have ids before the fit, from a fitted tokenizer.
     """
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val and y_val go together: give both or neither.")
@@ -103,24 +109,27 @@ def check_validation(X_val: Any, y_val: Any, X: Any, has_ids: bool) -> Any:
         check_sentence_vectors(X_val, X.dimension, X.encoder, "X_val")
     if holds_word_ids(X_val) and not holds_word_ids(X) and not has_ids:
         raise TypeError(
-            f"X_val is {a_kind(X_val)} of word ids, but X holds texts, whose words "
-            "get ids in this fit. Give X_val as texts too."
+            f"X_val is {a_kind(X_val)} of word ids, but X holds texts, whose words get ids in this "
+            "fit. Give X_val as texts too."
         )
     return X_val
 
 
 def check_word_ids(X: Any, name: str, request: str) -> None:
-    """Raise TypeError for texts given together with word ids; `request` completes the advice."""
+    """Raise a TypeError if an argument holds texts while X holds word ids.
+
+    `request` is the argument of `set_fit_request` that the message advises.
+    """
     if not holds_word_ids(X):
         raise TypeError(
-            f"{name} is {a_kind(X)}, but X holds word ids. In a Pipeline, "
-            f"Pipeline(..., transform_input=[{name!r}]) has it tokenized, with metadata routing "
-            f"enabled and set_fit_request({request})."
+            f"{name} is {a_kind(X)}, but X holds word ids. For a Pipeline to tokenize both, enable "
+            f"metadata routing, Pipeline(..., transform_input=[{name!r}]) and "
+            f"set_fit_request({request})."
         )
 
 
 def check_unlabelled(X_unlabelled: Any, X: Any) -> None:
-    """Check texts without labels, as far as no iterator must be read."""
+    """Check texts without labels; those of an iterator are checked while it is read."""
     if X_unlabelled is None:
         return
     if holds_word_ids(X):
@@ -133,63 +142,66 @@ def check_unlabelled(X_unlabelled: Any, X: Any) -> None:
             "texts without labels as texts too."
         )
     elif hasattr(X_unlabelled, "__len__"):
-        deque(text_portions(X_unlabelled, "X_unlabelled"), maxlen=0)  # raises the errors of texts
+        # Exhausting the portions checks each text.
+        deque(text_portions(X_unlabelled, "X_unlabelled"), maxlen=0)
 
 
-def vocabulary_size_of(
+def count_word_ids(
     documents: DocumentArray, unlabelled: DocumentArray | None, tokenizer: Any, vectors: Any
 ) -> int:
     """Count the word ids of training documents, including unused ones of tokenizer or vectors."""
     if tokenizer is not None:
         return max(tokenizer.vocabulary_.values()) + 1
     # The last words of the user's vectors may not occur in training.
-    given = len(vectors) - 1 if isinstance(vectors, np.ndarray) else 0
-    given_documents = [each for each in (documents, unlabelled) if each is not None]
-    found = [int(each.word_ids.max(initial=UNKNOWN_ID)) for each in given_documents]
-    size = max(given, *found) + 1
+    highest = [len(vectors) - 1 if isinstance(vectors, np.ndarray) else 0]
+    for array in (documents, unlabelled):
+        if array is not None:
+            highest.append(int(array.word_ids.max(initial=UNKNOWN_ID)))
+    size = max(highest) + 1
     if size > _MANY_IDS:
         warn_user(
             f"The highest word id is {size - 1:,}, and the network learns a vector for each id up "
-            "to it, which takes some gigabytes. Number the words from 2 on without gaps, for "
-            "example by their place in np.unique."
+            "to it, which takes gigabytes. Number the words from 2 on without gaps, for example "
+            "by their position in np.unique."
         )
     return size
 
 
-def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> DocumentArray:
-    """Replace ids beyond the vocabulary by the unknown word."""
+def replace_unknown_ids(documents: DocumentArray, vocabulary_size: int) -> DocumentArray:
+    """Replace word ids beyond the vocabulary by the id of the unknown word."""
     beyond = documents.word_ids >= vocabulary_size
     if not beyond.any():
         return documents
-    known = documents.with_word_ids(np.where(beyond, UNKNOWN_ID, documents.word_ids))
-    known.spelling = documents.spelling  # an unknown word keeps its spelling
-    return known
+    replaced = documents.with_word_ids(np.where(beyond, UNKNOWN_ID, documents.word_ids))
+    # Character n-grams are read from the spelling, which an unknown word keeps.
+    replaced.spelling = documents.spelling
+    return replaced
 
 
 def warn_of_features(X: Any) -> None:
-    """Warn of an array of integers, (D, S, W) or (D, W), that no padded documents look like."""
+    """Warn if an array of integers, (D, S, W) or (D, W), looks like features, not like word ids."""
     if not isinstance(X, np.ndarray) or len(X) < _FEWEST_ROWS or X.shape[-1] < 2:
         return
     rows = X[:_MOST_ROWS].reshape(-1, X.shape[-1])
     real = rows != PADDING_ID
-    n_runs = (np.diff(real, axis=1) != 0).sum(axis=1)  # of words, and of padding, less one
-    at_one_end = (n_runs == 0) | ((n_runs == 1) & (real[:, 0] | real[:, -1]))
+    # Padded rows have one run of words and at most one of padding, at either end.
+    n_changes = (np.diff(real, axis=1) != 0).sum(axis=1)
+    at_one_end = (n_changes == 0) | ((n_changes == 1) & (real[:, 0] | real[:, -1]))
     if real.any() and rows.max() <= UNKNOWN_ID:
         sign = "it holds 0 (padding) and 1 (the unknown word) alone"
     elif (~at_one_end).sum() > _MOST_GAPS * real.any(axis=1).sum():
-        sign = "0, which is padding, stands among the other numbers and not at an end of the rows"
+        sign = "0, which is padding, stands among the other numbers, not at an end of the rows"
     else:
         return
     warn_user(
         f"X of shape {X.shape} is read as documents of word ids, but looks like a table of "
-        f"features: {sign}. To HANClassifier a number is the name of a word, and its size "
-        "means nothing: use another classifier for tables. If these are word ids, "
-        "DocumentArray.from_padded(X) says so."
+        f"features: {sign}. Use another classifier for tables, since HANClassifier reads a number "
+        "as the name of a word; for word ids, give DocumentArray.from_padded(X)."
     )
 
 
 def row_names(X: Any) -> Callable[[int], str]:
-    """Return what names a row: its place, or the entry of an index of pandas that has a name."""
+    """Return a function that names a row by its position, or by its entry in a named index."""
     index: Any = getattr(X, "index", None)
     if getattr(index, "name", None) is None:
         return "row {}".format
@@ -197,41 +209,43 @@ def row_names(X: Any) -> Callable[[int], str]:
 
 
 def warn_of_no_words(names: Sequence[str], n_documents: int) -> None:
-    """Warn of documents without a word that a model learns labels of, by the names of rows."""
+    """Warn of training documents without words; `names` are the names of their rows."""
     if names:
         warn_user(
             f"{len(names):,} of {counted(n_documents)} {agreeing(len(names), 'have')} no words, in "
-            f"{listed(names, 10, str)}: all blank texts will get what is learnt from their labels. "
-            "Leave them out, or fill them in."
+            f"{listed(names, 10, str)}: every blank text will get the prediction learnt from their "
+            "labels. Leave them out, or fill them in."
         )
 
 
 def warn_of_missing(X: Any) -> None:
-    """Warn of texts that are how a missing value is written, as astype(str) of pandas does."""
+    """Warn of texts such as "nan", which pandas' astype(str) makes of missing values."""
     texts = X if isinstance(X, list) else ()
-    found = [text.strip() for text in texts if text.strip() in WRITTEN_MISSING]
-    if found:
+    missing = [text.strip() for text in texts if text.strip() in WRITTEN_MISSING]
+    if missing:
         warn_user(
-            f"{len(found):,} of {counted(len(texts), 'text')} {agreeing(len(found), 'are')} "
-            f"{listed([*dict.fromkeys(found)])}, probably missing values: leave them out."
+            f"{len(missing):,} of {counted(len(texts), 'text')} {agreeing(len(missing), 'are')} "
+            f"{listed([*dict.fromkeys(missing)])}, probably missing values: leave them out."
         )
 
 
 def check_texts(
     X: Any, *, name: str = "X", first: int = 0, called: Callable[[int], str] | None = None
 ) -> list[str]:
-    """Return raw documents of any container as a list of strings, which is X if it is one.
+    """Convert raw documents of any container to a list of strings; a list of strings is X itself.
 
-    Messages number them from `first`, and name the argument if it is not X; `called` is how they
-    name each document.
+    Messages number documents from `first` and name the argument if it is not X; `called` replaces
+    these names of documents.
     """
     documents = X if isinstance(X, list) else as_list(X, name)
     if not documents:
         raise ValueError(_NO_DOCUMENTS.format(name))
-    if set(map(type, documents)) == {str}:  # the usual case, 25,000 documents in a millisecond
+    # This fast check of the usual case takes a millisecond for 25,000 documents.
+    if set(map(type, documents)) == {str}:
         return documents
     if called is None:
-        documents = [plain_label(document) for document in documents]  # rows of a database
+        # A query to a database returns rows of one column.
+        documents = [plain_label(document) for document in documents]
         called = ("Document {}" if name == "X" else f"Document {{}} of {name}").format
     return [
         _as_text(document, called(i), name) for i, document in enumerate(documents, start=first)
@@ -239,10 +253,10 @@ def check_texts(
 
 
 def text_portions(X: Any, name: str = "X") -> Iterable[list[str]]:
-    """Check raw documents and return them in portions, those of an iterator while it is read.
+    """Check raw documents and return them in portions; an iterator is read portion by portion.
 
-    X of a length is one portion, checked at once; texts without labels, which only the vocabulary
-    is learnt from, come in portions in any case.
+    An X with a length is checked at once and is one portion. Texts without labels always come in
+    portions, since only the vocabulary is learnt from them.
     """
     is_iterator = (
         isinstance(X, Iterable) and not hasattr(X, "__len__") and not hasattr(X, "collect")
@@ -273,7 +287,7 @@ def _portions(X: Any, name: str, is_iterator: bool) -> Iterator[list[str]]:
 
 
 def as_list(X: Any, name: str = "X") -> list[Any]:
-    """Return the documents of any container with an order as a list."""
+    """Convert a column of any ordered container to a list; messages speak of documents."""
     if isinstance(X, list):
         return X
     of = "" if name == "X" else f"{name}: "
@@ -289,13 +303,13 @@ def as_list(X: Any, name: str = "X") -> list[Any]:
         )
     if isinstance(X, tuple) and len(X) == 2 and all(isinstance(x, (list, np.ndarray)) for x in X):
         raise TypeError(
-            f"{of}Texts expected; got a pair, such as load_csv returns. Take it apart: texts, "
-            "labels = load_csv(...)."
+            f"{of}Texts expected; got a pair, such as load_csv returns. Unpack it: texts, labels = "
+            "load_csv(...)."
         )
     if hasattr(X, "tocsr") or isinstance(X, DocumentArray):
         raise TypeError(
-            f"{of}Raw text documents expected; got {a_kind(X)}, which holds numbers. "
-            "Pass the texts from which it was made."
+            f"{of}Raw text documents expected; got {a_kind(X)}, which holds numbers. Pass the "
+            "texts that it was made from."
         )
     kind = a_kind(X)
     if not isinstance(X, (tuple, np.ndarray)):
@@ -313,7 +327,8 @@ def as_list(X: Any, name: str = "X") -> list[Any]:
         raise ValueError(
             f"{of}One text a document expected; got {kind} of shape {shape}{named}: {_ONE_COLUMN}."
         )
-    for method in ("to_list", "tolist"):  # faster than iterating
+    # These methods are faster than iterating, and convert items to Python's types.
+    for method in ("to_list", "tolist"):
         if hasattr(X, method):
             return list(getattr(X, method)())
     if not isinstance(X, Iterable):
@@ -328,7 +343,7 @@ def _as_text(document: Any, called: str, name: str) -> str:
     if isinstance(document, str):
         return str.__str__(document)  # str() of a member of an Enum is its name
     if isinstance(document, (bytes, bytearray, memoryview)):
-        return _decoded(bytes(document), f"{called[0].lower()}{called[1:]}")
+        return _decode(bytes(document), f"{called[0].lower()}{called[1:]}")
     kind = type(document).__name__
     if is_missing(document):
         raise TypeError(
@@ -347,7 +362,7 @@ def _as_text(document: Any, called: str, name: str) -> str:
     raise TypeError(f"{called} is {a_kind(document)}, not a string: {shown}. {repair}")
 
 
-def _decoded(document: bytes, called: str) -> str:
+def _decode(document: bytes, called: str) -> str:
     try:
         return document.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Labels, weights and groups of training documents, checked."""
+"""Checks and conversions of the labels, weights and groups of documents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sk_han._utils.messages import a_kind, agreeing, counted, in_one_line, refus
 from sk_han._validation.cells import ERRORS, is_blank
 from sk_han._validation.documents import WRITTEN_MISSING, is_missing
 
-# Arguments of `fit` that have a value for each document.
+# Arguments of `fit`, other than y, that have a value for each document.
 OF_DOCUMENTS = ("sample_weight", "groups")
 _COLLECTIONS = (list, tuple, set, frozenset, dict, np.ndarray)
 
@@ -33,23 +33,24 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "number": (int, float, np.integer, np.floating),
 }
 
-# Labels of a table that are numbers, which pandas writes as 1.0 beside a missing one; "007" is a
-# name, and so is what 64 bits may not hold.
+# Labels of a table that are whole numbers, which pandas writes as 1.0 if another one is missing.
+# "007" is a name, and so is a number that may not fit into 64 bits.
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,17})(\.0+)?")
 
 _SHOWN = 20  # classes in a message
 _IN_A_TABLE = "Correct it, leave the line out, or fit a model to documents of this class, too."
 
-# Beyond this, the squares of numbers that are divided by weights leave float64.
+# The squares of larger numbers, divided by weights, could overflow float64.
 _FARTHEST = 1e100
 
-# Short texts ("ok") may have two labels for good reasons; of 14,640 tweets (airline) 0.2 % have.
+# `warn_of_conflicts` ignores short texts, since a text such as "ok" may have two labels for good
+# reasons. In 14,640 tweets about airlines, 0.2 % of the documents are in conflict.
 _SHORTEST, _DOUBTFUL_SHARE, _ENOUGH_DOCUMENTS = 10, 0.01, 50
 
 
 def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
-    """Return labels of any container as an array of shape (n_labels,)."""
-    # Not above: a Scorer knows targets, and does without scikit-learn.
+    """Convert labels in any container to an array of shape (n_labels,)."""
+    # A Scorer imports this module, through the targets, and works without scikit-learn.
     from sklearn.exceptions import DataConversionWarning
     from sklearn.utils import column_or_1d
     from sklearn.utils.multiclass import type_of_target
@@ -69,11 +70,12 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
             )
         cells = read_labels(label_list(y), lambda i: f"{name}[{i}]")
         given, read = np.asarray(y), np.array(cells)
-        if given.dtype == object and read.dtype.kind == "U":  # a column of pandas stays one
+        # `classes_` keeps the dtype object of a column of pandas.
+        if given.dtype == object and read.dtype.kind == "U":
             read = read.astype(object)
-        # NumPy makes floats of integers that 64 bits do not hold, and several would be one class.
+        # NumPy converts integers beyond 64 bits to floats, which would merge several classes.
         is_lost = read.dtype.kind in "fO" and {*map(type, cells)} == {int}
-        # Numbers as objects; columns of pandas 2 become such on the way.
+        # pandas 2 turns nullable columns into arrays of objects, so these may still be numbers.
         is_number = given.dtype == object and read.dtype.kind not in "UO"
         is_unknown = is_number and type_of_target(y) == "unknown"
         if given.dtype.kind == "T" or is_unknown or is_lost:
@@ -83,7 +85,8 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
                 f"{given.dtype}, which scores, splits and ensembles of scikit-learn refuse. "
                 f"Convert it with astype({dtype})."
             )
-        if read.dtype == np.longdouble:  # no file and no pickle of ours holds them
+        # The schema of fitted state has no long doubles.
+        if read.dtype == np.longdouble:
             read = read.astype(np.float64)
     if given.ndim == 2 and given.shape[1] == 1:
         warn_user(
@@ -95,17 +98,17 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
 
 
 def read_labels(cells: Sequence[Any], place: Callable[[int], str]) -> list[Any]:
-    """Return labels in types of Python, all of one kind: strings, whole numbers or booleans.
+    """Convert labels to Python's types, all of one kind: strings, whole numbers or booleans.
 
-    An error names the label by its `place`, such as that of a line in a file.
+    Errors name the `place` of a label, such as a line of a file, by its position.
     """
     labels = [plain_label(cell) for cell in cells]
     if all(isinstance(label, str) for label in labels):
         labels = [str.__str__(label) for label in labels]  # str() of an enumeration is its name
         if ending := [i for i, label in enumerate(labels) if label.endswith("\0")]:
             raise ValueError(
-                f"{place(ending[0])} ends in NUL, {labels[ending[0]]!r}: NumPy drops it, and two "
-                "labels would be one class. Replace it, for example with label.rstrip('\\0')."
+                f"{place(ending[0])} ends in NUL, {labels[ending[0]]!r}, which NumPy drops, so two "
+                "labels could become one class. Replace it, for example with label.rstrip('\\0')."
             )
         return labels
     without = [i for i, label in enumerate(labels) if is_missing(label) or _is_infinite(label)]
@@ -128,21 +131,22 @@ def read_labels(cells: Sequence[Any], place: Callable[[int], str]) -> list[Any]:
             )
         if isinstance(label, float) and not label.is_integer():
             raise ValueError(
-                f"Unknown label type: continuous. {place(i)} is {label}; numbers that name classes "
-                "are whole. Use a regressor to predict numbers."
+                f"Unknown label type: continuous. {place(i)} is {label}, but numbers that name "
+                "classes are whole. Use HANRegressor to predict numbers."
             )
     return labels
 
 
-def items_of(cell: Any) -> list[Any] | None:
-    """Return the labels of a cell that is a list, perhaps written as text; None for others.
+def list_items(cell: Any) -> list[Any] | None:
+    """Return the labels in a cell that is a list, or a string that spells one; otherwise None.
 
-    Label Studio writes ``{"choices": ["a", "b"]}``.
+    A list may also be spelled ``{"choices": ["a", "b"]}``, as Label Studio does.
     """
     if isinstance(cell, str):
         text, cell = cell.strip(), None
         if text[:1] + text[-1:] in ("[]", "()", "{}"):
-            text = re.sub(r"(['\"])\s+(['\"])", r"\1, \2", text)  # an array of NumPy
+            # NumPy writes the items of an array without commas.
+            text = re.sub(r"(['\"])\s+(['\"])", r"\1, \2", text)
             for read in (ast.literal_eval, json.loads):
                 with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
                     cell = read(text)
@@ -152,31 +156,32 @@ def items_of(cell: Any) -> list[Any] | None:
 
 
 def label_of_cell(cell: Any) -> Any:
-    """Return the label of a cell of a table; None if it is blank, an error or an empty list.
+    """Return the label in a cell of a table; None if it is blank, an error or an empty list.
 
-    A list of several labels stays as it is.
+    A list of several labels is returned unchanged.
     """
-    items = items_of(cell)
+    items = list_items(cell)
     if items is not None and len(items) < 2:
         cell = items[0] if items else None
+    # pandas turns a column of whole numbers into floats if one is missing.
     if isinstance(cell, float) and cell.is_integer():
-        return int(cell)  # as pandas writes whole numbers beside a missing one
+        return int(cell)
     return None if is_blank(cell) or str(cell).strip() in ERRORS else cell
 
 
 def table_labels(cells: Sequence[Any], place: Callable[[int], str], *, typed: bool) -> NDArray[Any]:
-    """Return labels of a table; without types, as in CSV, they are what all can be read as."""
+    """Convert the cells of a table to labels; without types, as in CSV, their kind is inferred."""
     labels = [label_of_cell(cell) for cell in cells]
     if not typed:
-        labels = [label if label is None else named(label) for label in labels]
+        labels = [label if label is None else label_text(label) for label in labels]
     labels = read_labels(labels, place)
     if typed and type(labels[0]) is not int:
         return np.array(labels)
-    return label_array([*map(named, labels)])
+    return label_array([*map(label_text, labels)])
 
 
 def label_array(names: Sequence[str]) -> NDArray[Any]:
-    """Return names as an array: of integers or booleans if all can be read as such."""
+    """Convert names to an array of integers or booleans if all spell such, else of strings."""
     if all(map(_WHOLE.fullmatch, names)):
         return np.array([int(name.partition(".")[0]) for name in names], dtype=np.int64)
     if {name.lower() for name in names} <= {"true", "false"}:
@@ -185,26 +190,26 @@ def label_array(names: Sequence[str]) -> NDArray[Any]:
 
 
 def labels_in(cell: Any, separator: str, where: str) -> list[str]:
-    """Return the names of the labels of a cell: of a list, or of what is between separators."""
+    """Return the names of the labels in a cell, which is a list or a string with separators."""
     if label_of_cell(cell) is None:
         return []
-    values = items_of(cell)
+    values = list_items(cell)
     if values is None:
         values = cell.split(separator) if isinstance(cell, str) else [cell]
     if not all(type(value) in (str, int, bool) for value in values):
         raise ValueError(f"{where} holds {cell!r}; labels are a string, or a list of strings.")
-    return [name for value in values if (name := named(value).strip())]
+    return [name for value in values if (name := label_text(value).strip())]
 
 
 def check_labels(y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
-    """Return labels as an array of shape (D,); see `as_labels`."""
+    """Convert the labels of D documents to an array of shape (D,); see `as_labels`."""
     labels = as_labels(y, name)
     check_number(labels, n_documents, f"label in {name}")
     return labels
 
 
 def check_numbers(y: Any, n_documents: int | None, name: str = "y") -> Floats:
-    """Return the finite numbers of documents, (D,); raise a ValueError that names the repair."""
+    """Convert the target numbers of documents to an array of finite float64, (D,)."""
     from sklearn.utils import column_or_1d
 
     if y is None:
@@ -232,7 +237,7 @@ def check_numbers(y: Any, n_documents: int | None, name: str = "y") -> Floats:
         row = int(np.argmin(np.abs(numbers) <= _FARTHEST))
         raise ValueError(
             f"{name} contains NaN, infinity or a value too large for {numbers.dtype!r}: "
-            f"{name}[{row}] is {numbers[row]}. Leave documents without a number out."
+            f"{name}[{row}] is {numbers[row]}. Leave out documents without a number."
         )
     if n_documents is not None:
         check_number(numbers, n_documents, f"number in {name}")
@@ -240,7 +245,10 @@ def check_numbers(y: Any, n_documents: int | None, name: str = "y") -> Floats:
 
 
 def check_number(values: Any, n_documents: int, what: str) -> None:
-    """Raise a ValueError unless there is a value for each document; `what` begins with its name."""
+    """Raise a ValueError unless there is a value for each document.
+
+    `what` describes the values, and begins with the noun for one of them: "label in y_val".
+    """
     if len(values) != n_documents:
         name, *where = what.split(" ", 1)
         raise ValueError(
@@ -251,51 +259,53 @@ def check_number(values: Any, n_documents: int, what: str) -> None:
 
 
 class ClassNames:
-    """The classes of a model, of one type, and the labels that mean them by their values.
+    """A map from labels to the classes of a model, compared by value.
 
-    A table in CSV has only text: there "1" and 1 are one class. Where it `grows`, labels that are
-    none of the classes are added behind them.
+    A table in CSV has only text, so the label "1" stands for the class 1. If `grows` is set,
+    `lookup` appends unknown labels to the classes.
     """
 
     grows = False
 
     def __init__(self, labels: list[Any]) -> None:
         self.labels = list(labels)
-        self.names = [named(label) for label in labels]
+        self.names = [label_text(label) for label in labels]
         self._kind: type = type(next(iter(labels), None))
         keys = zip(labels, map(self._value, self.names), strict=True)
         self._numbers = {key: number for number, pair in enumerate(keys) for key in pair}
 
     def number(self, label: Any) -> int | None:
-        """Return the number of the class with a label, None if there is none.
+        """Return the number of the class that a label stands for, or None.
 
-        "True" of pandas and "true" of JSON are one boolean, "1.0" and "1" one number.
+        "True" of pandas and "true" of JSON are the same boolean, "1.0" and "1" the same number.
         """
         is_whole = isinstance(label, float) and label.is_integer()
-        text = f"{label:.0f}" if is_whole else str(label)  # pandas writes "2" as 2.0
-        with suppress(TypeError):  # a list has no hash
-            for key in (label, text, self._value(named(label))):
+        # pandas turns a column of whole numbers into floats if one is missing.
+        text = f"{label:.0f}" if is_whole else str(label)
+        # A list of labels is not hashable, and is no class.
+        with suppress(TypeError):
+            for key in (label, text, self._value(label_text(label))):
                 if key in self._numbers:
                     return self._numbers[key]
         return None
 
-    def checked(self, label: Any, where: str, repair: str = _IN_A_TABLE) -> int:
-        """Return the number of the class with a label, which stands somewhere in the input."""
+    def lookup(self, label: Any, where: str, repair: str = _IN_A_TABLE) -> int:
+        """Return the number of the class that a label, found at `where`, stands for, or raise."""
         number = self.number(label)
         if number is None and self.grows:
-            value, number = self._value(named(label)), len(self.names)
+            value, number = self._value(label_text(label)), len(self.names)
             self._numbers[value] = number
-            self.names.append(named(label))
-            self.labels.append(value if type(value) is self._kind else named(label))
+            self.names.append(label_text(label))
+            self.labels.append(value if type(value) is self._kind else label_text(label))
         elif number is None:
-            known = listed(self.names, _SHOWN, lambda name: repr(name[:40]))
+            names = listed(self.names, _SHOWN, lambda name: repr(name[:40]))
             raise ValueError(
-                f"{where}: {named(label)!r} is no class of the model; it has {known}. {repair}"
+                f"{where}: {label_text(label)!r} is no class of the model; it has {names}. {repair}"
             )
         return number
 
     def _value(self, name: str) -> Any:
-        """Return what a name is compared by."""
+        """Return the value by which a name of a class is compared."""
         if self._kind is bool:
             return name.lower()
         number = as_number(name) if self._kind in (int, float) else None
@@ -303,7 +313,7 @@ class ClassNames:
 
 
 def as_number(name: str) -> float | None:
-    """Return the number that a name is, as Python writes it; NaN, which equals nothing, is None."""
+    """Return the number that a name spells in Python's notation, or None; NaN is no number."""
     if name.isascii() and "_" not in name:
         for number in (int, float):
             with suppress(ValueError):
@@ -311,13 +321,13 @@ def as_number(name: str) -> float | None:
     return None
 
 
-def named(label: Any) -> str:
-    """Return a label as text, as JSON and CSV write it."""
+def label_text(label: Any) -> str:
+    """Return a label as text, with booleans in lower case as in JSON."""
     return str(label).lower() if isinstance(label, bool) else str(label)
 
 
-def said_of_unknown(n_documents: int, labels: list[Any]) -> str:
-    """Name labels of documents that are none of the model's."""
+def unknown_labels_note(n_documents: int, labels: list[Any]) -> str:
+    """Return a note on documents whose labels are not labels of the model."""
     return (
         f"{counted(n_documents)} {agreeing(n_documents, 'have')} a label that the model does not "
         f"know, {listed(labels)}: it cannot be right there, and each counts as a mistake."
@@ -325,15 +335,15 @@ def said_of_unknown(n_documents: int, labels: list[Any]) -> str:
 
 
 def class_numbers(labels: NDArray[Any], classes: list[Any]) -> Integers:
-    """Return the position of each label (D,) in the classes by its value, (D,); -1 of others."""
-    found, places = np.unique(labels, return_inverse=True)
+    """Encode labels (D,) as positions in the classes, compared by value; unknown ones are -1."""
+    distinct, places = np.unique(labels, return_inverse=True)
     names = ClassNames(classes)
-    numbers = [names.number(label) for label in found.tolist()]
+    numbers = [names.number(label) for label in distinct.tolist()]
     return np.array([-1 if number is None else number for number in numbers], np.int64)[places]
 
 
 def encode_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> Integers:
-    """Return the position of each label (D,) in the classes, (D,)."""
+    """Encode labels (D,) as positions in the classes, (D,); raise a ValueError for unknown ones."""
     numbers = class_numbers(labels, classes.tolist())
     unseen = np.unique(labels[numbers < 0])
     if len(unseen):
@@ -354,14 +364,15 @@ def document_weights(
     if isinstance(sample_weight, (dict, str)):
         raise TypeError(
             f"sample_weight has a number for each document; got {sample_weight!r}. Weights of "
-            "classes are a parameter: HANClassifier(class_weight=...)."
+            "classes are the parameter HANClassifier(class_weight=...)."
         )
     try:
         weights = check_sample_weight(
             sample_weight, labels, dtype=np.float64, ensure_non_negative=True
         )
     except (ValueError, OverflowError) as error:
-        if "string to float" in str(error):  # of the texts in its place, which it quotes
+        # Texts given as the third positional argument would be quoted whole in NumPy's error.
+        if "string to float" in str(error):
             raise ValueError(
                 "sample_weight, the third argument, has a number for each document; got strings. "
                 "Name the other arguments: fit(X, y, X_unlabelled=texts)."
@@ -374,7 +385,7 @@ def document_weights(
         raise ValueError("sample_weight is zero throughout: no document is left to learn from.")
     if class_weight is not None:
         with np.errstate(over="ignore", under="ignore"):
-            weights = weights * _by_class(class_weight, labels, classes)
+            weights = weights * _class_weights(class_weight, labels, classes)
         if not weights.any():
             raise ValueError(
                 f"class_weight={class_weight} leaves no document a weight to learn from."
@@ -389,14 +400,15 @@ def document_weights(
     return weights
 
 
-def _by_class(class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]) -> Floats:
-    """Return the weight of the class of each document, (D,)."""
+def _class_weights(class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]) -> Floats:
+    """Return the class weight of each document, (D,)."""
     if isinstance(class_weight, list):
         raise ValueError(
-            f"class_weight={class_weight!r}: a list is for several labels a document. Here give a "
+            f"class_weight={class_weight!r}: a list is for several labels per document. Give a "
             "dict, such as {label: weight}, or 'balanced'."
         )
-    if not isinstance(class_weight, dict):  # "balanced", among classes that have documents
+    # "balanced" balances the classes that have documents: a fold of a search may lack one.
+    if not isinstance(class_weight, dict):
         _, numbers, counts = np.unique(labels, return_inverse=True, return_counts=True)
         balanced: Floats = len(labels) / (len(counts) * counts.astype(np.float64))
         return balanced[numbers]
@@ -405,26 +417,27 @@ def _by_class(class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]) ->
         is_beyond_floats = isinstance(value, int) and value > sys.float_info.max
         if not is_weight or is_beyond_floats:
             raise ValueError(f"class_weight of {label!r} is {value!r}; weights are >= 0.")
-    known = classes.tolist()
-    places = map(ClassNames(known).number, class_weight)
-    given = {
-        _plain(label) if place is None else known[place]: float(value)
+    names = classes.tolist()
+    places = map(ClassNames(names).number, class_weight)
+    by_label = {
+        _plain(label) if place is None else names[place]: float(value)
         for place, (label, value) in zip(places, class_weight.items(), strict=True)
     }
-    unknown = [label for label in given if label not in known]
-    without = [label for label in known if label not in given]
-    # scikit-learn's rule: a fold of a search may lack a class, and its weight is not missed there.
+    unknown = [label for label in by_label if label not in names]
+    without = [label for label in names if label not in by_label]
+    # As in scikit-learn, unknown labels alone are no error, since a fold of a search may lack the
+    # class that has a weight.
     if unknown and without:
         raise ValueError(
-            f"class_weight names {listed(unknown)}, which are not classes, and has no weight of "
-            f"{listed(without)}; the classes are {listed(known, 20)}."
+            f"class_weight names {listed(unknown)}, which are not classes, and has no weight for "
+            f"{listed(without)}; the classes are {listed(names, 20)}."
         )
-    of_classes = np.array([given.get(label, 1.0) for label in known])
-    return of_classes[class_numbers(labels, known)]
+    weights = np.array([by_label.get(label, 1.0) for label in names])
+    return weights[class_numbers(labels, names)]
 
 
 def refuse_collections(y: Any, name: str | Callable[[int], str]) -> None:
-    """Raise TypeError if there is a collection of labels for a document, and no indicator."""
+    """Raise a TypeError if a document has a collection of labels, unless y is an indicator."""
     items: Any = y if isinstance(y, (list, tuple)) else ()
     if len(getattr(y, "shape", ())) == 1:
         items = np.asarray(y, dtype=object)
@@ -434,10 +447,9 @@ def refuse_collections(y: Any, name: str | Callable[[int], str]) -> None:
         if isinstance(plain_label(item), _COLLECTIONS):
             raise TypeError(
                 f"{name(i) if callable(name) else f'{name}[{i}]'} holds a collection of labels, "
-                f"{in_one_line(repr(item), 60)}. Several labels a document are given as an "
-                "indicator with a column for each: binarizer = sklearn.preprocessing."
-                "MultiLabelBinarizer(); Y = binarizer.fit_transform(y), whose columns are "
-                "binarizer.classes_; on the command line by --separator ';'."
+                f"{in_one_line(repr(item), 60)}. Give several labels per document as an indicator "
+                "with a column for each label: Y = sklearn.preprocessing.MultiLabelBinarizer()"
+                ".fit_transform(y), on the command line --separator ';'."
             )
 
 
@@ -455,14 +467,14 @@ def _kind(label: Any) -> str:
 
 
 def check_groups(groups: Any, n_documents: int) -> Integers:
-    """Return the number of each document's group, (D,)."""
+    """Encode the group of each document as an integer, (D,)."""
     names = label_list(groups)
     check_number(names, n_documents, "group")
     missing = [row for row, name in enumerate(names) if is_missing(name)]
     if missing:
         raise ValueError(
-            f"groups has a missing value at position {missing[0]}; give a document that belongs to "
-            "none a name of its own."
+            f"groups has a missing value at position {missing[0]}; give a document without a group "
+            "a name of its own."
         )
     number: dict[Any, int] = {}
     try:
@@ -475,7 +487,7 @@ def check_groups(groups: Any, n_documents: int) -> Integers:
 
 
 def check_several_groups(groups: Any, n_documents: int, needed: str) -> Integers:
-    """Return the number of each document's group, (D,); `needed` says what one alone cannot do."""
+    """Encode groups, (D,), of which there must be several; `needed` says why, for the message."""
     numbers = check_groups(groups, n_documents)
     if not numbers.any():
         raise ValueError(f"All documents are of one group, {label_list(groups)[0]!r}; {needed}.")
@@ -486,7 +498,7 @@ _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
 def is_indicator(y: Any) -> bool:
-    """Return whether labels come in several columns, or as a sparse matrix."""
+    """Return whether labels have several columns, or are a sparse matrix."""
     shape = getattr(y, "shape", None)
     if shape is None and _are_rows(y):
         shape = np.asarray(y, dtype=object).shape
@@ -494,7 +506,7 @@ def is_indicator(y: Any) -> bool:
 
 
 def _are_rows(y: Any) -> bool:
-    """Return whether these are rows of numbers, of one length; not collections of names."""
+    """Return whether y is a list of rows of numbers of one length, not collections of names."""
     rows = y if isinstance(y, (list, tuple)) else ()
     if not all(isinstance(row, (list, tuple, np.ndarray)) for row in rows):
         return False
@@ -502,9 +514,10 @@ def _are_rows(y: Any) -> bool:
 
 
 def check_indicator(y: Any, n_documents: int, name: str) -> tuple[Flags, NDArray[Any] | None]:
-    """Check an indicator; return it as (D, L), and the names of a DataFrame's columns, (L,)."""
+    """Check an indicator; return it as (D, L), and the column names of a DataFrame, (L,)."""
     refuse_collections(y, name)
-    if hasattr(y, "to_pandas") and hasattr(y, "column_names"):  # a table of Arrow
+    # A table of Arrow has these two.
+    if hasattr(y, "to_pandas") and hasattr(y, "column_names"):
         y = y.to_pandas()
     columns = getattr(y, "columns", None)
     names = None if columns is None else check_names(columns, f"The columns of {name}")
@@ -513,38 +526,43 @@ def check_indicator(y: Any, n_documents: int, name: str) -> tuple[Flags, NDArray
     if values.shape[1] < 2:
         raise ValueError(
             f"{name} has {counted(values.shape[1], 'column')}; an indicator of several labels has "
-            "two or more. For one label give a single column of labels, of shape (n_documents,)."
+            "two or more. For one label per document, give labels of shape (n_documents,)."
         )
     return values, names
 
 
 def check_names(names: Any, what: str = "classes") -> NDArray[Any]:
-    """Return names of labels, (L,), in their order; a number stands for as many without names."""
+    """Check label names, (L,), and keep their order; an integer L stands for the names 0 to L-1."""
     if isinstance(names, (int, np.integer)) and not isinstance(names, bool):
         names = range(max(int(names), 0))
-    found = [name.item() if isinstance(name, np.generic) else name for name in names]
-    kinds = {type(name) for name in found}
+    names = [name.item() if isinstance(name, np.generic) else name for name in names]
+    kinds = {type(name) for name in names}
     if not kinds <= {str} and not kinds <= {int}:
         raise TypeError(
             f"{what} are of the types {sorted(kind.__name__ for kind in kinds)}; names of labels "
             "are all strings or all integers. Rename them, for example by str."
         )
-    twice = [name for name, count in Counter(found).items() if count > 1]
+    twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise ValueError(f"{what} have {twice[0]!r} twice; each label needs a name of its own.")
-    ending = [name for name in found if isinstance(name, str) and name.endswith("\0")]
+    ending = [name for name in names if isinstance(name, str) and name.endswith("\0")]
     if ending:
         raise ValueError(f"{what} have {ending[0]!r}, and NumPy drops NUL at the end of a name.")
-    return np.array(found)
+    return np.array(names)
 
 
-def in_order(values: Flags, columns: NDArray[Any] | None, names: NDArray[Any], name: str) -> Flags:
-    """Return the columns of an indicator, unnamed or named, in the order of the labels, (D, L)."""
+def in_label_order(
+    values: Flags, columns: NDArray[Any] | None, names: NDArray[Any], name: str
+) -> Flags:
+    """Return an indicator with its columns in the order of the labels, (D, L).
+
+    `columns` are the names of its columns, if it has any.
+    """
     if columns is None:
         if values.shape[1] != len(names):
             raise ValueError(
                 f"{name} has {counted(values.shape[1], 'column')}, and this classifier has "
-                f"{counted(len(names), 'label')}; each column is one, in the order of classes_."
+                f"{counted(len(names), 'label')}; give a column for each, in the order of classes_."
             )
         return values
     place = {column: number for number, column in enumerate(columns.tolist())}
@@ -563,22 +581,22 @@ def in_order(values: Flags, columns: NDArray[Any] | None, names: NDArray[Any], n
     return values[:, [place[label] for label in names.tolist()]]
 
 
-def with_unknown(
+def append_unknown(
     values: Flags, columns: NDArray[Any] | None, names: NDArray[Any], name: str
 ) -> tuple[Flags, list[Any]]:
-    """Return the columns of an indicator as `in_order`, then those of labels that are not known.
+    """Order the columns of an indicator by `in_label_order`, and append those of unknown labels.
 
-    Also return the names of these.
+    Also return the names of the unknown labels.
     """
     if columns is None or not np.isin(names, columns).all():
-        return in_order(values, columns, names, name), []
-    is_known = np.isin(columns, names)
-    known = in_order(values[:, is_known], columns[is_known], names, name)
-    return np.hstack([known, values[:, ~is_known]]), columns[~is_known].tolist()
+        return in_label_order(values, columns, names, name), []
+    is_label = np.isin(columns, names)
+    ordered = in_label_order(values[:, is_label], columns[is_label], names, name)
+    return np.hstack([ordered, values[:, ~is_label]]), columns[~is_label].tolist()
 
 
 def _values(y: Any, name: str) -> Flags:
-    """Return an indicator as booleans, (D, L)."""
+    """Convert an indicator to booleans, (D, L)."""
     refuse_masked(y, name)
     if hasattr(y, "tocsr"):
         values = y.tocsr().toarray()
@@ -599,102 +617,103 @@ def _values(y: Any, name: str) -> Flags:
     other = values[(values != 0) & (values != 1)]
     if len(other) and (np.isnan(other) | (other == -1)).all():
         raise ValueError(
-            f"{name} of shape {values.shape} holds {other[0]:g}, as where labels are missing; an "
-            "indicator holds 1 where a document has the label of the column, else 0. Give 0 if it "
-            "means that the document lacks the label, or leave documents out whose labels are not "
-            "known."
+            f"{name} of shape {values.shape} holds {other[0]:g}, as where labels are missing, but "
+            "an indicator holds 0 and 1. Give 0 where a document lacks a label, or leave out "
+            "documents whose labels are not known."
         )
     if len(other):
         raise ValueError(
-            f"{name} of shape {values.shape} holds {other[0]}; an indicator of several labels a "
-            "document holds 0 and 1 alone. Several columns of classes or numbers cannot be learnt "
-            "at once: fit one classifier for each."
+            f"{name} of shape {values.shape} holds {other[0]}, but an indicator of several labels "
+            "holds 0 and 1. Several columns of classes or numbers cannot be learnt at once: fit "
+            "one classifier for each."
         )
     return values.astype(bool)
 
 
 def warn_of_order(X: Any, y: Any, name: str, documents: str = "X") -> None:
-    """Warn of labels, or weights, whose index of pandas has the rows of X in another order."""
-    of_documents: Any = getattr(X, "index", None)
-    of_labels: Any = getattr(y, "index", None)
-    # Lists have an `index`, too. Rows go by position: a filtered X and a reset y are usual.
-    if not hasattr(of_documents, "is_unique") or not hasattr(of_labels, "is_unique"):
+    """Warn if labels or weights have the pandas index of X in another order."""
+    index: Any = getattr(X, "index", None)
+    other: Any = getattr(y, "index", None)
+    # A list has a method `index`, too. Only a permutation is suspicious: rows are matched by
+    # position, and it is common to filter X and to reset the index of y.
+    if not hasattr(index, "is_unique") or not hasattr(other, "is_unique"):
         return
-    if len(of_documents) != len(of_labels) or of_documents.equals(of_labels):
+    if len(index) != len(other) or index.equals(other):
         return
-    if of_documents.nlevels != of_labels.nlevels or not of_documents.is_unique:
+    if index.nlevels != other.nlevels or not index.is_unique:
         return
-    if of_labels.is_unique and of_labels.isin(of_documents).all():
+    if other.is_unique and other.isin(index).all():
         warn_user(
-            f"{documents} and {name} have the same index in another order. They go together by "
-            "position, so documents get what belongs to others. "
-            f"{name}.loc[{documents}.index] has the order of {documents}; if positions are right, "
-            f"{name}.set_axis({documents}.index) says so."
+            f"{documents} and {name} have the same index in another order, but are matched by "
+            f"position. Give {name}.loc[{documents}.index] or, if the positions are right, "
+            f"{name}.set_axis({documents}.index)."
         )
 
 
 def warn_of_names(names: NDArray[Any]) -> None:
-    """Warn of names (C,) that differ by blanks, capitals or code points alone, or are blank."""
+    """Warn of class names, (C,), that differ only in blanks, case or Unicode form, or are blank."""
     alike: dict[str, list[str]] = {}
     for name in names.tolist():
         if isinstance(name, str):
             alike.setdefault(" ".join(normal_form(name.casefold()).split()), []).append(name)
-    found = [" and ".join(map(repr, each)) for each in alike.values() if len(each) > 1]
-    if found:
+    pairs = [" and ".join(map(repr, same)) for same in alike.values() if len(same) > 1]
+    if pairs:
         warn_user(
-            f"Labels differ by blanks, capitals or code points alone: {listed(found, write=str)}. "
-            "They are learnt as different ones. If they are the same, write them in one way."
+            f"Labels differ by blanks, capitals or code points alone: {listed(pairs, write=str)}. "
+            "They are learnt as different ones; if they are the same, spell them alike."
         )
     texts = [name for name in names.tolist() if isinstance(name, str)]
     missing = [name for name in texts if is_blank(name) or name.strip() in WRITTEN_MISSING | ERRORS]
     if missing:
         warn_user(
             f"Labels look like missing values, and are learnt as any others: {listed(missing)}. If "
-            "they stand for no label, leave their documents out."
+            "they mean that there is no label, leave out their documents."
         )
     warn_of_joined(texts)
 
 
-# Separators that no name of a class has, and those that need a sign that they separate.
+# The first are never part of a class name. The others may be, and count as separators only if
+# their pieces recur in other names, or are names themselves.
 _SEPARATORS, _DOUBTFUL_SEPARATORS = ";|\n\t", ",#/+ "
 
 
 def warn_of_joined(names: Sequence[str]) -> None:
-    """Warn of a label that looks like several of one document, in a list or joined."""
-    found = next(((name, items, "") for name in names if (items := items_of(name))), None)
+    """Warn of a label that looks like several labels of one document, in a list or joined."""
+    joined = next(((name, items, "") for name in names if (items := list_items(name))), None)
     for separator in _SEPARATORS + _DOUBTFUL_SEPARATORS:
-        parts = {name: [*filter(None, map(str.strip, name.split(separator)))] for name in names}
-        distinct = {part for each in parts.values() for part in each}
-        # In combinations parts recur, and so they do where a level of a tree stands in front of
-        # the next one; there each is in one name alone. "very good" and 4/5 are no combinations.
+        pieces = {name: [*filter(None, map(str.strip, name.split(separator)))] for name in names}
+        distinct = {piece for items in pieces.values() for piece in items}
+        # Where labels are joined, the same pieces recur in many names, so there are fewer pieces
+        # than names. The paths of a tree of labels have more: each leaf is in one name alone. A
+        # blank separates words ("very good"), and 4/5 is a rating.
         recur = separator != " " and len(distinct) <= len(names)
         recur = recur and not all(map(str.isdecimal, distinct))
-        for name, each in parts.items():
-            is_sure = separator in _SEPARATORS or recur or (distinct and {*names}.issuperset(each))
-            if found is None and len(each) > 1 and is_sure:
-                found = name, each, separator
-    if found is not None:
-        name, each, separator = found
+        for name, items in pieces.items():
+            is_sure = separator in _SEPARATORS or recur or (distinct and {*names}.issuperset(items))
+            if joined is None and len(items) > 1 and is_sure:
+                joined = name, items, separator
+    if joined is not None:
+        name, items, separator = joined
         how = f"label.split({separator!r})" if separator else "ast.literal_eval(label)"
         warn_user(
             f"{in_one_line(repr(name), 60)} is learnt as one label, and looks like several: "
-            f"{listed(each)}. If a document has several labels, split them by {how} for a "
+            f"{listed(items)}. If a document has several labels, split them by {how} for a "
             f"MultiLabelBinarizer; on the command line, give --separator {separator or ','!r}."
         )
 
 
 def warn_of_conflicts(n_words: Integers, n_documents: int) -> None:
-    """Warn if many documents of ten words or more have the words of one of another class.
+    """Warn if many documents of ten words or more equal a document with another label.
 
-    `n_words` has the number of words of each document with the words of such another one.
+    `n_words` holds the number of words of each document that has such a duplicate.
     """
     n_conflicting = int(np.count_nonzero(n_words >= _SHORTEST))
     if n_documents < _ENOUGH_DOCUMENTS or n_conflicting <= _DOUBTFUL_SHARE * n_documents:
         return
     warn_user(
         f"{n_conflicting:,} of {n_documents:,} documents {agreeing(n_conflicting, 'have')} "
-        f"{_SHORTEST} words or more, and the same words as one with another label: nothing can get "
-        "both right. An audit lists them: audit_labels(...).conflicts, or sk-han audit."
+        f"{_SHORTEST} words or more, and the same words as one with another label, so no model can "
+        "get both right. audit_labels(...).conflicts or sk-han audit lists them."
     )
 
 

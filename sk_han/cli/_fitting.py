@@ -25,7 +25,7 @@ from sk_han._utils.files import replacing_together
 from sk_han._utils.messages import agreeing, counted, in_one_line, nearest_name, warn_user
 from sk_han._utils.progress import Stages, duration, tell
 from sk_han._validation.cells import read_column
-from sk_han._validation.labels import ClassNames, check_several_groups, named
+from sk_han._validation.labels import ClassNames, check_several_groups, label_text
 from sk_han.cli._program import STANDARD, UsageError
 from sk_han.cli._tables import (
     LabelSets,
@@ -232,7 +232,7 @@ def _write_parts(
     cells = frame[arguments.label]
     if arguments.separator is not None:  # lists of JSON
         join = arguments.separator.join
-        cells = cells.map(lambda cell: join(map(named, cell)) if type(cell) is list else cell)
+        cells = cells.map(lambda cell: join(map(label_text, cell)) if type(cell) is list else cell)
     frame = frame.assign(**{arguments.label: cells})
     for place, rows in zip(_parts_of(arguments), parts, strict=False):  # none without a share
         with writing_rows(place, arguments.sep, frame.attrs["encoding"]) as write:

@@ -134,7 +134,7 @@ def explain(arguments: argparse.Namespace) -> None:
     for name in ("target", "against"):
         label = getattr(arguments, name)
         if label is not None:
-            number = classes.checked(label, f"--{name}", "Give one of these.")
+            number = classes.lookup(label, f"--{name}", "Give one of these.")
             options[name] = classes.labels[number]
     frame = next(frames(arguments.data, arguments, [arguments.label], features, arguments.rows))
     documents, y_true = documents_of(frame, features, arguments), None

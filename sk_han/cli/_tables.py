@@ -277,7 +277,7 @@ class LabelSets:
         names = labels_in(cell, self.separator, where)
         for name in names:
             _check_whole(name, self.separator, f"{where}: ")
-        return [self.classes.checked(name, where) for name in names]
+        return [self.classes.lookup(name, where) for name in names]
 
     def indicator(self, numbers: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
         """Return a row for each set of numbers, (D, L)."""
@@ -333,7 +333,7 @@ def numbers_of(
     """Return the number of each row's class, or the numbers of its labels."""
     column = arguments.label
     if sets is None:
-        cells, number_of = to_labels(frame, column).tolist(), cast(Any, classes.checked)
+        cells, number_of = to_labels(frame, column).tolist(), cast(Any, classes.lookup)
     else:
         cells, number_of = frame[column].tolist(), sets.numbers
     return [number_of(*pair) for pair in zip(cells, cell_places(frame, column), strict=True)]

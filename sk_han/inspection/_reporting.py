@@ -30,6 +30,7 @@ from sk_han._utils.messages import (
 from sk_han._utils.metrics import effective_groups, indicator, median_class, pad_labels
 from sk_han._validation.documents import check_texts
 from sk_han._validation.labels import (
+    append_unknown,
     check_indicator,
     check_labels,
     check_numbers,
@@ -37,9 +38,8 @@ from sk_han._validation.labels import (
     class_numbers,
     is_indicator,
     refuse_collections,
-    said_of_unknown,
+    unknown_labels_note,
     warn_of_order,
-    with_unknown,
 )
 from sk_han.inspection._auditing import may_be_chance, suspected_labels
 from sk_han.inspection._class_mix import estimated_mix
@@ -323,7 +323,7 @@ def _named_classes(
 
 def _indicator(y: Any, X: Any, classes: NDArray[Any], name: str) -> tuple[NDArray[Any], list[Any]]:
     """Check an indicator, and put its columns in the order of the labels, unknown ones last."""
-    return with_unknown(*check_indicator(y, n_documents_of(X), name), classes, name)
+    return append_unknown(*check_indicator(y, n_documents_of(X), name), classes, name)
 
 
 def predictions(
@@ -422,7 +422,7 @@ def _evaluate(
     if n_with := int(true[:, n_classes:].any(axis=1).sum()):
         unknown = [labels[i] for i in np.flatnonzero(counts).tolist() if i >= n_classes]
         notes.append(
-            f"{said_of_unknown(n_with, unknown)} The log loss leaves them out"
+            f"{unknown_labels_note(n_with, unknown)} The log loss leaves them out"
             f"{', and so do distances' * (values is not None)}."
         )
     notes += note_on_missing(counts[:n_classes], labels)

@@ -13,7 +13,7 @@ from scipy.special import bdtr, betaincinv
 
 from sk_han._rendering.blocks import percent
 from sk_han._utils.messages import agreeing, counted
-from sk_han._validation.labels import said_of_unknown, warn_of_order
+from sk_han._validation.labels import unknown_labels_note, warn_of_order
 from sk_han.inspection._estimators import read_documents, reader_of
 from sk_han.inspection._reporting import (
     classes_of,
@@ -302,4 +302,4 @@ def _notes(
     if n_blank:
         yield f"{counted(n_blank, 'blank text')} {agreeing(n_blank, 'are')} never accepted."
     if n_unknown:
-        yield said_of_unknown(n_unknown, unknown)
+        yield unknown_labels_note(n_unknown, unknown)

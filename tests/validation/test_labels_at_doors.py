@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import sk_han
-from sk_han._validation.labels import named
+from sk_han._validation.labels import label_text
 from sk_han.cli import main
 from sk_han.datasets import load_csv
 from tests.tiny_models import tiny
@@ -114,7 +114,7 @@ def outcome(call):
         except (TypeError, ValueError) as error:
             return None, str(error)
     whole = [int(each) if isinstance(each, float) else each for each in found]
-    return sorted(map(named, whole)), " | ".join(str(each.message) for each in caught)
+    return sorted(map(label_text, whole)), " | ".join(str(each.message) for each in caught)
 
 
 def check(expected, found):

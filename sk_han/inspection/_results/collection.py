@@ -43,7 +43,7 @@ from sk_han._validation.labels import (
     ClassNames,
     check_indicator,
     check_numbers,
-    in_order,
+    in_label_order,
     is_indicator,
     refuse_collections,
 )
@@ -562,5 +562,5 @@ def _label_sets(y_true: Any, classes: NDArray[Any], n_documents: int) -> list[tu
             f"({n_documents}, {len(classes)}): 1 where a document has the label of the column, "
             f"else 0; got {a_kind(y_true)}."
         )
-    t = in_order(*check_indicator(y_true, n_documents, "y_true"), classes, "y_true")
+    t = in_label_order(*check_indicator(y_true, n_documents, "y_true"), classes, "y_true")
     return [tuple(classes[row].tolist()) for row in t]
