@@ -1,4 +1,4 @@
-"""Saving and loading models, in files that hold data only."""
+"""Saving models to files that hold data only, and loading them."""
 
 from __future__ import annotations
 
@@ -59,33 +59,34 @@ if TYPE_CHECKING:
     )
 
 
-# Parameters that no file holds: an encoder, and folders of this machine.
+# Parameters that are not saved: an encoder may be any object, caches are folders of this machine,
+# and the steps of a Pipeline are described one by one.
 _NOT_STORED = ("encoder", "encoder_memory", "memory", "steps")
 
 
 def load(path: str | os.PathLike[str], *, encoder: Any = None) -> Saved | Pipeline:
-    """Load an estimator that `save` wrote. No code is run from the file.
+    """Load an estimator that `save` wrote, without running code from the file.
 
     Parameters
     ----------
     path : str or path-like
     encoder : object or str, default=None
-        The encoder of sentences that the `HANClassifier` or `SentenceEmbedder` was given, or its
-        name ``"module:Name"``: no file holds it. Its vectors of fixed sentences must be those of
-        the fit. Other models ignore it.
+        The sentence encoder of the `HANClassifier` or `SentenceEmbedder`, or its name
+        ``"module:Name"``, since the encoder is not saved. Its vectors of fixed sentences must be
+        those of the fit. Other models ignore it.
 
     Returns
     -------
     HANClassifier, HANRegressor, HierarchicalTokenizer, SentenceEmbedder, Pipeline, \
             SequenceTagger or AttentionTranslator
-        Fitted; on the machine that saved it, its predictions have the same bits. A classifier
-        computes on the device it was fitted on, or on the CPU if that is absent.
+        The fitted estimator; on the machine that saved it, its predictions have the same bits. A
+        classifier computes on the device that it was fitted on, or on the CPU if that is missing.
 
     Raises
     ------
     ModelFormatError
-        If the file is empty, cut off, damaged, no file of `save`, or of another format; if it needs
-        another encoder, or none. It is a ValueError.
+        If the file is empty, truncated, damaged, not written by `save`, or of another format; if
+        the model needs another encoder, or none. It is a ValueError.
     OSError
         If the file cannot be read, or is a pipe or device; FileNotFoundError if there is none.
 
@@ -95,18 +96,18 @@ def load(path: str | os.PathLike[str], *, encoder: Any = None) -> Saved | Pipeli
 
     Notes
     -----
-    The SHA-256 in the file detects accidents, not attacks: whoever changes the file can change it
-    too, and cause other predictions, or slow ones by a `token_pattern` made for that. Whatever the
-    file holds, loading takes at most 64 times its size, and 4 MB.
+    The SHA-256 in the file detects accidental damage, not attacks: whoever can change the file can
+    also change the hash, and with it the predictions, or their time by a `token_pattern` that
+    backtracks. Whatever the file holds, loading takes at most 64 times its size plus 4 MB.
     """
     with model_file(path) as file:
-        return restored(*read_model(file), encoder)
+        return from_description(*read_model(file), encoder)
 
 
-def restored(description: Any, arrays: Arrays, encoder: Any) -> Any:
-    """Create the estimator that a file describes; errors are those of `model_file`."""
+def from_description(description: Any, arrays: Arrays, encoder: Any) -> Any:
+    """Create the estimator that a file describes; errors do not name the file."""
     pipeline, steps, _ = stored_model(description)
-    estimators = [(name, _estimator(each, arrays, encoder)) for name, each in steps]
+    estimators = [(name, _estimator(data, arrays, encoder)) for name, data in steps]
     check_none_left(arrays)
     if pipeline is None:
         return estimators[0][1]
@@ -114,7 +115,7 @@ def restored(description: Any, arrays: Arrays, encoder: Any) -> Any:
 
 
 def _estimator(data: Any, arrays: Arrays, encoder: Any) -> Any:
-    """Return one of `ESTIMATORS`, fitted."""
+    """Create one of `ESTIMATORS` from its description, with its fitted state."""
     kind = data["class"]
     if kind == "HierarchicalTokenizer":
         return _tokenizer(data, arrays)
@@ -144,11 +145,11 @@ def _tokenizer(data: Any, arrays: Arrays) -> HierarchicalTokenizer:
 
 
 def _with_params(cls: Any, params: dict[str, Any]) -> Any:
-    """Return an estimator with these parameters, and defaults for others."""
+    """Create an estimator with these parameters, and defaults for the others; check all of them."""
     params = {
         name: _with_params(HierarchicalTokenizer, value)
         if isinstance(value, dict) and name.endswith("tokenizer")
-        else value.copy()  # writable, as the saved one
+        else value.copy()  # the array of a file is read-only
         if isinstance(value, np.ndarray)
         else value
         for name, value in params.items()
@@ -160,8 +161,8 @@ def _with_params(cls: Any, params: dict[str, Any]) -> Any:
 
 
 _JOBLIB = (
-    "Move it into a module that can be imported; joblib.dump then stores its name, for files that "
-    "only people you trust hand to joblib.load."
+    "Move it into a module that can be imported and use joblib.dump; joblib.load is only for files "
+    "from people that you trust."
 )
 
 _REPAIRS = {
@@ -192,26 +193,26 @@ def save(
     """Save a fitted estimator to a file that contains data only.
 
     The file is in the safetensors format: arrays by name, and the rest as JSON in its metadata.
-    `load` reads it without running code from it.
-    An existing model is replaced, and only when the new one is complete.
+    `load` reads it without running code from it. An existing model is replaced once the new one is
+    complete.
 
     Parameters
     ----------
     estimator : HANClassifier, HANRegressor, HierarchicalTokenizer, SentenceEmbedder, Pipeline of \
             one of the last two and one of the first two, SequenceTagger or AttentionTranslator
-        Fitted; of a search or a FrozenEstimator, the model inside. An encoder of sentences is in no
-        file, and `load` takes it again; neither is `encoder_memory` or `memory`, a folder of this
-        machine.
+        A fitted estimator; of a search or a FrozenEstimator, the model inside is saved. A sentence
+        encoder is not saved, so `load` takes it again; nor are `encoder_memory` and `memory`, which
+        are folders of this machine.
     path : str or path-like
         The file, by convention with the ending ``.han``.
     text_hashes : bool, default=False
-        Whether a classifier's `text_hashes_` go into the file, so that `report` and others that
-        load it know its training documents. Whoever has such a file can test whether a text was
-        among them.
+        Whether to save a classifier's `text_hashes_`, by which `report` and similar functions
+        recognize training documents. Whoever has such a file can test whether a text was among
+        them.
     overwrite : bool, default=False
-        Whether a file that is not a model is replaced too.
+        Whether to replace an existing file that is not a model.
     table : dict, default=None
-        How the table of the fit was read, for the command line to read others alike; as
+        How the training table was read, so that the command line reads other tables alike; see
         `sk_han.serving.Scorer.table`.
 
     Raises
@@ -222,7 +223,7 @@ def save(
         If the estimator is none of these, or a parameter is not a plain value: a function, a
         callback, an optimizer class, a RandomState. The message names the repair.
     ValueError
-        If the estimator was changed so that `load` would raise an error.
+        If the estimator was changed in such a way that `load` would raise an error.
     OSError
         If the file cannot be written; FileExistsError if it is not a model.
 
@@ -232,9 +233,9 @@ def save(
 
     Notes
     -----
-    The file has neither the moments of the optimizer nor your own attributes. A process that is
-    killed while it writes leaves a hidden file with the ending ``.tmp`` in the folder, which the
-    next `save` there removes.
+    Neither the moments of the optimizer nor attributes that you added are saved. A process that is
+    killed while writing leaves a hidden file with the ending ``.tmp`` in the folder, which the next
+    `save` in the folder removes.
 
     Examples
     --------
@@ -262,25 +263,28 @@ def save(
         "numpy": np.__version__,
         "python": platform.python_version(),
     }
-    description = {"versions": versions, "model": _described(estimator, arrays, text_hashes)}
+    description = {"versions": versions, "model": _describe(estimator, arrays, text_hashes)}
     if table is not None:
         description["table"] = to_plain(table)
     with replacing(path) as file:
         write_model(file, description, arrays)
-        # A file that cannot be loaded must not replace another.
+        # Load the new file before it replaces another one, so that no model is lost.
         first = estimator[0] if type(estimator) is Pipeline else estimator
-        restored(*read_model(file.name), getattr(first, "encoder", None))
+        from_description(*read_model(file.name), getattr(first, "encoder", None))
 
 
-def _described(
+def _describe(
     estimator: Any, arrays: Arrays, text_hashes: bool = False, name: str = "tokenizer"
 ) -> dict[str, Any]:
-    """Describe an estimator; `name` is that of a tokenizer among the arrays."""
+    """Describe an estimator in JSON's types, and add its arrays to `arrays`.
+
+    `name` begins the names of the arrays of a tokenizer.
+    """
     kind = type(estimator).__name__
     if type(estimator) is Pipeline:
         _check_steps(estimator)
-        steps = [[name, _described(step, arrays, text_hashes)] for name, step in estimator.steps]
-        return _unfitted(estimator, arrays) | {"steps": steps}
+        steps = [[name, _describe(step, arrays, text_hashes)] for name, step in estimator.steps]
+        return _describe_params(estimator, arrays) | {"steps": steps}
     if kind not in ESTIMATORS or type(estimator) is not getattr(sk_han, kind):
         raise TypeError(
             "sk_han.save takes a HANClassifier or HANRegressor, a HierarchicalTokenizer or "
@@ -289,14 +293,14 @@ def _described(
             "joblib.dump."
         )
     check_is_fitted(estimator)
-    described = _unfitted(estimator, arrays)
+    described = _describe_params(estimator, arrays)
     if kind == "HierarchicalTokenizer":
-        # A scorer has no scikit-learn to look them up in.
-        of_english = sorted(ENGLISH_STOP_WORDS) if estimator.stop_words == "english" else None
+        # The stop words of scikit-learn are saved, since a Scorer works without scikit-learn.
+        is_english = estimator.stop_words == "english"
         arrays |= pack_words(estimator.vocabulary_, name)
         fitted = {
             "vocabulary": {"words": name},
-            "stop_words": of_english,
+            "stop_words": sorted(ENGLISH_STOP_WORDS) if is_english else None,
             "reading": estimator.reading_,
         }
         return described | {"fitted": fitted}
@@ -305,18 +309,18 @@ def _described(
     check_storable(estimator.encoder_ if kind == "SentenceEmbedder" else fitted)
     if "text_hashes" in state and not text_hashes:
         state["text_hashes"] = None
-    fitted = {name: _encoded(value, name, arrays) for name, value in state.items()}
+    fitted = {name: _encode(value, name, arrays) for name, value in state.items()}
     if kind != "SentenceEmbedder":
         described["requests"] = _requests(estimator)
     return described | {"fitted": fitted}
 
 
-def _encoded(value: Any, name: str, arrays: Arrays) -> Any:
-    """Return a value of the fitted state in JSON's types; add its arrays to `arrays` by name."""
+def _encode(value: Any, name: str, arrays: Arrays) -> Any:
+    """Encode a value of the fitted state in JSON's types, and add its arrays to `arrays`."""
     if isinstance(value, Mapping):
-        return {"state": {key: _encoded(v, f"{name}.{key}", arrays) for key, v in value.items()}}
+        return {"state": {key: _encode(v, f"{name}.{key}", arrays) for key, v in value.items()}}
     if isinstance(value, HierarchicalTokenizer):
-        return _described(value, arrays, name=name)
+        return _describe(value, arrays, name=name)
     if not isinstance(value, np.ndarray):
         return to_plain(value)
     if value.dtype.kind in "biufU":
@@ -347,17 +351,18 @@ def _check_steps(pipeline: Pipeline) -> None:
         )
 
 
-def _unfitted(estimator: Any, arrays: Arrays) -> dict[str, Any]:
-    """Describe the parameters of an estimator."""
+def _describe_params(estimator: Any, arrays: Arrays) -> dict[str, Any]:
+    """Describe the class and parameters of an estimator, and add its arrays to `arrays`."""
     kind, params = type(estimator).__name__, estimator.get_params(deep=False)
-    # Parameters that load would not accept are not saved.
+    # Parameters may have been set since the fit, and `load` would refuse invalid ones.
     validate_parameter_constraints(estimator._parameter_constraints, params, caller_name=kind)
     described: dict[str, Any] = {}
     for name, value in params.items():
         if name in _NOT_STORED:
             continue
+        # `fit` clones the tokenizer that is a parameter, so its fitted state is not needed.
         if type(value) is HierarchicalTokenizer:
-            described[name] = _unfitted(value, arrays)  # `fit` clones it, and so needs no state
+            described[name] = _describe_params(value, arrays)
             continue
         if name == "embedding_init" and type(value) is np.ndarray and value.dtype.kind in "iuf":
             arrays[name] = value
@@ -374,7 +379,7 @@ def _unfitted(estimator: Any, arrays: Arrays) -> dict[str, Any]:
 
 
 def _requests(estimator: Any) -> Any:
-    """Return the metadata requests that `set_fit_request` and similar methods have set."""
+    """Return the metadata requests that were set by `set_fit_request` and similar methods."""
     routing = estimator.get_metadata_routing()
     return to_plain(
         {

@@ -66,7 +66,7 @@ def as_documents(X: Any, tokenizer: Any, columns: NDArray[np.int32] | None = Non
         if tokenizer is None:
             raise TypeError(
                 f"X is {a_kind(X)}, but this HANClassifier was fitted on word ids or on sentence "
-                "vectors. Transform X with the tokenizer or SentenceEmbedder that made its "
+                "vectors. Give it the output of the tokenizer or SentenceEmbedder that made its "
                 "training data, or fit it on raw text."
             )
         documents: DocumentArray = tokenizer.transform_ragged(X)

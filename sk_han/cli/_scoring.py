@@ -40,7 +40,7 @@ from sk_han.inspection._drift import drift as compare
 from sk_han.inspection._results.collection import ExplanationList
 from sk_han.inspection._results.document import DocumentExplanation
 from sk_han.serving import Scorer
-from sk_han.serving._scorer import check_threshold, usual_coverage
+from sk_han.serving._scorer import check_threshold, default_coverage
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -77,7 +77,8 @@ def predict(arguments: argparse.Namespace) -> None:
     n_classes, least = len(scorer.classes_), arguments.threshold
     if least is not None:
         check_threshold(least, scorer.target)
-    coverage, is_number = usual_coverage(scorer.model_, arguments.coverage), scorer.target.is_number
+    is_number = scorer.target.is_number
+    coverage = default_coverage(scorer.model_, arguments.coverage)
     if is_number and coverage is None:
         tell("The fit held out too few documents for intervals.", quiet=arguments.quiet)
     part = scorer.model_.pool.columns

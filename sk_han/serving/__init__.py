@@ -1,4 +1,4 @@
-"""Prediction where there is no PyTorch, scikit-learn or SciPy, and a web service."""
+"""Prediction without PyTorch, scikit-learn and SciPy, and a web service."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ __all__ = ["Scorer", "create_app"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs the extra `serve` when it is asked for."""
+    """Import `create_app` on first use, since it needs the packages of the extra `serve`."""
     if name != "create_app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from sk_han._utils.messages import import_optional

@@ -23,13 +23,14 @@ from sk_han._parts.pool import Attribution, NetworkPart, Score
 from sk_han._storage.schema import Shapes, check_weights
 from sk_han._targets import Target
 
-_MOST_WORDS = 8_192  # that are encoded at once, if they are more than a sentence
+# At most so many words are encoded at once, to bound memory; a longer sentence is encoded alone.
+_MOST_WORDS = 8_192
 
 
 class ServedNetwork(NetworkPart):
-    """A `HierarchicalAttentionNetwork` of a checked state, which only predicts, without PyTorch.
+    """A `HierarchicalAttentionNetwork`, restored from a checked state, that works without PyTorch.
 
-    It covers bidirectional GRUs of one layer and attention of one hop, of each label too.
+    It computes bidirectional GRUs of one layer with attention of one hop, and label attention.
     """
 
     batch_size = 64
@@ -39,8 +40,8 @@ class ServedNetwork(NetworkPart):
         options, weights = NetworkOptions.from_plain(state["options"]), state["weights"]
         if options.recurrent != RNN() or type(options.attention) is not Attention:
             raise ValueError(
-                f"its network has rnn={options.rnn!r} and pooling={options.pooling!r}, and a "
-                "Scorer computes rnn='gru' with pooling='attention' or Attention(...) alone: "
+                f"its network has rnn={options.rnn!r} and pooling={options.pooling!r}, but a "
+                "Scorer computes only rnn='gru' with pooling='attention' or Attention(...): "
                 "sk_han.load reads it"
             )
         check_weights(weights, weight_shapes(state["vocabulary_size"], state["n_classes"], options))
@@ -54,15 +55,15 @@ class ServedNetwork(NetworkPart):
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], target: Target, device: str) -> ServedNetwork:
-        """Restore a network; this engine computes on the CPU alone."""
+        """Restore a network; the target and device are ignored, since it computes on the CPU."""
         return cls(state)
 
     def to_state(self) -> dict[str, Any]:
-        """Return the state that it was restored from."""
+        """Return the state that the network was restored from."""
         return dict(self._state)
 
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
-        """Score documents, shape (D, K)."""
+        """Compute the logits of documents, (D, K)."""
         if len(documents) <= self.batch_size:
             return self._read(documents).logits.astype(np.float64)
         portions = range(0, len(documents), self.batch_size)
@@ -70,21 +71,21 @@ class ServedNetwork(NetworkPart):
         return np.concatenate(logits).astype(np.float64)
 
     def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> NDArray[np.float64]:
-        """Score sets of sentences, (M, K); words are read once."""
+        """Compute the logits of sets of sentences, (M, K); each word is encoded once for all."""
         vectors, _, _ = self._read_words(documents)
         one_each = np.ones(len(vectors), dtype=np.int64)
         logits = [
-            self._read_sentences(vectors, some.sentences, some.lengths)[0]
-            for some in coalitions.portions(one_each, _MOST_WORDS)
+            self._read_sentences(vectors, portion.sentences, portion.lengths)[0]
+            for portion in coalitions.portions(one_each, _MOST_WORDS)
         ]
         return np.concatenate(logits).astype(np.float64)
 
     def attend(self, documents: DocumentArray) -> Attribution:
-        """Score documents, and return the attention to their words and sentences."""
+        """Compute the logits of documents and the attention to their words and sentences."""
         return self._read(documents).attribution(np.zeros(documents.n_words))
 
     def gradient_attention(self, documents: DocumentArray, score: Score) -> Attribution:
-        """Multiply attention by the gradient at it, as `sk_han.nn._han` explains."""
+        """Multiply attention by the gradient of the score at it; see `sk_han.nn._han`."""
         words, sentences = documents.words_per_sentence, documents.sentences_per_document
         read = self._read(documents, keep=True)
         logits = read.logits.astype(np.float64)
@@ -97,7 +98,7 @@ class ServedNetwork(NetworkPart):
             sentences,
             of_pooled,
         )
-        vectors, sums = self._parted(read.sentences)
+        vectors, sums = self._split(read.sentences)
         gradient = gru_gradient(self._sentence_encoder, vectors, sentences, of_states)  # (N, H)
         sentence = np.repeat(np.arange(len(words)), words)
         contributions = read.word_weights * (read.word_states * gradient[sentence]).sum(axis=1)
@@ -108,7 +109,7 @@ class ServedNetwork(NetworkPart):
         return read.attribution(contributions)
 
     def _read(self, documents: DocumentArray, *, keep: bool = False) -> _Reading:
-        """Read documents; keep the states of words if they are needed."""
+        """Compute what `_Reading` holds; the states of all words only with `keep`."""
         vectors, word_states, word_weights = self._read_words(documents, keep=keep)
         logits, states, weights = self._read_sentences(
             vectors, np.arange(len(vectors)), documents.sentences_per_document
@@ -118,7 +119,7 @@ class ServedNetwork(NetworkPart):
     def _read_words(
         self, documents: DocumentArray, *, keep: bool = False
     ) -> tuple[Floats, Floats, Floats]:
-        """Return sentence vectors with the sums of label attention; states and weights of words."""
+        """Return sentence vectors, with sums of label attention, and word states and weights."""
         H = self._sentence_encoder.inputs.shape[2]
         kept, pooled = [np.empty((0, H), dtype=np.float32)], []
         for ids, lengths in _chunks(documents.word_ids, documents.words_per_sentence):
@@ -136,8 +137,8 @@ class ServedNetwork(NetworkPart):
     def _read_sentences(
         self, vectors: Floats, chosen: NDArray[np.int64], lengths: Lengths
     ) -> tuple[Floats, Floats, Floats]:
-        """Return logits of documents of chosen sentences, and states and weights of these."""
-        vectors, sums = self._parted(vectors)
+        """Return logits of documents made of chosen sentences, and sentence states and weights."""
+        vectors, sums = self._split(vectors)
         states = self._sentence_encoder.encode(vectors, chosen, lengths)
         document_vectors, sentence_weights = self._sentence_attention.pool(states, lengths)
         weight, bias = self._output
@@ -146,14 +147,14 @@ class ServedNetwork(NetworkPart):
             logits += self._labels.scores(sums[chosen], lengths)
         return logits, states, sentence_weights
 
-    def _parted(self, pooled: Floats) -> tuple[Floats, Floats]:
-        """Return sentence vectors, and the sums of label attention."""
+    def _split(self, pooled: Floats) -> tuple[Floats, Floats]:
+        """Split the vectors of `_read_words` into sentence vectors and sums of label attention."""
         size = self._sentence_encoder.inputs.shape[2]
         return np.ascontiguousarray(pooled[:, :size]), pooled[:, size:]
 
 
 def weight_shapes(V: int, K: int, options: NetworkOptions) -> Shapes:
-    """Return the shape of each weight of the networks that a `ServedNetwork` computes."""
+    """Return the shape of each weight of a network that a `ServedNetwork` can compute."""
     assert options.attention is not None
     A, S = options.attention.size, options.sentence_hidden
     shapes: dict[str, tuple[int, ...]] = {"embedding.weight": (V, options.embedding_dim)}
@@ -175,25 +176,25 @@ def weight_shapes(V: int, K: int, options: NetworkOptions) -> Shapes:
 
 
 class _Reading(NamedTuple):
-    """What the network computes of D documents with N sentences and T words."""
+    """The outputs of the network for D documents with N sentences and T words."""
 
     logits: Floats
-    word_states: Floats  # (T, H), or (0, H) where they were not to be kept
+    word_states: Floats  # (T, H), or (0, H) without `keep`
     word_weights: Floats  # (T,)
     sentences: Floats  # (N, H), from `_read_words`
     sentence_states: Floats  # (N, H)
     sentence_weights: Floats  # (N,)
 
     def attribution(self, contributions: NDArray[Any]) -> Attribution:
-        """Return logits, attention and these contributions of words (T,), in double precision."""
-        found = self.logits, self.word_weights, self.sentence_weights, contributions
-        return Attribution(*(array.astype(np.float64) for array in found))
+        """Return logits, attention and contributions of words, (T,), in double precision."""
+        arrays = self.logits, self.word_weights, self.sentence_weights, contributions
+        return Attribution(*(array.astype(np.float64) for array in arrays))
 
 
 def _chunks(
     word_ids: NDArray[np.int32], lengths: Lengths
 ) -> Iterator[tuple[NDArray[np.int32], Lengths]]:
-    """Yield the words of consecutive sentences, and their lengths; at least one chunk."""
+    """Yield the words and lengths of consecutive sentences; without any, one empty chunk."""
     starts = to_offsets(lengths)
     for rows in chunk_slices(lengths, _MOST_WORDS) if len(lengths) else [slice(0, 0)]:
         yield word_ids[starts[rows.start] : starts[rows.stop]], lengths[rows]

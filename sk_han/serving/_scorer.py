@@ -1,4 +1,4 @@
-"""Scorer: a stored model that predicts and explains without PyTorch and scikit-learn."""
+"""Scorer: a saved model that predicts and explains without PyTorch and scikit-learn."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class ServedTokenizer:
-    """A fitted `HierarchicalTokenizer` that only transforms, of its description in a model file."""
+    """A fitted `HierarchicalTokenizer` that only transforms, restored from a model file."""
 
     def __init__(self, data: Any, arrays: Arrays) -> None:
         stored = stored_tokenizer(data, arrays)
@@ -56,8 +56,9 @@ class ServedTokenizer:
         )
 
     def transform_ragged(self, X: Any) -> DocumentArray:
-        """Turn texts into word ids, as `HierarchicalTokenizer.transform_ragged` does."""
-        texts, size = check_texts(X), ServedNetwork.batch_size  # joblib would read many at once
+        """Convert texts to word ids, as `HierarchicalTokenizer.transform_ragged` does."""
+        # The texts are read in small portions, which bounds memory.
+        texts, size = check_texts(X), ServedNetwork.batch_size
         portions = [texts[first : first + size] for first in range(0, len(texts), size)]
         documents = [self._reader.documents(portion, self.vocabulary_) for portion in portions]
         return DocumentArray.concatenate(documents)
@@ -72,34 +73,38 @@ class ServedTokenizer:
 
 
 def check_threshold(threshold: Any, target: Target) -> None:
-    """Check the least probability of an accepted prediction; infinity accepts none."""
+    """Check a threshold of accepted predictions, a probability, or infinity to accept none."""
     if target.is_number:
         raise ValueError("threshold accepts classes; for a number give coverage, as 0.9.")
     if not target.has_one_label:
         raise ValueError(
-            "threshold accepts documents of one label. For several labels compare each probability "
-            "with a threshold of its own."
+            "threshold accepts documents of one label. For several labels, compare each "
+            "probability with a threshold of its own."
         )
     is_number = isinstance(threshold, Real) and not isinstance(threshold, bool)
     if not is_number or not (0 <= threshold <= 1 or threshold == np.inf):
         raise ValueError(f"threshold must be a probability, such as 0.9; got {threshold!r}.")
 
 
-def accepted(
+def reaches_threshold(
     documents: DocumentArray, probabilities: NDArray[np.float64], threshold: float
 ) -> NDArray[np.bool_]:
-    """Return which predictions reach a threshold, (D,); that of a blank document never does."""
+    """Return which documents are accepted, (D,): their top probability reaches a threshold.
+
+    A blank document is never accepted, since nothing in it speaks for its label.
+    """
     has_words = documents.words_per_document > 0
     return has_words & (probabilities.max(axis=1) >= threshold)
 
 
-def usual_coverage(model: FittedModel, coverage: float | None) -> float | None:
+def default_coverage(model: FittedModel, coverage: float | None) -> float | None:
     """Check the coverage of intervals; by default 0.9, or None if the model has no intervals."""
     scores = model.interval_scores
     if coverage is None and (scores is None or len(scores) < FEWEST_SCORES):
         return None
     coverage = 0.9 if coverage is None else coverage
-    model.interval_ends(np.empty((0, model.target.n_scores)), coverage)  # raises a ValueError
+    # The intervals of no documents raise a ValueError for a coverage that the model cannot give.
+    model.interval_ends(np.empty((0, model.target.n_scores)), coverage)
     return coverage
 
 
@@ -107,28 +112,28 @@ class Scorer:
     """A fitted classifier in a file of `sk_han.save`, without PyTorch, scikit-learn and SciPy.
 
     It needs NumPy and safetensors, narwhals for frames and series, and Numba to be fast.
-    Probabilities are those of the classifier up to rounding, about 1e-6. Create one with
-    `Scorer.load`; threads may share it. It computes ``rnn="gru"`` with ``pooling="attention"`` or
-    `Attention`, the default; `sk_han.load` reads models of other networks.
+    Probabilities equal those of the classifier up to rounding, about 1e-6. Create one with
+    `Scorer.load`; threads may share it. It computes the default network, ``rnn="gru"`` with
+    ``pooling="attention"`` or `Attention`; `sk_han.load` reads models of other networks.
 
     Attributes
     ----------
     model_ : FittedModel
-        The fit, as `HANClassifier.model_`.
+        The fitted model; see `HANClassifier.model_`.
     classes_ : ndarray of shape (n_classes,)
         The labels, in the order of the columns of `predict_proba`.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the columns that are read, the text column first; only of a fit to a table.
+        Names of the columns that are read, the text column first; only after a fit to a table.
     table : dict or None
-        How the table of the fit was read, if the command line or `sk_han.save` has stored it:
-        "text", a list of columns, "label", "sep", "encoding", "separator" (of several labels), and
+        How the training table was read, if the command line or `sk_han.save` stored it: "text", a
+        list of columns, "label", "sep", "encoding", "separator" (of several labels), and
         "decimal".
 
     Notes
     -----
-    In a clone, ``pip install --no-deps .`` and ``pip install numpy safetensors`` install what it
-    needs for lists, ``pip install numba`` what makes it fast; ``import sk_han.serving`` imports no
-    more. The first prediction with Numba compiles, or reads from a cache.
+    In a clone, ``pip install --no-deps .`` and ``pip install numpy safetensors`` install what is
+    needed to read lists, and ``pip install numba`` makes it fast; ``import sk_han.serving`` imports
+    nothing else. With Numba, the first prediction compiles kernels or loads them from a cache.
 
     Examples
     --------
@@ -152,7 +157,7 @@ class Scorer:
         self, state: dict[str, Any], tokenizer: ServedTokenizer | None, encoder: Any = None
     ) -> None:
         model = FittedModel.from_state(state, ServedNetwork)
-        # Only `partial_fit` needs `counts`.
+        # Only `partial_fit` needs `counts`, so their memory is freed.
         parts = {
             name: replace(part, counts=None) if isinstance(part, NgramModel) else part
             for name, part in model.pool.parts.items()
@@ -163,20 +168,20 @@ class Scorer:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, encoder: Any = None) -> Scorer:
-        """Load a classifier, or a Pipeline of tokenizer and classifier, that `sk_han.save` wrote.
+        """Load a classifier or regressor, alone or in a Pipeline, that `sk_han.save` wrote.
 
         Parameters
         ----------
         path : str or path-like
         encoder : object or str, default=None
-            The encoder of sentences that the model was fitted with, as for `sk_han.load`.
+            The sentence encoder that the model was fitted with, as for `sk_han.load`.
 
         Raises
         ------
         ModelFormatError
-            If the file is empty, cut off, damaged, no file of `sk_han.save`, of another format,
-            holds a tokenizer alone or another network, or needs an encoder or another one. It is a
-            ValueError.
+            If the file is empty, truncated, damaged, not written by `sk_han.save`, or of another
+            format; if it holds only a tokenizer, or a network that a Scorer does not compute; if
+            the model needs an encoder, or another one. It is a ValueError.
         OSError
             If the file cannot be read; FileNotFoundError if there is none.
         """
@@ -192,7 +197,8 @@ class Scorer:
                 tokenizer = embedder["tokenizer"]
             elif first is not model:
                 tokenizer = ServedTokenizer(first, arrays)
-            # Parameters and requests are checked, and not used.
+            # A Scorer checks parameters and metadata requests too, though it does not use them, so
+            # that it refuses the same files as `sk_han.load`.
             state = fitted_state(stored_estimator(model, arrays)[2], arrays, ServedTokenizer)
             check_none_left(arrays)
             scorer = cls(state, tokenizer, encoder)
@@ -208,7 +214,7 @@ class Scorer:
 
     @property
     def target(self) -> Target:
-        """What scores mean: `names` of classes or labels, and of several labels `thresholds`."""
+        """The target of the fit: `names` of classes or labels, and `thresholds` of labels."""
         return self.model_.target
 
     @property
@@ -218,7 +224,7 @@ class Scorer:
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
-        """Names of the columns that are read."""
+        """The names of the columns that are read, the text column first."""
         return np.array(self.model_.feature_names, dtype=object)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -227,8 +233,8 @@ class Scorer:
         Parameters
         ----------
         X : n_documents raw texts, DocumentArray, or ndarray of int
-            As in ``HANClassifier.fit``. One text goes into a list: ``[text]``. A model of columns
-            takes a frame, a list with a dict for each document, or a mapping of columns.
+            As in ``HANClassifier.fit``. Put a single text into a list: ``[text]``. A model of
+            columns takes a frame, a list with a dict for each document, or a mapping of columns.
 
         Returns
         -------
@@ -247,13 +253,13 @@ class Scorer:
         Returns
         -------
         ndarray of shape (n_documents, n_classes)
-            Columns in the order of `classes_`; rows sum to 1, but not with several labels a
+            Columns in the order of `classes_`. Rows sum to 1, except with several labels per
             document.
         """
         return self.model_.predict_proba(X)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the logarithms of what `predict_proba` does, finite also for unlikely classes."""
+        """Predict log-probabilities, which stay finite where probabilities underflow to 0."""
         return self.target.log_probabilities(self.model_.logits(X))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -267,28 +273,29 @@ class Scorer:
     def predict_frame(
         self, X: Any, *, threshold: float | None = None, coverage: float | None = None
     ) -> DataFrame:
-        """Predict decisions and probabilities as a table, for a partition of a large collection.
+        """Predict labels and probabilities as a table, for one partition of a large collection.
 
-        Dask, Spark and Ray map this method over partitions, some of which may be empty. A scorer
-        can be pickled, and needs no PyTorch where it is loaded.
+        Dask, Spark and Ray map this method over partitions, some of which may be empty. A Scorer
+        can be pickled, and unpickling it does not need PyTorch.
 
         Parameters
         ----------
         X : n_documents raw texts, DocumentArray, or ndarray of int
             As in `predict`; may be empty.
         threshold : float, default=None
-            Adds a column ``accepted``: whether the largest probability reaches this, such as the
-            threshold of `selective_threshold`; never of a blank text, one without words. For one
-            label per document.
+            Add a column ``accepted``: whether the largest probability reaches this threshold, such
+            as that of `selective_threshold`. A blank text, one without words, is never accepted.
+            Only for one label per document.
         coverage : float, default=None
-            Of a model of numbers, adds the columns ``lower`` and ``upper`` of intervals.
+            Add the columns ``lower`` and ``upper`` of intervals of this coverage. Only for models
+            of numbers.
 
         Returns
         -------
         pandas.DataFrame
             A row for each document, with the index of X if it is a Series or frame of pandas. The
-            column ``prediction`` holds what `predict` returns; with several labels a document,
-            there is a column ``prediction_<label>`` of 1 and 0 for each label. With a threshold
+            column ``prediction`` holds what `predict` returns; with several labels per document,
+            there is a column ``prediction_<label>`` of 1 and 0 for each label. With a threshold,
             the column ``accepted`` is next. A column ``probability_<label>`` for each class or
             label follows, in the order of `classes_`; a model of numbers has none. Names and dtypes
             do not depend on X.
@@ -296,9 +303,10 @@ class Scorer:
         Raises
         ------
         TypeError
-            If a document is missing or not a text; the message has its row.
+            If a document is missing or not a text; the message names its row.
         ValueError
-            If the threshold is not a probability, or documents may have several labels.
+            If the threshold is not a probability, or if the model does not predict one label per
+            document.
         """
         if threshold is not None:
             check_threshold(threshold, self.target)
@@ -307,7 +315,8 @@ class Scorer:
         index = X.index if isinstance(X, (pandas.Series, pandas.DataFrame)) else None
         X = to_records(X)
         if not holds_word_ids(X) and self.model_.pool.columns is None:
-            X = as_list(X)  # of an iterator, too
+            # An iterator has no length.
+            X = as_list(X)
         documents = self.model_.read(X) if len(X) else DocumentArray.from_nested([])
         z = self.model_.pool.logits(documents) if len(X) else np.empty((0, len(self.classes_)))
         if self.target.is_number:
@@ -322,9 +331,10 @@ class Scorer:
         decided, p = self.target.decode(self.target.decide(z)), self.target.probabilities(z)
         if self.target.has_one_label:
             names = ["prediction"]
+            # pandas may store strings as UTF-8, which has no lone surrogates.
             try:
                 dtype = pandas.Series(self.classes_).dtype
-            except UnicodeEncodeError:  # pandas may keep strings as UTF-8
+            except UnicodeEncodeError:
                 dtype = object
             predictions = pandas.Series(decided, index, dtype)
         else:
@@ -333,11 +343,11 @@ class Scorer:
         columns = [predictions]
         if threshold is not None:
             names.append("accepted")
-            columns.append(pandas.Series(accepted(documents, p, threshold), index))
+            columns.append(pandas.Series(reaches_threshold(documents, p, threshold), index))
         names += [f"probability_{label}" for label in self.classes_]
-        found = pandas.concat([*columns, pandas.DataFrame(p, index)], axis=1)
-        found.columns = pandas.Index(names, dtype=object)  # UTF-8 does not hold every name
-        return found
+        frame = pandas.concat([*columns, pandas.DataFrame(p, index)], axis=1)
+        frame.columns = pandas.Index(names, dtype=object)
+        return frame
 
     def explain(self, X: Any, **options: Any) -> ExplanationList:
         """Compute the contribution of each word and sentence to the log-odds of a class.
@@ -352,7 +362,7 @@ class Scorer:
         ValueError
             If a parameter is invalid.
         """
-        # Explanations take as long to import as all that predicts.
+        # Importing explanations takes as long as importing everything that predicts.
         from sk_han.inspection._explanations import ExplainedModel
 
         return ExplainedModel(self.model_).explain(X, **options)

@@ -1,4 +1,4 @@
-"""A stored model as a web service with a page: an app of FastAPI, and uvicorn to serve it."""
+"""A saved model as a web service with a page: a FastAPI app, and uvicorn to serve it."""
 
 from __future__ import annotations
 
@@ -38,46 +38,52 @@ from sk_han._utils.progress import tell
 from sk_han._validation.cells import read_column
 from sk_han._validation.labels import ClassNames
 from sk_han.inspection._contributions import METHODS
-from sk_han.serving._scorer import Scorer, accepted, check_threshold, usual_coverage
+from sk_han.serving._scorer import Scorer, check_threshold, default_coverage, reaches_threshold
 
-MAX_BODY = 2**20  # bytes of a request
-MAX_DOCUMENTS = 100  # of a request
-MAX_EXPLAINED = 100_000  # characters of a request; the answer has up to 400 bytes for each
+# Limits of a request: bytes of its body, documents, and characters of documents to explain, for
+# each of which the answer has up to 400 bytes.
+MAX_BODY = 2**20
+MAX_DOCUMENTS = 100
+MAX_EXPLAINED = 100_000
+# Limits of the service: connections, and bytes of answers that slow clients have yet to receive.
 MAX_CONNECTIONS = 512
-MAX_UNSENT = 2**28  # bytes of answers that wait for their clients
-DEADLINE = 30.0  # seconds from the first byte of a request to the last one of its answer
-SECONDS_WAITING = 10.0  # for a slot
+MAX_UNSENT = 2**28
+# Seconds from the first byte of a request to the last byte of its answer, and for a free slot.
+DEADLINE = 30.0
+SECONDS_WAITING = 10.0
 
 _JSON = "application/json"
-_CHUNK = 2**16  # bytes of an answer that wait for a client
+# Bytes of an answer that are handed to the connection at once.
+_CHUNK = 2**16
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
 }
-_CLASS_OPTIONS = {"against", "classes", "priors", "target", "targets", "threshold"}  # of requests
+# Options of requests that make no sense for a model of numbers.
+_CLASS_OPTIONS = {"against", "classes", "priors", "target", "targets", "threshold"}
 _INPUTS = {"date": ' type="date"', "number": ' type="number" step="any"'}  # by kind
 _UNSENT: list[_Answer] = []  # the oldest first
 _ROUTER = APIRouter()
 
 
 class _Model(NamedTuple):
-    """A loaded model; one of texts alone has no text column and no codings of other columns."""
+    """A loaded model; without columns, it has neither a text column nor codings of columns."""
 
     scorer: Scorer
-    coverage: float | None  # of intervals of numbers, if it has any
+    coverage: float | None  # of the intervals of numbers, if the model has any
     text_column: str | None
     codings: Mapping[str, Coding]
-    is_choice: bool  # whether a document may have other columns
+    is_choice: bool  # whether a document may have columns that are not read
 
     def document(self, text: str, values: Mapping[str, Any]) -> Any:
-        """Return a document as the model reads it."""
+        """Return a document in the form that the model reads."""
         return text if self.text_column is None else {self.text_column: text, **values}
 
 
 class _Source:
-    """The model of a Scorer or of a file, read anew when another one has replaced the file."""
+    """The model to serve: a Scorer, or a file that is loaded again whenever it is replaced."""
 
     def __init__(
         self,
@@ -90,38 +96,39 @@ class _Source:
         self.threshold, self._coverage, self._encoder = threshold, coverage, encoder
         self._stamp = self._stamp_of_file()
         self._loading = threading.Lock()
-        self._model = self._prepared(
+        self._model = self._prepare(
             model if isinstance(model, Scorer) else Scorer.load(model, encoder=encoder)
         )
 
     def model(self) -> _Model:
-        """Return the model; while one request reads a new one, others get the earlier."""
+        """Return the model; while one request loads a new file, others get the earlier model."""
         stamp = self._stamp_of_file()
         if stamp in (None, self._stamp) or not self._loading.acquire(blocking=False):
             return self._model
         try:
             self._stamp = stamp
-            self._model = self._prepared(Scorer.load(str(self.path), encoder=self._encoder))
+            self._model = self._prepare(Scorer.load(str(self.path), encoder=self._encoder))
             tell(f"{self.path} was replaced, and the new model is served.")
-        except Exception as error:  # such as a MemoryError: the earlier model still answers
+        # Whatever is wrong with the new file, even a MemoryError, the earlier model still answers.
+        except Exception as error:
             tell(f"{self.path} was replaced, and the earlier model is served: {error!r}")
         finally:
             self._loading.release()
         return self._model
 
     def _stamp_of_file(self) -> tuple[int, ...] | None:
-        """Return what changes when the file is replaced; None while there is no file."""
+        """Return numbers that change when the file is replaced, or None while there is no file."""
         with suppress(OSError):
             status = None if self.path is None else os.stat(self.path)
             return status and (status.st_ino, status.st_size, status.st_mtime_ns)
         return None
 
-    def _prepared(self, scorer: Scorer) -> _Model:
+    def _prepare(self, scorer: Scorer) -> _Model:
         if self.threshold is not None:
             check_threshold(self.threshold, scorer.target)
-        part, coverage = scorer.model_.pool.columns, usual_coverage(scorer.model_, self._coverage)
+        part, coverage = scorer.model_.pool.columns, default_coverage(scorer.model_, self._coverage)
         model = _Model(scorer, coverage, *((None, {}, False) if part is None else part.encoder))
-        # The first call compiles kernels, or reads them from a cache.
+        # The first call compiles kernels, or loads them from a cache, before a client waits for it.
         scorer.explain([model.document("A good day.", dict.fromkeys(model.codings))])
         return model
 
@@ -136,25 +143,25 @@ def create_app(
 ) -> FastAPI:
     """Create a FastAPI app that predicts and explains; it can be mounted in another app.
 
-    Routes: ``/`` is a page with a form, ``/predict`` and ``/explain`` take JSON, ``/health`` and
-    ``/openapi.json`` describe the model. An error is ``{"error": message}``, and the message does
-    not quote what was sent.
+    ``/`` is a page with a form, ``/predict`` and ``/explain`` take JSON, ``/health`` and
+    ``/openapi.json`` describe the model. An error is ``{"error": message}``, whose message does not
+    quote the request.
 
     Parameters
     ----------
     model : Scorer, str or path-like
-        A loaded model, or a file of `sk_han.save`, which is read anew when it is replaced.
+        A loaded model, or a file of `sk_han.save`, which is loaded again when it is replaced.
     threshold : float, default=None
         A document is accepted if its largest probability is at least this.
     coverage : float, default=None
-        Of a model of numbers, the share of intervals that hold the true number. None is 0.9, or
-        leaves intervals out if the fit held out too few documents for them.
+        For a model of numbers, the share of intervals that hold the true number. None is 0.9, or
+        no intervals if the fit held out too few documents for them.
     encoder : object or str, default=None
-        The encoder of sentences of a model in a file, as for `sk_han.load`. One request at a time
+        The sentence encoder of a model in a file, as for `sk_han.load`. Only one request at a time
         calls it.
     dependencies : sequence of fastapi.Depends, default=()
-        Called before a request is answered, such as to check a key. FastAPI does not call those of
-        the app in which this one is mounted.
+        Called before each request is answered, for example to check a key. FastAPI does not call
+        the dependencies of the app in which this one is mounted.
 
     Returns
     -------
@@ -163,19 +170,18 @@ def create_app(
     Raises
     ------
     ValueError
-        If the file is not the model of a `Scorer`, the threshold is not a probability, or there is
-        one for a model of several labels a document or of numbers; if the model has no intervals
-        of the coverage.
+        If a `Scorer` cannot load the file, if the threshold is not a probability or the model does
+        not predict one label per document, or if the model has no intervals of this coverage.
     OSError
         If the file cannot be read.
 
     Notes
     -----
-    A request has at most 1 MiB, 100 documents and, to be explained, 100,000 characters. As many
-    short requests, and as many long ones, compute at once as there are processors, and answers that
-    wait for their clients have at most 256 MiB. `sk-han serve` also limits connections and the time
-    of a request, and checks the header Host; an app of your own has the limits of its server,
-    and Starlette's ``TrustedHostMiddleware`` for the names that it is reached by.
+    A request has at most 1 MiB and 100 documents, and at most 100,000 characters to explain. For
+    each processor, one short and one long request are computed at the same time. Answers that wait
+    for slow clients take at most 256 MiB. `sk-han serve` also limits connections and the time of a
+    request, and checks the header Host. An app that you serve yourself needs a server that sets
+    such limits, and Starlette's ``TrustedHostMiddleware`` with the names by which it is reached.
 
     Examples
     --------
@@ -199,18 +205,19 @@ def create_app(
     """
     app = FastAPI(openapi_url=None, redirect_slashes=False, dependencies=dependencies)
     app.state.source = _Source(model, threshold, coverage, encoder)
-    # Short requests do not wait for long ones. joblib knows the processors of a container.
+    # Separate slots keep short requests from waiting for long ones. joblib's count, unlike that of
+    # os, respects the limits of a container.
     app.state.slots = [asyncio.Semaphore(cpu_count()) for _ in range(2)]
     app.include_router(_ROUTER)
-    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(HTTPException, _error_response)
     return app
 
 
 class _Answer(Response):
-    """A page, or an object as JSON, which is sent as the client takes it.
+    """A page, or an object as JSON, which is sent as fast as the client receives it.
 
-    If the answers that wait for their clients have more than `MAX_UNSENT` bytes, the oldest ones
-    are dropped, and their connections closed.
+    If the unsent answers exceed `MAX_UNSENT` bytes together, the oldest ones are dropped and their
+    connections closed.
     """
 
     def __init__(self, data: Any, status: int = 200, headers: Any = None) -> None:
@@ -222,20 +229,21 @@ class _Answer(Response):
         await send(start | {"headers": self.raw_headers})
         _UNSENT.append(self)
         try:
-            while sum(len(each.body) for each in [*_UNSENT]) > MAX_UNSENT:
-                next(each for each in [*_UNSENT] if each.body).body = b""
+            while sum(len(answer.body) for answer in [*_UNSENT]) > MAX_UNSENT:
+                next(answer for answer in [*_UNSENT] if answer.body).body = b""
             begin = 0
             while begin < len(self.body):
                 part, begin = bytes(self.body[begin : begin + _CHUNK]), begin + _CHUNK
                 more = {"more_body": begin < len(self.body)}
                 await send({"type": "http.response.body", "body": part} | more)
-        except asyncio.CancelledError:  # the service ends
+        # The service is shutting down.
+        except asyncio.CancelledError:
             return
         finally:
             _UNSENT.remove(self)
 
 
-def _refused(request: Request, error: Any) -> Response:
+def _error_response(request: Request, error: Any) -> Response:
     messages = {404: "Send to '/', '/predict', '/explain', '/health' or '/openapi.json'."}
     messages[405] = f"Send {(error.headers or {}).get('Allow')} to this path."
     message = messages.get(error.status_code, error.detail)
@@ -243,14 +251,15 @@ def _refused(request: Request, error: Any) -> Response:
 
 
 async def _body(request: Request) -> AsyncIterator[bytes]:
-    """Read the body, and hold a slot until the answer is computed."""
+    """Read the body of a request, and hold a slot until the answer is computed."""
     body = bytearray()
     try:
         async for part in request.stream():
             body += part
             if len(body) > MAX_BODY:
                 raise HTTPException(413, f"Send at most {MAX_BODY:,} bytes at once.")
-        cost = len(body) * (1 if request.url.path.endswith("/predict") else 16)  # to explain
+        # Explaining a document takes about 16 times as long as predicting it.
+        cost = len(body) * (1 if request.url.path.endswith("/predict") else 16)
         slots = request.app.state.slots[cost > 2**16]
         await asyncio.wait_for(slots.acquire(), SECONDS_WAITING)
         try:
@@ -258,11 +267,12 @@ async def _body(request: Request) -> AsyncIterator[bytes]:
         finally:
             slots.release()
             if len(body) > 2**14 and sys.platform == "linux":
-                # Otherwise glibc keeps the memory that computing an answer of megabytes took.
+                # glibc would keep the megabytes that computing a large answer took.
                 getattr(ctypes.CDLL(None), "malloc_trim", id)(0)
-    except ClientDisconnect as error:  # nobody reads the answer
+    except ClientDisconnect as error:
         raise HTTPException(400, "The body was not sent whole.") from error
-    except (TimeoutError, asyncio.CancelledError) as error:  # busy, or about to end
+    # No slot became free in time, or the service is shutting down.
+    except (TimeoutError, asyncio.CancelledError) as error:
         raise HTTPException(503, "Busy: try again in a second.", {"Retry-After": "1"}) from error
 
 
@@ -280,7 +290,7 @@ def _health(request: Request) -> Response:
 
 @_ROUTER.api_route("/openapi.json", methods=["GET", "HEAD"])
 def _schema(request: Request) -> Response:
-    """Answer with the OpenAPI description; names of columns may be any strings."""
+    """Describe the service in OpenAPI's format, built by hand, since its fields are the columns."""
     model: _Model = request.app.state.source.model()
     name, item = "texts", dict[str, Any](type="string")
     if model.text_column is not None:
@@ -315,8 +325,8 @@ def _object(properties: dict[str, Any], required: str, is_open: bool = False) ->
 def _predict(request: Request, body: _Body) -> Response:
     source: _Source = request.app.state.source
     model = source.model()
-    X, _ = _sent(request, body, model)
-    documents = _computed(model, model.scorer.model_.read, X)
+    X, _ = _parse(request, body, model)
+    documents = _call(model, model.scorer.model_.read, X)
     p, blank = model.scorer.predict_proba(documents), documents.words_per_document == 0
     decided = model.scorer.target.decide_by_proba(p)
     if model.scorer.target.is_number:
@@ -333,7 +343,7 @@ def _predict(request: Request, body: _Body) -> Response:
     answer = {"classes": classes, "labels": labels, "probabilities": p.tolist()}
     answer["blank"] = blank.tolist()
     if source.threshold is not None:
-        answer["accepted"] = accepted(documents, p, source.threshold).tolist()
+        answer["accepted"] = reaches_threshold(documents, p, source.threshold).tolist()
     return _Answer(answer)
 
 
@@ -342,18 +352,18 @@ def _explain(request: Request, body: _Body) -> Response:
     model: _Model = request.app.state.source.model()
     is_number, classes = model.scorer.target.is_number, plain(model.scorer.classes_)
     names = ["method"] if is_number else ["target", "method"]
-    documents, options = _sent(request, body, model, *names)
-    for name, known in (("target", classes), ("method", METHODS)):
-        if name in options and ClassNames([*known]).number(options[name]) is None:
-            raise HTTPException(400, f"Send one of {listed(known)} as {name!r}.")
-    explanations = _explanations(model, documents, **options)
+    documents, options = _parse(request, body, model, *names)
+    for name, choices in (("target", classes), ("method", METHODS)):
+        if name in options and ClassNames([*choices]).number(options[name]) is None:
+            raise HTTPException(400, f"Send one of {listed(choices)} as {name!r}.")
+    explanations = _explain_short(model, documents, **options)
     unit = {"unit": "number"} if is_number and explanations[0].signed else {}
-    return _Answer({"explanations": [each.to_dict() for each in explanations]} | unit)
+    return _Answer({"explanations": [item.to_dict() for item in explanations]} | unit)
 
 
-def _sent(request: Request, body: bytes, model: _Model, *options: str) -> tuple[Any, Any]:
-    """Return the documents and the options of a request."""
-    # Pages of other sites cannot send this type.
+def _parse(request: Request, body: bytes, model: _Model, *options: str) -> tuple[Any, Any]:
+    """Parse and check the body of a request; return its documents and its options."""
+    # A browser lets the page of another site send other types, but not this one.
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
         raise HTTPException(415, f"Send Content-Type: {_JSON}.")
     name, kind = ("texts", str) if model.text_column is None else ("documents", dict)
@@ -374,16 +384,16 @@ def _sent(request: Request, body: bytes, model: _Model, *options: str) -> tuple[
     return X, sent
 
 
-def _explanations(model: _Model, documents: list[Any], **options: Any) -> Any:
-    """Explain documents that are not too long."""
-    n = sum(len(str(each)) for each in documents)
+def _explain_short(model: _Model, documents: list[Any], **options: Any) -> Any:
+    """Explain documents, unless they are too long together."""
+    n = sum(len(str(document)) for document in documents)
     if n > MAX_EXPLAINED:
         raise HTTPException(413, f"Send at most {MAX_EXPLAINED:,} characters; got {n:,}.")
-    return _computed(model, model.scorer.explain, documents, **options)
+    return _call(model, model.scorer.explain, documents, **options)
 
 
-def _computed(model: _Model, function: Callable[..., Any], X: list[Any], **options: Any) -> Any:
-    """Call a function of the scorer, whose errors quote values, for errors that do not."""
+def _call(model: _Model, function: Callable[..., Any], X: list[Any], **options: Any) -> Any:
+    """Call a function of the Scorer, and replace its errors, which quote values of the request."""
     try:
         return function(X, **options)
     except (TypeError, ValueError) as error:
@@ -405,8 +415,9 @@ def _fault(model: _Model, documents: list[dict[str, Any]]) -> str:
 
 @_ROUTER.api_route("/", methods=["GET", "HEAD", "POST"])
 def _page(request: Request, body: _Body) -> Response:
-    """Answer with the page, and with the explanation of the document in a form."""
-    # Those of another site are cross-site or same-site; a GET may follow a link from there.
+    """Answer with the page and, after a form was sent, with the explanation of its document."""
+    # Forms of other sites are refused: browsers mark them cross-site or same-site. A GET may follow
+    # a link from another site.
     if request.method == "POST" and request.headers.get("sec-fetch-site", "").endswith("-site"):
         raise HTTPException(403, "Send the form of this page; another site sent one.")
     source: _Source = request.app.state.source
@@ -417,16 +428,16 @@ def _page(request: Request, body: _Body) -> Response:
         blocks = _result(model, form, source.threshold) if request.method == "POST" else []
     except HTTPException as error:
         blocks, status = [Sentence(error.detail, "han-note")], error.status_code
-    return _Answer(_rendered(model, form, blocks), status)
+    return _Answer(_page_html(model, form, blocks), status)
 
 
 def _result(model: _Model, form: Mapping[str, str], threshold: float | None) -> list[Block]:
-    """Explain the document in a form."""
+    """Return the prediction and explanation of the document in a form."""
     text = form.get("text", "")
     if not text.strip():
         raise HTTPException(400, "The text is blank. Paste one with words.")
     values = {name: form.get(in_one_line(f"column {name}")) for name in model.codings}
-    (explanation,) = _explanations(model, [model.document(text, values)])
+    (explanation,) = _explain_short(model, [model.document(text, values)])
     is_class = explanation.labels is None and not explanation.is_number
     sure = f", {percent(explanation.predicted_probability)}" if is_class else ""
     if (coverage := model.coverage) is not None:
@@ -444,12 +455,12 @@ def _result(model: _Model, form: Mapping[str, str], threshold: float | None) -> 
     return [*blocks, *document_blocks([explanation])]
 
 
-def _rendered(model: _Model, form: Mapping[str, str], blocks: list[Block]) -> str:
-    """Return the page: the form as it was sent, and what is below it."""
+def _page_html(model: _Model, form: Mapping[str, str], blocks: list[Block]) -> str:
+    """Return the page, with the form as it was sent and the blocks below it."""
     inputs = []
     for i, (name, coding) in enumerate(model.codings.items()):
-        field, known = in_one_line(f"column {name}"), coding.offered[:200]
-        options = "".join(f'<option value="{escape_text(each)}"></option>' for each in known)
+        field, values = in_one_line(f"column {name}"), coding.offered[:200]
+        options = "".join(f'<option value="{escape_text(value)}"></option>' for value in values)
         inputs.append(
             f'<label>{escape_text(name)} <input name="{escape_text(field)}" list="known{i}" '
             f'value="{escape_text(form.get(field, ""))}"{_INPUTS.get(coding.kind, "")}></label>'
@@ -469,34 +480,34 @@ def _rendered(model: _Model, form: Mapping[str, str], blocks: list[Block]) -> st
 class _DeadlineProtocol(H11Protocol):
     """uvicorn's protocol, which closes a connection if a request is not answered in time.
 
-    The deadline covers headers, which an app does not see before they are complete, the body and
-    the sending of the answer; time between requests has the shorter limit of uvicorn.
+    The deadline covers the headers, which an app sees only once they are complete, the body, and
+    sending the answer. Between requests, uvicorn's shorter limit applies.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Close a connection at once if there are too many."""
+        """Start the deadline, and close the connection at once if there are too many."""
         super().connection_made(transport)
         self._deadline = self.loop.call_later(DEADLINE, transport.abort)
         if len(self.connections) > MAX_CONNECTIONS:
             transport.abort()
 
     def on_response_complete(self) -> None:
-        """Give the next request its time, which may be there already."""
+        """Restart the deadline for the next request, which may have arrived already."""
         self._deadline.cancel()
         self._deadline = self.loop.call_later(DEADLINE, self.transport.abort)
         super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the deadline."""
+        """Cancel the deadline."""
         self._deadline.cancel()
         super().connection_lost(exc)
 
 
 class Service(uvicorn.Server):
-    """A server of `create_app` at an address; `run` ends 5 s after a signal at most.
+    """A server for an app of `create_app`; `run` ends within 5 s of a signal.
 
-    If only this machine reaches the address, or names are allowed, the header Host of a request
-    must name this machine or an allowed host.
+    On a loopback address, or with `allowed_hosts`, the header Host of a request must name this
+    machine or an allowed host, which prevents DNS rebinding.
     """
 
     def __init__(self, app: FastAPI, host: str, port: int, allowed_hosts: Sequence[str]) -> None:
@@ -506,7 +517,8 @@ class Service(uvicorn.Server):
             self.listener = socket.create_server((host, port), backlog=MAX_CONNECTIONS)
         except OSError as error:
             raise OSError(f"Give another host or port; got {host}:{port} ({error}).") from error
-        # asyncio sets it on sockets of its own alone; an answer is written in two parts.
+        # An answer is written in two parts, and Nagle's algorithm would delay the second one.
+        # asyncio switches it off only for sockets that it creates.
         self.listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         address, port = self.listener.getsockname()[:2]
         self.url = f"http://{host}:{port}/"
@@ -515,13 +527,14 @@ class Service(uvicorn.Server):
             app.add_middleware(TrustedHostMiddleware, allowed_hosts=names)
         options: dict[str, Any] = {"http": _DeadlineProtocol, "ws": "none", "log_config": None}
         options |= {"log_level": "error", "access_log": False, "timeout_graceful_shutdown": 4}
-        if sys.platform == "linux":  # arrays above 128 KiB are not kept either
+        # With this threshold (M_MMAP_THRESHOLD), glibc returns arrays above 128 KiB to the system.
+        if sys.platform == "linux":
             getattr(ctypes.CDLL(None), "mallopt", max)(-3, 2**17)
         super().__init__(uvicorn.Config(app, **options))
 
     async def shutdown(self, sockets: Any = None) -> None:
-        """Answer the requests that have begun; after 3 s, that the service is busy."""
-        # uvicorn cancels them after 4 s, and does not wait for what they then answer.
+        """Finish the requests in progress; answer those that take over 3 s that it is busy."""
+        # uvicorn cancels tasks after 4 s, and does not wait for their answers then.
         loop, tasks = asyncio.get_running_loop(), self.server_state.tasks
         loop.call_later(3, lambda: [task.cancel() for task in tasks])
         await super().shutdown(sockets)
