@@ -149,8 +149,8 @@ def read_numbers(
         i = doubtful[0]
         raise ValueError(
             f"{place(i)} is {in_one_line(repr(cells[i]), 60)}, which may be "
-            f"{' or '.join(f'{values[i]:g}' for values in fitting.values())}. Give the decimal "
-            "mark of the table as decimal, on the command line as --decimal."
+            f"{' or '.join(f'{values[i]:g}' for values in fitting.values())}. Give the mark of "
+            "decimals as decimal, on the command line as --decimal."
         )
     return np.array(numbers, dtype=np.float64), mark if len(fitting) == 1 else None
 

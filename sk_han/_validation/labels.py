@@ -107,7 +107,7 @@ def read_labels(cells: Sequence[Any], place: Callable[[int], str]) -> list[Any]:
         labels = [str.__str__(label) for label in labels]  # str() of an enumeration is its name
         if ending := [i for i, label in enumerate(labels) if label.endswith("\0")]:
             raise ValueError(
-                f"{place(ending[0])} ends in NUL, {labels[ending[0]]!r}, which NumPy drops, so two "
+                f"{place(ending[0])} ends in NUL, {labels[ending[0]]!r}: NumPy drops it, so two "
                 "labels could become one class. Replace it, for example with label.rstrip('\\0')."
             )
         return labels
@@ -131,8 +131,8 @@ def read_labels(cells: Sequence[Any], place: Callable[[int], str]) -> list[Any]:
             )
         if isinstance(label, float) and not label.is_integer():
             raise ValueError(
-                f"Unknown label type: continuous. {place(i)} is {label}, but numbers that name "
-                "classes are whole. Use HANRegressor to predict numbers."
+                f"Unknown label type: continuous. {place(i)} is {label}; numbers that name classes "
+                "are whole. Use HANRegressor to predict numbers."
             )
     return labels
 
@@ -429,7 +429,7 @@ def _class_weights(class_weight: Any, labels: NDArray[Any], classes: NDArray[Any
     # class that has a weight.
     if unknown and without:
         raise ValueError(
-            f"class_weight names {listed(unknown)}, which are not classes, and has no weight for "
+            f"class_weight names {listed(unknown)}, which are not classes, and has no weight of "
             f"{listed(without)}; the classes are {listed(names, 20)}."
         )
     weights = np.array([by_label.get(label, 1.0) for label in names])
@@ -447,9 +447,9 @@ def refuse_collections(y: Any, name: str | Callable[[int], str]) -> None:
         if isinstance(plain_label(item), _COLLECTIONS):
             raise TypeError(
                 f"{name(i) if callable(name) else f'{name}[{i}]'} holds a collection of labels, "
-                f"{in_one_line(repr(item), 60)}. Give several labels per document as an indicator "
-                "with a column for each label: Y = sklearn.preprocessing.MultiLabelBinarizer()"
-                ".fit_transform(y), on the command line --separator ';'."
+                f"{in_one_line(repr(item), 60)}. Give several labels per document as an indicator: "
+                "binarizer = sklearn.preprocessing.MultiLabelBinarizer(); Y = "
+                "binarizer.fit_transform(y), on the command line by --separator ';'."
             )
 
 
@@ -623,9 +623,9 @@ def _values(y: Any, name: str) -> Flags:
         )
     if len(other):
         raise ValueError(
-            f"{name} of shape {values.shape} holds {other[0]}, but an indicator of several labels "
-            "holds 0 and 1. Several columns of classes or numbers cannot be learnt at once: fit "
-            "one classifier for each."
+            f"{name} of shape {values.shape} holds {other[0]}; an indicator of several labels "
+            "holds 0 and 1 alone. Several columns of classes or numbers cannot be learnt at once: "
+            "fit one classifier for each."
         )
     return values.astype(bool)
 
@@ -712,7 +712,7 @@ def warn_of_conflicts(n_words: Integers, n_documents: int) -> None:
         return
     warn_user(
         f"{n_conflicting:,} of {n_documents:,} documents {agreeing(n_conflicting, 'have')} "
-        f"{_SHORTEST} words or more, and the same words as one with another label, so no model can "
+        f"{_SHORTEST} words or more, and the same words as one with another label: no model can "
         "get both right. audit_labels(...).conflicts or sk-han audit lists them."
     )
 

@@ -1,4 +1,4 @@
-"""The command line: fit, predict, explain and evaluate for a table and no notebook."""
+"""The command line: fit, predict, explain and evaluate on tables, without writing Python."""
 
 from sk_han.cli._program import main
 

@@ -1,4 +1,4 @@
-"""fit, cross-validate, audit: learn from a table, and store or measure the model or its labels."""
+"""The commands that learn from a table: fit, cross-validate and audit."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from sk_han.cli._tables import (
     LabelSets,
     check_files,
     complete,
-    documents_of,
+    encode_cells,
     frames,
-    ids_of,
+    kept_ids,
     label_names,
-    numbers_of,
+    select_documents,
     table_options,
     write_result,
     writing,
@@ -46,7 +46,7 @@ from sk_han.datasets._tables import to_labels, to_numbers, to_texts
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# Parameters that have an option, or need Python.
+# Parameters that --set refuses, since another option sets them or they need Python.
 _ELSEWHERE = {
     "callbacks": "They need Python.",
     "columns": "Use --columns, with --decimal, --dayfirst and --monthfirst.",
@@ -66,29 +66,32 @@ def fit(arguments: argparse.Namespace) -> None:
     complete(arguments)
     tables = [*{arguments.data, arguments.unlabelled}, arguments.validation]
     check_files(tables, arguments.output, kind="model", force=arguments.force)
-    for part in _parts_of(arguments) if arguments.hold_out is not None else []:
+    for part in _part_files(arguments) if arguments.hold_out is not None else []:
         check_files(tables, part, kind="table", force=arguments.force)
     quiet, started = arguments.quiet, time.monotonic()
     model = _estimator(arguments)
-    frame, labels, classes, unlabelled = _labelled(arguments.data, arguments)
+    frame, labels, classes, unlabelled = _load_labelled(arguments.data, arguments)
     parts = [] if arguments.hold_out is None else _parts(frame, labels, arguments)
     more: dict[str, Any] = {}
     features = _set_columns(model, frame, arguments)
     if arguments.validation is not None:
-        validation, more["y_val"], *_ = _labelled(arguments.validation, arguments, classes)
-        more["X_val"] = documents_of(validation, features, arguments)
+        validation, more["y_val"], *_ = _load_labelled(arguments.validation, arguments, classes)
+        more["X_val"] = select_documents(validation, features, arguments)
     if arguments.unlabelled is not None:
         more["X_unlabelled"] = _unlabelled_texts(arguments, unlabelled)
     rows = parts[0] if parts else np.arange(len(frame))
-    X = documents_of(frame.iloc[rows], features, arguments)
-    if features is None:  # warnings name the lines
+    X = select_documents(frame.iloc[rows], features, arguments)
+    # Warnings name documents by the index, which holds the lines of the table.
+    if features is None:
         X = pd.Series(X, frame.index[rows])
     model.fit(X, take_rows(labels, rows), **more)
-    model.set_params(verbose=0)  # who loads the file has not asked for lines
+    # Progress is for this command, not for those who load the model.
+    model.set_params(verbose=0)
 
     from sk_han import save
 
-    with replacing_together():  # no model lies next to the tables of another
+    # The model and the tables of its parts are replaced together or not at all.
+    with replacing_together():
         _write_parts(frame, parts, arguments)
         save(model, arguments.output, overwrite=arguments.force, table=table_options(arguments))
     size = os.path.getsize(arguments.output) / 1e6
@@ -97,16 +100,16 @@ def fit(arguments: argparse.Namespace) -> None:
 
 
 def _unlabelled_texts(arguments: argparse.Namespace, rest: DataFrame) -> Iterator[str]:
-    """Yield the texts without labels; those of the data are the `rest` of its rows."""
+    """Yield the texts without labels; in the training table these are the rows in `rest`."""
     same = arguments.unlabelled == arguments.data
     for frame in [rest] if same else frames(arguments.unlabelled, arguments, size=10_000):
         yield from to_texts(frame, arguments.text)
 
 
 def cross_validate(arguments: argparse.Namespace) -> None:
-    """Write mean and spread of scikit-learn's metrics over models fitted to all folds but one.
+    """Write mean and standard deviation of scikit-learn's metrics over the folds.
 
-    Folds are stratified by label. Documents with the same words, or of a group, share one.
+    Folds are stratified by label. Documents with the same words, or of one group, share a fold.
     """
     complete(arguments)
     files = [*{arguments.data, arguments.unlabelled}]
@@ -114,18 +117,20 @@ def cross_validate(arguments: argparse.Namespace) -> None:
     model = _estimator(arguments)
     from sklearn import metrics, model_selection
 
-    known = metrics.get_scorer_names()
-    for name in {*(arguments.metrics or [])} - {*known}:
-        raise UsageError(f"--metrics: no scorer is {name!r}.{nearest_name(name, known)}")
-    frame, labels, _, unlabelled = _labelled(arguments.data, arguments)
+    scorers = metrics.get_scorer_names()
+    for name in {*(arguments.metrics or [])} - {*scorers}:
+        raise UsageError(f"--metrics: no scorer is {name!r}.{nearest_name(name, scorers)}")
+    frame, labels, _, unlabelled = _load_labelled(arguments.data, arguments)
     if arguments.order:
-        labels = labels.codes  # scikit-learn's scorers of probabilities sort strings
+        # scikit-learn's scorers of probabilities sort strings, which would lose the order.
+        labels = labels.codes
     elif arguments.ordered:
         labels = np.asarray(labels, dtype=float)
     scoring = arguments.metrics or ["accuracy" if labels.ndim == 1 else "f1_micro", "f1_macro"]
     if arguments.number is not None:
         scoring = arguments.metrics or ["r2", "neg_mean_absolute_error"]
-    binary = {name.removesuffix("_macro"): name for name in known if name.endswith("_macro")}
+    # scikit-learn's scorers of two classes, such as f1, expect the labels 0 and 1.
+    binary = {name.removesuffix("_macro"): name for name in scorers if name.endswith("_macro")}
     if labels.ndim == 1:
         has_two = len({*labels}) == 2
         binary |= {"average_precision": "roc_auc"} if has_two else {"roc_auc": "roc_auc_ovr"}
@@ -144,12 +149,13 @@ def cross_validate(arguments: argparse.Namespace) -> None:
     more, features = dict[str, Any](), _set_columns(model, frame, arguments)
     if arguments.unlabelled is not None:
         texts = [*_unlabelled_texts(arguments, unlabelled)]
-        # scikit-learn splits what has as many entries as there are documents.
+        # scikit-learn splits arguments that have an entry for each document, so a blank text is
+        # added where there happen to be as many.
         more["X_unlabelled"] = texts + [""] * (len(texts) == len(frame))
     with Stages(not arguments.quiet)("folds"):
         scores = model_selection.cross_validate(
             model.set_params(verbose=0),
-            documents_of(frame, features, arguments),
+            select_documents(frame, features, arguments),
             labels,
             scoring=scoring,
             cv=folds,
@@ -168,7 +174,7 @@ def cross_validate(arguments: argparse.Namespace) -> None:
 
 
 def _set_columns(model: Any, frame: DataFrame, arguments: argparse.Namespace) -> list[str] | None:
-    """Set the columns that the model reads next to texts; return the names of what it reads."""
+    """Set the columns that the model reads besides the text; return the names of all it reads."""
     if not arguments.columns:
         return None
     kinds = [{",": "decimal comma", ".": "number"}.get(arguments.decimal)]
@@ -181,34 +187,36 @@ def _set_columns(model: Any, frame: DataFrame, arguments: argparse.Namespace) ->
 def column_kinds(
     frame: DataFrame, names: Sequence[str], kinds: Sequence[str]
 ) -> dict[str, str | None] | list[str]:
-    """Return `columns` of a HANClassifier: names, or with kinds one where all cells fit."""
+    """Return `columns` for a HANClassifier: names, with one of `kinds` where all cells fit it."""
     if not kinds:
         return [*names]
     columns: dict[str, str | None] = dict.fromkeys(names)
     for name, kind in product(names, kinds):
-        with suppress(TypeError):  # a cell is not of the kind
+        # A TypeError means that a cell is not of the kind.
+        with suppress(TypeError):
             if not read_column(frame[name], name, kind).missing.all():
                 columns[name] = kind
     return columns
 
 
 def _fifths(y: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return in which fifth of the numbers each is, (D,), by which splits are stratified."""
+    """Return the quintile of each number, (D,), by which splits are stratified."""
     return np.searchsorted(np.quantile(y, [0.2, 0.4, 0.6, 0.8]), y)
 
 
-def _parts_of(arguments: argparse.Namespace) -> list[str]:
-    """Return the tables of the documents that are learnt from, and of those held out."""
+def _part_files(arguments: argparse.Namespace) -> list[str]:
+    """Return the names of the tables for the training and the held-out documents."""
     stem = os.path.splitext(arguments.output)[0]
     return [f"{stem}.train.csv", f"{stem}.test.csv"]
 
 
 def _parts(frame: DataFrame, labels: Any, arguments: argparse.Namespace) -> list[NDArray[np.int64]]:
-    """Return the rows to learn from, and those that are held out."""
+    """Return the rows of the training and of the held-out documents."""
     share = arguments.hold_out
     texts = to_texts(frame, arguments.text)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit will tell of them
+        # The fit issues these warnings again.
+        warnings.simplefilter("ignore")
         strata = labels if arguments.number is None else _fifths(labels)
         target, encoded = fit_target(strata, len(texts))
     groups = first_of_same_text(texts)
@@ -219,28 +227,29 @@ def _parts(frame: DataFrame, labels: Any, arguments: argparse.Namespace) -> list
         if share > 0.5:
             few = f"{agreeing(len(texts), 'leave')} too few of some label to learn from"
         raise ValueError(f"{share:g} of {counted(len(texts))} {few}.")
-    train, test = map(in_one_line, _parts_of(arguments))
-    told = f"Held {counted(len(held_out))} out, in {test}; the {len(rows):,} others are in {train}."
-    tell(told, quiet=arguments.quiet)
+    train, test = map(in_one_line, _part_files(arguments))
+    line = f"Held {counted(len(held_out))} out, in {test}; the {len(rows):,} others are in {train}."
+    tell(line, quiet=arguments.quiet)
     return [np.sort(rows), np.sort(held_out)]
 
 
 def _write_parts(
     frame: DataFrame, parts: list[NDArray[np.int64]], arguments: argparse.Namespace
 ) -> None:
-    """Write the tables of both parts, if any."""
+    """Write the tables of both parts, or nothing without --hold-out."""
     cells = frame[arguments.label]
-    if arguments.separator is not None:  # lists of JSON
+    # JSON lines may hold lists of labels, which CSV joins.
+    if arguments.separator is not None:
         join = arguments.separator.join
         cells = cells.map(lambda cell: join(map(label_text, cell)) if type(cell) is list else cell)
     frame = frame.assign(**{arguments.label: cells})
-    for place, rows in zip(_parts_of(arguments), parts, strict=False):  # none without a share
+    for place, rows in zip(_part_files(arguments), parts, strict=False):
         with writing_rows(place, arguments.sep, frame.attrs["encoding"]) as write:
             write([frame.columns, *frame.iloc[rows].to_numpy().tolist()])
 
 
 def audit(arguments: argparse.Namespace) -> None:
-    """Write which labels of a table are likely wrong, as an HTML page or as text."""
+    """List the labels of a table that are likely wrong, as an HTML page or as text."""
     complete(arguments)
     check_files([arguments.data], arguments.output, force=arguments.force)
     if arguments.csv is not None:
@@ -249,33 +258,36 @@ def audit(arguments: argparse.Namespace) -> None:
             raise UsageError(f"{arguments.csv} is both -o and --csv; give another name for one.")
     started = time.monotonic()
     model = _estimator(arguments).set_params(verbose=0)
-    frame, labels, *_ = _labelled(arguments.data, arguments)
+    frame, labels, *_ = _load_labelled(arguments.data, arguments)
 
     from sk_han import audit_labels
 
     texts, verbose = to_texts(frame, arguments.text), 0 if arguments.quiet else 1
-    ids = ids_of(frame, arguments)
-    found = audit_labels(model, texts, labels, ids=ids, verbose=verbose)
-    result = "Labels are ranked, the most doubtful first."
-    if found.is_calibrated:
-        result = f"Labels expected to be wrong: {found.n_expected():,.0f}."
-    # A reader of standard output that leaves must not take the decisions with it.
+    ids = kept_ids(frame, arguments)
+    result = audit_labels(model, texts, labels, ids=ids, verbose=verbose)
+    outcome = "Labels are ranked, the most doubtful first."
+    if result.is_calibrated:
+        outcome = f"Labels expected to be wrong: {result.n_expected():,.0f}."
+    # The CSV is written together with a page, but on its own next to standard output, whose reader
+    # may leave early.
     with replacing_together() if arguments.output not in (None, STANDARD) else nullcontext():
         if arguments.csv is not None:
             marks = {"sep": arguments.sep or ",", "decimal": arguments.decimal or "."}
             encoding = frame.attrs["encoding"]
-            encoding = "utf-8-sig" if encoding == "utf-8" else encoding  # which Excel needs
-            found.to_csv(arguments.csv, **marks, encoding=encoding)
-        write_result(found, f"Audited {counted(len(frame))}", result, started, arguments)
+            # Excel recognizes UTF-8 by its byte order mark.
+            encoding = "utf-8-sig" if encoding == "utf-8" else encoding
+            result.to_csv(arguments.csv, **marks, encoding=encoding)
+        write_result(result, f"Audited {counted(len(frame))}", outcome, started, arguments)
 
 
-def _labelled(
+def _load_labelled(
     name: str, arguments: argparse.Namespace, classes: ClassNames | None = None
 ) -> tuple[DataFrame, Any, ClassNames | None, DataFrame]:
-    """Return documents, their labels or an indicator, the classes, and rows without a label.
+    """Read a table; return its rows, their labels, the classes, and the rows without a label.
 
-    With classes, labels are of these. In an indicator a document may have none. Of numbers there
-    are no classes, and the arguments get the mark of decimals.
+    Labels must be among `classes`, if given; several labels are an indicator, in which a document
+    may have none. For --number the labels are numbers, without classes, and `arguments.decimal` is
+    set to their decimal mark.
     """
     import pandas as pd
 
@@ -297,29 +309,29 @@ def _labelled(
         else:
             classes = ClassNames(np.unique(to_labels(frame, column)).tolist())
     sets = None if separator is None else LabelSets(classes, separator)
-    numbers = numbers_of(frame, arguments, classes, sets)
+    numbers = encode_cells(frame, arguments, classes, sets)
     if sets is not None:
         return frame, sets.frame(numbers), classes, without
     labels: Any = np.array(classes.labels)[numbers]
     if arguments.order:
-        label_of = dict(zip(classes.names, classes.labels, strict=True))
+        by_name = dict(zip(classes.names, classes.labels, strict=True))
         if lacking := [name for name in classes.names if name not in arguments.order]:
             raise UsageError(f"--order lacks {listed(lacking)}; name all labels, the lowest first.")
-        order = [label_of[name] for name in arguments.order if name in label_of]
+        order = [by_name[name] for name in arguments.order if name in by_name]
         labels = pd.Categorical(labels, order, ordered=True)
     return frame, labels, classes, without
 
 
 def _estimator(arguments: argparse.Namespace) -> Any:
-    """Make the estimator that the arguments ask for, which shows how far it is."""
+    """Create the estimator with the parameters of the arguments; it shows progress."""
     settings = dict(map(_setting, arguments.settings))
     from sk_han import HANClassifier, HANRegressor, HierarchicalTokenizer
 
     kind: Any = HANClassifier if arguments.number is None else HANRegressor
     model = kind(tokenizer=HierarchicalTokenizer(), random_state=arguments.seed)
-    known = model.get_params()
+    params = model.get_params()
     for name in settings:
-        if name not in known and (hint := nearest_name(name, known)):
+        if name not in params and (hint := nearest_name(name, params)):
             raise UsageError(f"--set: {kind.__name__} has no parameter {name!r}.{hint}")
     try:
         model.set_params(**settings)
@@ -333,11 +345,11 @@ def _estimator(arguments: argparse.Namespace) -> Any:
     return model.set_params(verbose=0 if arguments.quiet else 1)
 
 
-def _setting(given: str) -> tuple[str, Any]:
-    """Return name and value of a setting: a literal of Python, or else a string."""
-    name, equals, text = given.partition("=")
+def _setting(argument: str) -> tuple[str, Any]:
+    """Return the name and value of a setting; the value is a Python literal, or else a string."""
+    name, equals, text = argument.partition("=")
     if not equals or not name.isidentifier():
-        raise UsageError(f"--set takes name=value, such as max_epochs=5; got {given!r}.")
+        raise UsageError(f"--set takes name=value, such as max_epochs=5; got {argument!r}.")
     if name in _ELSEWHERE:
         raise UsageError(f"--set cannot change {name}. {_ELSEWHERE[name]}")
     try:

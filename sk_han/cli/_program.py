@@ -1,4 +1,4 @@
-"""The command sk-han: its arguments, and the functions that they call."""
+"""The command sk-han: its arguments, exit codes, and dispatch to the functions of a command."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ exit codes: 0 done, 1 an error of data or model, 2 an error of usage, 130 interr
 141 nobody reads the output any more
 """
 
-# The commands that learn from a table, and read no model.
+# The commands that learn from a table and do not read a model.
 LEARNING = "fit cross-validate audit"
 
 
 class UsageError(Exception):
-    """Arguments that do not go together; the exit code is 2."""
+    """Arguments that contradict each other; the exit code is 2."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose messages cannot control the terminal by an argument that they repeat."""
+    """A parser that replaces control characters in its messages, which quote arguments."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         super()._print_message(visible(message), file)
@@ -85,7 +85,7 @@ def _shares(text: str) -> dict[str, float]:
     return json.loads(text) if text[:1] == "{" else {k.strip(): float(p) for k, _, p in pairs}
 
 
-# argparse names them in its messages.
+# The error messages of argparse quote the names of these functions.
 _positive.__name__, _share.__name__ = "positive integer", "share between 0 and 1, such as 0.2:"
 _shares.__name__ = 'shares of classes, such as a=.2,b=.8 or {"a": 0.2, "b": 0.8}:'
 _FLAG, _AGAIN = {"action": "store_true"}, {"action": "append"}
@@ -102,7 +102,7 @@ _DECIMAL, _MARK = {"choices": [",", "."]}, "mark of decimals, as , in 1.249,90"
 _COVERAGE = "share of the intervals of numbers that hold the true one (default: 0.9)"
 _LEARNT = "(default: that of the fit, else {})"
 
-# The commands that have an option, its names, what argparse makes of it, and its help.
+# For each option: the commands that have it, its names, the arguments of `add_argument`, its help.
 _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     (" ".join(_COMMANDS), "-v --verbose", _FLAG, "errors with their traceback"),
     (f"{_TABLES} serve", "-q --quiet", _FLAG, "errors and warnings alone"),
@@ -194,7 +194,8 @@ def parser() -> argparse.ArgumentParser:
 
 _FAILED, _USAGE, _INTERRUPTED, _NOT_READ = 1, 2, 130, 141
 
-# What data, model and machine bring about. Anything else is our mistake, and shows its traceback.
+# Errors that data, models and machines cause end in one line. Any other error is a bug of ours, and
+# shows its traceback.
 _EXPECTED: tuple[type[Exception], ...] = (ArithmeticError, ImportError, LookupError, MemoryError)
 _EXPECTED += (OSError, RuntimeError, TypeError, ValueError)
 
@@ -205,13 +206,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        The arguments; those of the process if None.
+        The arguments; None takes those of the process.
 
     Returns
     -------
     int
-        The exit code: 0; 1 for an error of data or model, told in one line on standard error; 2
-        for an error of usage; 130 after Ctrl-C; 141 if nobody reads the output any more.
+        The exit code: 0 for success; 1 for an error of data or model, reported in one line on
+        standard error; 2 for an error of usage; 130 after Ctrl-C; 141 if the reader of standard
+        output is gone.
 
     Examples
     --------
@@ -226,9 +228,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         commands = parser()
         arguments, unknown = commands.parse_known_args(argv)
         if unknown:
-            known = f"see sk-han {arguments.command} --help"
-            commands.error(f"unrecognized arguments: {' '.join(unknown)}; {known}")
-    except SystemExit as end:  # after the message of argparse, or the help
+            hint = f"see sk-han {arguments.command} --help"
+            commands.error(f"unrecognized arguments: {' '.join(unknown)}; {hint}")
+    # argparse exits after an error message or the help.
+    except SystemExit as end:
         return int(end.code or 0)
     code = 0
     with warnings.catch_warnings():
@@ -278,18 +281,19 @@ def _message(error: BaseException) -> str:
 
 
 def _tell(kind: str, message: object) -> None:
-    """Write one line on standard error; names of files and labels cannot control the terminal."""
+    """Write one line to standard error, without control characters of file names and labels."""
     line = in_one_line(message)
     tell(f"sk-han: {kind}{': ' if line else ''}{line}")
 
 
 def _flush() -> None:
-    if sys.stdout is not None:  # as after >&-
+    # A shell closes standard output for `>&-`, and Python then has None.
+    if sys.stdout is not None:
         sys.stdout.flush()
 
 
 def _drop_output() -> None:
-    """Send the rest of standard output nowhere, so that Python's flush at exit says nothing."""
+    """Redirect standard output to the null device, so that flushing it at exit cannot fail."""
     with suppress(io.UnsupportedOperation):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""Commands of a stored model, none of which needs PyTorch."""
+"""The commands that use a saved model, none of which needs PyTorch."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from sk_han.cli._tables import (
     LabelSets,
     check_files,
     complete,
-    documents_of,
+    encode_cells,
     frames,
-    ids_of,
-    numbers_of,
-    sets_of,
+    kept_ids,
+    label_sets,
+    select_documents,
     write_result,
     writing,
     writing_rows,
@@ -47,12 +47,13 @@ if TYPE_CHECKING:
 
     from sk_han.inspection import NumberReport, Report
 
-_BATCH_SIZE = 256  # documents read, scored and written at once
+# Rows are read, predicted and written in batches, so a table larger than memory can be predicted.
+_BATCH_SIZE = 256
 _CLASS_OPTIONS = "separator", "priors", "threshold", "proba", "target", "against", "targets"
 
 
-def _loaded(arguments: argparse.Namespace) -> tuple[Scorer, Any, LabelSets | None, ClassNames]:
-    """Return the model, its columns, how cells hold several labels, and the classes."""
+def _load_model(arguments: argparse.Namespace) -> tuple[Scorer, Any, LabelSets | None, ClassNames]:
+    """Load a model; return it, its columns, the format of several labels, and the classes."""
     scorer = Scorer.load(arguments.model, encoder=arguments.encoder)
     if scorer.target.is_number:
         for option in _CLASS_OPTIONS:
@@ -62,18 +63,19 @@ def _loaded(arguments: argparse.Namespace) -> tuple[Scorer, Any, LabelSets | Non
     arguments.number = getattr(arguments, "label", None) if scorer.target.is_number else None
     if getattr(arguments, "priors", None) is not None:
         scorer = with_priors(scorer, arguments.priors)
-    sets = sets_of(scorer.target, arguments)
+    sets = label_sets(scorer.target, arguments)
     classes = ClassNames(scorer.classes_.tolist()) if sets is None else sets.classes
     return scorer, getattr(scorer, "feature_names_in_", None), sets, classes
 
 
 def predict(arguments: argparse.Namespace) -> None:
-    """Write a row for each document: kept columns, prediction, probabilities or interval."""
+    """Write a row for each document: kept columns, prediction, and probabilities or interval."""
     files = [arguments.model, arguments.data]
     check_files(files, arguments.output, kind="table", force=arguments.force)
-    scorer, features, sets, _ = _loaded(arguments)
+    scorer, features, sets, _ = _load_model(arguments)
     batches = frames(arguments.data, arguments, features=features, size=_BATCH_SIZE)
-    first = next(batches)  # a table that cannot be read leaves no header behind
+    # The first batch is read before the output is opened: if that fails, nothing is written.
+    first = next(batches)
     n_classes, least = len(scorer.classes_), arguments.threshold
     if least is not None:
         check_threshold(least, scorer.target)
@@ -83,32 +85,34 @@ def predict(arguments: argparse.Namespace) -> None:
         tell("The fit held out too few documents for intervals.", quiet=arguments.quiet)
     part = scorer.model_.pool.columns
     kinds = [] if part is None else [coding.kind for coding in part.encoder.codings.values()]
-    is_sheet = str(arguments.output).lower().endswith(".xlsx")  # which has numbers
+    # Numbers in CSV get the decimal mark of the training table; those in .xlsx have none.
+    is_sheet = str(arguments.output).lower().endswith(".xlsx")
     has_comma = arguments.decimal == "," or "decimal comma" in kinds
-    written = _with_comma if has_comma and not is_sheet else _rounded
-    blank: list[Any] = []  # the lines of texts without words, which get no label
+    format_cell = _format_with_comma if has_comma and not is_sheet else _round
+    # Texts without words get no prediction; a warning names their lines.
+    blank: list[Any] = []
     with (
         _counting("Predicted", arguments) as advance,
         writing_rows(arguments.output, arguments.sep, first.attrs["encoding"]) as write,
     ):
         for frame in chain([first], batches):
-            documents = scorer.model_.read(documents_of(frame, features, arguments))
+            documents = scorer.model_.read(select_documents(frame, features, arguments))
             are_blank = documents.words_per_document == 0
             result = scorer.predict_frame(documents, threshold=least, coverage=coverage)
             result = result.astype(object)
             if is_number:
-                result = result.map(written)
+                result = result.map(format_cell)
                 result[are_blank] = ""
             decided = result.to_numpy()[:, : 1 if sets is None else n_classes]
             rest = result.iloc[:, decided.shape[1] :]
             if not (arguments.proba or is_number):
                 rest = rest.iloc[:, : int(least is not None)]
-            labels = decided[:, 0] if sets is None else map(sets.written, decided == 1)
+            labels = decided[:, 0] if sets is None else map(sets.format, decided == 1)
             blank += frame.index[are_blank].tolist()
             kept, shares = frame[arguments.keep].to_numpy().tolist(), rest.to_numpy().tolist()
             write([[*arguments.keep, "prediction", *rest.columns]] * (frame is first))
             write(
-                [*cells, "" if is_empty else label, *map(written, row)]
+                [*cells, "" if is_empty else label, *map(format_cell, row)]
                 for cells, is_empty, label, row in zip(kept, are_blank, labels, shares, strict=True)
             )
             advance(len(frame))
@@ -118,19 +122,19 @@ def predict(arguments: argparse.Namespace) -> None:
         warn_user(f"{counted(len(blank), 'blank text')} got no {what}: {lines}.")
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     return float(f"{value:.6g}") if type(value) is float else value
 
 
-def _with_comma(value: Any) -> Any:
-    """Write a number as the table of the fit does, for the same spreadsheet."""
-    return str(_rounded(value)).replace(".", ",") if type(value) is float else value
+def _format_with_comma(value: Any) -> Any:
+    """Format a number with a decimal comma, as a spreadsheet of that locale reads it."""
+    return str(_round(value)).replace(".", ",") if type(value) is float else value
 
 
 def explain(arguments: argparse.Namespace) -> None:
     """Write explanations of the first documents as an HTML page or as text."""
     check_files([arguments.model, arguments.data], arguments.output, force=arguments.force)
-    scorer, features, sets, classes = _loaded(arguments)
+    scorer, features, sets, classes = _load_model(arguments)
     options = {} if arguments.targets is None else {"targets": arguments.targets}
     for name in ("target", "against"):
         label = getattr(arguments, name)
@@ -138,15 +142,16 @@ def explain(arguments: argparse.Namespace) -> None:
             number = classes.lookup(label, f"--{name}", "Give one of these.")
             options[name] = classes.labels[number]
     frame = next(frames(arguments.data, arguments, [arguments.label], features, arguments.rows))
-    documents, y_true = documents_of(frame, features, arguments), None
+    documents, y_true = select_documents(frame, features, arguments), None
     if arguments.label is not None and scorer.target.is_number:
         y_true, _ = to_numbers(frame, arguments.label, arguments.decimal)
     elif arguments.label is not None:
-        true = numbers_of(frame, arguments, classes, sets)
+        true = encode_cells(frame, arguments, classes, sets)
         targets = np.array(true) if sets is None else sets.indicator(true)
         y_true = scorer.target.decode(targets)
     explanations: list[DocumentExplanation] = []
-    numbers: list[int] = []  # of the document that each is about
+    # The document of each explanation: with several labels, it has one for each predicted label.
+    numbers: list[int] = []
     with _counting("Explained", arguments) as advance:
         for start in range(0, len(documents), 16):
             batch = documents[start : start + 16]
@@ -154,7 +159,7 @@ def explain(arguments: argparse.Namespace) -> None:
             explanations += explained
             numbers += (explained.numbers + start).tolist()
             advance(len(batch))
-        y_true, ids = None if y_true is None else y_true[numbers], ids_of(frame, arguments)
+        y_true, ids = None if y_true is None else y_true[numbers], kept_ids(frame, arguments)
         result = ExplanationList(explanations, y_true=y_true, numbers=numbers, ids=ids)
         with writing(arguments.output) as file:
             is_text = arguments.output is None
@@ -162,15 +167,15 @@ def explain(arguments: argparse.Namespace) -> None:
 
 
 def drift(arguments: argparse.Namespace) -> None:
-    """Print how the documents of a table differ from those of the fit."""
+    """Print how the documents of a table differ from the training documents."""
     check_files([arguments.model, arguments.data], None)
     scorer = Scorer.load(arguments.model, encoder=arguments.encoder)
     complete(arguments, scorer.table)
     features = getattr(scorer, "feature_names_in_", None)
     (frame,) = frames(arguments.data, arguments, features=features)
-    found = compare(scorer, documents_of(frame, features, arguments))
+    result = compare(scorer, select_documents(frame, features, arguments))
     with writing(None) as file:
-        file.write(f"{found.to_json() if arguments.json else found.to_text()}\n")
+        file.write(f"{result.to_json() if arguments.json else result.to_text()}\n")
 
 
 def serve(arguments: argparse.Namespace) -> None:
@@ -182,12 +187,14 @@ def serve(arguments: argparse.Namespace) -> None:
     options = {"coverage": arguments.coverage, "encoder": arguments.encoder}
     app = create_app(arguments.model, arguments.threshold, **options)
     service = Service(app, arguments.host, arguments.port, arguments.allowed_host)
-    # By default a process that is the first one of a container ignores the signal that ends it.
-    # uvicorn raises it again after its end; a thread that still computes would hold the process.
+    # The first process of a container ignores SIGTERM unless it handles it. uvicorn raises the
+    # signal again once it has stopped, and this handler then exits at once, since a thread that
+    # still computes would keep the process alive.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: os._exit(0))
+    # Later collections skip the model and the compiler, which would block all requests for 0.2 s.
     gc.collect()
-    gc.freeze()  # a full collection of model and compiler would hold all requests for 0.2 s
+    gc.freeze()
     tell(f"{arguments.model} is served at {service.url}; Ctrl-C ends it.", quiet=arguments.quiet)
     service.run([service.listener])
 
@@ -206,13 +213,13 @@ def evaluate(arguments: argparse.Namespace) -> None:
             file.write(json.dumps({name: data[name] for name in names if name in data}) + "\n")
         return
     measure = evaluation.measure.lower().replace(" ", "_")
-    scores = [f"{name} {each[measure]:.3f}" for name, each in evaluation.scores.items()]
+    scores = [f"{name} {values[measure]:.3f}" for name, values in evaluation.scores.items()]
     result = f"{measure.replace('_', ' ').capitalize()}: {', '.join(scores)}."
     write_result(evaluation, f"Read {counted(evaluation.n_documents)}", result, started, arguments)
 
 
 def _make_report(arguments: argparse.Namespace) -> Report | NumberReport:
-    """Return the report of a model, with another one as baseline if there is one."""
+    """Return the report of a model, with the model of --baseline for comparison if given."""
     from sk_han import report as report_on
 
     options: dict[str, Any] = {"n_mistakes": arguments.mistakes}
@@ -222,25 +229,26 @@ def _make_report(arguments: argparse.Namespace) -> Report | NumberReport:
         text = arguments.text or (other.table or {}).get("text", ["text"])
         features_of_other = getattr(other, "feature_names_in_", None)
         columns = [*text, *([] if features_of_other is None else features_of_other[1:])]
-    scorer, features, sets, classes = _loaded(arguments)
+    scorer, features, sets, classes = _load_model(arguments)
     classes.grows = True
 
     def read(name: str) -> tuple[DataFrame, Any, Any]:
         (frame,) = frames(name, arguments, [arguments.label, *columns], features)
         if scorer.target.is_number:
             y, _ = to_numbers(frame, arguments.label, arguments.decimal)
-            return frame, documents_of(frame, features, arguments), y
-        numbers = numbers_of(frame, arguments, classes, sets)
+            return frame, select_documents(frame, features, arguments), y
+        numbers = encode_cells(frame, arguments, classes, sets)
         labels: Any = np.array(classes.names)[numbers] if sets is None else sets.frame(numbers)
-        return frame, documents_of(frame, features, arguments), labels
+        return frame, select_documents(frame, features, arguments), labels
 
     frame, documents, labels = read(arguments.data)
     if arguments.train is not None:
         _, options["X_train"], options["y_train"] = read(arguments.train)
     named = {"estimator": os.path.basename(arguments.model)}
     if arguments.baseline is not None:
-        same = documents_of(frame, features_of_other, argparse.Namespace(text=text))
-        options["baseline"] = SimpleNamespace(  # of which each model reads its own columns
+        same = select_documents(frame, features_of_other, argparse.Namespace(text=text))
+        # The two models may read different columns of the table, so this baseline ignores X.
+        options["baseline"] = SimpleNamespace(
             classes_=other.classes_,
             predict=lambda _: other.predict(same),
             predict_proba=lambda _: other.predict_proba(same),
@@ -248,12 +256,12 @@ def _make_report(arguments: argparse.Namespace) -> Report | NumberReport:
         name = os.path.basename(arguments.baseline)
         named |= {"baseline_name": name, "baseline_note": f"The baseline is {name}."}
     with Stages(not arguments.quiet)("report"):
-        evaluation = report_on(scorer, documents, labels, **options, ids=ids_of(frame, arguments))
+        evaluation = report_on(scorer, documents, labels, **options, ids=kept_ids(frame, arguments))
     return replace(evaluation, **named)
 
 
 def _counting(done: str, arguments: argparse.Namespace) -> Any:
-    """Count documents on standard error, unless rows on a terminal show how far it is."""
+    """Show progress on standard error, unless the rows themselves appear on the terminal."""
     to_standard = arguments.output in (None, STANDARD) and rewrites_lines()
     is_shown = to_standard and sys.stdout is not None and sys.stdout.isatty()
     return Stages(not arguments.quiet and not is_shown)(done, "document")

@@ -38,7 +38,8 @@ from sk_han.datasets._tables import (
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# What the name of an output may end in, of the endings that promise a kind of file.
+# The endings that each kind of output may have. Other endings in `_PROMISES` would promise a format
+# that is not written; an ending that is not listed promises nothing.
 _ENDINGS = {"table": [".csv", ".tsv", ".txt", ".xlsx"], "page": [".html", ".htm"], "CSV": [".csv"]}
 _PROMISES = [*_ENDINGS["table"], *_ENDINGS["page"], ".json", ".jsonl"]
 _PROMISES += [".pdf", ".png", ".xls"]
@@ -47,14 +48,14 @@ _PROMISES += [".pdf", ".png", ".xls"]
 def check_files(
     inputs: Sequence[str | None], output: str | None, *, kind: str = "page", force: bool = False
 ) -> None:
-    """Raise an error before work begins if files cannot be meant as they are given."""
-    given = [name for name in inputs if name is not None]
-    if given.count(STANDARD) > 1:
+    """Raise an error, before any work, if the names of inputs and output contradict each other."""
+    names = [name for name in inputs if name is not None]
+    if names.count(STANDARD) > 1:
         raise UsageError("standard input (-) can be read once only; give a file for the others.")
     if output in (None, STANDARD):
         return
     output = str(output)
-    for name in given:
+    for name in names:
         if name != STANDARD and os.path.realpath(name) == os.path.realpath(output):
             raise UsageError(f"{output} is read; write to another file.")
     ending = os.path.splitext(output.lower().removesuffix(".gz"))[1]
@@ -63,16 +64,17 @@ def check_files(
     check_replaceable(output, None if force else "--force", by_model=kind == "model")
 
 
-_SEPARATOR = ";"  # of a model of several labels, if none is given
+# The default separator of several labels in a cell.
+_SEPARATOR = ";"
 
-# Options that say how a table is read, as a stored model names them, and their defaults.
+# The options for reading a table, by their names in a saved model, with their defaults.
 _OPTIONS: dict[str, Any] = {"text": ["text"], "label": "label", "sep": None, "encoding": "utf-8"}
 _OPTIONS |= {"separator": None, "decimal": None}
 
 
 def complete(arguments: argparse.Namespace, stored: Mapping[str, Any] | None = None) -> None:
-    """Set the options of tables that are not given: those of the stored model, or the defaults."""
-    taken, column = [], "label"
+    """Complete the options for reading tables with those of a saved model, or the defaults."""
+    adopted, column = [], "label"
     arguments.number = getattr(arguments, "number", None)
     if arguments.number is not None:
         for option in ("label", "separator", "ordered", "order"):
@@ -80,15 +82,16 @@ def complete(arguments: argparse.Namespace, stored: Mapping[str, Any] | None = N
                 raise UsageError(f"--{option} is for labels; leave it out, or --number.")
         arguments.label, column = arguments.number, "number"
     for option, default in _OPTIONS.items():
-        # explain reads labels only if it is told to; JSON is in UTF-8, and .tsv has tabs, whatever
-        # the table of the fit had.
+        # explain reads labels only on request. JSON is always in UTF-8 and .tsv has tabs, so these
+        # do not depend on the training table.
         if getattr(arguments, option, "") is None and (arguments.command, option) != _OPTIONAL:
             is_other = _kind(arguments.data, arguments) == _OF_KIND.get(option)
             value = default if stored is None or is_other else stored[option]
             setattr(arguments, option, value)
             values = value if isinstance(value, list) else [value]
-            is_usual = value in (default, ".")  # as most tables
-            taken += [f"--{option} {in_one_line(each)!r}" for each in values if not is_usual]
+            # Only options that differ from those of most tables are reported.
+            is_usual = value in (default, ".")
+            adopted += [f"--{option} {in_one_line(item)!r}" for item in values if not is_usual]
     if getattr(arguments, "separator", None) is not None:
         names = {"": _SEPARATOR, r"\n": "\n", r"\t": "\t"}
         arguments.separator = names.get(arguments.separator, arguments.separator)
@@ -97,22 +100,23 @@ def complete(arguments: argparse.Namespace, stored: Mapping[str, Any] | None = N
         raise UsageError(
             f"{arguments.label!r} is both --text and --{column}; give another for one."
         )
-    if taken:
-        fitted = f"{in_one_line(arguments.model)} was fitted to a table with {' '.join(taken)}"
+    if adopted:
+        fitted = f"{in_one_line(arguments.model)} was fitted to a table with {' '.join(adopted)}"
         tell(f"{fitted}: taken here, too.", quiet=arguments.quiet)
 
 
 _OPTIONAL = "explain", "label"
-_OF_KIND = {"encoding": ".jsonl", "sep": ".tsv"}  # what a kind of table has of its own
+# The options that a kind of table determines.
+_OF_KIND = {"encoding": ".jsonl", "sep": ".tsv"}
 
 
 def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return how the table of a fit was read, for its model to remember."""
+    """Return the options by which the training table was read, to be saved with the model."""
     return {option: getattr(arguments, option) for option in _OPTIONS}
 
 
 def _kind(name: str, arguments: argparse.Namespace) -> str:
-    """Return the kind of a table, or of standard input, such as ".csv"."""
+    """Return the kind of a table or of standard input as a file ending, such as ".csv"."""
     return table_kind(Path(name)) if name != STANDARD else ".jsonl" if arguments.jsonl else ".csv"
 
 
@@ -124,11 +128,11 @@ def frames(
     size: int | None = None,
     rest: list[DataFrame] | None = None,
 ) -> Iterator[DataFrame]:
-    """Return the rows of a table, or of standard input, which are read as they are asked.
+    """Yield the rows of a table or of standard input, in frames of `size` rows, read on demand.
 
-    Rows without a label are left out if the column of single labels is among the columns, and go to
-    `rest`; explain refuses them. The text column of `features` may have another name. The index
-    holds lines, and the documents' names in the column that is kept, if any.
+    If the columns include that of single labels, rows without a label are appended to `rest`
+    instead; explain refuses them. The text column may have another name than in `features`. The
+    index holds the line of each row and, with --keep, the name of the document.
     """
     import pandas as pd
 
@@ -156,15 +160,15 @@ def frames(
         kind=kind,
     ):
         if kept:
-            ids = [f"{line} ({cell_of(cell)[:40]!r})" for line, cell in frame[kept[0]].items()]
+            ids = [f"{line} ({cell_text(cell)[:40]!r})" for line, cell in frame[kept[0]].items()]
             frame = frame.set_index(pd.Index(ids, name=frame.index.name))
         yield frame
 
 
-def documents_of(
+def select_documents(
     frame: DataFrame, features: Sequence[str] | None, arguments: argparse.Namespace
 ) -> Any:
-    """Return texts or, for a model of columns, a frame of the text column and the others."""
+    """Select the texts or, for a model of columns, a frame of the text column and the others."""
     texts = to_texts(frame, arguments.text)
     if features is None:
         return texts
@@ -173,25 +177,25 @@ def documents_of(
     return documents
 
 
-def ids_of(frame: DataFrame, arguments: argparse.Namespace) -> list[str] | None:
-    """Return the cells of the column that names documents; None if there is none."""
-    return None if arguments.keep is None else frame[arguments.keep].map(cell_of).tolist()
+def kept_ids(frame: DataFrame, arguments: argparse.Namespace) -> list[str] | None:
+    """Return the names of documents in the column of --keep, or None without it."""
+    return None if arguments.keep is None else frame[arguments.keep].map(cell_text).tolist()
 
 
-def cell_of(value: Any) -> str:
-    """Return a value of a table as a cell of CSV."""
+def cell_text(value: Any) -> str:
+    """Format a value of a table as a cell of CSV."""
     if isinstance(value, (list, dict, bool)):
         return json.dumps(value, ensure_ascii=False)
     return "" if value is None else str(value)
 
 
 def write_result(
-    found: Any, done: str, result: str, started: float, arguments: argparse.Namespace
+    result: Any, done: str, outcome: str, started: float, arguments: argparse.Namespace
 ) -> None:
-    """Write a result as an HTML page or as text, and tell what was done, and what came out."""
+    """Write a result as an HTML page or as text, and report what was done and its outcome."""
     with writing(arguments.output) as file:
-        file.write(f"{found}\n" if arguments.output is None else found.to_html())
-    done += f" in {duration(time.monotonic() - started)}. {result}"
+        file.write(f"{result}\n" if arguments.output is None else result.to_html())
+    done += f" in {duration(time.monotonic() - started)}. {outcome}"
     tell(done, quiet=arguments.quiet)
 
 
@@ -199,14 +203,14 @@ def write_result(
 def writing_rows(
     path: str | None, separator: str | None, encoding: str
 ) -> Iterator[Callable[[Iterable[Sequence[Any]]], None]]:
-    """Open a table to write; give the function that writes rows of it."""
+    """Open a table for writing; the context is a function that writes rows."""
     if not str(path).lower().endswith(".xlsx"):
         if str(path).lower().removesuffix(".gz").endswith(".tsv"):
             separator = "\t"
         with writing(path, encoding) as file:
 
             def write(rows: Iterable[Sequence[Any]]) -> None:
-                file.writelines(csv_line(map(cell_of, row), separator or ",") for row in rows)
+                file.writelines(csv_line(map(cell_text, row), separator or ",") for row in rows)
                 file.flush()
 
             yield write
@@ -217,18 +221,19 @@ def writing_rows(
     sheet: list[Sequence[Any]] = []
     with replacing(str(path)) as binary:
         yield sheet.extend
-        cells = pd.DataFrame(sheet, dtype=object).map(_of_excel)
+        cells = pd.DataFrame(sheet, dtype=object).map(_excel_cell)
         with pd.ExcelWriter(cast(Any, binary), engine="openpyxl") as book:
             cells.to_excel(book, index=False, header=False)
             for cell in chain(*book.book.active.iter_rows()):
-                cell.data_type = "s" if cell.data_type == "f" else cell.data_type  # no formulas
+                # A text that begins with "=" would become a formula, which Excel executes.
+                cell.data_type = "s" if cell.data_type == "f" else cell.data_type
 
 
-def _of_excel(cell: Any) -> Any:
-    """Return a cell without the characters that Excel does not have."""
+def _excel_cell(cell: Any) -> Any:
+    """Return a cell in which "?" replaces the characters that Excel cannot store."""
     if isinstance(cell, (bool, int, float, date)):
         return cell
-    text = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\uffff]", "?", cell_of(cell))
+    text = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\uffff]", "?", cell_text(cell))
     if len(text) > 32_767:
         raise ValueError(f"{in_one_line(text, 40)!r} is too long for Excel. Write a .csv instead.")
     return text
@@ -236,10 +241,10 @@ def _of_excel(cell: Any) -> Any:
 
 @contextmanager
 def writing(path: str | None, encoding: str = "utf-8") -> Iterator[TextIO]:
-    """Open the output: standard output, in UTF-8, or a file that is whole or not there.
+    """Open the output: standard output in UTF-8, or a file that appears once it is complete.
 
-    What the encoding lacks, as UTF-8 lacks the lone surrogates that JSON lines may hold, becomes a
-    question mark.
+    Characters that the encoding lacks become question marks; UTF-8 lacks lone surrogates, which
+    JSON lines may hold.
     """
     if path in (None, STANDARD):
         if sys.stdout is None:
@@ -263,7 +268,7 @@ def writing(path: str | None, encoding: str = "utf-8") -> Iterator[TextIO]:
 
 @dataclass(frozen=True)
 class LabelSets:
-    """How the sets of a model's labels are read from cells and written into them."""
+    """Converts between cells of several labels and label numbers or indicators."""
 
     classes: ClassNames
     separator: str
@@ -273,70 +278,70 @@ class LabelSets:
             _check_whole(name, self.separator)
 
     def numbers(self, cell: Any, where: str) -> list[int]:
-        """Return the numbers of the labels of a cell."""
+        """Return the numbers of the labels in a cell."""
         names = labels_in(cell, self.separator, where)
         for name in names:
             _check_whole(name, self.separator, f"{where}: ")
         return [self.classes.lookup(name, where) for name in names]
 
     def indicator(self, numbers: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
-        """Return a row for each set of numbers, (D, L)."""
+        """Return the indicator of sets of label numbers, (D, L)."""
         t = np.zeros((len(numbers), len(self.classes.names)), dtype=bool)
-        for row, of_document in zip(t, numbers, strict=True):
-            row[list(of_document)] = True
+        for row, labels in zip(t, numbers, strict=True):
+            row[list(labels)] = True
         return t
 
     def frame(self, numbers: Sequence[Sequence[int]]) -> DataFrame:
-        """Return the indicator with the labels as names of columns."""
+        """Return the indicator as a frame whose columns are named by labels."""
         import pandas as pd
 
         return pd.DataFrame(self.indicator(numbers), columns=self.classes.labels)
 
-    def written(self, row: NDArray[np.bool_]) -> str:
-        """Return the labels of a document as a cell."""
+    def format(self, row: NDArray[np.bool_]) -> str:
+        """Format the labels of a document, a row of the indicator, as a cell."""
         return self.separator.join(self.classes.names[number] for number in np.flatnonzero(row))
 
 
-def sets_of(target: Target, arguments: argparse.Namespace) -> LabelSets | None:
-    """Return how sets of labels are written; None for a model of one label a document."""
+def label_sets(target: Target, arguments: argparse.Namespace) -> LabelSets | None:
+    """Return the format of several labels; None for a model of one label per document."""
     if isinstance(target, AnyOfLabels):
         arguments.separator = arguments.separator or _SEPARATOR
         return LabelSets(ClassNames(target.names.tolist()), arguments.separator)
     if arguments.separator is not None:
         raise UsageError(
-            "--separator is for models of several labels a document, and this one gives each "
+            "--separator is for models of several labels per document, and this one gives each "
             "document one of its classes. Leave it out, or fit a model with --separator."
         )
     return None
 
 
 def label_names(frame: DataFrame, arguments: argparse.Namespace) -> list[Any]:
-    """Return the names of all labels, of which documents have several."""
+    """Return the distinct labels of a table whose documents have several labels."""
     separator, column = arguments.separator, arguments.label
     pairs = zip(frame[column], cell_places(frame, column), strict=True)
     of_cells = [labels_in(cell, separator, where) for cell, where in pairs]
-    found = sorted(set().union(*of_cells))
-    names: list[Any] = sorted(label_array(found).tolist())
+    texts = sorted(set().union(*of_cells))
+    names: list[Any] = sorted(label_array(texts).tolist())
     if len(names) < 2 or all(len(labels) == 1 for labels in of_cells):
-        warn_of_joined(found)
+        warn_of_joined(texts)
         raise ValueError(
             f"{frame.attrs['name']}: {column!r} has {counted(len(names), 'label')}, and no cell "
-            f"has several between separators {separator!r}. Is another separator meant, that "
-            "between columns, --sep, or a single label a document, without --separator?"
+            f"has several between separators {separator!r}. Give another --separator, the one "
+            "between columns as --sep, or leave it out for a single label per document."
         )
     return names
 
 
-def numbers_of(
+def encode_cells(
     frame: DataFrame, arguments: argparse.Namespace, classes: ClassNames, sets: LabelSets | None
 ) -> list[Any]:
-    """Return the number of each row's class, or the numbers of its labels."""
+    """Encode the label column: the number of each row's class, or the numbers of its labels."""
     column = arguments.label
     if sets is None:
-        cells, number_of = to_labels(frame, column).tolist(), cast(Any, classes.lookup)
+        cells, encode = to_labels(frame, column).tolist(), cast(Any, classes.lookup)
     else:
-        cells, number_of = frame[column].tolist(), sets.numbers
-    return [number_of(*pair) for pair in zip(cells, cell_places(frame, column), strict=True)]
+        cells, encode = frame[column].tolist(), sets.numbers
+    return [encode(*pair) for pair in zip(cells, cell_places(frame, column), strict=True)]
 
 
 def _check_whole(label: str, separator: str, where: str = "") -> None:

@@ -62,5 +62,5 @@ def test_a_compressed_table_has_neither_name_nor_time(tmp_path):
 def test_what_is_written_of_labels_is_read_as_them(names):
     sets = LabelSets(ClassNames(names), ";")
     rows = np.array(list(itertools.product([False, True], repeat=len(names))))
-    numbers = [sets.numbers(f" {sets.written(row)} ; ;", "here") for row in rows]
+    numbers = [sets.numbers(f" {sets.format(row)} ; ;", "here") for row in rows]
     np.testing.assert_array_equal(sets.indicator(numbers), rows)

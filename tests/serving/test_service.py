@@ -648,7 +648,7 @@ class TestLoad:
 
     def test_a_body_that_is_cut_off_is_not_computed(self, texts, monkeypatch):
         computed = Mock(side_effect=ValueError)
-        monkeypatch.setattr(service, "_computed", computed)
+        monkeypatch.setattr(service, "_call", computed)
         head = f"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: {FORM}\r\nContent-Length: 99"
         with connected(texts, f"{head}\r\n\r\ntext=Good+day".encode()):
             pass
