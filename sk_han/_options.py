@@ -48,7 +48,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Choice:
-    """Constraint: one of some values (strings, booleans), or an object of some classes."""
+    """Constraint: one of several values (strings, booleans), or an instance of some classes."""
 
     values: tuple[Any, ...]
     classes: tuple[type, ...] = ()
@@ -60,7 +60,7 @@ class Choice:
         return any(type(value) is type(v) and value == v for v in self.values)
 
     def __str__(self) -> str:
-        names = [*map(repr, self.values), *(f"{each.__name__}(...)" for each in self.classes)]
+        names = [*map(repr, self.values), *(f"{kind.__name__}(...)" for kind in self.classes)]
         return "one of " * (len(names) > 1) + ", ".join(names)
 
 
@@ -80,7 +80,7 @@ class InstanceOf:
 
 @dataclass(frozen=True)
 class Either:
-    """Constraint: what one of several constraints allows."""
+    """Constraint: a value that at least one of several constraints allows."""
 
     constraints: tuple[Range | Choice | InstanceOf, ...]
 
@@ -122,14 +122,14 @@ class Options:
 
     def set_params(self, **params: Any) -> Options:
         """Set options by name, as scikit-learn's estimators do."""
-        known = [field.name for field in fields(self)]
+        names = [field.name for field in fields(self)]
         # An option is set before the options inside it, in any order of the arguments.
         for name, value in sorted(params.items(), key=lambda item: "__" in item[0]):
             own, _, inner = name.partition("__")
-            if own not in known:
+            if own not in names:
                 raise ValueError(
                     f"Invalid parameter {name!r} for {type(self).__name__}. Valid parameters are: "
-                    f"{known}."
+                    f"{names}."
                 )
             held = getattr(self, own)
             if inner and not isinstance(held, Options):
@@ -164,8 +164,8 @@ class Options:
     @classmethod
     def from_plain(cls: type[_OptionsT], plain: Any) -> _OptionsT:
         """Create options from the result of `to_plain`. Missing options get their defaults."""
-        kinds = [each for each in (cls, *_subclasses(cls)) if fields(each)]
-        classes = {each.__name__: each for each in kinds}
+        kinds = [kind for kind in (cls, *_subclasses(cls)) if fields(kind)]
+        classes = {kind.__name__: kind for kind in kinds}
         name = plain.get("class") if isinstance(plain, dict) else None
         if not isinstance(name, str) or name not in classes:
             raise ValueError(f"{_short(plain)} is none of the options {sorted(classes)}")
@@ -200,18 +200,19 @@ def _short(value: Any) -> str:
 
 
 def _subclasses(cls: type[_OptionsT]) -> list[type[_OptionsT]]:
-    return [each for child in cls.__subclasses__() for each in (child, *_subclasses(child))]
+    return [kind for child in cls.__subclasses__() for kind in (child, *_subclasses(child))]
 
 
 _FLAG = Choice((False, True))
 _SIZE = Range(Integral, 1)
-_PENALTY = Range(Real, 0, 1e30)  # a larger one leaves the range of single precision
+# A larger penalty would overflow single precision.
+_PENALTY = Range(Real, 0, 1e30)
 _SHARE = Range(Real, 0, 1)
 
 
 @dataclass(kw_only=True)
 class RNN(Options):
-    """The recurrent network that encodes words, and sentences.
+    """The recurrent network that encodes the words of a sentence and the sentences of a document.
 
     Parameters
     ----------
@@ -221,7 +222,7 @@ class RNN(Options):
     num_layers : int, default=1
         Number of layers; the input of a layer is the states of the layer below.
     bidirectional : bool, default=True
-        Whether there is a backward direction too.
+        Whether a second network reads the sequence backwards.
 
     Notes
     -----
@@ -250,8 +251,7 @@ class Attention(Options):
     per_label : {"auto"} or bool, default="auto"
         Whether each class or label also has its own attention to the words of the document
         (Mullenbach et al., 2018), whose scores are added to those of the document vector. "auto"
-        means True where a document may have several labels, of 31 to 500. A network over sentence
-        vectors has none.
+        means True with several labels per document, if there are 31 to 500 labels.
 
     References
     ----------
@@ -274,7 +274,7 @@ class Attention(Options):
 
 @dataclass(kw_only=True)
 class MultiHopAttention(Attention):
-    """Several attentions side by side at both levels (Lin et al., 2017).
+    """Several attentions in parallel at both levels (Lin et al., 2017).
 
     `explain` shows the mean of their weights.
 
@@ -311,8 +311,8 @@ class NetworkOptions(Options):
     embedding_dim, word_hidden, sentence_hidden, rnn, pooling, dropout, word_dropout
         As in `sk_han.HANClassifier`.
     embedding_dropout : float, default=0.0
-        Share of the distinct words of a batch dropped in training, at all their places (Gal and
-        Ghahramani, 2016).
+        Share of the distinct words of a batch that are dropped in training, at all their positions
+        (Gal and Ghahramani, 2016).
     """
 
     embedding_dim: int = option(192, _SIZE)
@@ -326,7 +326,7 @@ class NetworkOptions(Options):
 
     @property
     def recurrent(self) -> RNN:
-        """The recurrent network as `RNN`, also if `rnn` is a string."""
+        """The recurrent network as an `RNN`, also if `rnn` is a string."""
         return self.rnn if isinstance(self.rnn, RNN) else RNN(cell=self.rnn)
 
     @property
@@ -338,11 +338,14 @@ class NetworkOptions(Options):
 
     @property
     def attends_per_label(self) -> bool:
-        """Whether a network of these options has a `LabelAttention`."""
+        """Whether a network with these options has a `LabelAttention`."""
         return self.attention is not None and self.attention.per_label is True
 
-    def decided(self, per_label: bool) -> NetworkOptions:
-        """Return options with "auto" resolved; False leaves "auto", which then means False."""
+    def resolve_auto(self, per_label: bool) -> NetworkOptions:
+        """Return options in which `per_label="auto"` is True, or still "auto" for False.
+
+        A network treats "auto" as False.
+        """
         options, attention = self.copy(), self.attention
         if per_label and attention is not None and attention.per_label == "auto":
             options.pooling = attention = attention.copy()
@@ -350,7 +353,7 @@ class NetworkOptions(Options):
         return options
 
     def check_same_structure(self, fitted: NetworkOptions) -> None:
-        """Check that weights trained with the fitted options can be used with these options."""
+        """Check that training can continue, with these options, a network of the fitted ones."""
         for name in ("embedding_dim", "word_hidden", "sentence_hidden", "rnn", "pooling"):
             if _structure(self, name) != _structure(fitted, name):
                 current, earlier = getattr(self, name), getattr(fitted, name)
@@ -361,9 +364,9 @@ class NetworkOptions(Options):
 
 
 def _structure(options: NetworkOptions, name: str) -> Any:
-    """Return an option without the penalty, which may change in further training.
+    """Return an option for comparison, without the penalty, which may change in further training.
 
-    In decided options "auto" means no attention per label, like False.
+    Once "auto" is resolved, what is still "auto" equals False.
     """
     if name == "rnn":
         return options.recurrent

@@ -284,6 +284,6 @@ MultiHopAttention, default="attention"
             As in `fit`.
         """
         check_is_fitted(self)
-        target, logits = self._scored(X)
+        target, logits = self._score(X)
         true, predicted = target.encode_to_compare(y), target.decide(logits)
         return float(r2_score(true, predicted, sample_weight=sample_weight))

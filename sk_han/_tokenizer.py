@@ -1,4 +1,4 @@
-"""HierarchicalTokenizer: raw texts to documents of sentences of word ids."""
+"""HierarchicalTokenizer, which converts raw texts to documents of word ids."""
 
 from __future__ import annotations
 
@@ -70,54 +70,54 @@ class DocumentTransformer(TransformerMixin):
 
 
 class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
-    """Turn raw texts into documents of sentences of word ids.
+    """Convert raw texts to documents, which are sequences of sentences of word ids.
 
-    Id 0 is the padding, 1 the unknown word, 2 the most frequent word of the training texts, and
-    so on by falling frequency; words of equal frequency are in alphabetical order.
+    Id 0 is padding and 1 the unknown word. The words of the vocabulary follow from 2 on, by
+    decreasing frequency in the training texts, then in alphabetical order.
 
     Parameters
     ----------
     lowercase : bool, default=True
-        Whether words that differ in case only are one word.
+        Whether words that differ only in case are one word.
     strip_accents : {"ascii", "unicode"} or callable, default=None
-        Whether words that differ in accents only are one word. As in scikit-learn's
-        ``CountVectorizer``: "unicode" removes accents, "ascii" also removes all characters
-        that are not ASCII then, and a callable takes a word and returns its replacement. Words
-        that become empty are dropped.
+        Whether words that differ only in accents are one word. As in scikit-learn's
+        ``CountVectorizer``: "unicode" removes accents, "ascii" then also removes all characters
+        that are not ASCII, and a callable takes a word and returns its replacement. Words that
+        become empty are dropped.
     tokens : {"words+marks", "words", "web"}, default="words+marks"
-        What a word is. "words": letters, accents and digits of all scripts, with apostrophes
-        inside ("don't"); in scripts without spaces each character. "words+marks": also each
-        emoji, and each run of one of the marks ``. , ; : ! ? ( ) " @ # $ % & * /`` and their
-        like in other scripts. "web": these too, but hashtags, mentions, numbers ("$50.99"),
+        What counts as a word. "words": letters, accents and digits of all scripts, with apostrophes
+        inside ("don't"); in scripts without spaces, each character. "words+marks": also each emoji,
+        and each run of one of the marks ``. , ; : ! ? ( ) " @ # $ % & * /`` or of their
+        counterparts in other scripts. "web": the same, but hashtags, mentions, numbers ("$50.99"),
         emoticons, "C++" and "f**k" are one word each.
     token_pattern : str, default=None
         Regular expression for a word, instead of `tokens`. It is matched against the raw text,
         before `lowercase` and `strip_accents`, so ``[a-z]+`` misses capitals. If it has a group,
         the group is the word.
     stop_words : "english" or list of str, default=None
-        Words to leave out, compared after `lowercase` and `strip_accents`. A sentence without
-        other words or marks is dropped. "english" is scikit-learn's list, which contains "not"
-        and "no".
+        Words to leave out, compared after `lowercase` and `strip_accents`. A sentence that has no
+        other words or marks is dropped. "english" is scikit-learn's list, which contains "not" and
+        "no".
     min_df : int or float, default=1
-        Words in fewer documents are unknown; a float is a share of the documents.
+        Least number of documents with a word of the vocabulary; a float is a share of them.
     max_features : int, default=None
-        Size of the vocabulary; less frequent words are unknown.
+        Largest size of the vocabulary, which then has the most frequent words.
     max_sentences, max_words : int, default=None
-        Number of sentences of a document, and of words of a sentence, to keep. The vocabulary
-        is learnt from what is kept.
+        Largest number of sentences of a document and of words of a sentence; the rest is cut off,
+        also for learning the vocabulary.
     vocabulary : mapping of str to int or iterable of str, default=None
         Words and their ids from 2, or words in the order of their ids. `fit` then learns
         nothing, and `min_df` and `max_features` are not used.
     sentence_splitter : callable, default=None
         Takes a text and returns its sentences, for example ``nltk.sent_tokenize`` or pysbd's
-        ``Segmenter().segment``. White space may differ from the text, nothing else may.
+        ``Segmenter().segment``. Sentences may differ from the text only in white space.
     word_tokenizer : callable, default=None
-        Takes a sentence and returns its words, as strings, instead of `token_pattern`. They may
-        be lemmas or stems: `spans` finds those that occur in the sentence, in order.
+        Takes a sentence and returns its words as strings, instead of `token_pattern`. They may be
+        lemmas or stems: `spans` finds those that occur in the sentence, in order.
     n_jobs : int, default=None
         Number of processes (with Numba, of threads) that read texts; useful from a few thousand
-        documents on. None is one process, -1 all cores. At most four for each core are started,
-        and one in a task of Dask.
+        documents on. None is one process, -1 all cores. At most four per core are started, and one
+        in a task of Dask.
     output : {"ragged", "padded"}, default="ragged"
         What `transform` returns: a :class:`~sk_han.DocumentArray`, or an array of
         documents x sentences x words padded with 0.
@@ -127,12 +127,12 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
     vocabulary_ : dict of str to int
         Words and their ids.
     reading_ : int
-        Number of the rules by which letters are read. `save` stores it.
+        Version of the rules by which characters are read, which `save` stores.
 
     Notes
     -----
     Texts may be a list, a tuple, an array, a pandas or polars Series, an Arrow array, or a frame
-    of one column. The time is linear in the length of the text, whatever it contains.
+    of one column. The time is linear in the length of a text, whatever it contains.
 
     Examples
     --------
@@ -196,12 +196,12 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
         Parameters
         ----------
         X : iterable of str, shape (n_documents,)
-            An iterator is read 10,000 texts at a time; the counts of words stay in memory.
+            An iterator is read 10,000 texts at a time, and only word counts stay in memory.
         y : None
             Ignored.
         X_unlabelled : iterable of str, default=None
-            Further texts to learn the vocabulary from, such as those without labels that
-            ``HANClassifier.fit`` takes. An iterator is read as X is.
+            Further texts for the vocabulary, such as the unlabelled texts that
+            ``HANClassifier.fit`` takes. An iterator is read like X.
 
         Raises
         ------
@@ -217,7 +217,7 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
     def fit_transform(
         self, X: Any, y: Any = None, X_unlabelled: Any = None
     ) -> DocumentArray | NDArray[np.int32]:
-        """Learn the vocabulary and return the documents; read the texts once.
+        """Learn the vocabulary and convert the texts, reading each text once.
 
         Parameters
         ----------
@@ -229,15 +229,16 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
         DocumentArray of shape (n_documents,) or ndarray of int32
             As in `transform`, without the documents of `X_unlabelled`.
         """
+        # A given vocabulary learns nothing from further texts.
         if self.vocabulary is not None:
-            X_unlabelled = None  # nothing is learnt from it
+            X_unlabelled = None
         return self._output(self.fit_transform_both(X, y, X_unlabelled)[0])
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_transform_both(
         self, X: Any, y: Any = None, X_unlabelled: Any = None
     ) -> tuple[DocumentArray, DocumentArray | None]:
-        """Learn the vocabulary and return the documents of all texts; read the texts once.
+        """Learn the vocabulary and convert labelled and unlabelled texts, reading each text once.
 
         Parameters
         ----------
@@ -256,12 +257,13 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
         self._learn(X, X_unlabelled, documents, unlabelled)
         if X_unlabelled is None:
             return DocumentArray.concatenate(documents), None
-        for part in unlabelled:  # no model reads it, and it takes as much memory as the ids
+        # No model reads the spelling of unlabelled texts, which takes as much memory as their ids.
+        for part in unlabelled:
             part.spelling = None
         return DocumentArray.concatenate(documents), DocumentArray.concatenate(unlabelled)
 
     def transform_ragged(self, X: Any, name: str = "X") -> DocumentArray:
-        """Turn texts into word ids, whatever `output` is.
+        """Convert texts to a DocumentArray, whatever `output` is.
 
         Parameters
         ----------
@@ -270,14 +272,15 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
         name : str, default="X"
             Name of the argument in errors.
         """
-        if "vocabulary_" not in vars(self):  # it takes 10 microseconds, a text 100
+        # check_is_fitted takes 10 microseconds, and reading a short text 100.
+        if "vocabulary_" not in vars(self):
             check_is_fitted(self)
         portions, reader = text_portions(X, name), self._reader()
         documents = [reader.documents(portion, self.vocabulary_) for portion in portions]
         return DocumentArray.concatenate(documents)
 
     def transform(self, X: Any) -> DocumentArray | NDArray[np.int32]:
-        """Turn texts into word ids.
+        """Convert texts to word ids.
 
         Parameters
         ----------
@@ -288,12 +291,13 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
         -------
         DocumentArray of shape (n_documents,), or ndarray of int32 of shape \
                 (n_documents, max_sentences, max_words) if `output` is "padded"
-            Limits that are None are the longest document and sentence of X.
+            If `max_sentences` or `max_words` is None, the longest document or sentence of X
+            determines the shape.
         """
         return self._output(self.transform_ragged(X))
 
     def inverse_transform(self, documents: Any) -> list[list[list[str]]]:
-        """Turn word ids back into words.
+        """Convert word ids back to words.
 
         Parameters
         ----------
@@ -302,8 +306,8 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
         Returns
         -------
         list of list of list of str
-            Documents of sentences of words as they are in the vocabulary. Unknown words, and
-            ids that the vocabulary does not have, are ``"<unknown>"``.
+            Documents of sentences of words, as spelled in the vocabulary. The unknown word, and
+            ids that the vocabulary lacks, become ``"<unknown>"``.
         """
         check_is_fitted(self)
         if isinstance(documents, np.ndarray):
@@ -313,7 +317,7 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
         return to_words(documents, self.vocabulary_)
 
     def spans(self, texts: Any) -> list[DocumentSpans]:
-        """Find the sentences and words that `transform` returns in the texts.
+        """Return the positions in the texts of the sentences and words that `transform` reads.
 
         Parameters
         ----------
@@ -322,12 +326,12 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
         Returns
         -------
         list of DocumentSpans
-            One for each text; its sentences and words are those of `transform`, in order.
+            One for each text, with the sentences and words of `transform` in their order.
         """
         return self.locate(texts)[1]
 
     def locate(self, texts: Any) -> tuple[DocumentArray, list[DocumentSpans]]:
-        """Return documents and spans; read the texts once.
+        """Convert texts and return their spans, reading each text once.
 
         Parameters
         ----------
@@ -344,36 +348,39 @@ class HierarchicalTokenizer(DocumentTransformer, BaseEstimator):
         return self._reader().locate(check_texts(texts), self.vocabulary_)
 
     def _learn(self, X: Any, X_unlabelled: Any, *kept: list[DocumentArray]) -> None:
-        """Learn the vocabulary, and keep documents if there are lists for those of both kinds."""
+        """Learn the vocabulary; `kept` are two lists that collect the documents of both kinds."""
         portions = text_portions(X)
         further: Iterable[list[str]] = ()
         if X_unlabelled is not None and (kept or self.vocabulary is None):
             further = text_portions(X_unlabelled, "X_unlabelled")
         reader = self._reader()
-        counts, given = WordCounts(self.min_df), None
+        counts, vocabulary = WordCounts(self.min_df), None
         if self.vocabulary is not None:
-            compile_token_pattern(reader.token_pattern)  # an error now rather than in transform
-            given = in_normal_form(check_vocabulary(self.vocabulary))
+            # An invalid pattern raises its error here rather than in transform.
+            compile_token_pattern(reader.token_pattern)
+            vocabulary = in_normal_form(check_vocabulary(self.vocabulary))
         for texts, documents in zip_longest((portions, further), kept):
             for portion in texts:
-                if given is None:
+                if vocabulary is None:
                     read = counts.add(*reader.tokenize(portion)[:2])
                 elif kept:
-                    read = reader.documents(portion, given)
+                    read = reader.documents(portion, vocabulary)
                 if kept:
                     documents.append(read)
-        self.vocabulary_ = counts.vocabulary(self.max_features) if given is None else given
+        is_learnt = vocabulary is None
+        self.vocabulary_ = vocabulary or counts.vocabulary(self.max_features)
         self.reading_ = READING
-        if given is None and kept:
+        # While words are counted, documents hold provisional ids, in the order of first occurrence.
+        if is_learnt and kept:
             ids = counts.ids(self.vocabulary_)
             for part in chain.from_iterable(kept):
                 part.word_ids = ids[part.word_ids]
 
     def _reader(self) -> DocumentReader:
-        # Parameters may have been set after the fit. This takes a quarter of the time of
-        # `_validate_params`, which takes longer than to read a short text.
-        of_fit = "min_df", "max_features", "vocabulary"
-        constraints = {n: c for n, c in self._parameter_constraints.items() if n not in of_fit}
+        # Parameters may have been set after the fit. scikit-learn's `_validate_params` takes four
+        # times as long as this check, and longer than reading a short text.
+        fit_only = "min_df", "max_features", "vocabulary"
+        constraints = {n: c for n, c in self._parameter_constraints.items() if n not in fit_only}
         params = {name: getattr(self, name) for name in constraints}
         validate_parameter_constraints(constraints, params, type(self).__name__)
         stop_words = self.stop_words or ()

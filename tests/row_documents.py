@@ -47,8 +47,8 @@ class OfRows:
         X = self._read(data.X, reset=not (continues and hasattr(self, "model_")))
         return super()._fit(data._replace(X=X), continues=continues, **options)
 
-    def _scored(self, X):
-        return super()._scored(self._read(X, reset=False))
+    def _score(self, X):
+        return super()._score(self._read(X, reset=False))
 
     def transform(self, X):
         check_is_fitted(self)

@@ -222,7 +222,7 @@ def read_data(
         checked = _check_data(data, tables, params, warm_start_from)
         target = checked.target
         if warm_start_from is None:
-            options = options.decided(target.attends_per_label)
+            options = options.resolve_auto(target.attends_per_label)
         reader, vocabulary_size, documents, unlabelled = _tokenized(
             checked, params, warm_start_from
         )
@@ -416,7 +416,7 @@ def _check_parameters(params: Any, warm_start_from: FittedModel | None) -> Netwo
     check_net_params(params.net_params or {})
     check_optimizer(params.optimizer)
     if warm_start_from is not None:
-        options = options.decided(warm_start_from.pool.target.attends_per_label)
+        options = options.resolve_auto(warm_start_from.pool.target.attends_per_label)
         options.check_same_structure(warm_start_from.pool.network.options)
     return options
 
@@ -485,7 +485,7 @@ def _tokenized(
         # An error for texts without a tokenizer.
         documents = as_documents(X, reader, columns)
         if warm_start_from is not None:
-            documents = warm_start_from.known(documents)
+            documents = warm_start_from.prepare(documents)
         if X_unlabelled is not None and holds_word_ids(X):
             unlabelled = as_documents(X_unlabelled, None)
         elif X_unlabelled is not None:

@@ -1,1 +1,1 @@
-"""A fitted model: what classifier, Scorer, explanations and files have in common."""
+"""The fitted model, which estimators, Scorer, explanations and files share, and its statistics."""

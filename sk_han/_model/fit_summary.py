@@ -1,4 +1,4 @@
-"""The numbers of a fit, as its state holds them; `sk_han.inspection` describes and shows them."""
+"""Schema of the fit summary in the fitted state; `sk_han.inspection.FitSummary` renders it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from sk_han._options import Choice, InstanceOf, Range
 from sk_han._storage.schema import ByName, Field, Kind, Schema
 
-# Why training ended, in words.
+# Why training ended: the value that is stored, and its wording in the summary.
 ENDS = {
     "all epochs": "max_epochs reached",
     "two cycles": "a second cycle included",
@@ -18,13 +18,14 @@ ENDS = {
     "an interrupt": "stopped by Ctrl-C",
     "one portion": "on this portion",
 }
-# Those of a fit with held-out documents, and None without.
+# Scores on held-out documents; they are None if no documents were held out.
 SCORES = (
     *("accuracy", "loss", "network_accuracy", "linear_accuracy", "majority_accuracy", "macro_f1"),
     *("worst_class", "worst_recall", "n_worst"),
-    *("r2", "mean_absolute_error", "network_r2", "linear_r2"),  # of numbers
+    *("r2", "mean_absolute_error", "network_r2", "linear_r2"),  # for numbers as targets
 )
-ADDED = ("columns", "is_number", *SCORES[-4:])  # which older files lack
+# Entries that were added to format 4, which older files of it lack.
+ADDED = ("columns", "is_number", *SCORES[-4:])
 
 _COUNT, _NUMBER = Range(Integral, 0), Range(Real, 0)
 _SHARE = Range(Real, -float("inf"))

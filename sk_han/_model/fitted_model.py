@@ -1,4 +1,4 @@
-"""A fitted model: its parts, what reads documents for them, and its state as plain values."""
+"""A fitted model: its parts, the tokenizer and encoder that read texts, and its state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sk_han._documents import DocumentArray, EncoderIdentity, SentenceArray, to_offsets
 from sk_han._documents.repeated import TextHashes
-from sk_han._model.class_mix import MIX_FIELDS, Reference, check_priors, shift_of
+from sk_han._model.class_mix import MIX_FIELDS, Reference, check_priors, prior_shift
 from sk_han._model.fit_summary import ADDED, FIT_SUMMARY
 from sk_han._options import InstanceOf
 from sk_han._parts import PARTS, Pool
@@ -63,50 +63,50 @@ FEWEST_SCORES = 19  # of held-out documents, for intervals
 
 
 class Source(NamedTuple):
-    """The text of a document, and the positions of its sentences and words."""
+    """The text of a document, with the positions of its sentences and words in it."""
 
     text: str
     sentence_spans: NDArray[np.int64]
     word_spans: NDArray[np.int64]
     sentence_of_word: NDArray[np.int64]
     truncated: bool
-    tokens: list[str] | None = None  # its words, if some have no place of their own in the text
-    column_values: Any = ()  # of a table
+    tokens: list[str] | None = None  # the words, if some have no span of their own in the text
+    column_values: Any = ()  # the values of the other columns of a table
 
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A pool of parts with all that predicts, explains and stores it.
+    """A fitted ensemble, with what prediction, explanation and storage need.
 
-    `HANClassifier.model_` and the Scorer hold one. The class of its network decides what computes:
-    PyTorch, or Numba and NumPy. It does not change: another fit makes another one.
+    `HANClassifier.model_` and `Scorer.model_` hold one. The class of its network decides whether
+    PyTorch computes it, or Numba and NumPy. It is immutable: another fit creates another one.
 
     Parameters
     ----------
     pool : Pool
     tokenizer : HierarchicalTokenizer, ServedTokenizer, SentenceEmbedder or None
-        Turns texts into documents; None if the model was fitted to documents.
+        Converts texts to documents; None if the model was fitted to word ids or sentence vectors.
     vocabulary_size : int
-        Number of word ids; larger ones are read as unknown.
+        Number of word ids; larger ids are read as the unknown word.
     encoder : EncoderIdentity or None
-        Which encoder made the sentence vectors that a part reads, if it is known.
+        The identity of the encoder whose sentence vectors a part reads, if it is known.
     sentence_encoder : SentenceEncoder or None
-        The encoder itself, with which texts are read; stored only where the fit has fitted it.
+        The encoder itself, which reads texts; it is saved only if the fit also fitted it.
     device : str
-        The device that computed the fit, and computes the network.
+        The device of the fit, on which the network is computed.
     history : list of dict
-        Numbers of each epoch.
+        Losses and scores of each epoch.
     best_epoch, best_score : int and float, or None
         The epoch whose weights were kept, and its accuracy on held-out documents.
     fit_summary : dict or None
-        Numbers of the last fit, which `FitSummary` describes.
+        The entries of `FitSummary`, for the last fit.
     text_hashes : TextHashes or None
     reference : Reference or None
-        Numbers of the fit with which later documents are compared; None after `partial_fit`.
+        Statistics of the fit with which later documents are compared; None after `partial_fit`.
     priors : ndarray of shape (K,) or None
-        Shares of the classes among the documents to come, as `with_priors` has checked them.
+        Priors of the classes among the documents to predict, as checked by `with_priors`.
     interval_scores : ndarray of shape (n,) or None
-        Of numbers, the scores by which intervals are calibrated (`Number.interval_scores`), rising.
+        For numbers, the sorted scores that calibrate intervals (`Number.interval_scores`).
     """
 
     pool: Pool
@@ -126,58 +126,58 @@ class FittedModel:
 
     @property
     def target(self) -> Target:
-        """What scores mean."""
+        """The target, which gives scores their meaning: classes, labels or numbers."""
         return self.pool.target
 
     @property
     def n_iter(self) -> int:
-        """Number of epochs trained."""
+        """Number of training epochs."""
         return len(self.history)
 
     def part(self, name: str) -> Any:
-        """Return the part of this name, or None."""
+        """Return the part with this name, or None."""
         return self.pool.parts.get(name)
 
     def scale(self, name: str) -> Scale:
-        """Return the factor of the logits of a part; 0 if there is none of this name."""
+        """Return the factor of the logits of a part; 0 if the model has no such part."""
         return self.pool.scales.get(name, 0.0)
 
     @property
     def feature_names(self) -> list[str]:
-        """Names of the columns that are read, that of the texts first."""
+        """The names of the columns that are read, the text column first."""
         columns = self.pool.columns
         if columns is None:
             raise AttributeError("Only a HANClassifier fitted to a table has names of features.")
         return [columns.encoder.text, *columns.encoder.codings]
 
     def texts(self, X: Any, name: str = "X") -> list[str]:
-        """Return raw texts, also those of a table, as a list."""
+        """Return raw texts, or the text column of a table, as a list."""
         return check_texts(self._table(X).texts, name=name)
 
     def _table(self, X: Any) -> ReadTable:
-        """Return a user's table with its columns encoded; documents and texts have none."""
+        """Encode the columns of a user's table; texts and documents have no columns to encode."""
         columns = self.pool.columns
         if columns is None or isinstance(X, DocumentArray):
             return ReadTable(X)
         return columns.encode(X)
 
     def read(self, X: Any) -> DocumentArray:
-        """Return texts, word ids or sentence vectors as documents that the model knows."""
+        """Convert texts, word ids or sentence vectors to documents that the parts can score."""
         table = self._table(X)
-        return self.known(as_documents(table.texts, self.reader, table.rows))
+        return self.prepare(as_documents(table.texts, self.reader, table.rows))
 
     @property
     def reader(self) -> Any:
-        """What reads texts: the tokenizer, with the sentence encoder if there is one."""
+        """The reader of texts: the tokenizer, together with the sentence encoder if any."""
         if self.sentence_encoder is None:
             return self.tokenizer
         return SentenceReader(self.tokenizer, self.sentence_encoder)
 
     def read_with(self, encoder: Any, memory: Any = None, *, quiet: bool = True) -> FittedModel:
-        """Return the model with the encoder that a user gives, if it is that of the fit.
+        """Return the model with a user's encoder, after checking that it is the encoder of the fit.
 
-        None, an encoder that the fit has fitted, and the encoder that it has already change
-        nothing. A model of documents reads no texts, and so needs none.
+        The model stays as it is if `encoder` is None or already in use, if the fit fitted its own
+        encoder, or if the model reads no texts and so does not encode sentences.
         """
         own = self.sentence_encoder
         if self.encoder is None or self.tokenizer is None or encoder is None:
@@ -194,25 +194,24 @@ class FittedModel:
 
     @property
     def needs_encoder(self) -> bool:
-        """Whether texts need an encoder that is not there."""
+        """Whether reading texts needs an encoder that is missing, as after loading a file."""
         return None not in (self.encoder, self.tokenizer) and self.sentence_encoder is None
 
     def with_encoder(self, encoder: Any) -> FittedModel:
-        """Return a stored model with the encoder that it needs; raise a ValueError without one."""
+        """Complete a loaded model by its encoder; raise a ValueError if one is missing."""
         if self.needs_encoder and encoder is None:
             raise ValueError(asking_for(self.encoder))
         return self.read_with(encoder)
 
-    def of_words(self) -> FittedModel:
-        """Return the model without the part of sentence vectors, which encodes no sentence."""
+    def without_vectors(self) -> FittedModel:
+        """Return the model without the part of sentence vectors, so that no sentence is encoded."""
         pool = self.pool.without({VECTORS})
         return replace(self, pool=pool, encoder=None, sentence_encoder=None)
 
-    def known(self, documents: DocumentArray) -> DocumentArray:
-        """Return documents without words beyond the vocabulary.
+    def prepare(self, documents: DocumentArray) -> DocumentArray:
+        """Replace word ids beyond the vocabulary, and check that each part can read the documents.
 
-        They must hold what all parts read, such as vectors of the encoder, or a TypeError or
-        ValueError names what is missing.
+        A TypeError or ValueError names what is missing, such as vectors of the encoder.
         """
         vectors: VectorModel | None = self.part(VECTORS)
         if vectors is not None:
@@ -222,27 +221,27 @@ class FittedModel:
         return self.pool.validate(replace_unknown_ids(documents, self.vocabulary_size))
 
     def logits(self, X: Any) -> Floats:
-        """Compute the logits of all parts together, (D, K), for the wanted mix of classes."""
+        """Compute the sum of the scaled logits of all parts, (D, K), shifted to the priors."""
         return self.pool.logits(self.read(X))
 
     @property
     def known_reference(self) -> Reference:
-        """The reference; raise a ValueError if there is none."""
+        """The reference statistics; raises a ValueError if the model has none."""
         if self.reference is None:
             raise ValueError("partial_fit sees portions, and not the mix of all classes; use fit.")
         return self.reference
 
     def with_priors(self, priors: Any) -> FittedModel:
-        """Return the model for another mix of classes; see `sk_han.with_priors`."""
+        """Return the model for other class priors; see `sk_han.with_priors`."""
         if priors is not None:
             priors = check_priors(priors, self.target, self.known_reference)
         return self._for_mix(priors)
 
     def _for_mix(self, priors: Floats | None) -> FittedModel:
-        """Return the model for checked priors, which shift the logits."""
+        """Return the model whose logits are shifted to checked priors, or to none."""
         shift = self.target.offsets
         if priors is not None:
-            shift = shift_of(priors, self.known_reference, self.target)
+            shift = prior_shift(priors, self.known_reference, self.target)
         return replace(self, pool=replace(self.pool, shift=shift), priors=priors)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -251,11 +250,12 @@ class FittedModel:
 
     def intervals(self, X: Any, coverage: float) -> Floats:
         """Predict intervals of numbers, (D, 2); see `HANRegressor.predict_interval`."""
-        self.interval_ends(np.empty((0, self.target.n_scores)), coverage)  # errors come first
+        # An invalid coverage raises its error before any prediction is computed.
+        self.interval_ends(np.empty((0, self.target.n_scores)), coverage)
         return self.interval_ends(self.predict_proba(X), coverage)
 
     def interval_ends(self, p: Floats, coverage: float) -> Floats:
-        """Return intervals of numbers by the probabilities of their knots, (D, 2)."""
+        """Compute intervals of numbers, (D, 2), from the probabilities of the target's knots."""
         is_share = isinstance(coverage, Real) and not isinstance(coverage, bool)
         if not is_share or not 0 < coverage < 1:
             raise ValueError(f"coverage is {coverage!r}; give a share between 0 and 1, as 0.9.")
@@ -275,15 +275,15 @@ class FittedModel:
             )
         return self.target.interval(p, max(float(scores[place]), 0.0))
 
-    def located(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
-        """Yield documents that the model knows and their texts, at most `size` at a time."""
+    def locate(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
+        """Yield documents, prepared for the parts, and their texts, at most `size` at a time."""
         table = self._table(X)
         X = table.texts
         if holds_word_ids(X) or self.tokenizer is None:
             documents = as_documents(X, self.reader)
             for first in range(0, len(documents), size):
                 batch = documents[first : first + size]
-                yield self.known(batch), list(self._sources_of_ids(batch))
+                yield self.prepare(batch), list(self._sources_of_ids(batch))
             return
         texts = check_texts(X)
         values: list[Any] = [*zip(*table.values, strict=True)] or len(texts) * [()]
@@ -293,16 +293,18 @@ class FittedModel:
             documents.columns = None if table.rows is None else table.rows[portion]
             sources = []
             for text, places, row in zip(texts[portion], spans, values[portion], strict=True):
-                edges = places.word_spans.ravel()  # starts and ends
+                # Starts and ends rise where words follow each other. Only then is each word the
+                # text of its span; otherwise, as with lemmas, the tokens are kept.
+                edges = places.word_spans.ravel()
                 is_plain = (edges[1:] >= edges[:-1]).all() and (edges[1::2] > edges[::2]).all()
                 source = Source(text, *places)._replace(column_values=row)
                 sources.append(source._replace(tokens=None) if is_plain else source)
-            yield self.known(documents), sources
+            yield self.prepare(documents), sources
 
     def keep_words(
         self, documents: DocumentArray, sources: Sequence[Source], kept: NDArray[np.bool_]
     ) -> DocumentArray:
-        """Return documents of texts with these of their words alone, (T,)."""
+        """Return documents with only some of their words, by flags, (T,)."""
         if isinstance(documents, SentenceArray):
             reduced: DocumentArray = self.reader.keep_words(documents, sources, kept)
             return reduced
@@ -318,10 +320,11 @@ class FittedModel:
         return words
 
     def _sources_of_ids(self, documents: DocumentArray) -> Iterator[Source]:
-        """Yield the text of each document of word ids: its words, one sentence a line."""
+        """Yield a text for each document of word ids: its words, with one sentence per line."""
         for document in self.nested_words(documents):
             lengths = np.array([len(word) for sentence in document for word in sentence], dtype=int)
-            ends = np.cumsum(lengths + 1) - 1  # one space or line break after each word
+            # One space or line break follows each word.
+            ends = np.cumsum(lengths + 1) - 1
             word_spans = np.stack([ends - lengths, ends], axis=1)
             n_words = np.array([len(sentence) for sentence in document], dtype=int)
             starts = to_offsets(n_words)
@@ -333,7 +336,7 @@ class FittedModel:
             yield Source(text, sentence_spans, word_spans, numbers, False)
 
     def to_state(self) -> dict[str, Any]:
-        """Return the state as arrays, plain values and the tokenizer."""
+        """Return the fitted state: arrays, plain values and the tokenizer."""
         return {
             **self.pool.to_state(),
             "tokenizer": self.tokenizer,
@@ -360,10 +363,10 @@ class FittedModel:
     ) -> FittedModel:
         """Restore a model; raise a ValueError or TypeError if an entry is invalid.
 
-        The class of the network decides what computes it: on the device of the fit if that is one
-        of `devices`, else on the CPU.
+        `network` is the class that computes the network, on the device of the fit if that is among
+        `devices`, else on the CPU.
         """
-        # Which files may lack.
+        # Files that were written before these entries existed lack them.
         optional = ("reference", "priors", "fitted_encoder", "interval_scores")
         state = {**dict.fromkeys(optional), **state}
         check(classifier_schema(), state)
@@ -379,7 +382,7 @@ class FittedModel:
             device=device,
             fit_summary=summary,
             text_hashes=None if hashes is None else TextHashes(**hashes),
-            # The last, since a Scorer may find here that it does not compute the network.
+            # A Scorer refuses networks here that it cannot compute, after all other checks.
             pool=Pool.from_state(state, {**PARTS, network.kind: network}, device),
             encoder=encoder,
             sentence_encoder=fitted_encoder
@@ -392,9 +395,9 @@ class FittedModel:
 
 
 def classifier_schema() -> Schema:
-    """Return the schema of a state, with the kinds of parts and targets that are known now.
+    """Return the schema of a fitted state, with the kinds of parts and targets registered so far.
 
-    K classes, V word ids, E numbers of a sentence vector.
+    Its letters are K for classes, V for word ids and E for the dimension of sentence vectors.
     """
     parts = {kind: part.SCHEMA for kind, part in PARTS.items()}
     parts[NetworkPart.kind] = NetworkPart.SCHEMA
@@ -416,7 +419,7 @@ def classifier_schema() -> Schema:
     )
 
 
-# For each linear model: whether it reads characters, and whether it is latent.
+# For each linear model: whether it reads characters, and whether it is a latent model.
 _LINEAR = {
     NGRAMS: (False, False),
     LATENT: (False, True),

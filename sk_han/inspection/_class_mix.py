@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han._documents import DocumentArray
-from sk_han._model.class_mix import PER_CLASS, Reference, implied_shares, mixes_of
+from sk_han._model.class_mix import PER_CLASS, Reference, class_mixes, implied_shares
 from sk_han._model.fitted_model import FittedModel
 from sk_han._rendering.blocks import Block, Heading, Sentence, Table, names, percent
 from sk_han._rendering.result import Extent, Result
@@ -234,7 +234,7 @@ def _copied(holder: Any, **attributes: Any) -> Any:
 
 def estimated_mix(p: Floats, reference: Reference, target: Target) -> MixEstimate:
     """Estimate the shares of the classes or labels of a batch from its probabilities (D, K)."""
-    mixes, one_label = mixes_of(reference, target), target.has_one_label
+    mixes, one_label = class_mixes(reference, target), target.has_one_label
     columns = [p] if one_label else [np.stack([q, 1 - q], axis=1) for q in p.T]
     fewest = max(_FEWEST, PER_CLASS * len(mixes[0].shares))
     shares, errors = implied_shares(reference, target), np.ones(target.n_scores)

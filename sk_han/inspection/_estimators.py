@@ -87,7 +87,7 @@ def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
             f"{_repair(model)}"
         )
     explained: ExplainedModel = (
-        model._explained() if hasattr(model, "fit") else ExplainedModel(model.model_)
+        model._explained_model() if hasattr(model, "fit") else ExplainedModel(model.model_)
     )
     for position, step in enumerate(steps, start=1):
         if not hasattr(step, "locate"):
@@ -193,7 +193,7 @@ def read_documents(model: ExplainedModel | None, X: Any) -> ReadDocuments:
         return ReadDocuments(texts, texts, n_words)
     words: list[str] = []
     lengths: list[int] = []
-    model = replace(model, fitted=model.fitted.of_words())
+    model = replace(model, fitted=model.fitted.without_vectors())
     hashes, compared = model.fitted.text_hashes, [np.empty(0, dtype=bool)]
     learnt_from = compared.copy()
     for documents, sources in model.batches(X):

@@ -266,7 +266,7 @@ class ExplainedModel:
         for chunk in in_portions(X, size):
             for step in self.steps:
                 chunk = step.transform(chunk)
-            yield from self.fitted.located(chunk, size)
+            yield from self.fitted.locate(chunk, size)
 
     def explain(self, X: Any, *, y_true: Any = None, **options: Any) -> ExplanationList:
         """Explain documents as `sk_han.explain` does."""

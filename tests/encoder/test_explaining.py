@@ -95,7 +95,7 @@ def test_a_report_encodes_the_changed_sentences_and_those_alone(either, encoder)
 
 def test_documents_without_words_score_as_their_texts(fitted):
     texts = ["Good film. Lamp.", "Bad tent. Song. Book."]
-    ((documents, sources),) = fitted.model_.located(texts, 2)
+    ((documents, sources),) = fitted.model_.locate(texts, 2)
     kept = np.array([0, 1, 1, 1, 1, 1, 0, 1, 0, 0, 1, 1], dtype=bool)
     reduced = fitted.model_.keep_words(documents, sources, kept)
     expected = fitted.predict_proba(["film. Lamp.", "Bad . Book."])

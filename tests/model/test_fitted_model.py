@@ -23,7 +23,7 @@ def served(fitted, tmp_path_factory):
 
 
 def test_located_documents_are_those_it_reads_a_few_at_a_time(fitted):
-    batches = list(fitted.model_.located(UNSEEN, 3))
+    batches = list(fitted.model_.locate(UNSEEN, 3))
     assert [len(documents) for documents, _ in batches] == [3, 3, 2]
     assert [source.text for _, sources in batches for source in sources] == UNSEEN
     ids = [document for documents, _ in batches for document in documents.to_nested()]

@@ -170,7 +170,7 @@ class TestLabelAttention:
 @pytest.mark.parametrize("per_label", [False, True])
 def test_an_attention_per_label_that_is_asked_for_stays(by_default, per_label):
     pooling = Attention(size=5, per_label=per_label)
-    options = NetworkOptions(pooling=pooling).decided(by_default)
+    options = NetworkOptions(pooling=pooling).resolve_auto(by_default)
     assert options.attends_per_label is per_label
     network = HierarchicalAttentionNetwork(7, 2, pooling=pooling)
     pooling.size = 23
