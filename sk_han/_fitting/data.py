@@ -1,4 +1,4 @@
-"""The data of a fit: checked, encoded, tokenized, and partly held out."""
+"""The data of a fit: check them, encode labels, tokenize texts, and hold out documents."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ from sk_han._validation.labels import (
 )
 from sk_han.embeddings._cooccurrence import check_embedding_init
 
-# Short texts are the same by chance: fewer shared documents, or a smaller share, are not warned of.
+# Short texts may be equal by chance, so a few shared documents, or a small share, are no warning.
 _MANY_SHARED, _MOST_SHARED = 20, 0.1
 
 
@@ -84,22 +84,22 @@ class FitInput(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The documents of `FitInput`, of which tables are read: texts and encoded columns."""
+    """The documents of `FitInput`, in which tables are split into texts and encoded columns."""
 
-    encoder: ColumnEncoder | None  # of a table
+    encoder: ColumnEncoder | None  # None without a table
     X: ReadTable
     X_val: ReadTable
     X_unlabelled: Any
 
 
 class CheckedData(NamedTuple):
-    """Checked data: labels are encoded, texts not yet tokenized; letters as for `Target`."""
+    """Checked data, with labels encoded and texts not yet tokenized; letters as for `Target`."""
 
     target: Target
     tables: Tables
     X: Any
     targets: NDArray[Any]  # encoded labels of D documents
-    weights: Floats  # (D,) with those of classes, at most 1, so that sums are finite
+    weights: Floats  # (D,) times class weights, scaled to at most 1 so that sums are finite
     groups: Integers | None  # (D,)
     validation: tuple[Any, NDArray[Any], Floats] | None  # as X, targets and weights
 
@@ -116,7 +116,7 @@ class FitState:
     params: Any  # the parameters of the estimator, as attributes
     network_options: NetworkOptions
     warm_start_from: FittedModel | None
-    is_partial: bool  # `partial_fit`: one epoch on all documents at the constant learning rate
+    is_partial: bool  # whether this is `partial_fit`
     device: str
     rng: np.random.RandomState
     stages: Stages
@@ -130,9 +130,9 @@ class FitState:
     held_out: NDArray[np.int64] | None  # the other rows, if any
     user_validation: LabelledDocuments | None  # X_val and y_val
     unlabelled: DocumentArray | None
-    column_encoder: ColumnEncoder | None  # of a table
+    column_encoder: ColumnEncoder | None  # None without a table
     column_descriptions: dict[str, str] | None
-    n_conflicting: int  # labelled documents with the same words as one of another class
+    n_conflicting: int  # labelled documents that equal a document of another class
 
     @property
     def n_classes(self) -> int:
@@ -141,12 +141,12 @@ class FitState:
 
     @property
     def has_own_loss(self) -> bool:
-        """Whether the user's loss is minimized, which may not take probabilities."""
+        """Whether the user's own loss is minimized, whose outputs may not be probabilities."""
         return "criterion" in (self.params.net_params or {})
 
     @property
     def earlier_history(self) -> list[dict[str, float]]:
-        """The epochs of earlier calls to `partial_fit`."""
+        """The history of earlier calls to `partial_fit`, which this call continues."""
         if self.warm_start_from is None or not self.is_partial:
             return []
         return self.warm_start_from.history
@@ -159,7 +159,7 @@ class FitState:
 
     @property
     def encoder(self) -> EncoderIdentity | None:
-        """Which encoder made the sentence vectors, of an earlier fit or of this one."""
+        """The identity of the sentence encoder, of the fit that is continued or of this one."""
         earlier = None if self.warm_start_from is None else self.warm_start_from.encoder
         return earlier or getattr(self.documents, "encoder", None)
 
@@ -170,26 +170,27 @@ class FitState:
 
     @cached_property
     def validation(self) -> LabelledDocuments | None:
-        """Documents that the network does not learn from, as words."""
+        """Held-out or validation documents, which the network does not learn from, as words."""
         if self.held_out is not None:
             return _as_words(self.labelled[self.held_out])
         return None if self.user_validation is None else _as_words(self.user_validation)
 
     @cached_property
     def text(self) -> tuple[DocumentArray, NDArray[np.float64]]:
-        """All documents to learn words from, labelled ones first, and their weights."""
+        """All documents that words are learnt from, labelled ones first, and their weights."""
         documents, weights = self.labelled.documents.words(), self.labelled.weights
         if self.unlabelled is None:
             return documents, weights
         others = self.unlabelled.words()[:]
-        others.spelling = None  # not kept for raw texts, to save memory
+        # The tokenizer drops the spelling of unlabelled texts; word ids of the user may have one.
+        others.spelling = None
         return (
             DocumentArray.concatenate([documents, others]),
             np.append(weights, np.full(len(self.unlabelled), weights.mean())),
         )
 
     def model(self, pool: Pool, history: list[dict[str, float]], **others: Any) -> FittedModel:
-        """Return the model of a pool fitted to these data; `others` are its other fields."""
+        """Create the fitted model for a pool; `others` are further fields of `FittedModel`."""
         return FittedModel(
             pool=pool,
             tokenizer=self.tokenizer,
@@ -223,12 +224,12 @@ def read_data(
         target = checked.target
         if warm_start_from is None:
             options = options.resolve_auto(target.attends_per_label)
-        reader, vocabulary_size, documents, unlabelled = _tokenized(
-            checked, params, warm_start_from
-        )
+        reader, vocabulary_size, documents, unlabelled = _tokenize(checked, params, warm_start_from)
         is_reader = isinstance(reader, SentenceReader)
         tokenizer = reader.tokenizer if is_reader else reader
-        labelled, conflicting = _labelled(replace_unknown_ids(documents, vocabulary_size), checked)
+        labelled, conflicting = _select_labelled(
+            replace_unknown_ids(documents, vocabulary_size), checked
+        )
         validation = _validation(checked, reader, vocabulary_size)
         training, held_out = np.arange(len(labelled)), None
         if validation is None and not is_partial and params.validation_fraction is not None:
@@ -271,7 +272,7 @@ def read_data(
 
 
 def _read_tables(data: FitInput, params: Any) -> Tables:
-    """Learn to read the columns of X, and read all tables; other documents are as given."""
+    """Learn the encoding of columns from X, and read all tables; other documents pass through."""
     if params.text_column is None:
         if params.columns is not None:
             raise ValueError("columns needs text_column, the name of the column of the texts.")
@@ -291,7 +292,7 @@ def _read_tables(data: FitInput, params: Any) -> Tables:
 
 
 def _data_line(fit: FitState) -> str:
-    """Return a line about the data that was read."""
+    """Return the line of progress about the data that were read."""
     documents = fit.labelled.documents
     kind = "class" if fit.target.has_one_label else "label"
     of = "" if fit.target.is_number else f" of {counted(fit.n_classes, kind)}"
@@ -306,7 +307,11 @@ def _data_line(fit: FitState) -> str:
 def _warn_of_data(
     fit: FitState, checked: CheckedData, conflicting: Integers, row: Callable[[int], str]
 ) -> None:
-    """Warn of likely mistakes; `conflicting` are labelled documents of the same words."""
+    """Warn of likely mistakes in the data.
+
+    `conflicting` are rows of labelled documents that equal a document with another label, and `row`
+    names a row of the user's data.
+    """
     labelled, validation = fit.labelled, fit.user_validation
     holds_out = validation is None and fit.params.validation_fraction is not None
     has_validation = validation is not None
@@ -365,7 +370,7 @@ def _as_words(labelled: LabelledDocuments) -> LabelledDocuments:
 
 
 def _check_portion(data: FitInput, params: Any, fitted: FittedModel | None) -> None:
-    """Check what only `partial_fit` requires."""
+    """Check what `partial_fit` requires in addition to `fit`."""
     if params.text_column is not None:
         raise ValueError(
             "partial_fit does not learn from columns. Fit to all documents by fit, or to texts "
@@ -381,9 +386,9 @@ def _check_portion(data: FitInput, params: Any, fitted: FittedModel | None) -> N
         raise ValueError("partial_fit sees a portion, and priors need the mix of all documents.")
     if params.class_weight == "balanced":
         raise ValueError(
-            "class_weight='balanced' needs to see all labels, and partial_fit sees a portion. "
-            "Compute the weights beforehand and pass them as a dict; for one label a document, "
-            "sklearn.utils.class_weight.compute_class_weight computes them."
+            "class_weight='balanced' needs to see all labels, and partial_fit sees a portion. Pass "
+            "a dict, for one label per document from "
+            "sklearn.utils.class_weight.compute_class_weight."
         )
     if fitted is None:
         if data.classes is None and not params.n_bins:
@@ -399,13 +404,13 @@ def _check_portion(data: FitInput, params: Any, fitted: FittedModel | None) -> N
             )
     if data.X_unlabelled is not None:
         raise ValueError(
-            "X_unlabelled is for the first call to partial_fit, which learns the vocabulary "
-            "from it. Fit anew with all text without labels, or leave it out."
+            "X_unlabelled is for the first call to partial_fit, which learns the vocabulary from "
+            "it. Fit again with all text without labels, or leave it out."
         )
 
 
 def _check_parameters(params: Any, warm_start_from: FittedModel | None) -> NetworkOptions:
-    """Check parameters, also against an earlier fit; return those of the network."""
+    """Check parameters, also against the fit that is continued; return the network's options."""
     names = NetworkOptions.constraints().keys() & vars(params).keys()
     options = NetworkOptions(**{name: getattr(params, name) for name in names}).copy()
     options.check()
@@ -424,12 +429,13 @@ def _check_parameters(params: Any, warm_start_from: FittedModel | None) -> Netwo
 def _check_data(
     data: FitInput, tables: Tables, params: Any, warm_start_from: FittedModel | None
 ) -> CheckedData:
-    """Check the user's data, encode labels, and weigh documents."""
+    """Check the user's data, encode labels, and compute the weights of documents."""
     X = check_documents(tables.X.texts)
     if warm_start_from is None:
         warn_of_features(X)
     elif isinstance(X, SentenceArray) and warm_start_from.part(VECTORS) is None:
-        X = X.words()  # no part of the earlier fit reads vectors
+        # No part of the fit that is continued reads sentence vectors.
+        X = X.words()
     if params.encoder is not None:
         _check_encoder(X, params.encoder, warm_start_from)
     check_unlabelled(tables.X_unlabelled, X)
@@ -464,17 +470,18 @@ def _check_data(
             "All documents are of one group, so none can be held out: the weights of the last "
             "epoch are kept, and scales are typical values."
         )
-    weights = weights / weights.max()  # only ratios matter
+    # Only ratios of weights matter, and sums of scaled ones are finite.
+    weights = weights / weights.max()
     return CheckedData(target, tables, X, targets, weights, groups, validation)
 
 
-def _tokenized(
+def _tokenize(
     checked: CheckedData, params: Any, warm_start_from: FittedModel | None
 ) -> tuple[Any, int, DocumentArray, DocumentArray | None]:
-    """Return what reads texts, the vocabulary's size, and the documents with and without labels.
+    """Return the reader of texts, the vocabulary size, and labelled and unlabelled documents.
 
-    It is a tokenizer, a `SentenceReader` or None. A new tokenizer, and an encoder that is to be
-    fitted, are fitted to the rows of positive weight only. Texts without labels are not encoded.
+    The reader is a tokenizer, a `SentenceReader` or None. A new tokenizer, and an encoder that must
+    be fitted, see only the rows of positive weight. Texts without labels get no sentence vectors.
     """
     X, X_unlabelled, rows = checked.X, checked.tables.X_unlabelled, checked.rows
     columns = checked.tables.X.rows
@@ -482,7 +489,7 @@ def _tokenized(
     if warm_start_from is not None or holds_word_ids(X):
         if warm_start_from is not None:
             tokenizer, reader = warm_start_from.tokenizer, warm_start_from.reader
-        # An error for texts without a tokenizer.
+        # Texts without a tokenizer raise an error here.
         documents = as_documents(X, reader, columns)
         if warm_start_from is not None:
             documents = warm_start_from.prepare(documents)
@@ -498,7 +505,7 @@ def _tokenized(
         documents, unlabelled = tokenizer.fit_transform_both(counting, X_unlabelled=X_unlabelled)
         reader = tokenizer
         if params.encoder is not None:
-            reader = SentenceReader(tokenizer, _fitted_encoder(params, tokenizer, counting))
+            reader = SentenceReader(tokenizer, _fit_encoder(params, tokenizer, counting))
         if reader is not tokenizer or counting is not X:
             documents = as_documents(X, reader)
         documents.columns = columns
@@ -512,8 +519,8 @@ def _tokenized(
 
 
 def _check_encoder(X: Any, encoder: Any, warm_start_from: FittedModel | None) -> None:
-    """Check that an encoder goes with X, and with an earlier fit."""
-    SentenceEncoder.check(encoder)  # an error before texts are read
+    """Check an encoder by itself, against X, and against the fit that is continued."""
+    SentenceEncoder.check(encoder)
     if holds_word_ids(X):
         raise ValueError(
             f"encoder= reads raw texts, and X is {a_kind(X)}. Give texts, or leave encoder= out "
@@ -526,8 +533,8 @@ def _check_encoder(X: Any, encoder: Any, warm_start_from: FittedModel | None) ->
         )
 
 
-def _fitted_encoder(params: Any, tokenizer: HierarchicalTokenizer, X: Any) -> SentenceEncoder:
-    """Return the encoder of a new fit; a transformer is fitted to the distinct sentences."""
+def _fit_encoder(params: Any, tokenizer: HierarchicalTokenizer, X: Any) -> SentenceEncoder:
+    """Create the encoder of a new fit; a transformer is fitted to the distinct sentences."""
 
     def sentences() -> list[str]:
         texts = check_texts(X)
@@ -539,10 +546,14 @@ def _fitted_encoder(params: Any, tokenizer: HierarchicalTokenizer, X: Any) -> Se
     )
 
 
-def _labelled(documents: DocumentArray, checked: CheckedData) -> tuple[LabelledDocuments, Integers]:
-    """Return documents of positive weight, and which of them differ from others in labels alone.
+def _select_labelled(
+    documents: DocumentArray, checked: CheckedData
+) -> tuple[LabelledDocuments, Integers]:
+    """Return the documents of positive weight, and the rows of those with conflicting labels.
 
-    Without groups of the user, copies are one. Columns may tell documents of the same words apart.
+    Conflicting documents have the same words and other labels, unless columns may tell them apart.
+    Without groups of the user, copies of a document form a group, so that they are held out
+    together.
     """
     labels = checked.targets, checked.weights, checked.groups
     labelled = LabelledDocuments(documents, *labels)[checked.rows]
@@ -560,7 +571,7 @@ def _labelled(documents: DocumentArray, checked: CheckedData) -> tuple[LabelledD
 def _validation(
     checked: CheckedData, reader: Any, vocabulary_size: int
 ) -> LabelledDocuments | None:
-    """Return the user's validation documents, if any, without those of weight 0."""
+    """Convert the user's validation documents, if any, without those of weight 0."""
     if checked.validation is None:
         return None
     X_val, targets, weights = checked.validation

@@ -17,7 +17,7 @@ from sk_han._fitting.linear import (
 from sk_han._fitting.network import fit_network
 from sk_han._fitting.scales import FittedNgrams, ScaledParts, scale_parts
 from sk_han._fitting.sources import ngram_sources
-from sk_han._fitting.summary import reference_of, summary_of, warn_of_a_useless_network
+from sk_han._fitting.summary import reference_of, summary_of, warn_of_useless_network
 from sk_han._model.fitted_model import FittedModel
 from sk_han._targets import Number
 from sk_han._training.builder import training_attributes
@@ -33,32 +33,33 @@ def fit_model(
     *,
     is_partial: bool = False,
 ) -> FittedModel:
-    """Fit network and linear models to the user's data, and calibrate the weight of each.
+    """Fit the network and the linear models to the user's data, and calibrate their scales.
 
-    `is_partial` is `partial_fit`: one epoch on all documents at the constant learning rate.
+    With `is_partial`, as in `partial_fit`, the network trains for one epoch on all documents at a
+    constant learning rate.
     """
     # Labels are checked and encoded, texts converted to word ids, some documents held out.
     fit = read_data(estimator, data, stages, warm_start_from, is_partial=is_partial)
-    # Text without labels shows the directions of the latent models. If there is much of it, linear
-    # models of the labelled documents label it for the pre-training of the network.
+    # Text without labels determines the directions of the latent models. If there is much of it,
+    # linear models of the labelled documents label it, for pre-training the network.
     sources = fit_latent_spaces(fit, ngram_sources(fit))
     teacher = fit_teacher(fit, sources)
 
     # The network learns from the training documents alone. The linear models learn from held-out
-    # ones too: these are scored by cross-fitting, by models that have not seen them. They come
+    # documents too, which are scored by cross-fitting, by models that have not seen them. They come
     # first, because a network that is better than they are is trained longer.
     linear = fit_linear_models(fit, sources, teacher)
     ngrams = [parts.held_out for parts in linear if isinstance(parts, FittedNgrams)]
     fitted = [fit_network(fit, teacher, *ngrams), *linear]
 
-    # The weight of each is calibrated on held-out documents, and so are the probabilities.
+    # Calibrating the scale of each part on held-out documents also calibrates the probabilities.
     with stages("scales"):
         scaled = scale_parts(fitted, fit)
 
     summary = summary_of(scaled, fit)
-    # Not for a portion, whose class frequencies may differ, nor for a loss without probabilities.
+    # A portion may have other class frequencies, and the user's loss may have no probabilities.
     if not is_partial and not fit.has_own_loss:
-        warn_of_a_useless_network(estimator, summary, scaled, fit)
+        warn_of_useless_network(estimator, summary, scaled, fit)
     training = training_attributes(scaled.pool.network.net, fit.earlier_history)
     return fit.model(
         scaled.pool,
@@ -73,7 +74,7 @@ def fit_model(
 
 
 def _interval_scores(scaled: ScaledParts) -> Floats | None:
-    """Return the scores of the numbers of held-out documents, rising, if there are any."""
+    """Return the sorted scores of held-out documents that calibrate intervals, if there are any."""
     target, validation = scaled.pool.target, scaled.validation
     if not isinstance(target, Number) or validation is None:
         return None
@@ -82,7 +83,7 @@ def _interval_scores(scaled: ScaledParts) -> Floats | None:
 
 
 def _text_hashes(fit: FitState) -> TextHashes:
-    """Hash the labelled documents, so that a report can tell them from new ones."""
+    """Hash the labelled documents, so that a report can tell them from new documents."""
     if fit.warm_start_from is not None and fit.warm_start_from.text_hashes is not None:
         return fit.warm_start_from.text_hashes.union(fit.labelled.documents)
     salt = np.frombuffer(copy.deepcopy(fit.rng).bytes(16), dtype=np.uint8)

@@ -1,7 +1,7 @@
-"""Fit the linear models: of words, of characters, latent ones, and of columns.
+"""Fit the linear models: of words, of characters, latent ones, of sentence vectors, of columns.
 
 Their scales relative to each other are fitted to out-of-fold logits: each document is scored by
-models of the documents of other folds (stacking, Wolpert, 1992).
+models that were fitted to the other folds (stacking, Wolpert, 1992).
 """
 
 from __future__ import annotations
@@ -29,27 +29,30 @@ from sk_han._training.pretraining import halves
 from sk_han._utils.containers import Flags, Floats, Integers
 from sk_han._utils.messages import warn_user
 
-# With 3,000 tweets without labels a pre-trained network was no better, with 8,000 messages of
-# newsgroups 2.6 points (docs/what_was_tried.md).
+# Pre-training on 3,000 unlabelled tweets did not improve the network; on 8,000 messages of
+# newsgroups it added 2.6 points (docs/what_was_tried.md).
 _ENOUGH_TO_PRETRAIN = 5_000
 
-_MOST_CHARACTER_WORDS = 1 << 22  # of text whose characters show the latent model directions
+# The directions of the latent model of characters are learnt from a sample of so many words, since
+# a text has many more characters than words.
+_MOST_CHARACTER_WORDS = 1 << 22
 
-# Up to so many documents, models are cross-fitted: a held-out tenth would be too few to fit their
-# scales to. Beyond, five more fits are not worth their time.
+# Up to so many documents, models are cross-fitted, since a held-out tenth would be too few to fit
+# their scales to. With more documents, five further fits are not worth their time.
 MOST_CROSS_FITTED = 10_000
 
-# Priors of the factor of the linear models of text next to a network, next to one that was
-# pre-trained, and with one that reads sentence vectors; estimated together with those in
-# `fitting.network`.
+# Priors of the factor of the linear models of text: next to a network, next to a pre-trained
+# network, and if a model of sentence vectors is among them. They were estimated together with the
+# priors in `network`.
 NEXT_TO_WORDS = ScalePrior(0.8, 0.15)
 NEXT_TO_PRETRAINED = ScalePrior(0.5, 0.15)
 WITH_VECTORS = ScalePrior(0.9, 0.15)
-# Columns tell of a class what the text does not know, so their logits are added as they are.
-_OF_COLUMNS = ScalePrior(1.0, 0.3)
+# Columns carry information that the text lacks, so their logits are hardly rescaled.
+_COLUMNS = ScalePrior(1.0, 0.3)
 
-# Models of n-grams: what summaries call them, and their scales next to each other if no document
-# can be held out; a single one has 1. Typical of benchmarks/unlabelled.py and characters.py.
+# The names of linear models in summaries, and their default scales relative to each other, which
+# are used if no document can be held out; a single model has the scale 1. The values are typical
+# results of benchmarks/unlabelled.py and characters.py.
 _TITLES = {
     NGRAMS: "n-gram",
     CHARACTERS: "character",
@@ -68,14 +71,15 @@ class LinearModels:
     """Linear models with scales relative to each other, and their out-of-fold logits."""
 
     pool: Pool
-    # Documents that models of other folds have scored, (n,), and their logits by each model (n, K).
+    # Rows of the documents with out-of-fold logits, (n,), and their logits by each model, (n, K).
     rows: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     logits: Mapping[str, Floats] = field(default_factory=dict)
 
     def held_out_logits(self, names: Collection[str], fit: FitState) -> HeldOutLogits:
-        """Return scaled logits of the validation documents, by models that do not know them."""
+        """Return scaled logits of the validation documents, by models that have not seen them."""
         pool = self.pool.only(names)
-        if fit.user_validation is not None:  # which no model has learnt from
+        # No model has learnt from X_val, so the models themselves may score it.
+        if fit.user_validation is not None:
             return HeldOutLogits.from_pool(pool, fit.user_validation)
         if fit.held_out is None or not len(self.rows):
             return HeldOutLogits.from_pool(pool, None)
@@ -87,7 +91,7 @@ class LinearModels:
 
 
 def fit_latent_spaces(fit: FitState, sources: Sequence[TextSource]) -> list[TextSource]:
-    """Find the directions of the latent models in all text, if there is text without labels."""
+    """Learn the directions of the latent models from all text, if there is text without labels."""
     if fit.unlabelled is None or fit.n_classes == 1 or not sources:
         return [*sources]
     latent = []
@@ -104,7 +108,7 @@ def fit_latent_spaces(fit: FitState, sources: Sequence[TextSource]) -> list[Text
 
 
 def fit_teacher(fit: FitState, sources: Sequence[TextSource]) -> Pool | None:
-    """Fit linear models of half documents, which label text for the pre-training of a network."""
+    """Fit the linear models that label text for pre-training; their scales suit half documents."""
     if fit.unlabelled is None or fit.n_classes == 1:
         return None
     if NGRAMS not in [source.name for source in sources]:
@@ -121,7 +125,7 @@ def fit_teacher(fit: FitState, sources: Sequence[TextSource]) -> Pool | None:
 def fit_linear_models(
     fit: FitState, sources: Sequence[TextSource], teacher: Pool | None
 ) -> list[FittedParts]:
-    """Fit the models, and score the held-out documents by models that do not know them."""
+    """Fit the linear models, and score held-out documents by models that have not seen them."""
     earlier, columns = Pool(fit.target, {}, {}), fit.column_encoder
     if fit.warm_start_from is not None:
         earlier = fit.warm_start_from.pool.only(_TITLES)
@@ -142,8 +146,8 @@ def fit_linear_models(
         else:
             models = cross_fit(fit.labelled, fit.target, [*sources, *others], fit.held_out)
             if earlier.only(_LATENT_NAMES).parts and not has_new_directions:
-                # Without text for another latent model, that of the earlier fit stays. Its scale
-                # has the factor of that fit.
+                # Without unlabelled text, a warm start keeps the earlier latent models. Their
+                # scales include the factor of the earlier fit, so the prior of a new one is at 1.
                 models = LinearModels(with_earlier_latent_models(models.pool, earlier))
                 prior = prior._replace(median=1.0)
     fitted: list[FittedParts] = []
@@ -155,7 +159,7 @@ def fit_linear_models(
         fitted.append(FittedNgrams(ngrams, title, scored, prior, has_new_directions))
     for name in rest.parts:  # the model of columns, if any
         scored = models.held_out_logits([name], fit)
-        fitted.append(FittedParts(rest, name, scored, _OF_COLUMNS))
+        fitted.append(FittedParts(rest, name, scored, _COLUMNS))
     return fitted
 
 
@@ -168,9 +172,9 @@ def cross_fit(
 ) -> LinearModels:
     """Fit a model of each source to all documents, and their scales to out-of-fold logits.
 
-    With more than 10,000 documents or 30 binary problems, only those of `held_out` are scored, or a
-    fifth of all; else all, by models of four fifths. Scales are fitted for the `views` of
-    documents.
+    All documents are scored, in five folds. With more than 10,000 documents or 30 binary problems,
+    only those of `held_out` or, without it, one fold is scored. Scales are fitted to the `views` of
+    the documents, such as their halves, by default to the documents themselves.
     """
     fold = None
     if target.n_problems > MOST_DENSE or len(data) > MOST_CROSS_FITTED:
@@ -179,12 +183,14 @@ def cross_fit(
     models, rows, logits = _cross_fit(data, target, sources, fold, views)
     scales = _usual_scales(models)
     if len(rows):
-        known, targets, weights = [*logits.values()], data.targets[rows], data.weights[rows]
+        z, targets, weights = [*logits.values()], data.targets[rows], data.weights[rows]
         if models.keys() & _USUAL_SCALES:
-            scales = fit_scales(target, known, targets, weights, scales)
-        else:  # columns alone, whose logits are added to those of the class frequencies
-            known.insert(0, np.tile(prior_logits(target, targets, weights), (len(rows), 1)))
-            scales = fit_scales(target, known, targets, weights, np.append(1.0, scales))[1:]
+            scales = fit_scales(target, z, targets, weights, scales)
+        else:
+            # The logits of columns are added to those of other parts, for which the class
+            # frequencies stand in here.
+            z.insert(0, np.tile(prior_logits(target, targets, weights), (len(rows), 1)))
+            scales = fit_scales(target, z, targets, weights, np.append(1.0, scales))[1:]
     pool = Pool(target, models, dict(zip(models, scales.tolist(), strict=True)))
     return LinearModels(pool, rows, logits)
 
@@ -196,11 +202,12 @@ def _cross_fit(
     fold: Integers | None,
     views: _Views | None,
 ) -> tuple[dict[str, Part], Integers, dict[str, Floats]]:
-    """Fit models to all documents, and score a fold, or all folds, by models of the others.
+    """Fit models to all documents, and score one fold, or all folds, by models of the others.
 
-    Return the models, the scored rows (n,), each as often as it has views, and the logits (n, K) by
-    each model. A fold is left out if a model cannot learn from the others, and so are documents
-    with a label that the others lack. A fold that is given chooses the strength of TF-IDF.
+    Return the models, the scored rows (n,), repeated for each view, and the logits (n, K) by each
+    model. A fold is left out if a model cannot learn from the other folds, and a document if the
+    other folds lack its label. The single `fold`, if given, also chooses the penalty of TF-IDF
+    models.
     """
     everything = np.arange(len(data))
     folds = [*folds_of(target.strata(data.targets), data.groups)] if fold is None else [fold]
@@ -239,7 +246,7 @@ def _usual_scales(names: Collection[str]) -> Floats:
 
 
 def _fold_of_known(data: LabelledDocuments, target: Target, folds: Iterator[Integers]) -> Integers:
-    """Return the fold with the largest share of known labels; the first of equals."""
+    """Return the first fold with the largest share of labels that also occur in other folds."""
     filled = [fold for fold in folds if len(fold)]
     if not filled:
         return np.empty(0, dtype=np.int64)
@@ -248,21 +255,22 @@ def _fold_of_known(data: LabelledDocuments, target: Target, folds: Iterator[Inte
 
 
 def _are_known(target: Target, t: NDArray[Any], fold: Integers) -> Flags:
-    """Return whether each label of a document of the fold occurs outside the fold, (fold,).
+    """Return whether the labels of each document of a fold occur outside the fold, (fold,).
 
-    A label of a single group is in one fold alone, and its models have never seen it.
+    A group is never split, so a label of a single group occurs in one fold only, and the models
+    that score this fold have never seen it.
     """
     positive = target.problems(t[fold]) > 0  # (fold, B)
     others = target.problems(np.delete(t, fold, axis=0))
     side_is_known = np.where(positive, (others > 0).any(axis=0), (others <= 0).any(axis=0))
-    known: Flags = np.all(side_is_known, axis=1)
-    return known
+    are_known: Flags = np.all(side_is_known, axis=1)
+    return are_known
 
 
 def _fit_portion(fit: FitState, sources: Sequence[TextSource], earlier: Pool) -> Pool:
-    """Fit the models to the first portion of `partial_fit`, or update them by one more.
+    """Fit the models to the first portion of `partial_fit`, or update them with a later one.
 
-    No model is added later: the scales were fitted without it.
+    Later portions add no model, since the scales were set without it.
     """
     data, target = fit.labelled, fit.target
     parts: dict[str, Any] = dict(earlier.parts)
@@ -279,10 +287,11 @@ def _fit_portion(fit: FitState, sources: Sequence[TextSource], earlier: Pool) ->
     if any(part.is_tfidf for part in parts.values()):
         warn_user(
             f"The n-gram model of {target.n_scores} classes or labels stays as it is, since with "
-            f"more than {MOST_DENSE} it cannot learn on: of this portion the network alone learns. "
-            "Fit again to all documents where you can."
+            f"more than {MOST_DENSE} it cannot learn on; only the network learns from this "
+            "portion. Fit again to all documents where you can."
         )
-    n_documents = None  # so far, by their weights
+    # The total weight of the documents of all portions, by which latent models are updated.
+    n_documents = None
     for name in (NGRAMS, CHARACTERS):
         if name in parts and not parts[name].is_tfidf:
             model = parts[name]
@@ -295,7 +304,7 @@ def _fit_portion(fit: FitState, sources: Sequence[TextSource], earlier: Pool) ->
 
 
 def with_earlier_latent_models(new: Pool, earlier: Pool) -> Pool:
-    """Add the earlier latent models to new models of n-grams; the same kinds keep their scales."""
+    """Add earlier latent models to new n-gram models, which keep earlier scales if none is new."""
     latent = earlier.only(_LATENT_NAMES)
     if new.parts.keys() == earlier.parts.keys() - latent.parts.keys():
         new = Pool(new.target, new.parts, {name: earlier.scales[name] for name in new.parts})

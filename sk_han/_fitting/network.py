@@ -1,4 +1,4 @@
-"""Fit the network."""
+"""Training of the network: pre-training, the first cycle of epochs, and perhaps a second one."""
 
 from __future__ import annotations
 
@@ -36,28 +36,32 @@ from sk_han._training.pretraining import (
 from sk_han._utils.progress import tell
 from sk_han.embeddings._cooccurrence import initial_vectors
 
-# Priors of the scales of networks next to other parts, whose logits are overconfident;
-# `fitting.linear` has those of the n-grams. Without held-out documents the medians are the scales.
-# Estimated on six corpora with 300 to 5,000 documents (docs/what_was_tried.md).
+# Priors of the scale of a network next to other parts; they are small, since logits of networks are
+# overconfident. Without held-out documents the medians are the scales. They were estimated on six
+# corpora with 300 to 5,000 documents, together with those in `linear` (docs/what_was_tried.md).
 OF_WORDS = ScalePrior(0.12, 0.6)
-# A network pre-trained on text without labels gets more weight next to the linear models; estimated
-# on four corpora with 500 and 1,000 documents.
+# A network that was pre-trained on text without labels deserves more weight; this prior was
+# estimated on four corpora with 500 and 1,000 documents.
 PRETRAINED = ScalePrior(0.35, 0.6)
-# Next to sentence vectors a network adds little up to 1,000 documents, and grows with their number.
+# Next to sentence vectors a network adds little up to 1,000 documents, and more with further ones.
 NEXT_TO_VECTORS = ScalePrior(0.06, 0.8)
 
-_FINE_TUNING_EPOCHS, _FINE_TUNING_LR = 1 / 2, 1 / 3  # relative to no pre-training
-# The share of the loss of the class frequencies at which training documents are learnt by heart.
+# After pre-training, fewer epochs at a lower rate suffice; factors relative to no pre-training.
+_FINE_TUNING_EPOCHS, _FINE_TUNING_LR = 1 / 2, 1 / 3
+# Training stops once its loss is below this share of the loss of predicting class frequencies,
+# since the training documents are then learnt by heart.
 _LEARNT = 0.05
 # A second cycle of epochs follows if the held-out loss of the network is below that of the n-grams
-# by so many standard errors: 4 to 15 on generated reviews, whose classes depend on the order of
-# words, at most 1.5 on five corpora. It also follows if the training loss is above this share of
-# that of the class frequencies, since such a network has learnt too little to be compared.
+# by so many standard errors. The difference is 4 to 15 of them on generated reviews, whose classes
+# depend on the order of words, and at most 1.5 on five corpora. It also follows if the training
+# loss is above this share of the loss of predicting class frequencies, since such a network has
+# learnt too little to be compared.
 _BETTER, _UNLEARNT = 2.0, 0.7
-# With 16 documents a step, the first cycle is so much shorter if a second one, twice as long, may
-# follow. Both together have at most so many epochs.
+# With 16 documents per step, the first cycle is shortened by this factor if a second one, twice as
+# long, may follow. Both together have at most so many epochs.
 _SHORT, _MOST_EPOCHS = 3 / 4, 20
-_SMALLEST_SCALE = 0.01  # smallest median of a prior that an earlier fit gives
+# The scale of an earlier fit is the median of a log-normal prior, so it cannot be 0.
+_SMALLEST_SCALE = 0.01
 
 
 def fit_network(
@@ -65,8 +69,8 @@ def fit_network(
 ) -> FittedNetwork:
     """Fit the network, and score the held-out documents.
 
-    `ngrams` are the scores of the models of n-grams, with which it is compared. On a warm start the
-    prior of its scale is centred on the earlier scale.
+    `ngrams` are the logits of the n-gram models, with which the network is compared. On a warm
+    start, the median of the prior of its scale is the earlier scale.
     """
     prior = OF_WORDS if fit.sentences is None else NEXT_TO_VECTORS
     if teacher is not None:
@@ -74,17 +78,18 @@ def fit_network(
     if fit.warm_start_from is not None and len(fit.warm_start_from.pool.parts) > 1:
         earlier = float(np.max(fit.warm_start_from.pool.scales[NETWORK]))
         prior = prior._replace(median=max(earlier, _SMALLEST_SCALE))
-    part = TrainedNetwork(_trained(fit, teacher, ngrams))
+    part = TrainedNetwork(_train(fit, teacher, ngrams))
     pool = Pool(fit.target, {NETWORK: part}, {NETWORK: 1.0})
     return FittedNetwork(pool, NETWORK, HeldOutLogits.from_pool(pool, fit.validation), prior)
 
 
-def _trained(fit: FitState, teacher: Pool | None, ngrams: HeldOutLogits | None) -> Net:
-    """Train from word vectors and pre-training, or from the network of an earlier fit."""
+def _train(fit: FitState, teacher: Pool | None, ngrams: HeldOutLogits | None) -> Net:
+    """Train a new network, after word vectors and pre-training, or continue an earlier one."""
     params = fit.params
     frozen = epochs_frozen(params.freeze_embedding)
     first, second = _cycles(fit, teacher, ngrams)
-    with fit.stages("set-up"):  # PyTorch's own optimizers load its compiler
+    # This is a stage of its own, since PyTorch's own optimizers import its compiler.
+    with fit.stages("set-up"):
         net = _new_net(
             fit,
             max_epochs=first,
@@ -94,8 +99,8 @@ def _trained(fit: FitState, teacher: Pool | None, ngrams: HeldOutLogits | None) 
             learnt_loss=_learnt_loss(fit),
         )
     if fit.warm_start_from is not None:
-        # `fit` restarts the schedule, so optimizer moments are not carried over; copied estimators
-        # have none anyway.
+        # A warm start restarts the schedule of the learning rate, so the moments of the optimizer
+        # are kept by `partial_fit` alone. Copied estimators have none.
         net.continue_from(fit.warm_start_from.pool.network.net, with_moments=fit.is_partial)
     else:
         with fit.stages("word vectors"):
@@ -112,22 +117,24 @@ def _trained(fit: FitState, teacher: Pool | None, ngrams: HeldOutLogits | None) 
         with fit.stages("pre-training"):
             _pretrain(net, fit, teacher)
     with fit.stages("network"):
-        more = partial(_n_more, fit, ngrams, second)
+        more = partial(_second_cycle_length, fit, ngrams, second)
         return net.train(
             _for_network(fit.training_data, fit), _for_network(fit.validation, fit), more
         )
 
 
 def _for_network(data: LabelledDocuments | None, fit: FitState) -> LabelledDocuments | None:
-    """Return documents with targets as the loss of the network takes them."""
+    """Return documents with targets in the form that the loss of the network takes."""
     return data and replace(data, targets=fit.target.network_targets(data.targets))
 
 
-def _n_more(fit: FitState, ngrams: HeldOutLogits | None, n_epochs: int, net: Net) -> int:
-    """Return the number of epochs of a second cycle, 0 where it does not pay or may not follow.
+def _second_cycle_length(
+    fit: FitState, ngrams: HeldOutLogits | None, n_epochs: int, net: Net
+) -> int:
+    """Return the number of epochs of the second cycle, or 0 if it does not pay or may not follow.
 
-    If the classes depend on the order of words, the network is better than the n-grams, and gains
-    from more epochs. Elsewhere it is not, and does not.
+    A network that is better than the n-grams has classes that depend on the order of words, and
+    gains from more epochs. A network that is not better does not gain.
     """
     if n_epochs == 0 or fit.validation is None or ngrams is None:
         return 0
@@ -136,7 +143,7 @@ def _n_more(fit: FitState, ngrams: HeldOutLogits | None, n_epochs: int, net: Net
     pair = ngrams.logits, TrainedNetwork(net).logits(data.documents)
     scaled = [fit_scales(fit.target, [z], *scored, np.ones(1)) * z for z in pair]
     gains = np.subtract(*(fit.target.loss(z, *scored)[0] for z in scaled))
-    # With equal losses, the norm is the standard error of the sum.
+    # If the expected gain is 0, the norm of the gains is the standard error of their sum.
     is_better = gains.sum() > _BETTER * np.linalg.norm(gains)
     if not is_better and net.history[-1, "train_loss"] <= _UNLEARNT / _LEARNT * _learnt_loss(fit):
         return 0
@@ -146,7 +153,7 @@ def _n_more(fit: FitState, ngrams: HeldOutLogits | None, n_epochs: int, net: Net
 
 
 def _learnt_loss(fit: FitState) -> float:
-    """Return the training loss below which further epochs are left out; 0 to train all of them."""
+    """Return the training loss at which training stops, or 0 to train all epochs."""
     if fit.params.max_epochs != "auto" or fit.has_own_loss:
         return 0.0
     data = fit.training_data
@@ -154,7 +161,7 @@ def _learnt_loss(fit: FitState) -> float:
 
 
 def _cycles(fit: FitState, teacher: Pool | None, ngrams: HeldOutLogits | None) -> tuple[int, int]:
-    """Return the numbers of epochs of the first cycle, and of a second one that may follow."""
+    """Return the numbers of epochs of the first cycle, and of the second one, if it may follow."""
     params, n_documents = fit.params, len(fit.training)
     batch_size = batch_size_for(params.batch_size, n_documents)
     n = epochs_for(1 if fit.is_partial else params.max_epochs, n_documents, batch_size)
@@ -173,12 +180,13 @@ def _cycles(fit: FitState, teacher: Pool | None, ngrams: HeldOutLogits | None) -
 def _new_net(fit: FitState, **changes: Any) -> Net:
     """Create a net with initial weights, which minimizes the loss of the target.
 
-    `changes` are the arguments of `new_net` that differ from training on labelled documents. A loss
-    in `net_params` replaces the target's.
+    `changes` are arguments of `new_net` that differ from training on labelled documents. A loss in
+    `net_params` replaces that of the target.
     """
     params = fit.params
     network = fit.network_options.get_params(deep=False)
-    del network["embedding_dropout"]  # net_params may have it
+    # This option comes from net_params.
+    del network["embedding_dropout"]
     training = {
         "n_documents": len(fit.training),
         "batch_size": batch_size_for(params.batch_size, len(fit.training)),
@@ -213,10 +221,10 @@ def _new_net(fit: FitState, **changes: Any) -> Net:
 
 
 def _warm_start_rng(fit: FitState) -> np.random.RandomState:
-    """Return a generator whose noise differs from earlier fits, and is the same in copies.
+    """Create a generator whose dropout differs from that of earlier fits, but not between copies.
 
-    `partial_fit` counts its epochs. A warm start does not, so its noise depends on the weights:
-    equal noise in each of many short fits would be memorized.
+    Many short fits with equal noise would memorize it. The epochs so far change the seed of
+    `partial_fit`. A warm start does not count earlier epochs, so its seed depends on the weights.
     """
     assert fit.warm_start_from is not None
     seeds = [fit.rng.randint(2**31 - 1, size=fit.warm_start_from.n_iter + 1)[-1]]
@@ -227,11 +235,12 @@ def _warm_start_rng(fit: FitState) -> np.random.RandomState:
 
 
 def _pretrain(net: Net, fit: FitState, teacher: Pool) -> None:
-    """Train a network to predict from one half of a document what the teacher does from the other.
+    """Train a network to predict from half of a document what the teacher does from the other.
 
-    Held-out documents are labelled by the teacher alone.
+    The labels of held-out documents are not used: only the teacher labels them.
     """
-    own_rng = copy.deepcopy(fit.rng)  # pre-training takes no numbers from the user's generator
+    # With a copy, the fit draws the same numbers whether it pre-trains or not.
+    own_rng = copy.deepcopy(fit.rng)
     text, weights = fit.text
     rows = sample_to_pretrain(text, own_rng)
     labels = np.full((len(text), fit.n_classes), np.nan, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Scales of the parts of a pool, calibrated on documents that none of them has learnt from."""
+"""Calibration of the scales of all parts, on documents that no part has learnt from."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ from sk_han._parts.pool import Scale
 from sk_han._targets import Target
 from sk_han._utils.containers import Floats, Integers
 
-_ALONE = 1.0  # the usual scale of a part without others
+# The default scale of a part that is alone, and its smallest one: with 0 it would predict the same
+# for all documents.
+_ALONE = 1.0
 _SMALLEST_ALONE = 0.01
-_SPREAD_OF_OFFSETS = 3.0  # standard deviation of the coefficients of offsets
+# Standard deviation of the normal prior of the coefficients of offsets.
+_SPREAD_OF_OFFSETS = 3.0
 
 
 class ScalePrior(NamedTuple):
-    """The log-normal prior of a scale next to others; a part that is alone is fitted without it."""
+    """The log-normal prior of a scale; it is not used for a part that is alone."""
 
     median: float
     spread: float  # standard deviation of the logarithm
@@ -42,7 +45,7 @@ class HeldOutLogits(NamedTuple):
 
     @classmethod
     def from_pool(cls, pool: Pool, validation: LabelledDocuments | None) -> HeldOutLogits:
-        """Score all validation documents, if there are any, by parts that know none of them."""
+        """Score all validation documents, if there are any, by parts that have not seen them."""
         if validation is None:
             return cls(np.empty(0, dtype=np.int64), np.empty((0, pool.target.n_scores)))
         return cls(np.arange(len(validation)), pool.logits(validation.documents))
@@ -50,28 +53,28 @@ class HeldOutLogits(NamedTuple):
 
 @dataclass(frozen=True)
 class FittedParts:
-    """Fitted parts whose scales get a common factor."""
+    """Fitted parts whose scales are multiplied by a common factor."""
 
     pool: Pool  # with scales relative to each other
-    title: str  # in the summary of the fit
+    title: str  # the name in the summary of the fit
     held_out: HeldOutLogits
-    prior: ScalePrior  # of the factor, if other parts are fitted too
+    prior: ScalePrior  # of the factor, unless these parts are alone
 
 
 class FittedNetwork(FittedParts):
-    """A network, which counts less for rare labels next to models of n-grams."""
+    """A network, which for rare labels hands part of its weight to the n-gram models."""
 
 
 @dataclass(frozen=True)
 class FittedNgrams(FittedParts):
-    """The models of n-grams, which take over the weight of networks for rare labels."""
+    """The n-gram models, which for rare labels take over part of the weight of the network."""
 
-    has_new_directions: bool  # of a latent model, to which scales of an earlier fit do not apply
+    has_new_directions: bool  # whether earlier scales do not apply, since a latent model is new
 
 
 @dataclass(frozen=True)
 class ScaledParts:
-    """The pool of all parts, and the logits by which it was scaled."""
+    """The pool of all parts with their final scales, and the logits that determined these."""
 
     pool: Pool
     fitted: Sequence[FittedParts]  # F of them, the network first
@@ -89,10 +92,10 @@ class ScaledParts:
 
 
 def scale_parts(fitted: Sequence[FittedParts], fit: FitState) -> ScaledParts:
-    """Fit a factor of each of the fitted parts, and decisions, on documents new to all parts.
+    """Fit a factor for each group of parts, and decisions, on documents that are new to all parts.
 
-    A warm start without `X_val` keeps its scales: its network may have learnt from any document
-    that this fit could hold out.
+    A warm start without `X_val` keeps its scales, since its network may have learnt from any
+    document that this fit could hold out.
     """
     pool = reduce(Pool.combined_with, [parts.pool for parts in fitted])
     earlier = None if fit.warm_start_from is None else fit.warm_start_from.pool
@@ -101,11 +104,11 @@ def scale_parts(fitted: Sequence[FittedParts], fit: FitState) -> ScaledParts:
         rows = reduce(np.intersect1d, [parts.held_out.rows for parts in fitted])
     is_new = any(isinstance(parts, FittedNgrams) and parts.has_new_directions for parts in fitted)
     if len(rows):
-        scaled = _calibrated(fitted, fit, rows)
+        scaled = _calibrate(fitted, fit, rows)
     elif earlier is not None and pool.parts.keys() == earlier.parts.keys() and not is_new:
         scaled = ScaledParts(replace(pool, scales=earlier.scales), fitted)
     else:
-        scaled = ScaledParts(_with_factors(fitted, _usual_factors(fitted).tolist()), fitted)
+        scaled = ScaledParts(_apply_factors(fitted, _usual_factors(fitted).tolist()), fitted)
     unseen, target = None, scaled.pool.target
     if scaled.validation is not None:
         unseen = scaled.together, scaled.validation.targets, scaled.validation.weights
@@ -114,12 +117,12 @@ def scale_parts(fitted: Sequence[FittedParts], fit: FitState) -> ScaledParts:
     return replace(scaled, pool=replace(scaled.pool, target=target, shift=target.offsets))
 
 
-def _calibrated(fitted: Sequence[FittedParts], fit: FitState, rows: Integers) -> ScaledParts:
-    """Multiply scales by factors that are calibrated on these rows of the validation documents."""
+def _calibrate(fitted: Sequence[FittedParts], fit: FitState, rows: Integers) -> ScaledParts:
+    """Calibrate the factors on these rows of the validation documents, and apply them."""
     assert fit.validation is not None
     validation, usual = fit.validation[rows], _usual_factors(fitted)
     held_out = [parts.held_out for parts in fitted]
-    logits = np.stack([z[np.searchsorted(known, rows)] for known, z in held_out])  # (F, H, K)
+    logits = np.stack([z[np.searchsorted(scored, rows)] for scored, z in held_out])  # (F, H, K)
     factors: list[Scale] = usual.tolist()
     offsets, target = fit.target.offset_shapes(), fit.target
     if fit.n_classes > 1:
@@ -140,7 +143,7 @@ def _calibrated(fitted: Sequence[FittedParts], fit: FitState, rows: Integers) ->
     if reliance is not None:
         factors = _by_label(factors, fitted, reliance)
     scaled = np.stack([factor * z for factor, z in zip(factors, logits, strict=True)])
-    pool = replace(_with_factors(fitted, factors), target=target)
+    pool = replace(_apply_factors(fitted, factors), target=target)
     return ScaledParts(pool, fitted, validation, scaled, logits)
 
 
@@ -148,8 +151,8 @@ def _usual_factors(fitted: Sequence[FittedParts]) -> Floats:
     return np.array([_ALONE if len(fitted) == 1 else parts.prior.median for parts in fitted])
 
 
-def _with_factors(fitted: Sequence[FittedParts], factors: Sequence[Scale]) -> Pool:
-    """Return the pool of all parts, their scales multiplied by the factors."""
+def _apply_factors(fitted: Sequence[FittedParts], factors: Sequence[Scale]) -> Pool:
+    """Return the pool of all parts, with scales multiplied by the factors."""
     pairs = zip(fitted, factors, strict=True)
     return reduce(Pool.combined_with, [parts.pool.rescale(factor) for parts, factor in pairs])
 
@@ -157,9 +160,9 @@ def _with_factors(fitted: Sequence[FittedParts], factors: Sequence[Scale]) -> Po
 def _by_label(
     factors: list[Scale], fitted: Sequence[FittedParts], reliance: NDArray[np.float64]
 ) -> list[Scale]:
-    """Move weight from networks to n-grams for labels on which networks are unreliable, (K,).
+    """Move weight from the network to the n-gram models for labels with little `reliance`, (K,).
 
-    For a rare label a network is worse than a linear model, which one factor for all does not show.
+    For rare labels a network is worse than a linear model, which a common factor cannot express.
     """
     pairs = [*zip(factors, fitted, strict=True)]
     ngrams = sum(factor for factor, parts in pairs if isinstance(parts, FittedNgrams))
@@ -186,14 +189,15 @@ def fit_scales(
     centres: Floats,
     offsets: Floats | None = None,
 ) -> Floats:
-    """Return the scales (P,), from 0 on, with which logits (P, D, K) have the smallest loss.
+    """Return the scales, (P,), at least 0, that minimize the loss of the sum of logits (P, D, K).
 
     For one model this is temperature scaling (Guo et al., 2017), with a scale of at least 0.01; for
-    several a logarithmic opinion pool (Heskes, 1998). Half the squared distance to `centres` (P,)
-    is added to the weighted loss, which stays convex: with few documents the result is near them.
-    After the scales come coefficients of `offsets` (Q, K), whose sum is added to the logits.
+    several, a logarithmic opinion pool (Heskes, 1998). Half the squared distance to `centres`,
+    (P,), is added to the weighted loss, which stays convex; with few documents the result is close
+    to them. The coefficients of `offsets`, (Q, K), whose weighted sum is added to the logits,
+    follow the scales.
     """
-    n, logits = len(centres), _and_offsets(logits, offsets)
+    n, logits = len(centres), _append_offsets(logits, offsets)
     loss_at = _loss_by_scales(target, logits, targets, weights)
     centres = np.append(centres, np.zeros(len(logits) - n))
 
@@ -216,11 +220,11 @@ def fit_scales_near(
     priors: Sequence[ScalePrior],
     offsets: Floats | None = None,
 ) -> Floats:
-    """Return scales (P,) and coefficients as `fit_scales`, with the prior of each scale.
+    """Return scales, (P,), and coefficients as `fit_scales`, with a log-normal prior of each scale.
 
-    With thirty documents the result is close to the medians; with a thousand the documents decide.
+    With thirty documents the result is close to the medians; with a thousand, the documents decide.
     """
-    logits = _and_offsets(logits, offsets)
+    logits = _append_offsets(logits, offsets)
     loss_at = _loss_by_scales(target, logits, targets, weights)
     medians, n = np.array([prior.median for prior in priors]), len(priors)
 
@@ -238,8 +242,8 @@ def fit_scales_near(
     return np.append(medians * np.exp(solution[:n]), solution[n:])
 
 
-def _and_offsets(logits: Any, offsets: Floats | None) -> Floats:
-    """Return logits (P, D, K), and after them offsets (Q, K) as logits of every document."""
+def _append_offsets(logits: Any, offsets: Floats | None) -> Floats:
+    """Append offsets, (Q, K), to logits, (P, D, K), repeated for every document."""
     logits = np.asarray(logits)
     if offsets is None or not len(offsets):
         return logits
@@ -250,7 +254,7 @@ def _and_offsets(logits: Any, offsets: Floats | None) -> Floats:
 def _loss_by_scales(
     target: Target, logits: Any, targets: NDArray[Any], weights: Floats
 ) -> Callable[[Floats], tuple[float, Floats]]:
-    """Return the loss, with its gradient, by the scales of logits (P, D, K)."""
+    """Return the loss and its gradient as a function of the scales of logits, (P, D, K)."""
     stacked, shares = np.array(logits), weights / weights.mean()
 
     def loss_at(scales: Floats) -> tuple[float, Floats]:
@@ -264,8 +268,9 @@ def _loss_by_scales(
 def _minimum(
     loss_and_gradient: Callable[[Floats], tuple[float, Floats]], start: Floats, bounds: Any = None
 ) -> Floats:
-    """Return where a loss is lowest, by L-BFGS."""
-    with np.errstate(under="ignore"):  # beside a very likely class, others may round to 0
+    """Minimize a loss by L-BFGS and return the solution."""
+    # Small probabilities may underflow to 0.
+    with np.errstate(under="ignore"):
         solution = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds)
     lowest: Floats = solution.x
     return lowest

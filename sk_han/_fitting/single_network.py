@@ -1,4 +1,4 @@
-"""Base of the estimators that hold a single network: their fit and their stored state."""
+"""Base class of the estimators with a single network, and what their fits share."""
 
 from __future__ import annotations
 
@@ -42,14 +42,15 @@ _STORED = "history", "best_epoch", "best_score", "fit_summary"
 
 
 class SingleNetworkEstimator(BaseEstimator):
-    """Base of estimators with one network and the training options of `HANClassifier`.
+    """Base class of estimators with one network and the training options of `HANClassifier`.
 
-    A subclass declares the schema of its state (`network_schema`), the fitted attributes stored
-    unchanged, the options of its network, and the class of its net. All fitted attributes are in
-    `model_`, which a fit replaces in one assignment: another thread sees those of one fit.
+    A subclass declares the schema of its state (`network_schema`), the fitted attributes that are
+    saved unchanged, the options of its network, and the class of its net. `model_` holds all fitted
+    attributes by name. A fit replaces it in one assignment, so another thread never sees the
+    attributes of two fits.
     """
 
-    model_: Mapping[str, Any]  # by the names of attributes
+    model_: Mapping[str, Any]
 
     _newest_format = 1
     _schema: ClassVar[Schema]
@@ -76,16 +77,16 @@ class SingleNetworkEstimator(BaseEstimator):
         return tags
 
     def set_params(self: _Estimator, **params: Any) -> _Estimator:
-        """Set parameters; ValueError for one inside of a value that has none."""
+        """Set parameters; raise a ValueError for a nested one of a value without parameters."""
         check_nested_params(params, self.get_params(deep=False))
         return super().set_params(**params)
 
     @abstractmethod
     def _network_sizes(self, state: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
-        """Return the arguments of the network other than options, from a checked state."""
+        """Return the arguments of the network that are no options, from a checked state."""
 
     def _learn(self: _Estimator, learn: Callable[..., dict[str, Any]], *data: Any) -> _Estimator:
-        """Set the fitted attributes that `learn` returns: all at once, or none after an error."""
+        """Fit by calling `learn`, and set the attributes that it returns; an error sets none."""
         with self._computing(), torch.inference_mode(False):
             self.model_ = learn(self, *data)
         if self.verbose:
@@ -95,20 +96,20 @@ class SingleNetworkEstimator(BaseEstimator):
     def _new_net(
         self, sizes: Mapping[str, Any], make_net: Callable[..., Net], **training: Any
     ) -> Any:
-        """Create a net with initial weights; `training` are further arguments of `new_net`."""
+        """Create a net with initial weights; `training` holds further arguments of `new_net`."""
         names = ("batch_size", "lr", "n_iter_no_change", "callbacks", "verbose")
         options = {name: getattr(self, name) for name in self._options.constraints()}
         training = {name: getattr(self, name) for name in names} | training
         return new_net(options | dict(sizes), make_net=make_net, **training)
 
     def _computing(self) -> AbstractContextManager[None]:
-        """Compute with the engine and threads of the parameters."""
+        """Return a context that computes with the `engine` and `n_threads` of the parameters."""
         return computing(self.engine, self.n_threads)
 
     def to_state(self) -> dict[str, Any]:
         """Return the fitted state: arrays, plain values and fitted tokenizers.
 
-        Pickles and files of `save` hold it, without parameters. Arrays are not copied.
+        Pickles and files of `save` hold this state and the parameters. Arrays are not copied.
         """
         check_is_fitted(self)
         return self._state(self.model_)
@@ -121,7 +122,7 @@ class SingleNetworkEstimator(BaseEstimator):
         }
 
     def from_state(self: _Estimator, state: Mapping[str, Any]) -> _Estimator:
-        """Restore the result of `to_state`; raise ModelFormatError if an entry is invalid."""
+        """Restore a state from `to_state`; raise a ModelFormatError if an entry is invalid."""
         with self._computing(), restoring(type(self).__name__):
             sizes = self._network_sizes(state, check(self._schema, state))
             network, names = state["network"], (*self._own_state, *_STORED)
@@ -151,14 +152,14 @@ def network_schema(
     options: type[Options],
     rules: tuple[Check, ...] = (),
 ) -> Schema:
-    """Return the schema of an estimator's state: its own fields, its network, and its training."""
+    """Return the schema of a state: the fields of the estimator, its network, and its training."""
     summary = Field("fit_summary", TRAINING_SUMMARY, optional=True)
     own = (*fields, Field("network", options_and_weights(options)), summary)
     return Schema((*own, *TRAINING), rules=(check_best_epoch, *rules))
 
 
 def relative_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
-    """Scale weights (n_samples,) to at most 1, so that sums are finite; only ratios matter."""
+    """Check weights, (n_samples,), and scale them to at most 1, since only their ratios matter."""
     weights = document_weights(sample_weight, None, np.zeros(n_samples), np.zeros(1))
     return weights / weights.max()
 
@@ -174,7 +175,7 @@ def warn_of_no_stop(estimator: Any, units: str, share: str, repair: str) -> None
 def trained_attributes(
     net: Net, training: Any, validation: Any, unit: str, stages: Stages
 ) -> dict[str, Any]:
-    """Train a net, and return the fitted attributes about it."""
+    """Train a net, and return the fitted attributes that describe it."""
     with stages("network"):
         net.train(training, validation)
     attributes = training_attributes(net)

@@ -1,4 +1,4 @@
-"""What linear models read: n-grams of words, characters that pay, and latent directions."""
+"""What the n-gram models read: words, characters if a trial shows that they pay, latent spaces."""
 
 from __future__ import annotations
 
@@ -22,20 +22,23 @@ from sk_han._targets import Target
 from sk_han._targets.splits import folds_of
 from sk_han._utils.containers import Floats
 
-_CHARACTERS = (1, 5)  # of an n-gram; 2 to 5 is a point worse with few Korean comments
+# The lengths of character n-grams; 2 to 5 is a point worse with few Korean comments.
+_CHARACTERS = (1, 5)
 
-_FEWEST_DOCUMENTS = 100  # with fewer it is not tried whether characters pay
-_MOST_CHARACTERS = 3 << 25  # with more neither: 200,000 reviews took 18 GB with a model of these
+# The trial of characters needs this many documents. Above so many characters there is no trial
+# either: with a model of characters, 200,000 reviews took 18 GB.
+_FEWEST_DOCUMENTS = 100
+_MOST_CHARACTERS = 3 << 25
 
-# Documents of the trial, and the share of the explained loss that characters must add. They added
-# 0.5 and more on Korean comments, 0.1 to 0.3 on messages of 28 labels, 0.05 to 0.2 on tweets and
-# news, and up to 0.05 on 2,000 reviews, 0.09 on 1,000 (docs/what_was_tried.md).
+# The documents of the trial, and the share of the explained loss that characters must add. They
+# added 0.5 and more on Korean comments, 0.1 to 0.3 on messages of 28 labels, 0.05 to 0.2 on tweets
+# and news, up to 0.05 on 2,000 reviews, and 0.09 on 1,000 (docs/what_was_tried.md).
 _TRIED, _LEAST_GAIN = 2_000, 0.06
-# The trial keeps at most this many labels, the fewest for which TF-IDF is used, so that it fits the
-# kind of model that the fit will use. With naive Bayes, characters seem to add less.
+# With more labels, the trial keeps the most frequent ones. It keeps the fewest for which TF-IDF is
+# used, so that it fits the kind of model of the fit: with naive Bayes, characters seem to add less.
 _LABELS = MOST_DENSE + 1
 
-# Memory limits of a container: control groups, versions 2 and 1, as seen from inside.
+# The files from which a process reads the memory limit of its container (cgroup versions 2 and 1).
 _LIMITS_OF_GROUPS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -43,9 +46,10 @@ _LIMITS_OF_GROUPS = (
 
 
 class TextSource(NamedTuple):
-    """N-grams of words or, with a table, of characters within them, or latent directions of these.
+    """The input of one linear model.
 
-    A source is read by one linear model.
+    It reads n-grams of words or, with a table, of the characters in words; with a space, it is a
+    latent model, which reads their projections.
     """
 
     ngram_range: tuple[int, int]
@@ -54,22 +58,22 @@ class TextSource(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the model in the pool."""
+        """The name of the model in the pool, by which scales and summaries refer to it."""
         if self.space is None:
             return NGRAMS if self.table is None else CHARACTERS
         return LATENT if self.table is None else LATENT_CHARACTERS
 
     def learner(self, data: LabelledDocuments, target: Target) -> NgramLearner | LatentLearner:
-        """Return what fits the model to all documents, and to some of them."""
+        """Create the learner that fits the model to any subset of the documents."""
         if self.space is None:
             return NgramLearner(data, target, self.ngram_range, self.table)
         return LatentLearner(self.space, data, target, self.table)
 
 
 def ngram_sources(fit: FitState) -> list[TextSource]:
-    """Return the n-grams to read: of words, and of characters if they are known and pay.
+    """Return the sources of the n-gram models: words, and characters if they are known and pay.
 
-    Raise a MemoryError for a model that would not fit into memory.
+    A MemoryError is raised for a model that would not fit into memory.
     """
     earlier: Mapping[str, Any] = {}
     if fit.warm_start_from is not None:
@@ -106,8 +110,7 @@ def _sources(fit: FitState, earlier: Mapping[str, Any]) -> list[TextSource]:
         raise ValueError(
             f"linear_chars={params.linear_chars!r} reads the characters of words, and "
             f"{'X_val' if is_known else 'X'} holds word ids without their words. Give raw texts or "
-            "what a HierarchicalTokenizer makes of them, or linear_chars='auto', which leaves the "
-            "model out here."
+            "the output of a HierarchicalTokenizer, or leave the model out by linear_chars='auto'."
         )
     if is_auto:
         may_pay = all_known and len(documents) >= _FEWEST_DOCUMENTS
@@ -130,17 +133,17 @@ def _sources(fit: FitState, earlier: Mapping[str, Any]) -> list[TextSource]:
 
 
 def _integers(sizes: tuple[Any, Any] | None) -> tuple[int, int] | None:
-    """Return sizes of n-grams, which may be NumPy integers in a search, as integers of Python."""
+    """Convert lengths of n-grams, which a search may pass as NumPy integers, to Python's int."""
     return None if sizes is None else (int(sizes[0]), int(sizes[1]))
 
 
 def characters_pay(
     data: LabelledDocuments, target: Target, words: TextSource, characters: TextSource
 ) -> bool:
-    """Try on up to 2,000 documents whether characters add much to words in predicting others.
+    """Return whether characters improve out-of-fold predictions of words on up to 2,000 documents.
 
-    With many labels only the most frequent ones are tried. Folds are scored, five at most, until
-    the gain is a standard error away from the least one.
+    With many labels, only the most frequent ones are tried. Folds are scored, five at most, until
+    the gain differs from `_LEAST_GAIN` by a standard error.
     """
     target, frequent, targets = target.restrict_to_top(data.targets, _LABELS)
     drawn = np.sort(np.random.RandomState(0).permutation(len(frequent))[:_TRIED])
@@ -148,40 +151,43 @@ def characters_pay(
     learners = [source.learner(sample, target) for source in (words, characters)]
     scored, logits, gain = np.empty(0, dtype=np.int64), [], 0.0
     for fold in folds_of(target.strata(sample.targets), sample.groups):
-        if not len(fold):  # each class has a single document, so none is held out
+        # If each class has a single document, no document can be held out.
+        if not len(fold):
             break
         rest = np.setdiff1d(np.arange(len(sample)), fold)
         models = [learner.fit(rest) for learner in learners]
         nothing, documents = np.zeros((len(fold), target.n_scores)), sample.documents[fold]
         logits.append([nothing if model is None else model.logits(documents) for model in models])
         scored = np.append(scored, fold)
-        gain, error = _gained(sample[scored], np.concatenate(logits, axis=1), target)
+        gain, error = _relative_gain(sample[scored], np.concatenate(logits, axis=1), target)
         if abs(gain - _LEAST_GAIN) >= error:
             break
     return gain > _LEAST_GAIN
 
 
-def _gained(data: LabelledDocuments, known: Floats, target: Target) -> tuple[float, float]:
-    """Return the share of the explained loss that the other models add to the first.
+def _relative_gain(data: LabelledDocuments, logits: Floats, target: Target) -> tuple[float, float]:
+    """Return the share of the explained loss that the other models add to the first model.
 
-    Models explain the difference between their loss and that of the class prior. `known` are their
-    logits (P, D, K). Also return the standard error of the share, as if it were `_LEAST_GAIN`.
+    The explained loss is the loss of the class priors minus that of all models, whose logits are
+    (P, D, K). Also return the standard error of the share under the hypothesis that it is
+    `_LEAST_GAIN`.
     """
     weights = data.weights / data.weights.sum()
 
-    def losses(logits: Floats) -> Floats:
-        scales = fit_scales(target, logits, data.targets, data.weights, np.ones(len(logits)))
-        return target.loss(np.tensordot(scales, logits, 1), data.targets, weights)[0]
+    def losses(z: Floats) -> Floats:
+        scales = fit_scales(target, z, data.targets, data.weights, np.ones(len(z)))
+        return target.loss(np.tensordot(scales, z, 1), data.targets, weights)[0]
 
     nothing = target.prior_loss(data.targets, data.weights) * weights
-    first, whole = losses(known[:1]), losses(known)
+    first, whole = losses(logits[:1]), losses(logits)
     if first.sum() > nothing.sum():
         first = nothing
     explained = float((nothing - whole).sum())
     if explained <= 0:
         return 0.0, np.inf
     added = first - whole  # (D,)
-    beyond = added - _LEAST_GAIN * (nothing - whole)  # 0 in sum, if the share is _LEAST_GAIN
+    # The sum of these is 0 if the share is _LEAST_GAIN.
+    beyond = added - _LEAST_GAIN * (nothing - whole)
     error = float(np.sqrt(len(beyond)) * beyond.std())
     return float(added.sum()) / explained, error / explained
 
@@ -191,10 +197,11 @@ def check_memory(
 ) -> None:
     """Raise a MemoryError unless there is memory for a model of many classes, or of a portion.
 
-    TF-IDF has features of all documents, of those that a problem learns from, and scikit-learn's
-    copy, and for each class and document indicators, weights and logits. A portion, next to
-    `n_known` n-grams of the model so far, has numbers of each class and n-gram; that is an upper
-    bound, as if all its n-grams were distinct. Measured with 100 to 600 classes.
+    The peak of a TF-IDF model is three copies of the feature matrix (of all documents, of those of
+    a problem, and in scikit-learn), and indicators, weights and logits for each class and document.
+    A model of `partial_fit` has numbers for each class and n-gram: `n_known` n-grams so far, and at
+    most all n-grams of the portion, as if they were distinct. The factors were measured with 100 to
+    600 classes.
     """
     if n_classes <= MOST_DENSE and n_known is None:
         return
@@ -216,11 +223,13 @@ def check_memory(
 
 
 def memory_limit() -> float:
-    """Return the bytes of memory of the machine or of the container; infinity if unknown."""
+    """Return the bytes of memory of the machine or its container; infinity if unknown."""
     limits = []
-    with suppress(AttributeError, OSError, ValueError):  # Windows has no sysconf
+    # Windows has no sysconf.
+    with suppress(AttributeError, OSError, ValueError):
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    # The files exist in containers alone, and hold "max" where there is no limit.
     for file in _LIMITS_OF_GROUPS:
-        with suppress(OSError, ValueError):  # no such file, or "max"
+        with suppress(OSError, ValueError):
             limits.append(int(file.read_text("ascii")))
     return min((limit for limit in limits if limit > 0), default=np.inf)

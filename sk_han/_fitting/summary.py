@@ -1,4 +1,4 @@
-"""The summary of a fit, and warnings about its result."""
+"""The summary of a fit, its reference statistics, and warnings about a failed training."""
 
 from __future__ import annotations
 
@@ -20,24 +20,28 @@ from sk_han._training.builder import best_epoch, stop_reason
 from sk_han._utils.messages import warn_user
 from sk_han._utils.metrics import averages
 
-# The network is not judged on fewer held-out documents: one of 50 is 2 %.
+# The network is judged only if this many documents are held out, of which one is 2 %.
 _FEWEST_SCORED = 50
-# Nor is it judged after fewer documents, counted over all epochs: it had too little training.
+# It is judged only after it has read this many documents, counted over all epochs.
 _FEWEST_READ = 1_000
 _NEGLIGIBLE_SHARE = 0.02
+# A sample of the training documents is enough to find out whether training failed.
 _MOST_READ = 1000
-_CHANCE_GAIN = 0.5  # nats
-_MOST_COUNTED = 5_000  # documents whose unknown words are counted
-_RAREST = 1e-9  # share of a class, against a division by 0
-# Parameters that a training without success may have to set back to their defaults.
+# The gain over class frequencies, in nats, below which a model may be no better than chance.
+_CHANCE_GAIN = 0.5
+# The out-of-vocabulary rate is measured on a sample of the training documents.
+_MOST_COUNTED = 5_000
+# The smallest share of a class, which avoids a division by 0.
+_RAREST = 1e-9
+# The parameters that may be at fault, which the warning advises to set back to their defaults.
 _TRAINING = "lr", "max_epochs", "batch_size", "optimizer", "lr_schedule", "dropout", "word_dropout"
-# Loss above a uniform guess: up to 0.3 after one epoch on few documents, below 0 with random
-# labels, 0.6 at lr=10, 10 at lr=100.
+# The loss above that of a uniform guess at which training has failed. It is up to 0.3 after one
+# epoch on few documents, below 0 with random labels, 0.6 at lr=10 and 10 at lr=100.
 _MARGIN = 0.5
 
 
 def summary_of(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
-    """Summarize a fit."""
+    """Return the entries of `FitSummary` for a fit."""
     net = scaled.pool.network.net
     return dict(
         n_documents=len(fit.labelled),
@@ -80,11 +84,11 @@ def _mean_and_variance(values: NDArray[np.float64], w: NDArray[np.float64]) -> N
 
 
 def _unknown_words(fit: FitState) -> NDArray[np.float64]:
-    """Return the number of documents, and mean and variance of their shares of unknown words.
+    """Return the number of documents, and the mean and variance of their out-of-vocabulary rate.
 
-    A word is unknown to a vocabulary learnt without the document if the other documents have it
-    fewer times than all documents have any word of the vocabulary. A warm start keeps its
-    vocabulary, and what was known of it.
+    The rate is leave-one-out: a word counts as unknown if, without its document, it would be rarer
+    than the rarest word of the vocabulary. A warm start keeps its vocabulary, and thus the earlier
+    result.
     """
     earlier = None if fit.warm_start_from is None else fit.warm_start_from.reference
     if earlier is not None:
@@ -104,10 +108,10 @@ def _unknown_words(fit: FitState) -> NDArray[np.float64]:
     return np.array([len(shares_unknown), shares_unknown.mean(), shares_unknown.var()])
 
 
-def warn_of_a_useless_network(
+def warn_of_useless_network(
     estimator: Any, summary: dict[str, Any], scaled: ScaledParts, fit: FitState
 ) -> None:
-    """Warn if the model is no better than chance, or its network useless."""
+    """Warn if the model is no better than chance, or if its network is useless."""
     chance = _chance_in_validation(summary, scaled, fit)
     fault = chance or _fault_in_training(scaled.pool, fit.training_data)
     fault = fault or fault_in_validation(summary, scaled)
@@ -136,12 +140,12 @@ def warn_of_a_useless_network(
 def _chance_in_validation(
     summary: dict[str, Any], scaled: ScaledParts, fit: FitState
 ) -> str | None:
-    """Describe held-out documents, at least 50, on which the model is no better than chance.
+    """Describe a model that is no better than chance on 50 or more held-out documents.
 
-    That is: their log-likelihood is less than half a nat above that by the class frequencies of the
-    training documents, in total, and their accuracy less than two standard errors (1 / sqrt(n))
-    above that of the majority. Of 80 fits to 500 and 1,000 documents of five corpora with shuffled
-    labels, 68 are found, and none of 80 with the true ones, whose gain is 1 to 169 nats.
+    Its total log-likelihood is less than half a nat above that of the class frequencies of the
+    training documents, and its accuracy less than two standard errors (1 / sqrt(n)) above that of
+    the majority class. This found 68 of 80 fits with shuffled labels, to 500 and 1,000 documents of
+    five corpora, and none of 80 fits with the true labels, whose gain is 1 to 169 nats.
     """
     validation, majority, n = scaled.validation, summary["majority_accuracy"], summary["n_scored"]
     if validation is None or majority is None or _is_trial(summary, scaled) or majority == 1.0:
@@ -164,7 +168,7 @@ def _chance_in_validation(
 
 
 def _is_trial(summary: dict[str, Any], scaled: ScaledParts) -> bool:
-    """Return whether training or held-out documents are too few to judge the fit."""
+    """Return whether there are too few training or held-out documents to judge the fit."""
     n_epochs = len(scaled.pool.network.net.history)
     return (
         summary["n_classes"] == 1
@@ -179,17 +183,17 @@ def _guess(summary: dict[str, Any]) -> str:
 
 
 def _fault_in_training(pool: Pool, training: LabelledDocuments) -> str | None:
-    """Describe a loss on up to 1,000 training documents well above that of a uniform guess."""
+    """Describe a training loss that is well above the loss of a uniform guess."""
     target = pool.target
     rows = np.linspace(0, len(training) - 1, min(len(training), _MOST_READ)).astype(np.int64)
-    some = training[rows]
-    logits = pool.network.net.outputs(some.documents).astype(np.float64)
-    losses, _ = target.loss(logits, some.targets, some.weights / some.weights.sum())
+    sample = training[rows]
+    logits = pool.network.net.outputs(sample.documents).astype(np.float64)
+    losses, _ = target.loss(logits, sample.targets, sample.weights / sample.weights.sum())
     loss = losses.sum()
-    uniform, _ = target.loss(np.zeros_like(logits), some.targets, some.weights)
-    if loss <= uniform.sum() / some.weights.sum() + _MARGIN:
+    uniform, _ = target.loss(np.zeros_like(logits), sample.targets, sample.weights)
+    if loss <= uniform.sum() / sample.weights.sum() + _MARGIN:
         return None
-    of_frequencies = target.prior_loss(some.targets, some.weights)
+    of_frequencies = target.prior_loss(sample.targets, sample.weights)
     return (
         f"on its training documents its loss is {loss:.3g}, and that of the class frequencies "
         f"alone {of_frequencies:.3g}"
@@ -197,16 +201,17 @@ def _fault_in_training(pool: Pool, training: LabelledDocuments) -> str | None:
 
 
 def fault_in_validation(summary: dict[str, Any], scaled: ScaledParts) -> str | None:
-    """Describe how the network fails on held-out documents, if they are enough to judge it.
+    """Describe how the network fails on held-out documents, if there are enough to judge it.
 
-    It fails if no epoch is better than the class frequencies, by accuracy or by loss, or if its
+    It fails if no epoch is better than the class frequencies, in accuracy or in loss, or if its
     share next to the linear models is negligible.
     """
     net, validation, target = scaled.pool.network.net, scaled.validation, scaled.pool.target
     if validation is None or _is_trial(summary, scaled):
         return None
     majority = summary["majority_accuracy"]
-    if majority is not None and majority < 1.0:  # a single class cannot be predicted better
+    # If all documents are of one class, no model can beat the majority.
+    if majority is not None and majority < 1.0:
         of_frequencies = target.prior_loss(validation.targets, validation.weights)
         if not any(
             epoch["valid_accuracy"] > majority or epoch["valid_loss"] < of_frequencies
@@ -225,10 +230,10 @@ def fault_in_validation(summary: dict[str, Any], scaled: ScaledParts) -> str | N
 
 
 def _scores(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
-    """Return accuracy and loss of all parts together and alone, and their shares.
+    """Return the accuracy and loss of the ensemble and of its parts, and the share of each part.
 
-    Together, the parts decide as the fitted model does; a part alone decides by thresholds of 0.5.
-    The loss is the weighted training loss.
+    The ensemble decides as the fitted model does; a part alone decides by thresholds of 0.5. The
+    loss is the weighted training loss.
     """
     validation, logits, unscaled = scaled.validation, scaled.logits, scaled.unscaled
     if validation is None or logits is None or unscaled is None:
@@ -236,12 +241,12 @@ def _scores(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
     targets, weights, together = validation.targets, validation.weights, scaled.together
     losses, _ = fit.target.loss(together, targets, weights / weights.sum())
     sizes = {
-        of.title: float(np.abs(fit.target.center_scores(each)).mean())
-        for of, each in zip(scaled.fitted, logits, strict=True)
+        parts.title: float(np.abs(fit.target.center_scores(z)).mean())
+        for parts, z in zip(scaled.fitted, logits, strict=True)
     }
     total = sum(sizes.values())
     pairs = zip(unscaled, scaled.fitted, strict=True)
-    linear = [z for z, of in pairs if isinstance(of, FittedNgrams)]
+    linear = [z for z, parts in pairs if isinstance(parts, FittedNgrams)]
     alone = fit.target.with_decisions(0.5, (targets, weights), None)
     decided = decisions(together, validation, fit)
     scores = {
@@ -267,13 +272,13 @@ def _scores(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
             "network_accuracy": alone.accuracy(unscaled[0], targets),
             "linear_accuracy": alone.accuracy(linear[0], targets) if linear else None,
             "majority_accuracy": float(np.bincount(fit.target.codes(targets)).max() / len(targets)),
-            **_of_decisions(scaled.pool.target, decided, targets),
+            **_decision_scores(scaled.pool.target, decided, targets),
         }
     )
 
 
 def decisions(z: NDArray[np.float64], validation: LabelledDocuments, fit: FitState) -> NDArray[Any]:
-    """Decide as the fitted model does, (H,); "f1" thresholds come from the other folds."""
+    """Decide as the fitted model does, (H,); "f1" thresholds are chosen on other folds."""
     target, threshold = fit.target, fit.params.threshold
     decided, order = np.empty_like(validation.targets), np.arange(len(z))
     labelled = fit.labelled.targets, fit.labelled.weights
@@ -284,13 +289,15 @@ def decisions(z: NDArray[np.float64], validation: LabelledDocuments, fit: FitSta
         folds = [order[fold] for fold in folds_of(target.strata(validation.targets[order]), groups)]
     for fold in folds:
         others = np.setdiff1d(order, fold) if len(fold) < len(z) else fold
-        known = z[others], validation.targets[others], validation.weights[others]
-        decided[fold] = target.with_decisions(threshold, labelled, known).decide(z[fold])
+        unseen = z[others], validation.targets[others], validation.weights[others]
+        decided[fold] = target.with_decisions(threshold, labelled, unseen).decide(z[fold])
     return decided
 
 
-def _of_decisions(target: Target, decided: NDArray[Any], targets: NDArray[Any]) -> dict[str, Any]:
-    """Return accuracy, macro F1, and the class of the lowest recall."""
+def _decision_scores(
+    target: Target, decided: NDArray[Any], targets: NDArray[Any]
+) -> dict[str, Any]:
+    """Return the accuracy, macro F1, and the class with the lowest recall."""
     predicted, true = target.soft(decided) > 0.5, target.soft(targets) > 0.5  # (H, K)
     n_true = true.sum(axis=0)
     recalls = np.where(n_true > 0, (predicted & true).sum(axis=0) / np.maximum(n_true, 1), np.inf)

@@ -1,4 +1,4 @@
-"""Training of the part of sentence vectors: regression on one vector for each document."""
+"""Training of the part of sentence vectors: a linear model of one vector for each document."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from sk_han._parts.vectors import VectorModel, centred_vectors, document_vectors
 from sk_han._targets import Target
 from sk_han._utils.containers import Floats, Integers
 
-# Strengths of the L2 penalty that are tried, for entries of mean square 1, the strongest first;
-# the middle one is used if no document can be held out.
+# Strengths of the L2 penalty to try, for entries of mean square 1, the strongest first, and the
+# default one if no document can be held out.
 _STRENGTHS, _USUAL_STRENGTH = (3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0), 100.0
-_WORSE = 1.02  # loss relative to the lowest one so far: weaker strengths are not tried
-_ENOUGH = 2_000  # documents from which on one fold chooses the strength
+# Once the loss exceeds the lowest one so far by this factor, weaker penalties are not tried.
+_WORSE = 1.02
+# From so many documents on, a single fold chooses the strength.
+_ENOUGH = 2_000
 _SOLVER = {"maxiter": 200, "ftol": 1e-6, "gtol": 1e-3}
 
 
@@ -30,15 +32,16 @@ class VectorSource(NamedTuple):
     name: str = VECTORS
 
     def learner(self, data: LabelledDocuments, target: Target) -> VectorLearner:
-        """Return what fits the model to all documents, and to some of them."""
+        """Create the learner that fits the model to any subset of the documents."""
         return VectorLearner(data, target)
 
 
 class VectorLearner:
-    """Fits the part of sentence vectors to all documents, and to some of them.
+    """Fits the part of sentence vectors to any subset of the documents.
 
-    The loss is that of the target, with an L2 penalty on weights of vectors that are centred and
-    have one common scale. All documents show center and scale, which do not depend on labels.
+    It minimizes the loss of the target with an L2 penalty on the weights of vectors, which are
+    centred and have a common scale. The center and the scale are those of all documents, which is
+    no leak, since they do not depend on labels.
     """
 
     def __init__(self, data: LabelledDocuments, target: Target) -> None:
@@ -49,12 +52,14 @@ class VectorLearner:
         points = centred_vectors(data.documents, self.center)
         self.scale = 1 / max(float(np.sqrt((points**2).mean())), 1e-6)
         self.points, self.basis = points * self.scale, None
-        if len(points) < points.shape[1]:  # the solutions are sums of points
+        # With an L2 penalty, the weights are combinations of the points, so fewer points than
+        # dimensions need only as many weights as there are points.
+        if len(points) < points.shape[1]:
             self.basis = np.linalg.qr(self.points.T)[0]  # (E, D)
             self.points = self.points @ self.basis
 
     def choose_strength(self, folds: Sequence[Integers]) -> None:
-        """Choose the strength of the lowest loss on folds, whose logits get the best scale."""
+        """Choose the penalty with the lowest loss on the folds, after scaling their logits."""
         rows = np.arange(len(self.points))
         folds = [fold for fold in folds if 0 < len(fold) < len(rows)]
         folds = folds[: 1 if len(rows) >= _ENOUGH else None]
@@ -78,7 +83,7 @@ class VectorLearner:
                     break
 
     def fit(self, rows: Integers) -> VectorModel | None:
-        """Fit to the documents of these rows; None if a class or label has none or all of them."""
+        """Fit to these rows; return None if a class or label has none or all of them."""
         if not len(rows) or not self.target.is_learnable(self.data.targets[rows]):
             return None
         with threadpool_limits(1, user_api="blas"):
@@ -87,7 +92,7 @@ class VectorLearner:
         return VectorModel(self.center, weights * self.scale, solution[-1])
 
     def _solve(self, rows: Integers, strength: float, start: Floats | None) -> Floats:
-        """Return weights and, as the last row, intercepts of the lowest penalized loss."""
+        """Return the weights and, as the last row, the intercepts that minimize the loss."""
         points, targets = self.points[rows], self.data.targets[rows]
         weights = self.data.weights[rows] / self.data.weights[rows].mean()
         shape = points.shape[1] + 1, self.target.n_scores
