@@ -24,7 +24,13 @@ PROJECT = tomllib.loads(text_of("pyproject.toml"))["project"]
 REPOSITORY = PROJECT["urls"]["Repository"]
 OWNER, NAME = REPOSITORY.split("/")[-2:]
 # Threads of other projects that README links to.
-OTHERS = {"marcotcr/lime", "shap/shap", "TeamHG-Memex/eli5", "catboost/catboost"}
+OTHERS = {
+    "marcotcr/lime",
+    "shap/shap",
+    "TeamHG-Memex/eli5",
+    "catboost/catboost",
+    "huggingface/setfit",
+}
 ADDRESSED = [
     "README.md",
     "CITATION.cff",
