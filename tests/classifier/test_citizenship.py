@@ -43,7 +43,7 @@ class TestRandomness:
         classifier.set_params(warm_start=True).fit(TEXTS, LABELS)
         assert found() == []
 
-    def test_without_a_random_state_learning_moves_the_generator_of_numpy_alone(self):
+    def test_fitting_without_a_seed_uses_only_the_generator_of_numpy(self):
         classifier = tiny(random_state=None)
         for learn in (classifier.fit, classifier.partial_fit):
             found = moved()
@@ -60,7 +60,7 @@ class TestRandomness:
         faithfulness_report(classifier, TEXTS[:2])
         assert found() == []
 
-    def test_a_generator_of_numpy_gives_the_numbers_of_its_seed_and_goes_on(self):
+    def test_a_numpy_generator_equals_its_seed_and_advances(self):
         by_seed = tiny(random_state=3).fit(TEXTS, LABELS).predict_proba(TEXTS)
         classifier = tiny(random_state=np.random.RandomState(3))
         first = classifier.fit(TEXTS, LABELS).predict_proba(TEXTS)

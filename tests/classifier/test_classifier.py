@@ -48,7 +48,7 @@ class TestFitAndPredict:
         with pytest.raises(ValueError, match="class_weight is 0 for the classes of all documents"):
             model.fit(TEXTS, labels, X_val=TEXTS[:2], y_val=["pos", "pos"])
 
-    def test_labels_log_probabilities_and_log_odds_are_those_of_the_probabilities(self, fitted):
+    def test_labels_and_log_odds_agree_with_the_probabilities(self, fitted):
         proba, log_proba = fitted.predict_proba(TEXTS), fitted.predict_log_proba(TEXTS)
         assert fitted.classes_.tolist() == ["neg", "pos"]
         np.testing.assert_array_equal(fitted.predict(TEXTS), fitted.classes_[proba.argmax(axis=1)])
@@ -84,7 +84,7 @@ class TestWeights:
 
 
 class TestReproducibility:
-    def test_the_same_seed_gives_the_same_bits_and_another_does_not(self, fitted):
+    def test_only_the_same_seed_gives_the_same_bits(self, fitted):
         same, other = (
             tiny(random_state=seed).fit(TEXTS, LABELS).predict_proba(TEXTS) for seed in (0, 1)
         )
@@ -118,12 +118,12 @@ class TestHeldOutDocuments:
         loss = losses_of_network(model, X_val, y_val).mean()
         assert loss == pytest.approx(best["valid_loss"], rel=1e-4)
 
-    def test_without_them_no_epoch_is_the_best_and_the_network_alone_has_the_scale_one(self):
+    def test_without_them_a_network_alone_is_not_rescaled(self):
         classifier = tiny(validation_fraction=None, linear_ngrams=None).fit(TEXTS, LABELS)
         assert (classifier.best_epoch_, classifier.best_score_) == (None, None)
         assert (classifier.network_scale_, classifier.ngram_scale_) == (1.0, 0.0)
 
-    def test_validation_ids_of_a_vocabulary_that_is_given_are_those_of_the_fit(self):
+    def test_validation_documents_may_be_ids_of_a_fixed_vocabulary(self):
         given = HierarchicalTokenizer(vocabulary=HierarchicalTokenizer().fit(TEXTS).vocabulary_)
         ids = given.fit(TEXTS).transform(TEXTS[:3])
         of_ids, of_texts = (
@@ -153,7 +153,7 @@ class TestHeldOutDocuments:
         with pytest.raises(error, match=message):
             tiny().fit(TEXTS, LABELS, **validation)
 
-    def test_raw_validation_texts_behind_word_ids_are_refused_with_the_repair(self):
+    def test_raw_validation_texts_are_refused_after_a_fit_to_ids(self):
         with pytest.raises(TypeError, match=r"X_val is a list.*transform_input"):
             tiny().fit(IDS, LABELS, X_val=TEXTS[:3], y_val=LABELS[:3])
 
@@ -266,7 +266,7 @@ class TestLinearModelInPortions:
         np.testing.assert_array_equal(classifier.predict(texts), labels)
         assert (linear_log_odds(classifier, ["good", "bad"]) * [1, -1] > 0).all()
 
-    def test_it_goes_on_after_fit_with_the_scales_of_the_fit(self):
+    def test_it_continues_a_fit_and_keeps_its_scales(self):
         classifier = tiny(lr=1e-9).fit(*cued(60, 0))
         before = classifier.ngram_model_
         scales = classifier.network_scale_, classifier.ngram_scale_

@@ -61,7 +61,7 @@ class TestThreads:
         assert in_threads(fitted.explain, batches) == expected
 
     @pytest.mark.thorough
-    def test_threads_that_fit_models_of_their_own_get_those_of_one_thread(self):
+    def test_models_fitted_in_threads_equal_those_of_one_thread(self):
         def fit(seed):
             classifier = tiny().set_params(random_state=seed).fit(texts_of(seed), LABELS)
             return classifier.predict_proba(texts_of(99))
@@ -174,7 +174,7 @@ def test_explanations_go_on_with_the_model_that_they_began_with():
     assert [begun, *found] == list(expected)
 
 
-def test_a_state_that_is_taken_during_a_refit_is_that_of_one_fit(monkeypatch):
+def test_a_state_taken_during_a_refit_belongs_to_one_fit(monkeypatch):
     classifier = fitted_classifier()
     original = HierarchicalAttentionNetwork.to_plain
 

@@ -88,7 +88,7 @@ class TestFrames:
             assert result.index.equals(FRAME.index)
             np.testing.assert_array_equal(result.iloc[:, :-1], fitted.transform(TEXTS))
 
-    def test_output_set_for_all_of_scikit_learn_leaves_documents_as_they_are(self):
+    def test_a_global_pandas_output_does_not_change_tokenized_documents(self):
         with sklearn.config_context(transform_output="pandas"):
             pipeline = make_pipeline(HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
             assert isinstance(pipeline.transform(TEXTS), pd.DataFrame)

@@ -29,7 +29,7 @@ def validated():
     return tiny(max_epochs=3).fit(REVIEWS, KINDS, X_val=MORE, y_val=MORE_KINDS)
 
 
-def test_scores_are_those_of_the_whole_model_on_documents_it_does_not_know(validated):
+def test_scores_describe_the_whole_model_on_new_documents(validated):
     summary = validated.fit_summary_
     assert summary.n_scored == 60
     assert summary.accuracy == accuracy_score(MORE_KINDS, validated.predict(MORE))
@@ -59,7 +59,7 @@ def test_the_class_that_is_found_least_is_told(validated):
     assert "class_weight" not in str(summary)
 
 
-def test_a_rare_class_that_is_not_found_is_told_with_a_repair():
+def test_a_rare_class_that_is_never_found_gets_advice():
     labels = np.where(np.arange(120) % 12 == 0, "rare", "usual")
     texts = [f"A day like day {i}." for i in range(120)]
     others = [f"{text} Like it." for text in texts]
@@ -69,7 +69,7 @@ def test_a_rare_class_that_is_not_found_is_told_with_a_repair():
     assert told[1] == "a larger class_weight raises it, at the cost of precision"
 
 
-def test_held_out_documents_are_scored_by_models_that_do_not_know_them(fitted):
+def test_held_out_documents_are_scored_by_models_without_them(fitted):
     summary = fitted.fit_summary_
     assert (summary.n_documents, summary.n_scored, summary.n_classes) == (120, 12, 2)
     assert 0 <= summary.accuracy <= 1
@@ -79,7 +79,7 @@ def test_held_out_documents_are_scored_by_models_that_do_not_know_them(fitted):
     assert sum(summary.shares.values()) == pytest.approx(1)
 
 
-def test_the_seconds_of_the_stages_are_within_those_of_the_fit(fitted):
+def test_the_seconds_of_stages_sum_to_at_most_the_total(fitted):
     summary = fitted.fit_summary_
     assert {"texts", "word vectors", "network", "linear models"} <= summary.seconds.keys()
     assert 0 < sum(summary.seconds.values()) <= summary.total_seconds
@@ -124,7 +124,7 @@ class TestDocumentsLearntByHeart:
         [{"max_epochs": 20}, {"net_params": {"criterion": torch.nn.MultiMarginLoss}}],
         ids=["a number of epochs", "a loss of the user"],
     )
-    def test_a_number_of_epochs_and_a_loss_of_the_user_end_nothing(self, params):
+    def test_a_custom_loss_or_epoch_count_prevents_an_early_end(self, params):
         model = tiny(**{"max_epochs": "auto"} | params, **LEARNS).fit(TEXTS, LABELS)
         assert model.history_[-2]["train_loss"] < 0.05 * np.log(2)
         assert (model.n_iter_, model.fit_summary_.ended) == (20, "all epochs")

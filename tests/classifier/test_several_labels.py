@@ -38,7 +38,7 @@ def test_score_is_the_subset_accuracy_whatever_the_order_of_columns(fitted):
     assert fitted.score(X[TEST], Y[TEST][["good", "late", "broken"]]) == expected
 
 
-def test_the_network_counts_less_for_rare_labels_and_the_linear_model_more(fitted):
+def test_rare_labels_rely_less_on_the_network(fitted):
     network, linear = fitted.network_scale_, fitted.ngram_scale_
     by_frequency = Y[TRAIN].sum().to_numpy().argsort()
     assert (np.diff(network[by_frequency]) > 0).all()
@@ -46,7 +46,7 @@ def test_the_network_counts_less_for_rare_labels_and_the_linear_model_more(fitte
 
 
 @pytest.mark.parametrize("scale", [np.ones(2), -np.ones(3)])
-def test_stored_scales_that_are_not_one_for_each_label_are_refused(fitted, scale):
+def test_stored_scales_of_another_shape_or_sign_are_refused(fitted, scale):
     state = fitted.to_state()
     state["parts"]["network"]["scale"] = scale
     with pytest.raises(ModelFormatError, match=r"parts\.network\.scale"):
@@ -129,7 +129,7 @@ def test_groups_of_which_none_can_be_held_out_are_told(groups, params, weights, 
     assert model.best_epoch_ is None
 
 
-def test_one_group_is_no_matter_where_none_need_be_held_out():
+def test_a_single_group_is_allowed_if_none_is_held_out():
     given = {"groups": ["a"] * 120, "X_val": X[TEST], "y_val": OPINIONS[TEST]}
     model = HANClassifier(**SMALL, max_epochs=1).fit(X[TRAIN], OPINIONS[TRAIN], **given)
     assert model.best_epoch_ == 1

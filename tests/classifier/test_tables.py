@@ -59,7 +59,7 @@ def expected():
     return tiny(text_column="text").fit(VALUES, LABELS).predict_proba(VALUES)
 
 
-def test_every_container_is_predicted_alike_by_a_fit_to_every_other(fitted, expected):
+def test_every_container_is_predicted_alike_after_a_fit_to_another(fitted, expected):
     for name, container in CONTAINERS.items():
         found = fitted.predict_proba(container(VALUES))
         np.testing.assert_allclose(found, expected, atol=1e-6, err_msg=name)
@@ -245,7 +245,7 @@ def test_an_error_has_the_name_of_the_row():
         fitted.predict(frame.assign(text=[None, "Good."]))
 
 
-def test_columns_that_are_not_chosen_may_have_any_name_and_hold_anything():
+def test_unused_columns_may_have_any_name_and_any_values():
     frame = pd.DataFrame(VALUES).rename(columns={"day": 7, "time": "zoned"})
     frame["collect"] = [object() for _ in range(N)]
     fitted = tiny(text_column="text", columns=["stars"]).fit(frame, LABELS)

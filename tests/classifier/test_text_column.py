@@ -67,7 +67,7 @@ class TestPrediction:
             fitted.transform(TEST), fitted.transform(TEST.assign(product="other"))
         )
 
-    def test_a_value_that_the_fit_has_not_seen_counts_as_none_and_is_told(self, fitted):
+    def test_an_unseen_value_is_ignored_with_a_warning(self, fitted):
         with pytest.warns(UserWarning, match="'product' has 80 values that no two training"):
             found = fitted.predict_proba(TEST.assign(product="new"))
         assert np.isfinite(found).all()
@@ -148,7 +148,7 @@ class TestErrors:
 
 class TestMetaEstimators:
     @pytest.mark.parametrize("meta", [BaggingClassifier, AdaBoostClassifier])
-    def test_a_meta_estimator_that_makes_an_array_is_refused_with_the_reason(self, meta):
+    def test_meta_estimators_that_pass_an_array_are_refused(self, meta):
         message = r"shape \(160, 3\), whose columns have no names.* such as VotingClassifier"
         with pytest.raises(TypeError, match=message):
             meta(tiny(text_column="body")).fit(TRAIN[["body", "product", "urgent"]], Y)

@@ -55,7 +55,7 @@ def test_a_pickle_knows_them_and_a_file_only_if_asked(model, tmp_path):
     assert Scorer.load(path).predict(NEW).tolist() == model.predict(NEW).tolist()
 
 
-def test_training_documents_that_are_given_may_be_a_part_of_those_that_it_knows(model):
+def test_documents_given_for_training_may_be_a_part_of_them(model):
     found = of_report(model, X_train=["It was a day", "Other"], y_train=["pos", "neg"])
     assert found.trained_on.tolist() == [0, 1, 2]
 
@@ -71,7 +71,7 @@ def test_portions_and_warm_starts_add_theirs():
     assert of_report(model).trained_on.tolist() == []
 
 
-def test_two_fits_with_a_seed_have_the_same_hashes_and_other_seeds_others():
+def test_hashes_depend_on_the_seed():
     first, same, other = (
         tiny(random_state=seed).fit(TRAINING, KINDS).text_hashes_ for seed in (0, 0, 1)
     )

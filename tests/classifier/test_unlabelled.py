@@ -48,7 +48,7 @@ def same(one, other):
 
 
 class TestWhatIsLearnt:
-    def test_without_ngrams_or_with_too_little_text_there_is_no_latent_model(self):
+    def test_a_latent_model_needs_ngrams_and_enough_text(self):
         classifier = small(linear_ngrams=None).fit(LABELLED, Y, X_unlabelled=UNLABELLED)
         assert (classifier.latent_model_, classifier.ngram_model_) == (None, None)
         classifier = small().fit(LABELLED[:4], Y[:4], X_unlabelled=["A word.", "Two words."])
@@ -138,7 +138,7 @@ class TestLater:
         assert not np.array_equal(classifier.latent_model_.weights, before.weights)
         assert classifier.latent_scale_ == scale > 0
 
-    def test_a_fit_that_goes_on_keeps_the_latent_model_or_learns_another(self):
+    def test_a_warm_start_relearns_the_latent_model_only_from_text(self):
         classifier = small(warm_start=True).fit(LABELLED, Y, X_unlabelled=UNLABELLED)
         model = classifier.latent_model_
         scales = classifier.network_scale_, classifier.ngram_scale_, classifier.latent_scale_

@@ -39,7 +39,7 @@ def test_other_text_makes_other_scales(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:The network is useless")
-def test_a_text_without_label_weighs_as_much_as_one_with_a_label(monkeypatch):
+def test_an_unlabelled_text_weighs_as_much_as_a_labelled_one(monkeypatch):
     # Also where one of these weighs a thousand times as much as the others.
     weights = np.where(np.arange(60) == 0, 1000, 1)
     weights_of_vectors = []
@@ -72,6 +72,6 @@ class TestPretraining:
         whole = small(max_epochs="auto").fit(LABELLED, Y)
         assert classifier.n_iter_ == whole.n_iter_  # half of them after pre-training
 
-    def test_a_loss_that_may_take_no_probabilities_is_not_pretrained_with(self):
+    def test_losses_without_soft_targets_skip_pretraining(self):
         net_params = {"criterion": torch.nn.MultiMarginLoss}
         small(net_params=net_params).fit(LABELLED, Y, X_unlabelled=UNLABELLED)
