@@ -9,7 +9,7 @@ from tests.opinions import LABELS, TEXTS
 OTHER = NAMED.replace("Hash", "Other")
 
 
-def test_the_command_line_fits_with_an_encoder_and_asks_for_it_later(run, table, tmp_path):
+def test_predicting_needs_the_encoder_of_the_fit(run, table, tmp_path):
     rows = [(i, text, label) for i, (text, label) in enumerate(zip(TEXTS, LABELS, strict=True))]
     table, model = table(rows), tmp_path / "model.han"
     small = [f"--set={name}=2" for name in ("embedding_dim", "word_hidden", "max_epochs")]

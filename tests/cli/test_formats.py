@@ -43,7 +43,7 @@ def remembering(run, german, tmp_path):
 
 
 class TestExcel:
-    def test_it_is_read_and_written_with_the_cells_as_they_are(self, run, model, tmp_path):
+    def test_cells_are_kept_as_they_are(self, run, model, tmp_path):
         frame = pd.DataFrame({"code": CODES[:3], "n": [1, 2.5, 3], "text": TEXTS[:3]})
         data, path = tmp_path / "data.xlsx", tmp_path / "out.xlsx"
         with pd.ExcelWriter(data) as book:
@@ -168,7 +168,7 @@ class TestRemembered:
 
 class TestLines:
     @pytest.mark.parametrize("command", ["predict", "evaluate", "explain"])
-    def test_two_columns_of_one_name_are_refused_if_they_are_read(self, run, model, table, command):
+    def test_two_columns_of_one_name_are_refused_if_used(self, run, model, table, command):
         rows = [(text, "Good.", label, "b") for text, label in zip(TEXTS, LABELS, strict=True)]
         data = table(rows, header=("id", "text", "label", "text"))
         code, _, told = run(command, model, data)
@@ -257,7 +257,7 @@ def test_rows_of_a_pipe_are_answered_before_it_ends(run, model, monkeypatch):
 
 @pytest.mark.filterwarnings("always")
 class TestWhatTheTableOfTheFitWas:
-    def test_its_rows_without_a_label_are_left_out_by_report_too(self, run, table, tmp_path):
+    def test_the_report_leaves_out_unlabelled_training_rows_too(self, run, table, tmp_path):
         path, data = tmp_path / "m.han", table([*ROWS, *BLANK])
         assert run("fit", data, "-o", path, *SMALL)[0] == 0
         code, _, told = run("evaluate", path, table(ROWS, "test.csv"), "--train", data)

@@ -167,7 +167,7 @@ class TestEvaluate:
         assert "root mean squared error" in (tmp_path / "page.html").read_text("utf-8")
 
     @pytest.mark.filterwarnings("always")
-    def test_rows_without_a_number_are_left_out_and_others_are_named(self, run, fitted, tmp_path):
+    def test_blank_numbers_are_left_out_and_wrong_ones_named(self, run, fitted, tmp_path):
         data = tmp_path / "new.csv"
         data.write_text("anzeige;miete\nGood.;900\nBad.;\nBad.;€ 1.250\n", encoding="utf-8")
         code, output, told = run("evaluate", fitted[0], data, "--json")

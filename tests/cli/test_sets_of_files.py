@@ -106,7 +106,7 @@ class TestFits:
         assert new.keys() == before.keys()
         assert all(new[name] != before[name] for name in new)
 
-    def test_what_cannot_be_put_in_place_is_a_set_that_can_be_used(
+    def test_files_that_cannot_be_replaced_leave_a_usable_set(
         self, fit, run, lying, monkeypatch, tmp_path
     ):
         assert fit(0, *HOLD_OUT)[0] == 0
@@ -127,9 +127,7 @@ class TestFits:
         assert run("evaluate", model, held_out)[0] == 0
         assert {name: lying()[name] for name in before} == before
 
-    def test_a_kill_loses_no_file_and_leaves_no_model_beside_tables_of_another(
-        self, fit, lying, writes
-    ):
+    def test_a_kill_mixes_no_files_of_two_fits(self, fit, lying, writes):
         assert fit(0, *HOLD_OUT)[0] == 0
         before, seen = lying(), []
         writes.look = lambda: seen.append(lying())  # what would lie there after a kill

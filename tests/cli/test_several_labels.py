@@ -114,7 +114,7 @@ def test_lists_of_json_lines_are_sets_of_labels(run, stored, tmp_path):
 
 
 @pytest.mark.filterwarnings("always")
-def test_labels_that_the_model_does_not_know_are_missed_and_named(run, topics, stored, tmp_path):
+def test_unknown_labels_count_as_missed_and_are_named(run, topics, stored, tmp_path):
     cells = [";".join(np.array(NAMES)[row == 1]) for row in Y]
     path = topics([cells[0] + ";snow", cells[1] + ";hail;snow", *cells[2:]], "snow.csv")
     code, output, _ = run("evaluate", stored, path, *TOPICS, "--json")

@@ -40,7 +40,7 @@ def of_truth(tmp_path_factory):
     return path
 
 
-def test_booleans_of_a_table_by_pandas_are_those_of_the_model(run, table, of_truth):
+def test_booleans_written_by_pandas_match_those_of_the_model(run, table, of_truth):
     path = table([(0, "Good.", "True"), (1, "Bad.", "TRUE"), (2, "Bad.", "False")])
     _, output, _ = run("evaluate", of_truth, path, "--json")
     assert np.sum(json.loads(output)["confusion"], axis=1).tolist() == [1, 2]
