@@ -371,7 +371,7 @@ class TestNumbers:
             (["9", "1.250"], r"line 3: 'price' is '1.250', which may be 1.25 or 1250\. Give the"),
         ],
     )
-    def test_a_cell_that_is_none_or_may_be_two_is_named(self, write, cells, message):
+    def test_a_wrong_or_ambiguous_number_is_named(self, write, cells, message):
         path = write("a.tsv", "text\tprice\n" + "".join(f"Flat.\t{cell}\n" for cell in cells))
         with pytest.raises(ValueError, match=message):
             load_csv(path, number="price")
