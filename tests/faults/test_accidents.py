@@ -87,7 +87,7 @@ class TestInterrupts:
         with state_stays(classifier), pytest.raises(KeyboardInterrupt):
             getattr(classifier.set_params(callbacks=[At(moment, ctrl_c)]), method)(TEXTS, LABELS)
 
-    def test_at_the_end_of_an_epoch_a_callback_stops_training_by_raising_one(self):
+    def test_an_interrupt_raised_after_an_epoch_stops_training(self):
         classifier = tiny(callbacks=[At("on_epoch_end", interrupt)]).fit(TEXTS, LABELS)
         assert classifier.n_iter_ == 1
 
@@ -156,7 +156,7 @@ class TestMemoryOfAGPU:
         small_gpu(n_documents)
         np.testing.assert_allclose(classifier.predict_proba(texts), expected, atol=1e-6)
 
-    def test_a_single_document_that_is_too_large_is_an_error_with_repairs(self, small_gpu):
+    def test_a_document_larger_than_the_memory_gets_advice(self, small_gpu):
         classifier = tiny().fit(TEXTS, LABELS)
         small_gpu(0)
         with pytest.raises(MemoryError, match=r"A document of 10 words .* max_sentences"):

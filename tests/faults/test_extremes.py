@@ -64,7 +64,7 @@ class TestManyClasses:
         assert np.mean(tiny().fit(texts, labels).predict(texts) == labels) > 0.9
 
     @pytest.mark.parametrize("method", first_fast(["fit", "partial_fit"]))
-    def test_too_many_are_refused_before_training_and_the_earlier_state_stays(self, allow, method):
+    def test_too_many_are_refused_before_training_changes_the_model(self, allow, method):
         texts, labels = extremes.many_classes(40, 5)
         classifier = tiny().fit(texts, labels)
         allow(100_000)
@@ -105,7 +105,7 @@ class TestARareClass:
         assert rare[labels == 1].min() > rare[labels == 0].max()
 
 
-def test_labels_as_long_as_books_are_short_wherever_people_read_them():
+def test_very_long_labels_are_shortened_in_all_output():
     labels = [100_000 * label for label in LABELS]
     classifier = tiny(validation_fraction=0.3).fit(TEXTS, labels)
     explanations = classifier.explain(TEXTS[:2])

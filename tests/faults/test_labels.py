@@ -272,7 +272,7 @@ class TestParameters:
         with pytest.raises(ValueError, match=message):
             tiny(tokenizer=HierarchicalTokenizer(**params)).fit(TEXTS, LABELS)
 
-    def test_a_learning_rate_beyond_single_precision_is_named_and_the_largest_diverges(self):
+    def test_learning_rates_beyond_single_precision_are_refused(self):
         with pytest.raises(ValueError, match="The 'lr' parameter of HANClassifier"):
             tiny(lr=1e38).fit(TEXTS, LABELS)
         with pytest.raises(FloatingPointError, match="Lower lr"):

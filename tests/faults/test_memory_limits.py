@@ -65,7 +65,7 @@ print(json.dumps({"found": found, "same": same}))
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("engine", ["numba", "torch"])
-def test_too_little_memory_is_a_memory_error_and_the_model_stays(engine):
+def test_too_little_memory_raises_an_error_and_keeps_the_model(engine):
     if engine == "numba":
         pytest.importorskip("numba")
     command = [sys.executable, "-W", "ignore", "-c", LIMITED, engine]
