@@ -83,7 +83,7 @@ def test_held_out_documents_of_one_class_do_not_tell():
 
 
 @pytest.mark.parametrize(("loss", "warned"), [(0.5, False), (0.7, True)])
-def test_the_loss_of_balanced_classes_is_compared_with_that_of_balanced_frequencies(loss, warned):
+def test_a_balanced_loss_is_compared_with_balanced_class_frequencies(loss, warned):
     targets = (np.arange(100) < 5).astype(np.int64)
     balanced = np.where(targets == 1, 10.0, 100 / 190)
     epoch = {"valid_accuracy": 0.94, "valid_loss": loss}

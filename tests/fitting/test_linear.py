@@ -83,7 +83,7 @@ class TestFolds:
         np.testing.assert_allclose(models.logits[NGRAMS][: len(first)], expected)
 
     @pytest.mark.parametrize("has_label", [True, False])
-    def test_a_side_of_a_label_that_is_in_one_fold_alone_is_not_scored(self, reviews, has_label):
+    def test_folds_without_both_values_of_a_label_are_not_scored(self, reviews, has_label):
         targets = np.stack([reviews.targets[:40] == 1, np.full(40, not has_label)], axis=1)
         targets[:4, 1] = has_label
         groups = np.append(np.zeros(4, dtype=int), np.arange(1, 37))
@@ -94,7 +94,7 @@ class TestFolds:
 
 
 class TestParts:
-    def test_logits_of_held_out_documents_are_the_scaled_sum_in_their_order(self, reviews, sources):
+    def test_held_out_logits_are_scaled_sums_in_document_order(self, reviews, sources):
         models = cross_fit(reviews[:60], classes(2), sources)
         assert [*models.pool.parts] == [NGRAMS, LATENT]
         held_out = np.array([41, 3, 17])

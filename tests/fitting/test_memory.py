@@ -18,7 +18,7 @@ from sk_han._fitting.sources import TextSource, check_memory, memory_limit
 from tests.tiny_targets import classes
 
 
-def test_the_limit_of_a_machine_is_its_memory_at_the_most() -> None:
+def test_the_memory_limit_does_not_exceed_the_memory() -> None:
     psutil = pytest.importorskip("psutil")
     assert 0 < memory_limit() <= psutil.virtual_memory().total
 

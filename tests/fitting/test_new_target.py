@@ -176,7 +176,7 @@ def test_the_fit_learns_all_parts_by_the_new_loss(fitted):
     assert fitted.history_[0]["train_loss"] > 1.4
 
 
-def test_predictions_are_those_of_the_target_and_logits_the_scaled_sum_of_all_parts(fitted):
+def test_the_target_maps_the_scaled_sum_of_logits_to_predictions(fitted):
     documents = fitted.tokenizer_.transform(TEXTS[150:])
     pool = fitted.pool_
     z = sum(pool.scales[name] * pool.parts[name].logits(documents) for name in pool.parts)
@@ -213,7 +213,7 @@ def test_files_and_scorers_bring_it_back(fitted, tmp_path):
 
 @pytest.mark.parametrize(("registry", "what"), [(TARGETS, "target"), (PARTS, "part")])
 @pytest.mark.parametrize("load", [sk_han.load, Scorer.load])
-def test_where_a_kind_is_unknown_its_files_are_refused_by_name(
+def test_files_with_an_unknown_kind_are_refused_by_name(
     fitted, tmp_path, monkeypatch, registry, what, load
 ):
     sk_han.save(fitted, tmp_path / "model.han")

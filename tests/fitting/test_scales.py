@@ -27,7 +27,7 @@ class TestFitScales:
         too_sure = fitted_scales([sure(targets, 3, 5.0)], targets)
         assert too_sure == pytest.approx(calibrated / 5, rel=0.01)
 
-    def test_wrong_logits_are_not_turned_round_nor_taken_away_if_alone(self):
+    def test_wrong_logits_get_scale_zero_and_alone_a_small_one(self):
         targets = np.random.RandomState(0).randint(2, size=500)
         wrong, right = sure(1 - targets, 2, 9.0), sure(targets, 2, 1.0)
         assert fitted_scales([wrong, right], targets)[0] == 0

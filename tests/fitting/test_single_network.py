@@ -59,7 +59,7 @@ def assert_same_weights(one, other):
         np.testing.assert_array_equal(weight, other.net_.weights[name], err_msg=name)
 
 
-def test_a_seed_gives_the_same_bits_and_leaves_global_random_state_alone(fit):
+def test_a_seed_gives_equal_bits_and_touches_no_global_generator(fit):
     before = torch.get_rng_state(), np.random.get_state()[1].copy()
     one, other = (fit(dropout=0.3) for _ in range(2))
     assert_same_weights(one, other)
@@ -95,7 +95,7 @@ def test_the_summary_tells_of_the_fit(fit, unit, capsys):
 
 
 @pytest.mark.parametrize("fraction", [None, 1e-3])
-def test_without_held_out_samples_there_is_no_accuracy_and_a_stop_is_warned_of(fit, unit, fraction):
+def test_early_stopping_warns_without_held_out_samples(fit, unit, fraction):
     with pytest.warns(UserWarning, match="n_iter_no_change=2 has no effect without held-out"):
         fitted = fit(max_epochs=1, n_iter_no_change=2, validation_fraction=fraction)
     summary = fitted.fit_summary_
@@ -115,7 +115,7 @@ def test_a_fit_that_fails_keeps_the_earlier_state(fit, unit, error):
     assert_same_weights(copy, fitted)
 
 
-def test_a_pickle_of_a_subclass_holds_plain_types_and_predicts_the_same(fit, unit):
+def test_a_pickled_subclass_predicts_the_same(fit, unit):
     fitted = fit(max_epochs=1)
     kind = Tagger if unit == "sentence" else Translator
     subclass = kind(**fitted.get_params()).from_state(fitted.to_state())

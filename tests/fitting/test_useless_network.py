@@ -56,7 +56,7 @@ def test_true_labels_and_rare_ones_are_better_than_chance():
         judged().fit(rare, (np.arange(400) % 25 == 0).astype(int))
 
 
-def test_fits_of_folds_warn_at_the_line_that_asks_for_them():
+def test_cross_validation_warns_at_the_line_of_the_caller():
     with pytest.warns(ConvergenceWarning, match="no better than chance|is useless") as warned:
         cross_val_score(judged(), MANY_TEXTS, SHUFFLED, cv=2)
     assert len(warned) > 1
@@ -68,7 +68,7 @@ def test_fits_of_folds_warn_at_the_line_that_asks_for_them():
     ("max_epochs", "noise"),
     first_fast([(1, False), (1, True), ("auto", True), ("auto", False), (2, False), (2, True)], 3),
 )
-def test_few_epochs_and_labels_without_meaning_are_no_fault_of_training(max_epochs, noise):
+def test_few_epochs_or_random_labels_raise_no_warning(max_epochs, noise):
     labels = np.random.RandomState(0).permutation(LABELS) if noise else LABELS
     with warnings.catch_warnings():
         warnings.simplefilter("error")
