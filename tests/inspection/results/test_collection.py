@@ -117,7 +117,7 @@ def test_a_number_of_documents_that_is_no_count_is_refused(most):
         ExplanationList().to_text(max_documents=most)
 
 
-def test_mistakes_are_the_documents_with_another_true_label_the_surest_first():
+def test_mistakes_are_sorted_from_the_most_confident():
     explanations = predicting("pos", "pos", "neg", "neg")
     mistakes = explanations.mistakes(["pos", "neg", "pos", "neg"])
     assert mistakes.numbers.tolist() == [2, 1]

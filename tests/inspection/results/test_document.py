@@ -99,7 +99,7 @@ def test_inconsistent_fields_are_named(changes, message):
         explained(**changes)
 
 
-def test_top_words_stand_by_falling_magnitude_and_equal_ones_in_reading_order():
+def test_top_words_are_sorted_by_magnitude_then_position():
     top = signed("a b c d.", contributions=[0.1, -0.5, 0.2, -0.2]).top(3)
     assert [(word.text, word.score) for word in top] == [("b", -0.5), ("c", 0.2), ("d", -0.2)]
     assert (top[0].start, top[0].end) == (2, 3)

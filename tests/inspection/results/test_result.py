@@ -185,7 +185,7 @@ def test_a_page_is_written_and_a_fragment_is_shown(result: Result, tmp_path: Any
 
 
 @pytest.mark.parametrize("door", ["to_html", "to_json"])
-def test_a_folder_that_is_not_there_is_named_with_the_repair(door: str, tmp_path: Any) -> None:
+def test_a_missing_folder_is_named_with_the_repair(door: str, tmp_path: Any) -> None:
     with pytest.raises(FileNotFoundError, match=r"no folder .*absent; make it"):
         getattr(FIT, door)(tmp_path / "absent" / "result")
 
@@ -233,7 +233,7 @@ def test_the_figure_of_a_report_is_its_confusion_matrix():
     assert np.allclose(ax.images[0].get_array(), [[2 / 3, 1 / 3], [1 / 2, 1 / 2], [0, 1]])
 
 
-def test_halves_of_a_surrogate_pair_leave_offsets_of_json_as_they_are():
+def test_surrogate_pairs_do_not_shift_offsets_in_json():
     explanation = signed("\ud83d\ude00 Not bad.")
     (sentence,) = json.loads(explanation.to_json())["sentences"]
     text = json.loads(explanation.to_json())["text"]
