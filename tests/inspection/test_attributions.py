@@ -41,7 +41,7 @@ def test_parts_of_ngrams_worked_by_hand():
 @pytest.mark.parametrize(
     ("n", "rings"), [*((n, range(1)) for n in (1, 2, 5, 6)), (7, range(2, 4))], ids=str
 )
-def test_all_sets_of_few_players_give_the_exact_values_of_any_game(n, rings):
+def test_shapley_values_of_few_players_are_exact(n, rings):
     game = np.random.RandomState(n).normal(size=2**n)
     design = _design(n, rings)
     found = design.weights[0] @ game[design.sets @ (1 << np.arange(n))]

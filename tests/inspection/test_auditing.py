@@ -50,7 +50,7 @@ def test_flipped_labels_come_first_with_the_label_that_was_meant(audit):
 
 
 @pytest.mark.thorough
-def test_each_document_is_listed_once_and_weighs_what_its_label_is_worth(audit):
+def test_each_document_is_listed_once_with_a_weight(audit):
     assert sorted(audit.documents) == list(range(len(TEXTS)))
     weights = audit.weights()
     assert weights.shape == (len(TEXTS),)
@@ -58,7 +58,7 @@ def test_each_document_is_listed_once_and_weighs_what_its_label_is_worth(audit):
     assert np.delete(weights, FLIPPED).mean() > 0.9
 
 
-def test_the_first_are_explained_by_models_that_did_not_learn_from_them(audit):
+def test_the_first_are_explained_by_models_trained_without_them(audit):
     assert len(audit.explanations) == 2
     for entry, explanation in zip(audit, audit.explanations, strict=False):
         assert explanation.text == TEXTS[entry.document]
@@ -142,7 +142,7 @@ def test_several_labels_are_doubted_one_by_one(tmp_path):
     assert found.weights()[FLIPPED].max() < 0.5
 
 
-def test_documents_of_a_class_without_weight_are_not_looked_at_and_not_called_alone():
+def test_documents_of_zero_weight_do_not_count_in_their_class():
     weights = np.where(TRUE == "good", 0.0, 1.0)
     with pytest.raises(ValueError, match="or no document of a weight above 0"):
         audit_labels(LINEAR, TEXTS, TRUE, params={"logisticregression__sample_weight": weights})
@@ -194,7 +194,7 @@ def test_a_text_that_a_step_fills_in_is_not_missing():
 
 
 @pytest.mark.thorough
-def test_weights_and_groups_of_a_fit_are_those_of_its_documents():
+def test_weights_and_groups_follow_the_documents_of_each_fit():
     weights = np.where(np.arange(120) % 3, 1.0, 0.1)
     found = audit_labels(
         LINEAR, TEXTS, LABELS, params={"logisticregression__sample_weight": weights}
@@ -255,7 +255,7 @@ def test_a_slice_holds_the_first(audit):
     assert audit[-1] == list(audit)[-1]
 
 
-def test_a_table_holds_any_text_and_is_compressed_by_its_name(audit, tmp_path):
+def test_a_table_takes_any_text_and_compresses_by_extension(audit, tmp_path):
     texts = (*audit.texts[:-1], "half a character \ud800")
     dataclasses.replace(audit, texts=texts).to_csv(tmp_path / "audit.csv.gz")
     with gzip.open(tmp_path / "audit.csv.gz", "rt", encoding="utf-8-sig", newline="") as file:

@@ -65,7 +65,7 @@ def test_a_scorer_is_a_baseline(tmp_path):
     np.testing.assert_allclose(found.baseline, model.predict_proba(HELD_OUT), atol=1e-5)
 
 
-def test_a_baseline_of_further_classes_is_wrong_where_it_predicts_them():
+def test_a_baseline_that_predicts_unknown_classes_is_wrong_there():
     names = np.where(LABELS == "pos", "mixed", LABELS)
     other = linear(names)
     found = report(fitted_classifier(), HELD_OUT, Y, baseline=other)

@@ -157,7 +157,7 @@ class TestEstimatedShares:
         assert found.to_dict()["n_documents"] == 200
         assert "at most (95 %)" in found.to_text()
 
-    def test_validation_documents_of_another_mix_count_as_in_the_training_mix(self):
+    def test_validation_documents_are_reweighted_to_the_training_mix(self):
         many = [*TEXTS, *[text for text, y in zip(TEXTS, LABELS, strict=True) if y == "pos"] * 3]
         y = np.append(LABELS, ["pos"] * (len(many) - len(TEXTS)))
         many = [f"{text} Then it was day {i}." for i, text in enumerate(many)]

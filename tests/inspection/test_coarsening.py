@@ -79,7 +79,7 @@ def _with_threshold(selection, threshold):
 
 
 @pytest.mark.parametrize("max_error", [0.05, 0.1])
-def test_the_promise_is_broken_in_at_most_5_percent_of_draws(max_error):
+def test_the_guarantee_fails_in_at_most_5_percent_of_draws(max_error):
     random, draws = np.random.RandomState(0), 300
     # All answers have a true error just above max_error, so that each one given breaks it.
     broken = sum(
@@ -93,7 +93,7 @@ def test_the_promise_is_broken_in_at_most_5_percent_of_draws(max_error):
     assert broken <= binom.isf(1e-4, draws, 0.05)
 
 
-def test_the_share_of_answers_and_their_error_are_those_of_the_documents():
+def test_coverage_and_error_agree_with_the_documents():
     random = np.random.RandomState(0)
     p, y = random.dirichlet([0.4] * 3, 2000), None
     y = np.array([random.choice(CLASSES, p=row) for row in p])

@@ -66,7 +66,7 @@ def test_the_order_knows_which_classes_are_confused():
     assert average_precision_score(true != labels, rank) > by_margin + 0.05
 
 
-def test_chances_fall_along_the_order_and_others_are_no_label_given():
+def test_documents_are_ordered_by_chance_and_suggestions_differ():
     _, labels, p = drawn(n=300)
     doubts = label_doubts(p, labels)
     along = doubts.chances[doubts.order]

@@ -110,7 +110,7 @@ def test_steps_that_pass_documents_through_and_blank_texts_change_nothing(fitted
     assert drift(fitted, [*X[200:], *[" "] * 200]).to_dict() == expected
 
 
-def test_the_vocabulary_of_a_pipeline_is_as_small_as_that_of_a_classifier():
+def test_a_pipeline_and_a_classifier_count_the_same_unknown_words():
     tokenizer, classifier = HierarchicalTokenizer(min_df=2), tiny()
     inside = tiny(tokenizer=tokenizer).fit(X[:200], Y[:200]).model_.reference
     before = make_pipeline(tokenizer, classifier).fit(X[:200], Y[:200])[-1].model_.reference

@@ -60,7 +60,7 @@ def test_a_frozen_tokenizer_tells_the_words():
 @pytest.mark.parametrize(
     "labels", [LABELS, [2 * [label == "pos"] for label in LABELS]], ids=["one", "several"]
 )
-def test_the_share_of_the_network_is_that_of_its_logits_centred_over_classes(labels):
+def test_the_network_share_is_computed_from_centred_logits(labels):
     both = tiny(linear_ngrams=(1, 1)).fit(TEXTS, labels)
     documents = both.tokenizer_.transform(TEXTS[:3])
     others = both.pool_.without({"network"}).logits(documents)

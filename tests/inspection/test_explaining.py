@@ -97,7 +97,7 @@ def test_what_a_limit_cut_off_is_told():
     assert explanation.sentences == ("A good film.",)
 
 
-def test_word_ids_are_explained_as_their_texts_and_written_out_as_words(fitted):
+def test_word_ids_are_explained_like_their_texts(fitted):
     texts = ["A good film. We laughed!", *TEXTS]
     found = fitted.explain(fitted.tokenizer_.transform(texts))
     assert found[0].text == "a good film .\nwe laughed !"
@@ -148,7 +148,7 @@ def logits_of(classifier, texts):
     return classifier.pool_.logits(classifier.tokenizer_.transform(texts))
 
 
-def test_against_one_class_sentences_sum_to_the_difference_of_two_scores(of_three):
+def test_against_one_class_sentences_sum_to_a_difference_of_scores(of_three):
     z, nothing = logits_of(of_three, TEXTS), logits_of(of_three, [""])[0]
     for explanation, scores in zip(
         of_three.explain(TEXTS, target="pos", against="so so"), z, strict=True

@@ -46,7 +46,7 @@ class TestMethods:
     def test_the_control_is_added(self, classifier, methods, expected):
         assert report_of(classifier, methods=methods).methods == expected
 
-    def test_a_name_and_a_function_that_gives_its_numbers_are_measured_alike(self, classifier):
+    def test_a_method_and_its_function_are_measured_alike(self, classifier):
         def attention(estimator, X):
             return [e.contributions for e in explain(estimator, X, method="attention")]
 

@@ -59,7 +59,7 @@ def test_contributions_of_three_classes_weigh_the_others_by_their_probability(th
 # Sentences, attention, chance
 
 
-def test_chance_depends_on_the_seed_alone_and_not_on_the_batch(two):
+def test_random_contributions_depend_on_the_seed_alone(two):
     draw = partial(two.explain, TEXTS, method="random")
     first = draw(random_state=0)
     assert first == draw(random_state=0) != draw(random_state=1)
@@ -147,7 +147,7 @@ def log_odds(classifier, texts, label):
     return pool.target.log_odds(pool.logits(classifier.tokenizer_.transform(texts)), t)
 
 
-def test_few_sentences_have_the_mean_of_what_they_add_in_all_orders(classifier):
+def test_few_sentences_get_exact_shapley_values(classifier):
     label = classifier.classes_[1]
     sets = [s for k in range(5) for s in combinations(range(4), k)]
     texts = [" ".join(SENTENCES[i] for i in chosen) for chosen in sets]
@@ -178,7 +178,7 @@ def large_error(explanation):
 ODD = [" ".join((5 * SENTENCES)[i : i + n]) for n in (7, 9, 13) for i in range(6)]
 
 
-def test_more_orders_are_taken_until_the_error_is_a_tenth_of_the_largest_value(classifier):
+def test_orders_are_sampled_until_the_error_is_a_tenth(classifier):
     explanations = classifier.explain(ODD)
     assert all(explanation.sentence_errors.max() > 0 for explanation in explanations[-6:])
     assert max(map(large_error, explanations)) <= 0.1
@@ -191,7 +191,7 @@ def test_a_document_has_as_many_orders_alone_as_among_others(classifier):
             np.testing.assert_allclose(getattr(alone, name), getattr(among, name), atol=1e-5)
 
 
-def test_neighbours_in_a_long_document_share_the_value_of_their_group(classifier):
+def test_neighbours_in_a_long_document_share_a_value(classifier):
     explanation = classifier.explain([LONG])[0]
     group = np.arange(70) * 64 // 70
     # Of a group, all sentences have the error of the group.

@@ -31,7 +31,7 @@ def reference(n=2_000, seed=99):
     return held_out(calibrated(n, MIX, seed)[0])
 
 
-def test_what_is_predicted_too_often_has_a_larger_share_than_its_labels():
+def test_over_predicted_classes_get_a_larger_implied_share():
     shares, predicted = np.array([0.5, 0.5]), np.array([0.7, 0.3])
     one = Reference(shares, predicted, 90.0, np.zeros(2), np.zeros(3))
     np.testing.assert_allclose(one.implied, [0.68, 0.32])  # 90 documents next to 5 of each class

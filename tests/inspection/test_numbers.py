@@ -192,7 +192,7 @@ def test_functions_of_classes_refuse_numbers_and_name_the_repair(regressor, func
 
 
 class TestFaithfulness:
-    def test_named_words_matter_more_than_random_ones_in_high_and_in_low_numbers(self, regressor):
+    def test_named_words_matter_more_than_random_ones(self, regressor):
         measured = faithfulness_report(regressor, X[:37], random_state=0)
         means = measured.means["comprehensiveness"]
         assert means["shapley"] > 5 + means["random"]

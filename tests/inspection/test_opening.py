@@ -95,14 +95,14 @@ def test_every_function_takes_the_model_inside(models, function):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5, err_msg=name)
 
 
-def test_a_search_and_what_is_frozen_are_saved_as_the_model_inside(models, tmp_path):
+def test_searches_and_frozen_estimators_are_saved_as_their_model(models, tmp_path):
     for name in ("search", "frozen"):
         sk_han.save(models[name], tmp_path / "model.han")
         found = sk_han.load(tmp_path / "model.han").predict_proba(TEXTS)
         np.testing.assert_array_equal(found, fitted_classifier().predict_proba(TEXTS))
 
 
-def test_other_priors_leave_the_pipeline_of_the_user_as_it_is(models):
+def test_other_priors_do_not_change_the_pipeline(models):
     sampling = models["Pipeline with a sampler"]
     changed = with_priors(sampling, PRIORS)
     assert [type(step) for _, step in changed.steps] == [Sampler, type(fitted_classifier())]

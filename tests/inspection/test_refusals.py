@@ -312,7 +312,7 @@ def model(name):
     [(function, said) for function, rows in REFUSED.items() for said in rows],
     ids=lambda part: getattr(part, "__name__", part),
 )
-def test_a_wrong_argument_is_refused_with_what_was_given_and_expected(function, said):
+def test_a_wrong_argument_is_refused_with_given_and_expected(function, said):
     arguments = {"estimator": "one"} | RIGHT[function] | REFUSED[function][said]
     for name in ("estimator", "baseline"):
         if arguments.get(name) in MODELS:

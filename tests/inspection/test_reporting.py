@@ -117,7 +117,7 @@ def test_copies_conflicts_and_training_documents_are_found(classifier):
     assert found.trained_on.tolist() == [37]
 
 
-def test_many_copies_are_said_to_tell_less_than_as_many_documents(classifier):
+def test_copies_are_noted_to_count_less_than_distinct_documents(classifier):
     def notes_on_copies(texts, **groups):
         y = np.resize(Y, len(texts))
         found = report(classifier, texts, y, baseline=None, n_mistakes=1, **groups)

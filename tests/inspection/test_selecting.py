@@ -71,13 +71,13 @@ def of_few():
 
 @pytest.mark.parametrize("n", first_fast([150, 500, 1000]))
 @pytest.mark.parametrize("max_error", [0.02, 0.05, 0.1])
-def test_the_promise_is_broken_in_at_most_5_percent_of_draws(n, max_error):
+def test_the_guarantee_fails_in_at_most_5_percent_of_draws(n, max_error):
     # Every threshold has a true error just above max_error, so that each one chosen breaks it.
     results = found_in(n, max_error, lambda confidence: 1.0001 * max_error)
     assert sum(np.isfinite(found.threshold) for found in results) <= most(len(results))
 
 
-def test_the_best_of_bounds_that_hold_by_themselves_would_break_it():
+def test_the_best_of_separate_bounds_would_break_the_guarantee():
     results = found_in(500, 0.05, lambda confidence: 0.050005)
     broken = sum((found.upper_bounds <= 0.05).any() for found in results)
     assert broken > most(len(results))
@@ -101,7 +101,7 @@ def test_figures_by_hand(of_few):
     assert frame["tested"].to_numpy().nonzero()[0].tolist() == list(range(1, 41))  # 0.99 to 0.6
 
 
-def test_a_threshold_that_accepts_too_few_to_stand_two_mistakes_is_skipped():
+def test_thresholds_that_accept_too_few_for_two_mistakes_are_skipped():
     confidence = np.repeat([0.995, 0.905], [100, 900])
     right = np.repeat([0, 1], [20, 980])  # wrong are 20 % of the most confident, and 2 % of all
     found = selective_threshold(KNOWN, proba(confidence), right)
@@ -162,7 +162,7 @@ def test_labels_that_the_model_does_not_know_are_mistakes(classifier):
     assert "3 documents have a label that the model does not know, 'new'" in found.notes[0]
 
 
-def test_what_counts_is_the_predicted_class_also_if_a_threshold_decides(classifier):
+def test_errors_are_those_of_the_predicted_class(classifier):
     tuned = FixedThresholdClassifier(classifier, threshold=0, pos_label="pos").fit(TEXTS, LABELS)
     found = selective_threshold(tuned, HELD_OUT, Y)  # always "pos"
     assert found.n_errors[-1] == 45
@@ -178,7 +178,7 @@ class KnownLabels(Known):
         return (X >= 0.5).astype(int)
 
 
-def test_each_label_has_a_threshold_of_the_documents_predicted_to_have_it():
+def test_thresholds_of_a_label_use_documents_predicted_to_have_it():
     # 200 documents get label 0: those at 0.9 are right, 40 of those at 0.6 are not; none gets 1.
     p = np.column_stack([np.repeat([0.905, 0.605, 0.105], [100, 100, 50]), np.full(250, 0.3)])
     y = np.column_stack([np.repeat([1, 0, 1], [100, 40, 110]), np.ones(250, dtype=int)])
@@ -192,7 +192,7 @@ def test_each_label_has_a_threshold_of_the_documents_predicted_to_have_it():
 
 
 @pytest.mark.parametrize("n", first_fast([300, 1000]))
-def test_the_promises_of_all_labels_are_broken_together_in_at_most_5_percent_of_draws(n):
+def test_the_guarantees_of_all_labels_hold_together(n):
     random, broken = np.random.RandomState(n), 0
     for _ in range(500):
         p = 0.5 + random.random((n, 5)) / 2
@@ -226,7 +226,7 @@ def test_documents_are_drawn_with_the_mix_of_given_priors(classifier):
         selective_threshold(changed, X, Y[rows], max_error=0.5)
 
 
-def test_of_several_labels_the_promise_is_about_labels_as_frequent_as_here():
+def test_the_guarantee_names_the_label_frequencies_it_assumes():
     y = np.stack([Y == "pos", Y == "neg"], axis=1).astype(int)
     classifier = with_priors(fitted_classifier().fit(TEXTS, y[: len(TEXTS)]), {0: 0.3})
     found = selective_threshold(classifier, HELD_OUT, y, max_error=0.5)

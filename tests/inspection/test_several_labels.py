@@ -47,7 +47,7 @@ def names(row):
     return tuple(label for label, has in zip(Y.columns, row, strict=True) if has)
 
 
-def test_a_report_on_a_search_has_the_thresholds_of_its_best_model():
+def test_a_report_on_a_search_uses_thresholds_of_its_model():
     model = HANClassifier(**SMALL, max_epochs=1, threshold=[0.2, 0.3, 0.9])
     search = GridSearchCV(model, {"dropout": [0.3]}, cv=2).fit(X[TRAIN], Y[TRAIN].to_numpy())
     for found in (search, make_pipeline(FunctionTransformer(), search)):
@@ -55,7 +55,7 @@ def test_a_report_on_a_search_has_the_thresholds_of_its_best_model():
         assert found.thresholds.tolist() == [0.2, 0.3, 0.9]
 
 
-def test_labels_that_the_model_does_not_know_are_missed_and_named(fitted):
+def test_unknown_labels_count_as_missed_and_are_named(fitted):
     y = Y[TEST].assign(early=np.arange(len(Y[TEST])) < 2)
     said = "2 documents have a label that the model does not know, 'early'"
     found, known = (report(fitted, X[TEST], each, n_mistakes=40) for each in (y, Y[TEST]))
@@ -72,7 +72,7 @@ def test_labels_that_the_model_does_not_know_are_missed_and_named(fitted):
         assert fitted.score(X[TEST], y) == figures[0]["subset_accuracy"]
 
 
-def test_where_far_fewer_labels_are_given_than_there_are_thresholds_are_advised(fitted):
+def test_thresholds_are_advised_if_too_few_labels_are_predicted(fitted):
     class Shy(HANClassifier):
         """A model that is never sure."""
 
@@ -141,7 +141,7 @@ def test_mistakes_are_documents_whose_labels_are_not_all_right(fitted, explained
     assert of_late["target_probability"].tolist() == [e.probabilities[late] for e in explained]
 
 
-def test_the_least_sure_document_is_that_of_a_label_next_to_its_threshold(fitted, explained):
+def test_confidence_is_the_distance_to_the_nearest_threshold(fitted, explained):
     p, thresholds = fitted.predict_proba(X[TEST]), np.array([0.5, 0.5, 0.6])
     away = np.abs(np.log(p / (1 - p)) - np.log(thresholds / (1 - thresholds))).min(axis=1)
     found = explained.by_confidence(ascending=True)
@@ -166,7 +166,7 @@ def test_all_predicted_labels_are_explained_document_by_document(fitted, explain
     ]
 
 
-def test_an_iterator_is_explained_for_predicted_labels_as_it_is_read(fitted):
+def test_an_iterator_is_explained_lazily_for_predicted_labels(fitted):
     read = []
     texts = (read.append(text) or text for text in X[TEST])
     found = explain_iter(fitted, texts, targets="predicted", batch_size=8)
@@ -243,7 +243,7 @@ def test_intervals_of_a_report_are_those_of_groups(fitted):
 
 
 @pytest.mark.parametrize("n", [5, 20])  # few, and more that are all right
-def test_few_documents_have_no_interval_and_what_they_gain_may_be_chance(n):
+def test_few_documents_have_no_interval_and_prove_no_gain(n):
     t = np.array([[1, 0], [0, 1]] * 10, bool)[:n]
     found = made_of_labels(
         labels=("a", "b"),
@@ -301,7 +301,7 @@ def _little_known(found):
     return " ".join(note for note in found.notes if "where they are wrong or missing" in note)
 
 
-def test_a_classifier_that_numbers_labels_is_reported_by_the_names_of_a_frame():
+def test_a_report_takes_label_names_from_the_frame():
     model = OneVsRestClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression()))
     model.fit(X[TRAIN], Y[TRAIN])
     found = report(model, X[TEST], Y[TEST])
@@ -311,7 +311,7 @@ def test_a_classifier_that_numbers_labels_is_reported_by_the_names_of_a_frame():
     assert found.scores == of_array.scores
 
 
-def test_a_summary_of_two_labels_takes_neither_for_the_opposite_of_the_other():
+def test_two_labels_are_not_summarized_as_opposites():
     labels = Y[["late", "<broken>"]]
     model = HANClassifier(**SMALL, max_epochs=1).fit(X[:120], labels[:120])
     summary = summarize(model, X[:60], k=2)
@@ -320,7 +320,7 @@ def test_a_summary_of_two_labels_takes_neither_for_the_opposite_of_the_other():
     assert {"late", "<broken>"} <= set(summary.to_frame()["class"])
 
 
-def test_average_precision_of_labels_that_no_document_has_is_a_dash():
+def test_average_precision_without_any_label_is_a_dash():
     found = made_of_labels(targets=np.zeros((2, 2), dtype=bool))
     assert np.isnan(found.scores["model"]["mean_average_precision"])
     assert re.search("mean average precision +\N{EN DASH}", found.to_text())

@@ -40,7 +40,7 @@ def by_word(explanations, values):
     return sums
 
 
-def test_the_network_part_of_a_word_is_the_mean_of_its_contributions(fitted, summary):
+def test_a_network_term_is_the_mean_of_its_contributions(fitted, summary):
     explanations = fitted.explain(TEXTS, target="pos", method="gradient_attention")
     found = by_word(explanations, [e.contributions - e.ngram_contributions for e in explanations])
     terms = [term for term in summary["pos"].terms if term.part == "network"]
@@ -85,7 +85,7 @@ def test_weights_are_those_of_the_ngram_model(fitted, summary):
     assert against["good"] == -weights["good"]
 
 
-def test_documents_of_a_term_and_those_that_it_decides_are_the_same(of_three):
+def test_a_term_counts_and_decides_the_same_documents(of_three):
     texts = [f"{a} {b} {c}" for a in THREE for b in ("", "Rain!", "Sun.") for c in ("", "Snow.")]
     classes = of_three.classes_.tolist()
     p, n_partial = of_three.predict_proba(texts), 0
@@ -103,7 +103,7 @@ def test_documents_of_a_term_and_those_that_it_decides_are_the_same(of_three):
     assert n_partial > 0
 
 
-def test_the_shown_words_are_taken_out_to_measure_what_they_carry():
+def test_removing_the_shown_words_measures_their_effect():
     fitted = tiny(max_epochs=3, linear_ngrams=(1, 1)).fit(TEXTS, LABELS)
     found = summarize(fitted, TEXTS, k=2)
     whole = fitted.predict_proba(TEXTS)
@@ -202,7 +202,7 @@ def test_of_three_classes_each_document_speaks_for_the_likeliest_two(of_three):
             assert term.contribution == pytest.approx(np.mean(expected[term.text]), abs=1e-6)
 
 
-def test_a_class_that_no_document_is_near_to_has_no_terms(of_three):
+def test_a_class_without_near_documents_has_no_terms(of_three):
     found = summarize(of_three, ["The sun shone."])
     empty = [c for c in found.classes if c.n_documents == 0]
     assert len(empty) == 1
@@ -223,7 +223,7 @@ def test_unknown_words_are_one_term(fitted):
     assert {term.text for term in terms if term.part == "network"} == {"<unknown>"}
 
 
-def test_beside_sentence_vectors_words_are_those_of_their_network_and_ngrams():
+def test_summaries_of_sentence_vectors_list_network_and_ngram_words():
     documents = SentenceEmbedder(HashEncoder()).fit_transform(TEXTS)
     fitted = tiny().fit(documents, LABELS)
     found = summarize(fitted, documents)
