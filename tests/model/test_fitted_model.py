@@ -22,7 +22,7 @@ def served(fitted, tmp_path_factory):
     return Scorer.load(path)
 
 
-def test_located_documents_are_those_it_reads_a_few_at_a_time(fitted):
+def test_located_documents_come_in_batches_and_equal_read_ones(fitted):
     batches = list(fitted.model_.locate(UNSEEN, 3))
     assert [len(documents) for documents, _ in batches] == [3, 3, 2]
     assert [source.text for _, sources in batches for source in sources] == UNSEEN
@@ -37,7 +37,7 @@ def test_a_pickle_does_not_grow_by_predictions(served):
     np.testing.assert_array_equal(pickle.loads(before).predict_proba(UNSEEN), expected)
 
 
-def test_another_fit_makes_another_one_and_leaves_the_earlier_as_it_is():
+def test_another_fit_does_not_change_the_earlier_model():
     classifier = tiny().fit(TEXTS, LABELS)
     earlier = classifier.model_
     before = earlier.predict_proba(UNSEEN)
