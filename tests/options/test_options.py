@@ -123,7 +123,7 @@ SIZE, SHARE = "an integer of at least 1", "a number of at least 0 and below 1"
         ),
     ],
 )
-def test_a_value_that_is_not_allowed_is_refused_with_its_name(
+def test_a_forbidden_value_is_refused_with_the_parameter(
     options: Any, name: str, allowed: list[Any], refused: list[Any], constraint: str
 ) -> None:
     for value in allowed:
