@@ -42,7 +42,7 @@ def path(tmp_path_factory):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("engine", ["auto", "torch"])
-def test_load_and_predict_import_what_they_need_and_make_no_optimizer(path, engine):
+def test_load_and_predict_make_no_optimizer_and_import_little(path, engine):
     code = f"""
 import sys
 import torch

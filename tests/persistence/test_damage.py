@@ -98,7 +98,7 @@ class TestAccidents:
         with pytest.raises(IsADirectoryError):
             load(tmp_path)
 
-    def test_a_pipe_or_device_is_refused_without_waiting_for_a_writer(self, tmp_path):
+    def test_a_pipe_or_device_is_refused_without_waiting(self, tmp_path):
         if not hasattr(os, "mkfifo") or not os.path.exists("/dev/zero"):
             pytest.skip("there are no pipes with names here, or no /dev/zero")
         os.mkfifo(tmp_path / "model.han")

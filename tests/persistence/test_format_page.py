@@ -80,9 +80,7 @@ def test_the_reader_gives_the_probabilities(reader, path):
     assert_equal_numbers(reader, path, PLAIN)
 
 
-def test_with_the_sentences_and_words_of_the_tokenizer_it_does_for_any_text(
-    reader, path, monkeypatch
-):
+def test_the_reader_of_the_page_takes_any_tokenized_text(reader, path, monkeypatch):
     tokenizer = HierarchicalTokenizer().fit(TEXTS)
 
     def tokenize(text):

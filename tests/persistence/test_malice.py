@@ -134,9 +134,7 @@ class TestCraftedArrays:
             load_bytes(archive_of(description, arrays | {name: changed}))
 
     @pytest.mark.parametrize("method", first_fast(["gradient_attention", "shapley"]))
-    def test_weights_within_the_bounds_predict_numbers_and_explain_none_that_is_none(
-        self, load_bytes, method
-    ):
+    def test_the_largest_allowed_weights_give_finite_results(self, load_bytes, method):
         description, arrays = golden_parts()
         largest = {"parts.ngrams.learnt.ratios": 1e6, "parts.ngrams.learnt.weights": 1e12}
         largest |= {name: 1e12 for name in arrays if name.startswith(WEIGHTS)}
@@ -156,7 +154,7 @@ class TestCraftedArrays:
             assert all(np.isfinite(each.contributions).all() for each in found)
 
 
-def test_counts_are_those_of_ngrams_and_ratios_of_a_latent_model_squares():
+def test_latent_models_have_squared_ratios_and_no_counts():
     state = fitted_classifier(linear_ngrams=(1, 2)).to_state()
     ngrams = state["parts"]["ngrams"]
     learnt = ngrams["learnt"] | {"ratios": ngrams["learnt"]["ratios"] ** 2, "counts": None}
@@ -274,7 +272,7 @@ class TestCraftedContent:
         with pytest.raises(ModelFormatError, match=message):
             load_bytes(archive_of(without(description, path), arrays))
 
-    def test_a_parameter_that_an_older_release_did_not_have_gets_its_default(self, load_bytes):
+    def test_a_parameter_missing_in_an_older_file_gets_its_default(self, load_bytes):
         description, arrays = golden_parts()
         del description["model"]["params"]["n_iter_no_change"]
         assert load_bytes(archive_of(description, arrays)).n_iter_no_change is None

@@ -137,9 +137,7 @@ class TestWhatCannotBeSaved:
             ("embedding_init", {"good": np.ones(7)}, r"embedding_init='coocc"),
         ],
     )
-    def test_a_parameter_that_is_no_plain_value_is_named_with_the_repair(
-        self, fitted, path, name, value, repair
-    ):
+    def test_a_parameter_that_cannot_be_stored_is_named(self, fitted, path, name, value, repair):
         classifier = copy(fitted).set_params(**{name: value})
         with pytest.raises(TypeError, match=f"^{name} of the HANClassifier cannot.*{repair}"):
             save(classifier, path)
@@ -179,7 +177,7 @@ class TestWhatCannotBeSaved:
         save(fitted_pipeline().set_params(memory="cache"), path)
         assert load(path).memory is None
 
-    def test_of_a_pipeline_with_steps_before_the_last_two_are_saved_as_advised(self, path):
+    def test_pipelines_with_further_steps_are_refused_with_the_repair(self, path):
         steps = [FunctionTransformer(lowered), HierarchicalTokenizer(lowercase=False), tiny()]
         pipeline = make_pipeline(*steps).fit(TEXTS, LABELS)
         with pytest.raises(TypeError, match=r"FunctionTransformer.*Save pipeline\[-2:\].*joblib"):
