@@ -87,7 +87,7 @@ class TestSplits:
         assert len(numbers) == 2_000
 
     @pytest.mark.parametrize("size", [1_000, 2_000, 5_000])
-    def test_a_part_of_imdb_has_as_many_reviews_of_each_label(self, size: int) -> None:
+    def test_samples_of_imdb_are_balanced(self, size: int) -> None:
         for split in (published(f"imdb-{size}", 0), held_out(f"imdb-{size}", 0, 0)):
             assert np.unique(split.train_labels, return_counts=True)[1].tolist() == 2 * [size // 2]
 

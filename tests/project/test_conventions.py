@@ -338,7 +338,7 @@ each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
 
 
 @each_estimator
-def test_a_constructor_only_stores_and_its_parameters_are_documented_and_constrained(
+def test_constructors_only_store_documented_and_constrained_parameters(
     estimator: type,
 ) -> None:
     parameters, described = inspect.signature(estimator).parameters, documented(estimator.__doc__)

@@ -38,7 +38,7 @@ CHANGES = {
 }
 
 
-def test_mutants_change_one_place_of_code_and_neither_texts_nor_types() -> None:
+def test_mutants_change_one_line_of_code_and_no_annotation() -> None:
     lines, found = SOURCE.splitlines(), set()
     for mutant in find_mutants("sk_han/nn/_pools.py", SOURCE.encode()):
         mutated = mutant.apply(SOURCE.encode()).decode()
@@ -48,7 +48,7 @@ def test_mutants_change_one_place_of_code_and_neither_texts_nor_types() -> None:
     assert found == CHANGES
 
 
-def test_the_draw_depends_on_no_other_function_and_on_no_underscore() -> None:
+def test_the_draw_ignores_other_functions_and_underscores() -> None:
     def drawn(path: str, source: str) -> list[str]:
         rest = find_mutants("sk_han/text/reader.py", SOURCE.encode())
         return [m.identity for m in draw(find_mutants(path, source.encode()) + rest, number=8)]

@@ -57,7 +57,7 @@ def test_pages_with_blocks_are_found():
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_no_line_of_text_is_a_comment_to_the_page_builder(file):
+def test_no_line_of_text_begins_a_myst_comment(file):
     text = re.sub(r"^```.*?^```", "", file.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     assert re.findall(r"^\s*%.*", text, re.MULTILINE) == []
 

@@ -29,7 +29,7 @@ def test_a_page_holds_what_the_results_draw(page):
     assert tables.drawn(text) == text, "run python benchmarks/tables.py"
 
 
-def test_every_stored_result_is_drawn_and_its_command_can_store_it():
+def test_every_stored_result_is_drawn_with_its_command():
     texts = "".join(page.read_text("utf-8") for page in tables.PAGES)
     for path in results.FOLDER.glob("*.json"):
         found = results.load(path.stem)
