@@ -418,7 +418,7 @@ def test_any_text_is_shown_and_makes_a_whole_page(text):
     assert Page(results[0].to_html()).text == visible(text)
 
 
-def test_what_turns_the_direction_of_writing_is_isolated_from_the_page():
+def test_bidirectional_controls_are_isolated_from_the_page():
     text, labels = f"One {RLO}two. Three {RLO}four. Five", {"classes": ["neg", RLO]}
     for explanation in (
         explained(text, n_read=2, **labels, predicted=RLO, target=RLO),
