@@ -67,15 +67,13 @@ def assert_are_those_of_the_model(found, path):
     np.testing.assert_allclose(found.iloc[:, 1:], scorer.predict_proba(TEXTS), atol=1e-6)
 
 
-def test_a_file_of_several_partitions_is_predicted_as_by_one_process(client, path, table):
+def test_partitions_are_predicted_as_by_one_process(client, path, table):
     found = mapped(table["text"], path)
     assert list(found.columns) == ["prediction", "probability_neg", "probability_pos"]
     assert_are_those_of_the_model(found.compute(), path)
 
 
-def test_the_partition_of_a_worker_that_is_killed_is_predicted_by_another(
-    client, path, table, tmp_path
-):
+def test_another_worker_predicts_the_partition_of_a_killed_one(client, path, table, tmp_path):
     mark = tmp_path / "killed"
 
     def die_once():

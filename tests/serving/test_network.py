@@ -85,7 +85,7 @@ def test_reading_weights_changes_none_of_them(net):
 
 
 @pytest.mark.parametrize("most_words", [1, 3, 40])
-def test_the_number_of_words_that_are_encoded_at_once_changes_nothing(net, monkeypatch, most_words):
+def test_the_size_of_a_batch_of_words_changes_nothing(net, monkeypatch, most_words):
     monkeypatch.setattr(network, "_MOST_WORDS", most_words)
     assert_same(ServedNetwork(net_to_state(net)).attend(DOCUMENTS), net, DOCUMENTS)
 

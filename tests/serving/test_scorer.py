@@ -144,9 +144,7 @@ class TestRefused:
         with pytest.raises(ModelFormatError, match=r"model\.han cannot be loaded: it is damaged"):
             Scorer.load(tmp_path / "model.han")
 
-    def test_parameters_of_a_tokenizer_that_an_older_release_lacked_have_defaults(
-        self, served, two, tmp_path
-    ):
+    def test_tokenizer_parameters_missing_in_older_files_get_defaults(self, served, two, tmp_path):
         expected, path = served(two).predict_proba(ODD), tmp_path / "model.han"
         description, arrays = golden_parts(path.read_bytes())
         description["model"]["fitted"]["tokenizer"]["params"] = {}
@@ -154,9 +152,7 @@ class TestRefused:
         np.testing.assert_array_equal(Scorer.load(path).predict_proba(ODD), expected)
 
     @pytest.mark.parametrize("reads", [sk_han.load, Scorer.load])
-    def test_wrong_parameters_and_requests_are_refused_also_where_they_are_not_used(
-        self, reads, tmp_path
-    ):
+    def test_wrong_parameters_are_refused_even_if_unused(self, reads, tmp_path):
         description, arrays = golden_parts()
         path, model = tmp_path / "model.han", description["model"]
         requests = {name: {"requests": {"dict": [[name, -5]]}} for name in ("fit", "score")}
@@ -235,7 +231,7 @@ def of_labels(served):
     return served(tiny(max_epochs=3, lr=0.05, threshold=[0.5, 0.3]).fit(TEXTS, indicator))
 
 
-def test_a_decision_and_a_probability_of_each_class_are_those_of_predict(scorer):
+def test_predict_frame_agrees_with_predict_and_predict_proba(scorer):
     found = scorer.predict_frame(UNSEEN)
     assert list(found.columns) == ["prediction", "probability_neg", "probability_pos"]
     assert found["prediction"].tolist() == scorer.predict(UNSEEN).tolist()

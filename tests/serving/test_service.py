@@ -326,7 +326,7 @@ class TestApp:
         expected = Scorer.load(folder / "texts.han").predict(TEXTS[:3])
         assert answer.json()["labels"] == expected.tolist()
 
-    def test_its_dependencies_are_called_before_each_answer_also_if_it_is_mounted(self, folder):
+    def test_dependencies_run_before_each_answer_even_if_mounted(self, folder):
         def check_key(request: Request):
             if request.headers.get("x-key") != "lock":
                 raise HTTPException(401, "Send the header X-Key.")
@@ -419,7 +419,7 @@ class TestRefusals:
         assert {*answer.headers["allow"].split(", ")} == allowed
         assert "to this path" in answer.json()["error"]
 
-    def test_names_of_this_machine_are_served_and_any_at_another_address(self, texts, folder):
+    def test_any_host_is_served_unless_bound_to_this_machine(self, texts, folder):
         assert ask(texts.url, "GET", "/", Host=texts.url[7:-1]).status == 200
         with serving(folder / "texts.han", host="0.0.0.0") as started:
             url = started.url.replace("0.0.0.0", "127.0.0.1")
@@ -578,9 +578,7 @@ class TestLoad:
                 assert "<textarea" in ask(started.url, "GET", "/").body
                 assert time.monotonic() - start < 3
 
-    def test_an_answer_that_waits_for_its_client_has_no_slot_and_a_limit_of_bytes(
-        self, folder, monkeypatch
-    ):
+    def test_waiting_answers_hold_no_slot_and_few_bytes(self, folder, monkeypatch):
         monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
         with serving(folder / "texts.han") as started, ExitStack() as silent:
             size = len(post(started, "/explain", texts=[LONG]).body)
@@ -659,7 +657,7 @@ class TestLoad:
 
 class TestForm:
     @pytest.mark.parametrize("site", ["none", "same-origin", "same-site", "cross-site"])
-    def test_no_other_site_sends_one_and_every_site_may_have_a_link_to_the_page(self, texts, site):
+    def test_other_sites_may_link_to_the_page_but_not_post(self, texts, site):
         headers = {"Content-Type": FORM, "Sec-Fetch-Site": site}
         status = 403 if site in ("same-site", "cross-site") else 200
         assert ask(texts.url, "POST", "/", "text=Good+day", **headers).status == status
