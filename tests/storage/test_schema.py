@@ -48,7 +48,7 @@ class TestLetters:
         assert check(both, {"one": vector(3), "other": vector(3)}) == {"E": 3}
         refused(both, {"one": vector(3), "other": vector(5)}, r"other\.size is 5, .* E is 3")
 
-    def test_a_small_letter_is_one_number_in_its_mapping_and_inside_of_it(self) -> None:
+    def test_a_small_letter_is_one_size_within_its_mapping(self) -> None:
         table = Schema(
             (
                 Field("rows", Array("int64", "f")),
@@ -135,7 +135,7 @@ class TestEntries:
         check(only(ByName(VECTOR)), {"it": {"a": vector(3)}})
         refused(only(ByName(VECTOR)), {"it": {"a": vector(3, 5)}}, r"its it\.a\.vector has")
 
-    def test_a_rule_sees_the_whole_state_when_its_entries_are_checked(self) -> None:
+    def test_a_rule_runs_after_all_entries_were_checked(self) -> None:
         def even(state: Any, where: str, sizes: Sizes) -> None:
             if sizes["E"] % 2:
                 raise ValueError(f"{state['size']} is odd")
