@@ -48,7 +48,7 @@ def test_each_engine_has_the_same_gradients(engine):
         )
 
 
-def test_long_initial_vectors_keep_their_length_and_the_size_of_the_input():
+def test_long_initial_vectors_are_kept_and_rescaled_on_input():
     vectors = torch.randn(11, 5, generator=torch.Generator().manual_seed(1))
     short, long = network().double(), network().double()
     short.start_from(vectors * 0.1 / vectors.square().mean().sqrt())
