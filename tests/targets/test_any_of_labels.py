@@ -75,7 +75,7 @@ def test_of_the_most_frequent_labels_all_documents_stay():
     np.testing.assert_array_equal(target.problem_weights(of_frequent, w), weighed[:, 1:3])
 
 
-def test_if_probabilities_are_right_the_best_threshold_is_half_of_its_f1():
+def test_the_best_threshold_of_calibrated_probabilities_is_half_its_f1():
     rng = np.random.RandomState(1)
     p = rng.beta(0.5, 2, size=(20_000, 1))
     t = rng.rand(20_000, 1) < p
@@ -94,7 +94,7 @@ def test_a_rare_label_gets_the_threshold_that_its_probabilities_promise():
     assert abs(with_one - without) < 0.05
 
 
-def test_a_label_that_nothing_tells_is_not_given_to_all_documents():
+def test_a_label_without_any_evidence_is_not_given_to_all():
     p = np.full((50, 2), 1e-4)
     p[:, 1] = np.linspace(1e-4, 0.01, 50)
     none = np.zeros((50, 2), dtype=bool), np.ones(50)
@@ -117,7 +117,7 @@ def test_class_weights_move_the_threshold_of_a_rare_label_along(share):
     assert f1(threshold) > 0.8 * max(map(f1, 1 - np.geomspace(0.001, 1, 99)))
 
 
-def test_right_probabilities_of_documents_with_more_labels_than_others_are_believed():
+def test_thresholds_of_calibrated_probabilities_ignore_label_frequencies():
     rng = np.random.RandomState(0)
     p = rng.beta(0.5, 0.5, size=(2_000, 1))
     t, w = rng.rand(*p.shape) < p, np.ones(2_000)
@@ -191,7 +191,7 @@ def test_folds_are_stratified_and_hold_groups_together():
                 assert not np.isin(groups[fold], np.delete(groups, fold)).any()
 
 
-def test_by_default_dozens_of_labels_have_attention_each_and_classes_have_none():
+def test_more_than_thirty_labels_get_an_attention_each():
     for n, has_it in ((30, False), (31, True)):
         assert AnyOfLabels(np.arange(n), np.full(n, 0.5)).attends_per_label is has_it
     assert not OneOfClasses(np.arange(50)).attends_per_label

@@ -173,7 +173,7 @@ class TestExpectedNumber:
             assert one.expected == pytest.approx(other.expected, abs=1e-6)
             np.testing.assert_allclose(one.contributions, other.contributions, atol=1e-5)
 
-    def test_methods_whose_sums_are_not_exact_and_classes_without_order_are_refused(self, fitted):
+    def test_other_methods_and_unordered_classes_are_refused(self, fitted):
         with pytest.raises(ValueError, match=r"by method='shapley' alone, .* is 'attention'"):
             explain(fitted, UNSEEN, targets="expected", method="attention")
         with pytest.raises(ValueError, match="has learnt one class a document"):
