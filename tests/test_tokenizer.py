@@ -48,7 +48,7 @@ SPELLINGS = [
     "params", [{}, {"tokens": "words"}, {"tokens": "web"}, {"lowercase": False}]
 )
 @pytest.mark.parametrize(("text", "other"), SPELLINGS)
-def test_a_word_in_another_spelling_has_the_same_id_and_offsets_of_its_own(text, other, params):
+def test_other_spellings_share_an_id_and_keep_their_offsets(text, other, params):
     tokenizer = HierarchicalTokenizer(**params).fit([text])
     assert tokenizer.vocabulary_ == HierarchicalTokenizer(**params).fit([other]).vocabulary_
     located = [tokenizer.locate([spelling]) for spelling in (text, other)]
@@ -78,7 +78,7 @@ def test_a_word_of_nothing_visible_is_left_out():
     assert read(["a \u200b\u00ad\ufeff b"], token_pattern=r"\S+") == [[["a", "b"]]]
 
 
-def test_stop_words_and_a_given_vocabulary_are_read_as_texts_are():
+def test_stop_words_and_vocabulary_are_normalized_like_texts():
     tokenizer = HierarchicalTokenizer(vocabulary=["ﬁlm"], stop_words=["o\u00adf"]).fit(["a"])
     assert tokenizer.transform(["of ｆｉｌｍ"]).to_nested() == [[[2]]]
 
@@ -97,7 +97,7 @@ def test_min_df_keeps_the_words_that_countvectorizer_keeps(min_df):
     assert set(HierarchicalTokenizer(min_df=min_df).fit(texts).vocabulary_) == set(kept)
 
 
-def test_ids_fall_with_frequency_and_then_follow_the_alphabet_up_to_max_features():
+def test_ids_are_sorted_by_frequency_then_alphabetically():
     expected = {"c": 2, "b": 3, "d": 4, "a": 5, "e": 6}
     for n in (None, 2):
         tokenizer = HierarchicalTokenizer(tokens="words", max_features=n)
@@ -139,11 +139,11 @@ READ = {
 
 
 @pytest.mark.parametrize(("params", "text", "expected"), READ.values(), ids=READ)
-def test_words_of_a_text_are_those_that_the_parameters_ask_for(params, text, expected):
+def test_words_depend_on_the_parameters(params, text, expected):
     assert ["/".join(map(" ".join, document)) for document in read([text], **params)] == [expected]
 
 
-def test_a_group_of_the_token_pattern_is_the_word_and_has_the_span():
+def test_a_group_of_the_token_pattern_is_the_word():
     tokenizer = HierarchicalTokenizer(token_pattern=r"#(\w+)").fit(["see #one and #two"])
     assert tokenizer.vocabulary_ == {"one": 2, "two": 3}
     assert tokenizer.spans(["see #one"])[0].word_spans.tolist() == [[5, 8]]
@@ -187,7 +187,7 @@ def test_limits_keep_the_first_sentences_and_words(max_sentences, max_words, exp
     assert ["/".join(map(" ".join, document)) for document in found] == expected
 
 
-def test_padded_output_is_the_cube_of_the_ragged_one_in_the_size_of_the_limits():
+def test_padded_output_equals_the_padded_ragged_one():
     ragged = HierarchicalTokenizer().fit_transform(TEXTS)
     assert isinstance(ragged, DocumentArray)
     assert ragged.sentences_per_document.tolist() == [2, 0, 2, 0]
