@@ -18,9 +18,7 @@ from sk_han._utils.messages import (
 from tests.tiny_models import TEXTS, tiny
 
 
-def test_a_missing_package_is_named_with_its_command_and_a_broken_one_by_its_error(
-    tmp_path, monkeypatch
-):
+def test_a_missing_package_is_named_with_its_command(tmp_path, monkeypatch):
     (tmp_path / "broken_package.py").write_text("import no_such_dependency")
     monkeypatch.syspath_prepend(tmp_path)
     assert import_optional("json.decoder", "plot", "this test") is sys.modules["json.decoder"]
