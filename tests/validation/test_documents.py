@@ -31,9 +31,7 @@ def test_padded_ids_are_documents(fitted: HANClassifier, ids: Any) -> None:
 @pytest.mark.parametrize(
     "texts", [["A fine film."], np.array([2, 3]), np.array([[2.0, 3.0]]), [[2, 3]]], ids=str
 )
-def test_all_else_is_taken_for_texts_and_refused_with_its_type(
-    fitted: HANClassifier, texts: Any
-) -> None:
+def test_other_types_are_refused_by_name(fitted: HANClassifier, texts: Any) -> None:
     name = type(texts).__name__
     with pytest.raises(TypeError, match=f"X is an? {name}, .* fitted on word ids or .* Give it "):
         fitted.predict(texts)

@@ -79,7 +79,7 @@ def test_each_door_tells_of_an_order():
             explains(model, X, y_true=labels[::-1], method="gradient_attention")
 
 
-def test_a_fit_warns_of_a_table_at_the_line_of_the_user():
+def test_a_table_of_numbers_warns_at_the_line_calling_fit():
     with pytest.warns(UserWarning, match="looks like a table of features") as warned:
         tiny().fit(FEATURES, np.arange(100) % 2)
     assert warned[0].filename == __file__
@@ -93,7 +93,7 @@ def warnings_of(learn):
     return [str(warning.message) for warning in caught]
 
 
-def test_classes_of_one_document_are_named_with_what_becomes_of_it():
+def test_classes_of_a_single_document_are_named():
     labels = [*LABELS[:-2], "rare", "odd"]
     (message,) = warnings_of(lambda: tiny().fit(TEXTS, labels))
     assert message.startswith("2 of 4 classes have a single document: 'odd', 'rare'. It is")
@@ -115,7 +115,7 @@ def test_a_document_of_weight_zero_is_none():
         ({"validation_fraction": 0.01}, "18 documents of 2 classes are too few to hold out"),
     ],
 )
-def test_early_stopping_without_held_out_documents_says_that_it_has_no_effect(params, why):
+def test_early_stopping_without_held_out_documents_warns(params, why):
     classifier = tiny(n_iter_no_change=3, **params)
     (message,) = warnings_of(lambda: classifier.fit(TEXTS, LABELS))
     assert message.startswith("n_iter_no_change=3 has no effect without held-out documents")

@@ -15,7 +15,7 @@ from sk_han import AttentionTranslator, HANClassifier, MultiHopAttention, Sequen
         ({"net_params__clip_norm": 2}, "net_params is None, .* Set net_params as a whole"),
     ],
 )
-def test_a_parameter_inside_of_a_string_is_refused_with_the_repair(params, message):
+def test_a_parameter_written_inside_a_string_is_refused(params, message):
     with pytest.raises(ValueError, match=message):
         HANClassifier().set_params(**params)
 

@@ -97,7 +97,7 @@ def test_a_class_without_documents_takes_nothing_from_balanced_ones() -> None:
     assert weights.tolist() == weights_of(class_weight="balanced").tolist()
 
 
-def test_class_weights_of_no_class_are_named_where_a_class_has_none() -> None:
+def test_class_weights_of_unknown_classes_are_named() -> None:
     message = "class_weight names 'fine', 3, .* no weight of 'good'; the classes are 'bad', 'good'"
     with pytest.raises(ValueError, match=message):
         weights_of(class_weight={"fine": 2, 3: 1, "bad": 1})
